@@ -14,6 +14,7 @@ import { type Json, MAX_INT64, print, readInt } from './json.ts'
 import { createProject, findEnvironment, isEnvironmentName, isProjectName } from './projects/projects.ts'
 import { generateSecretsKey } from './providers/secrets.ts'
 import { keyLabel } from './request/common.ts'
+import { MAX_NAME, MAX_SLUG } from './request/limits.ts'
 import { InputSource, isUuid, shape } from './request/shape.ts'
 
 const program = new Command('tierway').description('A GraphQL gateway for live games.').showHelpAfterError()
@@ -53,10 +54,12 @@ program
   .option('--environment <name...>', 'names of its environments', ['production'])
   .addOption(json())
   .action((name: string, options) => {
-    if (!isProjectName(name)) throw new Error('The name of a project has 1 to 128 characters.')
+    if (!isProjectName(name)) throw new Error(`The name of a project has 1 to ${MAX_NAME} characters.`)
     const wrong = options.environment.find((environment: string) => !isEnvironmentName(environment))
     if (wrong !== undefined) {
-      throw new Error(`"${wrong}" cannot name an environment: a-z or 0-9, then up to 31 of a-z, 0-9, _ and -`)
+      throw new Error(
+        `"${wrong}" cannot name an environment: a-z or 0-9, then up to ${MAX_SLUG - 1} of a-z, 0-9, _ and -`,
+      )
     }
     return withDatabase(readConfig(process.env), async (pool) => {
       const { projectId, environments } = await createProject(pool, { name, environments: options.environment })

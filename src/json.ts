@@ -100,14 +100,14 @@ const OPEN_BRACKET = 0x5b
 const CLOSE_BRACKET = 0x5d
 
 /**
- * Whether a text is JSON, without building its value: sixteen megabytes of `[]` would become gigabytes of arrays. For
- * long texts from callers; for a short text `JSON.parse` is faster.
+ * Whether a text is JSON, without building its value: sixteen megabytes of `[]` would become gigabytes of arrays. Use
+ * it for long texts from callers; for a short text `JSON.parse` is faster.
  */
 export function isJson(text: string): boolean {
   return walkMembers(text, 0, () => true)
 }
 
-/** The place of an object's member: its key with the quotes, and its value. */
+/** The place of an object's member: of its key with the quotes, and of its value. */
 export interface MemberSpan {
   /** 1 for the members of the outermost object. */
   readonly depth: number
@@ -121,7 +121,7 @@ export interface MemberSpan {
 
 /**
  * Walks through a JSON text once and visits each member down to a depth as soon as its value has ended. Returns whether
- * the text is JSON. When `visit` returns false it stops with true and ignores the rest.
+ * the text is JSON. When `visit` returns false, the walk ends with true and ignores the rest.
  */
 export function walkMembers(text: string, maxDepth: number, visit: (member: MemberSpan) => boolean): boolean {
   let at = skipSpace(text, 0)

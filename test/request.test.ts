@@ -148,4 +148,66 @@ describe('a changed limit', () => {
     const parsed = parseDefinition('{"name":"a","start":"season","nodes":[{"id":"season","type":"start"}],"edges":[]}')
     expect(parsed).toMatchObject({ ok: false, faults: [{ message: expect.stringContaining('5') }, {}] })
   })
+
+  it('applies to every text of the schema, openapi.json and the JSON Schema of definitions', async () => {
+    resetModules()
+    const limits = numbersOf(await vi.importActual('../src/request/limits.ts'))
+    const changed = limits.map(([name], index) => [name, 20_011 + index] as const)
+    vi.doMock('../src/request/limits.ts', async (original) => ({
+      ...(await original<object>()),
+      ...Object.fromEntries(changed),
+    }))
+    const { printedSchema } = await import('../src/schema.ts')
+    const { openapi } = await import('../src/openapi/document.ts')
+    const { definitionSchemaText } = await import('../src/scenario/definition-schema.ts')
+
+    const maxima = maximaIn([printedSchema(), JSON.stringify(openapi), definitionSchemaText].join('\n'))
+    const old = new Set(limits.map(([, limit]) => limit))
+    expect(maxima.filter(({ maximum, text }) => old.has(maximum) && !OF_ANSWERS.test(text))).toEqual([])
+    // Most limits are named, so the contracts were searched in the right form.
+    const named = new Set(maxima.map(({ maximum }) => maximum))
+    expect(changed.filter(([, limit]) => named.has(limit)).length).toBeGreaterThan(limits.length / 2)
+  })
+
+  it('applies to pages, filters of events, levels in text and request ids', async () => {
+    resetModules()
+    vi.doMock('../src/request/limits.ts', async (original) => ({
+      ...(await original<object>()),
+      MAX_PAGE: 7,
+      MAX_HANDLES: 1,
+      MAX_LEVEL: 2_051,
+      MAX_REQUEST_ID: 4,
+    }))
+    const { faultsOfPage } = await import('../src/graphql/page.ts')
+    const { kindsRequest } = await import('../src/events/graphql.ts')
+    const { definitionSchemaText } = await import('../src/scenario/definition-schema.ts')
+    const { requestIdOf } = await import('../src/http/request.ts')
+
+    expect(faultsOfPage({ first: 7 })).toEqual([])
+    expect(faultsOfPage({ first: 8 })).toEqual([{ path: 'first', message: 'must be 1 to 7' }])
+    expect(() => kindsRequest.readInput({ handles: ['onA', 'onB'] })).toThrow()
+    const idOf = (id: string) => requestIdOf({ headers: { 'x-request-id': id } } as never)
+    expect(idOf('abcd')).toBe('abcd')
+    expect(idOf('abcde')).not.toBe('abcde')
+    const patterns = definitionSchemaText.match(/(?<="pattern":")[^"]*2051[^"]*/g) ?? []
+    expect(patterns).toHaveLength(1)
+    const digits = new RegExp(JSON.parse(`"${patterns[0]}"`))
+    const accepted = Array.from({ length: 30_000 }, (_, level) => level).filter((level) => digits.test(String(level)))
+    expect(accepted).toEqual(Array.from({ length: 2_051 }, (_, index) => index + 1))
+  })
 })
+
+const numbersOf = (values: object): [name: string, limit: number][] =>
+  Object.entries(values).filter((entry): entry is [string, number] => typeof entry[1] === 'number')
+
+/** Numbers that are the same as a limit by chance: of answers, and of the largest integer in JSON. */
+const OF_ANSWERS = /^up to (5 seconds old|2\^53|10,000\. When)|^first 200 characters of a refusing answer/
+
+/** The maxima that a text names, in prose and in keywords of JSON Schema, each with what follows. */
+function maximaIn(text: string): { maximum: number; text: string }[] {
+  const found = text.matchAll(/(?:\b(?:to|up to|at most|first|than) |"max[a-zA-Z]+":)(\d[\d,]*)(?<!,)(?=(.{0,40}))/g)
+  return [...found].map(([before, digits = '', after = '']) => ({
+    maximum: Number(digits.replaceAll(',', '')),
+    text: before + after,
+  }))
+}

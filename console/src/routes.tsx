@@ -10,7 +10,7 @@ export interface PageRoute {
   readonly name?: string
 }
 
-/** Contents page of the console. Each page is loaded when it is opened. */
+/** The pages of the console. Each page is loaded when it is opened. */
 export const routes: readonly PageRoute[] = [
   { path: '/env/:environment/live', name: 'Live', component: onDemand(() => import('./live/live-page.tsx')) },
   {

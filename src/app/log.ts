@@ -43,7 +43,7 @@ export function rateLimited(log: Logger, now = () => performance.now()): (error:
   }
 }
 
-/** The cause of an error in one line. The error of a host with several addresses has one for each, and no text. */
+/** The cause of an error in one line. The error of a host with several addresses has no text, but an error for each. */
 export function causeText(error: unknown): string {
   return error instanceof AggregateError ? error.errors.map(String).join('; ') : String(error)
 }
@@ -65,7 +65,7 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
   return destination ? pino(options, destination) : pino(options)
 }
 
-/** A destination that writes readable lines to a terminal. Undefined where standard output is none. */
+/** A destination that writes readable lines to a terminal. Undefined where standard output is no terminal. */
 export async function terminalLines(): Promise<DestinationStream | undefined> {
   if (!process.stdout.isTTY) return undefined
   const { default: pretty } = await import('pino-pretty')

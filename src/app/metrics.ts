@@ -21,7 +21,7 @@ export function createMetrics() {
   })
   const operationSeconds = new Histogram({
     name: 'tierway_graphql_operation_seconds',
-    help: 'Time that a GraphQL operation ran, by its name. Of a subscription, the time until it begins.',
+    help: 'Time that a GraphQL operation ran, by its name. For a subscription, the time until it begins.',
     labelNames: ['operation'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
     registers,
@@ -80,7 +80,7 @@ export function createMetrics() {
           for (const [type, count] of counts) this.inc({ operation, type }, count)
       },
     }),
-    /** Counts an operation in plain numbers, for the same reason. The name must be from a bounded set. */
+    /** Counts an operation in plain numbers, like `answersOf`. The name must be from a bounded set. */
     countOperation(operation: string, type: string, milliseconds: number): void {
       const figures = operations.get(operation) ?? { seconds: operationSeconds.labels(operation), counts: new Map() }
       operations.set(operation, figures)
@@ -116,7 +116,7 @@ export function createMetrics() {
         for (const [kind, { unproven }] of commands) this.inc({ kind }, unproven)
       },
     }),
-    /** Observes an engine's groups. Commands are counted in plain numbers, for the same reason. */
+    /** Observes an engine's groups. Commands are counted in plain numbers, like in `answersOf`. */
     observerOf(kind: string): (group: ObservedGroup) => void {
       const sizes = groupSize.labels(kind)
       const durations = groupSeconds.labels(kind)

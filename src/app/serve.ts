@@ -117,7 +117,9 @@ async function start(
       'port' in error && error.port === config.metricsPort
         ? ['METRICS_PORT', config.metricsPort]
         : ['PORT', config.port]
-    throw new ConfigError([`${name} ${port} is in use: stop what listens there, or set ${name} to another`])
+    throw new ConfigError([
+      `${name} ${port} is in use: stop the process that listens there, or set ${name} to another port`,
+    ])
   }
 }
 

@@ -16,7 +16,7 @@ import type { RateLimits } from '../rate-limits/rate-limits.ts'
 export interface Service {
   /** Runs a command on the engine that its `lane` names. Answers after COMMIT. */
   readonly run: GroupCommit['run']
-  /** For short reads, for which the game waits. */
+  /** For short reads that the game waits for. */
   readonly pool: Pool
   /** For reads and changes of operators, which can take long or wait for a lock. The game does not wait for this pool. */
   readonly operatorPool: Pool

@@ -1,4 +1,4 @@
-/** Actions of the audit log that more than one file names: where the call is allowed, and where it is written down. */
+/** Actions of the audit log that several files name: one allows the call, another writes the entry. */
 export const ACTIONS = {
   linkIdentity: 'identity.link',
   publishScenario: 'scenario.publish',

@@ -13,7 +13,7 @@ import { type Actor, actorOf, operatorOf } from './audit-log.ts'
 const MAX_ROWS = 100
 /** As long as an id. */
 const MAX_TARGET = 36
-/** The actor of players' attempts beyond those rows. */
+/** The actor of players' attempts beyond `MAX_ROWS`. */
 const ANY_PLAYER = 'player:*'
 
 interface Row {
@@ -45,7 +45,7 @@ interface DeniedAction {
 
 /**
  * Writes down a refused attempt, which changed nothing else. The same attempt within a minute is counted in the same
- * row. Attempts that arrive while others of their source are written are written together.
+ * row. Attempts that arrive while others of their source are written wait, and are then written together.
  */
 export type AuditDenied = (caller: Actor, action: string, target: string) => Promise<void>
 
@@ -118,7 +118,8 @@ function add(row: Row, { operator, operatorIsClaimed, attempts }: Row): void {
 }
 
 async function write(client: PoolClient, source: Source, attempts: readonly Row[]): Promise<void> {
-  // One at a time, so that the rows of a minute can be counted. A transaction belongs to the minute in which it began.
+  // One transaction at a time, so that the rows of a minute can be counted. A transaction belongs to the minute in
+  // which it began.
   await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [lockOf(source)])
   const { rows: written } = await client.query<Pick<Row, 'actor' | 'action' | 'target'>>({
     name: 'audit-denied-written',

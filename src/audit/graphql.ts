@@ -10,11 +10,11 @@ import { jsonOrNull } from '../graphql/scalars.ts'
 import { argsOf } from '../graphql/shapes.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { checkSpan, environment, span } from '../request/common.ts'
-import { MAX_OPERATOR } from '../request/limits.ts'
+import { MAX_ACTION, MAX_ACTOR, MAX_OPERATOR, MAX_TARGET } from '../request/limits.ts'
 import { described, optional, shape, text } from '../request/shape.ts'
 import { ACTIONS } from './actions.ts'
 
-/** How the log names a platform key, before its id. */
+/** The prefix of a platform key's id in the log's `actor`. */
 const KEY_ACTOR = 'platform_key:'
 
 const AuditLogEntryType = builder.prismaObject('AuditLogEntry', {
@@ -27,7 +27,7 @@ const AuditLogEntryType = builder.prismaObject('AuditLogEntry', {
     }),
     actor: t.exposeString('actor', {
       description:
-        '`platform_key:` and its id. For refused attempts also `player:` and its id, and `player:*` for floods of them.',
+        '`platform_key:` and its id. For a refused attempt also `player:` and its id, or `player:*` for a flood of attempts.',
     }),
     actorLabel: t.string({
       nullable: true,
@@ -108,10 +108,10 @@ nodesOf('AuditLogEntry', ['uuid'], async (context, [id = '']) => {
 
 const auditLogRequest = shape({
   environment: optional(described(environment, 'Only this environment.')),
-  action: optional(text('Only this action, such as `player.ban`.', { max: 128 })),
-  target: optional(text('Only this target, such as the id of a player, a key or a scenario.', { max: 255 })),
-  actor: optional(text('Only this actor, such as `platform_key:` and its id.', { max: 128 })),
-  operator: optional(text('Only this person, claimed or by a token.', { max: MAX_OPERATOR })),
+  action: optional(text('Only this action, such as `player.ban`.', { max: MAX_ACTION })),
+  target: optional(text('Only this target, such as the id of a player, a key or a scenario.', { max: MAX_TARGET })),
+  actor: optional(text('Only this actor, such as `platform_key:` and its id.', { max: MAX_ACTOR })),
+  operator: optional(text('Only this person, named by the call or by an operator token.', { max: MAX_OPERATOR })),
   ...span,
 })
 
@@ -156,7 +156,7 @@ builder.prismaObjectField('Player', 'auditLog', (t) =>
       type: 'AuditLogEntry',
       cursor: 'projectId_id',
       description:
-        "Changes and refused attempts of operators, the latest first: as `Query.auditLog` with the player's id as `target`. For platform keys from the role operator on.",
+        "Changes and refused attempts of operators, the latest first: as `Query.auditLog` with the player's id as `target`. For platform keys with the role operator or admin.",
       resolve: async (query, { id: target }, _args, context) => {
         const { projectId } = await requirePlatform(context, 'operator', { action: ACTIONS.readAuditLog, target })
         const { page, beyond } = pageOf(query, { scope: { projectId }, order: 'desc' })
@@ -191,7 +191,7 @@ export function addAuditEntry<T extends Audited>(payload: Payload<T>, descriptio
   )
 }
 
-/** No entry is older, and Prisma writes years that Postgres rejects. */
+/** At least 1970: no entry is older, and Prisma can write earlier years in a form that Postgres rejects. */
 const sinceThe1970s = (moment: Date): Date => (moment.getTime() < 0 ? new Date(0) : moment)
 
 const between = ({ first, last }: ReturnType<typeof idsAround>) => ({

@@ -39,23 +39,23 @@ interface Holder {
   readonly entries: Set<Entry>
 }
 
-/** The player or the key that calls. */
+/** The id of the player or the key that calls. */
 const idOf = (caller: Watched): string => (caller.kind === 'player' ? caller.playerId : caller.keyId)
 
 /** When the token of a caller expires, in milliseconds since 1970. Keys do not expire. */
 export const expiryOf = (caller: Watched): number =>
   (caller.kind === 'client' ? undefined : caller.expiresAt) ?? Number.POSITIVE_INFINITY
 
-/** Whether both lose their access together. Each login of a player ends by itself; tokens of a key end with the key. */
+/** Whether both lose their access together. Each login of a player ends alone; tokens of a key end with the key. */
 function isSame(one: Watched, other: Watched): boolean {
   if (one.kind !== 'player' || other.kind !== 'player') return one.kind === other.kind
   return one.environmentId === other.environmentId && one.familyId === other.familyId
 }
 
 /**
- * Checks once a second the callers whose access may have ended: new ones, those of players who lost an access since the
- * last check, and those with a key, which are few. The full sweep finds losses that a failover to a lagging standby
- * hides.
+ * Once a second, checks the callers whose access may have ended: new callers, players who lost access since the last
+ * check, and callers with a key, which are few. Each check also covers a share of all callers, which finds the losses
+ * that a failover to a lagging standby hides.
  */
 export function createAccessWatch({ pool, ended, onError = () => {} }: AccessWatchOptions): AccessWatch {
   const holders = new Map<string, Holder[]>()

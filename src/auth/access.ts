@@ -47,7 +47,7 @@ export interface Access {
   readonly wrongKind: RefusalKind
 }
 
-/** The change that a call attempted, as the audit log names it when it is denied. */
+/** The change that a call attempted, as the audit log names it when the call is denied. */
 export interface AttemptedAction {
   readonly action: string
   readonly target: string
@@ -121,7 +121,7 @@ export async function requireClient(access: Access): Promise<ClientRef> {
   return client
 }
 
-/** The player that calls with an SDK key beside its token. Both must be of one environment. */
+/** The player that calls with its token and an SDK key. Both must be of the same environment. */
 export async function requireLink(
   access: Access,
   action: string,
@@ -173,8 +173,8 @@ export async function forbid(
 const UNKNOWN: ReadonlySet<RefusalKind> = new Set(['playerNotFound', 'notFound'])
 
 /**
- * Looks up an object that an operator names by its id. An object of another project counts as missing, in the answer
- * and in the audit log of the caller's own project, which has every such attempt.
+ * Looks up an object that an operator names by its id. An object of another project counts as missing. An attempt on a
+ * missing object is in the audit log of the caller's own project.
  */
 export async function findTarget<T>(
   { service }: Access,

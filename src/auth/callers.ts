@@ -38,7 +38,7 @@ export interface PlatformCaller {
   readonly role: Role
   /** The person who acts with the key, if known. */
   readonly operator?: Operator
-  /** When the token ends, in milliseconds since 1970. The key itself has none. */
+  /** When the token ends, in milliseconds since 1970. Undefined for a key, which does not expire. */
   readonly expiresAt?: number
 }
 

@@ -9,7 +9,7 @@ import { ACCESS_TOKEN_SECONDS } from './tokens.ts'
 export interface EndedAccess {
   /**
    * The ids of the logins that had ended at the last read. Their access tokens end with them. Access tokens of a deleted
-   * player do not: their calls answer that the player is deleted.
+   * player do not: a call with one of them answers that the player is deleted.
    */
   readonly logins: Pick<ReadonlySet<string>, 'has' | 'size'>
   /** Calls `listener` after each read with the players whose access ended since the previous one. */
@@ -46,7 +46,7 @@ export function createEndedAccess({
   /** Ended logins with the time when they were read, in milliseconds since 1970, oldest first. */
   const logins = new Map<string, number>()
   const listeners: ((playerIds: readonly string[]) => Promise<void>)[] = []
-  /** All transactions before this one had ended at the last read. Null before the first. */
+  /** All transactions before this one had ended at the last read. Null before the first read. */
   let horizon: bigint | null = null
   let timer: NodeJS.Timeout | undefined
   let isClosed = false
@@ -129,15 +129,15 @@ interface Ended {
   readonly familyIds: readonly string[]
 }
 
-/** Matches rows of a login, not of a deleted player. One index lookup for each row. */
+/** Matches the rows of logins, except those of deleted players. Costs one index lookup for each row. */
 const IS_LOGIN = `e.family_id <> '${NO_FAMILY}' AND (
     SELECT p.status FROM players p WHERE p.environment_id = e.environment_id AND p.id = e.player_id
   ) IS DISTINCT FROM 'deleted'`
 
 /**
- * Reads the access that ended in transactions which were running at the previous read or began after it. `missed` adds
- * the access that ended since ten minutes before it. Finds nothing without a previous read: the caller then reads the
- * whole table.
+ * Reads the access that ended in transactions which were running at the previous read or began after it. `missed` is
+ * the time of the last read before an outage: access that ended later than ten minutes before that time is read again.
+ * Without a previous read this finds nothing: the caller then reads the whole table.
  */
 async function readEnded(pool: Pool, since: bigint | null, missed: Date | null): Promise<Ended> {
   // A literal, so that Postgres plans for few rows. For a parameter it would expect a third of the table.
@@ -159,9 +159,9 @@ type RowKey = readonly [xid: string, environmentId: string, playerId: string, fa
 
 const PAGE = 10_000
 
-/** The logins of the rows after a place, and the last of these rows. Null when no row follows. */
+/** The logins of a page of rows after a given row, and the last row of the page; null when no row follows. */
 async function readPage(pool: Pool, after: RowKey | null): Promise<{ familyIds: string[]; last: RowKey | null }> {
-  // A literal for the same reason. The values came from Postgres.
+  // A literal for the same reason as in `readEnded`. The values came from Postgres.
   const key = (after ?? ['-1', NO_FAMILY, NO_FAMILY, NO_FAMILY]).map((part) => `'${part}'`).join(', ')
   const { rows } = await pool.query<[...RowKey, isLogin: boolean]>({
     text: `SELECT e.xid, e.environment_id, e.player_id, e.family_id, ${IS_LOGIN} FROM ended_access e

@@ -1,12 +1,12 @@
 /** Characters of a refusing answer that the login log keeps. */
-const MAX_CHARACTERS = 200
-/** Bytes of the answer that are read for them. */
+export const EXCERPT_CHARACTERS = 200
+/** Bytes of the answer that are read for the excerpt. */
 export const EXCERPT_BYTES = 1_024
 /** A run of this many characters that the answer shares with a secret is left out. */
 const RUN = 8
 /** Shorter secrets occur in answers by chance. */
 const MIN_SECRET = 6
-/** Characters of secrets that are searched for. With more of them there is no excerpt. */
+/** The most characters of secrets that are searched for. With more, there is no excerpt. */
 const MAX_SECRETS = 64 * 1_024
 
 /**
@@ -26,7 +26,7 @@ export function excerptOf(bytes: Uint8Array, customData: string, secrets: readon
   const clean = without(text, forms)
     .replace(/[\p{Cc}\s]+/gu, ' ')
     .trim()
-  return clean === '' ? null : [...clean].slice(0, MAX_CHARACTERS).join('')
+  return clean === '' ? null : [...clean].slice(0, EXCERPT_CHARACTERS).join('')
 }
 
 function without(text: string, secrets: readonly string[]): string {

@@ -17,7 +17,7 @@ import { issueOperatorToken, issuePlatformKey, issueSdkKey, type KeyKind, revoke
 import type { IssuedOperatorToken } from './operator-tokens.ts'
 
 const keyLabelDescription = 'The purpose of the key, from its creator. Null for a key without a label.'
-const keyActor = '`platform_key:` and its id; null for the command line.'
+const keyActor = 'The actor: `platform_key:` and its id; null for the command line.'
 
 builder.prismaObject('SdkKey', {
   interfaces: [NodeType],
@@ -186,7 +186,7 @@ const DEFAULT_OPERATOR_TOKEN_SECONDS = 3_600
 const createOperatorTokenRequest = shape({
   role: oneOf("The role of the token: at most the key's own.", ROLES),
   expiresInSeconds: optional(
-    int32(`Its lifetime in seconds: 1 to ${MAX_OPERATOR_TOKEN_SECONDS}. Default: ${DEFAULT_OPERATOR_TOKEN_SECONDS}.`, {
+    int32(`The lifetime in seconds: 1 to ${MAX_OPERATOR_TOKEN_SECONDS}. Default: ${DEFAULT_OPERATOR_TOKEN_SECONDS}.`, {
       min: 1,
       max: MAX_OPERATOR_TOKEN_SECONDS,
     }),
@@ -201,9 +201,12 @@ type NewOperatorToken = Audited & IssuedOperatorToken & { readonly role: Role; r
 const CreateOperatorTokenPayload = builder.objectRef<NewOperatorToken>('CreateOperatorTokenPayload').implement({
   fields: (t) => ({
     token: t.exposeString('token', { description: 'Sent as `Authorization: Bearer …`, like a platform key.' }),
-    role: t.expose('role', { type: RoleType, description: 'Its role.' }),
-    actor: t.exposeString('actor', { description: 'The person whom the audit log names for it.' }),
-    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'The first moment at which it is refused.' }),
+    role: t.expose('role', { type: RoleType, description: 'The role of the token.' }),
+    actor: t.exposeString('actor', { description: 'The person whom the audit log names.' }),
+    expiresAt: t.expose('expiresAt', {
+      type: 'DateTime',
+      description: 'The first moment at which the token is refused.',
+    }),
   }),
 })
 addAuditEntry(CreateOperatorTokenPayload, 'Never null.')

@@ -8,10 +8,11 @@ import { environment, playerId, providerName } from '../request/common.ts'
 import { MAX_SUBJECT } from '../request/limits.ts'
 import { described, optional, shape, text } from '../request/shape.ts'
 import { requirePlatform } from './access.ts'
+import { EXCERPT_CHARACTERS } from './excerpt.ts'
 import { LOGIN_OPERATIONS, LOGIN_OUTCOMES, type LoginAttempt, type LoginOutcome } from './login-log.ts'
 import type { WebhookAttempt } from './webhook.ts'
 import { LOGIN_NOTES, type LoginNote } from './webhook-answer.ts'
-import { ATTEMPT_ERRORS } from './webhook-connection.ts'
+import { ATTEMPT_ERRORS, MAX_ANSWER_BYTES } from './webhook-connection.ts'
 
 const WebhookErrorType = enumType('WebhookError', ATTEMPT_ERRORS, {
   description: 'The class of a failure between the service and a webhook.',
@@ -24,7 +25,7 @@ const WebhookErrorType = enumType('WebhookError', ATTEMPT_ERRORS, {
     tls: 'The certificate is expired, unknown or of another name, or the port speaks no TLS.',
     protocol: 'The answer is not HTTP/1.1, or its headers are over 16 KiB.',
     bad_status: 'The status is outside of 200 to 599.',
-    too_large: 'The answer is over 16 MiB.',
+    too_large: `The answer is over ${MAX_ANSWER_BYTES / 2 ** 20} MiB.`,
     encoding: 'The answer is not UTF-8, or is compressed in another way than its headers say.',
     overloaded: 'Too many calls of the provider were under way, or their answers were too long together.',
     network: 'Any other failure of the network.',
@@ -63,9 +64,8 @@ export const WebhookAttemptType = builder.objectRef<WebhookAttempt>('WebhookAtte
     }),
     excerpt: t.string({
       nullable: true,
-      description:
-        'The first 200 characters of a refusing answer (4xx) with text. Repeated secrets and parts of `customData` are replaced by `…`, and control characters by spaces. Null for any other answer.',
-      // Attempts that were logged by an earlier version have none.
+      description: `The first ${EXCERPT_CHARACTERS} characters of a refusing answer (4xx) with text. Repeated secrets and parts of \`customData\` are replaced by \`…\`, and control characters by spaces. Null for any other answer.`,
+      // Attempts that were logged by an earlier version have no excerpt.
       resolve: ({ excerpt }) => excerpt ?? null,
     }),
     hint: t.string({
@@ -77,7 +77,7 @@ export const WebhookAttemptType = builder.objectRef<WebhookAttempt>('WebhookAtte
 })
 
 export const LoginNoteType = enumType('LoginNote', LOGIN_NOTES, {
-  description: "A part of the webhook's answer that was not stored. The player keeps what it has.",
+  description: "A part of the webhook's answer that was not stored. The player keeps its earlier value.",
   values: {
     'nickname ignored': 'The nickname is too long or cannot be stored.',
     'avatar ignored': 'The address of the avatar is too long or cannot be stored.',

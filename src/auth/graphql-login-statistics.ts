@@ -4,6 +4,7 @@ import { StepType } from '../insight/graphql.ts'
 import { HOURS_KEPT_DAYS, readRanged, stepFaults } from '../insight/range.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { environment, providerName } from '../request/common.ts'
+import { MAX_LOGIN_DAYS, MAX_LOGIN_DAYS_BY_HOUR } from '../request/limits.ts'
 import { described, moment, optional, refuseFaults, shape } from '../request/shape.ts'
 import { requirePlatform } from './access.ts'
 import { LoginOutcomeType } from './graphql-login-log.ts'
@@ -19,9 +20,6 @@ import {
 } from './login-statistics.ts'
 
 const DEFAULT_DAYS = 1
-const MAX_DAYS = 31
-/** Latencies by hour for more days are too many rows for an interactive answer. */
-const MAX_DAYS_BY_HOUR = 7
 
 const OutcomeFiguresType = builder
   .objectRef<{ outcome: string; logins: number; rate: number }>('LoginOutcomeFigures')
@@ -30,7 +28,7 @@ const OutcomeFiguresType = builder
     fields: (t) => ({
       outcome: t.field({ type: LoginOutcomeType, resolve: ({ outcome }) => outcome as LoginOutcome }),
       logins: t.expose('logins', { type: 'Count' }),
-      rate: t.exposeFloat('rate', { description: 'Their share of all, 0 to 1.' }),
+      rate: t.exposeFloat('rate', { description: 'The share of all logins, 0 to 1.' }),
     }),
   })
 
@@ -127,12 +125,12 @@ const LoginStatisticsType = builder
       }),
       times: t.field({
         type: [LoginTimeType],
-        description: `Every hour or day of the range, in order: hours of up to ${MAX_DAYS_BY_HOUR} days, and of the last ${HOURS_KEPT_DAYS}.`,
+        description: `Every hour or day of the range, in order. Hours are available for the last ${HOURS_KEPT_DAYS} days, up to ${MAX_LOGIN_DAYS_BY_HOUR} days at a time.`,
         args: {
           by: t.arg({ type: StepType, defaultValue: 'hour', required: true, description: 'By hour or by day.' }),
         },
         resolve: ({ ref }, { by }, { service }) => {
-          refuseFaults(stepFaults(by, ref, MAX_DAYS_BY_HOUR))
+          refuseFaults(stepFaults(by, ref, MAX_LOGIN_DAYS_BY_HOUR))
           return readLoginTimes(service.operatorPool, ref, by)
         },
       }),
@@ -143,20 +141,22 @@ const loginStatisticsRequest = shape({
   environment,
   provider: optional(described(providerName, 'Only this provider.')),
   from: optional(moment('Default: a day before the end.')),
-  to: optional(moment(`The end of the range, not included; at most ${MAX_DAYS} days after the start. Default: now.`)),
+  to: optional(
+    moment(`The end of the range, not included; at most ${MAX_LOGIN_DAYS} days after the start. Default: now.`),
+  ),
 })
 
 builder.queryField('loginStatistics', (t) =>
   t.field({
     type: LoginStatisticsType,
     description:
-      "Figures of an environment's logins: outcomes, attempts and latencies, in all, by provider, and by hour or day.",
+      "Figures of an environment's logins: outcomes, attempts and latencies, in total, by provider, and by hour or day.",
     args: argsOf(loginStatisticsRequest),
     resolve: async (_root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
       const { environment, provider, range } = readRanged(loginStatisticsRequest, args, {
         days: DEFAULT_DAYS,
-        maxDays: MAX_DAYS,
+        maxDays: MAX_LOGIN_DAYS,
       })
       const environmentId = await findEnvironment(context.service.pool, projectId, environment)
       const ref = { environmentId, provider, ...range }

@@ -22,8 +22,8 @@ export interface IdentityRef {
 export const identityProvider = (name: string): string => (name === 'default' ? 'custom' : `custom:${name}`)
 
 /**
- * The subjects that a group locks. A subject is locked before it is read, even while it has no owner: of simultaneous
- * logins with a new subject, one creates the player and the others find it.
+ * The subjects that a group locks. A subject is locked before it is read, even while it has no owner. When several
+ * logins use a new subject at once, one login creates the player and the others find it.
  */
 class SubjectLocks implements Part {
   static readonly stage = 'locks'
@@ -52,7 +52,7 @@ class SubjectLocks implements Part {
 const find = (group: Group, { environmentId, provider, subject }: IdentityRef): One<IdentityRef & PlayerRef> =>
   group.unowned.one(identity, keyOf(environmentId, provider, subject))
 
-/** Locks a subject and asks for its owner. Undefined while the owner is not known. */
+/** Locks a subject and asks for its owner. Undefined until the owner is read, and for a subject without an owner. */
 export function askOwner(group: Group, ref: IdentityRef): PlayerRef | undefined {
   const found = find(group, ref)
   if (found.isKnown) return found.value ?? undefined

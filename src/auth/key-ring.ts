@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 import { generateSecretsKey, type SecretsKey } from '../providers/secrets.ts'
 import { generateTokenKey, type TokenKey } from './tokens.ts'
 
-/** The keys of the configuration. Without any, the key that development has created and stored. */
+/** The keys of the configuration. If it has none, a key that is created once and stored in `dataDir`. */
 export async function loadTokenKeys({ tokenKeys, dataDir }: Config): Promise<readonly TokenKey[]> {
   return tokenKeys ?? keptKeys(dataDir, 'token-keys.json', generateTokenKey)
 }

@@ -87,7 +87,7 @@ interface Counts {
   /** For logins: the steps of latency. For `attempts`: the numbers of attempts. */
   readonly levels: readonly number[]
   readonly counts: readonly number[]
-  /** For logins: the milliseconds of all together. */
+  /** For logins: the sum of their milliseconds. */
   readonly amount: number
 }
 

@@ -8,7 +8,7 @@ import { createPlatformKey, createSdkKey, type NewKey } from './keys.ts'
 import type { IssuedOperatorToken } from './operator-tokens.ts'
 import type { Tokens } from './tokens.ts'
 
-// Changes of an admin to the keys of its project, each with its audit row. A key is shown once, when it is made.
+// Changes to the keys of a project, each with its audit row. A key is shown once, when it is created.
 
 /** A new key, and its entry in the audit log. */
 export interface AuditedKey extends NewKey {

@@ -13,7 +13,7 @@ import type { Tokens } from './tokens.ts'
 
 /** Lifetime of a refresh token, in seconds: 7 days (spec 5, spec 8). */
 const REFRESH_TOKEN_SECONDS = 604_800
-/** For this long after its use a token answers the same pair again, since the client may have lost the answer. */
+/** A used token gets the same pair again for this long, since the first answer may have been lost. */
 const REPLAY_MS = 10_000
 const PREFIX = 'twrt_'
 
@@ -63,7 +63,7 @@ const newToken = (secret: Buffer): string => PREFIX + secret.toString('base64url
 
 /**
  * The token that follows another. It is derived from the old token, which only its holder has, and a nonce, which only
- * the database has: the same child can be answered again, and neither side can make it alone.
+ * the database has: the same child can be made again, and neither side can make it alone.
  */
 const childOf = (token: string, nonce: string): string => newToken(createHmac('sha256', token).update(nonce).digest())
 
@@ -99,7 +99,7 @@ export class RefreshTokens implements Part {
     return this.add(player, newId(), newToken(randomBytes(32)), issuedAt)
   }
 
-  /** Uses a token up. */
+  /** Marks a token as used. Returns its successor. */
   rotate(token: RefreshToken, text: string, rotatedAt: Date): Session {
     const childNonce = randomBytes(32).toString('base64url')
     const rotated = { ...token, rotatedAt, childNonce }
@@ -114,8 +114,8 @@ export class RefreshTokens implements Part {
   }
 
   /**
-   * Ends every family of a player, whose row is locked: a new family either begins before, and ends, or begins after,
-   * and lives on.
+   * Ends every family of a player. The player's row is locked: a family that began before ends, too, and a family that
+   * begins after stays valid.
    */
   revokeAll({ environmentId, playerId }: PlayerRef): void {
     const player = playerKey({ environmentId, playerId })
@@ -148,7 +148,7 @@ export class RefreshTokens implements Part {
 
   save(): Statement[] {
     return [
-      // First, so that families that began later in this group live on.
+      // First, so that families that this group began after `revokeAll` stay valid.
       ...storedTokens.update([...this.ended.values()], ['environmentId', 'playerId'], REVOCATION),
       ...storedTokens.save(this.added),
       ...storedTokens.update(this.rotated, ['environmentId', 'hash'], {
@@ -173,9 +173,9 @@ function sessionOf(
 }
 
 /**
- * Exchanges a refresh token for a new pair. Within 10 seconds the same token answers the same pair, unless that pair
- * has been used. Any other use of a used token ends its whole family and answers null, so that the end is committed
- * while the caller learns only `invalid token`.
+ * Exchanges a refresh token for a new pair. Within 10 seconds the same token gets the same pair, unless that pair has
+ * been used. Any other use of a used token ends its whole family. The result is then null instead of a refusal, so that
+ * the end is committed; the client receives only `invalid token`.
  */
 export function refresh(environmentId: string, text: string): Command<Session | null> {
   const ref = { environmentId, hash: hashOf(text) }

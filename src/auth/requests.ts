@@ -16,7 +16,7 @@ export const loginCustomRequest = shape({
   language: unlessEmpty('The language of a new player, such as `pt-BR`.', MAX_TAG),
 })
 
-/** Of any length: a foreign token is an invalid token, not an invalid request. */
+/** The token may have any length: a foreign token is an invalid token, not an invalid request. */
 export const refreshRequest = shape({
   refreshToken: text('The refresh token of a login.', { max: Number.MAX_SAFE_INTEGER }),
 })

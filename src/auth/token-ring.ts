@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { CryptoKey, JWK, JWTPayload } from 'jose'
-// By their paths: the whole library is 46 modules, most of them for encryption, and each start would load them.
+// Imported by path: the whole library has 46 modules, most of them for encryption, and each start would load them.
 import { SignJWT } from 'jose/jwt/sign'
 import { jwtVerify } from 'jose/jwt/verify'
 import { exportJWK } from 'jose/key/export'
@@ -9,11 +9,11 @@ import { importJWK } from 'jose/key/import'
 import { Refusal } from '../errors.ts'
 
 const ALGORITHM = 'EdDSA'
-/** Our tokens have some 450 bytes, with a long name 1,300. Much longer ones are neither verified nor cached. */
+/** Our tokens have about 450 bytes, or 1,300 with a long name. Longer tokens are refused without verification. */
 export const MAX_TOKEN_LENGTH = 4096
 /** The signature identifies a token. Hashing a whole token would cost more than the rest of finding its player. */
 export const SIGNATURE_LENGTH = 86
-/** An id as we write it. The database would fail on any other. */
+/** The form of our ids. A query with another text could fail. */
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** A private Ed25519 key as a JWK with its `kid`. */
@@ -31,11 +31,11 @@ export interface TokenKind {
   readonly type: string
   readonly issuer: string
   readonly audience: string
-  /** Required claims, beside those of every kind. */
+  /** Required claims, in addition to those of every kind. */
   readonly claims: readonly string[]
 }
 
-/** A token that is to be made. Times are in seconds since 1970. */
+/** A token to sign. Times are in seconds since 1970. */
 export interface NewToken {
   readonly subject: string
   readonly issuedAt: number
@@ -50,8 +50,8 @@ export interface TokenRing {
   /** Signs with the first key. */
   sign(kind: TokenKind, token: NewToken): Promise<string>
   /**
-   * The claims of a token, verified with any key of the ring. Throws for a token of another kind, an expired one and
-   * any other fault.
+   * The claims of a token, verified with any key of the ring. Throws when the token is of another kind, expired or
+   * invalid.
    */
   verify(kind: TokenKind, token: string): Promise<JWTPayload>
   /** The public keys. */
@@ -104,7 +104,7 @@ export async function createTokenRing(keys: readonly TokenKey[]): Promise<TokenR
   }
 }
 
-/** Whether a claim is an id as we write it. */
+/** Whether a claim has the form of our ids. */
 export function isId(claim: unknown): claim is string {
   return typeof claim === 'string' && ID.test(claim)
 }

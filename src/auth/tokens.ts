@@ -50,7 +50,7 @@ export interface TokenOptions {
   readonly keys: readonly TokenKey[]
   readonly issuer: string
   readonly audience: string
-  /** The logins that have ended, and their access tokens with them. Default: none. */
+  /** The logins that have ended. Their access tokens are refused. Default: none. */
   readonly endedLogins?: Pick<ReadonlySet<string>, 'has'>
 }
 

@@ -16,7 +16,7 @@ export interface WebhookAnswer {
   /** Storage keys and the raw text of their values. */
   readonly data: ReadonlyMap<string, string>
   readonly notes: readonly LoginNote[]
-  /** Whether `data` exceeds a limit of spec 8 by itself. Then it was read only up to that place. */
+  /** Whether `data` exceeds a limit of spec 8 by itself. If so, it was read only up to that member. */
   readonly isOverLimits: boolean
 }
 
@@ -40,9 +40,9 @@ export const webhookAnswer = shape({
 })
 
 const FIELDS = Object.keys(webhookAnswer.fields)
-/** The longest text of a field's name: in quotes, with each character as an escape of six. */
+/** The longest JSON text of a field's name: in quotes, with each character as an escape of six characters. */
 const LONGEST_NAME = 2 + 6 * Math.max(...FIELDS.map((name) => name.length))
-/** Members of an answer, known or not, and those of `data`, counted with each repetition of a key. */
+/** The most members of an answer, known or not, and of its `data`. A repeated key counts each time. */
 const MAX_MEMBERS = 10 * MAX_STORAGE_KEYS
 
 /**
@@ -68,7 +68,7 @@ export function readWebhookAnswer(text: string): WebhookAnswer {
   const { values, isOverLimits } = data
   if (isOverLimits && !found.has('subject')) throw new Refusal('customAuthInvalidData')
 
-  // The reader has its members.
+  // The `DataReader` already has the members of `data`.
   if (kindOf(found.get('data') ?? '') === 'object') found.delete('data')
   try {
     const { subject, nickname, avatarUrl } = webhookAnswer.read(new JsonSource(objectText(found)))
@@ -97,7 +97,7 @@ export function requireStorable({ isOverLimits }: WebhookAnswer): void {
   if (isOverLimits) throw new Refusal('customAuthInvalidData')
 }
 
-/** Gathers the members of the last `data`, of which there may be several, until one breaks a limit. */
+/** Gathers the members of `data` until one breaks a limit. An answer can repeat `data`: the last one counts. */
 class DataReader {
   values = new Map<string, string>()
   isOverLimits = false
@@ -126,7 +126,7 @@ class DataReader {
     return !this.isOverLimits
   }
 
-  /** Called at the end of each `data`. A `data` without members has not begun. */
+  /** Called at the end of each `data`. For an empty `data`, `take` was not called. */
   end(span: MemberSpan): void {
     if (span !== this.span) this.begin(span)
   }

@@ -44,7 +44,7 @@ const DECODERS: ReadonlyMap<string, () => Duplex> = new Map<string, () => Duplex
 
 /**
  * A fetch that sends one request and nothing more. The standard fetch follows rules of browsers: it repeats after a 421
- * and reports a 407 as a network error. Only the body of a 200 is read.
+ * and reports a 407 as a network error. Only the body of a 200 is read in full.
  */
 export function createPlainFetch(agent: Agent): typeof globalThis.fetch {
   return async (url, init) => {
@@ -201,7 +201,7 @@ export function errorOf(thrown: unknown, signal: AbortSignal): AttemptError {
   }
   return 'network'
 }
-/** Spec 7.1. Redirects are not followed: they are an answer like any other that is not 200. */
+/** The meaning of a status other than 200 (spec 7.1). A redirect is not followed: it is an invalid response. */
 export function meaningOf(status: number): 'rejected' | 'unavailable' | 'invalidResponse' {
   if (status >= 400 && status < 500) return 'rejected'
   return status >= 500 ? 'unavailable' : 'invalidResponse'

@@ -35,14 +35,14 @@ const MAX_BUFFERED_BYTES = 512 * 2 ** 20
 /** The share of one project, however many providers it has. */
 const MAX_PROJECT_BYTES = 128 * 2 ** 20
 /**
- * Calls of one provider that are under way. Further calls fail at once: with this many waiting the endpoint does not
- * answer.
+ * The most calls of one provider that are under way. Further calls fail at once: an endpoint with this many waiting
+ * calls does not answer.
  */
 const MAX_CALLS = 500
 const KEEP_ALIVE_MS = 4_000
 
 export interface WebhookTarget {
-  /** Identifies the provider in its environment. The limits of a provider count by it. */
+  /** Identifies the provider among all providers of the service. The limits of a provider count by this key. */
   readonly key: string
   /** The provider's project. The memory limit counts by it. */
   readonly projectId: string
@@ -239,7 +239,7 @@ interface Ended {
   readonly ending: Ending
 }
 
-/** Faults of the answer itself: another attempt would bring the same. */
+/** Faults of the answer itself: another attempt would get the same answer. */
 const ANSWER_FAULTS: ReadonlySet<AttemptError> = new Set(['bad_status', 'too_large', 'encoding'])
 
 interface Memory {

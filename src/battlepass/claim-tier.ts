@@ -42,7 +42,7 @@ export type ClaimResult = {
   readonly granted: readonly Granted[]
 }
 
-/** Claims one tier of one track (spec 4.1). However often it is sent, the tier is granted once. */
+/** Claims one tier of one track (spec 4.1). Repeated calls grant the tier once. */
 export function claimTier(ref: PlayerRef, input: ClaimTier): Command<ClaimResult> {
   const { scenarioId, nodeId, runId, level, track, idempotencyKey: key } = input
   return {
@@ -81,7 +81,7 @@ export type ClaimAll = Unkeyed<RequestOf<typeof claimAllRequest>>
 
 export type ClaimAllResult = {
   readonly claimed: readonly { readonly level: number; readonly track: Track; readonly granted: readonly Granted[] }[]
-  /** The first reason, in the order of a single claim. Null when a tier was claimed, or all tiers already are. */
+  /** The first reason, in the order of `CLAIM_ERRORS`. Null when a tier was claimed, or all tiers already are. */
   readonly error: ClaimError | null
 }
 

@@ -89,7 +89,7 @@ export class ComparedPass {
   /** Players by bucket, and those of them with premium. */
   readonly players: number[]
   readonly owners: number[]
-  /** Players who have claimed a tier: a fresh tier where it is fresh for them, a removed one anywhere. */
+  /** Players who have claimed a tier. Claims of a fresh tier count only where it is fresh for the player. */
   readonly claimed = new Map<Tier, number>()
   /** Players who have claimed everything that is fresh for them, by track. */
   readonly covered: Record<Track, number> = { free: 0, premium: 0 }

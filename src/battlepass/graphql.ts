@@ -82,7 +82,7 @@ export const ClaimTierPayloadType = builder.objectRef<ClaimResult>('ClaimTierPay
     }),
     granted: t.field({
       type: [RewardType],
-      description: 'The rewards, also of an earlier claim.',
+      description: 'The rewards of the tier, even when it was claimed before.',
       resolve: (result) => [...result.granted],
     }),
   }),
@@ -110,7 +110,7 @@ const ClaimAllPayloadType = builder.objectRef<ClaimAllResult>('ClaimAllPayload')
       type: ClaimErrorType,
       nullable: true,
       description:
-        'The reason why nothing was claimed. Null when something was, and when every tier is already claimed.',
+        'The reason why nothing was claimed. Null when a tier was claimed, and when every tier is already claimed.',
     }),
   }),
 })
@@ -131,7 +131,7 @@ builder.queryField('battlePass', (t) =>
   t.field({
     type: BattlePassProgressType,
     nullable: true,
-    description: "The calling player's progress. Null beside an error for a missing pass.",
+    description: "The calling player's progress. Null, with an error, when the pass does not exist.",
     ...playerQuery(progressCall),
   }),
 )
@@ -144,7 +144,7 @@ builder.mutationFields((t) => ({
   }),
   claimTier: t.field({
     type: ClaimTierPayloadType,
-    description: 'Claims one tier of one track. However often it is sent, the tier is granted once (spec 4.1).',
+    description: 'Claims one tier of one track. Repeated calls grant the tier once (spec 4.1).',
     ...playerMutation('ClaimTierInput', claimTierCall),
   }),
   claimAll: t.field({
@@ -164,7 +164,7 @@ const ClaimType = builder.prismaObject('TierClaim', {
     level: t.exposeInt('level'),
     track: t.field({ type: TrackType, select: { track: true }, resolve: ({ track }) => track as Track }),
     granted: t.field({ type: [RewardType], resolve: ({ granted }) => thaw(granted) as unknown as Granted[] }),
-    runId: t.exposeString('runId', { description: 'The run in which it was claimed.' }),
+    runId: t.exposeString('runId', { description: 'The run in which the tier was claimed.' }),
     claimedAt: t.expose('claimedAt', { type: 'DateTime' }),
   }),
 })
@@ -175,8 +175,8 @@ builder.prismaObject('XpEntry', {
     id: t.id({ resolve: ({ playerId, id }) => globalId('XpEntry', playerId, id) }),
     amount: t.expose('amount', { type: 'Int64', description: 'The granted xp; negative for a reset.' }),
     source: t.exposeString('source'),
-    runId: t.exposeString('runId', { description: 'The run in which it was earned.' }),
-    occurredAt: t.expose('createdAt', { type: 'DateTime', description: 'The time of its creation.' }),
+    runId: t.exposeString('runId', { description: 'The run in which the xp was earned.' }),
+    occurredAt: t.expose('createdAt', { type: 'DateTime', description: 'The time of the grant or reset.' }),
   }),
 })
 
@@ -191,7 +191,7 @@ builder.prismaObject('BattlePass', {
     xp: t.expose('xp', { type: 'Int64' }),
     level: t.exposeInt('level', {
       description:
-        "The highest level that was crossed. After an edit of the definition, the level of the player's `xp` may differ.",
+        'The highest level that the player has reached. After an edit of the definition, the level for `xp` may differ.',
     }),
     premiumOwned: t.exposeBoolean('premiumOwned'),
     completed: t.exposeBoolean('completed', { description: '`onComplete` was crossed.' }),

@@ -24,7 +24,7 @@ export interface Item {
   readonly scenarioIds: readonly string[]
 }
 
-/** The settings of a currency that admins made. */
+/** The settings that admins made for a currency. */
 interface Entry {
   readonly isAdded: boolean
   readonly creditLimit: bigint | null
@@ -58,7 +58,7 @@ function currencyOf(name: string, uses: Uses, entries: ReadonlyMap<string, Entry
 export interface CreditRules {
   readonly isKnown: boolean
   readonly creditLimit: bigint | null
-  /** The known names that are most like it, the most alike first. Empty for a known currency. */
+  /** The known names that are most similar, the most similar first. Empty for a known currency. */
   readonly nearest: readonly string[]
 }
 
@@ -133,7 +133,7 @@ async function changeEntry(
   change: (entry: Entry) => Entry,
 ): Promise<Changed> {
   return inTransaction(pool, async (client) => {
-    // Changes of one catalogue run one after another. Rows that refer to the environment, as a login's do, do not wait.
+    // Changes of one catalogue run one after another. Other calls that refer to the environment do not wait.
     await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
     const entries = await readEntries(client, environmentId)
     const before = entries.get(name) ?? NO_ENTRY

@@ -33,7 +33,7 @@ const CurrencyType = builder.objectRef<InEnvironment<Currency>>('Currency').impl
   fields: (t) => ({
     id: t.id({ resolve: ({ environment, name }) => globalId('Currency', environment, name) }),
     name: t.exposeString('name', { description: 'The name, as in wallets.' }),
-    isAdded: t.exposeBoolean('isAdded', { description: 'An admin added it with `addCurrency`.' }),
+    isAdded: t.exposeBoolean('isAdded', { description: 'True when an admin added it with `addCurrency`.' }),
     creditLimit: t.expose('creditLimit', {
       type: 'Int64',
       nullable: true,

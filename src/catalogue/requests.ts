@@ -16,7 +16,7 @@ export const creditLimitRequest = shape({
   currency,
   limit: optional(
     int64(
-      'The largest amount that an operator can credit in one call; only admins credit more. 0 leaves every credit to admins. Null removes the limit.',
+      'The largest amount that an operator can credit in one call; only admins credit more. With 0, only admins credit at all. Null removes the limit.',
       { min: 0n },
     ),
   ),

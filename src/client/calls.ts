@@ -15,7 +15,7 @@ type PlayerRequest = Omit<PostRequest, 'headers'> & Partial<Pick<PostRequest, 'h
 
 /** Calls of the signed-in player, for the other parts of the library. */
 export interface PlayerCalls {
-  /** Makes a call and reads its answer, with a `bigint` at each of the places. */
+  /** Makes a call and reads its answer, with a `bigint` at each place of `int64s`. */
   call(path: string, body: object, options?: CallOptions, int64s?: Int64Fields): Promise<unknown>
   /** The same for a call that changes something. All its attempts carry one idempotency key. */
   change(path: string, body: object, options?: ChangeOptions, int64s?: Int64Fields): Promise<unknown>

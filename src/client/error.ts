@@ -66,12 +66,12 @@ export class TierwayError extends Error {
     Object.defineProperty(this, BRAND, { value: true })
   }
 
-  /** Whether a value is a `TierwayError`, also one of another copy of this library. */
+  /** Whether a value is a `TierwayError`, even one of another copy of this library. */
   static is(value: unknown): value is TierwayError {
     return typeof value === 'object' && value !== null && BRAND in value
   }
 
-  /** @internal The same error, whose outcome is not known. */
+  /** @internal The same error, for a call with an unknown outcome. */
   unknown(): TierwayError {
     return new TierwayError({ ...this, message: this.message, outcomeUnknown: true, cause: this.cause })
   }

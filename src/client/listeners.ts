@@ -2,7 +2,7 @@
 export class Listeners<Heard extends object> {
   readonly #byName = new Map<keyof Heard, Set<(heard: never) => unknown>>()
 
-  /** Calls a function with each event. Returns a function that ends it. */
+  /** Calls a function with each event. Returns a function that removes the listener. */
   on<Name extends keyof Heard>(name: Name, listener: (heard: Heard[Name]) => unknown): () => void {
     const listeners = this.#byName.get(name) ?? new Set()
     this.#byName.set(name, listeners)

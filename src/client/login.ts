@@ -18,7 +18,7 @@ export interface LoginOptions {
   readonly signedOut: (why: SignedOut) => void
 }
 
-/** A pair, with the time of its receipt by the clocks of this device. These clocks need not be right. */
+/** A pair of tokens, with the time of its receipt by the clocks of this device, which may be wrong. */
 interface Login extends TokenPair {
   readonly playerId: string
   /** `Date.now()` at receipt. */
@@ -49,7 +49,7 @@ export class PlayerLogin {
   #loading: Promise<void> | undefined
   #refreshing: Promise<Login> | undefined
   #coolUntil = 0
-  /** False when the storage has not accepted the login: its content is then no change by another tab. */
+  /** False when the storage has not accepted the login: the storage's content is then no change by another tab. */
   #isKept = true
 
   constructor(options: LoginOptions) {
@@ -71,7 +71,7 @@ export class PlayerLogin {
     return this.#loading
   }
 
-  /** Takes a pair that has just arrived. */
+  /** Signs in with a pair that has just arrived, and stores it. */
   async take(pair: TokenPair): Promise<void> {
     this.#loading = Promise.resolve()
     this.#keep(loginOf(pair))
@@ -139,7 +139,7 @@ export class PlayerLogin {
     return login
   }
 
-  /** Takes over what another tab has stored since. Undefined when nothing is new. */
+  /** Takes over the login that another tab has stored since. Undefined when nothing is new. */
   async #adopt(stale: Login): Promise<Login | undefined> {
     const stored = this.#isKept ? await this.#read(stale) : stale
     if (this.#login !== stale) return this.#required()
@@ -183,7 +183,7 @@ export class PlayerLogin {
     return this.#login
   }
 
-  /** By the clock that shows more elapsed time: a clock may have been stopped or set back. */
+  /** Uses the clock that shows more elapsed time: a clock may have been stopped or set back. */
   #remainingMs({ receivedAt, lifetimeMs }: Login): number {
     const byDate = Date.now() - receivedAt
     const passed = this.#receivedTick === undefined ? byDate : Math.max(byDate, performance.now() - this.#receivedTick)

@@ -42,9 +42,9 @@ const LONGEST_PAUSE_MS = 60_000
 const NUMBER_DIGITS = 16
 
 /**
- * Sends the xp that a player earns, also when it was earned offline. Xp is kept in the client's storage with its
- * idempotency key before it is sent, and it is sent in order. Each grant counts once, also after the page was closed and
- * when several tabs send it. The storage must list its keys: `localStorage()` and `memoryStorage()` do.
+ * Sends the xp that a player earns, even if it was earned offline. Xp is kept in the client's storage with its
+ * idempotency key before it is sent, and it is sent in order. Each grant counts once, even if the page was closed or
+ * several tabs send it. The storage must list its keys: `localStorage()` and `memoryStorage()` do.
  */
 export class Outbox {
   readonly #tierway: Tierway
@@ -110,7 +110,7 @@ export class Outbox {
     return this.#sending
   }
 
-  /** Calls a function with each result. Returns a function that ends it. */
+  /** Calls a function with each result. Returns a function that removes the listener. */
   on<Name extends keyof OutboxEvents>(name: Name, listener: (heard: OutboxEvents[Name]) => unknown): () => void {
     return this.#listeners.on(name, listener)
   }

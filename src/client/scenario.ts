@@ -57,7 +57,7 @@ export async function startSession(
   const answer = await calls.change('/sdk/v1/scenarios/start', { scenarioId }, options, START_RUN_RESPONSE_INT64)
   const { runId, resumed, plan } = answer as StartRunResponse
   const session = new ScenarioSession(calls, scenarioId, { runId, isResumed: resumed })
-  // The plan of a resumed run is an old one. The active nodes are read.
+  // The plan of a resumed run is an old one, so the active nodes are read.
   if (resumed) await session.refresh(options)
   else session.begin(plan)
   return session
@@ -140,14 +140,14 @@ export class ScenarioSession {
     this.#end(run.status)
   }
 
-  /** Calls a function with each event of the run. Returns a function that ends it. */
+  /** Calls a function with each event of the run. Returns a function that removes the listener. */
   on<Name extends keyof SessionEvents>(name: Name, listener: (heard: SessionEvents[Name]) => unknown): () => void {
     return this.#listeners.on(name, listener as (heard: AllEvents[Name]) => unknown)
   }
 
   /**
-   * Follows the run live. It takes in what other devices do, and calls listeners once for each crossing, from the
-   * player's events, whichever device caused it. Returns a function that ends it; call it while no call is under way.
+   * Follows the run live. The session takes in what other devices do, and calls listeners once for each crossing of any
+   * device. Returns a function that stops following. Call that function while no call is under way.
    *
    * `onError` receives errors that do not pass by themselves, such as the end of the login. The session then no longer
    * follows.
@@ -226,7 +226,7 @@ export class ScenarioSession {
       const answer = await this.#calls.change(path, { scenarioId, runId, ...body }, options, CLAIM_RESPONSE_INT64)
       const claim = answer as ClaimResponse
       if (claim.success && !claim.alreadyClaimed) await this.#afterClaim(claim.granted)
-      // A level node is completed also by a tier that was claimed on its pass before.
+      // A tier that was claimed on the pass before completes the level node, too.
       else if (claim.success && this.#active.get(body.nodeId)?.type === 'battle-pass-level')
         await this.#afterClaim(null)
       return claim
@@ -240,19 +240,19 @@ export class ScenarioSession {
     })
   }
 
-  /** @internal For nodes: the level of a pass, as it was read. */
+  /** @internal For nodes: stores the level of a pass that was read. */
   note(nodeId: string, level: number): void {
     this.#levels.set(nodeId, level)
   }
 
-  /** @internal The first plan of a new run. There are no listeners yet. */
+  /** @internal Takes in the first plan of a new run. There are no listeners yet. */
   begin(plan: ExecutionPlan | null): void {
     if (plan) this.#merge(plan)
   }
 
   /**
-   * @internal Updates the session from an answer, and calls the listeners. Also for the answer of a call that an outbox
-   * sends later.
+   * @internal Updates the session from an answer, and calls the listeners. An outbox passes the answers of the calls
+   * that it sends later.
    */
   take(
     { plan, level, xp }: { readonly plan?: ExecutionPlan | null } & Partial<AddXpResponse>,
@@ -272,7 +272,7 @@ export class ScenarioSession {
     if (plan.granted.length > 0) this.#listeners.tell('granted', { rewards: plan.granted })
   }
 
-  /** A claim's answer has no plan. Its consequences are read. `rewards` is null for a repeat, which grants no tier. */
+  /** Reads what a claim caused: its answer has no plan. `rewards` is null for a repeat, which grants no tier. */
   async #afterClaim(rewards: readonly Reward[] | null): Promise<void> {
     if (rewards !== null && rewards.length > 0) this.#listeners.tell('granted', { rewards })
     const before = this.#active
@@ -283,7 +283,7 @@ export class ScenarioSession {
     const isNew = plan !== null && plan.crossed[0]?.handle === 'onComplete' && print(plan) !== known
     const crossed: Crossing[] = isNew ? [...plan.crossed] : []
     if (rewards === null && isNew && plan.granted.length > 0) this.#listeners.tell('granted', { rewards: plan.granted })
-    // Several claims have a plan each, of which the run keeps the last. A claimed level node is no longer active.
+    // Each of several claims has a plan, and the run keeps only the last. A claimed level node is no longer active.
     for (const { nodeId, type } of before.values()) {
       if (type !== 'battle-pass-level' || this.#active.has(nodeId)) continue
       if (!crossed.some((crossing) => crossing.nodeId === nodeId)) crossed.unshift({ nodeId, handle: 'onComplete' })
@@ -377,7 +377,7 @@ export class BattlePassSession {
     return this.session.claimAll(this.nodeId, options)
   }
 
-  /** Buys premium from the wallet. Its key is random by default, and the same for all retries. */
+  /** Buys premium from the wallet. The idempotency key is random by default, and the same for all retries. */
   async buyPremium({ idempotencyKey = newKey(), ...options }: ChangeOptions = {}): Promise<PremiumResponse> {
     const body = { nodeId: this.nodeId, idempotencyKey }
     const all = { ...options, idempotencyKey }
@@ -389,7 +389,7 @@ export class BattlePassSession {
     )) as PremiumResponse
   }
 
-  /** Calls a function at each crossing of a handle of the pass. Returns a function that ends it. */
+  /** Calls a function at each crossing of a handle of the pass. Returns a function that removes the listener. */
   on<Handle extends keyof BattlePassEvents>(
     handle: Handle,
     listener: (heard: BattlePassEvents[Handle]) => unknown,
@@ -413,7 +413,7 @@ export class LevelSession {
     return this.session.claim({ nodeId: this.nodeId, track }, options)
   }
 
-  /** Calls a function when the tier is claimed. Returns a function that ends it. */
+  /** Calls a function when the tier is claimed. Returns a function that removes the listener. */
   onComplete(listener: (crossing: Crossing) => unknown): () => void {
     return this.session.hear(this.nodeId, 'onComplete', listener)
   }

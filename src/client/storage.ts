@@ -75,7 +75,7 @@ function probe(): WebStorage | undefined {
 
 const PATIENCE_MS = 3_000
 
-/** The same, with a timeout of three seconds: some storages hang while the browser suspends the page. */
+/** Accesses a storage with a timeout of three seconds: some storages hang while the browser suspends the page. */
 export function patient<Value>(access: () => Promise<Value> | Value): Promise<Value> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('the storage did not answer in time')), PATIENCE_MS)

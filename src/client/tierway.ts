@@ -127,7 +127,7 @@ export class Tierway {
     }
   }
 
-  /** Calls a function when a login begins or ends. Returns a function that ends it. */
+  /** Calls a function when a login begins or ends. Returns a function that removes the listener. */
   on<Name extends keyof LoginEvents>(name: Name, listener: (heard: LoginEvents[Name]) => unknown): () => void {
     return this.#listeners.on(name, listener)
   }
@@ -176,7 +176,7 @@ export class PlayerStorage {
     return (answer as { values: Record<string, unknown> }).values
   }
 
-  /** The same as JSON texts, byte for byte as they were written. */
+  /** Reads keys like `get`, but as JSON texts, byte for byte as they were written. */
   async getRaw(keys?: readonly string[], options?: CallOptions): Promise<Record<string, string>> {
     const request = { ...options, body: printExact({ keys }) }
     return this.#calls.send('/sdk/v1/storage/get', request, (text) => {
@@ -198,7 +198,7 @@ export class PlayerStorage {
     await this.#set(printExact(values), options)
   }
 
-  /** The same with JSON texts, which are kept byte for byte. Throws a `SyntaxError` for a text that is not JSON. */
+  /** Writes keys as JSON texts, which are kept byte for byte. Throws a `SyntaxError` for a text that is not JSON. */
   async setRaw(values: Readonly<Record<string, string>>, options?: CallOptions): Promise<void> {
     const members = Object.entries(values).map(([key, text]) => {
       JSON.parse(text)

@@ -12,7 +12,7 @@ export interface CallOptions {
   readonly retries?: number
 }
 
-/** The same for calls that change something. */
+/** Options of a call that changes something. */
 export interface ChangeOptions extends CallOptions {
   /** 1 to 255 characters. The same key and call takes effect once within seven days. Default: random. */
   readonly idempotencyKey?: string
@@ -21,7 +21,7 @@ export interface ChangeOptions extends CallOptions {
 export interface Transport {
   /**
    * Makes a call until it is answered, and resolves with the result of `read` on the body's text. Rejects with a
-   * `TierwayError`: one that `read` throws counts like a refusal by status.
+   * `TierwayError`. A `TierwayError` from `read` is treated like a refusal by status.
    */
   post<Answer>(path: string, request: PostRequest, read: (text: string) => Answer): Promise<Answer>
   /** One attempt. Its body is not read yet. */
@@ -144,7 +144,7 @@ function bodyOf(text: string): { error?: string; code?: string; requestId?: stri
   }
 }
 
-/** With full jitter, so that clients that failed together do not return together. */
+/** A pause with full jitter, so that clients that failed together do not return together. */
 export function backoff(tried: number, longestMs = LONGEST_WAIT_MS): number {
   return Math.random() * Math.min(SHORTEST_WAIT_MS * 2 ** tried, longestMs)
 }

@@ -56,7 +56,7 @@ export async function executeGroup(options: ExecuteOptions): Promise<GroupResult
 
   /** Players with a command that waits: their later commands must not be decided before it. */
   const blocked = new Set<Player>()
-  /** The same in a group that reads its rows: it decides all commands in their order. */
+  /** Set when a command waits in a group that reads its rows: such a group decides all commands in their order. */
   let isBlocked = false
 
   /** Makes a decision. False when the group must read rows first. */
@@ -220,7 +220,7 @@ function keep(
   if (group.mode === 'reads') for (const player of group.held()) memory.adopt(player)
 }
 
-/** The database may now hold other rows than memory. */
+/** Forgets the players of the group: the database may now hold other rows than memory. */
 function forget(group: Group, { entries, isReadOnly }: ExecuteOptions): void {
   group.discard()
   if (isReadOnly) return
@@ -240,7 +240,7 @@ async function send(client: PoolClient, statements: readonly Statement[]): Promi
   await new Promise<void>((resolve) => {
     let left = statements.length
     let isWriting = true
-    // Held back until all are encoded: one packet instead of one for each.
+    // The stream waits until all statements are encoded: one packet instead of one for each.
     stream.cork()
     for (const [index, { name, text, values }] of statements.entries()) {
       void client.query({ name, text, values, rowMode: 'array' }, (error: Error | null, result: QueryArrayResult) => {

@@ -54,7 +54,7 @@ export const DEADLINE_MS = 5_000
 const FULL_AT = 0.8
 const MAX_RETRIES = 20
 const RECONNECT_MS = 100
-/** A second group from memory starts beside the first only when this many players wait: larger groups cost less. */
+/** A second group from memory starts before the first ends only if this many players wait: larger groups cost less. */
 const SECOND_GROUP_AT = 16
 
 /**

@@ -65,7 +65,7 @@ export class Group implements Holder {
   readonly premises = new Map<string, Premise>()
   /** A stand-in without an owner. It holds the rows of tables without an owner. */
   readonly unowned = new Player({ environmentId: '', playerId: '' })
-  /** Rows that are assumed absent, all of one read. The write proves that they are. */
+  /** Rows that are assumed absent. All belong to one read. The write proves their absence. */
   readonly absent: One<unknown>[] = []
   /** The version that the group gives to the players that it changes. */
   version = ''
@@ -76,7 +76,7 @@ export class Group implements Holder {
   private readonly toLock: Player[] = []
   private asked: Slot[] = []
   /**
-   * Rows that were read without a lock. They are of the remembered version only if that is proven on this connection.
+   * Rows that were read without a lock. They match the remembered version only if this connection proves that version.
    */
   private readonly unlocked: Slot[] = []
   private readonly touched: Slot[] = []
@@ -127,13 +127,13 @@ export class Group implements Holder {
   enter(player: Player): void {
     if (player.group === this) return
     player.group = this
-    // Rows without a version are those of a player that did not exist.
+    // A player without a version did not exist when its rows were read.
     if (player.version === undefined) player.forget()
     this.others.set(player.key, player)
     this.toLock.push(player)
   }
 
-  /** Begins the decision of a command, which waits at least until its player is held. */
+  /** Begins the decision of a command. The command waits at least until its player is held. */
   begin(player: Player | undefined): void {
     this.current = player
     if (player && player.group !== this) {
@@ -272,7 +272,7 @@ export class Group implements Holder {
     this.time = undefined
   }
 
-  /** Only the reads of rows. */
+  /** The statements that read the requested rows. */
   read(): Statement[] {
     const { asked } = this
     if (asked.length === 0) return []
@@ -297,7 +297,7 @@ export class Group implements Holder {
     })
   }
 
-  /** The rows for the proving statement to write, by table. */
+  /** The rows that the proving statement writes, by table. */
   rows(): Map<AnyTable, Written<unknown>[]> {
     const rows = new Map<AnyTable, Written<unknown>[]>()
     for (const slot of this.written)

@@ -21,9 +21,9 @@ export interface Memory {
 type Generation = Map<string, Map<string, Player>>
 
 /**
- * Bounded by weight and by idle time, at the cost of one lookup: players in use are in the younger of two generations.
- * When the younger one has half of the weight, or its time is over, it becomes the older one, and the players of the
- * previous older one are forgotten.
+ * Creates a memory with limits on weight and idle time, at the cost of one lookup: players in use are in the younger of
+ * two generations. When the younger one has half of the weight, or its time is over, it becomes the older one, and the
+ * players of the previous older one are forgotten.
  */
 export function createMemory({ maxBytes = MAX_BYTES, idleMs = IDLE_MS } = {}): Memory {
   let young: Generation = new Map()

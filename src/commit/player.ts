@@ -21,13 +21,13 @@ export interface Holder {
 /** A player as one text. */
 export const playerKey = ({ environmentId, playerId }: PlayerRef): string => `${environmentId}/${playerId}`
 
-/** Bytes of a remembered row beside its texts, roughly. */
+/** Rough number of bytes of a remembered row, without its texts. */
 const ROW_BYTES = 150
 const PLAYER_BYTES = 500
 
 /**
  * The remembered rows of one player, as the database held them at `version`, and the changes that a group is about to
- * write. A player is in one group at a time, so the group's changes are stored beside the rows.
+ * write. A player is in one group at a time, so the group's changes are stored with the rows.
  */
 export class Player implements PlayerRef {
   readonly environmentId: string
@@ -36,7 +36,7 @@ export class Player implements PlayerRef {
   readonly key: string
   /** The version of the remembered rows. Undefined while nothing is remembered. */
   version: string | undefined
-  /** Another instance changed this player after this one did. It is read each time until that stops. */
+  /** Another instance changed this player after this one did. Until this stops, each command reads the rows. */
   isContested = false
   /** The group that decides on it. */
   group: Holder | undefined
@@ -52,7 +52,7 @@ export class Player implements PlayerRef {
   isNew = false
   /** Bytes, roughly. */
   weight = PLAYER_BYTES
-  /** The part of it that the memory has counted. */
+  /** The part of `weight` that the memory has counted. */
   counted = 0
   private readonly slots: (Map<string, Slot> | undefined)[] = []
 

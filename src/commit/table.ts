@@ -103,7 +103,7 @@ export interface TableOptions<K extends Columns, C extends Columns> {
   readonly kind: 'state' | 'append'
   /** Columns that Postgres computes from the row `r` as it is written, by their names. */
   readonly computed?: Readonly<Record<string, string>>
-  /** The order, in SQL, in which rows `r` are written: for a unique index that allows one of a player's rows. */
+  /** The order, in SQL, in which rows `r` are written. A unique index that allows one row per player needs it. */
   readonly order?: string
   /**
    * Whether a change gives its player a new version, so that rows may be remembered. Rows of other tables are forgotten
@@ -150,9 +150,9 @@ export class Table<Row> {
   /** Its bit among the insertions of the write statement. */
   readonly index: number
   readonly isVersioned: boolean
-  /** Rows stay in memory after their group. A trigger must renew the version of their players: a test compares both. */
+  /** Rows stay in memory after their group. A trigger must then renew their player's version; a test checks this. */
   isRemembered = false
-  /** It has rows to {@link purge}. */
+  /** Whether it has rows to {@link purge}. */
   readonly expires: boolean
   readonly key: readonly string[]
   readonly owner: readonly Field[]
@@ -216,7 +216,7 @@ export class Table<Row> {
     return new Read(this as never, { by, ...options } as never, rowKey)
   }
 
-  /** The names of the columns for COPY, the owner's first. Further ones replace their defaults. */
+  /** The names of the columns for COPY, the owner's first. Columns in `further` do not get their defaults. */
   names(...further: readonly string[]): string {
     return [...[...this.owner, ...this.written].map(({ name }) => name), ...further].join(', ')
   }
@@ -245,20 +245,20 @@ export class Table<Row> {
       SELECT ${owner}${values.join(', ')} FROM ${from}${this.order}${this.conflict}`
   }
 
-  /** A separate statement that writes rows; none for no rows. */
+  /** A separate statement that writes rows. Without rows, the list is empty. */
   save(rows: readonly Row[]): Statement[] {
     const owner = this.owner.map(({ name }) => `r.${name}, `).join('')
     return this.statement('save', rows, [...this.owner, ...this.written], (from) => this.into(owner, from))
   }
 
-  /** A statement that removes the rows that share these columns, and the owner, with the given ones. */
+  /** A statement that removes the rows with the same owner, and the same values in these columns, as a given row. */
   remove<P extends keyof Row & string = never>(rows: readonly Pick<Row, NoInfer<P>>[], by: readonly P[]): Statement[] {
     const keys = [...this.owner, ...this.fieldsOf(by)]
     const name = `remove-${by.join('-')}`
     return this.statement(name, rows, keys, (from) => `DELETE FROM ${this.name} t USING ${from} WHERE ${match(keys)}`)
   }
 
-  /** The same for a change of the row `t`, which may use further properties of the given rows `r`. */
+  /** A statement that changes such rows `t`. The change may use further properties of the given rows `r`. */
   update<P extends keyof Row & string = never, Q extends keyof Row & string = never>(
     rows: readonly Pick<Row, NoInfer<P | Q>>[],
     by: readonly P[],
@@ -317,7 +317,7 @@ export interface Update<Q> {
 }
 
 /**
- * Rows from a parameter for each column, an array. The functions are in the select list, since each function in FROM
+ * Rows from arrays, one parameter for each column. The functions are in the select list, since each function in FROM
  * would first store its whole result.
  */
 export function rowsOf(parameter: () => number, columns: readonly (readonly [name: string, type: string])[]): string {
@@ -348,9 +348,9 @@ export interface ReadOptions<Row, P extends keyof Row & string = keyof Row & str
 
 let reads = 0
 
-/** A way to find rows. Those of a player are remembered under the read and the values of its columns. */
+/** A way to find rows. A player's rows are remembered under the read and the values of its columns. */
 export class Read<Row> {
-  /** Numbers the reads, as places in a player's memory. */
+  /** The number of the read, which is its index in a player's memory. */
   readonly index = reads++
   readonly table: Table<Row>
   /** Null when it finds one row. */
@@ -387,7 +387,7 @@ export class Read<Row> {
       ) AS f`
   }
 
-  /** Selects the numbers of the rows that exist, from the {@link keys} and a number for each. */
+  /** Selects the numbers of the rows that exist. The parameters are the {@link keys} and a number for each. */
   present(parameter: () => number): string {
     const keys = [...this.table.owner, ...this.by].map(({ name, column }) => [name, column.type] as const)
     return `SELECT r.n FROM ${rowsOf(parameter, [...keys, ['n', 'int']])} AS r
@@ -399,7 +399,7 @@ export class Read<Row> {
     return { name: `${this.table.name}-read-${this.index}`, text: this.text, values: this.keys(slots) }
   }
 
-  /** The columns that name rows, an array for each. */
+  /** The keys of the rows: an array for each key column. */
   keys(slots: readonly ReadKey[]): string[] {
     const values = slots.map(({ key }) => key.split('\0'))
     return [
@@ -418,7 +418,7 @@ export class Read<Row> {
     }
   }
 
-  /** A row from its columns behind the number. */
+  /** A row from its columns, which follow the number. */
   decode(columns: readonly unknown[]): Row {
     const row: Record<string, unknown> = {}
     for (const [index, { property, column }] of this.columns.entries())

@@ -7,7 +7,7 @@ export function sqlState(error: unknown): string | undefined {
   return isFatal(error) || ENDS_SESSION.test(code) ? undefined : code
 }
 
-/** The server has ended the session, or refused it, such as without the right to connect. */
+/** The server has ended the session, or refused it, for example because the user has no right to connect. */
 function isFatal(error: unknown): boolean {
   const { severity } = error as { severity?: unknown }
   return severity === 'FATAL' || severity === 'PANIC'
@@ -80,7 +80,7 @@ export function toRefusal(error: unknown): Refusal | undefined {
   return away ? new Refusal('unavailable', { cause: error }) : undefined
 }
 
-/** The code of the server or of the network, also when Prisma wraps it in its own. */
+/** The code of the server or of the network, even when Prisma wraps it in its own. */
 function codeOf(error: Error): unknown {
   const { code, meta } = error as {
     code?: unknown

@@ -21,7 +21,7 @@ const generator = new V7Generator({ nextUint32: randomsFrom(new Uint32Array(1_02
 let aheadMs = 0
 
 /**
- * A UUID of version 7, by the database's clock. Ledgers and logs are in the order of their ids, also when the clocks of
+ * A UUID of version 7, by the database's clock. Ledgers and logs are in the order of their ids, even when the clocks of
  * two instances differ.
  */
 export const newId = (): string => generator.generateOrResetWithTs(Math.round(databaseNow())).toString()

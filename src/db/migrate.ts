@@ -28,8 +28,8 @@ export interface MigrateOptions {
 
 /**
  * Brings the database up to date, each migration in a transaction together with its record. Returns the names of the
- * applied ones. However many processes start at once, each migration is applied once. Refuses a database that is not in
- * UTF-8, a migration that was edited after it was applied, and one that Prisma left unfinished. Leaves unknown
+ * applied ones. Each migration is applied once, even when many processes start at once. Refuses a database that is not
+ * in UTF-8, a migration that was edited after it was applied, and one that Prisma left unfinished. Leaves unknown
  * migrations alone, so that an older instance runs beside a newer one during a rolling update.
  */
 export async function migrate(
@@ -77,7 +77,7 @@ export async function pendingMigrations(pool: pg.Pool, directory = MIGRATIONS): 
 /** Runs on a dedicated connection. Its end releases the lock and the settings. */
 async function withConnection<T>(database: pg.Pool | string, task: (client: pg.ClientBase) => Promise<T>): Promise<T> {
   const target = typeof database === 'string' ? { connectionString: database } : database.options
-  // Without the pool's time limit, which is for the service's statements.
+  // No time limit for queries: the pool's limit is for the service's statements.
   const client = new pg.Client({ ...target, query_timeout: 0, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
   // The query on a broken connection fails by itself. An unhandled event would end the process.
   client.on('error', () => {})

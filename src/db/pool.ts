@@ -18,7 +18,7 @@ const SESSION = [
   'timezone=UTC',
   // Dates are read in ISO order only.
   'datestyle=ISO',
-  // A statement that waited for a row continues with the current row. Reads of one moment ask for a snapshot.
+  // A statement that waited for a row continues with the current row. Reads that must see one moment use a snapshot.
   'default_transaction_isolation=read\\ committed',
   'array_nulls=on',
   // An acknowledged call must survive a crash of the server.
@@ -61,7 +61,7 @@ export function createPool({ url, connections, isForGroups = false, onError }: P
     pipeline: true,
   } as pg.PoolConfig)
   // A broken connection is replaced, and its query fails by itself. An unhandled event would end the process: the pool
-  // listens while a connection is idle, and this listens while it is in use.
+  // handles errors of idle connections, and the second listener those of connections in use.
   pool.on('error', onError)
   pool.on('connect', (client) => client.on('error', () => {}))
   return pool
@@ -73,7 +73,7 @@ export function targetOf(
   further: readonly string[] = [],
 ): Pick<pg.PoolConfig, 'connectionString' | 'options'> {
   const target = new URL(url)
-  // Left in the URL, its options would replace ours.
+  // Options that stay in the URL would replace ours.
   const own = target.searchParams.get('options')
   target.searchParams.delete('options')
   const options = [own ?? '', ...[...SESSION, ...further].map((setting) => `-c ${setting}`)].join(' ').trim()
@@ -101,8 +101,8 @@ export async function refusesWrites(pool: pg.Pool): Promise<boolean> {
 }
 
 /**
- * Whether sessions of the groups' pool have our settings. They do not behind a connection pooler such as PgBouncer, which
- * refuses or drops them. True when the database cannot be asked.
+ * Whether sessions of the groups' pool have our settings. A connection pooler such as PgBouncer refuses or drops the
+ * settings. True when the database cannot be asked.
  */
 export async function keepsSettings(groupPool: pg.Pool): Promise<boolean> {
   try {

@@ -2,7 +2,7 @@ import type { ClientBase, Connection, Submittable } from 'pg'
 
 export type CopyValue = string | number | bigint | boolean | null
 
-/** Small enough that the socket sends one after another, large enough that they are few. */
+/** Small enough that the socket sends chunk after chunk, large enough that there are few chunks. */
 const CHUNK_LINES = 2_000
 
 /** A row in the text format of COPY. */

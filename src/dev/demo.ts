@@ -5,11 +5,11 @@ import { Tierway, type Track } from '../client/index.ts'
 import { readConfig } from '../config.ts'
 import { type Demo, requireDemo } from './seed.ts'
 
-// Plays the demo season beside a running service, with the client library, while a listener sees it live.
+// Plays the demo season on a running service with the client library, while a listener receives its events live.
 
 const PLAYERS = 8
 const TOP_LEVEL = 100
-/** A free and a premium one at each level. */
+/** A free and a premium tier at each level. */
 const TIERS = 2 * TOP_LEVEL
 
 interface PlayerClient {
@@ -18,7 +18,7 @@ interface PlayerClient {
   readonly tierway: Tierway
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the answers of the API, whose shapes openapi.json tells.
+// biome-ignore lint/suspicious/noExplicitAny: the answers of the API, whose shapes openapi.json describes.
 type Body = any
 
 const isTerminal = process.stdout.isTTY === true
@@ -60,9 +60,9 @@ async function main(): Promise<void> {
   const faults = await audit(demo, players)
   // Others may play in the same environment. Their later events do not count.
   const positions = heard.filter((position) => position <= end)
-  if (positions.length !== written) faults.push(`the listener heard ${positions.length} events of ${written}`)
+  if (positions.length !== written) faults.push(`the listener received ${positions.length} events of ${written}`)
   const misplaced = positions.findIndex((position, index) => position !== positionOf(before) + index + 1)
-  if (misplaced !== -1) faults.push(`event ${misplaced + 1} was heard out of its order`)
+  if (misplaced !== -1) faults.push(`event ${misplaced + 1} arrived out of order`)
 
   latencies.sort((a, b) => a - b)
   const median = latencies[latencies.length >> 1] ?? 0

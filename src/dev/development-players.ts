@@ -18,7 +18,7 @@ export interface DevelopmentPlayer {
   readonly token: string
 }
 
-/** Makes players and their access tokens without a login: for development, beside a running service or alone. */
+/** Makes players and their access tokens without a login, for development. The service may be running or not. */
 export function withDevelopmentPlayers<T>(
   config: Config,
   projectId: string,

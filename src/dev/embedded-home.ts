@@ -147,7 +147,7 @@ async function openShelter(name: string): Promise<string> {
 const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12)
 
 /**
- * Makes the cluster beside its place and moves it there as a whole, so that an interrupted start leaves no half
+ * Makes the cluster next to its place and moves it there as a whole, so that an interrupted start leaves no half
  * cluster.
  */
 export async function initialise(

@@ -11,7 +11,7 @@ export const POLL_MS = 25
 
 export const START_DEADLINE_MS = 20_000
 const STOP_DEADLINE_MS = 30_000
-/** A process that was just killed counts until its connection has ended. */
+/** A killed process counts as a user of the server until its connection has ended. */
 export const ALONE_DEADLINE_MS = 1_000
 const MAX_LOG_BYTES = 10_000_000
 
@@ -121,7 +121,7 @@ interface Launch {
   readonly port: number
   /** Undefined when it does not run. */
   readonly client?: pg.Client
-  /** The reason, in the words of its log. */
+  /** Why it does not run, from its log. */
   readonly fault?: string
 }
 

@@ -106,7 +106,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
 }
 
 interface Use {
-  /** Ends the use. True when no other process uses the server, nor can begin to before it has stopped, or before `end`. */
+  /** Ends the use. True when no other process uses it: none can begin to until it has stopped, or until `end`. */
   leave(): Promise<boolean>
   end(): Promise<void>
 }
@@ -144,7 +144,7 @@ function use(entered: pg.Client, port: number, password: string, restart: () => 
   return {
     async leave() {
       left = true
-      // Nothing else may keep this process alive until it has left.
+      // This timer may be all that keeps the process alive until it has left.
       pause?.ref()
       await rejoining
       client.ref()

@@ -122,7 +122,7 @@ export class SeededTotals {
     return measures.flatMap((details) => [...details.values()]).flatMap((totals) => [...totals.values()])
   }
 
-  /** Adds everything to the totals of the database, within a transaction that ends soon, and forgets it. */
+  /** Moves all figures to the totals of the database. The transaction must end soon: it locks the totals. */
   async write(client: ClientBase): Promise<void> {
     const changed = this.all().filter(({ count, amount }) => count !== 0 || amount !== 0n)
     this.scopes.clear()

@@ -14,14 +14,14 @@ export interface Kind {
   /** The probability that it plays on a day of its stay. */
   readonly activity: number
   readonly sessions: number
-  /** Matches of a session beside the first. */
+  /** Matches of a session after the first, on average. */
   readonly matches: number
   readonly skill: number
   /** The probability that it claims open tiers after a session. */
   readonly diligence: number
   /** The probability that it buys premium at all. */
   readonly buys: number
-  /** Spends money beside premium. */
+  /** Spends money on more than premium. */
   readonly whale: boolean
 }
 

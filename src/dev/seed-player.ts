@@ -45,7 +45,7 @@ export interface SeededSeason {
   readonly pass: PassNode
   readonly fromMs: number
   readonly toMs: number
-  /** Events and logins from before are not written. */
+  /** Earlier events and logins are not written. */
   readonly eventsFromMs: number
   readonly loginsFromMs: number
   /** The hour in which the studio's endpoint was down. */
@@ -327,7 +327,7 @@ class SeededPlayer {
     this.setPass(decision.next)
   }
 
-  /** Packs from the store of the platform, as a studio's backend credits them. */
+  /** Buys packs from the store of the platform, as a studio's backend credits them. */
   private buyCurrency(currency: string, needed: bigint): void {
     const pack = needed <= 500n ? 500n : needed <= 2_000n ? 2_000n : ((needed + 4_999n) / 5_000n) * 5_000n
     this.move(currency, pack, 'adjustment', `store/${currency}-${pack}`)

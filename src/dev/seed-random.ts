@@ -1,16 +1,16 @@
 /** A random source with a seed: the same seed gives the same numbers, on any machine. */
 export interface Random {
-  /** 0 up to, not including, 1. */
+  /** A number from 0 up to, not including, 1. */
   next(): number
   /** True with this probability. */
   chance(probability: number): boolean
-  /** Low up to high. */
+  /** A number from low up to, not including, high. */
   between(low: number, high: number): number
   /** A whole number from low to high. */
   whole(low: number, high: number): number
   /** Mostly small, now and then large, with this mean. */
   exponential(mean: number): number
-  /** Around 1, as durations are: never below 0, with a long tail. */
+  /** A number around 1, never below 0, with a long tail, as durations have. */
   spread(width: number): number
   pick<T>(values: readonly T[]): T
 }

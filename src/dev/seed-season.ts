@@ -18,7 +18,7 @@ const LOGIN_DAYS = 30
 const BATCH_PLAYERS = 250
 /** The longest time that a player acts without a check of the clock. */
 const LAST_MS = 15_000
-/** After this many players the connection gets its turn. */
+/** After this many players, playing yields so that the connection can send and receive. */
 const YIELD_PLAYERS = 5
 /** Few enough that concurrent calls of the game do not wait longer for the stream than usual. */
 const STREAM_EVENTS = 2_000
@@ -70,7 +70,7 @@ const SESSION = [
 /**
  * Adds players to an environment, with a played season of the past days. Each batch of players is one transaction and
  * leaves the books as the service would have; the events follow after all players, since a stream is in the order of
- * time. It may run beside the service, and beside another seeding.
+ * time. It can run while the service or another seeding runs.
  */
 export async function seedSeason(options: SeedSeasonOptions): Promise<SeededCounts> {
   const client = new pg.Client({
@@ -243,7 +243,7 @@ class Seeding {
   }
 }
 
-/** From its start, or as many days ago, up to its end or now, less the time that a begun action may take. */
+/** The played time: the last `days` within the season, less the time that a begun action may take. */
 function boundsOf({ startsAt, endsAt }: PassNode, nowMs: number, days: number): { fromMs: number; toMs: number } {
   const toMs = Math.min(nowMs, endsAt?.getTime() ?? nowMs) - LAST_MS
   const fromMs = Math.max(toMs - days * DAY_MS, startsAt?.getTime() ?? 0)

@@ -51,7 +51,7 @@ export interface SeedOptions {
   readonly operator: DemoOperator
 }
 
-/** An advisory lock of our database, beside the migrator's. */
+/** An advisory lock of our database. The migrator has another one. */
 const DEMO_LOCK = 4_001
 
 export interface SharedDemo {

@@ -10,8 +10,8 @@ import { SubscriptionIndex, type Topic } from './subscription-index.ts'
 /** Recent events in memory, so that subscriptions near the end of the stream need no database. */
 const RECENT_EVENTS = 4_000
 /**
- * Events in memory that arrived before their predecessors. Further ones are dropped and read later: while Postgres is
- * slow, they would fill the memory.
+ * The most events in memory that arrived before their predecessors. Events beyond it are dropped and read later: while
+ * Postgres is slow, they would fill the memory.
  */
 const EARLY_EVENTS = 4_000
 /** How long an event waits for its missing predecessors before Postgres is asked. */
@@ -137,8 +137,8 @@ export class StreamBuffer implements BusListener {
   }
 
   /**
-   * Compares the end of the stream, as it was read after the head was `known`, with the head. A database that ends
-   * before it, or with another event, was restored, or is a standby that lagged when it was promoted.
+   * Compares the end of the stream with the head, which was at `known` before the end was read. A database that ends
+   * before `known`, or with another event, was restored, or is a standby that lagged when it was promoted.
    */
   compare(known: bigint, end: StreamPoint): void {
     if (end.position < known || (end.position === this.head && !agree(end.at, this.headAt))) {
@@ -300,7 +300,7 @@ export class StreamBuffer implements BusListener {
   }
 
   private async fill(): Promise<void> {
-    // Before the start it would read the whole history and treat it as recent.
+    // Before the start, this would read the whole history and treat it as recent.
     if (this.isFilling || !this.hasBegun) return
     this.isFilling = true
     try {

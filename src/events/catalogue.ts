@@ -14,7 +14,7 @@ export interface NewEvent {
   readonly scenarioId: string | null
   readonly nodeId: string | null
   readonly runId: string | null
-  /** A client crossed the handle, of a node that the client runs. */
+  /** A client crossed the handle of a node that the client runs. */
   readonly byClient: boolean
   /** The event's own data, such as `fromLevel` and `toLevel`. */
   readonly data: Json

@@ -7,7 +7,7 @@ import { JsonSource } from '../request/shape.ts'
 import { RunCauseEnum } from '../scenario/graphql-runs.ts'
 import type { RunCause } from '../scenario/runs.ts'
 import { PriceType } from '../wallet/graphql.ts'
-import { EVENT_TYPES, type StreamEvent } from './catalogue.ts'
+import { EVENT_TYPES, type EventType, type StreamEvent } from './catalogue.ts'
 import { cursorOf } from './cursor.ts'
 
 const EventTypeEnum = enumType('EventType', EVENT_TYPES, {
@@ -137,9 +137,14 @@ builder.objectRef<StreamEvent>('RunCancelledEvent').implement({
   }),
 })
 
+/** The GraphQL types of events that are not crossings. */
+const TYPES: Readonly<Record<Exclude<EventType, 'crossing'>, string>> = {
+  'player.created': 'PlayerCreatedEvent',
+  'run.cancelled': 'RunCancelledEvent',
+}
+
 export function typeNameOf({ type, handle, byClient }: StreamEvent): string {
-  if (type === 'player.created') return 'PlayerCreatedEvent'
-  if (type === 'run.cancelled') return 'RunCancelledEvent'
+  if (type !== 'crossing') return TYPES[type]
   if (byClient) return 'HandleCrossedEvent'
   switch (handle) {
     case 'onLevelUp':

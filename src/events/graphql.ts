@@ -6,6 +6,7 @@ import { argsOf } from '../graphql/shapes.ts'
 import { admitPlayer } from '../players/player-status.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { environment, nodeId, playerId, scenarioId } from '../request/common.ts'
+import { MAX_HANDLES, MAX_STREAM_CURSOR } from '../request/limits.ts'
 import { described, mapped, optional, type RequestOf, shape, someOf, text, texts } from '../request/shape.ts'
 import { EVENT_TYPES, type StreamEvent } from './catalogue.ts'
 import { printCursor, readCursor } from './cursor.ts'
@@ -18,14 +19,14 @@ import {
   PremiumPurchaseEvent,
 } from './graphql-types.ts'
 
-const MAX_NAMES = 100
-const MAX_CURSOR = 256
-
 const setOf = (names: readonly string[] | null): ReadonlySet<string> | null => names && new Set(names)
 
 export const kinds = {
   types: mapped(optional(someOf('Only these kinds.', EVENT_TYPES)), setOf),
-  handles: mapped(optional(texts('Only these handles, such as `onLevelUp`: up to 100.', { max: MAX_NAMES })), setOf),
+  handles: mapped(
+    optional(texts(`Only these handles, such as \`onLevelUp\`: up to ${MAX_HANDLES}.`, { max: MAX_HANDLES })),
+    setOf,
+  ),
 }
 export const scope = {
   environment: optional(described(environment, 'Required for a platform key. A player has its own environment.')),
@@ -40,7 +41,9 @@ export const place = {
 }
 const followed = {
   ...scope,
-  after: optional(text('A cursor. The events after it are replayed, and live ones follow.', { max: MAX_CURSOR })),
+  after: optional(
+    text('A cursor. The events after it are replayed, and live ones follow.', { max: MAX_STREAM_CURSOR }),
+  ),
 }
 const scopeRequest = shape(scope)
 export const kindsRequest = shape(kinds)
@@ -79,7 +82,7 @@ async function readScope(
   if (caller.kind === 'player') {
     await context.service.run(admitPlayer(caller))
     if (playerId !== null && playerId !== caller.playerId) throw new Refusal('forbidden')
-    // A player belongs to one environment. It need not name it, and must not name another.
+    // A player belongs to one environment. It can leave the name out, and must not name another.
     if (
       environment !== null &&
       (await findEnvironment(context.service.pool, caller.projectId, readName(environment))) !== caller.environmentId

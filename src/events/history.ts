@@ -19,7 +19,7 @@ export interface EventPage {
   readonly after: StreamPoint | null
   readonly before: StreamPoint | null
   readonly limit: number
-  /** From the end backwards; the events are in that order, too. */
+  /** Reads from the end backwards. The events are in that order, too. */
   readonly backwards: boolean
 }
 
@@ -189,7 +189,7 @@ export async function isOfHistory(
   return agree(point.at, at)
 }
 
-/** The event at a point; null when there is none, or no longer. */
+/** The event at a point; null when it does not exist or was removed. */
 export async function readEvent(
   pool: Pool,
   environmentId: string,

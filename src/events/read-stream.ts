@@ -5,7 +5,7 @@ import { END_COLUMNS, type EndRow, EVENT_COLUMNS, endOf, eventOf, isOfHistory } 
 
 /** Positions of a page of a whole stream. */
 export const PAGE = 500
-/** Events of a page of one player. Small, since a player who takes only part of a page has it read again. */
+/** Events of a page of one player. Small, since a page is read again when a player takes only part of it. */
 export const PLAYER_PAGE = 128
 
 /** The statements that follow streams. */
@@ -16,11 +16,11 @@ export interface StreamReader {
   ends(environmentIds: readonly string[]): Promise<ReadonlyMap<string, StreamPoint>>
   /** False when the stream, which ends at `end`, has another event at the position of a point. */
   isOfHistory(environmentId: string, end: StreamPoint, point: StreamPoint): Promise<boolean>
-  /** The events after a position up to another, which is included. */
+  /** The events after one position, up to and including another. */
   between(environmentId: string, after: bigint, end: bigint): Promise<StreamEvent[]>
   /** The events from a position on, at most {@link PAGE} and one. */
   from(environmentId: string, position: bigint): Promise<StreamEvent[]>
-  /** One player's events after a position up to another, which is included; at most {@link PLAYER_PAGE}. */
+  /** One player's events after one position, up to and including another; at most {@link PLAYER_PAGE}. */
   ofPlayer(environmentId: string, playerId: string, after: bigint, end: bigint): Promise<StreamEvent[]>
   /** False once retention has removed the event at a position. */
   isKept(environmentId: string, position: bigint): Promise<boolean>

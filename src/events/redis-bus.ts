@@ -14,20 +14,20 @@ export interface RedisBusOptions {
 
 const CHANNELS = 'tierway:events:'
 /**
- * After this long a subscription starts without Redis. Until Redis answers, events come from the check of Postgres each
- * second.
+ * After this timeout a subscription starts without Redis. Until Redis answers, the service reads new events from
+ * Postgres each second.
  */
 const SUBSCRIBE_TIMEOUT_MS = 1_000
-/** How often Redis is probed: a Redis that does not answer or refuses to publish breaks no connection. */
+/** How often Redis is probed: connections stay open when Redis is frozen or refuses to publish. */
 const BEAT_MS = 1_000
-/** A connection that owes an answer for this long is replaced. */
+/** A connection is replaced when Redis does not answer a command for this long. */
 const ANSWER_TIMEOUT_MS = 2_500
 /**
  * The channel of the probe, without subscribers. Its name has the same form as the others, so that the same access rule
  * covers it.
  */
 const BEAT_CHANNEL = `${CHANNELS}beat`
-/** The most unanswered signals. Further ones are dropped: the check of Postgres makes up for them. */
+/** The maximum of unanswered signals. Further signals are dropped: listeners then read the events from Postgres. */
 const MAX_SIGNALS = 1_000
 /** A longer signal carries only the position that the stream has reached. */
 const MAX_SIGNAL_LENGTH = 256 * 1024
@@ -39,7 +39,7 @@ const OPTIONS: RedisOptions = {
   // A signal that cannot be sent now is not worth sending later.
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
-  // Subscriptions are renewed here: listeners must look for missed events only after signals arrive again.
+  // The bus renews subscriptions itself: listeners must look for missed events only after signals arrive again.
   autoResubscribe: false,
   retryStrategy: (attempt) => Math.min(50 * 2 ** attempt, 1_000),
 }
@@ -52,16 +52,16 @@ export function createRedisBus({ url, onError = () => {}, onChange = () => {} }:
   const instance = randomUUID()
   const local = createLocalBus()
   const listeners = new Map<string, Set<BusListener>>()
-  /** The environments whose signals arrive, confirmed by Redis. */
+  /** The environments whose subscription Redis has confirmed. */
   const heard = new Set<string>()
   const publisher = new Redis(url, OPTIONS)
   // A connection with subscriptions cannot do anything else.
   const subscriber = new Redis(url, OPTIONS)
-  // Redis sends signals to all of its databases, and a copy of our database has environments with the same ids.
+  // Redis sends signals to all of its databases, and a copy of the Postgres database has the same environment ids.
   const { db = 0 } = publisher.options
   /** One subscription per environment and instance. */
   const channelOf = (environmentId: string): string => `${CHANNELS}${db === 0 ? '' : `${db}:`}${environmentId}`
-  /** Events by environment whose signal is sent in the next turn of the event loop. */
+  /** Events by environment, to be sent in the next turn of the event loop. */
   const unsent = new Map<string, StreamEvent[]>()
   let sending: NodeJS.Immediate | undefined
   let underWay = 0
@@ -115,7 +115,7 @@ export function createRedisBus({ url, onError = () => {}, onChange = () => {} }:
     const missing = [...listeners.keys()].filter((environmentId) => !heard.has(environmentId))
     const listening = missing.length > 0 ? hear(missing) : subscriber.ping().catch(() => undefined)
     await Promise.all([speak(), listening])
-    // A missing connection is reported by its `close`.
+    // The `close` event reports a lost connection.
     if (publisher.status === 'ready' && subscriber.status === 'ready') changed()
   }
 
@@ -187,7 +187,7 @@ export function createRedisBus({ url, onError = () => {}, onChange = () => {} }:
       clearInterval(beating)
       clearImmediate(sending)
       if (sending) send()
-      // An intended end is not reported.
+      // Closing the bus is not reported as a lost connection.
       wasConnected = false
       listeners.clear()
       await local.close()
@@ -201,7 +201,7 @@ interface Signal {
   readonly instance: string
   readonly environmentId: string
   readonly end: bigint
-  /** Null when they would be too long. */
+  /** Null when the signal would be too long. */
   readonly events: readonly StreamEvent[] | null
 }
 
@@ -254,7 +254,7 @@ function printSignal(instance: string, environmentId: string, events: readonly S
   return text.length <= MAX_SIGNAL_LENGTH ? text : JSON.stringify([instance, environmentId, end, null])
 }
 
-/** Undefined for other texts: other programs, and other versions of this service, may use the same Redis. */
+/** Undefined for other messages: other programs, and other versions of this service, may use the same Redis. */
 function readSignal(message: string): Signal | undefined {
   try {
     const [instance, environmentId, end, sent]: [string, string, string, SentEvent[] | null] = JSON.parse(message)

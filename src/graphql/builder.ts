@@ -4,9 +4,10 @@ import RelayPlugin from '@pothos/plugin-relay'
 import type PrismaTypes from '../db/generated/pothos.ts'
 import { getDatamodel } from '../db/generated/pothos.ts'
 import type { RawJson } from '../json.ts'
+import { MAX_PAGE } from '../request/limits.ts'
 import { parseMoment } from '../request/moment.ts'
 import type { Context } from './context.ts'
-import { DEFAULT_SIZE, MAX_SIZE } from './page.ts'
+import { DEFAULT_SIZE } from './page.ts'
 import './pages-plugin.ts'
 import './descriptions.ts'
 import { parseInt64, parseInt64Literal, parseObject, parseObjectLiteral, plainJson } from './scalars.ts'
@@ -33,7 +34,7 @@ export const builder = new SchemaBuilder<{
     dmmf: getDatamodel(),
     exposeDescriptions: true,
     filterConnectionTotalCount: false,
-    maxConnectionSize: MAX_SIZE,
+    maxConnectionSize: MAX_PAGE,
     defaultConnectionSize: DEFAULT_SIZE,
     onUnusedQuery: process.env.NODE_ENV === 'test' ? 'error' : null,
   },

@@ -5,6 +5,8 @@ import SchemaBuilder, {
   type PothosTypeConfig,
   type SchemaTypes,
 } from '@pothos/core'
+import { MAX_ASSET, MAX_PAGE } from '../request/limits.ts'
+import { DEFAULT_SIZE } from './page.ts'
 
 /**
  * Names in the schema with the same meaning everywhere, described once. A description of the field, argument or input
@@ -15,7 +17,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   avatarUrl: "The URL of the player's picture, from the webhook.",
   claimedAt: 'The time of the claim.',
   createdAt: 'The time of its creation.',
-  currency: 'A currency, as the scenario and its prices name it: 1 to 64 characters.',
+  currency: `A currency, as the scenario and its prices name it: 1 to ${MAX_ASSET} characters.`,
   cursor: 'Its place in the stream, for `after` and `before`.',
   customData: 'The data that a game client sends to the webhook.',
   definition: 'The definition of the scenario.',
@@ -31,7 +33,6 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   identity: 'The linked identity.',
   input: 'The input.',
   itemId: "The item's id in scenarios.",
-  keys: 'Keys of the storage: up to 1,000.',
   language: 'The language that the client gave, such as `pt-BR`.',
   level: 'A level of the pass; 0 is below the first.',
   logins: 'The number of logins.',
@@ -51,7 +52,6 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   provider:
     'A provider: in identities `custom`, or `custom:` and the name of another; elsewhere its name, such as `default`.',
   publishedAt: 'The time of the publication.',
-  reason: 'The reason: 1 to 500 characters. Kept in the audit log; players never see it.',
   refreshToken: 'The refresh token of a login.',
   region: 'The region that the client gave, such as `eu-west`.',
   result: "The same result that the player's own call returns.",
@@ -90,9 +90,8 @@ const ARGUMENT_DESCRIPTIONS: Readonly<Record<string, string>> = {
   after: 'A cursor: the page begins after it.',
   before: 'A cursor: the page ends before it.',
   environment: 'Only this environment.',
-  first: 'Entries from the beginning of the list: 1 to 200. Default: 20.',
-  handles: 'Only these handles, such as `onLevelUp`: up to 100.',
-  last: 'Entries from the end of the list: 1 to 200.',
+  first: `Entries from the beginning of the list: 1 to ${MAX_PAGE}. Default: ${DEFAULT_SIZE}.`,
+  last: `Entries from the end of the list: 1 to ${MAX_PAGE}.`,
   nodeId: 'Only this node.',
   playerId: 'Only this player.',
   provider: 'Only this provider, such as `default`.',

@@ -49,7 +49,7 @@ function withRule(rule: ValidationRule): Plugin {
   return { onValidate: ({ addValidationRule }) => addValidationRule(rule) }
 }
 
-/** Counts each fragment once, however often it is spread. */
+/** Walks through each fragment only once, even when it is spread many times. */
 function selectionsRule(context: ValidationContext) {
   const counted = new Map<string, number>()
 

@@ -3,7 +3,7 @@ import type { Plugin } from 'graphql-yoga'
 import { LRUCache } from 'lru-cache'
 import type { PersistedOperations } from './persisted-operations.ts'
 
-/** The number of documents that are kept beside persisted ones: any client can send some. */
+/** The number of documents that are kept in addition to persisted ones: any client can send some. */
 const KEPT_DOCUMENTS = 100
 const KEPT_BYTES = 16 * 1024 * 1024
 /** Memory for a token, with its share of nodes and faults. */

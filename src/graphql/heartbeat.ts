@@ -1,7 +1,7 @@
 import type { WebSocket } from 'ws'
 import type { Outlet } from './outlet.ts'
 
-/** A ping without an answer before the next one ends the socket. */
+/** A socket ends when a ping is not answered before the next one. */
 const PING_SECONDS = 12
 /** Sockets that are pinged in one turn of the event loop. Many may have opened in the same second. */
 const SLICE = 128
@@ -73,7 +73,7 @@ export class Heartbeat<T extends Beating> {
   private ping(due: readonly T[]): void {
     for (const one of due.slice(0, SLICE)) {
       one.pingAt = this.beats + PING_SECONDS
-      // A stalled client cannot read the ping before everything else. Stalls have their own limit.
+      // A stalled client can read the ping only after everything sent before. Stalls have their own limit.
       if (!one.isAlive && !one.outlet.stall.isStanding) one.socket.terminate()
       one.isAlive = false
       one.outlet.ping()

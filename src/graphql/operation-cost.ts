@@ -18,8 +18,9 @@ import {
   type ValueNode,
   valueFromASTUntyped,
 } from 'graphql'
+import { MAX_PAGE } from '../request/limits.ts'
 import * as weights from './cost-weights.ts'
-import { DEFAULT_SIZE, MAX_SIZE } from './page.ts'
+import { DEFAULT_SIZE } from './page.ts'
 
 /** The values of an operation's variables, as the client sent them. */
 type Variables = Readonly<Record<string, unknown>>
@@ -123,7 +124,7 @@ class Counting {
 
   private below(node: FieldNode, field: GraphQLField<unknown, unknown>, type: GraphQLNamedType): Cost {
     if (!node.selectionSet) return { fixed: 0, lists: [] }
-    const page = isConnection(type) ? this.argument(node, field, ['first', 'last'], DEFAULT_SIZE, MAX_SIZE) : 1
+    const page = isConnection(type) ? this.argument(node, field, ['first', 'last'], DEFAULT_SIZE, MAX_PAGE) : 1
     return this.selections(node.selectionSet, type, page)
   }
 
@@ -142,7 +143,7 @@ class Counting {
     return isLeafType(getNamedType(field.type)) ? 0 : 1
   }
 
-  /** The size of a plain list. A list of plain values counts nothing. */
+  /** The size of a plain list. A list of plain values costs nothing. */
   private sizeOf(node: FieldNode, field: GraphQLField<unknown, unknown>, parent: GraphQLNamedType): Size {
     if (!isListType(getNullableType(field.type)) || isLeafType(getNamedType(field.type))) return 1
     const name = `${parent.name}.${field.name}`

@@ -3,7 +3,7 @@ import { handleStreamOrSingleExecutionResult, type Plugin } from 'graphql-yoga'
 import type { Metrics } from '../app/metrics.ts'
 import { tracing } from '../request/tracing.ts'
 
-/** Names of operations come from clients. Further ones are counted as `other`. */
+/** Names of operations come from clients. Names beyond this number are counted as `other`. */
 const MAX_NAMES = 200
 const MAX_NAME = 64
 const ANONYMOUS = 'anonymous'
@@ -29,7 +29,7 @@ export type CountRefused = (errors: readonly Pick<GraphQLError, 'extensions'>[])
 export function createOperationMetrics(metrics: Metrics, persisted: Iterable<string>) {
   const known = new Set<string>([ANONYMOUS, OTHER, ...namesOf(persisted)])
   const room = known.size + MAX_NAMES
-  /** Errors of operations: Yoga shows them again with the answer. Those of a document are cached, and count each time. */
+  /** Errors that are counted already: Yoga reports them again. A document's errors are cached, and count each time. */
   const counted = new WeakSet<object>()
 
   function nameOf(sent: string | undefined, errors: ExecutionResult['errors']): string {

@@ -36,7 +36,7 @@ export class Outlet {
   private bytes = 0
   /** Called once the network has taken the frames of this turn, or the socket has closed. */
   private onTaken: (() => void)[] = []
-  /** Senders that are paused until then. */
+  /** Senders that are paused until the network has taken the frames of this turn. */
   private paused: Paused[] = []
   readonly stall: Stall
 

@@ -1,6 +1,7 @@
 import { type Fault, invalidRequest } from '../errors.ts'
 import { isCleanText } from '../json.ts'
 import { FOREIGN_CURSOR } from '../request/cursor.ts'
+import { MAX_PAGE } from '../request/limits.ts'
 import {
   type Check,
   type Fields,
@@ -12,9 +13,8 @@ import {
 } from '../request/shape.ts'
 
 export const DEFAULT_SIZE = 20
-export const MAX_SIZE = 200
 
-/** A list of one player's objects. Its cursors name the player; below a mutation they are checked before it begins. */
+/** A list of one player's objects. Its cursors name the player. They are checked before a mutation begins. */
 export const PLAYERS_LIST = {
   cursor: 'environmentId_playerId_id',
   extensions: { cursorNames: ['environmentId', 'playerId', 'id'] },
@@ -33,13 +33,13 @@ export interface PageArgs {
 
 export const isGiven = (value: unknown): boolean => value !== null && value !== undefined
 
-/** Faults of page arguments that hold for every list. */
+/** Faults of page arguments, by the rules that apply to every list. */
 export function faultsOfPage({ first, last }: PageArgs): Fault[] {
   const faults = Object.entries({ first, last }).flatMap(([path, size]) =>
-    typeof size === 'number' && (size < 1 || size > MAX_SIZE) ? [{ path, message: `must be 1 to ${MAX_SIZE}` }] : [],
+    typeof size === 'number' && (size < 1 || size > MAX_PAGE) ? [{ path, message: `must be 1 to ${MAX_PAGE}` }] : [],
   )
   if (typeof first !== 'number' || typeof last !== 'number') return faults
-  return [...faults, { path: 'last', message: 'must not be given beside first' }]
+  return [...faults, { path: 'last', message: 'must not be given with first' }]
 }
 
 /** Size and direction of a page, for a connection that pages by itself. Adds faults to the list. */
@@ -101,7 +101,7 @@ interface PrismaPage {
 
 /** The list of a page, and the order of its ids. */
 interface PageOf {
-  /** The values that all entries of the list share. Its cursors contain them, and cursors with others are refused. */
+  /** The values that all entries of the list share. Its cursors contain them; cursors with other values are refused. */
   readonly scope: Readonly<Record<string, string>>
   readonly order: 'asc' | 'desc'
   /** Ids are UUIDs unless they are names. */

@@ -32,8 +32,8 @@ declare global {
 }
 
 /**
- * Refuses faulty page arguments, for every connection of the schema. Sizes below a query or mutation are all checked
- * before it begins, and below a mutation cursors, too: a mutation whose answer could not be paged changes nothing.
+ * Refuses faulty page arguments, for every connection of the schema. All page sizes are checked before a query or
+ * mutation begins, and so are cursors below a mutation: a mutation whose answer could not be paged changes nothing.
  */
 class PagesPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override wrapResolve(
@@ -70,7 +70,7 @@ const NO_PAGE: PageArgs = { first: null, last: null, after: null, before: null }
 
 SchemaBuilder.registerPlugin('pages', PagesPlugin)
 
-/** Relay's names: only connections end like this. */
+/** By Relay's convention, only names of connections end like this. */
 const isConnection = (typeName: string): boolean => typeName.endsWith('Connection')
 
 const PAGE_INFO: FieldNode = {
@@ -181,7 +181,7 @@ function isCursorOf(names: readonly string[], cursor: unknown, input: Input): bo
   }
 }
 
-/** Refuses, unless the caller itself is refused; adds further faults of the request. */
+/** Refuses with these faults and any others of the request. If the caller itself is refused, throws that refusal. */
 async function refuse(faults: readonly Fault[], readWithoutPage: () => Promise<unknown>): Promise<never> {
   try {
     await readWithoutPage()
@@ -203,13 +203,13 @@ async function readable<T>(read: () => Promise<T>, otherwise: () => Promise<neve
   }
 }
 
-/** The faulty argument. */
+/** The fault of the arguments with which Pothos could not read a page. */
 const faultOfPaging = (args: PageArgs): Fault =>
   faultOfEnds(args) ?? { path: isGiven(args.before) ? 'before' : 'after', message: FOREIGN_CURSOR }
 
-/** Cursors with the wrong end of a list. */
+/** The fault of cursors and sizes that do not go together. */
 function faultOfEnds({ first, last, after, before }: PageArgs): Fault | undefined {
-  if (isGiven(before) && isGiven(after)) return { path: 'before', message: 'must not be given beside after' }
+  if (isGiven(before) && isGiven(after)) return { path: 'before', message: 'must not be given with after' }
   if (isGiven(before) && isGiven(first)) return { path: 'before', message: 'must be given with last, not with first' }
   if (isGiven(after) && isGiven(last)) return { path: 'after', message: 'must be given with first, not with last' }
   return undefined

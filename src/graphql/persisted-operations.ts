@@ -139,7 +139,7 @@ export function persistedOperations(findDocument: (sent: SentOperation) => strin
   }
 }
 
-/** Apollo's form, then that of the GraphQL over HTTP specification, whose ids may have a prefix. */
+/** Reads Apollo's form, then that of the GraphQL over HTTP specification, where ids may have a prefix. */
 function hashOf({ documentId, extensions }: SentOperation): string | undefined {
   const persisted = isObject(extensions) ? extensions.persistedQuery : undefined
   if (isObject(persisted)) {

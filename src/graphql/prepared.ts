@@ -23,7 +23,7 @@ import type { Context } from './context.ts'
 /** Completes a resolver's value. Throws for anything but plain values. */
 type Complete = (value: unknown) => unknown
 
-/** An operation of one field with plain values below: present values, and resolvers that read only their parent. */
+/** An operation of one field. All fields below it have plain values, or resolvers that read only their parent. */
 interface Prepared {
   readonly operation: OperationDefinitionNode
   readonly field: GraphQLField<unknown, unknown>
@@ -38,9 +38,9 @@ interface Prepared {
 const known = new WeakMap<OperationDefinitionNode, Prepared | null>()
 
 /**
- * Runs the small operations of players with functions that are built once for each, without a promise, a path or an
- * `info` for each field: a third of the work. They do not handle errors. On any problem the executor takes over: it
- * receives the resolver's result and does the rest again.
+ * Runs the small operations of players with functions that are built once for each operation. They need no promise,
+ * path or `info` for each field, which saves a third of the work. They do not handle errors. On any problem the
+ * executor takes over: it receives the resolver's result and does the rest again.
  */
 export function preparedOperations(): Plugin<Context> {
   return {
@@ -160,7 +160,7 @@ function memberOf(type: GraphQLObjectType, node: FieldNode): [string, (source: S
   return [responseName(node), (source) => complete(resolve ? resolve(source) : source[key])]
 }
 
-/** Values that the executor would await, call or throw. */
+/** Whether the executor would await, call or throw a value. */
 function isOdd(value: unknown): boolean {
   if (typeof value === 'function' || value instanceof Error) return true
   if (!isPromise(value)) return false

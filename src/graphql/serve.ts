@@ -122,7 +122,7 @@ export function createServe(options: ServeOptions) {
   /** The last host that could be parsed. The next request mostly has the same. */
   let knownHost = ''
 
-  /** Yoga builds a URL from the host, and would answer with a stack for one that is no URL. */
+  /** Yoga builds a URL from the host. For an invalid host it would answer with a stack trace. */
   function hasHost({ headers: { host = 'localhost' } }: Incoming): boolean {
     if (host !== knownHost && !URL.canParse(`http://${host}`)) return false
     knownHost = host
@@ -209,7 +209,7 @@ interface Sent extends SentOperation {
   readonly variables?: Readonly<Record<string, unknown>> | null
 }
 
-/** Whether it has only members of an operation, each of its type. */
+/** Whether it has only the members of an operation, each with the right type. */
 function isPlain(sent: unknown): boolean {
   if (!isMap(sent) || !Object.keys(sent).every((name) => MEMBERS.has(name))) return false
   const { operationName, variables, extensions } = sent

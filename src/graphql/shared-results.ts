@@ -137,7 +137,7 @@ export class LiveResults implements AsyncGenerator<SharedResult, undefined>, Sin
     this.metrics = metrics
   }
 
-  /** Lets the results flow as messages of the protocol `graphql-transport-ws`. Not together with `next()`. */
+  /** Lets the results flow as messages of the protocol `graphql-transport-ws`. Do not use it together with `next()`. */
   flow(id: string, sink: FrameSink): void {
     this.head = `{"id":${JSON.stringify(id)},"type":"next","payload":`
     this.sink = sink

@@ -41,7 +41,7 @@ export interface SocketOptions {
 }
 
 const MAX_MESSAGE_BYTES = 64 * 1024
-/** Operations that may run on one socket. Another one is refused; the others go on. */
+/** Operations that may run on one socket. Further operations are refused; the running ones continue. */
 const MAX_SUBSCRIPTIONS = 100
 /** The time for `connection_init`. Then the socket is closed with 4408. */
 const INIT_TIMEOUT_MS = 3_000
@@ -69,7 +69,7 @@ class Connection implements Beating {
   readonly socket: WebSocket
   readonly outlet: Outlet
   readonly watches: (() => void)[] = []
-  /** Every open stream, also one whose id was reused before it began: nothing else refers to these. */
+  /** Every open stream, even when its id was reused before it began: nothing else refers to such a stream. */
   readonly streams = new Set<SocketStream>()
   /** Controllers of operations whose first message is being handled. */
   readonly begun: AbortController[] = []
@@ -154,7 +154,7 @@ export function createSocketServer(options: SocketOptions) {
       const answered = new AbortController()
       extra.begun.push(answered)
       const underWay = Math.max(Object.keys(subscriptions).length, extra.streams.size + 1)
-      // Aborted operations make room at once, but only as many again: work that has not begun cannot be stopped.
+      // Aborted operations make room at once, but their work goes on. So at most twice the limit may work.
       if (underWay > MAX_SUBSCRIPTIONS || extra.working > 2 * MAX_SUBSCRIPTIONS) return refused([tooMany()])
       const { schema, execute, parse, validate, contextFactory } = yoga.getEnveloped({
         request: undefined,
@@ -170,7 +170,7 @@ export function createSocketServer(options: SocketOptions) {
       if (Array.isArray(document)) return refused(document)
       const errors = checked(() => validate(schema, document) as readonly GraphQLError[])
       if (errors.length > 0) return refused(errors)
-      // The cached text, so that each subscriber does not hold a copy.
+      // Uses the cached text, so that each subscriber does not hold a copy.
       if (document.loc) Object.assign(params, { query: document.loc.source.body })
       return {
         schema,

@@ -61,7 +61,7 @@ function dropStalled(socket: Socket): void {
   socket.once('close', () => clearInterval(timer))
 }
 
-/** Ends the frames with the response. For a client that left before its answer began, they end at once. */
+/** Ends the frames with the response. If the client left before its answer began, they end at once. */
 function endWith(response: ServerResponse, frames: Readable, open: Set<ServerResponse>): void {
   if (response.closed || response.destroyed) {
     frames.destroy()
@@ -75,10 +75,7 @@ function endWith(response: ServerResponse, frames: Readable, open: Set<ServerRes
   if (response.socket) dropStalled(response.socket)
 }
 
-/**
- * Takes the next event when the last one was sent: a client that does not read holds back at most two events of its
- * own.
- */
+/** Takes the next event when the last one was sent, so at most two events wait for a client that does not read. */
 function framesOf(results: Results): Readable {
   let asked = false
   const frames = new Readable({

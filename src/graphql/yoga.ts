@@ -64,7 +64,7 @@ interface Call {
 /** The GraphQL surface: Yoga for HTTP and SSE, graphql-ws for WebSockets, the same schema and limits behind both. */
 export async function createGraphql(options: GraphqlOptions) {
   const { config, log, metrics, service, subscriptions, watch, prisma, persisted, connectionLimits } = options
-  /** Subscriptions of a caller: counted, and over SSE ended with its right to listen. A WebSocket ends by itself then. */
+  /** Counts a caller's subscriptions. Over SSE, they end when the caller loses access; a WebSocket then closes itself. */
   const subscriptionsFor = (access: Access, isSocket: boolean): Subscriptions => ({
     ...subscriptions,
     async open(request) {

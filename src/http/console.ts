@@ -13,7 +13,7 @@ const FOLDERS = ['../console/', '../../dist/console/'].map((path) => new URL(pat
 /** The folder of the built console. Undefined before the first build. */
 export const findConsole = (): URL | undefined => FOLDERS.find((folder) => existsSync(new URL('index.html', folder)))
 
-/** The documents of the console by their SHA-256, for services that run known documents alone. */
+/** The documents of the console by their SHA-256, for services that run only known documents. */
 export async function consoleOperations(): Promise<ReadonlyMap<string, string>> {
   const folder = findConsole()
   if (folder === undefined) return new Map()
@@ -55,7 +55,7 @@ export function consoleRoutes(log: Logger): Route[] {
 
   return [
     getPage('/', (_context, { headers }) => {
-      // Programs are told that there is nothing here. A person who opens the address in a browser looks for the console.
+      // Programs get a 404. A person who opens the address in a browser looks for the console.
       if (!/\btext\/html\b/.test(headers.accept ?? '')) throw new Refusal('notFound')
       return { status: 302, body: '', headers: ['location', 'console', 'vary', 'accept', 'cache-control', 'no-store'] }
     }),

@@ -21,7 +21,7 @@ export interface HealthOptions {
   readonly isReady: () => Promise<boolean>
   /** Postgres answers and refuses writes. */
   readonly refusesWrites: () => Promise<boolean>
-  /** Everything works, but some of it more slowly: Redis is away. */
+  /** Everything works, but some of it more slowly: Redis is unreachable. */
   readonly isDegraded: () => boolean
 }
 
@@ -31,10 +31,10 @@ export interface Readiness {
 }
 
 const UNREADY: Readiness = { isUp: false, isReadOnly: false }
-/** Readiness must never hang with the database. */
+/** Readiness must answer even when the database hangs. */
 const READY_TIMEOUT_MS = 1_000
 
-/** What machines ask the service: health, metrics, public keys, descriptions of the API and of scenarios. */
+/** The routes for machines: health, metrics, public keys, descriptions of the API and of scenarios. */
 export function createHealth({ metrics, tokens, config, isReady, refusesWrites, isDegraded }: HealthOptions) {
   let look: Promise<Readiness> | undefined
 
@@ -96,7 +96,7 @@ export function createHealth({ metrics, tokens, config, isReady, refusesWrites, 
     ],
     /** The answer of `/readyz`. */
     ready,
-    /** For a port of their own, at any path. */
+    /** The metrics on a separate port, at any path. */
     metricsRoutes: [get('*', respondMetrics)],
   }
 }

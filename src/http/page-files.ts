@@ -47,8 +47,8 @@ export async function toPageFile(name: string, plain: Buffer): Promise<PageFile>
 export const hashOf = (plain: Buffer): string => hash('sha256', plain).slice(0, 16)
 
 /**
- * Browsers revalidate their copy, unless they asked by its hash: in the query, or in the name of the file. A page itself
- * has the strict policy.
+ * Browsers revalidate their copy, unless the URL has the hash of the file, in its query or in its file name. A page
+ * itself has the strict policy.
  */
 export function sendPageFile(
   file: PageFile,

@@ -19,7 +19,7 @@ export interface PlayableDemo {
 /** The example of a game in a browser. From the sources and from the build it is two folders up. */
 const GAME = new URL('../../examples/browser-game/', import.meta.url)
 const GAME_FILES = ['game.js', 'view.js', 'style.css']
-/** The compiled library: beside this file's folder when that is compiled, too. */
+/** The compiled library: next to this file's folder when this file is compiled, too. */
 const CLIENTS = ['../client/', '../../dist/client/'].map((path) => new URL(path, import.meta.url))
 
 /**

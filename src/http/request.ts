@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { invalidRequest, Refusal } from '../errors.ts'
 import { depthExceeds, kindOf } from '../json.ts'
-import { MAX_DEPTH } from '../request/limits.ts'
+import { MAX_DEPTH, MAX_REQUEST_ID } from '../request/limits.ts'
 import { createSemaphore } from '../request/semaphore.ts'
 import { JsonSource } from '../request/shape.ts'
 import { type Incoming, WholeRequest } from './whole-requests.ts'
@@ -41,7 +41,7 @@ export async function readBody(request: Incoming, maxBytes: number): Promise<Buf
       }
     })
     request.on('end', () => resolve(length > LONG_BYTES ? inTurn(body.subarray(0, length)) : body.subarray(0, length)))
-    // A client that leaves early gets no answer, but the reader of the body must still be told.
+    // A client that leaves early gets no answer, but the promise must still settle.
     request.on('error', () => reject(unreadable('the body must be whole')))
   })
 }
@@ -66,7 +66,7 @@ export function letBy(request: IncomingMessage, response: ServerResponse): void 
   })
 }
 
-/** The same bytes with room for this many, and for as many again. */
+/** A copy of the bytes, with room for twice this many. */
 function grown(bytes: Buffer, length: number): Buffer {
   const larger = Buffer.allocUnsafe(2 * length)
   bytes.copy(larger)
@@ -106,7 +106,7 @@ function nestsDeeper(text: string, limit: number): boolean {
 const unreadable = (message: string): Refusal => invalidRequest({ path: '', message })
 
 /** Allowed request ids. They can break neither a log nor a header. */
-const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/
+const SANE_REQUEST_ID = new RegExp(`^[\\w.:-]{1,${MAX_REQUEST_ID}}$`)
 
 /** The caller's id for its request if it is allowed, otherwise a new one. */
 export function requestIdOf({ headers }: Incoming): string {

@@ -44,8 +44,8 @@ export interface Route {
 }
 
 /**
- * A call's credentials. A value that is no string was sent several times; of these headers Node allows that for the SDK
- * key alone.
+ * A call's credentials. A value that is no string was sent several times. Of these headers, Node allows that only for
+ * the SDK key.
  */
 export function accessFor({ service, trustedProxies }: RestContext, request: Incoming): Access {
   const { headers } = request

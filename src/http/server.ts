@@ -185,11 +185,11 @@ const TURN_MS = 5
 interface Connection {
   /** The number of requests that wait. */
   waiting: number
-  /** Bytes that were read when a request was last served at once: others in the same bytes wait for their turn. */
+  /** `bytesRead` when a request was last served at once. Other requests in the same bytes wait for their turn. */
   servedAt: number
 }
 
-/** A request whose turn has come, except for the requests before it in the queue. */
+/** A request that waits only for the requests before it in the queue. */
 interface Due {
   readonly serve: Serve
   readonly request: IncomingMessage
@@ -266,7 +266,7 @@ export function createTurns(): (serve: Serve) => Serve {
 }
 
 /**
- * Ends the parsing of a connection with its destruction. Node would parse what it has read of it to the end, a thousand
+ * Ends the parsing of a connection when the connection is destroyed. Node would parse all that it has read, a thousand
  * requests or more, and then report each as aborted.
  */
 export function stopParsingOnceDestroyed(socket: Socket): void {

@@ -108,7 +108,7 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
     }
   }
 
-  /** The headers of an answer but those of the connection: names and values in turn. */
+  /** The headers of an answer, except those of the connection: names and values in turn. */
   function headersOf({ headers, body }: Reply, { headers: { origin } }: Incoming, requestId: string): string[] {
     const all = [...headers, 'x-request-id', requestId]
     if (body !== null) all.push('content-length', String(Buffer.byteLength(body)))
@@ -235,7 +235,7 @@ function endpointOf(path: string, metrics: Metrics, routes: readonly Route[]): E
 
 let goodHost: string | undefined
 
-/** What is wrong with a request before it is looked for: its target is no path, or its host none. */
+/** The fault of a request that is found before routing: its target is no path, or its host is missing or invalid. */
 function faultOf(request: Incoming): Refusal | undefined {
   const { url = '', headers } = request
   if (url[0] !== '/') return invalidRequest({ path: 'target', message: 'must be a path' })
@@ -243,7 +243,7 @@ function faultOf(request: Incoming): Refusal | undefined {
   if (host === goodHost && host !== undefined) return undefined
   if (host === undefined ? lacksHost(request) : /[/?#@\\]/.test(host) || !URL.canParse(`http://${host}`))
     return invalidRequest({ path: 'host', message: 'must be the name or address of a host' })
-  // The next one is the same, nearly always.
+  // The next request nearly always has the same host.
   goodHost = host
   return undefined
 }

@@ -15,7 +15,7 @@ export interface CallCounts {
   /** Counts one call of a player. */
   readonly count: (environmentId: string) => void
   start(): void
-  /** Writes what is left. */
+  /** Writes the counts that are left. */
   stop(): Promise<void>
 }
 
@@ -63,7 +63,7 @@ export function createCallCounts({ pool, onError }: CallCountsOptions): CallCoun
   }
 }
 
-/** In the order of the key, so that two instances do not wait for each other in a circle. */
+/** Writes in the order of the key, so that two instances cannot deadlock. */
 async function addCalls(pool: Pool, counts: ReadonlyMap<string, number>): Promise<void> {
   await pool.query({
     name: 'calls-add',

@@ -22,7 +22,7 @@ const EVERY_MS = 1_000
 /** A slow job that failed is not repeated each second. */
 const RECOUNT_AGAIN_MS = 60_000
 const ROWS = 20_000
-/** Clients name the sources of xp. Beyond a number per hour and pass, further sources are counted under this name. */
+/** Clients name the sources of xp. Sources beyond `SOURCES_AN_HOUR` for a pass are counted under this name. */
 const OTHER = 'other'
 const SOURCES_AN_HOUR = 100
 /** A number that nothing else locks. */
@@ -94,7 +94,7 @@ export async function foldChanges(pool: Pool): Promise<number | null> {
           sum(count) AS count, sum(amount) AS amount
         FROM taken GROUP BY 1, 2, 3, 4, 5, 6, 7
       ), sources AS (
-        -- The limits keep each look at the totals a look at their key.
+        -- The limits make Postgres look up the totals by their key.
         SELECT s.*, measure = 'xp' AND (
             SELECT 1 FROM insight_totals t
             WHERE (t.environment_id, t.scenario_id, t.node_id, t.measure, t.bucket, t.level, t.detail)

@@ -3,12 +3,12 @@ import { builder } from '../graphql/builder.ts'
 import { argsOf } from '../graphql/shapes.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { environment } from '../request/common.ts'
+import { MAX_CALL_DAYS } from '../request/limits.ts'
 import { moment, optional, shape } from '../request/shape.ts'
 import { type CallsRef, MINUTE_MS, MINUTES_KEPT_DAYS, type MinuteOfCalls, readCalls } from './calls.ts'
 import { readRanged } from './range.ts'
 
 const DEFAULT_HOURS = 1
-const MAX_DAYS = 2
 
 interface CallStatistics extends CallsRef {
   readonly minutes: readonly MinuteOfCalls[]
@@ -18,7 +18,7 @@ const CallMinuteType = builder.objectRef<MinuteOfCalls>('CallMinute').implement(
   description: 'The calls of one minute.',
   fields: (t) => ({
     startsAt: t.field({ type: 'DateTime', description: 'The start of the minute.', resolve: ({ at }) => at }),
-    calls: t.expose('calls', { type: 'Count', description: 'Calls that began in it, on all instances.' }),
+    calls: t.expose('calls', { type: 'Count', description: 'Calls that began in this minute, on all instances.' }),
   }),
 })
 
@@ -56,19 +56,21 @@ function everyMinute({ from, to, minutes }: CallStatistics): MinuteOfCalls[] {
 const callStatisticsRequest = shape({
   environment,
   from: optional(moment('Default: an hour before the end.')),
-  to: optional(moment(`The end of the range, not included; at most ${MAX_DAYS} days after the start. Default: now.`)),
+  to: optional(
+    moment(`The end of the range, not included; at most ${MAX_CALL_DAYS} days after the start. Default: now.`),
+  ),
 })
 
 builder.queryField('callStatistics', (t) =>
   t.field({
     type: CallStatisticsType,
-    description: "An environment's calls of players, by minute.",
+    description: "The calls of an environment's players, by minute.",
     args: argsOf(callStatisticsRequest),
     resolve: async (_root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
       const { environment, range } = readRanged(callStatisticsRequest, args, {
         days: DEFAULT_HOURS / 24,
-        maxDays: MAX_DAYS,
+        maxDays: MAX_CALL_DAYS,
       })
       const environmentId = await findEnvironment(context.service.pool, projectId, environment)
       const ref = { environmentId, ...range }

@@ -5,6 +5,7 @@ import { argsOf, enumType } from '../graphql/shapes.ts'
 import { MAX_INT64, MIN_INT64 } from '../json.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { environment, nodeId, scenarioId } from '../request/common.ts'
+import { MAX_INSIGHT_DAYS, MAX_INSIGHT_DAYS_BY_HOUR, MAX_XP_SOURCES } from '../request/limits.ts'
 import { described, moment, optional, refuseFaults, shape } from '../request/shape.ts'
 import { HOURS_KEPT_DAYS, readRanged, STEPS, stepFaults } from './range.ts'
 import {
@@ -23,11 +24,7 @@ import {
 } from './read-insight.ts'
 
 const DEFAULT_DAYS = 7
-const MAX_DAYS = 366
-/** Hours of more days do not fit a chart. */
-const MAX_DAYS_BY_HOUR = 31
 const SOURCES = 20
-const MAX_SOURCES = 100
 
 /** The sum of many players' xp can exceed 64 bits. */
 const SUM = 'A sum beyond 64 bits is given as the largest or smallest 64-bit integer.'
@@ -39,7 +36,7 @@ const LevelInsightType = builder.objectRef<LevelInsight>('LevelInsight').impleme
   description: 'Players of a level at the end of the range, and changes in it.',
   fields: (t) => ({
     level: t.exposeInt('level', {
-      description: 'A level of the pass, or after an edit another level with players; 0 is below the first.',
+      description: 'A level of the pass, or a removed level that still has players; 0 is below the first level.',
     }),
     players: t.expose('players', {
       type: 'Count',
@@ -53,7 +50,7 @@ const LevelInsightType = builder.objectRef<LevelInsight>('LevelInsight').impleme
     }),
     conversion: t.float({
       nullable: true,
-      description: 'The share with premium of the players who reached the level, 0 to 1; null without such players.',
+      description: 'The share of players at this level or above who own premium, 0 to 1; null without such players.',
       resolve: ({ reached, reachedPremium }) => share(reachedPremium, reached),
     }),
     reachedInRange: t.expose('reachedInRange', {
@@ -75,7 +72,7 @@ const TierInsightType = builder.objectRef<TierInsight>('TierInsight').implement(
     reached: t.expose('reached', { type: 'Count', description: 'Players who reached its level.' }),
     entitled: t.expose('entitled', {
       type: 'Count',
-      description: 'Players who reached its level and own its track: on the premium track those with premium.',
+      description: 'Players who reached its level and, for a tier of the premium track, own premium.',
     }),
     claimed: t.expose('claimed', { type: 'Count', description: 'Claims, including those by support.' }),
     unclaimed: t.expose('unclaimed', { type: 'Count', description: 'Players who are entitled and have not claimed.' }),
@@ -123,7 +120,7 @@ const XpSourceType = builder.objectRef<SourceInsight>('XpSource').implement({
   fields: (t) => ({
     source: t.exposeString('source', {
       nullable: true,
-      description: 'Null for the sum of all but the largest sources.',
+      description: 'Null for the sum of the sources beyond the requested number.',
     }),
     grants: t.expose('grants', { type: 'Count', description: 'The number of grants and resets.' }),
     xp: t.field({
@@ -161,7 +158,7 @@ export const StepType = enumType('InsightStep', STEPS, {
   values: { hour: 'Hours in UTC.', day: 'Days in UTC.' },
 })
 
-/** Three of the fields need the levels: they are read once. */
+/** Three of the fields need the levels, so each request reads the levels once. */
 interface Insight extends InsightRef {
   readonly levels: () => Promise<LevelInsight[]>
 }
@@ -193,16 +190,16 @@ const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
     }),
     xp: t.field({
       type: [XpSourceType],
-      description: `Xp by source, the largest first, then the rest as one. An hour distinguishes a hundred sources. Hours are available for the last ${HOURS_KEPT_DAYS} days, up to ${MAX_DAYS_BY_HOUR} days at a time.`,
+      description: `Xp by source, the largest first, then the sum of the rest. Each hour has up to a hundred sources; further sources count as \`other\`. Hours are available for the last ${HOURS_KEPT_DAYS} days, up to ${MAX_INSIGHT_DAYS_BY_HOUR} days at a time.`,
       args: {
         by: t.arg({ type: StepType, defaultValue: 'hour', required: true, description: 'Times by hour or by day.' }),
-        sources: t.arg.int({ defaultValue: SOURCES, required: true, description: `1 to ${MAX_SOURCES}.` }),
+        sources: t.arg.int({ defaultValue: SOURCES, required: true, description: `1 to ${MAX_XP_SOURCES}.` }),
       },
       resolve: (insight, args, { service }) => {
         const { by, sources } = args
-        const faults = stepFaults(by, insight.range, MAX_DAYS_BY_HOUR)
-        if (sources < 1 || sources > MAX_SOURCES)
-          faults.push({ path: 'sources', message: `must be 1 to ${MAX_SOURCES}` })
+        const faults = stepFaults(by, insight.range, MAX_INSIGHT_DAYS_BY_HOUR)
+        if (sources < 1 || sources > MAX_XP_SOURCES)
+          faults.push({ path: 'sources', message: `must be 1 to ${MAX_XP_SOURCES}` })
         refuseFaults(faults)
         return readXp(service.operatorPool, insight, { step: by, sources })
       },
@@ -238,7 +235,7 @@ builder.queryField('battlePassInsight', (t) =>
     resolve: async (_root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
       const { service } = context
-      const asked = readRanged(insightRequest, args, { days: DEFAULT_DAYS, maxDays: MAX_DAYS })
+      const asked = readRanged(insightRequest, args, { days: DEFAULT_DAYS, maxDays: MAX_INSIGHT_DAYS })
       const { environment, scenarioId, nodeId, range } = asked
       const place = { environmentId: await findEnvironment(service.pool, projectId, environment), scenarioId, nodeId }
       const ref = { place, pass: await service.run(findPass(place)), range }

@@ -3,7 +3,7 @@ import type { Field, Fields, RequestOf, Shape } from '../request/shape.ts'
 
 // Time ranges of figures. Days and hours are in UTC.
 
-/** From the first moment up to, not including, the second. Days and hours that it touches count as a whole. */
+/** Includes `from` and excludes `to`. Days and hours that the range touches count as a whole. */
 export interface Range {
   readonly from: Date
   readonly to: Date
@@ -25,7 +25,7 @@ export const ceilTo = (step: Step, moment: Date): Date =>
 const daysAgo = (days: number, moment: Date): Date => new Date(moment.getTime() - days * LENGTH_MS.day)
 const daysOf = ({ from, to }: Range): number => (to.getTime() - from.getTime()) / LENGTH_MS.day
 
-/** Hours are readable for this long; older figures only as days. */
+/** Hours are readable for this long; older figures are readable only by day. */
 export const HOURS_KEPT_DAYS = 90
 
 /** The first moment with readable hours: the start of a day. */
@@ -34,7 +34,7 @@ export const hoursKeptFrom = (now = new Date()): Date => daysAgo(HOURS_KEPT_DAYS
 /** The fields of a request with a range. Either end may be left out. */
 type Ranged = { from: Field<Date | null>; to: Field<Date | null> }
 
-/** Reads a request with a range. Default: up to now, and this many days. */
+/** Reads a request with a range. By default it ends now, and starts `days` days before its end. */
 export function readRanged<F extends Fields & Ranged>(
   request: Shape<F>,
   args: object,

@@ -9,13 +9,13 @@ import { arrayOf, bigint, int, nextInsertion, rowsOf, text, uuid } from '../comm
  * in UTC.
  *
  * - `standing`, by day: players at the level of their xp by the definition of that day; detail `free` or `premium`.
- * - `joined`, `active`, `completed`, by day: players on their first day, on each day that they played, and at the end.
+ * - `joined`, `active`, `completed`, by day: players who began, played or completed the pass that day.
  * - `premium`, by day: premium bought or granted, at the level that the player had. A revocation counts down.
  * - `claimed`, by day: tiers claimed, by level; the detail is the track. A reset counts down.
- * - `xp`, by hour, after a quarter of a year by day: grants, and in the amount their xp; the detail is the source.
+ * - `xp`, by hour, after a quarter of a year by day: grants; the amount is their xp, the detail is the source.
  * - `login`, by hour, for a quarter of a year: custom logins; the node is the provider, the detail the outcome, the level
- *   a step of latency, the amount their milliseconds. `login_day` is the same by day, for ever: a month by hours would be
- *   too many rows.
+ *   a step of latency, the amount their milliseconds. `login_day` is the same by day, and is never removed: a month by
+ *   hours would be too many rows.
  * - `attempts`, by hour, after a quarter of a year by day: the same logins; the level is the number of webhook calls.
  */
 export const BUCKETS = {
@@ -93,7 +93,7 @@ export class Tally implements Part {
 
   add(player: Player | null, of: Count, count = 1, amount = 0n): void {
     const { environmentId, scenarioId, nodeId, measure, level = 0, detail = '' } = of
-    // None of them contains NUL, so keys are unambiguous.
+    // None of these texts contains NUL, so keys are unambiguous.
     const key = `${environmentId}\0${scenarioId}\0${nodeId}\0${measure}\0${level}\0${detail}`
     let place = this.places.get(key)
     if (place === undefined) {

@@ -30,9 +30,9 @@ interface Row extends ProfileRow {
 }
 
 /**
- * The players of a list, the newest first, as pages of lines; each line is a JSON object. The first page is read and
- * the audit entry written before this resolves, so that refusals come first. A page that cannot be read later, or a
- * revoked key, is an error of the pages.
+ * The players of a list, the newest first, as pages of lines; each line is a JSON object. The promise resolves after
+ * the first page is read and the audit entry is written, so that a refusal comes before any line. The iteration throws
+ * when a later page cannot be read or the key is revoked.
  */
 export async function exportPlayers(pool: Pool, asked: Export): Promise<AsyncIterable<string>> {
   const { caller, search, filters, environment, reason } = asked

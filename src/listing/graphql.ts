@@ -8,6 +8,7 @@ import { findPlayer } from '../players/find-player.ts'
 import { PlayerType } from '../players/graphql.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { printCursor, readCursor } from '../request/cursor.ts'
+import { inThousands } from '../request/in-thousands.ts'
 import { isUuid, shape, uuid } from '../request/shape.ts'
 import { checkFilter, playersRequest, searchOf } from './requests.ts'
 import {
@@ -48,9 +49,6 @@ interface AboutList {
   readonly nicknameSearch: () => Promise<NicknameSearch | null>
 }
 
-/** Not by `toLocaleString`: its first use loads data of languages, which would cost each start 20 ms. */
-const inThousands = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ',')
-
 const aboutOf = (connection: unknown): AboutList => (connection as { about: AboutList }).about
 
 const playerQueryRequest = shape({ id: uuid("The player's id: its `playerId`, or its `id`.", 'Player') })
@@ -74,7 +72,7 @@ builder.queryFields((t) => ({
   players: t.connection(
     {
       type: PlayerType,
-      description: `The players of an environment, by default the newest first. A page continues behind a position, not behind a player: a player who moves past it meanwhile, by a login or a level, may appear twice or not at all. A page ends early when ${inThousands(MAX_ROWS)} players were examined for it, and may be empty: while \`hasNextPage\` is true, ask for the next page.`,
+      description: `The players of an environment, by default the newest first. A page continues after a position, not after a player: a player who moves past it meanwhile, by a login or a level, may appear twice or not at all. A page ends early when ${inThousands(MAX_ROWS)} players were examined for it, and may be empty: while \`hasNextPage\` is true, ask for the next page.`,
       args: argsOf(playersRequest),
       resolve: async (_root, args, context, info) => {
         const { projectId } = await requirePlatform(context, 'viewer')
@@ -97,7 +95,7 @@ builder.queryFields((t) => ({
           return row ? [{ row, position }] : []
         })
         const page = forwardPage(players, { size, after }, ({ position }) => printPosition(sortBy, position))
-        // The next page begins behind the last player, or where the search stopped before the page was full.
+        // The next page begins after the last player, or where the search stopped before the page was full.
         const next = found.positions.length > size ? null : found.stoppedAt
         const pageInfo = {
           ...page.pageInfo,

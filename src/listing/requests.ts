@@ -30,7 +30,7 @@ export const filterRequest = shape({
     ),
   ),
   provider: optional(
-    text('With it the search is for a subject of this provider: `custom`, or `custom:` and its name.', {
+    text('When given, `search` is a subject of this provider: `custom`, or `custom:` and its name.', {
       max: MAX_IDENTITY_PROVIDER,
     }),
   ),
@@ -43,7 +43,9 @@ export const filterRequest = shape({
   lastLoginTo: optional(moment('The last login was before this moment. Players without a login are left out.')),
   scenarioId: optional(described(scenarioId, 'The scenario of the pass for the following filters.')),
   nodeId: optional(described(nodeId, 'The node of that pass.')),
-  premium: optional(flag('With premium on the pass, or without. In both cases only players who have begun the pass.')),
+  premium: optional(
+    flag('True for players with premium on the pass, false for players who have begun the pass without premium.'),
+  ),
   levelFrom: level('At this level of the pass or above.'),
   levelTo: level('At this level of the pass or below.'),
 })
@@ -51,7 +53,7 @@ export const filterRequest = shape({
 export const playersRequest = shape({
   ...filterRequest.fields,
   sortBy: optional(
-    oneOf('Default: by creation. A list by level has the players who have begun the pass.', PLAYER_SORTS),
+    oneOf('Default: by creation. A list by level has only players who have begun the pass.', PLAYER_SORTS),
     'created',
   ),
   direction: optional(oneOf('Default: the newest or highest first.', DIRECTIONS), 'descending'),
@@ -59,12 +61,12 @@ export const playersRequest = shape({
 
 type Filter = RequestOf<typeof filterRequest>
 
-/** Faults between the fields. */
+/** Faults of combinations of fields. */
 export const checkFilter: Check<Filter & { readonly sortBy?: string }> = (asked) => {
   const faults: Fault[] = []
   const add = (path: string, message: string) => void faults.push({ path, message })
   const { search, provider, premium, levelFrom, levelTo } = asked
-  // All players of a provider together are no search.
+  // A search by provider alone would find all of its players.
   if (provider !== null && !search) add('provider', 'must be given with search')
   const isOfPass = premium !== null || levelFrom !== null || levelTo !== null || asked.sortBy === 'level'
   const isNamed = asked.scenarioId !== null || asked.nodeId !== null
@@ -81,7 +83,7 @@ export const checkFilter: Check<Filter & { readonly sortBy?: string }> = (asked)
   return faults
 }
 
-/** The requested list, in an environment that was found. */
+/** The search of a request, in the environment with this id. */
 export function searchOf(asked: Filter, environmentId: string): PlayerSearch {
   const { search, scenarioId, nodeId, environment: _, ...filter } = asked
   return {

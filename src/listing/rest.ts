@@ -27,7 +27,8 @@ export const getPlayers: PlatformStream = async ({ caller, query, service }) => 
 }
 
 /**
- * The values of a query string, by the types of the fields. A value of no such type is left for the field to refuse.
+ * The values of a query string, converted to the types of the fields. A value that cannot be converted stays a text,
+ * which the field refuses.
  */
 function valuesOf(query: URLSearchParams, faults: Fault[]): Record<string, unknown> {
   const values: Record<string, unknown> = {}

@@ -24,7 +24,7 @@ export type NicknameSearch = (typeof NICKNAME_SEARCHES)[number]
 export interface PlayerSearch extends PlayerFilter {
   /** A player's id, plain or as in GraphQL, a part of a nickname in any letter case, or a subject. */
   readonly text: string | null
-  /** With it the text is a subject of this provider, such as `custom`. */
+  /** When given, the text is a subject of this provider, such as `custom`. */
   readonly provider?: string | null
 }
 
@@ -45,7 +45,7 @@ export interface PlayerCount {
 const FIRST_ROWS = 300
 /** The most rows that are examined for a page, and for a count. */
 export const MAX_ROWS = 10_000
-/** The most players with a name, and of another filter, that are sorted as a whole. */
+/** The most players that are sorted as a whole: those with a name, and those of another filter. */
 const FEW_NAMED = 10_000
 const FEW = 20_000
 /** The highest count of a list. */
@@ -139,7 +139,7 @@ function isFew(list: ListPart, source: Source): string {
   return `${list.countOf(source, few)} <= ${few}`
 }
 
-/** Counts the players of a list. A list by level has the players who have begun the pass. */
+/** Counts the players of a list. A list by level has only players who have begun the pass. */
 export async function countPlayers(
   pool: Pool,
   search: PlayerSearch,

@@ -34,9 +34,10 @@ export interface PlayerFilter {
   readonly levelTo?: number | null
 }
 
-/** A position in a list: a player, and its sort key beside the id. Null for a list by id, and without a login. */
+/** The position of a player in a list. */
 export interface ListPosition {
   readonly id: string
+  /** The value that the list is sorted by. Null for a list by id, and for a player without a login. */
   readonly at: string | null
 }
 
@@ -178,7 +179,7 @@ export class ListPart {
     ]
     ask('p', created)
     const everybody = { alias: 'p', order: 'id', meets: null, isAll: this.idsOf('p.id').length === 0 } as const
-    // A range of creation bounds the ids.
+    // A range of creation times limits the ids.
     if (!everybody.isAll) sources.push(everybody)
     const hasPass = isGiven(premium) || levels.length > 0 || part === 'level'
     if (hasPass && levels.length === 0)
@@ -245,7 +246,7 @@ export class ListPart {
     return this.select(source, page, this.join(source, this.take(source, most, page)))
   }
 
-  /** The position of the last of these rows; no row when there are fewer. */
+  /** The position of the last row that `selectNext` examines; no row when there are fewer than `most`. */
   selectStop(page: PlayerPage, most: number): string {
     const { alias } = this.ordered
     return `SELECT ${ID[alias]} AS id, ${KEYS[this.part].text} AS at FROM ${this.take(this.ordered, most, page)}

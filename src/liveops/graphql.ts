@@ -27,7 +27,14 @@ import {
   shape,
   text,
 } from '../request/shape.ts'
-import { type Changed, type KeyedCall, type Recorded, SUPPORT_ERRORS, type SupportError } from './support-action.ts'
+import {
+  type Changed,
+  type KeyedCall,
+  type Recorded,
+  SUPPORT_ERRORS,
+  type SupportAction,
+  type SupportError,
+} from './support-action.ts'
 import {
   cancelRun,
   type GrantedTier,
@@ -113,7 +120,7 @@ const payload = <Outcome>(name: string, description?: string) => {
   })
   addAuditEntry(
     ref,
-    'Null for an action that was refused. A repeated key answers the first entry, or null where its answer was stored before answers had one.',
+    'Null for an action that was refused. A repeated key returns the first entry, or null if an earlier version stored the answer without one.',
   )
   return ref
 }
@@ -255,11 +262,11 @@ type SupportFields = Fields & typeof whom
 /**
  * The input and the resolver of an action of support on a player of the operator's project. All faults are reported at
  * once. An operator without the role is refused before anything is read, and a player of another project counts as
- * missing; both attempts are in the audit log. A "no" that an operator can act on is data of the payload.
+ * missing; both attempts are in the audit log. A refusal that an operator can act on is data of the payload.
  */
 function support<F extends SupportFields, Outcome>(
   name: string,
-  action: string,
+  action: SupportAction,
   request: Shape<F>,
   run: (
     call: KeyedCall,
@@ -312,13 +319,13 @@ builder.mutationFields((t) => ({
   endSessions: t.field({
     type: PlayerPayload,
     description:
-      'Ends all logins of a player: refresh tokens at once, access tokens and sockets within two seconds. It can log in again.',
+      'Ends all logins of a player: refresh tokens at once, access tokens and sockets within two seconds. The player can log in again.',
     ...support('EndSessionsInput', 'end_sessions', playerRequest, endSessions),
   }),
   unlinkIdentity: t.field({
     type: PlayerPayload,
     description:
-      'Removes an identity from a player and ends all its logins, since a login does not record its identity. The next login with the subject creates a new player, or it can be linked elsewhere.',
+      'Removes an identity from a player and ends all logins of the player, since a login does not record its identity. The next login with the subject creates a new player, or the subject can be linked to another player.',
     ...support('UnlinkIdentityInput', 'unlink_identity', identityRequest, unlinkIdentity),
   }),
   creditWallet: t.field({

@@ -8,7 +8,7 @@ import { type REFUSALS, Refusal, type RefusalKind } from '../errors.ts'
 import type { Json } from '../json.ts'
 import { askStatus } from '../players/player-status.ts'
 
-// Actions of support on a player: with the engine, locks and rules of the player's own calls, and one audit row each.
+// Actions of support on a player. They use the locks and rules of the player's own calls, and write one audit row each.
 
 /** The operator, the player and the reason. */
 export interface SupportCall {
@@ -21,6 +21,26 @@ export interface SupportCall {
 export interface KeyedCall extends SupportCall {
   readonly idempotencyKey: string
 }
+
+/** The names of the actions: `ban` is `player.ban` in the audit log, and `player.ban.denied` when it is refused. */
+export type SupportAction =
+  | 'ban'
+  | 'unban'
+  | 'delete'
+  | 'end_sessions'
+  | 'unlink_identity'
+  | 'credit_wallet'
+  | 'debit_wallet'
+  | 'grant_xp'
+  | 'grant_tier'
+  | 'reset_tier'
+  | 'reset_reward'
+  | 'grant_premium'
+  | 'revoke_premium'
+  | 'reset_pass'
+  | 'cancel_run'
+  | 'set_storage'
+  | 'delete_storage'
 
 /** Refusals that an operator can act on. They are data of the payload; any other refusal is an error of the request. */
 export const SUPPORT_ERRORS = [
@@ -52,8 +72,8 @@ export interface Done<Outcome> {
 }
 
 export interface Action<Outcome> {
-  readonly name: string
-  /** Asks for the rows that the action needs beside the player. */
+  readonly name: SupportAction
+  /** Asks for the rows that the action needs in addition to the player. */
   readonly ask?: (player: Player, group: Group) => void
   readonly decide: (player: Player, group: Group, auditId: string) => Done<Outcome> | typeof LATER
 }

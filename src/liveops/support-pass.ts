@@ -21,6 +21,7 @@ import {
   type KeyedCall,
   once,
   type Recorded,
+  type SupportAction,
   type SupportCall,
 } from './support-action.ts'
 
@@ -133,7 +134,7 @@ export function resetReward(call: SupportCall, { scenarioId, nodeId }: NodeInput
   })
 }
 
-/** Grants premium where it is sold. No price is charged, so no purchase is crossed. */
+/** Grants premium where it is sold. No price is charged, so `onPremiumPurchase` is not crossed. */
 export function grantPremium(call: SupportCall, input: NodeInput): Command<Changed> {
   return setPremium(call, 'grant_premium', input, true)
 }
@@ -143,7 +144,7 @@ export function revokePremium(call: SupportCall, input: NodeInput): Command<Chan
   return setPremium(call, 'revoke_premium', input, false)
 }
 
-function setPremium(call: SupportCall, name: string, input: NodeInput, owned: boolean): Command<Changed> {
+function setPremium(call: SupportCall, name: SupportAction, input: NodeInput, owned: boolean): Command<Changed> {
   return actOnPass(call, name, input, (group, pass) => {
     const { current, node } = pass
     if (owned && !node.premium) throw new Refusal('premiumNotAvailable')
@@ -186,7 +187,7 @@ export function resetPass(call: SupportCall, input: NodeInput): Command<Changed>
  */
 function actOnPass<Outcome extends object>(
   call: SupportCall,
-  name: string,
+  name: SupportAction,
   input: NodeInput,
   decide: (group: Group, pass: PassHandle) => Done<Outcome>,
 ): Command<Outcome & Recorded> {

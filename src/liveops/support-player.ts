@@ -11,16 +11,16 @@ import { profiles } from '../players/create-player.ts'
 import { askStatus, type Status, setStatus } from '../players/player-status.ts'
 import type { StorageValues } from '../players/requests.ts'
 import { askKeys, bytesOf, putWithinLimits, removeValues, storage } from '../players/storage.ts'
-import { act, type Recorded, type SupportCall } from './support-action.ts'
+import { act, type Recorded, type SupportAction, type SupportCall } from './support-action.ts'
 
-/** Bans a player, from the next call on, on every instance, with any token. */
+/** Bans a player: its next call is refused, on every instance and with any token. */
 export const banPlayer = (call: SupportCall): Command<Recorded> => changeStatus(call, 'ban', 'banned')
 
 export const unbanPlayer = (call: SupportCall): Command<Recorded> => changeStatus(call, 'unban', 'active')
 
 /**
- * Deletes a player permanently. Erases its name, picture, storage and sessions. The books stay, and so do its
- * identities: by them a login answers that the player is deleted (spec 7.1).
+ * Deletes a player permanently. Erases its name, picture, storage and sessions. The books stay. Its identities stay, so
+ * that a login with one of them answers that the player is deleted (spec 7.1).
  */
 export const deletePlayer = (call: SupportCall): Command<Recorded> =>
   changeStatus(call, 'delete', 'deleted', (group) => {
@@ -30,7 +30,7 @@ export const deletePlayer = (call: SupportCall): Command<Recorded> =>
 
 function changeStatus(
   call: SupportCall,
-  name: string,
+  name: SupportAction,
   status: Status,
   more?: (group: Group) => void,
 ): Command<Recorded> {
@@ -61,7 +61,7 @@ export function endSessions(call: SupportCall): Command<Recorded> {
 
 /**
  * Removes an identity from a player, so that its subject is free. Ends all logins of the player, as a login does not
- * record its identity. Runs in the lane of logins, whose locks it takes.
+ * record its identity. Runs in the lane of logins, since it takes the same locks.
  */
 export function unlinkIdentity(
   call: SupportCall,
@@ -81,7 +81,7 @@ export function unlinkIdentity(
     lane: 'logins',
     locks: true,
     decide(group) {
-      // The subject is locked before the player, as a login does.
+      // The subject is locked before the player, as in a login.
       askOwner(group, ref)
       return group.waits ? LATER : command.decide(group)
     },

@@ -14,7 +14,7 @@ export interface Moved extends Recorded {
   readonly entryId?: string
 }
 
-/** An unknown currency is mostly a typing mistake. */
+/** The environment does not know the currency: often a typing mistake, so the message names the most similar. */
 export class UnknownCurrency extends Refusal {
   readonly nearest: readonly string[]
 
@@ -32,8 +32,8 @@ export interface MoneyInput {
 }
 
 /**
- * Credits a player. With rules, refuses an unknown currency unless the call says that it is new, and an amount above
- * the limit unless the caller is an admin.
+ * Credits a player. With rules, refuses an unknown currency unless `allowNew` is true, and an amount above the limit
+ * unless the caller is an admin.
  */
 export const creditWallet = (
   call: KeyedCall,
@@ -68,7 +68,7 @@ function moveMoney(
       const balance = before + amount
       if (balance < 0n) throw new Refusal('insufficientFunds')
       if (balance > MAX_INT64) throw new Refusal('balanceLimitExceeded')
-      // The player can read its ledger: the operator's reason stays in the audit log.
+      // Players can read their ledger, so the operator's reason is only in the audit log.
       const cause = { reason: 'adjustment', reference: `support/${auditId}` } as const
       const { entryId } = move(group, player, currency, amount, cause)
       return { outcome: { balance, entryId }, before: { currency, balance: before }, after: { currency, balance } }

@@ -15,6 +15,7 @@ import {
   query,
   REQUEST_ID,
   RUN_CALL,
+  reasonParameter,
   refusalsOf,
   scenarioParameters,
   TAGS,
@@ -80,7 +81,7 @@ export const openapi = {
         id: 'claimTier',
         tag: 'Battle pass',
         summary:
-          'Claim one tier of one track. A tier is granted once, however often the call is sent. The rewards of a level node replace those of the pass for its tier.',
+          'Claim one tier of one track. Repeated calls grant the tier once. The rewards of a level node replace those of the pass for its tier.',
         security: 'playerToken',
         request: 'ClaimRequest',
         response: 'ClaimResponse',
@@ -276,7 +277,7 @@ export const openapi = {
           ...Object.entries(filterRequest.fields).map(([name, { isRequired, description, schema }]) =>
             query(name, isRequired, description, schema),
           ),
-          query('reason', false, 'Why: 1 to 500 characters, kept in the audit log.'),
+          reasonParameter,
         ],
       }),
     },
@@ -304,7 +305,7 @@ export const openapi = {
         refusals: [...PLATFORM_CALL, 'versionConflict'],
         parameters: [
           ...scenarioParameters,
-          query('reason', false, 'Why: 1 to 500 characters, kept in the audit log.'),
+          reasonParameter,
           operatorParameter,
           header('If-Match', 'Refuses with 412 unless the version with this `ETag` is current; `*` for any version.'),
           header('If-None-Match', '`*` refuses with 412 unless the scenario has no version yet.'),
@@ -346,7 +347,8 @@ export const openapi = {
       get: {
         operationId: 'readSchema',
         tags: ['Service'],
-        summary: 'The GraphQL schema. Where introspection is off, as in production, with a platform key of any role.',
+        summary:
+          'The GraphQL schema. Where introspection is off, as in production, it requires a platform key of any role.',
         security: [{}, { platformKey: [] }],
         responses: {
           200: {
@@ -403,7 +405,10 @@ export const openapi = {
               ),
             ),
           },
-          404: { description: '`not found`: they are off, or on a port of their own.', content: content(ref('Error')) },
+          404: {
+            description: '`not found`: metrics are off, or on a port of their own.',
+            content: content(ref('Error')),
+          },
         },
       },
     },

@@ -1,5 +1,6 @@
 import { REFUSALS, Refusal, type RefusalKind } from '../errors.ts'
 import { requiredKey } from '../request/common.ts'
+import { MAX_ID, MAX_OPERATOR, MAX_REASON, MAX_REQUEST_ID } from '../request/limits.ts'
 import type { Schema } from '../request/shape.ts'
 import { examples } from './examples.ts'
 import { ref } from './schema-parts.ts'
@@ -103,17 +104,18 @@ export const keyHeader: Schema = {
 }
 export const operatorParameter = header(
   'X-Operator',
-  'The person who acts with the key, by name or e-mail address: 1 to 128 characters, kept in the audit log.',
+  `The person who acts with the key, by name or e-mail address: 1 to ${MAX_OPERATOR} characters, kept in the audit log.`,
 )
+export const reasonParameter = query('reason', false, `Why: 1 to ${MAX_REASON} characters, kept in the audit log.`)
 export const scenarioParameters = [
   projectId,
-  path('scenarioId', 'The scenario: 1 to 128 characters.'),
+  path('scenarioId', `The scenario: 1 to ${MAX_ID} characters.`),
   query('environment', true, 'The environment, such as `production`.'),
 ]
 
 export const REQUEST_ID: Schema = {
   description: 'Id of the request in the log. A valid `X-Request-Id` of the request is kept.',
-  schema: { type: 'string', maxLength: 128 },
+  schema: { type: 'string', maxLength: MAX_REQUEST_ID },
 }
 export const VERSION_TAG: Schema = {
   description:

@@ -6,6 +6,7 @@ import { forwardPage, namesOf, PLAYERS_LIST, pageOf, readList } from '../graphql
 import { findReadable } from '../graphql/readable.ts'
 import { argsOf, enumType, inputOf } from '../graphql/shapes.ts'
 import { printCursor, readCursor } from '../request/cursor.ts'
+import { MAX_STORAGE_KEY } from '../request/limits.ts'
 import { InventoryItemType, WalletType } from '../wallet/graphql.ts'
 import { admitPlayer, STATUSES, type Status } from './player-status.ts'
 import { playerRequest, storageDeleteRequest, storageGetRequest, storageSetRequest } from './requests.ts'
@@ -19,10 +20,12 @@ import {
   setStorageCall,
 } from './storage.ts'
 
+const KEY = `1 to ${MAX_STORAGE_KEY} characters.`
+
 const StorageEntryType = builder.objectRef<StoredValue & { key: string }>('StorageEntry').implement({
   description: "A key of a player's storage.",
   fields: (t) => ({
-    key: t.exposeString('key', { description: '1 to 128 characters.' }),
+    key: t.exposeString('key', { description: KEY }),
     value: t.exposeString('value', { description: 'The JSON text of the value, byte for byte as it was written.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
   }),
@@ -31,7 +34,7 @@ const StorageEntryType = builder.objectRef<StoredValue & { key: string }>('Stora
 const StorageKeyType = builder.objectRef<StoredKey>('StorageKey').implement({
   description: "A key of a player's storage, without its value.",
   fields: (t) => ({
-    key: t.exposeString('key', { description: '1 to 128 characters.' }),
+    key: t.exposeString('key', { description: KEY }),
     bytes: t.exposeInt('bytes', { description: 'The size of its value in UTF-8.' }),
   }),
 })
@@ -118,7 +121,7 @@ export const PlayerType = builder.prismaObject('Player', {
       {
         type: StorageKeyType,
         description:
-          'The keys of the storage in the order of their bytes, with their sizes: a full storage is read in pieces.',
+          'The keys of the storage in the order of their bytes, with their sizes, so that a full storage can be read in pieces.',
         resolve: async ({ environmentId, id: playerId }, args, context) => {
           const { size, after } = readList(playerRequest, args, (cursor) => readCursor('storage', cursor))
           const byOperator = (await context.caller()).kind === 'platform'
@@ -186,7 +189,7 @@ builder.queryField('me', (t) =>
 const StoredText = builder.objectRef<{ key: string; value: string }>('StoredText').implement({
   description: 'A value that was written.',
   fields: (t) => ({
-    key: t.exposeString('key', { description: '1 to 128 characters.' }),
+    key: t.exposeString('key', { description: KEY }),
     value: t.exposeString('value', { description: 'The JSON text of the value, as it is stored now.' }),
   }),
 })

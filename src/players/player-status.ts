@@ -43,7 +43,7 @@ export function requireActive(player: Player): void {
   throw new Refusal(status === 'deleted' ? 'playerDeleted' : 'invalidToken')
 }
 
-/** The same for a stored answer, which needs no decision. Answers `LATER` while the group waits. */
+/** `requireActive` for a stored answer, which needs no decision. Returns `LATER` while the group waits. */
 export function admitActive(group: Group, ref: PlayerRef): typeof LATER | undefined {
   const player = group.player(ref)
   askStatus(player)
@@ -51,7 +51,7 @@ export function admitActive(group: Group, ref: PlayerRef): typeof LATER | undefi
   requireActive(player)
 }
 
-/** Checks a player's status for calls that need nothing else of it. */
+/** Checks a player's status, for calls that read nothing else of the player. */
 export function admitPlayer(ref: PlayerRef): Command<void> {
   return {
     lane: 'reads',

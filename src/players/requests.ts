@@ -9,11 +9,11 @@ export type StorageValues = ReadonlyMap<string, string>
 /** Values by key, each as the text that the client sent. */
 export const storageValues: Field<StorageValues> = {
   ...object(
-    `Values by key; other keys stay. Keys have 1 to ${MAX_STORAGE_KEY} characters, values up to ${MAX_STORAGE_VALUE_BYTES} bytes. Values are stored byte for byte; in GraphQL, when they are given as text.`,
+    `Values by key; other keys stay. Keys have 1 to ${MAX_STORAGE_KEY} characters, values up to ${MAX_STORAGE_VALUE_BYTES} bytes. Values are stored byte for byte; in GraphQL, only when they are given as text.`,
   ),
   read(source: Source, name: string, faults: Fault[]) {
     const values = members(object('').read(source, name, faults))
-    // These characters cannot be stored in a key; the limits refuse keys that are too long.
+    // NUL and lone surrogates cannot be stored in a key. Keys that are too long are refused elsewhere, by the limits.
     if ([...values.keys()].every(isCleanText)) return values
     faults.push({ path: name, message: 'keys must not contain NUL or a lone surrogate' })
     return new Map()

@@ -4,10 +4,10 @@ import { createSemaphore, type Semaphore } from '../request/semaphore.ts'
 import type { PlayerRef } from './player-status.ts'
 import { bytesOfStored, MAX_READ_BYTES, readStorage, type StoredValue, TOO_MUCH } from './storage.ts'
 
-/** Answers with storage that one caller may have under way. Further ones are read when one of them was sent. */
+/** The most answers with storage that one caller can have under way. The next answer waits until one was sent. */
 const MAX_ANSWERS = 2
 
-/** One answer with storage: of one player over REST, of several in GraphQL. */
+/** One answer with storage: for one player over REST, for several in GraphQL. */
 export interface StorageAnswer {
   /** Reads values one after another, up to the limit of an answer. */
   read(
@@ -17,7 +17,7 @@ export interface StorageAnswer {
   ): Promise<ReadonlyMap<string, StoredValue>>
 }
 
-/** Begins an answer to a caller. `closed` aborts when it was sent, or the client is gone. */
+/** Begins an answer to a caller. `closed` aborts when the answer was sent or the client is gone. */
 export type BeginStorageAnswer = (caller: string, closed: () => AbortSignal) => StorageAnswer
 
 /** Limits the answers of each caller: they are long, and a client may request many without reading them. */

@@ -56,7 +56,7 @@ export function askKeys(player: Player): void {
   player.many(keysOf)
 }
 
-/** Whether the player stays within its limit of keys with all of these. Ask for the keys first. */
+/** Whether the player stays within its limit of keys with all of these values. Ask for the keys first. */
 export function hasRoomFor(player: Player, values: StorageValues): boolean {
   if (values.size === 0) return true
   const stored = player.many(keysOf)
@@ -205,9 +205,9 @@ export interface StorageList {
 }
 
 /**
- * Lists the keys after a given one, so that a full storage can be read in pieces. The given key need not exist. A key
- * that stays in the storage is listed once, also with writes between two pages. Operators may read any player's
- * storage.
+ * Lists the keys after a given one, so that a full storage can be read in pieces. The given key may be missing. A key
+ * that stays in the storage is listed once, even when values are written between two pages. Operators may read any
+ * player's storage.
  */
 export function listStorage(
   ref: PlayerRef,

@@ -13,7 +13,7 @@ builder.prismaObject('Environment', {
   interfaces: [NodeType],
   fields: (t) => ({
     id: t.id({ resolve: ({ id }) => globalId('Environment', id) }),
-    name: t.exposeString('name', { description: 'Such as `production`.' }),
+    name: t.exposeString('name', { description: 'The name, such as `production`.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     sdkKeys: t.field({
       type: 'Count',
@@ -39,7 +39,10 @@ builder.prismaObject('Project', {
     projectId: t.exposeID('id', { description: 'The id, as in paths of the platform API.' }),
     name: t.exposeString('name', { description: "The project's name." }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
-    environments: t.relation('environments', { description: 'By name.', query: { orderBy: { name: 'asc' } } }),
+    environments: t.relation('environments', {
+      description: 'The environments, by name.',
+      query: { orderBy: { name: 'asc' } },
+    }),
     platformKeys: t.field({
       type: [RoleKeys],
       description: 'Platform keys by role, each role once. Admins list them with `Query.platformKeys`.',

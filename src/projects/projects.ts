@@ -6,7 +6,7 @@ import { newId } from '../db/ids.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { Refusal } from '../errors.ts'
 import { newSlug, reason } from '../request/common.ts'
-import { isSlug, MAX_NAME } from '../request/limits.ts'
+import { isSlug, MAX_ENVIRONMENTS, MAX_NAME, MAX_SLUG } from '../request/limits.ts'
 import { type RequestOf, shape, text } from '../request/shape.ts'
 
 export interface NewProject {
@@ -29,7 +29,7 @@ export async function createProject(
   return { projectId, environments: ids }
 }
 
-/** An environment, with its empty stream. */
+/** Inserts an environment with an empty stream. */
 async function insertEnvironment(
   client: ClientBase,
   { projectId, id, name }: { projectId: string; id: string; name: string },
@@ -41,11 +41,8 @@ async function insertEnvironment(
 export const isProjectName = (name: string): boolean => name !== '' && [...name].length <= MAX_NAME
 export const isEnvironmentName = isSlug
 
-/** Lists of environments are complete, never paged. */
-const MAX_ENVIRONMENTS = 100
-
 export const createEnvironmentRequest = shape({
-  name: newSlug('A name such as `production`: a-z, 0-9, _ and -, at most 32.'),
+  name: newSlug(`A name such as \`production\`: a-z, 0-9, _ and -, at most ${MAX_SLUG}.`),
   reason,
 })
 export const renameProjectRequest = shape({

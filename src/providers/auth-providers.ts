@@ -44,7 +44,7 @@ const COLUMNS = `p.kind, p.name, p.enabled, p.url, p.secret, p.settings, p.updat
     ORDER BY r.expires_at
   ) AS replaced_expire_at`
 
-/** The settings of one environment of a project, or of all of them in the order of their names. */
+/** The settings of one environment of a project, or of all its environments in the order of their names. */
 export async function readAuthProviders(
   pool: Pool,
   projectId: string,

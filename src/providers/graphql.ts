@@ -16,16 +16,11 @@ import { argsOf, inputOf } from '../graphql/shapes.ts'
 import { objectText } from '../json.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { environment, providerName, reason } from '../request/common.ts'
-import { MAX_SECRET } from '../request/limits.ts'
+import { MAX_OVERLAP_SECONDS, MAX_SECRET } from '../request/limits.ts'
 import { InputSource, int32, optional, shape, text } from '../request/shape.ts'
 import { type AuthProvidersView, type CustomProviderView, readAuthProviders } from './auth-providers.ts'
 import { WITHHELD } from './redaction.ts'
-import {
-  DEFAULT_OVERLAP_SECONDS,
-  MAX_OVERLAP_SECONDS,
-  type RotatedSecret,
-  rotateProviderSecret,
-} from './rotate-secret.ts'
+import { DEFAULT_OVERLAP_SECONDS, type RotatedSecret, rotateProviderSecret } from './rotate-secret.ts'
 import { authProvidersQuery, authProvidersRequest, readSettings, setAuthProviders } from './settings.ts'
 
 const CustomProviderType = builder.objectRef<CustomProviderView & { name: string }>('CustomProvider').implement({
@@ -40,7 +35,7 @@ const CustomProviderType = builder.objectRef<CustomProviderView & { name: string
     updatedAt: t.field({ type: 'DateTime', resolve: ({ updatedAt }) => new Date(updatedAt) }),
     replacedSecretsExpireAt: t.field({
       type: ['DateTime'],
-      description: 'The times at which secrets that `rotateProviderSecret` replaced stop signing, the earliest first.',
+      description: 'The times at which secrets replaced by `rotateProviderSecret` stop signing, the earliest first.',
       resolve: ({ replacedSecretsExpireAt }) => replacedSecretsExpireAt.map((at) => new Date(at)),
     }),
   }),
@@ -106,7 +101,7 @@ const rotateSecretRequest = shape({
   secret: optional(text('The new secret. Default: a generated one.', { max: MAX_SECRET })),
   overlapSeconds: optional(
     int32(
-      `How long the replaced secret still signs, in seconds: 0 to ${MAX_OVERLAP_SECONDS}. Default: ${DEFAULT_OVERLAP_SECONDS}. 0 ends it at once, with every earlier one.`,
+      `How long the replaced secret still signs, in seconds: 0 to ${MAX_OVERLAP_SECONDS}. Default: ${DEFAULT_OVERLAP_SECONDS}. With 0, this secret and all earlier ones stop signing at once.`,
       { min: 0, max: MAX_OVERLAP_SECONDS },
     ),
     DEFAULT_OVERLAP_SECONDS,
@@ -210,7 +205,7 @@ builder.mutationFields((t) => ({
   testAuthProvider: t.field({
     type: TestAuthProviderPayload,
     description:
-      'Calls a webhook as a login would, and answers the result. No player is created, looked up or logged in.',
+      'Calls a webhook as a login would, and returns the result. No player is created, looked up or logged in.',
     args: inputOf('TestAuthProviderInput', testProviderRequest),
     resolve: async (_root, { input }, context) => {
       const { projectId } = await requirePlatform(context, 'admin', {

@@ -33,8 +33,8 @@ export function redact(text: string): string {
 }
 
 /**
- * A JSON text with the write-only members of the text that it replaces, unless it has them itself. They come last in
- * their objects, sorted by name: the same settings give the same text.
+ * Adds to a JSON text the write-only members of the text that it replaces, except those that it sets itself. Write-only
+ * members come last in their objects, sorted by name: the same settings give the same text.
  */
 export function withKeptSecrets(text: string, replaced = 'null'): string {
   switch (kindOf(text)) {

@@ -15,7 +15,7 @@ export const getAuthProviders: PlatformHandler = async ({ caller, query, service
 export const putAuthProviders: PlatformHandler = async ({ caller, body, service }) =>
   toJson((await setAuthProviders(service, caller, readSettings(await body()))).view)
 
-/** The contract's fields. GraphQL alone has the state of a rotation. */
+/** The fields of spec 4.3. Only GraphQL has the state of a rotation. */
 function toJson({ environment, authProviders }: AuthProvidersView): Json {
   const custom = Object.entries(authProviders.custom).map(([name, { enabled, url, hasSecret, updatedAt }]) => [
     name,

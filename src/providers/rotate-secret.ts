@@ -6,6 +6,7 @@ import { newId } from '../db/ids.ts'
 import { purge } from '../db/purge.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { Refusal } from '../errors.ts'
+import { MAX_SIGNING_SECRETS } from '../request/limits.ts'
 import {
   type CustomProviderView,
   lockSettings,
@@ -18,9 +19,6 @@ import type { SettingsDesk } from './settings.ts'
 
 /** The default overlap of both secrets: a working day to deploy everywhere. */
 export const DEFAULT_OVERLAP_SECONDS = 24 * 60 * 60
-export const MAX_OVERLAP_SECONDS = 30 * 24 * 60 * 60
-/** The most secrets of one provider that sign at once, so that the header with their signatures stays short. */
-const MAX_SECRETS = 5
 
 export interface RotateSecret {
   readonly environment: string
@@ -28,7 +26,7 @@ export interface RotateSecret {
   readonly name: string
   /** The new secret; null to have one generated. */
   readonly secret: string | null
-  /** How long the replaced secret still signs. 0 ends it at once, with all earlier ones. */
+  /** How long the replaced secret still signs. With 0, this secret and all earlier ones stop signing at once. */
   readonly overlapSeconds: number
   readonly reason: string
 }
@@ -70,7 +68,7 @@ export async function rotateProviderSecret(
         overlapSeconds === 0 || tryToOpen(secrets, sealed, { ...context, replaced: id }) === fresh,
     )
     if (!isNew && ended.length === 0) return { name, provider: viewOfCustom(before), secret: null, auditId: null }
-    if (isKept && replaced.length - ended.length + 2 > MAX_SECRETS) throw new Refusal('tooManySecrets')
+    if (isKept && replaced.length - ended.length + 2 > MAX_SIGNING_SECRETS) throw new Refusal('tooManySecrets')
 
     await client.query('DELETE FROM replaced_secrets WHERE environment_id = $1 AND id = ANY ($2::uuid[])', [
       environmentId,
@@ -123,6 +121,6 @@ async function readReplaced(client: ClientBase, environmentId: string, name: str
   return rows
 }
 
-/** Erases expired secrets. Returns how many. They stop signing at their time, erased or not. */
+/** Erases expired secrets. Returns how many. They stop signing when they expire, erased or not. */
 export const purgeExpiredSecrets = (pool: Pool): Promise<number> =>
   purge(pool, 'replaced_secrets', 'expires_at <= now()')

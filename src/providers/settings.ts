@@ -6,7 +6,7 @@ import { inTransaction } from '../db/transaction.ts'
 import { type Fault, invalidRequest, Refusal } from '../errors.ts'
 import { type Json, kindOf, members, RawJson } from '../json.ts'
 import { environment } from '../request/common.ts'
-import { MAX_CUSTOM_PROVIDERS, MAX_SECRET, MAX_URL } from '../request/limits.ts'
+import { MAX_BLOCK_BYTES, MAX_CUSTOM_PROVIDERS, MAX_SECRET, MAX_URL } from '../request/limits.ts'
 import {
   described,
   type Fields,
@@ -34,9 +34,6 @@ import { redact, secretsOf, withKeptSecrets } from './redaction.ts'
 import { type SecretContext, type Secrets, tryToOpen } from './secrets.ts'
 
 // Setting the login providers of an environment (spec 4.3).
-
-/** The limit of a block of `google` or `apple`: merging walks through it at each of its levels. */
-export const MAX_BLOCK_BYTES = 16_384
 
 /** The request of a PUT. A part that is null stays as it is, unless it is in `removed`. */
 export interface AuthProviderSettings {
@@ -67,7 +64,7 @@ export interface ReadSettings {
 export const authProvidersRequest = shape({
   environment,
   authProviders: object(
-    'As `{custom: {<name>: {enabled, url, secret}}, google, apple}`. Absent members stay as they are; null removes `google` or `apple`.',
+    'The providers as `{custom: {<name>: {enabled, url, secret}}, google, apple}`. Absent members stay as they are; null removes `google` or `apple`.',
   ),
 })
 /** The requested environment; without one, all of them. */
@@ -84,7 +81,7 @@ export const customProviderRequest = shape({
   secret: optional(text('Signs requests. Default: the stored one.', { max: MAX_SECRET })),
 })
 
-/** Reads a PUT. A missing secret can only be noticed beside the stored settings, so faults are not thrown yet. */
+/** Reads a PUT. Faults are not thrown yet: whether a secret is missing depends on the stored settings. */
 export function readSettings(request: Source): ReadSettings {
   const faults: Fault[] = []
   const { environment, authProviders } = authProvidersRequest.gather(request, faults)
@@ -223,7 +220,7 @@ function planChanges(
   environmentRef: Pick<SecretContext, 'projectId' | 'environmentId'>,
 ): { written: Change[]; removed: string[] } {
   const find = (kind: string, name: string) => stored.find((row) => row.kind === kind && row.name === name)
-  // Sealed with a missing key: that counts as another secret.
+  // A stored secret that cannot be opened, as its key is missing, counts as a different secret.
   const open = (sealed: string, context: SecretContext): string | null => tryToOpen(secrets, sealed, context) ?? null
 
   const written = [...(settings.custom ?? [])].map(([name, { enabled, url, secret }]): Change => {

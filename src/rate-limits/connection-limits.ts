@@ -51,7 +51,10 @@ export class ConnectionLimits {
     this.options = options
   }
 
-  /** Counts one more for an address or a caller. Returns a function that ends the count; undefined above the limit. */
+  /**
+   * Counts one more connection or subscription of an address or a caller. Returns a function that ends the count;
+   * undefined when the limit is reached.
+   */
   hold(name: ConnectionLimitName, holder: string): (() => void) | undefined {
     const limit = this.options.settings[name]
     if (limit === null) return () => undefined

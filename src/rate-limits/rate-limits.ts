@@ -52,7 +52,7 @@ export const readRateLimits = (text: string | null, faults: string[]): RateLimit
 export interface RateLimits {
   /** A login, link, refresh or logout, before its SDK key is looked up. Shared by all instances through Redis. */
   countLogin(address: string): Promise<void>
-  /** The same by its SDK key. */
+  /** The same calls, by their SDK key. */
   countLoginOf(sdkKeyId: string): Promise<void>
   /** A call of a player, counted only by this instance: a shared count would cost a round trip. */
   countPlayer(playerId: string): void
@@ -74,7 +74,7 @@ export interface RateLimitsOptions {
 }
 
 const PREFIX = 'tierway:limits'
-/** A login does not wait longer for Redis. */
+/** The longest time that a login waits for Redis. */
 const REDIS_TIMEOUT_MS = 250
 
 async function openRedis(url: string): Promise<Redis> {
@@ -163,8 +163,9 @@ interface Bucket {
 const MAX_KEYS = 100_000
 
 /**
- * Token buckets in memory, one for each key. A full bucket has all calls of the limit, and refills steadily. Forgotten
- * buckets start full, so memory is bounded, and a flood of keys can only help the keys that it replaces.
+ * Token buckets in memory, one for each key. A full bucket has all calls of the limit, and refills steadily. Old
+ * buckets are forgotten, so memory is bounded. A forgotten bucket starts full again: a flood of keys can only help the
+ * keys that it replaces.
  */
 export class Buckets {
   private readonly calls: number
@@ -180,8 +181,8 @@ export class Buckets {
   }
 
   /**
-   * Counts calls. Returns 0, or the milliseconds until they are possible. More calls than the limit count as all of it,
-   * since they would never be possible.
+   * Counts calls. Returns 0, or the milliseconds until they are possible. A number of calls above the limit, which
+   * would never be possible, counts as the limit.
    */
   take(key: string, now: number, calls = 1): number {
     const taken = Math.min(calls, this.calls)

@@ -1,10 +1,14 @@
-// The limits of requests (spec 8 and what it leaves open). Each is defined once, here, for requests, definitions,
-// GraphQL, OpenAPI and the JSON Schema. Texts are counted in characters (code points).
+// The limits of what callers and webhooks send (spec 8 and what it leaves open). Each is defined once, here, for
+// readers, messages, GraphQL, OpenAPI, the JSON Schema of definitions and the console, so this file imports nothing.
+// Texts are counted in characters (code points), everything else in the unit that is named. Constraints in migrations
+// and comments of the client library repeat some limits. The sizes of a body and of a webhook's answer, and the limits
+// of tokens, GraphQL documents and sockets, are beside the code that reads them.
 
 /** Ids of scenarios, nodes and runs. */
 export const MAX_ID = 128
 /** Names of scenarios, projects and players. */
 export const MAX_NAME = 128
+/** Handles of nodes, such as `onStart`. */
 export const MAX_HANDLE = 64
 /** Types of nodes. */
 export const MAX_TYPE = 64
@@ -14,13 +18,22 @@ export const MAX_ASSET = 64
 export const MAX_CURRENCIES = 1_000
 /** The source of xp. */
 export const MAX_SOURCE = 64
+/** Idempotency keys. */
 export const MAX_IDEMPOTENCY_KEY = 255
+/** `X-Request-Id`. A longer id is replaced. */
+export const MAX_REQUEST_ID = 128
 /** The reason of an operator's action. */
 export const MAX_REASON = 500
 /** The name of an operator: a name or an e-mail address. */
 export const MAX_OPERATOR = 128
 /** The purpose of a key. */
 export const MAX_LABEL = 64
+/** The action in a filter of the audit log. */
+export const MAX_ACTION = 128
+/** The actor in a filter of the audit log. */
+export const MAX_ACTOR = 128
+/** The target in a filter of the audit log. */
+export const MAX_TARGET = 255
 /** The longest lifetime of an operator token, in seconds: 12 hours. */
 export const MAX_OPERATOR_TOKEN_SECONDS = 43_200
 /** The studio's own id of a player. */
@@ -35,12 +48,20 @@ export const MAX_AVATAR_URL = 8_192
 export const MAX_TAG = 35
 /** The secret of a webhook. */
 export const MAX_SECRET = 512
+/** The secrets of one provider that sign at once: the header with their signatures must stay short. */
+export const MAX_SIGNING_SECRETS = 5
+/** The longest time that a replaced secret still signs, in seconds: 30 days. */
+export const MAX_OVERLAP_SECONDS = 2_592_000
+/** A block of `google` or `apple`, in bytes of UTF-8: merging walks through it at each of its levels. */
+export const MAX_BLOCK_BYTES = 16_384
 /** Names of environments and of login providers. */
 export const MAX_SLUG = 32
 /** A provider in an identity: `custom:` and its name. */
 export const MAX_IDENTITY_PROVIDER = 64
 
+/** Nodes of one scenario. */
 export const MAX_NODES = 1_000
+/** Edges of one scenario. */
 export const MAX_EDGES = 10_000
 /** Levels of one battle pass. */
 export const MAX_LEVELS = 1_000
@@ -51,6 +72,7 @@ export const MAX_REWARDS = 32
 
 /** Keys of one player, and of one request. */
 export const MAX_STORAGE_KEYS = 1_000
+/** A key of the storage. */
 export const MAX_STORAGE_KEY = 128
 /** Keys of one page of a list. Their values always fit into one answer. */
 export const MAX_STORAGE_PAGE = 200
@@ -59,6 +81,28 @@ export const MAX_STORAGE_VALUE_BYTES = 65_536
 
 /** Custom providers of one environment. Every answer about them has all of them. */
 export const MAX_CUSTOM_PROVIDERS = 500
+/** Environments of one project. Lists of environments are complete, never paged. */
+export const MAX_ENVIRONMENTS = 100
+
+/** Entries of one page of a list in GraphQL. */
+export const MAX_PAGE = 200
+/** Handles in a filter of events. */
+export const MAX_HANDLES = 100
+/** The cursor of a subscription. */
+export const MAX_STREAM_CURSOR = 256
+
+/** The longest range of the figures of a battle pass, in days. */
+export const MAX_INSIGHT_DAYS = 366
+/** The longest range of its xp by the hour, in days: more hours do not fit a chart. */
+export const MAX_INSIGHT_DAYS_BY_HOUR = 31
+/** Sources of xp that are listed one by one. */
+export const MAX_XP_SOURCES = 100
+/** The longest range of the figures of logins, in days. */
+export const MAX_LOGIN_DAYS = 31
+/** The longest range of logins by the hour, in days: latencies of more hours are too many rows for one answer. */
+export const MAX_LOGIN_DAYS_BY_HOUR = 7
+/** The longest range of the figures of calls, in days. */
+export const MAX_CALL_DAYS = 2
 
 /** Deeper nesting is refused: no request needs it, and recursive readers would overflow the stack. */
 export const MAX_DEPTH = 64

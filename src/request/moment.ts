@@ -12,7 +12,7 @@ export function parseMoment(text: string): Date | undefined {
   const [, year = 0, month = 0, day = 0] = match.map(Number)
   const date = new Date(text.toUpperCase())
   const ms = date.getTime()
-  // Not by Date.UTC, which reads the year 26 as 1926.
+  // `Date.UTC` reads the year 26 as 1926, so the year is mapped to one of 2000 to 2399.
   const lastDay = new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate()
   return ms >= FIRST_MS && ms <= LAST_MS && day >= 1 && day <= lastDay ? date : undefined
 }

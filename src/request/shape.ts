@@ -231,7 +231,7 @@ export const flag = (description: string): Field<boolean> =>
     return false
   })
 
-/** A JSON object. It is read as its text, as it was sent. */
+/** A JSON object. Its text is read exactly as it was sent. */
 export const object = (description: string, schema: Schema = { additionalProperties: true }): Field<string> =>
   field(
     description,
@@ -295,7 +295,7 @@ const integerIn =
     return 0n
   }
 
-/** A moment, parsed from RFC 3339 before: by the scalar of GraphQL, or from a query string. */
+/** A moment that was already parsed from RFC 3339, by the GraphQL scalar or from a query string. */
 export const moment = (description: string): Field<Date> =>
   field(
     description,

@@ -20,9 +20,9 @@ export interface Tracing {
   active(): Span | undefined
   /** Begins a call of another service for the active call. */
   begin(name: string): Span
-  /** A group commit that has ended, with links to the calls that it carried. */
+  /** Records a group commit that has ended, with links to the calls that it carried. */
   group(startedMs: number, size: number, calls: readonly (Span | undefined)[]): void
-  /** Sends what is left. */
+  /** Sends the remaining spans. */
   close(): Promise<void>
 }
 

@@ -39,7 +39,7 @@ export function readNode(reader: Reader, source: RawValue, brought: BroughtTier[
   }
 }
 
-/** Without a value, `setRepeats` decides. */
+/** How often a reward node pays. If `repeat` is absent, `setRepeats` decides. */
 function readRepeat(reader: Reader, nodeId: string, data: (name: string) => RawValue): Repeat {
   const source = data('repeat')
   const text = stringOf(source)

@@ -13,7 +13,7 @@ import {
 } from '../request/limits.ts'
 import { HANDLE, REPEATS, TRACKS } from './definition.ts'
 
-// A scenario's definition as JSON Schema, for editors and build pipelines. It covers each place by itself. Only
+// A scenario's definition as JSON Schema, for editors and build pipelines. It checks each place by itself. Only
 // `parseDefinition` checks places against each other (an edge's nodes, a tier's level, the order of dates). Tests keep
 // the two in agreement.
 
@@ -56,6 +56,17 @@ const object = (required: readonly string[], properties: Schema, description: st
 
 const id = (description: string): Schema => text(MAX_ID, description)
 const level = (description: string): Schema => integer(1, MAX_LEVEL, description)
+
+/** The pattern of the decimal digits of a number from 1 to a maximum. */
+function digitsUpTo(maximum: number): string {
+  const digits = String(maximum)
+  const smaller = [...digits].flatMap((digit, at) => {
+    const [least, most] = [at === 0 ? 1 : 0, Number(digit) - 1]
+    return most < least ? [] : [`${digits.slice(0, at)}[${least}-${most}]\\d{${digits.length - at - 1}}`]
+  })
+  const shorter = digits.length > 1 ? [`[1-9]\\d{0,${digits.length - 2}}`] : []
+  return `^(${[...shorter, ...smaller, digits].join('|')})$`
+}
 
 const YEAR_DAY =
   '\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8]))'
@@ -148,7 +159,7 @@ export const definitionSchema: Schema = {
     tier: object(
       ['level', 'track'],
       {
-        level: level('The level that opens it, which is one of this pass.'),
+        level: level('The level that opens the tier: one of the levels of this pass.'),
         track: { enum: TRACKS, description: 'A premium tier is for owners of premium.' },
         rewards: orNull(ref('tierRewards'), 'Default: nothing.'),
       },
@@ -167,7 +178,7 @@ export const definitionSchema: Schema = {
       {
         levelNumber: {
           description: 'A level of the pass, as a number or as its decimal digits.',
-          anyOf: [level('A number.'), { type: 'string', pattern: '^([1-9]\\d{0,5}|1000000)$' }],
+          anyOf: [level('A number.'), { type: 'string', pattern: digitsUpTo(MAX_LEVEL) }],
         },
         passNodeId: id('The battle-pass node whose level it is.'),
         rewards: orNull(
@@ -190,7 +201,7 @@ export const definitionSchema: Schema = {
         repeat: {
           enum: [...REPEATS, null],
           description:
-            'How often it pays a player: once in all (`never` again), once in each `run`, or `always`. Default: `never` for a node that clients can reach by themselves, by starting a run or by crossing a handle; `always` for any other.',
+            'How often it pays a player: only once (`never` again), once in each `run`, or `always`. Default: `never` for a node that clients can reach by themselves, by starting a run or by crossing a handle; `always` for any other.',
         },
       },
       'The data of a reward node.',

@@ -70,7 +70,7 @@ export interface LevelNode extends NodeBase {
   readonly passNodeId: string
 }
 
-/** How often a reward node pays a player: once in all, once in each run, or at each entry. */
+/** How often a reward node pays a player: only once, once in each run, or at each entry. */
 export const REPEATS = ['never', 'run', 'always'] as const
 export type Repeat = (typeof REPEATS)[number]
 

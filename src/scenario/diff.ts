@@ -37,7 +37,7 @@ export interface Edge {
 }
 
 export interface ScenarioDiff {
-  /** Byte for byte. False for a change of whitespace, too. */
+  /** Whether the texts are equal, byte for byte. False even for a change of whitespace. */
   readonly isSameText: boolean
   /** Changes outside of nodes and edges: the name, the start, and members that the service does not know. */
   readonly changes: readonly ValueChange[]
@@ -46,7 +46,7 @@ export interface ScenarioDiff {
   readonly nodesChanged: readonly ChangedNode[]
   readonly edgesAdded: readonly Edge[]
   readonly edgesRemoved: readonly Edge[]
-  /** Edges whose further members changed, which the service does not know. */
+  /** Edges with changes in members that the service does not know. */
   readonly edgesChanged: readonly (Edge & { readonly changes: readonly ValueChange[] })[]
   /** Handles whose target nodes are entered in another order, each with all of its targets. */
   readonly edgesReordered: readonly {
@@ -60,7 +60,7 @@ export interface ScenarioDiff {
 }
 
 /** The most changed values that are listed, in all. */
-const MAX_CHANGES = 2_000
+export const MAX_CHANGES = 2_000
 const MAX_KEY = 64
 
 /** The difference between two published texts. */

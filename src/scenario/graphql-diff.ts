@@ -1,7 +1,15 @@
 import { builder } from '../graphql/builder.ts'
 import { jsonOrNull } from '../graphql/scalars.ts'
 import { RawJson } from '../json.ts'
-import type { ChangedNode, DiffedNode, Edge, ScenarioDiff, ValueChange } from './diff.ts'
+import { inThousands } from '../request/in-thousands.ts'
+import {
+  type ChangedNode,
+  type DiffedNode,
+  type Edge,
+  MAX_CHANGES,
+  type ScenarioDiff,
+  type ValueChange,
+} from './diff.ts'
 
 const ValueChangeType = builder.objectRef<ValueChange>('ValueChange').implement({
   description: 'A changed value.',
@@ -61,7 +69,7 @@ const EdgeType = builder.objectRef<Edge>('DefinitionEdge').implement({
 })
 
 const ChangedEdgeType = builder.objectRef<ScenarioDiff['edgesChanged'][number]>('ChangedEdge').implement({
-  description: 'An edge whose further members changed.',
+  description: 'An edge with changes in members that the service does not know.',
   fields: (t) => ({
     from: t.exposeString('from', { description: 'The id of the node with the handle.' }),
     handle: t.exposeString('handle'),
@@ -130,7 +138,7 @@ export const DiffType = builder.objectRef<ScenarioDiff & { from: number; to: num
     }),
     edgesChanged: t.field({
       type: [ChangedEdgeType],
-      description: 'Edges whose further members changed, which the service does not know.',
+      description: 'Edges with changes in members that the service does not know.',
       resolve: (diff) => [...diff.edgesChanged],
     }),
     edgesReordered: t.field({
@@ -139,8 +147,7 @@ export const DiffType = builder.objectRef<ScenarioDiff & { from: number; to: num
       resolve: (diff) => [...diff.edgesReordered],
     }),
     hasMoreChanges: t.exposeBoolean('hasMoreChanges', {
-      description:
-        'True when some `changes` were left out: at most 2,000 are listed. Every changed node and edge is listed.',
+      description: `True when some \`changes\` were left out: at most ${inThousands(MAX_CHANGES)} are listed. Every changed node and edge is listed.`,
     }),
   }),
 })

@@ -16,7 +16,7 @@ export interface Crossing {
   readonly nodeId: string
   readonly handle: string
   readonly data: Json
-  /** A client crossed it, of a node that the client runs. */
+  /** A client crossed it. The client runs the node. */
   readonly byClient?: boolean
 }
 
@@ -59,8 +59,8 @@ export interface Walk {
  * crossings followed; others are left active for the client.
  *
  * A node stays active until it crosses `onComplete`. A battle-pass node stays active even then: its owner may still
- * earn xp or buy premium. For the same reason a run of a scenario with a battle pass is never completed; any other run
- * is when no node is active. From one crossing each node is entered at most once, so a walk ends in any graph.
+ * earn xp or buy premium. For the same reason a run of a scenario with a battle pass is never completed. Any other run
+ * is completed when no node is active. One crossing enters each node at most once, so a walk ends in any graph.
  */
 export function walk(definition: Definition, active: readonly string[], causes: readonly Crossing[]): Walk {
   const now = new Set(active.filter((nodeId) => definition.nodes.has(nodeId)))
@@ -132,7 +132,7 @@ export function withoutPaid(step: Walk, isPaid: (grant: Grant) => boolean): Walk
 
 /**
  * Whether an edit has left a run without anything to do: none of its active nodes exists. A run without active nodes
- * depends on the scenario's passes.
+ * has something to do only while the scenario has a battle pass.
  */
 export function isLost(definition: Definition, { active }: { readonly active: readonly string[] }): boolean {
   if (active.length === 0) return !hasPass(definition)

@@ -37,7 +37,7 @@ const tagOf = ({ version }: { readonly version: number }): string => `"${version
 function readExpected(headers: IncomingHttpHeaders, faults: Fault[]): ExpectedVersion | null {
   const { 'if-match': match, 'if-none-match': noneMatch } = headers
   if (match !== undefined && noneMatch !== undefined)
-    faults.push({ path: 'If-None-Match', message: 'must not be given beside If-Match' })
+    faults.push({ path: 'If-None-Match', message: 'must not be given with If-Match' })
   if (noneMatch !== undefined) {
     if (noneMatch.trim() !== '*') faults.push({ path: 'If-None-Match', message: 'must be *' })
     return { version: 0, path: 'If-None-Match' }

@@ -3,7 +3,7 @@ import { keyOf, type Player } from '../commit/player.ts'
 import { table, text, uuid } from '../commit/table.ts'
 import { type Grant, type Walk, withoutPaid } from './plan.ts'
 
-/** Payments of reward nodes that pay once: `scope` is empty for once in all, and the run for once in each run. */
+/** Payments of reward nodes. `scope` is empty for a node that pays once, and the run for one that pays once per run. */
 export const rewardPayments = table('reward_payments', {
   key: { scenarioId: text, nodeId: text, scope: text },
   columns: { runId: uuid },
@@ -20,7 +20,7 @@ interface RunRef {
   readonly runId: string
 }
 
-/** Null for a node that may pay: a node that pays each time, or one that pays once per run while the run begins. */
+/** Null when there is no payment to look up: the node pays each time, or it pays once per run and the run is new. */
 export function scopeOf({ repeat }: Pick<Grant, 'repeat'>, runId: string | null): string | null {
   if (repeat === 'always') return null
   return repeat === 'run' ? runId : ''

@@ -25,12 +25,12 @@ export const runs = table('runs', {
     status: text as Column<RunStatus>,
     /** Ids of the nodes that were entered and not left. */
     active: json<readonly string[]>(),
-    // Contains the data of the entered nodes, so it is large, and read only when it is asked for.
+    // The plan contains the data of the entered nodes, so it is large, and read only when it is asked for.
     plan: writeOnly(nullable(exactJson<ExecutionPlan>())),
     cause: nullable(text) as Column<RunCause | null>,
   },
   kind: 'state',
-  // Only one run of a player and scenario can be active: the ending one is written before the beginning one.
+  // Only one run of a player and scenario can be active, so a run that ends is written before one that begins.
   order: `r.status = 'active'`,
   computed: { completed_at: `CASE WHEN r.status = 'active' THEN NULL ELSE now() END` },
 })

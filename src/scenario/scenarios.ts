@@ -36,7 +36,7 @@ interface Seen {
 const lastSeen = new LRUCache<string, Seen>({ max: 500 })
 
 /**
- * The scenarios of a group, each at the version that is current in its transaction: an edit counts at once, on every
+ * The scenarios of a group, each at the version that is current in its transaction: an edit applies at once, on every
  * instance, without a cache to invalidate.
  */
 export class Scenarios {
@@ -51,8 +51,8 @@ export class Scenarios {
   }
 
   /**
-   * The current definition, or null for a missing scenario. While the group waits, the last seen definition, from which
-   * the command knows the other rows to ask for.
+   * The current definition, or null for a missing scenario. While the group waits, it is the last seen definition,
+   * which tells the command what other rows to ask for.
    */
   find(ref: ScenarioRef): Definition | null | undefined {
     const { environmentId, scenarioId } = ref

@@ -9,9 +9,9 @@ export type WebhookBody = Uint8Array | string
 /** A header as servers provide it. A missing header, or one given as a list, never verifies. */
 export type HeaderValue = string | readonly string[] | null | undefined
 
-/** The parts that a Standard Webhooks signature covers beside the body. */
+/** The parts that a Standard Webhooks signature covers in addition to the body. */
 export interface StandardWebhook {
-  /** Header `webhook-id`: the same on all attempts of one login. Without a full stop, which would be ambiguous. */
+  /** Header `webhook-id`: the same on all attempts of one login. It has no full stop, which would be ambiguous. */
   readonly id: string
   /** Header `webhook-timestamp`: the time of the attempt, in whole seconds since 1970. */
   readonly timestamp: number
@@ -74,8 +74,8 @@ export function signStandardWebhook(secret: string, { id, timestamp }: StandardW
 
 /**
  * Whether one of the signatures in `webhook-signature` matches this body, id and timestamp, and the timestamp is close
- * to the present time: unlike with `X-Signature` alone, a recorded request does not verify forever. Within the
- * tolerance it does, and a repeated attempt has the same id: answer it as before.
+ * to the present time. Unlike with `X-Signature` alone, a recorded request does not verify forever. Within the
+ * tolerance it still verifies, and a repeated attempt has the same id: answer it as before.
  *
  * False for every header that is missing or malformed, and for an empty secret. Compares in constant time. Never
  * throws, for any request.
@@ -90,11 +90,11 @@ export function verifyStandardWebhook(
   if (!isSecret(secret) || !isBody(body) || !isId(id) || typeof signature !== 'string') return false
   if (typeof timestamp !== 'string' || !TIMESTAMP.test(timestamp)) return false
   const age = Math.floor(now.getTime() / 1000) - Number(timestamp)
-  // Written this way around, NaN refuses.
+  // This form of the comparison refuses NaN, too.
   if (!(Math.abs(age) <= toleranceSeconds)) return false
 
   const expected = standardSignature(secret, `${id}.${timestamp}.`, body)
-  // Several while a secret is being replaced. All are compared, so that the time does not reveal which one matched.
+  // There are several while a secret is being replaced. All are compared, so that the time does not reveal the match.
   return signature.split(' ').filter((candidate) => isSame(candidate, expected)).length > 0
 }
 

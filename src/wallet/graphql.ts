@@ -59,7 +59,7 @@ builder.prismaObject('WalletEntry', {
       description:
         'The object behind the change, such as `season-1/pass/free/5`; for support, `support/` and the id of the entry in the audit log.',
     }),
-    occurredAt: t.expose('createdAt', { type: 'DateTime', description: 'The time of its creation.' }),
+    occurredAt: t.expose('createdAt', { type: 'DateTime', description: 'The time of the change.' }),
   }),
 })
 

@@ -42,7 +42,7 @@ export function balanceOf(player: Player, currency: string): bigint {
   return player.many(balances).get(currency)?.balance ?? 0n
 }
 
-/** Whether every balance and amount stays within int64 with all of these. Ask for the holdings first. */
+/** Whether every balance and amount stays within int64 with all of these rewards. Ask for the holdings first. */
 export function canGrant(player: Player, rewards: readonly Reward[]): boolean {
   if (rewards.length === 0) return true
   const totals = new Map<string, bigint>()

@@ -196,7 +196,7 @@ function DayChart(
   const series = figures.map(([field, name]): Series => ({ name, values: data.days.map((day) => day[field]) }))
   const [first] = figures
   if (other && first) {
-    // Days are compared by their place in the range: the first with the first, of any date.
+    // Days are compared by their place in the range, not by date: the first day with the first day.
     series.push({
       name: otherName,
       isFaint: true,

@@ -91,7 +91,7 @@ export function Insight(props: {
             label="Its first day (UTC)"
             name="begins"
             type="date"
-            hint="So that day 1 of both stand beside each other."
+            hint="The charts show day 1 of both seasons beside each other."
             value={other.from.slice(0, 10)}
             onChange={(value) => set('begins', value)}
           />
@@ -134,7 +134,7 @@ interface Wanted extends Range {
   readonly nodeId: string
 }
 
-/** The figures of a pass. Those of the last range stay until new ones arrive, so that nothing flickers. */
+/** The figures of a pass. The figures of the last range stay until new ones arrive, so that nothing flickers. */
 function useInsight({ environment, scenarioId, nodeId, from, to }: Wanted & { environment: string }, pause = false) {
   const by = stepOf({ from, to })
   return useQuery({
@@ -153,7 +153,7 @@ interface Comparison {
   readonly begins: string | null
 }
 
-/** The figures to compare with: the same pass before, or the pass with the same id in another scenario. */
+/** The figures to compare with: the same pass in the range before, or the pass with the same id in another scenario. */
 function otherOf({ compared, scenarioId, nodeId, range, begins }: Comparison): Wanted | undefined {
   if (compared === '') return undefined
   if (compared === 'before') return { scenarioId, nodeId, ...rangeBefore(range) }

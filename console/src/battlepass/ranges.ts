@@ -1,4 +1,4 @@
-/** Ranges that a person can choose. `season` begins with the publication of the first version that is known. */
+/** Ranges that a person can choose. */
 export const RANGES = [
   ['24h', 'Last 24 hours'],
   ['7d', 'Last 7 days'],
@@ -22,7 +22,7 @@ export interface Range {
   readonly to: string
 }
 
-/** The moments of a range. Relative ranges end with the current minute, so that a query is the same for a minute. */
+/** The ends of a range. A relative range ends with the current minute, so that a query is the same for a minute. */
 export function rangeOf(name: string, custom: { from: string | null; to: string | null }, now: number): Range {
   const to = Math.ceil(now / 60_000) * 60_000
   if (name === 'custom') {
@@ -32,13 +32,13 @@ export function rangeOf(name: string, custom: { from: string | null; to: string 
   return { from: iso(to - (LENGTHS_MS[name] ?? 7 * 24 * HOUR_MS)), to: iso(to) }
 }
 
-/** The range of the same length before. */
+/** The range of the same length that ends where this range begins. */
 export function rangeBefore({ from, to }: Range): Range {
   const length = Date.parse(to) - Date.parse(from)
   return { from: iso(Date.parse(from) - length), to: from }
 }
 
-/** Hours of up to three days, else days: a chart could not show more. */
+/** Hours for a range of up to three days, else days: a chart cannot show more hours. */
 export const stepOf = ({ from, to }: Range): 'HOUR' | 'DAY' =>
   Date.parse(to) - Date.parse(from) <= 72 * HOUR_MS ? 'HOUR' : 'DAY'
 

@@ -6,7 +6,7 @@ export interface ReachedLevel {
 
 /** A level at which players stop. */
 export interface Stall {
-  /** They have reached this level and not the next. */
+  /** The players have reached this level and not the next. */
   readonly level: number
   readonly players: number
   /** The share of the players who reached the level, 0 to 1. */

@@ -1,6 +1,7 @@
 import { type FormEvent, useState } from 'react'
 import { useClient } from 'urql'
 import { useLocation } from 'wouter'
+import { MAX_ID, MAX_NAME } from '../../../src/request/limits.ts'
 import { useOperator } from '../session/permission.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
@@ -12,7 +13,7 @@ import { draftKey, keep, keptIds } from './draft/kept-drafts.ts'
 import { scenarioHeadQuery } from './operations.ts'
 import { type Template, textOfTemplate } from './templates.ts'
 
-/** Begins a draft. Nothing is published by it. */
+/** Begins a draft. Publishes nothing. */
 export function NewScenarioDialog({ environment, onClose }: { environment: string; onClose: () => void }) {
   const client = useClient()
   const { projectId } = useOperator()
@@ -56,10 +57,17 @@ export function NewScenarioDialog({ environment, onClose }: { environment: strin
           value={scenarioId}
           onChange={setId}
           placeholder="season-2"
-          maxLength={128}
+          maxLength={MAX_ID}
           required
         />
-        <TextField label="Name" name="name" hint="The display name." value={name} onChange={setName} maxLength={128} />
+        <TextField
+          label="Name"
+          name="name"
+          hint="The display name."
+          value={name}
+          onChange={setName}
+          maxLength={MAX_NAME}
+        />
         <SelectField
           label="Begin with"
           name="template"

@@ -51,7 +51,7 @@ export default function ScenariosPage() {
         keyOf={({ scenarioId }) => scenarioId}
         empty={
           <Empty title={`There is no scenario in ${environment} yet`}>
-            Begin with a season: levels, tiers and rewards are there already, and nothing applies before you publish it.
+            Begin with a season that already has levels, tiers and rewards. Nothing applies before you publish it.
           </Empty>
         }
         columns={[

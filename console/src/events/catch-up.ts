@@ -44,7 +44,7 @@ export class CatchUp {
     this.#arrived = new Map()
   }
 
-  /** The end of the stream could not be read: its later end would count events that were not missed. */
+  /** Called when the end of the stream could not be read. A later end would count events that were not missed. */
   giveUp(): void {
     this.#caughtUp = null
     this.#arrived = new Map()

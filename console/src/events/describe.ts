@@ -25,7 +25,7 @@ export function describeEvent(event: GameEvent): string {
   }
 }
 
-/** A pass, a level node or a reward node, by the data of each. */
+/** The completion of a pass, a level node or a reward node: each has other data. */
 function describeCompletion(nodeId: string, data: Data): string {
   if (text(data.level)) return `${nodeId}: level ${text(data.level)} claimed (${text(data.track)})`
   if (!Array.isArray(data.granted)) return `${nodeId} completed: every tier claimed`

@@ -8,7 +8,7 @@ import { describeEvent } from './describe.ts'
 import css from './event-list.module.css'
 import type { GameEvent } from './feed.ts'
 
-/** Everything of one event, and where to go from it. */
+/** All data of one event, with links to its player and its scenario. */
 export function EventDetails({ event, onClose }: { event: GameEvent; onClose: () => void }) {
   const { occurredAt, playerId, runId, scenarioId, nodeId, handle, byClient } = event
   const environment = useEnvironment()

@@ -22,7 +22,7 @@ export function EventList(props: {
   const { events, onReading } = props
   const environment = useEnvironment()
   const scroller = useRef<HTMLDivElement>(null)
-  /** The row that the keys go to, counted from the latest event. */
+  /** The row that the arrow keys move to, counted from the latest event. */
   const sought = useRef<number | null>(null)
   const [opened, setOpened] = useState<GameEvent>()
   const virtualizer = useVirtualizer({
@@ -47,7 +47,7 @@ export function EventList(props: {
     seek(SEEK_FRAMES)
   }
 
-  /** A row is in the page only once the list has moved to it. Until then the list has the focus, and the keys. */
+  /** Focuses a row. It is in the page only once the list has scrolled to it; until then the list has the focus. */
   function seek(frames: number): void {
     if (sought.current === null) return
     const row = scroller.current?.querySelector(`li[aria-posinset="${sought.current + 1}"]`)
@@ -59,7 +59,7 @@ export function EventList(props: {
     }
   }
 
-  /** Whether the keys have gone below the first event: the event of the scroll to the top may come after that. */
+  /** Whether the keys have gone below the first event. The scroll event of the top of the list may come later. */
   const isBelowTop = (): boolean =>
     (sought.current ?? 0) > 0 || scroller.current?.querySelector('li:not([aria-posinset="1"]) :focus-visible') != null
 

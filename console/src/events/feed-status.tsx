@@ -24,7 +24,7 @@ export function FeedNotices({ state }: { state: LiveEvents }) {
       {status === 'reconnecting' && lostAt !== null && (
         <Notice tone="warning">
           The connection was lost at <Time at={new Date(lostAt).toISOString()} />. {problem} The page keeps trying, and
-          then shows what happens meanwhile.
+          then shows what happened meanwhile.
         </Notice>
       )}
       {status === 'live' && resumed && <BackNotice key={resumed.awayMs} resumed={resumed} />}
@@ -71,7 +71,7 @@ function GapNotice({ gap: { from, to } }: { gap: Gap }) {
           , of <Time at={from} />
         </>
       )}
-      : it was removed by its age, or the database was restored from a backup. The list was read again
+      . The event was removed because of its age, or the database was restored from a backup. The list was read again
       {to !== null && (
         <>
           {' '}

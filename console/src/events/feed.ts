@@ -19,7 +19,7 @@ export interface FeedState {
   readonly heard: number
   /** The number of events that are no longer kept, since there were more than the limit. */
   readonly dropped: number
-  /** When the connection was lost, in milliseconds. Null while there is one. */
+  /** When the connection was lost, in milliseconds. Null while connected. */
   readonly lostAt: number | null
   /** The last time that a lost connection came back. */
   readonly resumed: Resumption | null
@@ -62,7 +62,7 @@ const MAX_PAUSE_MS = 10_000
 const GOOD_MS = 10_000
 /** Events of a flood are shown together. */
 const FLUSH_MS = 100
-/** Errors that pass. For any other error, the same request has the same answer. */
+/** Errors that pass by themselves. After any other error, a retry has the same answer. */
 const PASSING = ['UNAVAILABLE', 'INTERNAL_ERROR', 'RATE_LIMITED', 'SUBSCRIPTION_LIMIT_EXCEEDED']
 /** The code with which the service closes the sockets of a caller without access. */
 const FORBIDDEN = 4403
@@ -245,7 +245,7 @@ export class EventFeed {
     else this.#subscribe()
   }
 
-  /** A socket that was denied access gives no reason. The answer of a query does, and signs out of an ended session. */
+  /** A socket that was denied access gives no reason. A query does, and ends a session that is no longer valid. */
   readonly #retryIfAllowed = async (): Promise<void> => {
     const { client, filter } = this.#options
     this.#pause = undefined

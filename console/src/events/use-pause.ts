@@ -12,7 +12,7 @@ export interface Paused {
   readonly isPaused: boolean
   /** The events at the moment of the pause, or the current ones. */
   readonly shown: readonly GameEvent[]
-  /** Events that came since, and those of them that will not be shown, as there were more than are kept. */
+  /** How many events came since, and how many of them will not be shown because they are no longer kept. */
   readonly waiting: number
   readonly lost: number
   readonly toggle: () => void

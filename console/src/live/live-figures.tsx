@@ -15,7 +15,7 @@ const EVERY_MS = 5_000
 
 /**
  * Rates from the service's totals of a season, read every few seconds: the season of the feed's filter, else the newest
- * one. They count every player.
+ * one. The rates count every player.
  */
 export function LiveFigures() {
   const environment = useEnvironment()
@@ -81,7 +81,7 @@ function Rates({ scenarioId, nodeId }: { scenarioId: string; nodeId: string }) {
       />
       <p className="muted">
         {scenarioId}, all players, read every {EVERY_MS / 1000} seconds. Days are in UTC. Calls and logins are those of
-        the whole environment; logins are those that asked the studio’s webhook.
+        the whole environment; only logins that called the studio’s webhook count.
       </p>
     </>
   )

@@ -12,7 +12,7 @@ type Parameters = Readonly<Record<string, string | null>>
 /** A text takes effect after this pause in typing. */
 const PAUSE_MS = 300
 
-/** The filters of the events, which the address keeps. */
+/** The filters of the events. The address of the page stores them. */
 export function LiveFilters() {
   const environment = useEnvironment()
   const [{ data }] = useQuery({ query: liveScenariosQuery, variables: { environment } })
@@ -76,7 +76,7 @@ export function LiveFilters() {
   )
 }
 
-/** A text of the address, which changes once a person stops typing. */
+/** A text filter. The address changes once a person stops typing. */
 function TextFilter(props: {
   readonly label: string
   readonly name: string
@@ -87,7 +87,7 @@ function TextFilter(props: {
   const { value, onChange, ...field } = props
   const [text, setText] = useState(value)
   useEffect(() => setText(value), [value])
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only what is typed begins the pause
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only typing starts the pause
   useEffect(() => {
     const typed = text.trim()
     if (typed === value) return

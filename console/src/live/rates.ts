@@ -19,7 +19,7 @@ export function addSample(samples: readonly Sample[], sample: Sample): readonly 
   return isNewDay ? [sample] : [...samples.filter(({ at }) => at > sample.at - KEPT_MS), sample]
 }
 
-/** How many there were in the minute before the last sample. Null until there are two samples. */
+/** The growth of a total in the minute before the last sample. Null until there are two samples. */
 export function perMinute(samples: readonly Sample[], of: Total): number | null {
   const last = samples.at(-1)
   const first = samples.find(({ at }) => last !== undefined && at >= last.at - MINUTE_MS - 1_000)

@@ -11,7 +11,7 @@ const SORTS = {
 } as const satisfies Record<string, Filters>
 const DAY_MS = 86_400_000
 
-/** The filters of an address. Those of a pass count only with its scenario and node, a provider only with a text. */
+/** The filters of an address. Pass filters count only with a scenario and a node, a provider only with a search. */
 export function readFilters(address: URLSearchParams): Filters {
   const text = (name: string): string | undefined => address.get(name)?.trim() || undefined
   // The last day counts as a whole.

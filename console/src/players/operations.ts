@@ -68,7 +68,7 @@ export const playersQuery = graphql(`
   }
 `)
 
-/** Counted apart, so that the list need not wait for it. */
+/** Counted in a query of its own, so that the list does not wait for the count. */
 export const playerCountQuery = graphql(`
   query ConsolePlayerCount(
     $environment: String!

@@ -19,7 +19,7 @@ export function PassTrack(props: {
   readonly claims: readonly Claim[]
   /** False outside of the time to claim: a tier that is reached cannot be claimed then. */
   readonly isClaimTime: boolean
-  /** Pressing a tier. Without it, tiers cannot be pressed. */
+  /** Called when a tier is pressed. Without it, tiers cannot be pressed. */
   readonly onTier?: (tier: TierView, isClaimed: boolean) => void
 }) {
   const { view, level, premiumOwned, claims, isClaimTime, onTier } = props

@@ -1,6 +1,6 @@
 import type { DefinitionView } from '../scenario/read-definition.ts'
 
-/** `entered` is known by a crossed edge alone: the node is not active any more, and crossed nothing. */
+/** `entered`: an edge to the node was crossed, but the node is no longer active and crossed nothing itself. */
 export type NodeState = 'active' | 'crossed' | 'entered' | 'not reached'
 
 /** A node of a scenario, with its state in a run. */

@@ -53,7 +53,7 @@ function AuditLog() {
     connectionOf: (data) => data.auditLog,
     additionalTypenames: ['AuditLogEntry'],
   })
-  // An entry of the list is in the query, so that the list below it stays as it is.
+  // An entry that is opened from the list is in the address's query, so that the list below stays as it is.
   const entry = entryId ?? (value('entry') || undefined)
   const isFiltered = filters.isSet(...FILTERS)
   const environments = project?.project.environments.map(({ name }) => name) ?? []

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { type CombinedError, useClient, useQuery } from 'urql'
+import { MAX_LABEL } from '../../../src/request/limits.ts'
 import { createClient } from '../session/client.ts'
 import { useOperator } from '../session/permission.tsx'
 import { ROLES, type Role } from '../session/session.ts'
@@ -65,7 +66,14 @@ export function NewSdkKey(props: {
         onChange={setEnvironment}
         options={environments.map((name) => [name, name])}
       />
-      <TextField label="Purpose" name="label" hint={LABEL_HINT} value={label} onChange={setLabel} maxLength={64} />
+      <TextField
+        label="Purpose"
+        name="label"
+        hint={LABEL_HINT}
+        value={label}
+        onChange={setLabel}
+        maxLength={MAX_LABEL}
+      />
     </ActionDialog>
   )
 }
@@ -109,7 +117,7 @@ export function NewPlatformKey(props: {
         label="Your platform key"
         name="own"
         type="password"
-        hint="A session cannot make keys, since they outlive it. This key, with the role admin, is used for this once and not kept."
+        hint="A session cannot make keys, since they outlive it. This key needs the role admin. It is used once and not kept."
         value={own}
         onChange={setOwn}
         autoComplete="off"
@@ -122,7 +130,14 @@ export function NewPlatformKey(props: {
         onChange={(value) => setRole(value as Role)}
         options={ROLES.map((one) => [one, one.toLowerCase()])}
       />
-      <TextField label="Purpose" name="label" hint={LABEL_HINT} value={label} onChange={setLabel} maxLength={64} />
+      <TextField
+        label="Purpose"
+        name="label"
+        hint={LABEL_HINT}
+        value={label}
+        onChange={setLabel}
+        maxLength={MAX_LABEL}
+      />
     </ActionDialog>
   )
 }

@@ -42,7 +42,7 @@ export function KeyTable<Row extends KeyRow>(props: {
         { title: 'Purpose', cell: ({ label }) => label ?? '–' },
         { title: 'Created', cell: ({ createdAt }) => <Time at={createdAt} parts="minute" /> },
         {
-          title: 'With the key',
+          title: 'Created with',
           cell: ({ createdBy }) => <span title={createdBy ?? ''}>{keyName(createdBy, makers)}</span>,
         },
         {

@@ -22,7 +22,7 @@ export default function KeysPage() {
         <Keys />
       ) : (
         <Empty title="Not allowed">
-          {denial} Game engineers get an SDK key from an admin, and so does a tool its platform key.
+          {denial} Ask an admin for the SDK key of a game client or the platform key of a tool.
         </Empty>
       )}
     </Page>

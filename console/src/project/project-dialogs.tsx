@@ -1,5 +1,6 @@
 import { useRef, useState } from 'react'
 import { useClient } from 'urql'
+import { MAX_NAME, MAX_SLUG } from '../../../src/request/limits.ts'
 import { isProduction } from '../shell/environment.tsx'
 import { ActionDialog, type ActionResult } from '../ui/action-dialog.tsx'
 import { codeOf, isOutcomeOpen } from '../ui/errors.ts'
@@ -9,25 +10,25 @@ import { createEnvironmentMutation, renameProjectMutation } from './operations.t
 export function CreateEnvironment({ onClose }: { onClose: () => void }) {
   const client = useClient()
   const [name, setName] = useState('')
-  /** The name that was sent by a press whose answer was lost. */
+  /** The name in a request whose answer was lost. */
   const lost = useRef<string>(undefined)
 
   async function run(reason: string): Promise<ActionResult> {
-    const done = `${name} is there. Next, publish a scenario, set a provider and make an SDK key.`
-    // Queries that list no environment yet do not name the type of the answer.
+    const done = `${name} is created. Next, publish a scenario, set a provider and make an SDK key.`
+    // The cached answer of a project without environments contains no `Environment`, so `Project` makes it expire.
     const context = { additionalTypenames: ['Project'] }
     const { data, error } = await client.mutation(createEnvironmentMutation, { input: { name, reason } }, context)
     if (data) return { done, auditEntry: data.createEnvironment.auditEntry }
     if (isOutcomeOpen(error)) lost.current = name
     if (codeOf(error) !== 'ENVIRONMENT_ALREADY_EXISTS') return { error }
     return lost.current === name
-      ? { done: `${done} The audit log has the earlier press, whose answer was lost.` }
-      : { refusal: `There is an environment ${name} already.` }
+      ? { done: `${done} The audit log has the earlier request, whose answer was lost.` }
+      : { refusal: `There is already an environment ${name}.` }
   }
   return (
     <ActionDialog
       title="New environment"
-      effect={`Makes ${name || 'an environment'} without keys, providers, scenarios and players. ${isProduction(name) ? 'Its name marks it as one of real players, in red. ' : ''}Environments cannot be removed or renamed.`}
+      effect={`Makes ${name || 'an environment'} without keys, providers, scenarios and players. ${isProduction(name) ? 'Its name marks it in red as an environment of real players. ' : ''}Environments cannot be removed or renamed.`}
       confirm="Create"
       disabled={name === ''}
       run={run}
@@ -36,7 +37,7 @@ export function CreateEnvironment({ onClose }: { onClose: () => void }) {
       <TextField
         label="Name"
         name="name"
-        hint="Letters a to z, digits, _ and -, at most 32. Names that begin with prod or live are marked in red."
+        hint={`Letters a to z, digits, _ and -, at most ${MAX_SLUG}. Names that begin with prod or live are marked in red.`}
         value={name}
         onChange={(value) => setName(value.trim())}
         required
@@ -65,7 +66,7 @@ export function RenameProject({ name: before, onClose }: { name: string; onClose
       run={run}
       onClose={onClose}
     >
-      <TextField label="Name" name="name" value={name} onChange={setName} maxLength={128} required />
+      <TextField label="Name" name="name" value={name} onChange={setName} maxLength={MAX_NAME} required />
     </ActionDialog>
   )
 }

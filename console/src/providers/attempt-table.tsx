@@ -10,7 +10,7 @@ interface Attempt {
   readonly hint: string | null
 }
 
-/** Each call of a webhook. Each one after the first was made because the one before had failed. */
+/** Each call of a webhook. The webhook is called again only after a failed call. */
 export const AttemptTable = ({ of }: { of: readonly Attempt[] }) => (
   <Table
     whole

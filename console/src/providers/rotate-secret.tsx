@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { useClient } from 'urql'
+import { MAX_SECRET } from '../../../src/request/limits.ts'
 import { useEnvironment } from '../shell/environment.tsx'
 import { ActionDialog, type ActionResult } from '../ui/action-dialog.tsx'
 import { Button } from '../ui/button.tsx'
@@ -26,14 +27,14 @@ const HEADERS = [
 
 /**
  * Replaces the secret of a provider. A webhook that checks `X-Signature`, which has one signature, must know the new
- * secret before; one that checks `webhook-signature` may learn it afterwards.
+ * secret before that. A webhook that checks `webhook-signature` can get it afterwards.
  */
 export function RotateSecret({ provider, onClose }: { provider: CustomProvider; onClose: () => void }) {
   const { name } = provider
   const client = useClient()
   const environment = useEnvironment()
   const recent = useRecentLogins(name)
-  // Made here and once: a press that is repeated after a lost answer sends the same secret, and takes effect once.
+  // Made here, once: a press that is repeated after a lost answer sends the same secret, and takes effect once.
   const [secret, setSecret] = useState(newSecret)
   const [header, setHeader] = useState('')
   const [overlap, setOverlap] = useState('86400')
@@ -106,7 +107,7 @@ export function RotateSecret({ provider, onClose }: { provider: CustomProvider; 
             value={secret}
             onChange={(value) => setSecret(value.trim())}
             autoComplete="off"
-            maxLength={512}
+            maxLength={MAX_SECRET}
             required
           />
           <div className="actions">

@@ -16,8 +16,8 @@ interface ProviderChange {
 }
 
 /**
- * Changes one custom provider. The service replaces all of them at once, so they are read again before: changes that
- * other people made to the others stay, and a change of the same provider is reported instead of undone.
+ * Changes one custom provider. The service replaces all providers at once, so they are read again first. Changes by
+ * other people to the other providers stay, and a change to the same provider is reported instead of undone.
  */
 export function useSetProvider(): (change: ProviderChange) => Promise<ActionResult> {
   const client = useClient()

@@ -6,9 +6,9 @@ import { endSession } from './session.ts'
 const URL = '/graphql'
 
 /**
- * A client for queries and mutations. After a mutation, queries that show a type of its answer are read again: objects
- * that no answer names need `additionalTypenames` in the context of their query. `endsSession: false` is for a call with
- * another key, whose refusal says nothing about the session.
+ * A client for queries and mutations. After a mutation, queries whose answers contain a type of its answer are read
+ * again. A query whose answer may lack that type needs `additionalTypenames` in its context. `endsSession: false` is
+ * for a call with another key: a refusal of that key says nothing about the session.
  */
 export function createClient(token: string, { endsSession = true } = {}): Client {
   return new UrqlClient({

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** The rights of a caller, each with those before it. */
+/** The roles of callers. Each has the rights of the roles before it, too. */
 export const ROLES = ['VIEWER', 'OPERATOR', 'ADMIN'] as const
 export type Role = (typeof ROLES)[number]
 

@@ -1,11 +1,11 @@
 import { type ReactNode, useId, useLayoutEffect, useRef } from 'react'
 
-/** A modal dialog. Escape, the cross and a click beside it close it. The focus then returns to where it was. */
+/** A modal dialog. Escape, the cross and a click outside close it. The focus then returns to where it was. */
 export function Dialog(props: {
   readonly title: string
   readonly onClose: () => void
   readonly wide?: boolean
-  /** Set while it shows something that is not shown again: then neither Escape nor a click beside it closes it. */
+  /** Set while it shows something that is not shown again: then neither Escape nor a click outside closes it. */
   readonly stays?: boolean
   readonly children: ReactNode
 }) {

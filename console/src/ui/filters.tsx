@@ -54,7 +54,7 @@ export function FilterField(props: {
   const [text, setText] = useState(value)
   const [known, setKnown] = useState(value)
   if (value !== known) {
-    // Another part of the page, or Back, has set it.
+    // Another part of the page, or Back, has set the filter.
     setKnown(value)
     if (value !== text.trim()) setText(value)
   }

@@ -9,6 +9,7 @@ import {
   useId,
   useState,
 } from 'react'
+import { MAX_REASON } from '../../../src/request/limits.ts'
 import { type Fault, sentence } from './errors.ts'
 
 interface FormContext {
@@ -22,7 +23,7 @@ const FormContext = createContext<FormContext>({ faults: [], add: () => () => {}
 /** The field that a fault names: `amount` for `input.amount`, `data` for `input.data.rewards[0]`. */
 const fieldOf = ({ path }: Fault): string | undefined => path.replace(/^input\./, '').split(/[.[]/)[0]
 
-/** A form. Faults are shown at the fields that they name, as `input.amount` at the field `amount`; the rest below. */
+/** A form. A fault is shown at the field that its path names, or below the fields when there is no such field. */
 export function Form(props: {
   readonly onSubmit: (event: FormEvent) => void
   readonly faults?: readonly Fault[]
@@ -202,7 +203,7 @@ export const ReasonField = ({ value, onChange }: { value: string; onChange: (val
     value={value}
     onChange={onChange}
     rows={2}
-    maxLength={500}
+    maxLength={MAX_REASON}
     required
   />
 )

@@ -87,14 +87,14 @@ export function Table<Row>({ caption, columns, rows, keyOf, children, whole }: T
   )
 }
 
-/** The place of rows that are not in the page. */
+/** Fills the space of rows that are not in the page. */
 const Gap = ({ height, columns }: { height: number; columns: number }) => (
   <tr>
     <td className="gap" colSpan={columns} style={{ height }} />
   </tr>
 )
 
-/** Empty pages that are followed without asking. */
+/** After this many empty pages, the next page is read only when the person asks for it. */
 const MAX_FOLLOWED = 5
 
 /** A table of a list that is read page by page, with its states. */

@@ -14,7 +14,7 @@ let toasts: readonly Toast[] = []
 let lastId = 0
 const listeners = new Set<() => void>()
 
-/** Shows a message for some seconds, which screen readers read aloud. */
+/** Shows a message for some seconds. Screen readers read it aloud. */
 export function toast(text: string, tone: Tone = 'info'): void {
   lastId += 1
   const id = lastId

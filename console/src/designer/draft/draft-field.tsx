@@ -13,7 +13,7 @@ export interface DraftTextProps {
 
 /**
  * The text of a field while a person types. A valid text goes into the draft at once. An invalid one stays in the field
- * until it is valid, or until Escape; when the page is left with it, a message says that it is lost.
+ * until it is valid, or until Escape. If the person leaves the page before, a message says that the text is lost.
  */
 export function useDraftText({ value, normalise, onChange }: DraftTextProps) {
   const [typed, setTyped] = useState<string | null>(null)
@@ -108,7 +108,7 @@ export function DraftField({
   )
 }
 
-/** Any text of these characters. */
+/** For fields that accept any text. */
 export const anyText = (text: string): string => text
 export const someText = (text: string): string | undefined => (text === '' ? undefined : text)
 export const integerText = (text: string): string | undefined => (/^(0|[1-9]\d*)$/.test(text) ? text : undefined)

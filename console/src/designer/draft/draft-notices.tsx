@@ -50,7 +50,7 @@ export function DraftNotices(props: NoticesProps) {
       )}
       {!isKept && (
         <Notice tone="warning">
-          This browser cannot keep the draft: its storage is full or closed. The draft ends with this page. Publish it,
+          This browser cannot keep the draft: its storage is full or blocked. The draft ends with this page. Publish it,
           or copy its JSON.
         </Notice>
       )}

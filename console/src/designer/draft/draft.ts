@@ -104,7 +104,7 @@ export class Draft {
     this.save()
   }
 
-  /** The person has seen that the draft was restored. */
+  /** Hides the notice that the draft was restored. */
   accept(): void {
     this.set({ ...this.state, restoredAt: null })
   }

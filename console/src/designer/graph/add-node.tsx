@@ -1,4 +1,5 @@
 import { type FormEvent, useState } from 'react'
+import { MAX_ID, MAX_TYPE } from '../../../../src/request/limits.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/form.tsx'
@@ -52,7 +53,7 @@ function AddNodeDialog(props: {
           value={type}
           onChange={setType}
           suggestions={[...types]}
-          maxLength={64}
+          maxLength={MAX_TYPE}
           required
         />
         <TextField
@@ -65,7 +66,7 @@ function AddNodeDialog(props: {
           }
           value={id}
           onChange={setId}
-          maxLength={128}
+          maxLength={MAX_ID}
           required
         />
         <div className="actions">

@@ -5,7 +5,7 @@ import { itemsOf, numberTextOf, stringOf, valueAt } from '../text/json-tree.ts'
 
 /** The contents of a node's card. */
 export interface Card {
-  /** Unique in the graph, also while two nodes have the same id. */
+  /** Unique in the graph, even while two nodes have the same id. */
   readonly key: string
   readonly id: string
   readonly type: string

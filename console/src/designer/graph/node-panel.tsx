@@ -22,7 +22,7 @@ interface Links {
   readonly onOpenJson: (path: string) => void
 }
 
-/** The fields of the selected node. Without one, those of the scenario, and a list of its nodes. */
+/** The fields of the selected node. While none is selected: the fields of the scenario, and a list of its nodes. */
 export function NodePanel({
   draft,
   definition,

@@ -55,7 +55,7 @@ export const completeDefinition =
     const options = values(state, schema, node)
     if (options.length === 0) return null
     const to = isText ? node.to : pos
-    // When asked for in an existing value, all other values are offered.
+    // A person who asks for completion in an existing value is offered all other values.
     return context.explicit ? { from, to, options, filter: false } : { from, to, options, validFor: /^"?[\w.-]*"?$/ }
   }
 

@@ -18,7 +18,7 @@ export default function JsonView(props: {
   readonly problems: readonly Problem[]
   /** The path to select. */
   readonly at: string | undefined
-  /** Counts jumps, so that a second jump to the same place counts, too. */
+  /** Counts jumps, so that a second jump to the same place takes effect, too. */
   readonly jump: number
   /** The text is beside the graph, which keeps the focus. */
   readonly isBeside?: boolean

@@ -60,7 +60,7 @@ export function descriptionAt(root: Schema, steps: readonly SchemaStep[]): strin
     .findLast(({ description }) => description !== undefined)?.description
 }
 
-/** A schema with those that it refers to, and those of the type of the object. */
+/** A schema, the schemas that it refers to, and the schemas for the type of the object. */
 function expand(root: Schema, schema: Schema, type: string | undefined): Schema[] {
   const name = schema.$ref?.replace('#/$defs/', '')
   const target = name === undefined ? undefined : root.$defs?.[name]

@@ -1,3 +1,4 @@
+import { MAX_HANDLE } from '../../../../src/request/limits.ts'
 import {
   itemsOf,
   type JsonArray,
@@ -10,7 +11,7 @@ import {
   valueAt,
 } from '../text/json-tree.ts'
 
-// A draft as far as it can be read. A draft may have any faults, which the service names, so everything may be absent.
+// The readable parts of a draft. A draft may have any fault, so every part may be absent. The service names the faults.
 
 export const TRACKS = ['free', 'premium'] as const
 export type Track = (typeof TRACKS)[number]
@@ -39,7 +40,7 @@ export interface Definition {
   readonly start: string
   readonly nodes: readonly NodeModel[]
   readonly edges: readonly EdgeModel[]
-  /** The first of several nodes with the same id. */
+  /** Nodes by id. When several nodes have the same id, the first. */
   readonly byId: ReadonlyMap<string, NodeModel>
   readonly nodeList: JsonArray | undefined
   readonly edgeList: JsonArray | undefined
@@ -95,7 +96,7 @@ function listOf(root: JsonObject, name: string): JsonArray | undefined {
   return list?.kind === 'array' ? list : undefined
 }
 
-/** The strings of these members of an object that have a value. */
+/** The values of the members with these names that equal the string `value`. */
 export function stringsAt(node: JsonNode | undefined, names: readonly string[], value: string): JsonNode[] {
   if (node?.kind !== 'object') return []
   return node.items.flatMap((member) =>
@@ -103,7 +104,7 @@ export function stringsAt(node: JsonNode | undefined, names: readonly string[], 
   )
 }
 
-/** The handles of the types that the service runs. The game client crosses those of any other type. */
+/** The handles of the types that the service runs. The game client crosses the handles of any other type. */
 export const HANDLES_OF: Readonly<Record<string, readonly string[]>> = {
   start: ['onStart'],
   'battle-pass': ['onLevelUp', 'onMaxLevel', 'onPremiumPurchase', 'onComplete'],
@@ -123,6 +124,8 @@ export function handlesOf(definition: Definition, node: NodeModel): readonly str
   return [...new Set([...(HANDLES_OF[node.type] ?? []), ...own, ...(node.type in HANDLES_OF ? [] : ['onComplete'])])]
 }
 
+const HANDLE = new RegExp(`^[A-Za-z][A-Za-z0-9_.-]{0,${MAX_HANDLE - 1}}$`)
+
 /** The reason why an edge cannot be added, in a sentence; undefined when it can. */
 export function whyNoEdge(
   { byId, edges }: Definition,
@@ -131,8 +134,7 @@ export function whyNoEdge(
   const [source, target] = [byId.get(from), byId.get(to)]
   if (!source || !target) return 'An edge needs a node at both ends.'
   if (target.type === 'start') return 'An edge cannot lead back to the start.'
-  if (!/^[A-Za-z][A-Za-z0-9_.-]{0,63}$/.test(handle))
-    return 'A handle is a letter, then letters, digits, _, . or -, up to 64 in all.'
+  if (!HANDLE.test(handle)) return `A handle is a letter, then letters, digits, _, . or -, up to ${MAX_HANDLE} in all.`
   const known = HANDLES_OF[source.type]
   if (known && !known.includes(handle)) return `A ${source.type} node never crosses ${handle}.`
   if (!known && SERVICE_HANDLES.includes(handle)) return `Only the service crosses ${handle}, not the game client.`

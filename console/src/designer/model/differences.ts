@@ -14,7 +14,7 @@ export interface Difference {
   readonly after: JsonNode | undefined
 }
 
-/** The key of an entry of a list, by the list's place; undefined for lists without keys. */
+/** Reads the key of an entry of a list. Undefined for an entry without a key. */
 type KeyOf = (entry: JsonNode) => string | undefined
 
 const text = (node: JsonNode | undefined): string | undefined => stringOf(node) ?? numberTextOf(node)

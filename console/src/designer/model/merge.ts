@@ -2,7 +2,7 @@ import { applyChanges, insertValues, RawText, removeItems, removeMembers, setMem
 import { canonical, itemsOf, type JsonNode, parseJson } from '../text/json-tree.ts'
 import { type Difference, differences, entriesOf, findAt, type Step } from './differences.ts'
 
-/** A value that both have changed differently. */
+/** A value that both sides have changed differently. */
 export interface Conflict {
   readonly mine: Difference
   readonly theirs: Difference

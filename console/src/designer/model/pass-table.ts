@@ -147,7 +147,7 @@ interface TierCell {
   readonly text: string
 }
 
-/** Changes the rewards of tiers, all at once. Rewards that a level node sets are changed there. */
+/** Changes the rewards of tiers, all at once. Rewards that a level node sets are changed in that node. */
 const setTiers =
   (passId: string, cells: readonly TierCell[]): Edit =>
   (definition) => {

@@ -150,7 +150,7 @@ function valueText(node: JsonNode | undefined): string {
 const integer = (text: string): string => (/^-?\d+$/.test(text) ? BigInt(text).toLocaleString('en-US') : text)
 const capital = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}`
 
-/** The nodes of one handle are entered in the order of the edges. */
+/** A crossing enters nodes in the order of the handle's edges, so a new order is a change. */
 function reordered(old: JsonNode, now: JsonNode): string[] {
   const targets = (root: JsonNode) => {
     const edges = valueAt(root, 'edges')

@@ -12,7 +12,7 @@ export interface Problem {
   readonly path: Path
   /** The place in words. */
   readonly place: string
-  /** In the text that was checked. */
+  /** The offset in the text that was checked. */
   readonly from: number
   readonly to: number
   /** The node of the problem. For an edge: the node that it leaves. */

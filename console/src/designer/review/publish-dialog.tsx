@@ -8,8 +8,8 @@ import css from './review.module.css'
 import type { Preview } from './use-preview.ts'
 
 /**
- * Publishes the draft, if its base is still the current version. A repeated press is safe: a text that is current
- * already is published once.
+ * Publishes the draft, if its base is still the current version. A repeated press is safe: the service does not publish
+ * the current text again.
  */
 export function PublishDialog(props: {
   readonly draft: Draft

@@ -22,7 +22,7 @@ export function ReviewView(props: {
   const { draft, environment, scenarioId, check, currentVersion, onConflict } = props
   const { history, base, isChanged, read } = useDraftState(draft)
   const { text } = history
-  // The preview that the dialog shows: the one of the moment when it was opened.
+  // The dialog shows the preview of the moment when it was opened.
   const [opened, setOpened] = useState<Preview>()
   const hasFaults = read.fault !== undefined || check.problems.some(({ kind }) => kind === 'fault')
   const preview = usePreview(environment, scenarioId, isChanged && !read.fault ? text : undefined)

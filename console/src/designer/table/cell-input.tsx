@@ -12,7 +12,7 @@ const NAMES = { level: 'level', xp: 'xp', free: 'free rewards', premium: 'premiu
 export function CellInput(props: {
   readonly row: PassRow
   readonly column: Column
-  /** Finds the cell again. */
+  /** Identifies the cell in the page. */
   readonly place: string
   readonly problem: Problem | undefined
   readonly readOnly: boolean
@@ -33,7 +33,7 @@ export function CellInput(props: {
     : problem?.kind === 'fault'
       ? sentence(problem.message)
       : undefined
-  const note = setBy.length > 0 ? `Set by the node ${setBy.join(', ')}, and changed there.` : undefined
+  const note = setBy.length > 0 ? `Set by the node ${setBy.join(', ')}. Change it there.` : undefined
   return (
     <span className={css.cell}>
       <input

@@ -50,7 +50,7 @@ export function TableView(props: {
   if (!pass)
     return (
       <Empty title="This scenario has no battle pass">
-        Add a node of the type battle-pass in the graph. Its levels and tiers stand here then.
+        Add a node of the type battle-pass in the graph. Its levels and tiers then appear here.
       </Empty>
     )
   return (

@@ -38,7 +38,7 @@ export function applyChanges(text: string, changes: readonly Change[]): string {
   return result + text.slice(at)
 }
 
-/** Whether a text has been written without spaces. New values are then, too. */
+/** Whether a text is written without spaces. New values are then written without spaces, too. */
 const isCompact = (text: string): boolean => !text.includes('\n') && !/":\s/.test(text)
 
 export function printValue(value: Value, compact: boolean): string {

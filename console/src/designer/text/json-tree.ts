@@ -1,3 +1,5 @@
+import { MAX_DEPTH } from '../../../../src/request/limits.ts'
+
 // The syntax of a JSON text with the place of each value. Numbers stay texts, and members with the same name all stay,
 // so that an edit can change one place of the text and leave the rest as it is.
 
@@ -38,9 +40,6 @@ export interface SyntaxFault {
 export type ParsedJson =
   | { readonly root: JsonNode; readonly fault?: undefined }
   | { readonly root?: undefined; readonly fault: SyntaxFault }
-
-/** The limit of the service. */
-const MAX_DEPTH = 64
 
 class Unexpected extends Error {
   readonly at: number

@@ -1,3 +1,4 @@
+import { MAX_STORAGE_KEY } from '../../../../src/request/limits.ts'
 import { number } from '../../ui/text.tsx'
 import { indentedJson } from '../indented-json.ts'
 import {
@@ -77,7 +78,7 @@ export const setStorageAction = (player: PlayerData, key = '', stored?: string):
   title: stored === undefined ? 'Add a key' : `Change ${key}`,
   fields: [
     ...(stored === undefined
-      ? [{ name: 'key', label: 'Key', kind: 'text', hint: '1 to 128 characters.' } as const]
+      ? [{ name: 'key', label: 'Key', kind: 'text', hint: `1 to ${MAX_STORAGE_KEY} characters.` } as const]
       : []),
     { name: 'values', label: 'Value (JSON)', kind: 'json' },
   ],

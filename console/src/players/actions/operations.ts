@@ -1,6 +1,6 @@
 import { graphql } from '../../graphql.ts'
 
-// Every action of support answers `result`, with the player after it, the refusal and the entry of the audit log.
+// Every action of support returns `result`: the player afterwards, the refusal and the entry of the audit log.
 
 export const creditWalletMutation = graphql(`
   mutation ConsoleCreditWallet($input: CreditWalletInput!) {

@@ -58,6 +58,6 @@ export interface PassRef extends PassState {
   readonly scenarioId: string
   readonly nodeId: string
   readonly view: PassView | undefined
-  /** Xp and tiers are granted in an active run. Undefined until it is known. */
+  /** Whether the player has an active run, which grants of xp and tiers need. Undefined until it is known. */
   readonly hasRun: boolean | undefined
 }

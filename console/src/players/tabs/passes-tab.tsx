@@ -28,7 +28,7 @@ export function PassesTab(props: TabProps) {
         The player takes part in no scenario with a battle pass. A pass begins with a run of its scenario.
       </Empty>
     )
-  // Only the latest runs are read. Without all of them, a scenario may have an older one that is active.
+  // Only the latest runs are read. If there are more, a scenario may have an older run that is active.
   const isKnown = runs.rows.length > 0 || (!runs.isLoading && !runs.error)
   return [...scenarioIds].map((scenarioId) => (
     <ScenarioPasses

@@ -37,7 +37,7 @@ export function WalletTab({ player }: TabProps) {
   )
 }
 
-/** The object behind a change. For support, a link to the entry of the audit log. */
+/** The object behind a change. For a change by support, a link to the entry of the audit log. */
 function Reference({ of, player }: { of: string; player: PlayerData }) {
   const [, entry] = /^support\/(.+)$/.exec(of) ?? []
   if (entry === undefined) return <code>{of}</code>
