@@ -86,3 +86,10 @@ describe('the error codes on the pages', () => {
     expect(namedOn('docs/errors.md').length).toBeGreaterThanOrEqual(codes.filter((code) => code.includes('_')).length)
   })
 })
+
+test('the error codes of the Unity client exist', () => {
+  const [, ofService = ''] = read('sdk/unity/Runtime/TierwayException.cs').split('// Of the service.')
+  const named = [...ofService.matchAll(/const string \w+ = "(\w+)"/g)].map(([, code = '']) => code)
+  expect(named.length).toBeGreaterThan(25)
+  expect(named.filter((code) => !codes.includes(code))).toEqual([])
+})

@@ -126,7 +126,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}environments whose an
     await page.getByRole('button', { name: 'Create' }).click()
     await page.getByText('The service cannot be reached.').waitFor()
     await page.getByRole('button', { name: 'Create' }).click()
-    await page.getByText('The audit log has the earlier press, whose answer was lost.').waitFor()
+    await page.getByText('The audit log has the earlier request, whose answer was lost.').waitFor()
     await close()
   })
 })

@@ -656,11 +656,13 @@ describe('retention (decisions 8)', () => {
             const expected = [1, 2, 3].map((step) => cursorAt(server, position + step))
             if (JSON.stringify(cursors) !== JSON.stringify(expected)) wrong.push({ position, cursors })
           } else {
-            // Well after the edge, so that none of its events can have been removed.
+            // Well after the edge, so that its events are mostly still there.
             const at = Math.min(position + 300, count - 1)
             const from = new Date(start + at * 1_000).toISOString()
             const { data, errors } = await ofGame(server, server.platformKey, { ...production, from, first: 1 })
             const [cursor] = data ? cursorsOf(data.events).map(untimed) : [JSON.stringify(errors)]
+            // While this call waited, its event may have been removed.
+            if (at < edge + 20) continue
             if (cursor !== cursorAt(server, at + 1)) wrong.push({ from: at, cursor })
           }
           answered += 1

@@ -22,7 +22,7 @@ const QUERY = `query ($environment: String, $after: String, $before: String) {
 const codesOf = ({ errors }: Pick<Listener, 'errors'>) => errors.map((error) => error.extensions?.code ?? error)
 
 describe.skipIf(withoutRedis !== '')(`${withoutRedis}a restore`, () => {
-  it('ends subscriptions that sent lost events with CURSOR_EXPIRED over WebSocket and SSE, and expires every cursor of a lost event, on all instances (decisions 8)', async () => {
+  it('ends with CURSOR_EXPIRED every subscription that sent lost events, over WebSocket and SSE, and expires every cursor of a lost event, on all instances (decisions 8)', async () => {
     const fleet = await createFleet()
     try {
       const { platformKey: token, environmentId, world } = fleet
@@ -131,14 +131,15 @@ describe('each of many restores', () => {
         const backup = await backUp(game.databaseUrl)
         await write(below(4))
         const before = await stored()
-        if (chance(0.5)) await until('all is heard', () => visitors.every((visitor) => visitor.isAt(before.at(-1))))
+        if (chance(0.5))
+          await until('all events are received', () => visitors.every((visitor) => visitor.isAt(before.at(-1))))
         for (const visitor of visitors) if (chance(0.3)) visitor.leave()
         await backup.restore()
         // Other events at the same positions: fewer, as many, or more.
         await write(below(6))
         await nextTurn()
         const now = await stored()
-        await until('all have heard what there is, or that it is another', async () => {
+        await until('all have received the stored events', async () => {
           for (const visitor of visitors) await visitor.return(pick(instances))
           return visitors.every((visitor) => visitor.isAt(now.at(-1)))
         })

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { apply, MUTATIONS } from './mutations.ts'
 import { type NamedTest, patternOf } from './table.ts'
 
-// `npm run test:mutations`: breaks a copy of the product in each way, runs the tests that must fail, and ends with a
-// table. The tests first pass on the unchanged copy, so that a failure comes from the mutation.
+// `npm run test:mutations`: applies each mutation to a copy of the product, runs the tests that must fail, and prints a
+// table. The tests must first pass on the unchanged copy, so that a failure comes from the mutation.
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const NOT_COPIED = new Set(['.git', '.tierway', 'dist', 'node_modules'])

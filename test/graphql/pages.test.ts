@@ -82,7 +82,7 @@ function requiredOf(name: string): string[] {
 
 const SELECTED = '{ edges { cursor } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } }'
 
-/** A document that asks a connection for a page. Throws for a connection of another parent, which must be added. */
+/** A document that asks a connection for a page. Throws for an unknown parent type: add the type to this function. */
 function documentOf({ parent, name }: { parent: string; name: string }, page: string, selected = SELECTED): string {
   const args = [...(parent === 'Query' ? requiredOf(name) : []), page].filter((arg) => arg !== '')
   const field = `${name} ${args.length > 0 ? `(${args.join(', ')})` : ''} ${selected}`
@@ -90,7 +90,7 @@ function documentOf({ parent, name }: { parent: string; name: string }, page: st
   const ofPlayer = (inner: string) => `{ player(id: "${player.playerId}") { ${inner} } }`
   if (parent === 'Player') return ofPlayer(field)
   if (parent === 'BattlePass') return ofPlayer(`passes { ${field} }`)
-  throw new Error(`no way to ${parent}.${name}`)
+  throw new Error(`no document for ${parent}.${name}`)
 }
 
 type Page = { edges: { cursor: string }[]; pageInfo: { endCursor: string; hasNextPage: boolean } }
@@ -152,7 +152,7 @@ describe('every connection of the schema', () => {
     },
   )
 
-  it.each(connections)('$path has its entries as `nodes`, with or without `edges`', async (connection) => {
+  it.each(connections)('$path returns its entries as `nodes`, with or without `edges`', async (connection) => {
     const shape = '{ __typename nodes { a: __typename } edges { __typename node { a: __typename } } }'
     const both = pageOf(connection, await ask(game.platformKey, documentOf(connection, 'first: 2', shape)))
     const { __typename: name, nodes, edges } = both as Page & { __typename: string; nodes: { a: string }[] }
@@ -165,7 +165,7 @@ describe('every connection of the schema', () => {
     expect(alone).toEqual({ nodes })
   })
 
-  it.each(connections)('$path refuses any other size, and names the argument', async (connection) => {
+  it.each(connections)('$path refuses a size outside 1 to 200, and names the argument', async (connection) => {
     const isForward = FORWARD.includes(connection.path)
     for (const size of [0, -1, 201, 2 ** 31 - 1, -(2 ** 31)]) {
       for (const end of ['first', 'last']) {
@@ -198,7 +198,7 @@ describe('every connection of the schema', () => {
   })
 
   it.each(connections)(
-    '$path shows nothing of this project to another, with or without a cursor',
+    '$path shows nothing of this project to a key of another project, with or without a cursor',
     async (connection) => {
       const { pageInfo } = pageOf(connection, await ask(game.platformKey, documentOf(connection, 'first: 1')))
       const edgesOf = async (page: string): Promise<{ cursor: string }[]> => {
@@ -234,7 +234,7 @@ describe('every connection of the schema', () => {
     expect(data.player.status).toBe('ACTIVE')
   })
 
-  it('refuses a cursor that cannot be of the list before a mutation changes anything', async () => {
+  it('refuses an invalid cursor, or one of another list, before a mutation changes anything', async () => {
     const end = async (playerId: string, list: string): Promise<string> => {
       const { data } = await ask(
         game.platformKey,
@@ -281,7 +281,7 @@ describe('every connection of the schema', () => {
     expect(ended.data.endSessions.player.walletLedger.edges).toHaveLength(1)
   })
 
-  it('refuses a caller without access as FORBIDDEN, also with an invalid page', async () => {
+  it('refuses a caller without access with FORBIDDEN, even when the page arguments are invalid', async () => {
     const viewer = await game.key('viewer')
     for (const list of ['auditLog', 'sdkKeys', 'platformKeys']) {
       for (const asked of ['(first: 0) { edges { cursor } }', '(after: "x") { edges { cursor } }', '{ __typename }']) {

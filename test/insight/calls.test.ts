@@ -20,7 +20,7 @@ async function read(variables: object = {}, credentials = game.platformKey) {
 }
 
 describe('calls by minute', () => {
-  it('count each call of a player over REST and GraphQL, also refused ones, and no call of an operator', async () => {
+  it('count each call of a player over REST and GraphQL, including refused calls, and no call of an operator', async () => {
     const player = await game.player()
     expect((await player.post('/sdk/v1/storage/get', {})).status).toBe(200)
     expect((await player.post('/sdk/v1/storage/get', [])).status).toBe(400)
@@ -32,7 +32,7 @@ describe('calls by minute', () => {
     expect((await read({ environment: 'staging' })).calls).toBe(0)
   })
 
-  it('of two instances are summed, and a stop writes the calls that are not written yet', async () => {
+  it('of two instances are summed, and a stopping instance writes the calls that it has not written yet', async () => {
     const game = await startGame()
     const other = await startInstance(game.databaseUrl, {})
     const counts = [game, other].map(({ app }) => app.service.countCall)

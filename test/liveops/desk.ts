@@ -135,27 +135,18 @@ export async function countAudit(pool: Pool): Promise<number> {
   return Number(rows[0]?.count)
 }
 
-/** Tables with rows of a player. */
-const OWNED = [
-  'identities',
-  'player_storage',
-  'refresh_tokens',
-  'last_logins',
-  'login_log',
-  'runs',
-  'passes',
-  'tier_claims',
-  'xp_ledger',
-  'wallets',
-  'wallet_ledger',
-  'inventory',
-  'idempotency_keys',
-  'events',
-]
+/** The tables with rows of players, without the versions of the rows. */
+export async function tablesOfPlayers(pool: Pool): Promise<string[]> {
+  const { rows } = await pool.query<{ name: string }>(
+    `SELECT table_name AS name FROM information_schema.columns
+     WHERE table_schema = 'public' AND column_name = 'player_id' AND table_name <> 'player_versions' ORDER BY 1`,
+  )
+  return rows.map(({ name }) => name)
+}
 
 /** All rows of a player in the database, without the audit log. */
 export async function everythingOf(pool: Pool, playerId: string): Promise<Record<string, unknown>> {
-  const columns = OWNED.map(
+  const columns = (await tablesOfPlayers(pool)).map(
     (table) => `(SELECT json_agg(t ORDER BY t::text) FROM ${table} t WHERE t.player_id = $1) AS ${table}`,
   )
   const { rows } = await pool.query(`SELECT p.*, ${columns.join(', ')} FROM players p WHERE p.id = $1`, [playerId])

@@ -3,7 +3,7 @@ import { type Json, print } from '../../src/json.ts'
 import { times } from '../support/game.ts'
 import { ADD_XP, outcomeOfGraphql } from '../support/surfaces.ts'
 import { until } from '../support/until.ts'
-import { codeOf, type LoggedIn, logIn, payload } from './desk.ts'
+import { codeOf, type LoggedIn, logIn, payload, tablesOfPlayers } from './desk.ts'
 import {
   act,
   bonus,
@@ -90,12 +90,14 @@ describe('a ban', () => {
     expect((await game.login({ player: player.subject })).status).toBe(200)
   })
 
-  it('changes only the status of the player', async () => {
+  it('changes only the status of the player, and ends its access', async () => {
     const player = await seasoned()
-    const { status: _, ...before } = await everything(player)
+    const before = await everything(player)
     payload(await act('banPlayer', player))
-    const { status, ...after } = await everything(player)
-    expect([status, after]).toEqual(['banned', before])
+    const { status, ended_access, ...after } = await everything(player)
+    expect([status, before.ended_access]).toEqual(['banned', null])
+    expect(ended_access).toHaveLength(1)
+    expect({ ...after, status: 'active', ended_access: null }).toEqual(before)
   })
 
   it('can be repeated, and is in the audit log each time', async () => {
@@ -228,9 +230,30 @@ describe('deletePlayer', () => {
     expect([status, body.error]).toEqual([409, 'identity already linked'])
   })
 
+  // A new table of player data must be in one of the two lists: decide whether a deletion erases it.
+  const ERASED = ['last_logins', 'login_log', 'player_storage']
+  const KEPT = [
+    ...['wallets', 'wallet_ledger', 'xp_ledger', 'passes', 'tier_claims', 'inventory', 'runs', 'identities'],
+    // Ids and amounts of the game, and the nickname of `player.created`, which is removed.
+    ...['events', 'reward_payments'],
+    // Hashes, and times that end access.
+    ...['ended_access', 'idempotency_keys', 'refresh_tokens'],
+  ]
+
+  it('erases or keeps each table with rows of players', async () => {
+    expect([...ERASED, ...KEPT].sort()).toEqual(await tablesOfPlayers(game.app.pool))
+    const player = await seasoned()
+    expect((await player.post('/sdk/v1/storage/set', { values: { own: 1 } })).status).toBe(204)
+    const before = await everything(player)
+    for (const table of ERASED) expect([table, before[table]]).not.toEqual([table, null])
+    payload(await act('deletePlayer', player))
+    const after = await everything(player)
+    for (const table of ERASED) expect([table, after[table]]).toEqual([table, null])
+  })
+
   it('keeps wallets, ledgers, inventory, passes, claims, runs and identities', async () => {
     const player = await seasoned()
-    const kept = ['wallets', 'wallet_ledger', 'xp_ledger', 'passes', 'tier_claims', 'inventory', 'runs', 'identities']
+    const kept = KEPT.filter((table) => !['ended_access', 'events', 'refresh_tokens'].includes(table))
     const before = await everything(player)
     payload(await act('deletePlayer', player))
     const after = await everything(player)

@@ -2,7 +2,7 @@ import { readdir, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { startEmbeddedPostgres } from '../../src/dev/embedded.ts'
 
-/** The folder of the cluster: outside the data directory when the user of Postgres cannot enter that. */
+/** The folder of the cluster: outside the data directory when the user of Postgres cannot enter it. */
 export async function clusterOf(dataDir: string): Promise<string> {
   const record = await readFile(join(dataDir, 'postgres.json'), 'utf8').catch(() => '{}')
   return (JSON.parse(record) as { cluster?: string }).cluster ?? join(dataDir, 'postgres')

@@ -11,7 +11,7 @@ export interface Engines {
   readonly writes: GroupCommit
   readonly reads: GroupCommit
   readonly memory: Memory
-  /** Groups so far. */
+  /** The number of groups so far. */
   groups: number
   /** The mode of each committed group, in their order. */
   readonly modes: Mode[]

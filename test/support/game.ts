@@ -43,13 +43,13 @@ export interface TestPlayer extends PlayerRef {
   start(scenarioId: string): Promise<string>
 }
 
-/** What a login sends beside `customData`, and the key that it is sent with. */
+/** What a login sends in addition to `customData`, and its SDK key. */
 export interface LoginOptions {
   readonly provider?: unknown
   readonly nickname?: unknown
   readonly region?: unknown
   readonly language?: unknown
-  /** `X-SDK-Key`; the one of `production` unless given, none when null. */
+  /** `X-SDK-Key`. Default: the key of `production`. Null sends none. */
   readonly sdkKey?: string | null
 }
 
@@ -80,7 +80,7 @@ export interface Game {
     path: string,
     options?: { body?: BodyInit; headers?: Record<string, string> },
   ): Promise<Answer>
-  /** With an access token or a platform key, or with whole headers. */
+  /** A GraphQL call with an access token, a platform key or whole headers. */
   graphql(
     credentials: string | null | Record<string, string>,
     query: string,

@@ -124,7 +124,7 @@ export function spawnService(env: Readonly<Record<string, string>>, root = ROOT)
     errors += chunk
   })
   const exited = new Promise<Exit>((resolve) => {
-    // After its outputs are read to the end.
+    // `close` comes after the outputs are read to the end.
     child.once('close', (code, signal) => {
       exit = { code, signal }
       resolve(exit)

@@ -23,7 +23,7 @@ export interface TcpProxy {
 /** `target` is called for each connection, so that a server can come back on another port. */
 export async function startTcpProxy(target: () => string): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
-  /** Each with the connection to the server. */
+  /** Each WebSocket of a client, with its connection to the server. */
   const webSockets = new Map<Socket, Socket>()
   const frozen = new Set<Socket>()
   const held: (() => void)[] = []

@@ -1,6 +1,6 @@
 import { startStopwatch } from './stopwatch.ts'
 
-/** Short at first. A long wait polls less often, as a poll can cost a call of the service. */
+/** The pause between polls. It grows, since a poll can cost a call of the service. */
 const POLL_MS = { first: 10, most: 50 }
 const DEADLINE_MS = 20_000
 

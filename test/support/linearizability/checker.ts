@@ -63,7 +63,7 @@ function search({ start, calls, versions, stream }: PlayerHistory, maxSteps = MA
   let bestState = start
   let stuck: readonly string[] = []
 
-  /** The calls that can come next: those not invoked after the answer of another call that is not placed. */
+  /** The calls that can come next: no unplaced call was answered before their invocation. */
   function candidates(): number[] {
     let end = Number.POSITIVE_INFINITY
     const found: number[] = []
@@ -155,8 +155,8 @@ function search({ start, calls, versions, stream }: PlayerHistory, maxSteps = MA
       stuck = reasons
     }
     if (looked > maxSteps) return false
-    // A call that with this answer never changes anything is placed at once. A refusal that was written down waits for
-    // its turn among the writes.
+    // A read or a refusal changes nothing and is placed at once. A refusal with a commit time waits for its turn among
+    // the writes.
     for (const at of next) {
       const call = ops[at] as Call
       if (!call.answer || call.committed !== undefined || !(isRead(call.request) || isRefusal(call.answer))) continue
@@ -191,7 +191,7 @@ function isRefusal(answer: Answer): boolean {
   return 'no' in answer || (answer.ok as { success?: boolean } | null)?.success === false
 }
 
-/** Whether an event of the stream matches a crossing. The model knows the data of levels alone. */
+/** Whether an event of the stream matches a crossing. The model knows only the data of levels. */
 function isTold(crossed: Crossed, event: Crossed | undefined): boolean {
   if (event?.node !== crossed.node || event.handle !== crossed.handle) return false
   return Object.entries(crossed.data).every(([name, value]) => event.data[name] === value)

@@ -13,7 +13,7 @@ export interface Instance {
   readonly name: string
   readonly proxy: PostgresProxy
   service: Service
-  /** False while it is killed or starts. */
+  /** False while it is down or starts. */
   isUp: boolean
 }
 
@@ -27,12 +27,12 @@ export interface Cluster {
   readonly instances: readonly [Instance, Instance]
   /** Ends an instance and starts another in its place, on the same proxy. */
   restart(instance: Instance, signal: NodeJS.Signals): Promise<void>
-  /** Waits until the database works for no instance and no broken connection any more. */
+  /** Waits until the database has finished the work of all instances and closed every broken connection. */
   quiet(): Promise<void>
   close(): Promise<void>
 }
 
-/** Approves the player that `player` of customData names, with the members of `answer` beside the subject. */
+/** Approves the player that `customData.player` names. The members of `customData.answer` are added to the answer. */
 function startStudio(): Promise<Operator> {
   return startOperator((hit, response) => {
     const { player, answer } = JSON.parse(hit.customData)

@@ -15,7 +15,7 @@ import {
 
 export interface PassState {
   readonly xp: number
-  /** The highest level whose gain was crossed. */
+  /** The highest level that was reached. */
   readonly level: number
   readonly premium: boolean
   /** `onMaxLevel` was crossed. */
@@ -63,7 +63,7 @@ interface Place {
 }
 
 interface Support {
-  /** Unique: by it the audit log shows whether the call took effect. */
+  /** Unique, so that the audit log shows whether the call took effect. */
   readonly reason: string
 }
 
