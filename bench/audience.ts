@@ -35,7 +35,7 @@ export class Audience {
     const late = async () => {
       await pause(DEADLINE_MS, undefined, { signal: giveUp.signal })
       const count = await this.count(crowd)
-      throw new Error(`${crowd}: ${count.total} of ${total} messages were heard; ${JSON.stringify(count.sample)}`)
+      throw new Error(`${crowd}: ${count.total} of ${total} messages were received; ${JSON.stringify(count.sample)}`)
     }
     return Promise.race([this.ask<number>({ ask: 'reach', crowd, total }), late()]).finally(() => giveUp.abort())
   }
@@ -63,7 +63,7 @@ export class Audience {
   /** Repeats `happen` until each listener has received a message: nothing else shows that a subscription has begun. */
   async attend(crowd: string, happen: () => Promise<unknown>): Promise<void> {
     for (let attempt = 0; (await this.count(crowd)).least === 0; attempt += 1) {
-      if (attempt * PROBE_MS > DEADLINE_MS) throw new Error(`${crowd}: not everybody hears`)
+      if (attempt * PROBE_MS > DEADLINE_MS) throw new Error(`${crowd}: not every listener has received a message`)
       await happen()
       await pause(PROBE_MS)
     }
@@ -92,10 +92,10 @@ export class Audience {
     const { least, most, leastBytes, mostBytes, lost, firstLoss, texts, sample } = count
     if (lost > 0) throw new Error(`${crowd}: ${lost} sockets were closed: ${firstLoss}`)
     if (least !== messages || most !== messages) {
-      throw new Error(`${crowd}: each should have heard ${messages}, and they heard ${least} to ${most}: ${sample}`)
+      throw new Error(`${crowd}: each must receive ${messages} messages, not ${least} to ${most}: ${sample}`)
     }
-    if (leastBytes !== mostBytes) throw new Error(`${crowd}: they heard ${leastBytes} to ${mostBytes} bytes`)
-    if (new Set(texts).size !== messages) throw new Error(`${crowd}: the first one heard something twice`)
+    if (leastBytes !== mostBytes) throw new Error(`${crowd}: they received ${leastBytes} to ${mostBytes} bytes`)
+    if (new Set(texts).size !== messages) throw new Error(`${crowd}: the first listener received a message twice`)
     const wrong = texts.find((text) => text.includes('"errors"'))
     if (wrong) throw new Error(`${crowd}: ${wrong}`)
     return { bytes: mostBytes, texts }

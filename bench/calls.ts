@@ -1,6 +1,6 @@
 import { createConnection, type Socket } from 'node:net'
 
-// HTTP/1.1 over plain sockets, one call at a time on each connection that is kept alive.
+// HTTP/1.1 over plain sockets: one call at a time on each kept-alive connection.
 
 export interface Reply {
   readonly status: number

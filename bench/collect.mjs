@@ -3,7 +3,7 @@ import { isMainThread, Worker } from 'node:worker_threads'
 // Loaded before a server whose memory is measured: on SIGUSR2 the server collects its garbage, so that only live memory
 // is measured.
 
-/** In another thread: a thread that asks its own inspector to collect waits for itself. */
+/** Runs in another thread: a thread that asks its own inspector to collect garbage waits for itself. */
 const COLLECT = `
   const { Session } = require('node:inspector')
   const session = new Session()

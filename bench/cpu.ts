@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 // CPU time and memory of a process and its descendants, from /proc of Linux. On a busy machine CPU time is steadier
 // than calls a second.
 
-/** Linux counts in hundredths of a second, on every machine. */
+/** Linux counts CPU time in hundredths of a second, on every machine. */
 const TICK_MICROSECONDS = 10_000
 /** Children start and end while their times are read. */
 const ATTEMPTS = 20
@@ -26,7 +26,7 @@ async function ticksOfTree(pid: number): Promise<number> {
       let ticks = before.own
       for (const child of await childrenOf(pid)) ticks += await ticksOfTree(child)
       const after = await read(pid)
-      // When a child ends, its time moves to its parent: it must be counted there or here.
+      // A child that ends meanwhile moves its time to its parent, where it may be missed or counted twice: read again.
       if (after.ended === before.ended || attempt === ATTEMPTS) return ticks + after.ended
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException

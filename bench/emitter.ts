@@ -8,11 +8,11 @@ import type { LoadPlayer } from './load.ts'
 type AnsweredAt = number
 
 export interface Emitter {
-  /** One event, after the answer to the one before. */
+  /** Makes one event, after the answer to the previous one. */
   emit(): Promise<AnsweredAt>
   /** Opens `count` connections in advance. */
   connect(count: number): Promise<void>
-  /** `count` events at once, each over a connection of its own. */
+  /** Makes `count` events at once, each over its own connection. */
   burst(count: number): Promise<AnsweredAt[]>
 }
 
@@ -71,7 +71,7 @@ export interface Stairs {
   readonly xp: number
 }
 
-/** The service's events: players reach levels, one after the other. Emitters of the same stairs continue each other. */
+/** The service's events: players reach levels, one after the other. The emitters share the turns. */
 export function createClimbers({ scenarioId, nodeId, players, xp }: Stairs): (port: number) => Emitter {
   let turn = 0
   return (port) =>

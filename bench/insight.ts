@@ -203,7 +203,7 @@ async function listQueries(pool: Pool, environmentId: string): Promise<Query[]> 
   const pass = parsed.ok ? parsed.definition.nodes.get(NODE) : undefined
   if (pass?.type !== 'battle-pass') throw new Error('there is no pass')
   const place = { environmentId, scenarioId: SCENARIO, nodeId: NODE }
-  // Each call ends an hour before the one before.
+  // The range of each call ends an hour earlier than the previous one.
   const rangeOf = (days: number, call: number): Range => {
     const to = new Date(Date.now() - (call % 24) * 3_600_000)
     return { from: new Date(to.getTime() - days * DAY_MS), to }

@@ -11,7 +11,7 @@ export interface Opening {
   readonly crowd: string
   readonly port: number
   readonly count: number
-  /** The subscription of each, in the protocol `graphql-transport-ws`. Without it, a socket only receives. */
+  /** The subscription of each socket, in the protocol `graphql-transport-ws`. Without it, a socket only receives. */
   readonly subscription?: Subscription
 }
 
@@ -190,7 +190,7 @@ class Listener {
         )
       })
       socket.on('error', (error) => this.lose(error.message))
-      socket.on('close', () => this.lose('closed without a word'))
+      socket.on('close', () => this.lose('closed without a reason'))
       this.socket = socket
     })
   }
@@ -220,7 +220,7 @@ class Listener {
     if (this.phase === 'closed') return
     this.phase = 'closed'
     this.crowd.loses(why)
-    this.opened(new Error(`a listener was not let in: ${why}`))
+    this.opened(new Error(`a listener could not subscribe: ${why}`))
     this.socket?.destroy()
   }
 
@@ -289,14 +289,14 @@ class Listener {
     this.kept = undefined
     const opcode = first & 0x0f
     if (opcode >= CLOSE) this.control(opcode, Buffer.concat(kept ?? []))
-    else if ((first & 0x80) === 0) this.lose('a message came in pieces')
+    else if ((first & 0x80) === 0) this.lose('a message was fragmented')
     else if (this.phase === 'acknowledgement') this.acknowledge(Buffer.concat(kept ?? []).toString())
     else this.hear(kept && Buffer.concat(kept).toString())
   }
 
   private hear(text: string | undefined): void {
     this.heard += 1
-    // Not on every read: the bytes may be a ping.
+    // Set for a message only: other bytes may be a ping.
     this.at = monotonicMs()
     this.crowd.lastAt = this.at
     if (text !== undefined) {

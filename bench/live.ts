@@ -17,7 +17,7 @@ const CROWD = 'one event to 5,000'
 const MEMORY = 'memory of an idle subscriber'
 const ONLINE = 'players online'
 
-/** Measures rows: the chosen ones among its names. */
+/** Measures the rows of `names` that are chosen. */
 type Measure = readonly [
   names: readonly string[],
   measure: (stage: Stage, chosen: ReadonlySet<string>) => Promise<void>,
@@ -43,7 +43,7 @@ export async function runLive(options: LiveOptions): Promise<void> {
     `${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'}), Node ${process.version}, Postgres ${rows[0].server_version}, fsync and synchronous_commit on.`,
   )
   print(`On loopback; ${stage.rounds} interleaved ${stage.rounds === 1 ? 'round' : 'rounds'}.`)
-  print('Those who call, those who listen, servers and database share these cores.')
+  print('Callers, listeners, servers and database share these cores.')
   const failed: string[] = []
   for (const [names, measure] of MEASURES) {
     const asked = names.filter((name) => chosen.has(name))
@@ -72,6 +72,6 @@ function chosenOf(only: readonly string[]): ReadonlySet<string> {
   const isAsked = (name: string) =>
     only.length === 0 || only.some((text) => (all.includes(text) ? name === text : name.includes(text)))
   const chosen = new Set(all.filter(isAsked))
-  if (chosen.size === 0) throw new Error(`no row is of that name; there are:\n  ${all.join('\n  ')}`)
+  if (chosen.size === 0) throw new Error(`there is no row with that name; there are:\n  ${all.join('\n  ')}`)
   return chosen
 }

@@ -34,7 +34,7 @@ export async function findPgbench(url: string, scripts: Record<string, string>):
       const clients = clientsFor(connections)
       const flags = ['-n', '-M', 'prepared', '-f', join(directory, script), '-c', String(clients)]
       const threads = ['-j', String(Math.min(2, clients))]
-      // The time of pgbench includes its clients' connecting, which can take all of it.
+      // The time of pgbench includes the time in which its clients connect, which can be all of it.
       for (let time = Math.ceil(seconds + clients / 60); ; time *= 2) {
         const { stdout } = await execute('pgbench', [...flags, ...threads, '-T', String(time), pathname.slice(1)], {
           env,
@@ -43,7 +43,7 @@ export async function findPgbench(url: string, scripts: Record<string, string>):
         // pgbench prints only the mean.
         const figures = { perSecond: read(/tps = ([\d.]+)/), medianMs: read(/latency average = ([\d.]+)/) }
         if (figures.perSecond > 0 && figures.medianMs > 0) return figures
-        if (time > 20) throw new Error(`pgbench told no figures:\n${stdout}`)
+        if (time > 20) throw new Error(`pgbench printed no figures:\n${stdout}`)
       }
     },
   }

@@ -21,7 +21,7 @@ export function onEnd(cleanUp: () => unknown): void {
   cleanUps.push(cleanUp)
 }
 
-/** Runs all clean-ups in the opposite order, also when one fails. */
+/** Runs all clean-ups in the opposite order, even when one fails. */
 export async function cleanUp(): Promise<void> {
   for (const undo of cleanUps.splice(0).reverse()) await undo()
 }

@@ -34,7 +34,7 @@ export class Figures {
     })
   }
 
-  /** The first divided by the second in each round: the median of that, and the lowest and highest. */
+  /** The first side divided by the second in each round: the median, and the lowest and highest. */
   ratio(first: Side, second: Side, read: Read): string {
     const others = this.get(...second)
     const ratios = this.get(...first).flatMap((cell, round) => {
@@ -57,7 +57,7 @@ export function spread(ratios: readonly number[]): string {
 export type Side = readonly [row: string, connections: number]
 /** One figure of a cell, if it was measured. */
 export type Read = (cell: Cell) => number | null | undefined
-/** The median of that figure over the rounds. */
+/** The median of a figure over the rounds. */
 export type Medians = (read: Read) => number
 
 export function median(values: readonly number[]): number {

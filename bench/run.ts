@@ -59,7 +59,7 @@ const ACCEPT_MS = 50
 const CONNECTIONS = [1, 4, 32, 256]
 /** More than the most connections, so that concurrent calls are of distinct players. */
 const PLAYERS = 1024
-/** Each has {@link REACHED} tiers to claim, enough for the whole run. */
+/** Each claimant has {@link REACHED} tiers to claim, enough for the whole run. */
 const CLAIMANTS = options.quick ? 1024 : 2048
 /** A purchase needs a player without one, so a cell is a number of purchases of any duration. */
 const PURCHASES = Math.ceil(1_500 * SECONDS)
@@ -93,7 +93,7 @@ interface Row {
   readonly at: readonly number[]
   readonly warmUp?: () => Promise<unknown>
   readonly measure: (connections: number) => Promise<Cell>
-  /** Set for rows that are measured last in a round: stops what only this row needs. */
+  /** Stops what only this row needs. Rows that set it are measured last in a round. */
   readonly endRound?: () => Promise<unknown>
 }
 
@@ -170,7 +170,7 @@ async function main(): Promise<void> {
 
   const timed = { seconds: SECONDS }
   const warm = { connections: WARM_UP_CONNECTIONS, seconds: WARM_UP_SECONDS }
-  /** One call of each player, so that tokens are verified and rows remembered, as for active players. */
+  /** Makes one call of each player: tokens are then verified and rows cached, as for active players. */
   const greet = (server: Server, set: string, calls = owners.get(set)?.players.length) =>
     load({ ports: [server.port], call: 'progress', players: set, ...warm, seconds: 60, calls })
 
@@ -279,7 +279,7 @@ async function main(): Promise<void> {
     if (warmUp) note(`warming up: ${name} (the service is process ${service.pid}, Postgres ${postmaster})`)
     await warmUp?.()
   }
-  // Only now every table has rows: Postgres drops earlier plans and makes them for tables of a running service.
+  // Every table has rows only now. Postgres then drops its earlier plans and plans for tables of a running service.
   await withClient(postgres.url, (client) => client.query('VACUUM ANALYZE'))
 
   const figures = new Figures()
@@ -321,7 +321,7 @@ function selected(rows: readonly Row[]): Row[] {
     .filter((row) => row.at.length > 0)
   if (chosen.length > 0) return chosen
   throw new Error(
-    `no row is of that name at those connections; there are:\n  ${rows.map(({ name }) => name).join('\n  ')}`,
+    `there is no row with that name at those connections; there are:\n  ${rows.map(({ name }) => name).join('\n  ')}`,
   )
 }
 
@@ -370,7 +370,7 @@ function report(figures: Figures, rows: readonly Row[], columns: readonly number
     header,
     ...table((median) => `${round(median(perSecond))} (${median(({ medianMs }) => medianMs).toFixed(2)})`),
   ])
-  if (process.platform !== 'linux') printSection('CPU was not measured: only Linux tells it here.', [])
+  if (process.platform !== 'linux') printSection('CPU was not measured: that needs Linux.', [])
   printSection('CPU, µs a call: service + Postgres', [
     header,
     ...table((median, row) => {
@@ -470,7 +470,7 @@ interface Place {
   readonly xp: number
 }
 
-/** Writes players into the peer's tables as they are in the service's: with the welcome of the season, and xp. */
+/** Writes players into the peer's tables as they are in the service's: with the season's welcome reward, and xp. */
 async function enter(
   client: pg.ClientBase,
   environmentId: string,

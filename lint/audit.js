@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process'
 
-// `npm run audit`: known vulnerabilities of all packages, since packages of the console are installed for development
-// and ship in its build. Fails for "high" and "critical". A registry without this service is reported and does not
-// fail.
+// `npm run audit` reports known vulnerabilities of all packages. It includes packages for development, since those of
+// the console ship in its build. It fails for "high" and "critical", but not when the registry lacks this service.
 
 const { stdout } = spawnSync('npm', ['audit', '--json'], { encoding: 'utf8' })
 const report = parse(stdout)

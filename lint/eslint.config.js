@@ -65,7 +65,7 @@ export default [
       [rule('input-name')]: ['error', { checkInputType: true, caseSensitiveInputType: false }],
       [rule('no-scalar-result-type-on-mutation')]: 'error',
       [rule('strict-id-in-types')]: ['error', { exceptions: { types: VALUE_TYPES, suffixes: VALUE_SUFFIXES } }],
-      // `playerId` and similar fields are the ids of REST and of the audit log, beside the global `id`.
+      // `playerId` and similar fields are the ids of REST and of the audit log, in addition to the global `id`.
       [rule('no-typename-prefix')]: 'off',
       // Bounded lists are plain lists, and lists of values are paged, too.
       [rule('relay-edge-types')]: [

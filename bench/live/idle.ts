@@ -6,11 +6,11 @@ import type { Stage, Usage } from './stage.ts'
 
 const CONNECTIONS = 32
 const CROWD = 'idle players'
-/** After the last socket has opened, and after the last has closed: both leave work behind. */
+/** The pause after all sockets have opened, and after all have closed: the service then still has work. */
 const SETTLE_MS = 2_000
 /** The time in which each socket is pinged once. */
 const PINGS_MS = 12_000
-/** Without sockets nothing takes longer than the jobs that run each second. */
+/** Without sockets, the longest work is the jobs that run each second. */
 const JOBS_MS = 4_000
 /** The number of idle listeners that reach a level at the end, which proves that they listened. */
 const SAMPLE = 50
@@ -90,7 +90,7 @@ async function proveListening({ service, load, audience }: Stage): Promise<void>
   await audience.reach(CROWD, levelUps)
   const { total, most } = await audience.count(CROWD)
   if (levelUps !== SAMPLE || total !== SAMPLE || most !== 1) {
-    throw new Error(`${SAMPLE} players reached a level, and ${total} messages were heard, up to ${most} by one`)
+    throw new Error(`${SAMPLE} players reached a level, and ${total} messages were received, up to ${most} by one`)
   }
 }
 
@@ -106,7 +106,7 @@ function report({ listening }: Stage, rounds: readonly Round[]): void {
   const figure = (of: (round: Round) => number) => Math.round(median(rounds.map(of))).toLocaleString('en')
   const aCall = (cell: Cell, read: Read) => read(cell) / cell.calls
   const aSecond = (usage: Usage, read: Read) => read(usage) / usage.seconds
-  /** Less the cost of the sockets without calls. */
+  /** The cost of a call with the listeners, less the cost of idle sockets, ÷ the cost without listeners. */
   const ofCalls = ({ alone, beside, idleAlone, idleBeside }: Round, read: Read) => {
     const steady = (aSecond(idleBeside, read) - aSecond(idleAlone, read)) * beside.seconds
     return (read(beside) - steady) / beside.calls / aCall(alone, read)

@@ -6,7 +6,7 @@ import type { Stage } from './stage.ts'
 
 const CROWD = 'players online'
 const LISTENERS = 5_000
-/** Each of them reaches a level once a minute. */
+/** Each listener reaches a level once a minute. */
 const LEVEL_UPS_A_SECOND = LISTENERS / 60
 const LEVEL_XP = 2_500
 const PEAK_CONNECTIONS = 32
@@ -24,7 +24,7 @@ export async function measureOnline(stage: Stage): Promise<void> {
   stage.step('players online: the peak of xp')
   const seconds = quick ? 1 : 4
   const peak = await load({ ...callers, connections: PEAK_CONNECTIONS, seconds })
-  stage.step(`players online: ${listeners} come`)
+  stage.step(`players online: ${listeners} connect`)
   await audience.open({ crowd: CROWD, port: service.port, count: listeners, subscription: playersOf(listeners) })
   await pause(SETTLE_MS)
 
@@ -59,12 +59,12 @@ async function hearAll(
   const { total, most, lost, firstLoss } = await audience.count(CROWD)
   if (lost > 0) throw new Error(`${CROWD}: ${lost} sockets were closed: ${firstLoss}`)
   if (total !== reached.length || most !== 1) {
-    throw new Error(`${reached.length} players reached a level, and ${total} messages were heard, up to ${most} by one`)
+    throw new Error(`${reached.length} players reached a level, and ${total} messages arrived, up to ${most} at one`)
   }
   const arrivals = await audience.arrivals(CROWD)
   return reached.map(([index, answeredAt]) => {
     const at = arrivals[index]
-    if (at === null || at === undefined) throw new Error(`${CROWD}: somebody heard what another one did`)
+    if (at === null || at === undefined) throw new Error(`${CROWD}: a player received an event of another player`)
     return Math.max(0, at - answeredAt)
   })
 }

@@ -72,9 +72,9 @@ const CALLERS = 1024
 const PLACES = 32
 const LEVEL_2 = 500
 const LEVEL_XP = 520
-/** Listeners at most. */
+/** The largest number of listeners. */
 const ONLINE = 5_000
-/** As many events as a cell has, so that each is delivered once in it. */
+/** As many events as a cell has, so that a cell delivers each of them once. */
 const RECORDED = 300
 const PLATFORM_DOCUMENT =
   'subscription { events(environment: "production", handles: ["onLevelUp"]) { cursor occurredAt playerId handle data } }'
@@ -119,7 +119,7 @@ export async function setStage({ quick, rounds, signal }: LiveOptions) {
   await greet()
   const publish = createPublisher(await record(audience, ours, quick ? 100 : RECORDED))
 
-  /** One call of each player, so that tokens are verified and rows remembered, as for active players. */
+  /** Makes one call of each player: tokens are then verified and rows cached, as for active players. */
   async function greet(): Promise<void> {
     note(`warming up (the service is process ${service.pid}, Postgres ${postmaster})`)
     const warm = { ports: [service.port], players: 'callers', connections: 32 }

@@ -9,7 +9,7 @@ import { serve } from './publishing.mjs'
 
 // PostGraphile with subscriptions as in its documentation: LISTEN in the server, NOTIFY for each event.
 
-/** PostGraphile asks for Node 22, but this is all that it lacks on Node 20. */
+/** PostGraphile asks for Node 22. Of the functions that it calls, Node 20 lacks only this one. */
 Promise.withResolvers ??= function withResolvers() {
   let settle
   const promise = new this((resolve, reject) => {

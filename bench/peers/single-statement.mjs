@@ -7,13 +7,13 @@ import pg from 'pg'
 // once and then remembered. It needs Postgres 18, for `uuidv7` and `RETURNING old`.
 //
 // It leaves out much of what the service does, which spares it work:
-// - whether the player is banned, whether its run exists and is active, which version of the scenario is current: it
-//   gets one definition at its start, of a season without an end;
+// - checks whether the player is banned, and whether its run exists and is active;
+// - new versions of the scenario: the peer gets one definition at its start, of a season without an end;
 // - the effects of a crossing in the scenario: the run's plan, rewards of other nodes, the completion of the pass;
 // - figures for dashboards, metrics, logs, request ids, live events to listeners;
 // - idempotency keys of xp and claims, amounts of xp above 2^53, tiers that grant items.
 
-/** Up to this number, more connections gave more calls a second at the same CPU a call. */
+/** Up to this number, more connections gave more calls a second at the same CPU time a call. */
 const CONNECTIONS = 20
 const MAX_TOKENS = 50_000
 
@@ -32,7 +32,7 @@ async function serve({ databaseUrl, publicKeys, environmentId, scenarioId, defin
 
   const app = fastify({ ajv: { customOptions: { coerceTypes: false, removeAdditional: false } } })
   app.setErrorHandler((error, _request, reply) => {
-    // Class 22: Postgres does not take the value, such as a text with a NUL or a total beyond int64.
+    // Class 22: Postgres rejects the value, such as a text with a NUL or a total beyond int64.
     const status = /^22...$/.test(error.code) ? 400 : (error.statusCode ?? 500)
     reply.code(status).send({ error: error.message })
   })
