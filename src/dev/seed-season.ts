@@ -8,8 +8,9 @@ import { publishScenario, readScenario } from '../scenario/publish.ts'
 import { demoSeason } from './season.ts'
 import { SeededBooks, SeededTotals } from './seed-books.ts'
 import { createJoining } from './seed-habits.ts'
-import { playSeason, type SeededSeason } from './seed-player.ts'
+import { playSeason } from './seed-player.ts'
 import { createRandom } from './seed-random.ts'
+import type { SeededSeason } from './seed-records.ts'
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
