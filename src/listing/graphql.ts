@@ -1,15 +1,13 @@
 import { queryFromInfo } from '@pothos/plugin-prisma'
 import { requirePlatform } from '../auth/access.ts'
 import { builder } from '../graphql/builder.ts'
-import { orNull } from '../graphql/node.ts'
 import { forwardPage, namesOf, readList } from '../graphql/page.ts'
 import { argsOf, enumType } from '../graphql/shapes.ts'
-import { findPlayer } from '../players/find-player.ts'
 import { PlayerType } from '../players/graphql.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { printCursor, readCursor } from '../request/cursor.ts'
 import { inThousands } from '../request/in-thousands.ts'
-import { isUuid, shape, uuid } from '../request/shape.ts'
+import { isUuid } from '../request/shape.ts'
 import { checkFilter, playersRequest, searchOf } from './requests.ts'
 import {
   countPlayers,
@@ -51,24 +49,7 @@ interface AboutList {
 
 const aboutOf = (connection: unknown): AboutList => (connection as { about: AboutList }).about
 
-const playerQueryRequest = shape({ id: uuid("The player's id: its `playerId`, or its `id`.", 'Player') })
-
 builder.queryFields((t) => ({
-  player: t.prismaField({
-    type: 'Player',
-    nullable: true,
-    description: "A player of the key's project. Null for a missing one.",
-    args: argsOf(playerQueryRequest),
-    resolve: async (query, _root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'viewer')
-      const { id: playerId } = playerQueryRequest.readInput(args)
-      const selection = { ...query }
-      const found = await orNull(findPlayer(context.service.pool, projectId, playerId), 'playerNotFound')
-      if (!found) return null
-      const { environmentId, playerId: id } = found
-      return context.prisma.player.findUnique({ ...selection, where: { environmentId_id: { environmentId, id } } })
-    },
-  }),
   players: t.connection(
     {
       type: PlayerType,

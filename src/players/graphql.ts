@@ -1,13 +1,15 @@
-import { requirePlayer } from '../auth/access.ts'
+import { requirePlatform, requirePlayer } from '../auth/access.ts'
 import { builder } from '../graphql/builder.ts'
 import { globalId } from '../graphql/global-id.ts'
-import { NodeType, nodesOf } from '../graphql/node.ts'
+import { NodeType, nodesOf, orNull } from '../graphql/node.ts'
 import { forwardPage, namesOf, PLAYERS_LIST, pageOf, readList } from '../graphql/page.ts'
 import { findReadable } from '../graphql/readable.ts'
 import { argsOf, enumType, inputOf } from '../graphql/shapes.ts'
 import { printCursor, readCursor } from '../request/cursor.ts'
 import { MAX_STORAGE_KEY } from '../request/limits.ts'
+import { shape, uuid } from '../request/shape.ts'
 import { InventoryItemType, WalletType } from '../wallet/graphql.ts'
+import { findPlayer } from './find-player.ts'
 import { admitPlayer, STATUSES, type Status } from './player-status.ts'
 import { playerRequest, storageDeleteRequest, storageGetRequest, storageSetRequest } from './requests.ts'
 import {
@@ -173,8 +175,10 @@ nodesOf('Player', ['uuid'], async (context, [playerId = '']) => {
   return context.prisma.player.findUnique({ where: { environmentId_id: { environmentId, id } } })
 })
 
-builder.queryField('me', (t) =>
-  t.prismaField({
+const playerQueryRequest = shape({ id: uuid("The player's id: its `playerId`, or its `id`.", 'Player') })
+
+builder.queryFields((t) => ({
+  me: t.prismaField({
     type: 'Player',
     description: 'The calling player.',
     resolve: async (query, _root, _args, context) => {
@@ -184,7 +188,23 @@ builder.queryField('me', (t) =>
       return context.prisma.player.findUniqueOrThrow({ ...query, where: { environmentId_id: { environmentId, id } } })
     },
   }),
-)
+
+  player: t.prismaField({
+    type: 'Player',
+    nullable: true,
+    description: "A player of the key's project. Null for a missing one.",
+    args: argsOf(playerQueryRequest),
+    resolve: async (query, _root, args, context) => {
+      const { projectId } = await requirePlatform(context, 'viewer')
+      const { id: playerId } = playerQueryRequest.readInput(args)
+      const selection = { ...query }
+      const found = await orNull(findPlayer(context.service.pool, projectId, playerId), 'playerNotFound')
+      if (!found) return null
+      const { environmentId, playerId: id } = found
+      return context.prisma.player.findUnique({ ...selection, where: { environmentId_id: { environmentId, id } } })
+    },
+  }),
+}))
 
 const StoredText = builder.objectRef<{ key: string; value: string }>('StoredText').implement({
   description: 'A value that was written.',
