@@ -19,8 +19,13 @@ const PHRASINGS = [
   [/\bbear it\b/i, 'say what fails'],
   [/\bnobody's\b/i, '"no …\'s"'],
   [/\ball that it takes\b/i, '"the input"'],
+  [/\b(?:some|any)body\b/i, 'name the caller, the client or the person'],
+  [/\bonce in all\b/i, '"only once"'],
+  [/\bfurther ones\b/i, 'repeat the noun'],
+  [/\bits like\b/i, '"similar"'],
+  [/\bwhat there is\b/i, 'name the thing'],
 ]
-const PROSE = ['src', 'docs', 'bench', 'examples', 'README.md', 'CONTRIBUTING.md']
+const PROSE = ['src', 'console/src', 'docs', 'bench', 'examples', 'README.md', 'CONTRIBUTING.md']
 
 function* filesOf(path) {
   if (!statSync(join(ROOT, path)).isDirectory()) yield path
@@ -32,7 +37,7 @@ function* filesOf(path) {
 let faults = 0
 const longest = new Map()
 for (const path of PROSE.flatMap((place) => [...filesOf(place)])) {
-  if (!/\.(ts|js|mjs|md)$/.test(path)) continue
+  if (!/\.(tsx?|js|mjs|md)$/.test(path)) continue
   const lines = readFileSync(join(ROOT, path), 'utf8').split('\n')
   for (const [index, line] of lines.entries()) {
     for (const [phrasing, instead] of PHRASINGS) {

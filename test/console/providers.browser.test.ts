@@ -168,9 +168,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}login providers`, () 
     })
     await page.getByRole('dialog').getByLabel('Reason').fill('moved')
     await page.getByRole('button', { name: 'Save' }).click()
-    await page
-      .getByText(`Somebody has changed default meanwhile: it is enabled and calls ${operator.url}/theirs.`)
-      .waitFor()
+    await page.getByText(`default was changed meanwhile: it is enabled and calls ${operator.url}/theirs.`).waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
     await page.getByText(`${operator.url}/theirs`).waitFor()
 

@@ -133,7 +133,7 @@ function Designer(props: {
           <>
             {read.fault && tab !== 'json' && (
               <Notice tone="error">
-                The text is no JSON now, so this view shows it as it was before. Fix it in the{' '}
+                The text is not JSON now, so this view shows it as it was before. Fix it in the{' '}
                 <Link href={`${address}/json`}>JSON</Link> view. {read.fault.message}
               </Notice>
             )}

@@ -24,11 +24,11 @@ export function conflictOf(
 ): string | undefined {
   const { shown, found, wanted } = of
   if (same(found, shown) || same(found, wanted)) return undefined
-  if (found === undefined) return `Somebody has removed ${name} meanwhile. Close this dialog and look again.`
+  if (found === undefined) return `${name} was removed meanwhile. Close this dialog and look again.`
   const state = `it is ${found.enabled ? 'enabled' : 'disabled'} and calls ${found.url}`
   return shown === undefined
-    ? `Somebody has added ${name} meanwhile: ${state}. Close this dialog and edit it.`
-    : `Somebody has changed ${name} meanwhile: ${state}. Close this dialog and look again.`
+    ? `${name} was added meanwhile: ${state}. Close this dialog and edit it.`
+    : `${name} was changed meanwhile: ${state}. Close this dialog and look again.`
 }
 
 /** The effects of saving a provider, in sentences. Empty when nothing would change. */

@@ -191,7 +191,7 @@ function LevelFields({ draft, definition, node }: DataProps) {
 
 const REPEATS = [
   ['', 'depending on how it is reached'],
-  ['never', 'once in all'],
+  ['never', 'once per player'],
   ['run', 'once in each run'],
   ['always', 'each time'],
 ] as const

@@ -18,7 +18,7 @@ export interface Merge {
 
 /**
  * Carries my changes of a definition over to a version that was published meanwhile. Where both have changed the same
- * value, `prefer` decides. Undefined when a text is no JSON.
+ * value, `prefer` decides. Undefined when a text is not JSON.
  */
 export function mergeDefinitions(
   base: string,

@@ -38,7 +38,7 @@ export function problemsOf(
   return [...faults.map(locate('fault')), ...notices.map(locate('notice'))]
 }
 
-/** The fault of a text that is no JSON. */
+/** The fault of a text that is not JSON. */
 export function syntaxProblem(text: string, { fault }: ReadDefinition): Problem[] {
   if (!fault) return []
   const before = text.slice(0, fault.at).split('\n')

@@ -45,7 +45,7 @@ export function ReviewView(props: {
       <Empty title="The draft is the published version">Change something in the graph, the table or the JSON.</Empty>
     )
   const why = read.fault
-    ? 'The text is no JSON.'
+    ? 'The text is not JSON.'
     : hasFaults
       ? 'The draft has faults.'
       : isBehind
