@@ -110,6 +110,9 @@ export const MAX_DEPTH = 64
 /** Names of environments and of login providers (spec 2.3, spec 8). */
 export const SLUG = new RegExp(`^[a-z0-9][a-z0-9_-]{0,${MAX_SLUG - 1}}$`)
 
+/** The form of a handle, whose length is checked separately. */
+export const HANDLE = /^[A-Za-z][A-Za-z0-9_.-]*$/
+
 /** Control characters, line ends, and characters that reorder text: a log must show a name as it is. */
 const UNSEEN = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/u
 

@@ -1,8 +1,16 @@
 import { kindOf, MAX_INT64, RawJson } from '../json.ts'
-import { MAX_ASSET, MAX_HANDLE, MAX_ID, MAX_LEVEL, MAX_LEVELS, MAX_REWARDS, MAX_TYPE } from '../request/limits.ts'
+import {
+  HANDLE,
+  MAX_ASSET,
+  MAX_HANDLE,
+  MAX_ID,
+  MAX_LEVEL,
+  MAX_LEVELS,
+  MAX_REWARDS,
+  MAX_TYPE,
+} from '../request/limits.ts'
 import {
   edgeKey,
-  HANDLE,
   type LevelNode,
   type Node,
   type PassNode,

@@ -1,5 +1,6 @@
 import { type Json, MAX_INT64, print } from '../json.ts'
 import {
+  HANDLE,
   MAX_ASSET,
   MAX_EDGES,
   MAX_HANDLE,
@@ -11,7 +12,7 @@ import {
   MAX_REWARDS,
   MAX_TYPE,
 } from '../request/limits.ts'
-import { HANDLE, REPEATS, TRACKS } from './definition.ts'
+import { REPEATS, TRACKS } from './definition.ts'
 
 // A scenario's definition as JSON Schema, for editors and build pipelines. It checks each place by itself. Only
 // `parseDefinition` checks places against each other (an edge's nodes, a tier's level, the order of dates). Tests keep

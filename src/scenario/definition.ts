@@ -113,9 +113,6 @@ export const HANDLES_OF = {
 /** Handles that only the service crosses. `onComplete` is also for client nodes. */
 export const SERVER_HANDLES: readonly string[] = ['onStart', 'onLevelUp', 'onMaxLevel', 'onPremiumPurchase']
 
-/** The form of a handle. Its length is checked separately. */
-export const HANDLE = /^[A-Za-z][A-Za-z0-9_.-]*$/
-
 // Ids and handles contain no NUL, so keys are unambiguous.
 export const edgeKey = (nodeId: string, handle: string): string => `${nodeId}\0${handle}`
 

@@ -1,4 +1,4 @@
-import { MAX_HANDLE } from '../../../../src/request/limits.ts'
+import { HANDLE, MAX_HANDLE } from '../../../../src/request/limits.ts'
 import {
   itemsOf,
   type JsonArray,
@@ -124,8 +124,6 @@ export function handlesOf(definition: Definition, node: NodeModel): readonly str
   return [...new Set([...(HANDLES_OF[node.type] ?? []), ...own, ...(node.type in HANDLES_OF ? [] : ['onComplete'])])]
 }
 
-const HANDLE = new RegExp(`^[A-Za-z][A-Za-z0-9_.-]{0,${MAX_HANDLE - 1}}$`)
-
 /** The reason why an edge cannot be added, in a sentence; undefined when it can. */
 export function whyNoEdge(
   { byId, edges }: Definition,
@@ -134,7 +132,8 @@ export function whyNoEdge(
   const [source, target] = [byId.get(from), byId.get(to)]
   if (!source || !target) return 'An edge needs a node at both ends.'
   if (target.type === 'start') return 'An edge cannot lead back to the start.'
-  if (!HANDLE.test(handle)) return `A handle is a letter, then letters, digits, _, . or -, up to ${MAX_HANDLE} in all.`
+  if (!HANDLE.test(handle) || handle.length > MAX_HANDLE)
+    return `A handle is a letter, then letters, digits, _, . or -, up to ${MAX_HANDLE} in all.`
   const known = HANDLES_OF[source.type]
   if (known && !known.includes(handle)) return `A ${source.type} node never crosses ${handle}.`
   if (!known && SERVICE_HANDLES.includes(handle)) return `Only the service crosses ${handle}, not the game client.`
