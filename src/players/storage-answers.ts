@@ -32,8 +32,14 @@ export function createStorageAnswers(run: GroupCommit['run']): BeginStorageAnswe
       own.answers -= 1
       if (own.answers === 0) callers.delete(caller)
     }
+    // Not `AbortSignal.any`: Node can free a timeout in it before it fires (nodejs/node#57736), and the call would hang.
+    const waiting = new AbortController()
+    const stopWaiting = () => waiting.abort()
+    const timer = setTimeout(stopWaiting, DEADLINE_MS)
+    if (closed.aborted) stopWaiting()
+    else closed.addEventListener('abort', stopWaiting)
     try {
-      const leave = await own.turns.acquire(AbortSignal.any([closed, AbortSignal.timeout(DEADLINE_MS)]))
+      const leave = await own.turns.acquire(waiting.signal)
       const leaveAndEnd = () => {
         leave()
         end()
@@ -43,7 +49,10 @@ export function createStorageAnswers(run: GroupCommit['run']): BeginStorageAnswe
     } catch {
       end()
       if (closed.aborted) throw invalidRequest({ path: '', message: 'the caller has gone' })
-      throw new Refusal('unavailable', { cause: new Error('answers with storage are not taken') })
+      throw new Refusal('unavailable', { cause: new Error('the client does not read its answers with storage') })
+    } finally {
+      clearTimeout(timer)
+      closed.removeEventListener('abort', stopWaiting)
     }
   }
 

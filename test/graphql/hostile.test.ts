@@ -1,7 +1,6 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Game, startGame, times } from '../support/game.ts'
+import { collectGarbage } from '../support/garbage.ts'
 
 // Any caller can send these, before its credentials are checked. The CPU time of one request delays all others.
 
@@ -25,8 +24,7 @@ async function cpuOf(work: () => Promise<unknown>): Promise<number> {
 
 /** The bytes of the heap that this process, and so the service, has in use. */
 function kept(): number {
-  setFlagsFromString('--expose-gc')
-  runInNewContext('gc')()
+  collectGarbage()
   return process.memoryUsage().heapUsed
 }
 

@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
+import { collectGarbage } from '../support/garbage.ts'
 import { until } from '../support/until.ts'
 
 // A small request can ask for an answer of up to 16 MiB, so a client that does not read its answers gets few of them.
@@ -35,11 +36,12 @@ describe('answers with storage', () => {
     it(`that a player does not read make further ones unavailable to that player, and to no other: ${path}`, async () => {
       const sockets = times(12, () => ask(path, body))
       const other = await game.player()
-      await until(
-        'answers wait',
-        () => sockets.filter(({ bytesRead, readableLength }) => bytesRead + readableLength > 0).length === 2,
-      )
+      // A refusal is shorter.
+      await until('answers wait', () => sockets.filter(({ bytesRead }) => bytesRead > 1000).length === 2)
+      // Node can free a deadline that only freed memory knew, so that it never ends the call.
+      const collecting = setInterval(collectGarbage, 500)
       const { status, body: refused } = await player.post(GET, {})
+      clearInterval(collecting)
       expect([status, refused.code]).toEqual([503, 'unavailable'])
       expect(await other.post(GET, {})).toMatchObject({ status: 200, body: { values: {} } })
       for (const socket of sockets) socket.destroy()
