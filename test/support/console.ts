@@ -133,8 +133,11 @@ async function isCleared(page: Page, baseUrl: string): Promise<boolean> {
 export function watch(page: Page): ConsolePage {
   const complaints: string[] = []
   page.on('console', (message) => {
+    const { url } = message.location()
+    // The page that `isCleared` opened has no icon. Chromium can report that late, while the next page is open.
+    if (url.endsWith('/favicon.ico')) return
     if (message.type() === 'error' || /Content Security Policy|TrustedHTML/.test(message.text()))
-      complaints.push(message.text())
+      complaints.push(`${message.text()} ${url}`.trim())
   })
   page.on('pageerror', (error) => complaints.push(String(error)))
   return {
