@@ -31,6 +31,7 @@ export function refuse(entry: Entry, error: unknown): void {
 /** The calls of one player, in order. One group at a time takes them. */
 export interface Line {
   readonly player: Player | undefined
+  /** Calls that wait for a group. */
   waiting: Entry[]
   /** The calls that a group has taken. */
   taken: Entry[]
@@ -65,19 +66,25 @@ function goesLong({ isLong, command }: Entry): boolean {
 
 const MAX_BATCH_BYTES = 8 * 2 ** 20
 const SWEEP_MS = 100
+/** With more players than this, those without calls are removed. */
+const MAX_LINES = 10_000
 
+/**
+ * No call deletes from a `Map` or `Set` that lives longer than the call. When such a table is rebuilt, V8 links it to
+ * its successor. Once one is in old memory, all later tables and the calls in them stay until the next full collection.
+ */
 export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOptions): Queue {
-  const ready: Record<Way, Set<Line>> = { memory: new Set(), long: new Set() }
-  /** Players with calls that wait or are under way. */
-  const lines = new Map<string, Line>()
-  /** All calls in the order of their deadlines. */
-  let calls: Entry[] = []
+  /** The lines that a group could take, each once. */
+  const ready: Record<Way, Line[]> = { memory: [], long: [] }
+  /** Players with calls that wait or are under way; undefined for other recent players. */
+  let lines = new Map<string, Line | undefined>()
+  /** Lines that groups have taken, by group. */
+  let taken: Line[][] = []
   let waiting = 0
   let sweeper: NodeJS.Timeout | undefined
 
   function add(entry: Entry): void {
     waiting += 1
-    calls.push(entry)
     sweeper ??= setInterval(sweep, SWEEP_MS).unref()
     const { player } = entry
     const key = isExclusive ? player?.key : undefined
@@ -90,7 +97,7 @@ export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOption
     }
     const own: Line = { player, waiting: [entry], taken: [] }
     if (key !== undefined) lines.set(key, own)
-    ready[wayOf(own)].add(own)
+    ready[wayOf(own)].push(own)
   }
 
   /** The first call decides the way. */
@@ -100,16 +107,20 @@ export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOption
 
   /** Moves a line to the way of its first call. A line without calls is removed. */
   function settle(line: Line): void {
-    if (line.waiting.length > 0) ready[wayOf(line)].add(line)
-    else if (line.player && isExclusive) lines.delete(line.player.key)
+    if (line.waiting.length > 0) ready[wayOf(line)].push(line)
+    else if (line.player && isExclusive) lines.set(line.player.key, undefined)
   }
 
   function take(way: Way): Line[] {
-    const taken: Line[] = []
+    const group: Line[] = []
     let size = 0
     let bytes = 0
     let isFull = false
-    for (const line of ready[way]) {
+    const queue = ready[way]
+    let at = 0
+    // `settle` may add lines meanwhile.
+    for (; at < queue.length && !isFull && size < maxBatch; at += 1) {
+      const line = queue[at] as Line
       while (!isFull) {
         const [entry] = line.waiting
         if (!entry) break
@@ -131,19 +142,21 @@ export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOption
         isFull = entry.isAlone
       }
       if (line.taken.length > 0) {
-        ready[way].delete(line)
-        taken.push(line)
+        group.push(line)
         if (line.player && isExclusive) line.player.isInFlight = true
-      } else if (!isFull) {
-        ready[way].delete(line)
+      } else if (isFull) {
+        break
+      } else {
         settle(line)
       }
-      if (isFull || size >= maxBatch) break
     }
-    return taken
+    ready[way] = queue.slice(at)
+    if (group.length > 0) taken.push(group)
+    return group
   }
 
   function putBack(done: readonly Line[]): void {
+    taken = taken.filter((group) => group !== done)
     for (const line of done) {
       const left = line.taken.filter((entry) => !entry.isSettled)
       waiting += left.length
@@ -157,25 +170,25 @@ export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOption
   /** No caller waits past its deadline, even if the database does not answer. */
   function sweep(): void {
     const now = performance.now()
-    let oldest = 0
-    for (; oldest < calls.length; oldest += 1) {
-      const entry = calls[oldest] as Entry
-      if (entry.isSettled) continue
-      if (entry.deadline > now) break
-      refuse(entry, new Refusal('unavailable'))
+    const refuseLate = (entry: Entry): void => {
+      if (entry.deadline <= now) refuse(entry, new Refusal('unavailable'))
     }
-    calls = calls.slice(oldest)
-    // Calls that no group could take are released.
+    for (const line of taken.flat()) {
+      line.taken.forEach(refuseLate)
+      line.waiting.forEach(refuseLate)
+    }
     for (const way of ['memory', 'long'] as const) {
-      for (const line of [...ready[way]]) {
+      for (const line of ready[way].splice(0)) {
+        line.waiting.forEach(refuseLate)
+        // Calls that no group could take are released.
         const left = line.waiting.filter((entry) => !entry.isSettled)
         waiting -= line.waiting.length - left.length
         line.waiting = left
-        ready[way].delete(line)
         settle(line)
       }
     }
-    if (calls.length > 0) return
+    if (lines.size > MAX_LINES) lines = new Map([...lines].filter(([, line]) => line))
+    if (waiting > 0 || taken.length > 0) return
     clearInterval(sweeper)
     sweeper = undefined
   }
@@ -184,7 +197,7 @@ export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOption
     add,
     take,
     putBack,
-    ready: (way) => ready[way].size,
+    ready: (way) => ready[way].length,
     get size() {
       return waiting
     },

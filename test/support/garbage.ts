@@ -1,8 +1,11 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** Frees all memory of this process, and so of the service, that nothing refers to. */
-export function collectGarbage(): void {
+/**
+ * Frees the memory of this process, and so of the service, that nothing refers to: all of it, or with `minor` only
+ * young memory to which old memory does not refer.
+ */
+export function collectGarbage(type: 'major' | 'minor' = 'major'): void {
   setFlagsFromString('--expose-gc')
-  runInNewContext('gc')()
+  runInNewContext('gc')({ type })
 }

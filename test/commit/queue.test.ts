@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+import type { Command } from '../../src/commit/command.ts'
+import { Player } from '../../src/commit/player.ts'
+import { createQueue, type Entry } from '../../src/commit/queue.ts'
+import { times } from '../support/game.ts'
+import { collectGarbage } from '../support/garbage.ts'
+
+const PLAYERS = 256
+const CALL_BYTES = 16 * 1024
+
+/** A call that holds some memory. */
+function entryOf(player: Player): Entry {
+  const command: Command<unknown> & { load: number[] } = { decide: () => null, load: new Array(CALL_BYTES / 8).fill(1) }
+  const settled = { resolve: () => undefined, reject: () => undefined }
+  return { command, player, ...settled, deadline: 1e9, isSettled: false, span: undefined, isAlone: false, isLong: true }
+}
+
+describe('the queue of calls', () => {
+  it('keeps no answered call in young memory, also after a full collection while calls waited', () => {
+    const players = times(PLAYERS, (n) => new Player({ environmentId: 'e', playerId: `p${n}` }))
+    const queue = createQueue({ maxBatch: PLAYERS / 2, isExclusive: true, isRemembered: () => false })
+    function answer(): void {
+      const lines = queue.take('long')
+      for (const entry of lines.flatMap(({ taken }) => taken)) entry.isSettled = true
+      queue.putBack(lines)
+    }
+    let most = 0
+    let before = 0
+    for (let round = 0; round < 100; round += 1) {
+      for (const player of players) queue.add(entryOf(player))
+      if (round === 10) {
+        collectGarbage()
+        before = process.memoryUsage().heapUsed
+      }
+      while (queue.size > 0) answer()
+      collectGarbage('minor')
+      if (round > 10) most = Math.max(most, process.memoryUsage().heapUsed - before)
+    }
+    queue.close()
+    // The calls of a few rounds are still young.
+    expect(most).toBeLessThan(5 * PLAYERS * CALL_BYTES)
+  })
+})
