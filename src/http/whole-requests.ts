@@ -83,9 +83,8 @@ function dateNow(): string {
 
 /** Less than Node's limit. A head of this length has fewer than the 1,000 headers that Node reads. */
 const MAX_HEAD_BYTES = 4 * 1024
-const REQUEST_LINE = /^POST (\/[\w./-]*) HTTP\/1\.1\r\n/
-/** One space, and a value of ASCII that neither begins nor ends with one. */
-const HEADER = /([\w-]+): ([!-~](?:[ -~]*[!-~])?)\r\n/y
+/** The request line and the headers. A value is ASCII, and neither begins nor ends with a space. */
+const HEAD = /^POST (\/[\w./-]*) HTTP\/1\.1\r\n(?:[\w-]+: [!-~](?:[ -~]*[!-~])?\r\n)*$/
 const LENGTH = /^(?:0|[1-9]\d{0,6})$/
 /** Headers that change how a request is read or answered, and `set-cookie`, which Node gives as a list. */
 const NOT_PLAIN = new Set(['expect', 'proxy-connection', 'set-cookie', 'te', 'trailer', 'transfer-encoding', 'upgrade'])
@@ -99,23 +98,29 @@ interface Head {
   readonly length: number
 }
 
+/** The names of headers that most clients send, in the case in which Node gives them. */
+const NAMES = new Map<string, string>()
+for (const name of ['Accept', 'Authorization', 'Connection', 'Content-Length', 'Content-Type', 'Host', 'User-Agent'])
+  for (const sent of [name, name.toLowerCase()]) NAMES.set(sent, name.toLowerCase())
+
 /** Null unless the head is plain. */
 function readHead(text: string): Head | null {
-  const line = REQUEST_LINE.exec(text)
-  if (!line) return null
+  const url = HEAD.exec(text)?.[1]
+  if (url === undefined) return null
   const headers: Record<string, string> = {}
-  for (HEADER.lastIndex = line[0].length; HEADER.lastIndex < text.length; ) {
-    const header = HEADER.exec(text)
-    if (!header) return null
-    const [, sent = '', value = ''] = header
-    const name = sent.toLowerCase()
+  for (let at = text.indexOf('\r\n') + 2; at < text.length; ) {
+    const colon = text.indexOf(':', at)
+    const end = text.indexOf('\r\n', colon)
+    const sent = text.slice(at, colon)
+    const name = NAMES.get(sent) ?? sent.toLowerCase()
     // `in` also refuses names such as `constructor`.
     if (name in headers || NOT_PLAIN.has(name)) return null
-    headers[name] = value
+    headers[name] = text.slice(colon + 2, end)
+    at = end + 2
   }
   const { host, connection, 'content-length': length = '' } = headers
   if (host === undefined || (connection !== undefined && connection.toLowerCase() !== 'keep-alive')) return null
-  return LENGTH.test(length) ? { text, url: line[1] ?? '', headers, length: Number(length) } : null
+  return LENGTH.test(length) ? { text, url, headers, length: Number(length) } : null
 }
 
 /**
