@@ -24,7 +24,23 @@ let aheadMs = 0
  * A UUID of version 7, by the database's clock. Ledgers and logs are in the order of their ids, even when the clocks of
  * two instances differ.
  */
-export const newId = (): string => generator.generateOrResetWithTs(Math.round(databaseNow())).toString()
+export const newId = (): string => textOf(generator.generateOrResetWithTs(Math.round(databaseNow())).bytes)
+
+const DIGITS = Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0))
+/** The place of each byte in the text of a UUID. Dashes have the other places. */
+const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
+const codes: number[] = Array(36).fill('-'.charCodeAt(0))
+
+/** The text of a UUID. The library joins 36 texts, which takes twice as long and leaves 1 KB of garbage. */
+function textOf(bytes: Uint8Array): string {
+  for (let index = 0; index < bytes.length; index += 1) {
+    const byte = bytes[index] as number
+    const place = PLACES[index] as number
+    codes[place] = DIGITS[byte >> 4] as number
+    codes[place + 1] = DIGITS[byte & 15] as number
+  }
+  return String.fromCharCode(...codes)
+}
 
 /** The database's clock, in milliseconds since 1970. */
 export const databaseNow = (): number => Date.now() + aheadMs

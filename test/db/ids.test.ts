@@ -1,0 +1,19 @@
+import { UUID } from 'uuidv7'
+import { expect, it } from 'vitest'
+import { newId } from '../../src/db/ids.ts'
+import { times } from '../support/game.ts'
+
+it('ids are texts of UUIDs of version 7, in the order in which they were made, with the time of their making', () => {
+  const before = Date.now()
+  const ids = times(20_000, newId)
+  const after = Date.now()
+  expect(new Set(ids).size).toBe(ids.length)
+  expect([...ids].sort()).toEqual(ids)
+  for (const id of ids) {
+    const uuid = UUID.parse(id)
+    expect([uuid.toString(), uuid.getVersion()]).toEqual([id, 7])
+  }
+  const timeOf = (id = '') => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)
+  expect(timeOf(ids[0])).toBeGreaterThanOrEqual(before)
+  expect(timeOf(ids.at(-1))).toBeLessThanOrEqual(after)
+})
