@@ -16,8 +16,8 @@ const LONG_BYTES = 64 * 1024
 /** One long body in each turn of the event loop, so that other requests are served between hundreds of them. */
 const turns = createSemaphore(1)
 
-/** Reads a request's body up to a limit. Beyond it nothing more is read. */
-export async function readBody(request: Incoming, maxBytes: number): Promise<Buffer> {
+/** Reads a request's body up to a limit. Beyond it nothing more is read. A body that has arrived is there at once. */
+export function readBody(request: Incoming, maxBytes: number): Buffer | Promise<Buffer> {
   if (request instanceof WholeRequest) {
     if (request.body.length > maxBytes) throw new Refusal('payloadTooLarge')
     return request.body

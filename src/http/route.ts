@@ -89,7 +89,8 @@ export function playerRead<F extends Fields>(
       const { service } = context
       const found = requirePlayer(accessFor(context, request), action)
       const caller = found instanceof Promise ? await found : found
-      const body = await readSource(context, request)
+      const reading = readSource(context, request)
+      const body = reading instanceof Promise ? await reading : reading
       const faults: Fault[] = []
       const source = isKeyed ? withKey(body, request.headers['idempotency-key'], faults) : body
       const input = shape.gather(source, faults)
@@ -153,8 +154,9 @@ export function linkPost<F extends Fields>(
   }
 }
 
-async function readSource({ maxBodyBytes }: RestContext, request: Incoming): Promise<JsonSource> {
-  return readJson(await readBody(request, maxBodyBytes))
+function readSource({ maxBodyBytes }: RestContext, request: Incoming): JsonSource | Promise<JsonSource> {
+  const body = readBody(request, maxBodyBytes)
+  return body instanceof Promise ? body.then(readJson) : readJson(body)
 }
 
 const reply = (answer: Json | undefined): Reply => (answer === undefined ? noContent() : json(answer))
@@ -225,7 +227,7 @@ function platformCall(
       const access = accessFor(context, request)
       const caller = await requirePlatform(access, role, attempt, params.projectId?.toLowerCase())
       const query = new URLSearchParams(request.url?.split('?', 2)[1])
-      const body = () => readSource(context, request)
+      const body = async () => readSource(context, request)
       const headers: string[] = []
       const setHeader = (name: string, value: string) => headers.push(name, value)
       const answer = await answerTo({ caller, params, query, headers: request.headers, setHeader, body, service })
