@@ -1,5 +1,5 @@
 import { type ExecutionArgs, type ExecutionResult, getOperationAST } from 'graphql'
-import { isPromise, type Plugin } from 'graphql-yoga'
+import { isPromise } from 'graphql-yoga'
 import type { Metrics } from '../app/metrics.ts'
 import { idOfCaller } from '../auth/access.ts'
 import { Refusal } from '../errors.ts'
@@ -18,8 +18,8 @@ export interface CostLimitOptions {
 }
 
 /** Refuses an operation before it runs when it costs too much, or when its caller has spent its share of cost. */
-export function createCostLimit({ maxCost, metrics }: CostLimitOptions) {
-  const refuse: RefuseCost = (args) => {
+export function createCostLimit({ maxCost, metrics }: CostLimitOptions): RefuseCost {
+  return (args) => {
     const cost = costOfArgs(args)
     if (cost === undefined) return undefined
     metrics.operationCost.observe(cost)
@@ -40,18 +40,6 @@ export function createCostLimit({ maxCost, metrics }: CostLimitOptions) {
     const key = payerOf(context)
     return isPromise(key) ? key.then(charge) : charge(key)
   }
-
-  const plugin: Plugin<Context> = {
-    onExecute({ args, setResultAndStopExecution }) {
-      const stop = (refused: ExecutionResult | undefined): void => {
-        if (refused) setResultAndStopExecution(refused)
-      }
-      const refused = refuse(args)
-      return isPromise(refused) ? refused.then(stop) : stop(refused)
-    },
-  }
-
-  return { refuse, plugin }
 }
 
 /** Undefined for a request that names no operation of its document: execution refuses it. */

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { PothosValidationError } from '@pothos/core'
-import { type ExecutionResult, GraphQLError, Kind, parse, type Source, visit } from 'graphql'
-import { createGraphQLError, handleStreamOrSingleExecutionResult, type Plugin } from 'graphql-yoga'
+import { GraphQLError, Kind, parse, type Source, visit } from 'graphql'
+import { createGraphQLError, type Plugin } from 'graphql-yoga'
 import type { Logger } from '../app/log.ts'
 import { toRefusal } from '../db/failures.ts'
 import { isUnreadableArgument } from '../db/prisma.ts'
 import { causeOf, invalidRequest, Refusal } from '../errors.ts'
-import type { Context, ServerContext } from './context.ts'
+import type { ServerContext } from './context.ts'
 import type { CountRefused } from './operation-metrics.ts'
 
 /**
@@ -26,19 +26,8 @@ export function mask(error: unknown, log: Logger, requestId: string = randomUUID
   return masked
 }
 
-/** Masks errors of a running operation, under the id of its request. Yoga masks all others, without a request. */
-export function maskedExecution(log: Logger): Plugin<Partial<Context>> {
-  const masking =
-    ({ requestId }: Partial<Context>) =>
-    ({ result, setResult }: { result: ExecutionResult; setResult: (result: ExecutionResult) => void }) => {
-      if (result.errors) setResult({ ...result, errors: result.errors.map((error) => mask(error, log, requestId)) })
-    }
-  return {
-    onExecute: ({ args }) => ({
-      onExecuteDone: (done) => handleStreamOrSingleExecutionResult(done, masking(args.contextValue)),
-    }),
-  }
-}
+/** Masks an error for the answer to a request. */
+export type Mask = (error: unknown, requestId?: string) => GraphQLError
 
 /**
  * A fault of a variable's value, at its place in the input, regardless of the variable's name. graphql-js puts the

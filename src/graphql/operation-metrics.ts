@@ -1,5 +1,4 @@
 import { type ExecutionArgs, type ExecutionResult, type GraphQLError, getOperationAST, Kind, parse } from 'graphql'
-import { handleStreamOrSingleExecutionResult, type Plugin } from 'graphql-yoga'
 import type { Metrics } from '../app/metrics.ts'
 import { tracing } from '../request/tracing.ts'
 
@@ -62,16 +61,7 @@ export function createOperationMetrics(metrics: Metrics, persisted: Iterable<str
     metrics.operationErrors.inc({ operation, code: String(error.extensions.code ?? 'INVALID_REQUEST') })
   }
 
-  const plugin: Plugin = {
-    onExecute({ args }) {
-      const started = performance.now()
-      return {
-        onExecuteDone: (done) =>
-          handleStreamOrSingleExecutionResult(done, ({ result }) => count(args, started, result.errors)),
-      }
-    },
-  }
-  return { count, countRefused, plugin }
+  return { count, countRefused }
 }
 
 /** The names of the operations of documents. */

@@ -1,6 +1,7 @@
 import {
   type DocumentNode,
   type ExecutionArgs,
+  type ExecutionResult,
   type FieldNode,
   type GraphQLField,
   type GraphQLObjectType,
@@ -17,7 +18,7 @@ import {
   Kind,
   type OperationDefinitionNode,
 } from 'graphql'
-import { isPromise, type Plugin } from 'graphql-yoga'
+import { isPromise } from 'graphql-yoga'
 import type { Context } from './context.ts'
 
 /** Completes a resolver's value. Throws for anything but plain values. */
@@ -42,20 +43,19 @@ const known = new WeakMap<OperationDefinitionNode, Prepared | null>()
  * path or `info` for each field, which saves a third of the work. They do not handle errors. On any problem the
  * executor takes over: it receives the resolver's result and does the rest again.
  */
-export function preparedOperations(): Plugin<Context> {
-  return {
-    onExecute({ args: { schema, document, operationName }, executeFn, setExecuteFn }) {
-      const prepared = prepare(schema, document, operationName)
-      if (prepared) setExecuteFn((args: ExecutionArgs) => run(prepared, args, executeFn))
-    },
-  }
+export function executePrepared(args: ExecutionArgs, execute: Execute): ExecutionResult | Promise<ExecutionResult> {
+  const prepared = prepare(args.schema, args.document, args.operationName)
+  return prepared ? run(prepared, args, execute) : execute(args)
 }
+
+/** Executes an operation, whatever its size. */
+export type Execute = (args: ExecutionArgs) => ExecutionResult | Promise<ExecutionResult>
 
 async function run(
   { operation, field, node, name, complete, info }: Prepared,
   args: ExecutionArgs,
-  execute: (args: ExecutionArgs) => unknown,
-): Promise<unknown> {
+  execute: Execute,
+): Promise<ExecutionResult> {
   const { schema, rootValue, contextValue } = args
   const variableValues = getVariableValues(
     schema,

@@ -1,6 +1,12 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type DocumentNode, getOperationAST, OperationTypeNode } from 'graphql'
+import {
+  type DocumentNode,
+  type ExecutionArgs,
+  type ExecutionResult,
+  getOperationAST,
+  OperationTypeNode,
+} from 'graphql'
 import { processRegularResult, type YogaServerInstance } from 'graphql-yoga'
 import type { Logger } from '../app/log.ts'
 import type { Metrics } from '../app/metrics.ts'
@@ -26,6 +32,7 @@ export interface ServeOptions {
   readonly count: (found: FoundDocument) => void
   readonly countRefused: CountRefused
   readonly tidy: TidyErrors
+  readonly execute: (args: ExecutionArgs) => Promise<ExecutionResult>
   /** The context of queries and mutations. */
   readonly addressOf: (request: Incoming) => () => string
   readonly contextOf: (request: Incoming, closed: () => AbortSignal, requestId: string) => Context
@@ -46,12 +53,12 @@ const MEMBERS: ReadonlySet<string> = new Set(['query', 'documentId', 'operationN
 /**
  * GraphQL over HTTP. Yoga serves everything, except that a query or mutation with a document that Yoga has validated
  * before runs without Yoga's request and response objects, which cost as much as the rest of a small call. Rules exist
- * once: Yoga caches the documents, its plugins wrap `execute`, and its own function prints the result.
+ * once: Yoga caches the documents, runs the same `execute`, and its own function prints the result.
  */
 export function createServe(options: ServeOptions) {
-  const { yoga, config, log, documents, find, tidy, contextOf } = options
+  const { yoga, config, log, documents, find, tidy, execute, contextOf } = options
   const count = options.metrics.answersOf(ROUTE)
-  const { schema, execute } = yoga.getEnveloped()
+  const { schema } = yoga.getEnveloped()
 
   /** The operation of a body, if it can run at once. Yoga reports the faults of all others. */
   function operationOf(body: Buffer): Operation | undefined {

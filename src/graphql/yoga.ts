@@ -21,7 +21,8 @@ import type { Context, ServerContext } from './context.ts'
 import { createCostLimit } from './cost-limit.ts'
 import { documentLimits } from './document-limits.ts'
 import { KeptDocuments } from './documents.ts'
-import { createTidyErrors, mask, maskedExecution, tidyResults } from './failures.ts'
+import { createExecute } from './execute.ts'
+import { createTidyErrors, type Mask, mask, tidyResults } from './failures.ts'
 import { createOperationMetrics } from './operation-metrics.ts'
 import {
   createFind,
@@ -30,7 +31,6 @@ import {
   persistedOperations,
   type SentOperation,
 } from './persisted-operations.ts'
-import { preparedOperations } from './prepared.ts'
 import { createServe } from './serve.ts'
 import { createLive } from './shared-results.ts'
 import { createSocketServer } from './socket.ts'
@@ -91,10 +91,12 @@ export async function createGraphql(options: GraphqlOptions) {
     return found?.text
   }
   const documents = new KeptDocuments(persisted)
-  const maskError = (error: unknown, requestId?: string) => mask(error, log, requestId)
+  const maskError: Mask = (error, requestId) => mask(error, log, requestId)
   const operations = createOperationMetrics(metrics, persisted.values())
-  const costLimit = createCostLimit({ maxCost: config.graphqlMaxCost, metrics })
-  const live = createLive({ metrics, mask: maskError, tidy, count: operations.count, refuseCost: costLimit.refuse })
+  const refuseCost = createCostLimit({ maxCost: config.graphqlMaxCost, metrics })
+  const rules = { mask: maskError, count: operations.count, refuseCost }
+  const execution = createExecute(rules)
+  const live = createLive({ ...rules, metrics, tidy })
 
   /** The context of resolvers for one call. */
   function createContext(call: Call): Context {
@@ -142,10 +144,7 @@ export async function createGraphql(options: GraphqlOptions) {
       persistedOperations(findDocument),
       ...documentLimits(config),
       documents.plugin,
-      preparedOperations(),
-      maskedExecution(log),
-      operations.plugin,
-      costLimit.plugin,
+      execution.plugin,
       tidyResults(tidy, operations.countRefused),
       live.plugin,
       streams.plugin,
@@ -204,6 +203,7 @@ export async function createGraphql(options: GraphqlOptions) {
     count,
     countRefused,
     tidy,
+    execute: execution.execute,
     contextOf,
     addressOf,
   })

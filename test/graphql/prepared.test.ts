@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { type ExecutionResult, GraphQLError, parse, validate } from 'graphql'
 import { createYoga, type Plugin } from 'graphql-yoga'
 import { describe, expect, it } from 'vitest'
-import { preparedOperations } from '../../src/graphql/prepared.ts'
+import { type Execute, executePrepared } from '../../src/graphql/prepared.ts'
 import { RawJson } from '../../src/json.ts'
 import { schema } from '../../src/schema.ts'
 
@@ -18,11 +18,16 @@ const counted: Plugin = {
     })
   },
 }
+const preparing: Plugin = {
+  onExecute({ executeFn, setExecuteFn }) {
+    setExecuteFn((args) => executePrepared(args, executeFn as Execute))
+  },
+}
 const prepared = createYoga({
   schema,
   logging: false,
   maskedErrors: false,
-  plugins: [counted, preparedOperations()],
+  plugins: [counted, preparing],
 }).getEnveloped()
 
 const ids = { scenarioId: 's', nodeId: 'n', runId: 'r' }
