@@ -15,7 +15,7 @@ export interface ExecuteOptions {
 
 /**
  * Runs queries and mutations, over every transport: within the limit of cost, with masked errors, counted. One function
- * instead of a plugin for each rule, since Yoga's calls of four plugins cost as much as the execution of a small mutation.
+ * instead of a plugin for each rule: Yoga's calls of four plugins took a fifth of the CPU time of a small mutation.
  */
 export function createExecute({ refuseCost, mask, count }: ExecuteOptions) {
   // Yoga's own executor. The schema has no directive that makes it answer in parts.
