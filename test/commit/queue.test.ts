@@ -3,7 +3,7 @@ import type { Command } from '../../src/commit/command.ts'
 import { Player } from '../../src/commit/player.ts'
 import { createQueue, type Entry } from '../../src/commit/queue.ts'
 import { times } from '../support/game.ts'
-import { collectGarbage } from '../support/garbage.ts'
+import { collectGarbage, collectYoungGarbage } from '../support/garbage.ts'
 
 const PLAYERS = 256
 const CALL_BYTES = 16 * 1024
@@ -33,7 +33,7 @@ describe('the queue of calls', () => {
         before = process.memoryUsage().heapUsed
       }
       while (queue.size > 0) answer()
-      collectGarbage('minor')
+      collectYoungGarbage()
       if (round > 10) most = Math.max(most, process.memoryUsage().heapUsed - before)
     }
     queue.close()

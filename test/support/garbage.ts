@@ -1,11 +1,13 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/**
- * Frees the memory of this process, and so of the service, that nothing refers to: all of it, or with `minor` only
- * young memory to which old memory does not refer.
- */
-export function collectGarbage(type: 'major' | 'minor' = 'major'): void {
+function collector(): (options?: { type: 'minor' }) => void {
   setFlagsFromString('--expose-gc')
-  runInNewContext('gc')({ type })
+  return runInNewContext('gc')
 }
+
+/** Frees all memory of this process, and so of the service, that nothing refers to. */
+export const collectGarbage = (): void => collector()()
+
+/** The same for young memory to which old memory does not refer. */
+export const collectYoungGarbage = (): void => collector()({ type: 'minor' })
