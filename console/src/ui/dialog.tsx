@@ -35,7 +35,10 @@ export function Dialog(props: {
         if (!ref.current?.open) props.onClose()
       }}
       onCancel={(event) => {
-        if (props.stays) event.preventDefault()
+        // The browser would close it now and say so later. A dialog that is opened in between would be closed, too.
+        if (event.target !== ref.current) return
+        event.preventDefault()
+        if (!props.stays) props.onClose()
       }}
       onClick={(event) => {
         if (event.target === ref.current && !props.stays) props.onClose()
