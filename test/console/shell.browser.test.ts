@@ -72,7 +72,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
     await page.locator('.top .badge.production').waitFor()
     await page.getByLabel('Environment').selectOption('staging')
     await page.waitForURL('**/console/env/staging/players')
-    expect(await page.locator('.top .badge.production').count()).toBe(0)
+    await page.locator('.top .badge.production').waitFor({ state: 'detached' })
     await opened.check('shell-staging')
     await opened.close()
   })
