@@ -105,7 +105,7 @@ export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOption
     return first && !goesLong(first) && isRemembered(first) ? 'memory' : 'long'
   }
 
-  /** Moves a line to the way of its first call. A line without calls is removed. */
+  /** Moves a line to the way of its first call. A line without calls ends. */
   function settle(line: Line): void {
     if (line.waiting.length > 0) ready[wayOf(line)].push(line)
     else if (line.player && isExclusive) lines.set(line.player.key, undefined)

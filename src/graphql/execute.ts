@@ -3,10 +3,11 @@ import type { ExecutionArgs, ExecutionResult } from 'graphql'
 import { isPromise, type Plugin } from 'graphql-yoga'
 import type { Context } from './context.ts'
 import type { RefuseCost } from './cost-limit.ts'
-import type { Mask } from './failures.ts'
+import { type Mask, maskedResult } from './failures.ts'
 import type { CountOperation } from './operation-metrics.ts'
 import { type Execute, executePrepared } from './prepared.ts'
 
+/** The rules of every operation, subscriptions included. */
 export interface ExecuteOptions {
   readonly refuseCost: RefuseCost
   readonly mask: Mask
@@ -26,8 +27,7 @@ export function createExecute({ refuseCost, mask, count }: ExecuteOptions) {
     const refusing = refuseCost(args)
     const refused = isPromise(refusing) ? await refusing : refusing
     const result = refused ?? (await executePrepared(args, plain))
-    const { requestId } = args.contextValue as Context
-    const answer = result.errors ? { ...result, errors: result.errors.map((error) => mask(error, requestId)) } : result
+    const answer = maskedResult(result, mask, (args.contextValue as Context).requestId)
     count(args, started, answer.errors)
     return answer
   }

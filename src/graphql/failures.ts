@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { PothosValidationError } from '@pothos/core'
-import { GraphQLError, Kind, parse, type Source, visit } from 'graphql'
+import { type ExecutionResult, GraphQLError, Kind, parse, type Source, visit } from 'graphql'
 import { createGraphQLError, type Plugin } from 'graphql-yoga'
 import type { Logger } from '../app/log.ts'
 import { toRefusal } from '../db/failures.ts'
@@ -28,6 +28,12 @@ export function mask(error: unknown, log: Logger, requestId: string = randomUUID
 
 /** Masks an error for the answer to a request. */
 export type Mask = (error: unknown, requestId?: string) => GraphQLError
+
+/** A result with masked errors, under the id of its request. An event of a subscription has none. */
+export function maskedResult(result: ExecutionResult, mask: Mask, requestId?: string): ExecutionResult {
+  if (!result.errors) return result
+  return { ...result, errors: result.errors.map((error) => mask(error, requestId)) }
+}
 
 /**
  * A fault of a variable's value, at its place in the input, regardless of the variable's name. graphql-js puts the

@@ -4,7 +4,6 @@ import {
   type ExecutionArgs,
   type ExecutionResult,
   executeSync,
-  type GraphQLError,
   Kind,
   visit,
 } from 'graphql'
@@ -14,19 +13,15 @@ import type { StreamEvent } from '../events/catalogue.ts'
 import { cursorOf } from '../events/cursor.ts'
 import { type Sink, Subscription } from '../events/subscription.ts'
 import type { Context } from './context.ts'
-import type { RefuseCost } from './cost-limit.ts'
-import type { TidyErrors } from './failures.ts'
+import type { ExecuteOptions } from './execute.ts'
+import { maskedResult, type TidyErrors } from './failures.ts'
 import { textFrame } from './frame.ts'
-import type { CountOperation } from './operation-metrics.ts'
 
 // Live results: an event is resolved and printed once for all subscribers with the same selections.
 
-export interface LiveOptions {
+export interface LiveOptions extends ExecuteOptions {
   readonly metrics: Metrics
-  readonly mask: (error: unknown, requestId?: string) => GraphQLError
   readonly tidy: TidyErrors
-  readonly count: CountOperation
-  readonly refuseCost: RefuseCost
 }
 
 /** The result of an event for all subscribers with the same document. */
@@ -217,13 +212,13 @@ export function createLive({ metrics, count, mask, tidy, refuseCost }: LiveOptio
     return (event: StreamEvent): ExecutionResult => {
       metrics.eventsResolved.inc()
       const result = executeSync({ schema, document, operationName, variableValues, rootValue: event })
-      return maskedResult(result)
+      return tidied(maskedResult(result, mask))
     }
   }
 
-  function maskedResult(result: ExecutionResult, context?: Partial<Context>): ExecutionResult {
-    if (!result.errors) return result
-    return { ...result, errors: tidy(result.errors.map((error) => mask(error, context?.requestId))) }
+  function tidied(result: ExecutionResult): ExecutionResult {
+    if (result.errors) tidy(result.errors)
+    return result
   }
 
   const subscribe: Subscribe = async (args) => {
@@ -235,7 +230,8 @@ export function createLive({ metrics, count, mask, tidy, refuseCost }: LiveOptio
     }
     const source = await createSourceEventStream(args)
     if (!(source instanceof Subscription)) {
-      const failed = maskedResult(source as ExecutionResult, args.contextValue as Context)
+      const { requestId } = args.contextValue as Context
+      const failed = tidied(maskedResult(source as ExecutionResult, mask, requestId))
       count(args, started, failed.errors)
       return failed
     }
