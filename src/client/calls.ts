@@ -1,11 +1,14 @@
+import { readerOf } from './answers.ts'
 import { TierwayError } from './error.ts'
-import { type Int64Fields, parseExact, printExact, toBigInts } from './json.ts'
+import { printExact } from './json.ts'
 import type { PlayerLogin } from './login.ts'
+import type { ShapeOf } from './shape.ts'
 import {
   type CallOptions,
   type ChangeOptions,
   newKey,
   type PostRequest,
+  type Reader,
   reasonOf,
   type Transport,
 } from './transport.ts'
@@ -15,12 +18,12 @@ type PlayerRequest = Omit<PostRequest, 'headers'> & Partial<Pick<PostRequest, 'h
 
 /** Calls of the signed-in player, for the other parts of the library. */
 export interface PlayerCalls {
-  /** Makes a call and reads its answer, with a `bigint` at each place of `int64s`. */
-  call(path: string, body: object, options?: CallOptions, int64s?: Int64Fields): Promise<unknown>
+  /** Makes a call whose answer has this shape. */
+  call<Answer>(path: string, body: object, shape: ShapeOf<Answer>, options?: CallOptions): Promise<Answer>
   /** The same for a call that changes something. All its attempts carry one idempotency key. */
-  change(path: string, body: object, options?: ChangeOptions, int64s?: Int64Fields): Promise<unknown>
+  change<Answer>(path: string, body: object, shape: ShapeOf<Answer>, options?: ChangeOptions): Promise<Answer>
   /** Makes a call whose body is already text, and reads its answer with the function. */
-  send<Answer>(path: string, request: PlayerRequest, read: (text: string) => Answer): Promise<Answer>
+  send<Answer>(path: string, request: PlayerRequest, read: Reader<Answer>): Promise<Answer>
   /** Makes a call with the player's token. When the token is refused, the call is made once more with a new one. */
   withToken<Answer>(make: (headers: Headers) => Promise<Answer>, signal?: AbortSignal): Promise<Answer>
   /** Exchanges the player's token. Rejects with `signed_out` when the login has ended. */
@@ -45,20 +48,15 @@ export function playerCalls(transport: Transport, login: PlayerLogin): PlayerCal
       request.signal,
     )
 
-  const readWith = (int64s: Int64Fields | undefined) => (text: string) => {
-    const answer = readAnswer(text)
-    return int64s === undefined ? answer : toBigInts(answer, int64s)
-  }
-
   return {
     transport,
     send,
     withToken,
     renew: async () => login.replace(await login.token()),
-    call: (path, body, options, int64s) => send(path, { ...options, body: printExact(body) }, readWith(int64s)),
-    change(path, body, options, int64s) {
+    call: (path, body, shape, options) => send(path, { ...options, body: printExact(body) }, readerOf(shape)),
+    change(path, body, shape, options) {
       const headers = { 'idempotency-key': options?.idempotencyKey ?? newKey() }
-      return send(path, { ...options, body: printExact(body), headers, isChange: true }, readWith(int64s))
+      return send(path, { ...options, body: printExact(body), headers, isChange: true }, readerOf(shape))
     },
   }
 }
@@ -74,14 +72,4 @@ function unlessAborted<Value>(pending: Promise<Value>, signal: AbortSignal | und
     signal.addEventListener('abort', end)
     pending.then(resolve, reject).finally(() => signal.removeEventListener('abort', end))
   })
-}
-
-/** The parsed answer; undefined for one without a body. */
-export function readAnswer(text: string): unknown {
-  if (text === '') return undefined
-  try {
-    return parseExact(text)
-  } catch (error) {
-    throw new TierwayError({ code: 'invalid_answer', status: 200, outcomeUnknown: true, cause: error })
-  }
 }

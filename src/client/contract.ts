@@ -1,5 +1,7 @@
 // Written by `npm run schema` from the declarations of the service. Change those instead.
 
+import type { ShapeOf } from './shape.ts'
+
 export interface ProgressResponse {
   /** The current level; 0 below the first. */
   readonly level: number
@@ -154,6 +156,12 @@ export interface TokenPair {
   readonly refreshToken: string
 }
 
+/** Stored values. */
+export interface StorageValues {
+  /** Values by key, byte for byte as they were written. */
+  readonly values: Readonly<Record<string, unknown>>
+}
+
 export interface StorageListRequest {
   /** The `next` of the previous answer. Default: from the first key. */
   readonly after?: string | null
@@ -263,20 +271,83 @@ export type RefusalCode =
   | 'custom_auth_unavailable'
   | 'unavailable'
 
-// The places of 64-bit integers in answers.
+// The shapes of answers.
 
-export const PROGRESS_RESPONSE_INT64 = { xp: 1 } as const
+export const CLAIMED_TIER: ShapeOf<ClaimedTier> = { members: { level: 'integer', track: 'string' } }
 
-export const ADD_XP_RESPONSE_INT64 = { xp: 1, plan: { granted: [{ amount: 1 }] } } as const
+export const PROGRESS_RESPONSE: ShapeOf<ProgressResponse> = {
+  members: { level: 'integer', xp: 'int64', premiumOwned: 'boolean', claimedTiers: { list: CLAIMED_TIER } },
+}
 
-export const CLAIM_RESPONSE_INT64 = { granted: [{ amount: 1 }] } as const
+export const ENTERED_NODE: ShapeOf<EnteredNode> = { members: { nodeId: 'string', type: 'string', data: 'object' } }
 
-export const PREMIUM_RESPONSE_INT64 = { plan: { granted: [{ amount: 1 }] } } as const
+export const REWARD: ShapeOf<Reward> = {
+  members: { amount: 'int64', currency: { orNull: 'string' }, itemId: { orNull: 'string' } },
+}
 
-export const START_RUN_RESPONSE_INT64 = { plan: { granted: [{ amount: 1 }] } } as const
+export const EXECUTION_PLAN: ShapeOf<ExecutionPlan> = {
+  members: {
+    runId: 'string',
+    status: 'string',
+    crossed: { list: { members: { nodeId: 'string', handle: 'string' } } },
+    entered: { list: ENTERED_NODE },
+    granted: { list: REWARD },
+  },
+}
 
-export const CROSS_RESPONSE_INT64 = { plan: { granted: [{ amount: 1 }] } } as const
+export const ADD_XP_RESPONSE: ShapeOf<AddXpResponse> = {
+  members: {
+    level: 'integer',
+    xp: 'int64',
+    leveledUp: 'boolean',
+    maxLevel: 'boolean',
+    plan: { orNull: EXECUTION_PLAN },
+  },
+}
 
-export const RUN_RESPONSE_INT64 = { plan: { granted: [{ amount: 1 }] } } as const
+export const CLAIM_RESPONSE: ShapeOf<ClaimResponse> = {
+  members: { success: 'boolean', alreadyClaimed: 'boolean', error: { orNull: 'string' }, granted: { list: REWARD } },
+}
 
-export const PLAYER_INT64 = { wallet: [{ balance: 1 }], inventory: [{ amount: 1 }] } as const
+export const PREMIUM_RESPONSE: ShapeOf<PremiumResponse> = {
+  members: { success: 'boolean', error: { orNull: 'string' }, plan: { orNull: EXECUTION_PLAN } },
+}
+
+export const START_RUN_RESPONSE: ShapeOf<StartRunResponse> = {
+  members: { runId: 'string', resumed: 'boolean', plan: { orNull: EXECUTION_PLAN } },
+}
+
+export const CROSS_RESPONSE: ShapeOf<CrossResponse> = { members: { plan: { orNull: EXECUTION_PLAN } } }
+
+export const RUN_RESPONSE: ShapeOf<RunResponse> = {
+  members: {
+    runId: 'string',
+    scenarioId: 'string',
+    status: 'string',
+    active: { list: ENTERED_NODE },
+    plan: { orNull: EXECUTION_PLAN },
+    cause: { orNull: 'string' },
+  },
+}
+
+export const TOKEN_PAIR: ShapeOf<TokenPair> = { members: { accessToken: 'string', refreshToken: 'string' } }
+
+export const PLAYER: ShapeOf<Player> = {
+  members: {
+    playerId: 'string',
+    nickname: { orNull: 'string' },
+    avatarUrl: { orNull: 'string' },
+    region: { orNull: 'string' },
+    language: { orNull: 'string' },
+    createdAt: 'string',
+    wallet: { list: { members: { currency: 'string', balance: 'int64' } } },
+    inventory: { list: { members: { itemId: 'string', amount: 'int64' } } },
+    identities: { list: { members: { provider: 'string', subject: 'string' } } },
+  },
+}
+
+export const STORAGE_VALUES: ShapeOf<StorageValues> = { members: { values: 'object' } }
+
+export const STORAGE_KEYS: ShapeOf<StorageKeys> = {
+  members: { keys: { list: { members: { key: 'string', bytes: 'integer' } } }, next: { orNull: 'string' } },
+}

@@ -1,7 +1,8 @@
-import { type PlayerCalls, readAnswer } from './calls.ts'
+import { invalidAnswer, parsed, readAs } from './answers.ts'
+import type { PlayerCalls } from './calls.ts'
 import { type ErrorCode, TierwayError } from './error.ts'
-import { toBigInts } from './json.ts'
-import { backoff, type CallOptions, listenOnline, pause, refusalOf } from './transport.ts'
+import { isObject, type ShapeOf } from './shape.ts'
+import { backoff, type CallOptions, graphqlRefusal, listenOnline, pause, refusalOf } from './transport.ts'
 
 /** An event of the player: a handle that a node of a scenario crossed, the end of a run, or `PLAYER_CREATED`. */
 export interface TierwayEvent {
@@ -95,36 +96,33 @@ async function pauseOffline(ms: number, signal?: AbortSignal): Promise<void> {
   signal?.removeEventListener('abort', end)
 }
 
+const STREAM_CURSOR: ShapeOf<{ readonly streamCursor: string }> = { members: { streamCursor: 'string' } }
+
 /** The present end of the player's stream. */
 export async function streamCursor(calls: PlayerCalls, signal?: AbortSignal): Promise<string> {
-  const data = await graphql(calls, CURSOR, {}, { signal })
-  return data.streamCursor as string
+  return (await graphql(calls, CURSOR, {}, STREAM_CURSOR, { signal })).streamCursor
 }
 
-/** Runs an operation of GraphQL. Its errors are those of the REST calls. */
-export async function graphql(
+/** Runs an operation of GraphQL, whose data has this shape. Its errors are those of the REST calls. */
+export function graphql<Data>(
   calls: PlayerCalls,
   query: string,
   variables: object,
+  shape: ShapeOf<Data>,
   options?: CallOptions & { readonly isChange?: boolean },
-): Promise<Record<string, unknown>> {
-  return calls.send('/graphql', { ...options, body: JSON.stringify({ query, variables }) }, dataOf)
+): Promise<Data> {
+  return calls.send('/graphql', { ...options, body: JSON.stringify({ query, variables }) }, (text) =>
+    dataOf(text, shape),
+  )
 }
 
-interface Result {
-  readonly data?: Record<string, unknown>
-  readonly errors?: readonly { readonly message: string; readonly extensions?: { readonly code?: string } }[]
-}
-
-function dataOf(text: string): Record<string, unknown> {
-  const { data, errors } = readAnswer(text) as Result
-  if (errors?.[0]) throw errorOf(errors[0].message, errors[0].extensions?.code)
-  return data ?? {}
-}
-
-function errorOf(message: string, upperCase = 'INTERNAL_ERROR'): TierwayError {
-  const code = upperCase.toLowerCase() as ErrorCode
-  return new TierwayError({ code, message, status: 200, retryable: PASSING.includes(code) })
+function dataOf<Data>(text: string, shape: ShapeOf<Data>): Data {
+  const body = parsed(text, 200)
+  const { data, errors } = isObject(body) ? body : {}
+  if (errors === undefined) return readAs(shape, data)
+  const told = graphqlRefusal(Array.isArray(errors) ? errors[0] : undefined)
+  if (told === undefined) throw invalidAnswer('the answer did not come from the service: its errors have no code')
+  throw new TierwayError({ ...told, status: 200, retryable: PASSING.includes(told.code) })
 }
 
 /** One connection: the events until it ends. */
@@ -174,10 +172,26 @@ async function* connect(
 function eventOf(frame: string): TierwayEvent | null {
   const json = /^event: next\ndata: (.*)$/m.exec(frame)?.[1]
   if (json === undefined) return null
-  return toBigInts(dataOf(json).events, EVENT_INT64) as TierwayEvent
+  return dataOf(json, EVENT_DATA).events
 }
 
-const EVENT_INT64 = { data: { xp: 1, price: { amount: 1 } } } as const
+const EVENT_DATA: ShapeOf<{ readonly events: TierwayEvent }> = {
+  members: {
+    events: {
+      members: {
+        cursor: 'string',
+        type: 'string',
+        occurredAt: 'string',
+        playerId: 'string',
+        scenarioId: { orNull: 'string' },
+        runId: { orNull: 'string' },
+        nodeId: { orNull: 'string' },
+        handle: { orNull: 'string' },
+        data: { members: { xp: { ifPresent: 'int64' }, price: { ifPresent: { members: { amount: 'int64' } } } } },
+      },
+    },
+  },
+}
 
 /** The frames of a stream of server-sent events, without comments. */
 async function* framesOf(

@@ -35,22 +35,6 @@ function newMark(): string {
   return `int:${Math.random().toString(36).slice(2)}${Math.random().toString(36).slice(2)}:`
 }
 
-/** The places of 64-bit integers: `1` for the value itself, otherwise by member, or for each item of a list. */
-export type Int64Fields = 1 | { readonly [member: string]: Int64Fields } | readonly [Int64Fields]
-
-/** The value with a `bigint` in each of these places, however small the integer is. */
-export function toBigInts(value: unknown, fields: Int64Fields): unknown {
-  if (value === null || value === undefined) return value
-  if (fields === 1) return BigInt(value as number | bigint | string)
-  if (isList(fields)) return (value as unknown[]).map((item) => toBigInts(item, fields[0]))
-  const members = { ...(value as Record<string, unknown>) }
-  for (const name of Object.keys(fields))
-    if (name in members) members[name] = toBigInts(members[name], fields[name] as Int64Fields)
-  return members
-}
-
-const isList = (fields: Int64Fields): fields is readonly [Int64Fields] => Array.isArray(fields)
-
 /** The members of a JSON object that is known to be valid, each with its exact text. */
 export function membersOf(text: string): [name: string, text: string][] {
   const members: [string, string][] = []

@@ -1,5 +1,7 @@
+import { readAs } from './answers.ts'
 import type { TokenPair } from './contract.ts'
 import { TierwayError } from './error.ts'
+import type { ShapeOf } from './shape.ts'
 import { patient, type Storage } from './storage.ts'
 
 /** The reason why no player is signed in any more. */
@@ -25,6 +27,16 @@ interface Login extends TokenPair {
   readonly receivedAt: number
   /** How long the access token lives from its receipt, in milliseconds. */
   readonly lifetimeMs: number
+}
+
+const LOGIN: ShapeOf<Login> = {
+  members: {
+    accessToken: 'string',
+    refreshToken: 'string',
+    playerId: 'string',
+    receivedAt: 'integer',
+    lifetimeMs: 'integer',
+  },
 }
 
 /** An access token is replaced when it has this long to live, so that no call arrives after its end. */
@@ -191,11 +203,11 @@ export class PlayerLogin {
     return passed < 0 ? 0 : lifetimeMs - passed
   }
 
-  /** The stored login; `otherwise` when the storage cannot be read. */
+  /** The stored login; `otherwise` when the storage cannot be read, or has something else. */
   async #read(otherwise: Login | null = null): Promise<Login | null> {
     try {
       const text = await patient(() => this.#options.storage.get(this.#options.storageKey))
-      return text ? JSON.parse(text) : null
+      return text ? readAs(LOGIN, JSON.parse(text)) : null
     } catch {
       return otherwise
     }

@@ -1,5 +1,4 @@
-import type { AddXpResponse } from './contract.ts'
-import { ADD_XP_RESPONSE_INT64 } from './contract.ts'
+import { ADD_XP_RESPONSE, type AddXpResponse } from './contract.ts'
 import { TierwayError } from './error.ts'
 import { parseExact, printExact } from './json.ts'
 import { Listeners } from './listeners.ts'
@@ -157,12 +156,7 @@ export class Outbox {
         throw new TierwayError({ code: 'timeout', message: 'it has waited too long', outcomeUnknown: true })
       if (triedAt === null) await this.#write(place, { ...xp, playerId, triedAt: Date.now() })
       const options = { idempotencyKey: key }
-      const answer = (await this.#tierway.calls.change(
-        '/sdk/v1/battlepass/xp',
-        body,
-        options,
-        ADD_XP_RESPONSE_INT64,
-      )) as AddXpResponse
+      const answer = await this.#tierway.calls.change('/sdk/v1/battlepass/xp', body, ADD_XP_RESPONSE, options)
       await this.#remove(place)
       this.#sessions.get(xp.runId)?.take(answer, body)
       this.#listeners.tell('sent', { xp, answer })

@@ -1,25 +1,24 @@
 import type { PlayerCalls } from './calls.ts'
 import {
-  ADD_XP_RESPONSE_INT64,
+  ADD_XP_RESPONSE,
   type AddXpResponse,
-  CLAIM_RESPONSE_INT64,
+  CLAIM_RESPONSE,
   type ClaimResponse,
-  CROSS_RESPONSE_INT64,
-  type CrossResponse,
+  CROSS_RESPONSE,
   type EnteredNode,
   type ExecutionPlan,
-  PREMIUM_RESPONSE_INT64,
-  PROGRESS_RESPONSE_INT64,
+  PREMIUM_RESPONSE,
+  PROGRESS_RESPONSE,
   type PremiumResponse,
   type ProgressResponse,
+  REWARD,
   type Reward,
-  RUN_RESPONSE_INT64,
+  RUN_RESPONSE,
   type RunResponse,
-  START_RUN_RESPONSE_INT64,
-  type StartRunResponse,
+  START_RUN_RESPONSE,
 } from './contract.ts'
 import { graphql, listen, streamCursor, type TierwayEvent } from './events.ts'
-import { printExact as print, toBigInts } from './json.ts'
+import { printExact as print } from './json.ts'
 import { Listeners } from './listeners.ts'
 import type {
   AllEvents,
@@ -30,13 +29,24 @@ import type {
   SessionEvents,
   Track,
 } from './session-events.ts'
+import type { ShapeOf } from './shape.ts'
 import { type CallOptions, type ChangeOptions, newKey } from './transport.ts'
 
 const RUN = '/sdk/v1/scenarios/run'
 const CLAIM_ALL = `mutation ($input: ClaimAllInput!) {
   claimAll(input: $input) { claimed { level track granted { amount currency itemId } } }
 }`
-const CLAIMED_INT64 = { claimed: [{ granted: [{ amount: 1 }] }] } as const
+/** GraphQL has the tracks in upper case. */
+type Claimed = Omit<ClaimedTiers['claimed'][number], 'track'> & { readonly track: string }
+const CLAIMED: ShapeOf<{ readonly claimAll: { readonly claimed: readonly Claimed[] } }> = {
+  members: {
+    claimAll: {
+      members: {
+        claimed: { list: { members: { level: 'integer', track: 'string', granted: { list: REWARD } } } },
+      },
+    },
+  },
+}
 
 export interface Scenario {
   /** Starts the player's run, or resumes it. */
@@ -54,8 +64,12 @@ export async function startSession(
   scenarioId: string,
   options?: ChangeOptions,
 ): Promise<ScenarioSession> {
-  const answer = await calls.change('/sdk/v1/scenarios/start', { scenarioId }, options, START_RUN_RESPONSE_INT64)
-  const { runId, resumed, plan } = answer as StartRunResponse
+  const { runId, resumed, plan } = await calls.change(
+    '/sdk/v1/scenarios/start',
+    { scenarioId },
+    START_RUN_RESPONSE,
+    options,
+  )
   const session = new ScenarioSession(calls, scenarioId, { runId, isResumed: resumed })
   // The plan of a resumed run is an old one, so the active nodes are read.
   if (resumed) await session.refresh(options)
@@ -123,18 +137,12 @@ export class ScenarioSession {
 
   /** Crosses a handle of an active node that the game runs. Resolves with the plan that follows. */
   async cross(nodeId: string, handle: string, options?: ChangeOptions): Promise<ExecutionPlan | null> {
-    const { plan } = (await this.change(
-      '/sdk/v1/scenarios/cross',
-      { nodeId, handle },
-      options,
-      CROSS_RESPONSE_INT64,
-    )) as CrossResponse
-    return plan
+    return (await this.change('/sdk/v1/scenarios/cross', { nodeId, handle }, CROSS_RESPONSE, options)).plan
   }
 
   /** Reads the run: its status, its active nodes and its last plan. Calls no listener. */
   async refresh(options?: CallOptions): Promise<void> {
-    const run = (await this.#calls.call(RUN, { runId: this.runId }, options, RUN_RESPONSE_INT64)) as RunResponse
+    const run = await this.#calls.call(RUN, { runId: this.runId }, RUN_RESPONSE, options)
     this.#active = new Map(run.active.map((node) => [node.nodeId, node]))
     this.#plan = run.plan
     this.#end(run.status)
@@ -184,21 +192,21 @@ export class ScenarioSession {
   }
 
   /** @internal For nodes: a read of this scenario. */
-  read(path: string, body: object, options?: CallOptions, places?: Parameters<PlayerCalls['call']>[3]) {
-    return this.#calls.call(path, { scenarioId: this.scenarioId, ...body }, options, places)
+  read<Answer>(path: string, body: object, shape: ShapeOf<Answer>, options?: CallOptions): Promise<Answer> {
+    return this.#calls.call(path, { scenarioId: this.scenarioId, ...body }, shape, options)
   }
 
   /** @internal For nodes: a change in this run, whose answer may have a plan. */
-  async change(
+  async change<Answer extends { readonly plan: ExecutionPlan | null }>(
     path: string,
     body: object,
+    shape: ShapeOf<Answer>,
     options?: ChangeOptions,
-    places?: Parameters<PlayerCalls['call']>[3],
-  ): Promise<unknown> {
+  ): Promise<Answer> {
     const { scenarioId, runId } = this
     return this.#track(async () => {
-      const answer = await this.#calls.change(path, { scenarioId, runId, ...body }, options, places)
-      this.take(answer as { plan?: ExecutionPlan | null } & Partial<AddXpResponse>, body)
+      const answer = await this.#calls.change(path, { scenarioId, runId, ...body }, shape, options)
+      this.take(answer, body)
       return answer
     })
   }
@@ -209,9 +217,8 @@ export class ScenarioSession {
     return this.#track(async () => {
       const idempotencyKey = options?.idempotencyKey ?? newKey()
       const input = { scenarioId, nodeId, runId, idempotencyKey }
-      const { claimAll } = await graphql(this.#calls, CLAIM_ALL, { input }, { ...options, isChange: true })
-      const { claimed } = toBigInts(claimAll, CLAIMED_INT64) as ClaimedTiers
-      // GraphQL has enums in upper case. The library uses the words of REST.
+      const change = { ...options, isChange: true }
+      const { claimed } = (await graphql(this.#calls, CLAIM_ALL, { input }, CLAIMED, change)).claimAll
       const answer = { claimed: claimed.map((tier) => ({ ...tier, track: tier.track.toLowerCase() as Track })) }
       if (answer.claimed.length > 0) await this.#afterClaim(answer.claimed.flatMap(({ granted }) => granted))
       return answer
@@ -223,8 +230,7 @@ export class ScenarioSession {
     const { scenarioId, runId } = this
     return this.#track(async () => {
       const path = '/sdk/v1/battlepass/claim'
-      const answer = await this.#calls.change(path, { scenarioId, runId, ...body }, options, CLAIM_RESPONSE_INT64)
-      const claim = answer as ClaimResponse
+      const claim = await this.#calls.change(path, { scenarioId, runId, ...body }, CLAIM_RESPONSE, options)
       if (claim.success && !claim.alreadyClaimed) await this.#afterClaim(claim.granted)
       // A tier that was claimed on the pass before completes the level node, too.
       else if (claim.success && this.#active.get(body.nodeId)?.type === 'battle-pass-level')
@@ -352,8 +358,7 @@ export class BattlePassSession {
   /** Reads level, xp, ownership and claimed tiers. */
   async progress(options?: CallOptions): Promise<ProgressResponse> {
     const { nodeId } = this
-    const answer = await this.session.read('/sdk/v1/battlepass/progress', { nodeId }, options, PROGRESS_RESPONSE_INT64)
-    const progress = answer as ProgressResponse
+    const progress = await this.session.read('/sdk/v1/battlepass/progress', { nodeId }, PROGRESS_RESPONSE, options)
     this.session.note(nodeId, progress.level)
     return progress
   }
@@ -364,7 +369,7 @@ export class BattlePassSession {
     { source = '', ...options }: ChangeOptions & { readonly source?: string } = {},
   ): Promise<AddXpResponse> {
     const body = { nodeId: this.nodeId, amount, source }
-    return (await this.session.change('/sdk/v1/battlepass/xp', body, options, ADD_XP_RESPONSE_INT64)) as AddXpResponse
+    return this.session.change('/sdk/v1/battlepass/xp', body, ADD_XP_RESPONSE, options)
   }
 
   /** Claims a tier of a track. A repeat resolves with the rewards of the first claim. */
@@ -380,13 +385,7 @@ export class BattlePassSession {
   /** Buys premium from the wallet. The idempotency key is random by default, and the same for all retries. */
   async buyPremium({ idempotencyKey = newKey(), ...options }: ChangeOptions = {}): Promise<PremiumResponse> {
     const body = { nodeId: this.nodeId, idempotencyKey }
-    const all = { ...options, idempotencyKey }
-    return (await this.session.change(
-      '/sdk/v1/battlepass/premium',
-      body,
-      all,
-      PREMIUM_RESPONSE_INT64,
-    )) as PremiumResponse
+    return this.session.change('/sdk/v1/battlepass/premium', body, PREMIUM_RESPONSE, { ...options, idempotencyKey })
   }
 
   /** Calls a function at each crossing of a handle of the pass. Returns a function that removes the listener. */

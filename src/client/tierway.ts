@@ -1,13 +1,7 @@
-import { type PlayerCalls, playerCalls, readAnswer } from './calls.ts'
-import type {
-  CustomLinkRequest,
-  CustomLoginRequest,
-  Player,
-  StorageKeys,
-  StorageListRequest,
-  TokenPair,
-} from './contract.ts'
-import { PLAYER_INT64 } from './contract.ts'
+import { parsed, readAs, readerOf, readNothing } from './answers.ts'
+import { type PlayerCalls, playerCalls } from './calls.ts'
+import type { CustomLinkRequest, CustomLoginRequest, Player, StorageKeys, StorageListRequest } from './contract.ts'
+import { PLAYER, STORAGE_KEYS, STORAGE_VALUES, TOKEN_PAIR } from './contract.ts'
 import { TierwayError } from './error.ts'
 import { type EventOptions, listen, type TierwayEvent } from './events.ts'
 import { membersOf, printExact } from './json.ts'
@@ -15,7 +9,7 @@ import { Listeners } from './listeners.ts'
 import { PlayerLogin, type SignedOut } from './login.ts'
 import { type Scenario, ScenarioSession, startSession } from './scenario.ts'
 import { memoryStorage, type Storage } from './storage.ts'
-import { type CallOptions, createTransport, type Fetch, type Transport } from './transport.ts'
+import { type CallOptions, createTransport, type Fetch, type Reader, type Transport } from './transport.ts'
 
 export interface TierwayOptions {
   /** Where the service is, such as `https://play.example.com`. */
@@ -79,7 +73,10 @@ export class Tierway {
       storage: this.keep.storage,
       storageKey: `${this.keep.prefix}:login`,
       refresh: (refreshToken) =>
-        this.#client('/sdk/v1/authorization/refresh', { refreshToken }, { timeoutMs: REFRESH_TIMEOUT_MS, retries: 3 }),
+        this.#client('/sdk/v1/authorization/refresh', { refreshToken }, readerOf(TOKEN_PAIR), {
+          timeoutMs: REFRESH_TIMEOUT_MS,
+          retries: 3,
+        }),
       signedOut: (why) => this.#listeners.tell('signedOut', { why }),
     })
     this.calls = playerCalls(this.#transport, this.#login)
@@ -99,7 +96,7 @@ export class Tierway {
 
   /** Signs a player in through the studio's webhook. A signed-in player is signed out first. */
   async login(request: CustomLoginRequest, options?: CallOptions): Promise<void> {
-    const pair = await this.#client<TokenPair>('/sdk/v1/authorization/custom', request, {
+    const pair = await this.#client('/sdk/v1/authorization/custom', request, readerOf(TOKEN_PAIR), {
       timeoutMs: LOGIN_TIMEOUT_MS,
       ...options,
     })
@@ -111,7 +108,7 @@ export class Tierway {
   async link(request: CustomLinkRequest, options?: CallOptions): Promise<void> {
     const headers = { 'x-sdk-key': this.#sdkKey }
     const call = { timeoutMs: LOGIN_TIMEOUT_MS, ...options, body: printExact(request), headers, isChange: true }
-    await this.calls.send('/sdk/v1/authorization/custom/link', call, readAnswer)
+    await this.calls.send('/sdk/v1/authorization/custom/link', call, readNothing)
   }
 
   /**
@@ -121,7 +118,7 @@ export class Tierway {
     const refreshToken = await this.#login.clear()
     if (refreshToken === null) return
     try {
-      await this.#client('/sdk/v1/authorization/logout', { refreshToken }, options)
+      await this.#client('/sdk/v1/authorization/logout', { refreshToken }, readNothing, options)
     } catch (error) {
       if (!TierwayError.is(error)) throw error
     }
@@ -134,7 +131,7 @@ export class Tierway {
 
   /** Reads the player, with its wallet, inventory and identities. */
   async player(options?: CallOptions): Promise<Player> {
-    return (await this.calls.call('/sdk/v1/player/get', {}, options, PLAYER_INT64)) as Player
+    return this.calls.call('/sdk/v1/player/get', {}, PLAYER, options)
   }
 
   /** A scenario, which the player can start. */
@@ -155,10 +152,9 @@ export class Tierway {
   }
 
   /** A call of the game before a player is signed in. */
-  async #client<Answer>(path: string, body: object, options?: CallOptions): Promise<Answer> {
+  async #client<Answer>(path: string, body: object, read: Reader<Answer>, options?: CallOptions): Promise<Answer> {
     const headers = { 'x-sdk-key': this.#sdkKey }
-    const request = { ...options, body: printExact(body), headers }
-    return this.#transport.post(path, request, (text) => readAnswer(text) as Answer)
+    return this.#transport.post(path, { ...options, body: printExact(body), headers }, read)
   }
 }
 
@@ -172,14 +168,14 @@ export class PlayerStorage {
 
   /** Reads these keys, or all. Missing keys are left out. */
   async get(keys?: readonly string[], options?: CallOptions): Promise<Record<string, unknown>> {
-    const answer = await this.#calls.call('/sdk/v1/storage/get', { keys }, options)
-    return (answer as { values: Record<string, unknown> }).values
+    return { ...(await this.#calls.call('/sdk/v1/storage/get', { keys }, STORAGE_VALUES, options)).values }
   }
 
   /** Reads keys like `get`, but as JSON texts, byte for byte as they were written. */
   async getRaw(keys?: readonly string[], options?: CallOptions): Promise<Record<string, string>> {
     const request = { ...options, body: printExact({ keys }) }
-    return this.#calls.send('/sdk/v1/storage/get', request, (text) => {
+    return this.#calls.send('/sdk/v1/storage/get', request, (text, status) => {
+      readAs(STORAGE_VALUES, parsed(text, status))
       const [, values = '{}'] = membersOf(text).find(([name]) => name === 'values') ?? []
       return Object.fromEntries(membersOf(values))
     })
@@ -190,7 +186,7 @@ export class PlayerStorage {
    * `next` as `after` for the following keys; it is null at the end.
    */
   async list(page: StorageListRequest = {}, options?: CallOptions): Promise<StorageKeys> {
-    return (await this.#calls.call('/sdk/v1/storage/list', page, options)) as StorageKeys
+    return this.#calls.call('/sdk/v1/storage/list', page, STORAGE_KEYS, options)
   }
 
   /** Writes these keys, all or none. Other keys stay. */
@@ -209,12 +205,13 @@ export class PlayerStorage {
 
   /** Removes these keys. */
   async delete(keys: readonly string[], options?: CallOptions): Promise<void> {
-    await this.#calls.call('/sdk/v1/storage/delete', { keys }, options)
+    const request = { ...options, body: printExact({ keys }), isChange: true }
+    await this.#calls.send('/sdk/v1/storage/delete', request, readNothing)
   }
 
   async #set(values: string, options?: CallOptions): Promise<void> {
     const request = { ...options, body: `{"values":${values}}`, isChange: true }
-    await this.#calls.send('/sdk/v1/storage/set', request, readAnswer)
+    await this.#calls.send('/sdk/v1/storage/set', request, readNothing)
   }
 }
 

@@ -1,4 +1,5 @@
 import { type ErrorCode, type Fault, TierwayError } from './error.ts'
+import { isObject } from './shape.ts'
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
@@ -18,12 +19,12 @@ export interface ChangeOptions extends CallOptions {
   readonly idempotencyKey?: string
 }
 
+/** Reads the body of a successful answer. Throws a `TierwayError`, which is treated like a refusal by status. */
+export type Reader<Answer> = (text: string, status: number) => Answer
+
 export interface Transport {
-  /**
-   * Makes a call until it is answered, and resolves with the result of `read` on the body's text. Rejects with a
-   * `TierwayError`. A `TierwayError` from `read` is treated like a refusal by status.
-   */
-  post<Answer>(path: string, request: PostRequest, read: (text: string) => Answer): Promise<Answer>
+  /** Makes a call until it is answered, and resolves with what `read` returns. Rejects with a `TierwayError`. */
+  post<Answer>(path: string, request: PostRequest, read: Reader<Answer>): Promise<Answer>
   /** One attempt. Its body is not read yet. */
   open(path: string, request: PostRequest, signal: AbortSignal): Promise<Response>
 }
@@ -65,7 +66,7 @@ export function createTransport({ baseUrl, fetch, timeoutMs, retries }: Transpor
   }
 
   /** Makes a call once. */
-  async function attempt<Answer>(path: string, request: PostRequest, read: (text: string) => Answer): Promise<Answer> {
+  async function attempt<Answer>(path: string, request: PostRequest, read: Reader<Answer>): Promise<Answer> {
     const { signal, timeoutMs: own = timeoutMs } = request
     const ending = new AbortController()
     const abort = () => ending.abort()
@@ -80,9 +81,7 @@ export function createTransport({ baseUrl, fetch, timeoutMs, retries }: Transpor
       const response = await open(path, request, ending.signal)
       const text = await response.text()
       if (!response.ok) throw refusalOf(response, text)
-      if (text === '' || response.headers.get('content-type')?.includes('json')) return read(text)
-      // For example, the login page of a network.
-      throw new TierwayError({ code: 'invalid_answer', status: response.status, retryable: true })
+      return read(text, response.status)
     } catch (error) {
       if (TierwayError.is(error)) throw error
       throwIfAborted(signal)
@@ -93,7 +92,7 @@ export function createTransport({ baseUrl, fetch, timeoutMs, retries }: Transpor
     }
   }
 
-  async function post<Answer>(path: string, request: PostRequest, read: (text: string) => Answer): Promise<Answer> {
+  async function post<Answer>(path: string, request: PostRequest, read: Reader<Answer>): Promise<Answer> {
     const { signal, retries: own = retries, isChange = false } = request
     let mayHaveArrived = false
     for (let tried = 0; ; tried += 1) {
@@ -106,7 +105,8 @@ export function createTransport({ baseUrl, fetch, timeoutMs, retries }: Transpor
           await pause(Math.max(backoff(tried), waits.get(error) ?? 0), signal)
           continue
         }
-        throw isChange && error.retryable && mayHaveArrived ? error.unknown() : error
+        const isUnknown = isChange && mayHaveArrived && (error.retryable || error.code === 'invalid_answer')
+        throw isUnknown ? error.unknown() : error
       }
     }
   }
@@ -120,29 +120,47 @@ const waits = new WeakMap<TierwayError, number>()
 /** The error of a refusing answer. */
 export function refusalOf(response: Response, text: string): TierwayError {
   const { status, headers } = response
-  const { error, code, requestId, details } = bodyOf(text)
-  const isOurs = typeof code === 'string'
+  const told = refusalIn(text)
   const refusal = new TierwayError({
+    code: status === 429 ? 'rate_limited' : 'invalid_answer',
+    message: `the answer has status ${status}`,
+    requestId: headers.get('x-request-id'),
+    ...told,
     status,
-    code: isOurs ? (code as ErrorCode) : status === 429 ? 'rate_limited' : 'invalid_answer',
-    message: isOurs ? error : `the answer has status ${status}`,
-    details: Array.isArray(details) ? (details as Fault[]) : [],
-    requestId: requestId ?? headers.get('x-request-id'),
-    retryable: PASSING.includes(status) && !FINAL.includes(code as ErrorCode),
+    retryable: PASSING.includes(status) && !FINAL.includes(told?.code as ErrorCode),
   })
   const seconds = Number(headers.get('retry-after'))
   if (seconds > 0) waits.set(refusal, Math.min(seconds * 1_000, LONGEST_RETRY_AFTER_MS))
   return refusal
 }
 
-function bodyOf(text: string): { error?: string; code?: string; requestId?: string; details?: unknown } {
+type Told = Pick<TierwayError, 'code' | 'message' | 'details'> & { readonly requestId?: string }
+
+/** What a refusing body says, of REST or of GraphQL. Undefined for a body that did not come from the service. */
+function refusalIn(text: string): Told | undefined {
+  let body: unknown
   try {
-    const body = JSON.parse(text)
-    return typeof body === 'object' && body !== null ? body : {}
+    body = JSON.parse(text)
   } catch {
-    return {}
+    return undefined
   }
+  if (!isObject(body)) return undefined
+  if (Array.isArray(body.errors)) return graphqlRefusal(body.errors[0])
+  const { error: message, code, requestId, details } = body
+  if (typeof message !== 'string' || typeof code !== 'string' || typeof requestId !== 'string') return undefined
+  return { code: code as ErrorCode, message, requestId, details: faultsOf(details) }
 }
+
+/** The refusal in an error of GraphQL. Undefined for an error without a code: those of the service have one. */
+export function graphqlRefusal(error: unknown): Told | undefined {
+  const { message, extensions } = isObject(error) ? error : {}
+  const { code, details, requestId } = isObject(extensions) ? extensions : {}
+  if (typeof message !== 'string' || typeof code !== 'string') return undefined
+  const told = { code: code.toLowerCase() as ErrorCode, message, details: faultsOf(details) }
+  return typeof requestId === 'string' ? { ...told, requestId } : told
+}
+
+const faultsOf = (details: unknown): readonly Fault[] => (Array.isArray(details) ? details : [])
 
 /** A pause with full jitter, so that clients that failed together do not return together. */
 export function backoff(tried: number, longestMs = LONGEST_WAIT_MS): number {

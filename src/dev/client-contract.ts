@@ -1,9 +1,8 @@
-import type { Int64Fields } from '../client/json.ts'
 import { REFUSALS, Refusal, type RefusalKind } from '../errors.ts'
 import { openapi } from '../openapi/document.ts'
 import type { Schema } from '../request/shape.ts'
 
-// The types of the client library, made from the same declarations as `/openapi.json`. The library imports nothing of
+// The types and shapes of the client library, made from the same declarations as `/openapi.json`. The library imports nothing of
 // the service.
 
 /** The schemas that game clients use. Schemas that these refer to are written, too. */
@@ -19,6 +18,7 @@ const ROOTS = [
   'CustomLinkRequest',
   'TokenPair',
   'Player',
+  'StorageValues',
   'StorageListRequest',
   'StorageKeys',
 ]
@@ -77,67 +77,75 @@ function descriptionOf(schema: Schema): string | undefined {
   return alternatives(schema)?.map(descriptionOf).find(Boolean)
 }
 
-function int64FieldsOf(schema: Schema): Int64Fields | undefined {
+/**
+ * What the library checks in an answer, as source. Values of closed sets are not checked: a later service may have
+ * more of them.
+ */
+function shapeOf(schema: Schema): string {
   const name = nameOf(schema)
-  if (name !== undefined) return int64FieldsOf(schemas[name] as Schema)
-  if (isInt64(schema)) return 1
-  const [first] = (alternatives(schema) ?? []).map(int64FieldsOf).filter((fields) => fields !== undefined)
-  if (first !== undefined) return first
-  if (schema.type === 'array') {
-    const item = int64FieldsOf(schema.items as Schema)
-    return item && [item]
+  if (name !== undefined) return constantName(name)
+  const choices = alternatives(schema)
+  const { type } = schema as { type?: string | string[] }
+  const other = choices ? choices.filter((choice) => choice.type !== 'null') : []
+  if (choices?.length === 2 && other.length === 1) return `{ orNull: ${shapeOf(other[0] as Schema)} }`
+  if (Array.isArray(type) && type.length === 2 && type[1] === 'null')
+    return `{ orNull: ${shapeOf({ ...schema, type: type[0] as string })} }`
+  switch (type) {
+    case 'integer':
+      return isInt64(schema) ? `'int64'` : `'integer'`
+    case 'string':
+    case 'boolean':
+      return `'${type}'`
+    case 'array':
+      return `{ list: ${shapeOf(schema.items as Schema)} }`
+    case 'object':
+      return membersOf(schema) ? printShape(schema) : `'object'`
+    default:
+      throw new Error(`the shape of ${JSON.stringify(schema)} is unknown`)
   }
-  const members = Object.entries(membersOf(schema) ?? {}).flatMap(([member, value]) => {
-    const fields = int64FieldsOf(value)
-    return fields === undefined ? [] : [[member, fields] as const]
-  })
-  return members.length > 0 ? Object.fromEntries(members) : undefined
 }
 
-/** The names of these schemas and of all schemas that they refer to, in the order of the document. */
+function printShape(schema: Schema): string {
+  const members = Object.entries(membersOf(schema) ?? {}).map(([name, member]) => `${name}: ${shapeOf(member)}`)
+  return `{ members: { ${members.join(', ')} } }`
+}
+
+/** The names of these schemas and of all schemas that they refer to, each after those that it refers to. */
 function reached(roots: readonly string[]): string[] {
   const found = new Set<string>()
   const visit = (schema: unknown): void => {
     if (typeof schema !== 'object' || schema === null) return
     const name = nameOf(schema as Schema)
-    if (name !== undefined && !found.has(name)) {
-      found.add(name)
-      visit(schemas[name])
-    }
+    if (name !== undefined) visit(schemas[name])
     for (const member of Object.values(schema)) visit(member)
+    if (name !== undefined) found.add(name)
   }
   for (const root of roots) visit({ $ref: root })
-  return Object.keys(schemas).filter((name) => found.has(name))
+  return [...found]
 }
 
 /** The text of `client/contract.ts`, not yet formatted. */
 export function printContract(): string {
-  const interfaces = reached(ROOTS).map((name) => {
+  const names = reached(ROOTS)
+  const inOrder = Object.keys(schemas).filter((name) => names.includes(name))
+  const interfaces = inOrder.map((name) => {
     const schema = schemas[name] as Schema
     const description = descriptionOf(schema)
     const comment = description ? `/** ${description} */\n` : ''
     return `${comment}export interface ${name} {\n${printMembers(schema, !name.endsWith('Request'), '  ')}}\n`
   })
   const codes = Object.keys(REFUSALS).map((kind) => `  | '${new Refusal(kind as RefusalKind).code}'\n`)
-  const fields = ROOTS.flatMap((name) => {
-    const found = name.endsWith('Request') ? undefined : int64FieldsOf({ $ref: name })
-    return found === undefined ? [] : [`export const ${constantName(name)} = ${printFields(found)} as const\n`]
-  })
+  const shapes = names
+    .filter((name) => !name.endsWith('Request'))
+    .map((name) => `export const ${constantName(name)}: ShapeOf<${name}> = ${printShape(schemas[name] as Schema)}\n`)
   return [
     '// Written by `npm run schema` from the declarations of the service. Change those instead.\n',
+    'import type { ShapeOf } from "./shape.ts"\n',
     ...interfaces,
     `/** The code of an answer with a status of 400 or more. */\nexport type RefusalCode =\n${codes.join('')}`,
-    '// The places of 64-bit integers in answers.\n',
-    ...fields,
+    '// The shapes of answers.\n',
+    ...shapes,
   ].join('\n')
 }
 
-const constantName = (name: string): string => `${name.replaceAll(/(?<=[a-z])[A-Z]/g, '_$&').toUpperCase()}_INT64`
-
-function printFields(fields: Int64Fields): string {
-  if (fields === 1) return '1'
-  if (Array.isArray(fields)) return `[${printFields(fields[0])}]`
-  return `{ ${Object.entries(fields)
-    .map(([member, value]) => `${member}: ${printFields(value)}`)
-    .join(', ')} }`
-}
+const constantName = (name: string): string => name.replaceAll(/(?<=[a-z])[A-Z]/g, '_$&').toUpperCase()

@@ -120,15 +120,24 @@ function random(seed: number): () => number {
 }
 
 describe('a call on a bad network', () => {
-  it.each(['lost', 'unanswered', 'cut', 'doubled', 'delayed', 'refused', 'captured'] as const)(
-    'is retried with its key and counts once: %s',
-    async (mishap) => {
-      const pass = await passOf(await signedIn())
-      once(XP, mishap)
-      expect((await pass.addXp(10)).xp).toBe(10n)
-      expect((await pass.progress()).xp).toBe(10n)
-    },
-  )
+  it.each([
+    'lost',
+    'unanswered',
+    'cut',
+    'doubled',
+    'delayed',
+    'refused',
+    'captured',
+    'hollow',
+    'maintained',
+    'nulled',
+    'blank',
+  ] as const)('is retried with its key and counts once: %s', async (mishap) => {
+    const pass = await passOf(await signedIn())
+    once(XP, mishap)
+    expect((await pass.addXp(10)).xp).toBe(10n)
+    expect((await pass.progress()).xp).toBe(10n)
+  })
 
   it('rejects with an unknown outcome after its retries, and counts once when repeated with its key', async () => {
     const tierway = await signedIn({ retries: 1 })
@@ -212,8 +221,125 @@ describe('a call on a bad network', () => {
   })
 })
 
+describe('an answer that did not come from the service', () => {
+  const FOREIGN = ['captured', 'hollow', 'maintained', 'nulled', 'blank'] as const
+
+  /** Every call of the library, and whether it changes something. */
+  const CALLS: readonly (readonly [name: string, isChange: boolean, call: (given: Given) => Promise<unknown>])[] = [
+    ['login', false, ({ tierway }) => tierway.login({ customData: { player: 'nobody' } })],
+    ['link', true, ({ tierway }) => tierway.link({ customData: { player: 'nobody' } })],
+    ['player', false, ({ tierway }) => tierway.player()],
+    ['start', true, ({ tierway }) => tierway.scenario('season-1').start()],
+    ['refresh', false, ({ pass }) => pass.session.refresh()],
+    ['cross', true, ({ pass }) => pass.session.cross('hello', 'onComplete')],
+    ['progress', false, ({ pass }) => pass.progress()],
+    ['addXp', true, ({ pass }) => pass.addXp(10)],
+    ['claim', true, ({ pass }) => pass.claim(1, 'free')],
+    ['claim of a level node', true, ({ pass }) => pass.session.level('level').claim('free')],
+    ['claimAll', true, ({ pass }) => pass.claimAll()],
+    ['buyPremium', true, ({ pass }) => pass.buyPremium()],
+    ['storage.get', false, ({ tierway }) => tierway.storage.get()],
+    ['storage.getRaw', false, ({ tierway }) => tierway.storage.getRaw()],
+    ['storage.list', false, ({ tierway }) => tierway.storage.list()],
+    ['storage.set', true, ({ tierway }) => tierway.storage.set({ a: 1 })],
+    ['storage.setRaw', true, ({ tierway }) => tierway.storage.setRaw({ a: '1' })],
+    ['storage.delete', true, ({ tierway }) => tierway.storage.delete(['a'])],
+  ]
+  interface Given {
+    readonly tierway: Tierway
+    readonly pass: BattlePassSession
+  }
+
+  it.each(CALLS)('is never taken for the result of a call: %s', async (_name, isChange, call) => {
+    const tierway = await signedIn({ retries: 0 })
+    const given = { tierway, pass: await passOf(tierway) }
+    const { playerId } = tierway
+    for (const mishap of FOREIGN) {
+      proxy.mishap = () => mishap
+      const error = await call(given).catch((thrown: unknown) => thrown)
+      expect([mishap, error]).toEqual([
+        mishap,
+        expect.objectContaining({ code: 'invalid_answer', status: 200, retryable: true, outcomeUnknown: isChange }),
+      ])
+    }
+    proxy.mishap = () => 'blocked'
+    await expect(call(given)).rejects.toMatchObject({ code: 'invalid_answer', status: 403, outcomeUnknown: isChange })
+    expect(tierway.playerId).toBe(playerId)
+    proxy.mishap = () => undefined
+    await tierway.player()
+  })
+
+  it('does not touch the login: it is neither stored nor a reason to sign out', async () => {
+    const { clients, signedOut, storage, key, login } = await reopened(() => ({ accessToken: 'a.b.c' }))
+    const [tierway] = clients as [Tierway]
+    for (const mishap of [...FOREIGN, 'blocked'] as const) {
+      proxy.mishap = (path) => (path === REFRESH ? mishap : undefined)
+      await expect(tierway.player({ retries: 0 })).rejects.toMatchObject({ code: 'invalid_answer' })
+      expect(JSON.parse(String(await storage.get(key)))).toMatchObject({ refreshToken: login.refreshToken })
+    }
+    expect(signedOut).toEqual([])
+    proxy.mishap = () => undefined
+    await tierway.player()
+  })
+
+  it('leaves the xp of an outbox in the storage until the service answers', async () => {
+    const tierway = await signedIn({ retries: 0 })
+    const pass = await passOf(tierway)
+    const outbox = new Outbox(tierway)
+    const heard: unknown[] = []
+    outbox.on('sent', ({ answer }) => heard.push(answer.xp))
+    outbox.on('refused', ({ error }) => heard.push(error))
+    for (const mishap of [...FOREIGN, 'blocked'] as const) {
+      proxy.mishap = (path) => (path === XP ? mishap : undefined)
+      await outbox.addXp(pass, 1)
+      await expect(outbox.flush()).rejects.toMatchObject({ code: 'invalid_answer' })
+    }
+    expect([await outbox.size(), heard]).toEqual([6, []])
+    proxy.mishap = () => undefined
+    await until('all is sent', async () => (await outbox.size()) === 0)
+    expect(heard).toEqual([1n, 2n, 3n, 4n, 5n, 6n])
+    outbox.close()
+  })
+
+  it('that was stored as a login, as by an earlier version, counts as no login', async () => {
+    const { clients, storage, key } = await reopened(() => ({}))
+    for (const stored of ['{}', '5', '[]', '{"playerId":"","receivedAt":1,"lifetimeMs":86400000}']) {
+      await storage.set(key, stored)
+      expect([stored, await connect({ storage }).restore()]).toEqual([stored, false])
+    }
+    expect(clients).toHaveLength(1)
+  })
+
+  it('does not end a stream of events, and none of it is lost', async () => {
+    const tierway = await signedIn()
+    const pass = await passOf(tierway)
+    let calls = 0
+    proxy.mishap = (path) => {
+      if (path !== '/graphql') return undefined
+      calls += 1
+      return calls === 2 ? 'maintained' : calls === 3 ? 'captured' : undefined
+    }
+    const events = tierway.events({ handles: ['onLevelUp'] })
+    const first = events.next()
+    await until('the cursor is known', () => calls >= 2)
+    await pass.addXp(100)
+    expect((await first).value).toMatchObject({ handle: 'onLevelUp', data: { xp: 100n } })
+    await events.return(undefined)
+  })
+})
+
 describe('a thousand calls of random seasons, through a network that loses, cuts, delays and duplicates', () => {
-  const MISHAPS: readonly Mishap[] = ['lost', 'unanswered', 'cut', 'doubled', 'delayed', 'refused', 'captured']
+  const MISHAPS: readonly Mishap[] = [
+    'lost',
+    'unanswered',
+    'cut',
+    'doubled',
+    'delayed',
+    'refused',
+    'captured',
+    'hollow',
+    'blank',
+  ]
   const PLAYERS = 10
   const CALLS = 100
 
@@ -316,7 +442,7 @@ describe('a login', () => {
     expect(await callsOf(REFRESH, () => Promise.all(times(20, () => tierway.player())))).toBe(1)
   })
 
-  it.each(['unanswered', 'cut', 'doubled', 'refused', 'limited', 'captured'] as const)(
+  it.each(['unanswered', 'cut', 'doubled', 'refused', 'limited', 'captured', 'hollow', 'maintained', 'blank'] as const)(
     'survives a refresh that is %s',
     async (mishap) => {
       const { clients, signedOut } = await reopened(() => ({ accessToken: 'a.b.c' }))

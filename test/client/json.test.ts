@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { membersOf, parseExact, printExact, toBigInts } from '../../src/client/json.ts'
+import { readAs } from '../../src/client/answers.ts'
+import { membersOf, parseExact, printExact } from '../../src/client/json.ts'
 
 // The library's JSON: integers of 64 bits are exact on every engine (spec 2.2).
 
@@ -64,16 +65,6 @@ describe('JSON', () => {
     },
   )
 
-  it('has a bigint at each place of a 64-bit integer, also for small values', () => {
-    const places = { xp: 1, plan: { granted: [{ amount: 1 }] } } as const
-    expect(toBigInts({ xp: 1, level: 2, plan: { granted: [{ amount: 3, itemId: null }] } }, places)).toEqual({
-      xp: 1n,
-      level: 2,
-      plan: { granted: [{ amount: 3n, itemId: null }] },
-    })
-    expect(toBigInts({ xp: '5', plan: null }, places)).toEqual({ xp: 5n, plan: null })
-  })
-
   it('gives the original text of each member of an object', () => {
     const values = fc.dictionary(
       fc.string(),
@@ -85,6 +76,50 @@ describe('JSON', () => {
           ([name, text]) => `${space}${JSON.stringify(name)}${space}:${space}${text}${space}`,
         )
         expect(membersOf(`{${texts.join(',')}}`)).toEqual(Object.entries(members))
+      }),
+    )
+  })
+})
+
+describe('an answer', () => {
+  const shape = {
+    members: {
+      xp: 'int64',
+      level: 'integer',
+      plan: { orNull: { members: { granted: { list: { members: { amount: 'int64' } } } } } },
+      price: { ifPresent: { members: { amount: 'int64' } } },
+      data: 'object',
+    },
+  } as const
+  const answer = { xp: 1, level: 2, plan: { granted: [{ amount: 3, itemId: null }] }, data: {}, more: true }
+
+  it('has a bigint at each place of a 64-bit integer, also for small values, and keeps other members', () => {
+    expect(readAs(shape, answer)).toEqual({ ...answer, xp: 1n, plan: { granted: [{ amount: 3n, itemId: null }] } })
+    const other = { ...answer, xp: '9223372036854775807', plan: null, price: { amount: -1 } }
+    expect(readAs(shape, other)).toEqual({ ...other, xp: 2n ** 63n - 1n, price: { amount: -1n } })
+  })
+
+  it.each([
+    ['it', null],
+    ['it', [answer]],
+    ['it', 'maintenance'],
+    ['xp', { ...answer, xp: undefined }],
+    ['xp', { ...answer, xp: 1.5 }],
+    ['xp', { ...answer, xp: '' }],
+    ['level', { ...answer, level: '2' }],
+    ['level', { ...answer, level: null }],
+    ['plan', { ...answer, plan: undefined }],
+    ['plan.granted', { ...answer, plan: {} }],
+    ['plan.granted', { ...answer, plan: { granted: {} } }],
+    ['plan.granted[0].amount', { ...answer, plan: { granted: [{ amount: null }] } }],
+    ['price.amount', { ...answer, price: {} }],
+    ['data', { ...answer, data: [] }],
+  ])('of another shape is refused with the first place: %s', (place, value) => {
+    expect(() => readAs(shape, value)).toThrow(
+      expect.objectContaining({
+        code: 'invalid_answer',
+        retryable: true,
+        message: `the answer did not come from the service: ${place} is not as expected`,
       }),
     )
   })

@@ -24,6 +24,14 @@ const FATES = {
   limited: { status: 429, headers: { 'retry-after': '1' }, body: '{}' },
   /** It reaches the service, and nothing comes back while the caller waits. */
   hung: 'mute',
+  /** Something else answers for the service, with status 200 and JSON. */
+  hollow: { status: 200, headers: { 'content-type': 'application/json' }, body: '{}' },
+  maintained: { status: 200, headers: { 'content-type': 'application/json' }, body: '{"status":"maintenance"}' },
+  nulled: { status: 200, headers: { 'content-type': 'application/json' }, body: 'null' },
+  /** Something else answers with status 200 and nothing. */
+  blank: { status: 200, body: '' },
+  /** Something else refuses the call, with JSON of its own. */
+  blocked: { status: 403, headers: { 'content-type': 'application/json' }, body: '{"code":"WAF-17","error":"no"}' },
   /** A page of the network comes back with status 200. */
   captured: { status: 200, headers: { 'content-type': 'text/html' }, body: '<h1>Wi-Fi</h1>' },
 } as const satisfies Record<string, Fate>
