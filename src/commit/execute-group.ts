@@ -146,16 +146,13 @@ export async function executeGroup(options: ExecuteOptions): Promise<GroupResult
 
     let proof: Proof = { unproven: new Set(), outdated: [], clockMs: group.clockMs }
     const statements: Statement[] = []
-    let changed: readonly Player[] = []
-    if (mode === 'proves' || group.writes) {
-      const write = writeStatement(group, (answer) => {
-        proof = answer
-        group.unproven = answer.unproven
-        group.readClock(answer.clockMs)
-      })
-      changed = write.changed
-      statements.push(write.statement)
-    }
+    const write = writeStatement(group, (answer) => {
+      proof = answer
+      group.unproven = answer.unproven
+      group.readClock(answer.clockMs)
+    })
+    const changed = write?.changed ?? []
+    if (write) statements.push(write.statement)
     const { before, after } = group.save()
     statements.unshift(...before)
     statements.push(...after)

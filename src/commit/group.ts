@@ -1,5 +1,7 @@
+import { randomsFrom } from '../db/ids.ts'
 import { type Holder, One, Player, type PlayerRef, playerKey, type Slot } from './player.ts'
-import type { Insertion, Row, Statement } from './statement.ts'
+import type { Sql } from './sql.ts'
+import type { Row, Statement } from './statement.ts'
 import { type AnyTable, arrayOf, type Read, type Table, type Written } from './table.ts'
 
 /** The answer of a decision that asked for rows which are not in memory. The decision is made again once they are. */
@@ -21,9 +23,12 @@ export interface Part {
   load?(): Statement[]
   /** Writes the changes. */
   save?(): Statement[]
-  /** Its rows in the statement that writes the tables. */
-  readonly insertion?: Insertion
+  /** Its INSERT in the statement that writes the tables, which has the CTE `proven` of players with their numbers. */
+  insert?(numberOf: NumberOf): Sql | undefined
 }
+
+/** The number of a changed player in the statement that writes. */
+export type NumberOf = (player: Player) => number
 
 export interface PartType<P> {
   readonly stage: Stage
@@ -32,7 +37,7 @@ export interface PartType<P> {
   new (group: Group): P & Part
 }
 
-/** A row without a player that decisions rest on, such as a scenario. All are of one table. */
+/** A row without a player that decisions rest on, such as a scenario. */
 export interface Premise {
   /** A table with `environment_id`, `id` and `revision`. The revision is random and changes with the row. */
   readonly table: string
@@ -65,10 +70,10 @@ export class Group implements Holder {
   readonly premises = new Map<string, Premise>()
   /** A stand-in without an owner. It holds the rows of tables without an owner. */
   readonly unowned = new Player({ environmentId: '', playerId: '' })
-  /** Rows that are assumed absent. All belong to one read. The write proves their absence. */
+  /** Rows that are assumed absent. The write proves their absence. */
   readonly absent: One<unknown>[] = []
   /** The version that the group gives to the players that it changes. */
-  version = ''
+  readonly version = String(nextVersion())
   private readonly parts = new Map<PartType<unknown>, Part>()
   private ordered: [PartType<unknown>, Part][] | undefined
   private readonly others = new Map<string, Player>()
@@ -161,11 +166,6 @@ export class Group implements Holder {
   /** The players that it read or locked. */
   held(): Iterable<Player> {
     return this.others.values()
-  }
-
-  /** Whether there is anything to write to tables. */
-  get writes(): boolean {
-    return this.changed().length > 0 || this.insertions().length > 0
   }
 
   /** Marks a player as changed by the group, by any kind of write. */
@@ -297,13 +297,15 @@ export class Group implements Holder {
     })
   }
 
-  /** The rows that the proving statement writes, by table. */
-  rows(): Map<AnyTable, Written<unknown>[]> {
+  /** The INSERTs of the statement that writes, in the same order for the same tables. */
+  insertions(numberOf: NumberOf): Sql[] {
     const rows = new Map<AnyTable, Written<unknown>[]>()
     for (const slot of this.written)
-      for (const row of slot.changed()) add(rows, slot.read.table, { n: slot.player.n, row })
-    for (const { table, player, row } of this.appended) add(rows, table, { n: player.n, row })
-    return rows
+      for (const row of slot.changed()) add(rows, slot.read.table, { n: numberOf(slot.player), row })
+    for (const { table, player, row } of this.appended) add(rows, table, { n: numberOf(player), row })
+    const tables = [...rows].sort(([a], [b]) => a.index - b.index)
+    const parts = this.partsInOrder().flatMap(([, part]) => part.insert?.(numberOf) ?? [])
+    return [...tables.map(([table, written]) => table.insert(written)), ...parts]
   }
 
   /** The statements that remove rows, and those that write rows without a version. */
@@ -328,13 +330,7 @@ export class Group implements Holder {
     const changed = this.changing
     for (const { player } of this.written) changed.add(player)
     for (const { player } of this.appended) changed.add(player)
-    const players = [...changed].sort(byKey)
-    for (let index = 0; index < players.length; index += 1) (players[index] as Player).n = index + 1
-    return players
-  }
-
-  insertions(): Insertion[] {
-    return this.partsInOrder().flatMap(([, { insertion }]) => (insertion && !insertion.isEmpty ? [insertion] : []))
+    return [...changed].sort(byKey)
   }
 
   /** The statements before and after the one that writes the tables. */
@@ -376,6 +372,8 @@ export class Group implements Holder {
     return this.ordered
   }
 }
+
+const nextVersion = randomsFrom(new BigInt64Array(512))
 
 function add<K, T>(lists: Map<K, T[]>, key: K, item: T): void {
   const list = lists.get(key)

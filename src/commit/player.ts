@@ -44,10 +44,6 @@ export class Player implements PlayerRef {
   heldBy: Holder | undefined
   /** A group of writes has the player, so no other group may use its rows. */
   isInFlight = false
-  /**
-   * Its number among the players that the group changes, from 1, or among those that it only checks, from -1 downwards.
-   */
-  n = 0
   /** Created by the group, so it has no rows. */
   isNew = false
   /** Bytes, roughly. */

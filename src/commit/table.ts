@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import { purge } from '../db/purge.ts'
 import { freeze, type Json, thaw } from '../json.ts'
+import type { Sql } from './sql.ts'
 import type { Statement } from './statement.ts'
 
 // Tables, declared once. Reads, writes, COPY and purges are made from the declaration.
@@ -121,10 +122,6 @@ export interface Field {
   readonly column: Column<unknown>
 }
 
-/** Numbers the insertions of the write statement, so that a set of them is a bit mask. */
-let insertions = 0
-export const nextInsertion = (): number => insertions++
-
 /** All declared tables. */
 export const tables: AnyTable[] = []
 
@@ -147,7 +144,7 @@ export interface Written<Row> {
 
 export class Table<Row> {
   readonly name: string
-  /** Its bit among the insertions of the write statement. */
+  /** Its place among all tables: the order in which a group writes them. */
   readonly index: number
   readonly isVersioned: boolean
   /** Rows stay in memory after their group. A trigger must then renew their player's version; a test checks this. */
@@ -163,17 +160,18 @@ export class Table<Row> {
   private readonly order: string
   private readonly conflict: string
   private readonly expired: string
+  private readonly insertion: readonly string[]
+  private readonly rows: (values: readonly string[]) => Sql
 
   constructor(name: string, options: TableOptions<Columns, Columns>) {
     const { owner = ['environment_id', 'player_id'], key, columns, kind, computed = {}, expired = 'false' } = options
     this.name = name
     this.isVersioned = options.isVersioned ?? owner !== null
-    this.index = this.isVersioned ? nextInsertion() : -1
     this.computed = computed
     this.order = options.order ? ` ORDER BY ${options.order}` : ''
     this.expired = expired
     this.expires = options.expired !== undefined
-    tables.push(this)
+    this.index = tables.push(this)
     this.key = Object.keys(key)
     this.owner = ['environmentId', 'playerId'].flatMap((property, index) => {
       const name = owner?.[index]
@@ -192,6 +190,9 @@ export class Table<Row> {
       kind === 'append'
         ? ''
         : ` ON CONFLICT (${unique.join(', ')}) DO UPDATE SET ${changing.map((name) => `${name} = excluded.${name}`).join(', ')}`
+    const [before, after] = this.into('o.environment_id, o.player_id, ')
+    this.insertion = [`${before}proven AS o JOIN `, ` AS r ON r.n = o.n${after}`]
+    this.rows = rowsOf([['n', 'int'], ...this.written.map(({ name, column }) => [name, column.type] as const)])
   }
 
   /** The form in which a written row is remembered. */
@@ -221,34 +222,28 @@ export class Table<Row> {
     return [...[...this.owner, ...this.written].map(({ name }) => name), ...further].join(', ')
   }
 
-  /** Its part of the write statement, as in `Insertion`. */
-  insert(parameter: () => number, isLone: boolean): string {
-    const columns = this.written.map(({ name, column }) => [name, column.type] as const)
-    const rows = isLone
-      ? `CROSS JOIN ${rowsOf(parameter, columns)} AS r`
-      : `JOIN ${rowsOf(parameter, [['n', 'int'], ...columns])} AS r ON r.n = o.n`
-    return this.into('o.environment_id, o.player_id, ', `proven AS o ${rows}`)
-  }
-
-  /** The values of {@link insert}, in the order of its parameters. */
-  insertValues(rows: readonly Written<Row>[], isLone: boolean): string[] {
-    const values = isLone ? [] : [arrayOf(rows, ({ n }) => String(n))]
+  /** The INSERT of rows whose players are in the CTE `proven`, each with its number `n`. */
+  insert(rows: readonly Written<Row>[]): Sql {
+    const values = [arrayOf(rows, ({ n }) => String(n))]
     for (const { property, column } of this.written)
       values.push(arrayOf(rows, ({ row }) => column.encode((row as Record<string, unknown>)[property])))
-    return values
+    return { texts: this.insertion, parts: [this.rows(values)] }
   }
 
   /** Inserts rows `r`, with the given expressions for their owners. */
-  private into(owner: string, from: string): string {
+  private into(owner: string): [before: string, after: string] {
     const values = [...this.written.map(({ name }) => `r.${name}`), ...Object.values(this.computed)]
-    return `INSERT INTO ${this.name} (${this.names(...Object.keys(this.computed))})
-      SELECT ${owner}${values.join(', ')} FROM ${from}${this.order}${this.conflict}`
+    return [
+      `INSERT INTO ${this.name} (${this.names(...Object.keys(this.computed))})
+      SELECT ${owner}${values.join(', ')} FROM `,
+      `${this.order}${this.conflict}`,
+    ]
   }
 
   /** A separate statement that writes rows. Without rows, the list is empty. */
   save(rows: readonly Row[]): Statement[] {
-    const owner = this.owner.map(({ name }) => `r.${name}, `).join('')
-    return this.statement('save', rows, [...this.owner, ...this.written], (from) => this.into(owner, from))
+    const [before, after] = this.into(this.owner.map(({ name }) => `r.${name}, `).join(''))
+    return this.statement('save', rows, [...this.owner, ...this.written], (from) => `${before}${from}${after}`)
   }
 
   /** A statement that removes the rows with the same owner, and the same values in these columns, as a given row. */
@@ -317,11 +312,18 @@ export interface Update<Q> {
 }
 
 /**
- * Rows from arrays, one parameter for each column. The functions are in the select list, since each function in FROM
+ * Rows from arrays, one for each of these columns. The functions are in the select list, since each function in FROM
  * would first store its whole result.
  */
-export function rowsOf(parameter: () => number, columns: readonly (readonly [name: string, type: string])[]): string {
-  return `(SELECT ${columns.map(([name, type]) => `unnest($${parameter()}::${type}[]) AS ${name}`).join(', ')})`
+export function rowsOf(
+  columns: readonly (readonly [name: string, type: string])[],
+): (values: readonly string[]) => Sql {
+  const texts = ['(SELECT unnest(', ...columns.map(([name, type]) => `::${type}[]) AS ${name}, unnest(`)]
+  texts[columns.length] = texts.at(-1)?.replace(/, unnest\($/, ')') ?? ''
+  return (parts) => {
+    if (parts.length !== columns.length) throw new Error(`${parts.length} arrays for ${columns.length} columns`)
+    return { texts, parts }
+  }
 }
 
 const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
@@ -359,8 +361,9 @@ export class Read<Row> {
   readonly isMostlyAbsent: boolean
   private readonly by: readonly Field[]
   private readonly columns: readonly Field[]
-  private readonly where: string
   private readonly text: string
+  private readonly presence: readonly string[]
+  private readonly rows: (values: readonly string[]) => Sql
 
   constructor(
     table: Table<Row>,
@@ -375,23 +378,26 @@ export class Read<Row> {
     this.by = table.fieldsOf(by)
     this.columns = columns ? table.fieldsOf(columns) : table.fields.filter(({ column }) => !column.isWriteOnly)
     const keys = [...table.owner, ...this.by]
-    this.where = where === undefined ? match(keys) : `${match(keys)} AND ${where}`
+    const condition = where === undefined ? match(keys) : `${match(keys)} AND ${where}`
     const selected = this.columns.map(({ name, column }) => column.readAs?.(`t.${name}`) ?? `t.${name}`)
     // LIMIT and OFFSET are fences: Postgres must not hash a whole table for a handful of keys.
     this.text = `SELECT r.n::int, f.*
       FROM unnest(${keys.map(({ column }, index) => `$${index + 1}::${column.type}[]`).join(', ')})
         WITH ORDINALITY AS r(${keys.map(({ name }) => name).join(', ')}, n)
       CROSS JOIN LATERAL (
-        SELECT ${selected.join(', ')} FROM ${table.name} t WHERE ${this.where}
+        SELECT ${selected.join(', ')} FROM ${table.name} t WHERE ${condition}
           ${orderBy ? `ORDER BY ${orderBy}` : ''} ${rowKey ? 'OFFSET 0' : 'LIMIT 1'}
       ) AS f`
+    this.presence = [
+      'SELECT r.n FROM ',
+      ` AS r CROSS JOIN LATERAL (SELECT FROM ${table.name} t WHERE ${condition} LIMIT 1) AS t`,
+    ]
+    this.rows = rowsOf([...keys.map(({ name, column }) => [name, column.type] as const), ['n', 'int']])
   }
 
-  /** Selects the numbers of the rows that exist. The parameters are the {@link keys} and a number for each. */
-  present(parameter: () => number): string {
-    const keys = [...this.table.owner, ...this.by].map(({ name, column }) => [name, column.type] as const)
-    return `SELECT r.n FROM ${rowsOf(parameter, [...keys, ['n', 'int']])} AS r
-      CROSS JOIN LATERAL (SELECT FROM ${this.table.name} t WHERE ${this.where} LIMIT 1) AS t`
+  /** Selects those of these numbers whose rows exist. */
+  present(slots: readonly ReadKey[], numbers: readonly number[]): Sql {
+    return { texts: this.presence, parts: [this.rows([...this.keys(slots), arrayOf(numbers, String)])] }
   }
 
   /** Reads for several players and keys at once; the first column of a row is the number of its key, from 1. */

@@ -1,7 +1,7 @@
-import { randomsFrom } from '../db/ids.ts'
 import type { Group, Premise } from './group.ts'
-import type { Player } from './player.ts'
-import type { Insertion, Row, Statement } from './statement.ts'
+import type { One, Player } from './player.ts'
+import { compose, join, plain, type Sql, sql } from './sql.ts'
+import type { Row, Statement } from './statement.ts'
 import { arrayOf, type Read, text } from './table.ts'
 
 /** The answer of the proving statement. */
@@ -16,13 +16,21 @@ export interface Proof {
   readonly clockMs: number
 }
 
+/** The players of a group in the order of their numbers: from 1, the changed ones first. */
+export interface Numbered {
+  readonly changed: readonly Player[]
+  readonly checked: readonly Player[]
+  of(player: Player): number
+}
+
 /** A remembered clock may be this far from the database's. A frozen instance learns the time before it decides. */
 const CLOCK_TOLERANCE_MS = 1_000
 
 /**
  * The statement that proves and writes (architecture: remember, decide, prove). It gives a new version to the changed
  * players whose version is still the remembered one, and writes the rows of these players only. It answers the numbers of
- * those who were not proven. Players whose commands changed nothing are proven without a new version.
+ * those who were not proven. Players whose commands changed nothing are proven without a new version. Undefined when
+ * there is nothing to prove or to write.
  *
  * An UPDATE that has waited for another one reads the row again and compares its new version. Rows that were assumed
  * absent are looked up in the snapshot from before the wait. That is enough: such a row comes only with a new version
@@ -31,67 +39,40 @@ const CLOCK_TOLERANCE_MS = 1_000
 export function writeStatement(
   group: Group,
   take: (proof: Proof) => void,
-): { statement: Statement; changed: readonly Player[] } {
-  const changed = group.changed()
-  const checked = group.mode === 'locks' ? [] : [...group.players].filter((player) => changed[player.n - 1] !== player)
-  for (let index = 0; index < checked.length; index += 1) (checked[index] as Player).n = -1 - index
+): { statement: Statement; changed: readonly Player[] } | undefined {
+  const isProving = group.mode === 'proves'
+  const players = numbered(group, isProving)
+  const { changed, checked } = players
   // Nothing is proven for a player whose commands all wait for rows.
   const absent = group.absent.filter(({ player }) => group.players.has(player))
-  const tables = [...group.rows()].sort(([a], [b]) => a.index - b.index)
-  const insertions = group.insertions()
-  const premises = group.mode === 'locks' ? [] : [...group.premises.values()]
-  const kind: Kind = {
-    isWriting: changed.length > 0 || tables.length > 0 || insertions.length > 0,
-    isLone: changed.length === 1,
-    isChecking: checked.length > 0,
-    isProving: group.mode !== 'locks',
-    restsOn: premises[0]?.table,
-    absent: absent[0]?.read,
-  }
-  const traits = [kind.isLone, kind.isChecking, kind.isProving, kind.restsOn, kind.isWriting, kind.absent]
-  let bits = traits.reduce<number>((sum, trait, index) => (trait ? sum | (1 << index) : sum), 0)
-  for (const { index } of [...tables.map(([table]) => table), ...insertions]) bits |= 1 << (traits.length + index)
-  group.version = String(nextVersion())
+  const insertions = group.insertions((player) => players.of(player))
 
-  const environments = [...new Set([...changed, ...checked].map(({ environmentId }) => environmentId))]
-  const owners = (players: readonly Player[]): string[] => [
-    arrayOf(players, ({ environmentId }) => String(environments.indexOf(environmentId) + 1)),
-    arrayOf(players, ({ playerId }) => playerId),
-    arrayOf(players, ({ version }) => version ?? 'NULL'),
-  ]
-  const values = [
-    arrayOf(environments, String),
-    String(group.clockMs),
-    arrayOf(premises, ({ environmentId }) => environmentId),
-    arrayOf(premises, ({ id }: Premise) => text.encode(id)),
-    arrayOf(premises, ({ revision }) => revision),
-    group.version,
-    ...(kind.absent ? [...kind.absent.keys(absent), arrayOf(absent, ({ player }) => String(player.n))] : []),
-    ...(kind.isWriting ? owners(changed) : []),
-    ...(checked.length > 0 ? owners(checked) : []),
-  ]
-  for (const [table, rows] of tables) values.push(...table.insertValues(rows, kind.isLone))
-  for (const insertion of insertions) values.push(...insertion.values(kind.isLone))
+  if (!isProving && changed.length === 0 && insertions.length === 0) return undefined
 
-  let prepared = statements.get(bits)
-  if (!prepared) {
-    prepared = compose(bits, kind, [...tables.map(([table]) => table), ...insertions])
-    statements.set(bits, prepared)
-  }
+  const isProven = absent.length > 0 ? presentIsNot : held
+  const sections: Sql[] = [
+    sql`held AS MATERIALIZED (SELECT ${join(conditions(group, isProving), ' AND ')} AS yes)`,
+    ...(absent.length > 0 ? [present(absent, players)] : []),
+    ...(changed.length > 0 || insertions.length > 0 ? [prove(group, changed, isProven)] : []),
+    ...(checked.length > 0 ? [check(checked, changed.length, isProven)] : []),
+    ...insertions.map((insertion, index) => sql`${plain(`w${index} AS (`)}${insertion})`),
+  ]
+  const { text, values } = compose(sql`WITH ${join(sections, ',\n  ')}
+  SELECT ARRAY (${unproven(players)}), (SELECT yes FROM held), extract(epoch FROM clock_timestamp()) * 1000
+    ${absent.length > 0 ? plain(', (SELECT players FROM present)') : NOTHING}`)
   return {
     changed,
     statement: {
-      name: prepared.name,
-      text: prepared.text,
+      ...prepared(text),
       values,
       take([row]: Row[]) {
-        const [numbers, isHeld, clock, present] = row ?? []
+        const [numbers, isHeld, clock, existing] = row ?? []
         const unproven = new Set<Player>()
         const outdated: Player[] = []
         for (const n of numbers) {
-          const player = (n > 0 ? changed[n - 1] : checked[-n - 1]) as Player
+          const player = (n <= changed.length ? changed[n - 1] : checked[n - 1 - changed.length]) as Player
           unproven.add(player)
-          if (isHeld && !present?.includes(n)) outdated.push(player)
+          if (isHeld && !existing?.includes(n)) outdated.push(player)
         }
         take({ clockMs: Number(clock), unproven, outdated })
       },
@@ -99,84 +80,120 @@ export function writeStatement(
   }
 }
 
-const nextVersion = randomsFrom(new BigInt64Array(512))
+function numbered(group: Group, isProving: boolean): Numbered {
+  const changed = group.changed()
+  const numbers = new Map(changed.map((player, index) => [player, index + 1]))
+  const checked = isProving ? [...group.players].filter((player) => !numbers.has(player)) : []
+  for (const player of checked) numbers.set(player, numbers.size + 1)
+  return {
+    changed,
+    checked,
+    of(player) {
+      const n = numbers.get(player)
+      if (n === undefined) throw new Error('a row is written for a player that the group does not prove')
+      return n
+    },
+  }
+}
+
+/** What must hold for the whole group: the clock, and the rows without a player that it rests on. */
+function conditions(group: Group, isProving: boolean): Sql[] {
+  if (!isProving) return [plain('true')]
+  const clock = sql`abs(extract(epoch FROM now()) * 1000 - ${String(group.clockMs)}::float8) < ${plain(String(CLOCK_TOLERANCE_MS))}`
+  const byTable = new Map<string, Premise[]>()
+  for (const premise of group.premises.values()) {
+    const premises = byTable.get(premise.table)
+    if (premises) premises.push(premise)
+    else byTable.set(premise.table, [premise])
+  }
+  return [
+    clock,
+    ...[...byTable].map(
+      ([table, premises]) => sql`NOT EXISTS (
+      SELECT FROM unnest(${arrayOf(premises, ({ environmentId }) => environmentId)}::uuid[],
+        ${arrayOf(premises, ({ id }) => text.encode(id))}::text[],
+        ${arrayOf(premises, ({ revision }) => revision)}::bigint[]) AS p(environment_id, id, revision)
+      WHERE p.revision IS DISTINCT FROM (
+        SELECT revision FROM ${plain(table)} s WHERE s.environment_id = p.environment_id AND s.id = p.id
+      )
+    )`,
+    ),
+  ]
+}
+
+/** The numbers of the players for whom a row exists that was assumed absent. */
+function present(absent: readonly One<unknown>[], players: Numbered): Sql {
+  const byRead = new Map<Read<unknown>, One<unknown>[]>()
+  for (const slot of absent) {
+    const slots = byRead.get(slot.read)
+    if (slots) slots.push(slot)
+    else byRead.set(slot.read, [slot])
+  }
+  const found = [...byRead].map(([read, slots]) =>
+    read.present(
+      slots,
+      slots.map(({ player }) => players.of(player)),
+    ),
+  )
+  return sql`present AS MATERIALIZED (SELECT ARRAY (${join(found, ' UNION ALL ')}) AS players)`
+}
+
+/** Gives the new version to the changed players whose version is the remembered one. */
+const prove = (group: Group, changed: readonly Player[], isProven: IsProven): Sql => sql`proven AS (
+    UPDATE player_versions v SET version = ${group.version}::bigint FROM ${found(changed)}
+    WHERE v.ctid = f.at AND v.version = k.version AND ${isProven(plain('k.n'))}
+    RETURNING k.n, v.environment_id, v.player_id
+  )`
+
+/** Compares the versions of players whose commands changed nothing. Their numbers follow those of the changed ones. */
+function check(checked: readonly Player[], changed: number, isProven: IsProven): Sql {
+  const n = sql`(k.n + ${String(changed)}::int)`
+  return sql`checked AS (
+    SELECT ${n} AS n FROM ${found(checked)} WHERE f.version = k.version AND ${isProven(n)}
+  )`
+}
+
+/** The remembered versions `k` of players, numbered from 1, each with its row `f`. */
+function found(players: readonly Player[]): Sql {
+  const environments = [...new Set(players.map(({ environmentId }) => environmentId))]
+  return sql`unnest(${arrayOf(players, ({ environmentId }) => String(environments.indexOf(environmentId) + 1))}::int[],
+      ${arrayOf(players, ({ playerId }) => playerId)}::uuid[],
+      ${arrayOf(players, ({ version }) => version ?? 'NULL')}::bigint[])
+      WITH ORDINALITY AS k(environment, player_id, version, n)
+    CROSS JOIN LATERAL (
+      SELECT ctid AS at, version FROM player_versions f
+      WHERE f.environment_id = (${arrayOf(environments, String)}::uuid[])[k.environment] AND f.player_id = k.player_id
+      LIMIT 1
+    ) AS f`
+}
+
+type IsProven = (n: Sql) => Sql
+
+const held: IsProven = () => plain('(SELECT yes FROM held)')
+const presentIsNot: IsProven = (n) => sql`(SELECT yes FROM held) AND ${n} <> ALL ((SELECT players FROM present)::int[])`
+
+/** The numbers of the players who were not proven. */
+function unproven({ changed, checked }: Numbered): Sql {
+  const all = sql`SELECT n::int FROM generate_series(1, ${String(changed.length + checked.length)}::int) AS n`
+  const proven = [
+    ...(changed.length > 0 ? [plain('SELECT n::int FROM proven')] : []),
+    ...(checked.length > 0 ? [plain('SELECT n::int FROM checked')] : []),
+  ]
+  return join([all, ...proven], ' EXCEPT ')
+}
+
+const NOTHING = plain('')
 
 /** Most groups write a few combinations of tables. Rarer ones are not prepared: each takes memory per connection. */
 const MAX_PREPARED = 64
-const statements = new Map<number, { readonly name?: string; readonly text: string }>()
+const names = new Map<string, { readonly name: string; readonly text: string }>()
 
-interface Kind {
-  /** It changes one player. Most groups do so under low load, and joins are then most of their cost. */
-  readonly isLone: boolean
-  readonly isWriting: boolean
-  readonly isChecking: boolean
-  readonly isProving: boolean
-  /** The table of the premises. */
-  readonly restsOn: string | undefined
-  /** The read of the rows that are assumed absent. */
-  readonly absent: Read<unknown> | undefined
-}
-
-function compose(
-  bits: number,
-  { isLone, isWriting, isChecking, isProving, restsOn, absent }: Kind,
-  insertions: readonly Pick<Insertion, 'insert'>[],
-): { name?: string; text: string } {
-  let parameters = 6
-  const parameter = () => {
-    parameters += 1
-    return parameters
+/** The name under which a connection prepares this text, if it is one of the first texts. */
+function prepared(text: string): { readonly name?: string; readonly text: string } {
+  let known = names.get(text)
+  if (!known && names.size < MAX_PREPARED) {
+    known = { name: `write-${names.size}`, text }
+    names.set(text, known)
   }
-  const owners = () => `unnest($${parameter()}::int[], $${parameter()}::uuid[], $${parameter()}::bigint[])
-      WITH ORDINALITY AS k(environment, player_id, version, n)`
-  const found = `CROSS JOIN LATERAL (
-      SELECT ctid AS at, version FROM player_versions f
-      WHERE f.environment_id = ($1::uuid[])[k.environment] AND f.player_id = k.player_id LIMIT 1
-    ) AS f`
-  const owner =
-    () => `(SELECT ($1::uuid[])[($${parameter()}::int[])[1]] AS environment_id, ($${parameter()}::uuid[])[1] AS player_id,
-      ($${parameter()}::bigint[])[1] AS version, 1 AS n) AS k`
-  const unproven: string[] = []
-  const tell = (cte: string, n: string) =>
-    unproven.push(
-      `ARRAY (SELECT ${n}::int FROM generate_series(1, cardinality($${parameters}::bigint[])) AS n EXCEPT SELECT ${n}::int FROM ${cte})`,
-    )
-
-  const clock = `abs(extract(epoch FROM now()) * 1000 - $2::float8) < ${CLOCK_TOLERANCE_MS}`
-  const premises = `NOT EXISTS (
-      SELECT FROM unnest($3::uuid[], $4::text[], $5::bigint[]) AS p(environment_id, id, revision)
-      WHERE p.revision IS DISTINCT FROM (
-        SELECT revision FROM ${restsOn} s WHERE s.environment_id = p.environment_id AND s.id = p.id
-      )
-    )`
-  const conditions = [
-    '$6::bigint IS NOT NULL',
-    isProving ? clock : '$2::float8 IS NOT NULL',
-    restsOn ? premises : '($3::uuid[], $4::text[], $5::bigint[]) IS NOT NULL',
-  ]
-  const ctes = [`held AS MATERIALIZED (SELECT ${conditions.join(' AND ')} AS yes)`]
-  if (absent) ctes.push(`present AS MATERIALIZED (SELECT ARRAY (${absent.present(parameter)}) AS players)`)
-  const isProven = (n: string): string =>
-    `(SELECT yes FROM held)${absent ? ` AND ${n} <> ALL ((SELECT players FROM present)::int[])` : ''}`
-  if (isWriting) {
-    ctes.push(`proven AS (
-    UPDATE player_versions v SET version = $6::bigint FROM ${isLone ? owner() : `${owners()} ${found}`}
-    WHERE ${isLone ? 'v.environment_id = k.environment_id AND v.player_id = k.player_id' : 'v.ctid = f.at'}
-      AND v.version = k.version AND ${isProven('k.n')}
-    RETURNING k.n, v.environment_id, v.player_id
-  )`)
-    tell('proven', 'n')
-  }
-  if (isChecking) {
-    ctes.push(`checked AS (SELECT k.n FROM ${owners()} ${found} WHERE f.version = k.version AND ${isProven('-k.n')})`)
-    tell('checked', '-n')
-  }
-  for (const [index, insertion] of insertions.entries())
-    ctes.push(`w${index} AS (${insertion.insert(parameter, isLone)})`)
-  return {
-    name: statements.size < MAX_PREPARED ? `write-${bits}` : undefined,
-    text: `WITH ${ctes.join(',\n  ')}
-  SELECT ${unproven.join(' || ')}, (SELECT yes FROM held), extract(epoch FROM clock_timestamp()) * 1000
-    ${absent ? ', (SELECT players FROM present)' : ''}`,
-  }
+  return known ?? { text }
 }

@@ -1,7 +1,7 @@
-import type { Group, Part } from '../commit/group.ts'
+import type { Group, NumberOf, Part } from '../commit/group.ts'
 import type { Player } from '../commit/player.ts'
-import type { Insertion } from '../commit/statement.ts'
-import { arrayOf, bigint, int, nextInsertion, rowsOf, text, uuid } from '../commit/table.ts'
+import { type Sql, sql } from '../commit/sql.ts'
+import { arrayOf, bigint, int, rowsOf, text, uuid } from '../commit/table.ts'
 
 /**
  * The measures, with the meaning of their level and detail. `standing` moves with a player: its old level is counted
@@ -43,11 +43,7 @@ export interface Count {
   readonly detail?: string
 }
 
-/** The change of one total, if all of its players are proven. */
-interface Total extends Required<Count> {
-  count: number
-  amount: bigint
-}
+type Total = Required<Count>
 
 interface Change {
   /** The player of the counted rows; null for logins, which belong to an environment. */
@@ -58,7 +54,7 @@ interface Change {
   readonly amount: bigint
 }
 
-const TOTAL = [
+const totalRows = rowsOf([
   ['environment_id', 'uuid'],
   ['scenario_id', 'text'],
   ['node_id', 'text'],
@@ -66,13 +62,14 @@ const TOTAL = [
   ['bucket', 'text'],
   ['level', 'int'],
   ['detail', 'text'],
-] as const
-const CHANGE = [
+  ['place', 'int'],
+])
+const changeRows = rowsOf([
   ['count', 'int'],
   ['amount', 'numeric'],
-] as const
-
-const index = nextInsertion()
+  ['n', 'int'],
+  ['place', 'int'],
+])
 
 /**
  * The changes of a group to the figures of dashboards. They are written with the rows that they count, so that figures
@@ -97,63 +94,40 @@ export class Tally implements Part {
     const key = `${environmentId}\0${scenarioId}\0${nodeId}\0${measure}\0${level}\0${detail}`
     let place = this.places.get(key)
     if (place === undefined) {
-      place = this.totals.push({ environmentId, scenarioId, nodeId, measure, level, detail, count: 0, amount: 0n })
+      place = this.totals.push({ environmentId, scenarioId, nodeId, measure, level, detail })
       this.places.set(key, place)
     }
-    const total = this.totals[place - 1] as Total
-    total.count += count
-    total.amount += amount
     if (player) this.group.change(player)
     this.changes.push({ player, place, count, amount })
   }
 
-  get insertion(): Insertion {
+  insert(numberOf: NumberOf): Sql | undefined {
     const { totals, changes } = this
-    return {
-      index,
-      isEmpty: changes.length === 0,
-      insert: (parameter, isLone) => `INSERT INTO insight_changes
-          (environment_id, scenario_id, node_id, measure, bucket, level, detail, count, amount)
-        SELECT t.environment_id, t.scenario_id, t.node_id, t.measure, date_trunc(t.bucket, now(), 'UTC'), t.level,
-          t.detail, count, amount
-        FROM ${isLone ? lone(parameter) : several(parameter)}`,
-      values: (isLone) => {
-        // A player who rose from 3 to 5 within the group was never counted at 4.
-        const rows = isLone ? totals.filter(({ count, amount }) => count !== 0 || amount !== 0n) : totals
-        return [
-          arrayOf(rows, (row) => uuid.encode(row.environmentId)),
-          arrayOf(rows, (row) => text.encode(row.scenarioId)),
-          arrayOf(rows, (row) => text.encode(row.nodeId)),
-          arrayOf(rows, (row) => text.encode(row.measure)),
-          arrayOf(rows, (row) => BUCKETS[row.measure]),
-          arrayOf(rows, (row) => int.encode(row.level)),
-          arrayOf(rows, (row) => text.encode(row.detail)),
-          ...(isLone
-            ? changed(rows)
-            : [
-                arrayOf(rows, (_, at) => int.encode(at + 1)),
-                ...changed(changes),
-                arrayOf(changes, ({ player }) => int.encode(player?.n ?? 0)),
-                arrayOf(changes, ({ place }) => int.encode(place)),
-              ]),
-        ]
-      },
-    }
+    if (changes.length === 0) return undefined
+    const total = totalRows([
+      arrayOf(totals, (row) => uuid.encode(row.environmentId)),
+      arrayOf(totals, (row) => text.encode(row.scenarioId)),
+      arrayOf(totals, (row) => text.encode(row.nodeId)),
+      arrayOf(totals, (row) => text.encode(row.measure)),
+      arrayOf(totals, (row) => BUCKETS[row.measure]),
+      arrayOf(totals, (row) => int.encode(row.level)),
+      arrayOf(totals, (row) => text.encode(row.detail)),
+      arrayOf(totals, (_, index) => int.encode(index + 1)),
+    ])
+    const change = changeRows([
+      arrayOf(changes, ({ count }) => int.encode(count)),
+      arrayOf(changes, ({ amount }) => bigint.encode(amount)),
+      arrayOf(changes, ({ player }) => int.encode(player ? numberOf(player) : 0)),
+      arrayOf(changes, ({ place }) => int.encode(place)),
+    ])
+    return sql`INSERT INTO insight_changes
+        (environment_id, scenario_id, node_id, measure, bucket, level, detail, count, amount)
+      SELECT t.environment_id, t.scenario_id, t.node_id, t.measure, date_trunc(t.bucket, now(), 'UTC'), t.level,
+        t.detail, count, amount
+      FROM ${total} AS t JOIN (
+        SELECT c.place, sum(c.count) AS count, sum(c.amount) AS amount
+        FROM ${change} AS c LEFT JOIN proven o ON o.n = c.n WHERE c.n = 0 OR o.n IS NOT NULL
+        GROUP BY c.place HAVING sum(c.count) <> 0 OR sum(c.amount) <> 0
+      ) AS c ON c.place = t.place`
   }
 }
-
-const changed = (of: readonly { readonly count: number; readonly amount: bigint }[]): string[] => [
-  arrayOf(of, ({ count }) => int.encode(count)),
-  arrayOf(of, ({ amount }) => bigint.encode(amount)),
-]
-
-/** The totals, if the player is proven. */
-const lone = (parameter: () => number): string => `${rowsOf(parameter, [...TOTAL, ...CHANGE])} AS t CROSS JOIN proven`
-
-/** The totals of the players who are proven. */
-const several = (parameter: () => number): string => `${rowsOf(parameter, [...TOTAL, ['place', 'int']])} AS t JOIN (
-      SELECT c.place, sum(c.count) AS count, sum(c.amount) AS amount
-      FROM ${rowsOf(parameter, [...CHANGE, ['n', 'int'], ['place', 'int']])} AS c
-      LEFT JOIN proven o ON o.n = c.n WHERE c.n = 0 OR o.n IS NOT NULL
-      GROUP BY c.place HAVING sum(c.count) <> 0 OR sum(c.amount) <> 0
-    ) AS c ON c.place = t.place`
