@@ -107,6 +107,29 @@ export function isJson(text: string): boolean {
   return walkMembers(text, 0, () => true)
 }
 
+/**
+ * Why a text is not JSON, with the first place where it cannot go on: `line 3, column 5: unexpected "}"`. Undefined for
+ * JSON. A column counts characters.
+ */
+export function syntaxFault(text: string): string | undefined {
+  const at = walk(text, 0, () => true)
+  if (at === undefined) return undefined
+  // An emoji is one character, and so is a line end of Windows.
+  const lines = text.slice(0, at).split(/\r\n|[\n\r]/)
+  const place = `line ${lines.length}, column ${[...(lines.at(-1) ?? '')].length + 1}`
+  return `${place}: ${wordsFor(text.codePointAt(at), text, at)}`
+}
+
+function wordsFor(code: number | undefined, text: string, at: number): string {
+  if (code === undefined) return text.trim() === '' ? 'there is no value' : 'the text ends too early'
+  if (code === 0xfeff && at === 0) return 'the text begins with a byte order mark (U+FEFF), which JSON does not allow'
+  const character = String.fromCodePoint(code)
+  // Spaces that look like those of JSON, and characters that cannot be seen.
+  if (/[^\p{L}\p{M}\p{N}\p{P}\p{S}]/u.test(character))
+    return `unexpected U+${code.toString(16).toUpperCase().padStart(4, '0')}`
+  return `unexpected ${character === '"' ? 'quotation mark' : `"${character}"`}`
+}
+
 /** The place of an object's member: of its key with the quotes, and of its value. */
 export interface MemberSpan {
   /** 1 for the members of the outermost object. */
@@ -124,18 +147,23 @@ export interface MemberSpan {
  * the text is JSON. When `visit` returns false, the walk ends with true and ignores the rest.
  */
 export function walkMembers(text: string, maxDepth: number, visit: (member: MemberSpan) => boolean): boolean {
+  return walk(text, maxDepth, visit) === undefined
+}
+
+/** The same. Returns the place of the first fault, if any: the first character that cannot stand there. */
+function walk(text: string, maxDepth: number, visit: (member: MemberSpan) => boolean): number | undefined {
   let at = skipSpace(text, 0)
   // The open brackets: 1 for an object, 0 for an array.
   let open = new Uint8Array(64)
   let depth = 0
   const spans: ({ -readonly [K in keyof MemberSpan]: MemberSpan[K] } | undefined)[] = []
 
-  /** Reads the key at this place. Returns where its value starts. */
+  /** Reads the key at this place. Returns where its value starts, or the place of a fault as `failedAt`. */
   function enter(keyFrom: number): number {
-    const keyTo = text.charCodeAt(keyFrom) === QUOTE ? strictStringEnd(text, keyFrom) : -1
-    if (keyTo === -1) return -1
+    const keyTo = text.charCodeAt(keyFrom) === QUOTE ? strictStringEnd(text, keyFrom) : failedAt(keyFrom)
+    if (keyTo < 0) return keyTo
     const colon = skipSpace(text, keyTo)
-    if (text.charCodeAt(colon) !== COLON) return -1
+    if (text.charCodeAt(colon) !== COLON) return failedAt(colon)
     const valueFrom = skipSpace(text, colon + 1)
     if (depth <= maxDepth) spans[depth] = { depth, keyFrom, keyTo, valueFrom, valueTo: -1, parent: spans[depth - 1] }
     return valueFrom
@@ -152,32 +180,32 @@ export function walkMembers(text: string, maxDepth: number, visit: (member: Memb
         open[depth++] = isObject ? 1 : 0
         if (isObject) at = enter(at)
         else if (depth <= maxDepth) spans[depth] = undefined
-        if (at === -1) return false
+        if (at < 0) return failedAt(at)
         continue
       }
       at += 1
     } else {
       at = code === QUOTE ? strictStringEnd(text, at) : wordEnd(text, at)
-      if (at === -1) return false
+      if (at < 0) return failedAt(at)
     }
     // The characters after the value.
     for (;;) {
       const place = depth <= maxDepth ? spans[depth] : undefined
       if (place) {
         place.valueTo = at
-        if (!visit(place)) return true
+        if (!visit(place)) return undefined
       }
       at = skipSpace(text, at)
-      if (depth === 0) return at === text.length
+      if (depth === 0) return at === text.length ? undefined : at
       const isObject = open[depth - 1] === 1
       const next = text.charCodeAt(at)
       if (next === COMMA) {
         at = skipSpace(text, at + 1)
         if (isObject) at = enter(at)
-        if (at === -1) return false
+        if (at < 0) return failedAt(at)
         break
       }
-      if (next !== (isObject ? CLOSE_BRACE : CLOSE_BRACKET)) return false
+      if (next !== (isObject ? CLOSE_BRACE : CLOSE_BRACKET)) return at
       depth -= 1
       at += 1
     }
@@ -196,22 +224,26 @@ function skipSpace(text: string, start: number): number {
   return at
 }
 
-/** The end, exclusive, of the string that starts at a quote; -1 when it is invalid. */
+/** A place of a fault, as a negative number, and back. */
+const failedAt = (place: number): number => ~place
+
+/** The end, exclusive, of the string that starts at a quote; the place of its fault as `failedAt`. */
 function strictStringEnd(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at += 1) {
     const code = text.charCodeAt(at)
     if (code === QUOTE) return at + 1
-    if (code < SPACE) return -1
+    if (code < SPACE) return failedAt(at)
     if (code !== BACKSLASH) continue
     at += 1
     if (text[at] === 'u') {
-      for (let digit = at + 1; digit <= at + 4; digit += 1) if (!isHexDigit(text.charCodeAt(digit))) return -1
+      for (let digit = at + 1; digit <= at + 4; digit += 1)
+        if (!isHexDigit(text.charCodeAt(digit))) return failedAt(digit)
       at += 4
     } else if (!'"\\/bfnrt'.includes(text[at] ?? ' ')) {
-      return -1
+      return failedAt(at)
     }
   }
-  return -1
+  return failedAt(text.length)
 }
 
 const isHexDigit = (code: number): boolean =>
@@ -220,24 +252,25 @@ const isHexDigit = (code: number): boolean =>
 /** By first character. */
 const WORDS: ReadonlyMap<number, string> = new Map(['true', 'false', 'null'].map((word) => [word.charCodeAt(0), word]))
 
-/** The end, exclusive, of a number, `true`, `false` or `null`; -1 when it is invalid. */
+/** The end, exclusive, of a number, `true`, `false` or `null`; the place of its fault as `failedAt`. */
 function wordEnd(text: string, start: number): number {
   const word = WORDS.get(text.charCodeAt(start))
-  if (word) return text.startsWith(word, start) ? start + word.length : -1
+  if (word) return text.startsWith(word, start) ? start + word.length : failedAt(start)
   let at = text[start] === '-' ? start + 1 : start
   const whole = digitsEnd(text, at)
   // One digit, or several that do not begin with zero.
-  if (whole === at || (text[at] === '0' && whole > at + 1)) return -1
+  if (whole === at) return failedAt(at)
+  if (text[at] === '0' && whole > at + 1) return failedAt(at + 1)
   at = whole
   if (text[at] === '.') {
     const fraction = digitsEnd(text, at + 1)
-    if (fraction === at + 1) return -1
+    if (fraction === at + 1) return failedAt(fraction)
     at = fraction
   }
   if (text[at] === 'e' || text[at] === 'E') {
     const sign = text[at + 1] === '+' || text[at + 1] === '-' ? 1 : 0
     const exponent = digitsEnd(text, at + 1 + sign)
-    if (exponent === at + 1 + sign) return -1
+    if (exponent === at + 1 + sign) return failedAt(exponent)
     at = exponent
   }
   return at
@@ -285,6 +318,13 @@ function* parts(text: string): Generator<[from: number, to: number]> {
       from = at + 1
     }
   }
+}
+
+/** A text without the white space of JSON around it. Other white space stays, and makes it no JSON. */
+export function trimJson(text: string): string {
+  let end = text.length
+  while (end > 0 && isSpace(text.charCodeAt(end - 1))) end -= 1
+  return text.slice(Math.min(skipSpace(text, 0), end), end)
 }
 
 /** The end, exclusive, of the string that starts at a quote. */

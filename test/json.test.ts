@@ -16,6 +16,7 @@ import {
   print,
   RawJson,
   readInt,
+  syntaxFault,
   thaw,
   walkMembers,
 } from '../src/json.ts'
@@ -163,6 +164,34 @@ describe('isJson', () => {
     expect(isJson('['.repeat(8_000_000) + ']'.repeat(8_000_000))).toBe(true)
     expect(isJson('['.repeat(8_000_000))).toBe(false)
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(128 * 2 ** 20)
+  })
+})
+
+describe('syntaxFault', () => {
+  it.each([
+    ['', 'line 1, column 1: there is no value'],
+    [' \n', 'line 2, column 1: there is no value'],
+    ['{"a":1', 'line 1, column 7: the text ends too early'],
+    ['{"a":1}}', 'line 1, column 8: unexpected "}"'],
+    ['{"a":1,}', 'line 1, column 8: unexpected "}"'],
+    ["{'a':1}", 'line 1, column 2: unexpected "\'"'],
+    ['{"a" 1}', 'line 1, column 6: unexpected "1"'],
+    ['[1\r\n"b"]', 'line 2, column 1: unexpected quotation mark'],
+    ['["🎮\n"]', 'line 1, column 4: unexpected U+000A'],
+    ['[01]', 'line 1, column 3: unexpected "1"'],
+    ['[1.]', 'line 1, column 4: unexpected "]"'],
+    ['["\\x"]', 'line 1, column 4: unexpected "x"'],
+    ['{"a":NaN}', 'line 1, column 6: unexpected "N"'],
+    ['\ufeff{}', 'line 1, column 1: the text begins with a byte order mark (U+FEFF), which JSON does not allow'],
+    ['{\u00a0}', 'line 1, column 2: unexpected U+00A0'],
+    ['[1] /* end */', 'line 1, column 5: unexpected "/"'],
+  ])('names the first place where %j is not JSON', (text, fault) => {
+    expect(syntaxFault(text)).toBe(fault)
+  })
+
+  it('is undefined for JSON, and for nothing else', () => {
+    fc.assert(fc.property(anyText, ({ text }) => syntaxFault(text) === undefined))
+    fc.assert(fc.property(fc.string(), (text) => isJson(text) === (syntaxFault(text) === undefined)))
   })
 })
 

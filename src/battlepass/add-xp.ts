@@ -10,7 +10,7 @@ import { MAX_SOURCE } from '../request/limits.ts'
 import { int64, optional, type RequestOf, shape, text } from '../request/shape.ts'
 import type { ExecutionPlan } from '../scenario/plan.ts'
 import { askRunRows, record, requireActiveRun, rewardsOf, settleWalk } from '../scenario/runs.ts'
-import { askHoldings, canGrant } from '../wallet/holdings.ts'
+import { askHoldings, requireRoom } from '../wallet/holdings.ts'
 import { decideXp, levelAt } from './decide.ts'
 import { askPass, requirePass } from './passes.ts'
 
@@ -70,7 +70,7 @@ export function addXp(ref: PlayerRef, input: AddXp, entryId?: string): Command<A
         const rewards = rewardsOf(step)
         askHoldings(player, rewards)
         if (group.waits) return LATER
-        if (!canGrant(player, rewards)) throw new Refusal('balanceLimitExceeded')
+        requireRoom(player, rewards)
         plan = record(group, player, run, step)
       }
       pass.set(group, decision.next)

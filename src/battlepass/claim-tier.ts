@@ -18,7 +18,7 @@ import {
 import type { Walk } from '../scenario/plan.ts'
 import { askPaid } from '../scenario/reward-payments.ts'
 import { askRunRows, type Run, record, requireActiveRun, rewardsOf, settleWalk } from '../scenario/runs.ts'
-import { askHoldings, canGrant, grant } from '../wallet/holdings.ts'
+import { askHoldings, grant, overflowOf } from '../wallet/holdings.ts'
 import { CLAIM_ERRORS, type ClaimError, decideClaim } from './decide.ts'
 import { askPass, type PassHandle, requirePass } from './passes.ts'
 
@@ -180,7 +180,7 @@ function claim(
   askHoldings(player, rewards)
   const original = isRepeat ? pass.askGrant(level, track) : null
   if (group.waits) return LATER
-  if (!canGrant(player, rewards)) return refused('balance limit exceeded')
+  if (overflowOf(player, rewards)) return refused('balance limit exceeded')
 
   record(group, player, run, step)
   if (isRepeat) {

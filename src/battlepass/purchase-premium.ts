@@ -7,7 +7,7 @@ import { idempotencyKey, inRun, type Unkeyed } from '../request/common.ts'
 import { type RequestOf, shape } from '../request/shape.ts'
 import type { ExecutionPlan } from '../scenario/plan.ts'
 import { askRunRows, record, requireActiveRun, rewardsOf, settleWalk } from '../scenario/runs.ts'
-import { askHoldings, askWallet, balanceOf, canGrant, move } from '../wallet/holdings.ts'
+import { askHoldings, askWallet, balanceOf, move, overflowOf } from '../wallet/holdings.ts'
 import { decidePurchase, type PurchaseError } from './decide.ts'
 import { askPass, requirePass } from './passes.ts'
 
@@ -52,7 +52,7 @@ export function purchasePremium(ref: PlayerRef, input: PurchasePremium): Command
       const changes = [{ currency, itemId: null, amount: -amount }, ...rewardsOf(step)]
       askHoldings(player, changes)
       if (group.waits) return LATER
-      if (!canGrant(player, changes)) return refused('balance limit exceeded')
+      if (overflowOf(player, changes)) return refused('balance limit exceeded')
 
       const reference = `${scenarioId}/${pass.node.id}`
       if (amount > 0n) move(group, player, currency, -amount, { reason: 'premium_purchase', reference })

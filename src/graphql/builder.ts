@@ -5,7 +5,7 @@ import type PrismaTypes from '../db/generated/pothos.ts'
 import { getDatamodel } from '../db/generated/pothos.ts'
 import type { RawJson } from '../json.ts'
 import { MAX_PAGE } from '../request/limits.ts'
-import { parseMoment } from '../request/moment.ts'
+import { momentFault, parseMoment } from '../request/moment.ts'
 import type { Context } from './context.ts'
 import { DEFAULT_SIZE } from './page.ts'
 import './pages-plugin.ts'
@@ -86,7 +86,8 @@ builder.scalarType('JSONObject', {
 })
 
 function parseDateTime(value: unknown): Date {
-  const moment = typeof value === 'string' ? parseMoment(value) : undefined
-  if (!moment) throw new TypeError('DateTime must be a date and time in RFC 3339')
+  const text = typeof value === 'string' ? value : ''
+  const moment = parseMoment(text)
+  if (!moment) throw new TypeError(`DateTime ${momentFault(text)}`)
   return moment
 }

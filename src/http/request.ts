@@ -2,7 +2,7 @@ import { isAscii, isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { invalidRequest, Refusal } from '../errors.ts'
-import { depthExceeds, kindOf } from '../json.ts'
+import { depthExceeds, kindOf, syntaxFault } from '../json.ts'
 import { MAX_DEPTH, MAX_REQUEST_ID } from '../request/limits.ts'
 import { createSemaphore } from '../request/semaphore.ts'
 import { JsonSource } from '../request/shape.ts'
@@ -81,7 +81,7 @@ export function readJson(body: Buffer): JsonSource {
   try {
     value = JSON.parse(text)
   } catch {
-    throw unreadable('the body must be JSON')
+    throw unreadable(`the body must be JSON: ${syntaxFault(text)}`)
   }
   const trimmed = text.trim()
   if (kindOf(trimmed) !== 'object') throw unreadable('the body must be a JSON object')

@@ -3,7 +3,7 @@ import type { PlatformStream } from '../http/route.ts'
 import type { Json } from '../json.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { reason } from '../request/common.ts'
-import { parseMoment } from '../request/moment.ts'
+import { momentFault, parseMoment } from '../request/moment.ts'
 import { InputSource, optional, refuseFaults, shape } from '../request/shape.ts'
 import { exportPlayers } from './export-players.ts'
 import { checkFilter, filterRequest, searchOf } from './requests.ts'
@@ -40,7 +40,7 @@ function valuesOf(query: URLSearchParams, faults: Fault[]): Record<string, unkno
     else if (type !== 'DateTime') values[name] = text
     else {
       values[name] = parseMoment(text)
-      if (!values[name]) faults.push({ path: name, message: 'must be a date and time in RFC 3339' })
+      if (!values[name]) faults.push({ path: name, message: momentFault(text) })
     }
   }
   return values

@@ -3,7 +3,7 @@ import { type CreditRules, unknownMessage } from '../catalogue/currencies.ts'
 import type { Command } from '../commit/command.ts'
 import { Refusal } from '../errors.ts'
 import { MAX_INT64 } from '../json.ts'
-import { askWallet, balanceOf, move } from '../wallet/holdings.ts'
+import { askWallet, balanceOf, balanceOverflow, move } from '../wallet/holdings.ts'
 import { type Action, type KeyedCall, once, type Recorded } from './support-action.ts'
 
 /** A balance that an operator changed. */
@@ -67,7 +67,7 @@ function moveMoney(
       const before = balanceOf(player, currency)
       const balance = before + amount
       if (balance < 0n) throw new Refusal('insufficientFunds')
-      if (balance > MAX_INT64) throw new Refusal('balanceLimitExceeded')
+      if (balance > MAX_INT64) throw new Refusal('balanceLimitExceeded', { faults: [balanceOverflow(currency)] })
       // Players can read their ledger, so the operator's reason is only in the audit log.
       const cause = { reason: 'adjustment', reference: `support/${auditId}` } as const
       const { entryId } = move(group, player, currency, amount, cause)

@@ -13,7 +13,7 @@ import {
 } from '../request/common.ts'
 import { MAX_HANDLE } from '../request/limits.ts'
 import { type RequestOf, shape, text } from '../request/shape.ts'
-import { askHoldings, canGrant } from '../wallet/holdings.ts'
+import { askHoldings, requireRoom } from '../wallet/holdings.ts'
 import { nextNodes, SERVER_HANDLES } from './definition.ts'
 import type { ExecutionPlan } from './plan.ts'
 import { askRunRows, record, requireActiveRun, rewardsOf, settleWalk } from './runs.ts'
@@ -57,7 +57,7 @@ export function crossHandle(ref: PlayerRef, input: CrossHandle): Command<CrossRe
       const rewards = rewardsOf(step)
       askHoldings(rows.player, rewards)
       if (group.waits) return LATER
-      if (!canGrant(rows.player, rewards)) throw new Refusal('balanceLimitExceeded')
+      requireRoom(rows.player, rewards)
       return { plan: record(group, rows.player, run, step) }
     },
   }

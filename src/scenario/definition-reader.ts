@@ -1,6 +1,6 @@
 import type { Fault } from '../errors.ts'
 import { elements, isCleanText, kindOf, members, readInt } from '../json.ts'
-import { parseMoment } from '../request/moment.ts'
+import { momentFault, parseMoment } from '../request/moment.ts'
 
 /** More than a person reads. The last fault counts the rest. */
 const MAX_FAULTS = 100
@@ -113,7 +113,7 @@ export class Reader {
     if (source.raw === undefined) return null
     const text = stringOf(source)
     const date = text === undefined ? undefined : parseMoment(text)
-    if (!date) this.unfit(source, 'must be a date and time with an offset, such as 2026-12-01T00:00:00Z')
+    if (!date) this.unfit(source, momentFault(text ?? ''))
     return date ?? null
   }
 }

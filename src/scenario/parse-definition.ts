@@ -1,5 +1,5 @@
 import type { Fault } from '../errors.ts'
-import { depthExceeds, isCleanText } from '../json.ts'
+import { depthExceeds, isCleanText, syntaxFault } from '../json.ts'
 import { MAX_DEPTH, MAX_EDGES, MAX_ID, MAX_NAME, MAX_NODES } from '../request/limits.ts'
 import type { Definition, Node } from './definition.ts'
 import { readEdges, readNode } from './definition-nodes.ts'
@@ -29,11 +29,8 @@ export function validateDefinition(text: string): Validation {
 export function parseDefinition(text: string, { isStored = false } = {}): ParsedDefinition {
   if (depthExceeds(text, MAX_DEPTH))
     return { ok: false, faults: [{ path: '', message: `must not nest deeper than ${MAX_DEPTH}` }] }
-  try {
-    JSON.parse(text)
-  } catch {
-    return { ok: false, faults: [{ path: '', message: 'must be JSON' }] }
-  }
+  const syntax = syntaxFault(text)
+  if (syntax !== undefined) return { ok: false, faults: [{ path: '', message: `must be JSON: ${syntax}` }] }
   // A string of a client's data may contain a lone surrogate: that is valid JSON, but cannot be stored.
   if (!isCleanText(text))
     return { ok: false, faults: [{ path: '', message: 'must not contain NUL or a lone surrogate' }] }

@@ -1,12 +1,15 @@
+import { trimJson } from '../json.ts'
 import { environment, reason, scenarioId } from '../request/common.ts'
 import { anyText, described, int32, mapped, optional, shape, text } from '../request/shape.ts'
 import type { ExpectedVersion } from './publish.ts'
 
 const version = optional(int32('An older version. Default: the current one.', { min: 1 }))
 const json = 'The definition as JSON text, so that nothing of it is rounded.'
-const trim = (definition: string): string => definition.trim()
-/** Parsing the definition reports its faults, with the place of each. */
-const definition = mapped(anyText(json), trim)
+/**
+ * Stored without the white space of JSON around it, as over REST. Parsing the definition reports its faults, such as a
+ * byte order mark, with the place of each.
+ */
+const definition = mapped(anyText(json), trimJson)
 const expectedVersion = mapped(
   optional(
     int32('Refused with `VERSION_CONFLICT` unless this version is current; 0 for a scenario without one.', { min: 0 }),
@@ -33,7 +36,7 @@ export const putRequest = shape({ environment, scenarioId, reason: optional(reas
 export const publishRequest = shape({
   environment,
   scenarioId,
-  definition: mapped(text(json, { max: Number.MAX_SAFE_INTEGER, min: 0 }), trim),
+  definition: mapped(text(json, { max: Number.MAX_SAFE_INTEGER, min: 0 }), trimJson),
   expectedVersion,
   reason,
 })

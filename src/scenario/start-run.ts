@@ -7,7 +7,7 @@ import { playerCall } from '../players/player-call.ts'
 import { admitActive, askStatus, requireActive } from '../players/player-status.ts'
 import { idempotencyKey, scenarioId as scenarioIdField, type Unkeyed } from '../request/common.ts'
 import { type RequestOf, shape } from '../request/shape.ts'
-import { askHoldings, canGrant } from '../wallet/holdings.ts'
+import { askHoldings, requireRoom } from '../wallet/holdings.ts'
 import { begin, type ExecutionPlan, isLost } from './plan.ts'
 import { settle } from './reward-payments.ts'
 import { askActiveRun, askPlan, askRun, cancel, type Run, record, rewardsOf } from './runs.ts'
@@ -50,7 +50,7 @@ export function startRun(ref: PlayerRef, { scenarioId, idempotencyKey: key }: St
       const rewards = rewardsOf(step)
       askHoldings(player, rewards)
       if (group.waits) return LATER
-      if (!canGrant(player, rewards)) throw new Refusal('balanceLimitExceeded')
+      requireRoom(player, rewards)
       if (run?.value) cancel(group, player, run.value, 'definition changed')
       const runId = newId()
       const begun: Run = { runId, scenarioId, status: 'active', active: [], cause: null }

@@ -2,6 +2,7 @@ import type { Group } from '../commit/group.ts'
 import type { Player } from '../commit/player.ts'
 import { bigint, table, text, uuid } from '../commit/table.ts'
 import { newId } from '../db/ids.ts'
+import { type Fault, Refusal } from '../errors.ts'
 import { MAX_INT64 } from '../json.ts'
 import type { Reward } from '../scenario/definition.ts'
 
@@ -42,22 +43,42 @@ export function balanceOf(player: Player, currency: string): bigint {
   return player.many(balances).get(currency)?.balance ?? 0n
 }
 
-/** Whether every balance and amount stays within int64 with all of these rewards. Ask for the holdings first. */
-export function canGrant(player: Player, rewards: readonly Reward[]): boolean {
-  if (rewards.length === 0) return true
+/**
+ * The first currency or item of these rewards whose balance or amount would pass int64; undefined when all fit. Ask for
+ * the holdings first.
+ */
+export function overflowOf(player: Player, rewards: readonly Reward[]): Fault | undefined {
+  if (rewards.length === 0) return undefined
   const totals = new Map<string, bigint>()
   for (const { currency, itemId, amount } of rewards) {
     const key = currency === null ? `item/${itemId}` : `currency/${currency}`
     const held = () =>
       currency === null ? (player.one(item, itemId ?? '').value?.amount ?? 0n) : balanceOf(player, currency)
     const total = (totals.get(key) ?? held()) + amount
-    if (total > MAX_INT64) return false
+    if (total > MAX_INT64) return currency === null ? amountOverflow(itemId) : balanceOverflow(currency)
     totals.set(key, total)
   }
-  return true
+  return undefined
 }
 
-/** Adds rewards. Ask `canGrant` first. */
+/** The fault of a balance beyond int64. */
+export const balanceOverflow = (currency: string): Fault => ({
+  path: '',
+  message: `The balance of ${JSON.stringify(currency)} would pass ${MAX_INT64}.`,
+})
+
+const amountOverflow = (itemId: string | null): Fault => ({
+  path: '',
+  message: `The amount of the item ${JSON.stringify(itemId)} would pass ${MAX_INT64}.`,
+})
+
+/** Refuses rewards that a player cannot hold. */
+export function requireRoom(player: Player, rewards: readonly Reward[]): void {
+  const fault = overflowOf(player, rewards)
+  if (fault) throw new Refusal('balanceLimitExceeded', { faults: [fault] })
+}
+
+/** Adds rewards. Ask `overflowOf` first. */
 export function grant(group: Group, player: Player, rewards: readonly Reward[], cause: Cause): void {
   for (const { currency, itemId, amount } of rewards) {
     if (currency !== null) {

@@ -318,6 +318,7 @@ describe('xp whose crossing overflows a wallet', () => {
     const before = await everything(pass.player)
     const { status, body } = await pass.xp(100, { 'idempotency-key': 'k' })
     expect([status, body.error]).toEqual([409, 'balance limit exceeded'])
+    expect(body.details).toEqual([{ path: '', message: 'The balance of "gold" would pass 9223372036854775807.' }])
     expect(await everything(pass.player)).toEqual(before)
   })
 })

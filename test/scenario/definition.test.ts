@@ -131,7 +131,12 @@ describe('a valid definition', () => {
 
 describe('a faulty definition', () => {
   it.each<[string, Json | string, string]>([
-    ['text that is not JSON', '{', ': must be JSON'],
+    ['text that is not JSON', '{', ': must be JSON: line 1, column 2: the text ends too early'],
+    [
+      'a comma too many',
+      '{\n  "name": "Season",\r\n  "nodes": [],\n}',
+      ': must be JSON: line 4, column 1: unexpected "}"',
+    ],
     ['a list', '[]', ': must be an object'],
     ['deep nesting', `${'['.repeat(65)}${']'.repeat(65)}`, ': must not nest deeper than 64'],
     [
@@ -259,7 +264,12 @@ describe('a faulty definition', () => {
     [
       'a day that does not exist',
       scenario([passNode('p', { more: { startsAt: '2026-02-30T00:00:00Z' } })], []),
-      'nodes[1].data.startsAt: must be a date and time with an offset, such as 2026-12-01T00:00:00Z',
+      'nodes[1].data.startsAt: must be a date that exists: February 2026 has 28 days',
+    ],
+    [
+      'a month that does not exist',
+      scenario([passNode('p', { more: { startsAt: '2026-13-01T00:00:00Z' } })], []),
+      'nodes[1].data.startsAt: must be a date that exists: there is no month 13',
     ],
     [
       'a season that ends before it starts',

@@ -65,6 +65,11 @@ const publish = (scenarioId: string, definition: Json | string, more: object = {
       ...more,
     },
   })
+const put = (scenarioId: string, text: string) =>
+  game.request('PUT', `/platform/v1/projects/${game.projectId}/scenarios/${scenarioId}?environment=${production}`, {
+    body: text,
+    headers: { authorization: `Bearer ${game.platformKey}` },
+  })
 const preview = (scenarioId: string, definition: Json, key = viewer) =>
   game.graphql(key, PREVIEW, { input: { environment: production, scenarioId, definition: print(definition) } })
 const versions = (scenarioId: string, page: object = {}, key = viewer) =>
@@ -108,14 +113,37 @@ describe('validateScenario', () => {
   })
 
   it.each([
-    ['', 'must be JSON'],
-    ['{', 'must be JSON'],
+    ['', 'must be JSON: line 1, column 1: there is no value'],
+    ['{', 'must be JSON: line 1, column 2: the text ends too early'],
     ['[]', 'must be an object'],
     [`${'['.repeat(65)}${']'.repeat(65)}`, 'must not nest deeper than 64'],
     ['{"name":"\ud800"}', 'must not contain NUL or a lone surrogate'],
   ])('reports why a text is not a definition: %j', async (text, message) => {
     const { data } = await validate(text)
     expect(data.validateScenario).toEqual({ valid: false, faults: [{ path: '', message }] })
+  })
+
+  it.each([
+    ['\ufeff', 'the text begins with a byte order mark (U+FEFF), which JSON does not allow'],
+    ['\u00a0', 'unexpected U+00A0'],
+    ['\u2028', 'unexpected U+2028'],
+    ['\f', 'unexpected U+000C'],
+    ['\v', 'unexpected U+000B'],
+  ])('refuses %j before a definition, as REST does, with the same reason', async (space, why) => {
+    const text = `${space}${print(season())}`
+    const fault = `must be JSON: line 1, column 1: ${why}`
+    const { data } = await validate(text)
+    expect(data.validateScenario).toEqual({ valid: false, faults: [{ path: '', message: fault }] })
+    expect(detailsOf(await publish('unreadable', text))).toEqual([{ path: '', message: fault }])
+    const { status, body } = await put('unreadable', text)
+    expect([status, body.details]).toEqual([400, [{ path: '', message: `the body ${fault}` }]])
+  })
+
+  it('stores the same text as REST when JSON white space is around it', async () => {
+    const text = ` \t\r\n${print(season())}\n`
+    expect((await put('spaced', text)).status).toBe(200)
+    const { data } = await publish('spaced', text)
+    expect(data.publishScenario.scenario.version).toBe(1)
   })
 
   it('writes nothing, and accepts the id of a scenario that does not exist', async () => {
