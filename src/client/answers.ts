@@ -14,7 +14,7 @@ export const readNothing: Reader<void> = (_text, status) => {
   if (status !== 204) throw invalidAnswer('the answer did not come from the service: it is not empty', status)
 }
 
-export function parsed(text: string, status: number): unknown {
+export function parsed(text: string, status = 200): unknown {
   try {
     return parseExact(text)
   } catch (error) {

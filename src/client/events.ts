@@ -117,7 +117,7 @@ export function graphql<Data>(
 }
 
 function dataOf<Data>(text: string, shape: ShapeOf<Data>): Data {
-  const body = parsed(text, 200)
+  const body = parsed(text)
   const { data, errors } = isObject(body) ? body : {}
   if (errors === undefined) return readAs(shape, data)
   const told = graphqlRefusal(Array.isArray(errors) ? errors[0] : undefined)

@@ -1,8 +1,10 @@
+import { parsed, readAs } from './answers.ts'
 import { ADD_XP_RESPONSE, type AddXpResponse } from './contract.ts'
 import { TierwayError } from './error.ts'
-import { parseExact, printExact } from './json.ts'
+import { printExact } from './json.ts'
 import { Listeners } from './listeners.ts'
 import type { BattlePassSession, ScenarioSession } from './scenario.ts'
+import type { ShapeOf } from './shape.ts'
 import { patient, type Storage } from './storage.ts'
 import type { Tierway } from './tierway.ts'
 import { backoff, listenOnline, newKey } from './transport.ts'
@@ -23,6 +25,8 @@ export interface OutboxEvents {
   readonly sent: { readonly xp: QueuedXp; readonly answer: AddXpResponse }
   /** Xp cannot be added: the run or the season is over, or it has waited too long. It is removed from the storage. */
   readonly refused: { readonly xp: QueuedXp; readonly error: TierwayError }
+  /** The storage has something else in the place of xp. It stays there, and other xp is sent. Told once for each key. */
+  readonly unreadable: { readonly storageKey: string; readonly text: string }
 }
 
 /** The stored form. */
@@ -32,12 +36,29 @@ interface Entry extends QueuedXp {
   readonly triedAt: number | null
 }
 
+const ENTRY: ShapeOf<Entry> = {
+  members: {
+    key: 'string',
+    scenarioId: 'string',
+    nodeId: 'string',
+    runId: 'string',
+    amount: 'int64',
+    source: 'string',
+    playerId: 'string',
+    triedAt: { orNull: 'integer' },
+  },
+}
+
 /**
  * The service knows keys for seven days. Xp that was sent may have been counted, so after six days it is not sent
  * again.
  */
 const LONGEST_WAIT_MS = 6 * 86_400_000
-const LONGEST_PAUSE_MS = 60_000
+/**
+ * The longest pause between two attempts. It limits the time for which xp waits when the network is back: browsers may
+ * not tell, and other platforms have no such event.
+ */
+const LONGEST_PAUSE_MS = 10_000
 const NUMBER_DIGITS = 16
 
 /**
@@ -58,8 +79,9 @@ export class Outbox {
   #timer: ReturnType<typeof setTimeout> | undefined
   #failed = 0
   #isClosed = false
-  /** More xp was stored since sending began. */
-  #hasNew = false
+  /** Xp was stored, or a player has signed in, since sending began. */
+  #isAsked = false
+  readonly #unreadable = new Set<string>()
 
   /** Begins to send the stored xp of the signed-in player. */
   constructor(tierway: Tierway) {
@@ -86,7 +108,6 @@ export class Outbox {
     const xp = { key: newKey(), scenarioId, nodeId, runId, amount: BigInt(amount), source }
     this.#sessions.set(runId, session)
     await this.#write(this.#nextPlace(xp.key), { ...xp, playerId, triedAt: null })
-    this.#hasNew = true
     this.#wake()
     return xp
   }
@@ -100,12 +121,9 @@ export class Outbox {
    * Sends everything that is stored. Resolves when all is sent or refused. Rejects when sending is not possible now; it
    * continues later.
    */
-  async flush(): Promise<void> {
+  flush(): Promise<void> {
     clearTimeout(this.#timer)
-    this.#sending ??= this.#sendAll().finally(() => {
-      this.#sending = undefined
-      if (this.#hasNew) this.#wake()
-    })
+    this.#sending ??= this.#run()
     return this.#sending
   }
 
@@ -124,21 +142,28 @@ export class Outbox {
 
   #wake = (): void => {
     if (this.#isClosed) return
-    this.flush().then(
-      () => {
-        this.#failed = 0
-      },
-      () => {
-        if (this.#isClosed) return
-        clearTimeout(this.#timer)
-        this.#timer = setTimeout(this.#wake, backoff(this.#failed, LONGEST_PAUSE_MS))
-        this.#failed += 1
-      },
-    )
+    this.#isAsked = true
+    this.flush().catch(() => undefined)
+  }
+
+  /** Sends what is stored, and goes on later when that fails. Pauses grow with each failed attempt. */
+  async #run(): Promise<void> {
+    try {
+      do {
+        this.#isAsked = false
+        await this.#sendAll()
+      } while (this.#isAsked && !this.#isClosed)
+      this.#failed = 0
+    } catch (error) {
+      if (!this.#isClosed) this.#timer = setTimeout(this.#wake, backoff(this.#failed, LONGEST_PAUSE_MS))
+      this.#failed += 1
+      throw error
+    } finally {
+      this.#sending = undefined
+    }
   }
 
   async #sendAll(): Promise<void> {
-    this.#hasNew = false
     if (!(await this.#tierway.restore())) return
     for (let entries = await this.#entries(); entries.length > 0; entries = await this.#entries()) {
       for (const [place, entry] of entries) {
@@ -174,12 +199,21 @@ export class Outbox {
     const found = await Promise.all(
       places.map(async (place): Promise<[string, Entry][]> => {
         const text = await patient(() => this.#storage.get(place))
-        if (text === null) return []
-        const entry = parseExact(text) as Entry
-        return [[place, { ...entry, amount: BigInt(entry.amount) }]]
+        const entry = text === null ? undefined : this.#entryIn(place, text)
+        return entry ? [[place, entry]] : []
       }),
     )
     return found.flat().filter(([, { playerId }]) => playerId === this.#tierway.playerId)
+  }
+
+  #entryIn(storageKey: string, text: string): Entry | undefined {
+    try {
+      return readAs(ENTRY, parsed(text))
+    } catch {
+      if (!this.#unreadable.has(storageKey)) this.#listeners.tell('unreadable', { storageKey, text })
+      this.#unreadable.add(storageKey)
+      return undefined
+    }
   }
 
   /** A key of its own for each grant, so that tabs do not overwrite each other. Later keys sort later. */

@@ -670,6 +670,39 @@ describe('an outbox', () => {
     for (const outbox of [own, ...tabs]) outbox.close()
   })
 
+  it('passes over what it cannot read, reports it once, and leaves it in the storage', async () => {
+    const storage = memoryStorage()
+    const tierway = await signedIn({ storage })
+    const pass = await passOf(tierway)
+    const odd = ['no json', '{}', 'null', '[1]', '{"key":"k","amount":1.5}', '']
+    const places = odd.map((_text, index) => `${tierway.keep.prefix}:xp:000${index}`)
+    for (const [index, place] of places.entries()) await storage.set(place, odd[index] ?? '')
+    const outbox = new Outbox(tierway)
+    const unreadable: string[] = []
+    outbox.on('unreadable', ({ storageKey, text }) => unreadable.push(`${storageKey} ${text}`))
+    await outbox.addXp(pass, 7)
+    await outbox.addXp(pass, 8)
+    await outbox.flush()
+    expect(await outbox.size()).toBe(0)
+    expect((await pass.progress()).xp).toBe(15n)
+    expect(unreadable).toEqual(places.map((place, index) => `${place} ${odd[index]}`))
+    expect(await Promise.all(places.map((place) => storage.get(place)))).toEqual(odd)
+    outbox.close()
+  })
+
+  it('sends many grants soon after the network is back, although no event says that it is', async () => {
+    const tierway = await signedIn({ retries: 0 })
+    const pass = await passOf(tierway)
+    proxy.mishap = (path) => (path === XP ? 'lost' : undefined)
+    const outbox = new Outbox(tierway)
+    await Promise.all(times(200, () => outbox.addXp(pass, 1)))
+    await expect(outbox.flush()).rejects.toMatchObject({ code: 'network_error' })
+    proxy.mishap = () => undefined
+    await until('all is sent', async () => (await outbox.size()) === 0)
+    expect((await pass.progress()).xp).toBe(200n)
+    outbox.close()
+  })
+
   it('drops entries that are refused or too old to be safe, reports them, and goes on', async () => {
     const storage = memoryStorage()
     const tierway = await signedIn({ storage })
