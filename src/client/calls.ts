@@ -1,7 +1,7 @@
 import { readerOf } from './answers.ts'
 import { TierwayError } from './error.ts'
 import { printExact } from './json.ts'
-import type { PlayerLogin } from './login.ts'
+import { type PlayerLogin, signedOut, type Token } from './login.ts'
 import type { ShapeOf } from './shape.ts'
 import {
   type CallOptions,
@@ -14,26 +14,40 @@ import {
 } from './transport.ts'
 
 type Headers = Readonly<Record<string, string>>
-type PlayerRequest = Omit<PostRequest, 'headers'> & Partial<Pick<PostRequest, 'headers'>>
+type PlayerRequest = Omit<PostRequest, 'headers'> & Partial<Pick<PostRequest, 'headers'>> & ForPlayer
+
+export interface ForPlayer {
+  /** The player that the call is for. It is not made for another one: it rejects with `signed_out`. */
+  readonly playerId?: string
+  readonly signal?: AbortSignal
+}
 
 /** Calls of the signed-in player, for the other parts of the library. */
 export interface PlayerCalls {
   /** Makes a call whose answer has this shape. */
   call<Answer>(path: string, body: object, shape: ShapeOf<Answer>, options?: CallOptions): Promise<Answer>
   /** The same for a call that changes something. All its attempts carry one idempotency key. */
-  change<Answer>(path: string, body: object, shape: ShapeOf<Answer>, options?: ChangeOptions): Promise<Answer>
+  change<Answer>(
+    path: string,
+    body: object,
+    shape: ShapeOf<Answer>,
+    options?: ChangeOptions & ForPlayer,
+  ): Promise<Answer>
   /** Makes a call whose body is already text, and reads its answer with the function. */
   send<Answer>(path: string, request: PlayerRequest, read: Reader<Answer>): Promise<Answer>
   /** Makes a call with the player's token. When the token is refused, the call is made once more with a new one. */
-  withToken<Answer>(make: (headers: Headers) => Promise<Answer>, signal?: AbortSignal): Promise<Answer>
+  withToken<Answer>(make: (headers: Headers) => Promise<Answer>, options?: ForPlayer): Promise<Answer>
   /** Exchanges the player's token. Rejects with `signed_out` when the login has ended. */
   renew(): Promise<unknown>
+  /** The id of the signed-in player. */
+  player(signal?: AbortSignal): Promise<string>
   readonly transport: Transport
 }
 
 export function playerCalls(transport: Transport, login: PlayerLogin): PlayerCalls {
-  async function withToken<Answer>(make: (headers: Headers) => Promise<Answer>, signal?: AbortSignal) {
+  async function withToken<Answer>(make: (headers: Headers) => Promise<Answer>, { signal, playerId }: ForPlayer = {}) {
     const token = await unlessAborted(login.token(), signal)
+    if (playerId !== undefined && playerId !== token.playerId) throw signedOut()
     try {
       return await make(bearer(token))
     } catch (error) {
@@ -45,7 +59,7 @@ export function playerCalls(transport: Transport, login: PlayerLogin): PlayerCal
   const send: PlayerCalls['send'] = (path, request, read) =>
     withToken(
       (headers) => transport.post(path, { ...request, headers: { ...headers, ...request.headers } }, read),
-      request.signal,
+      request,
     )
 
   return {
@@ -53,6 +67,7 @@ export function playerCalls(transport: Transport, login: PlayerLogin): PlayerCal
     send,
     withToken,
     renew: async () => login.replace(await login.token()),
+    player: async (signal) => (await unlessAborted(login.token(), signal)).playerId,
     call: (path, body, shape, options) => send(path, { ...options, body: printExact(body) }, readerOf(shape)),
     change(path, body, shape, options) {
       const headers = { 'idempotency-key': options?.idempotencyKey ?? newKey() }
@@ -61,7 +76,7 @@ export function playerCalls(transport: Transport, login: PlayerLogin): PlayerCal
   }
 }
 
-const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+const bearer = ({ accessToken }: Token) => ({ authorization: `Bearer ${accessToken}` })
 
 /** One token request serves all calls, so a call that is aborted stops waiting without ending the request. */
 function unlessAborted<Value>(pending: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {

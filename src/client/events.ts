@@ -1,5 +1,5 @@
 import { invalidAnswer, parsed, readAs } from './answers.ts'
-import type { PlayerCalls } from './calls.ts'
+import type { ForPlayer, PlayerCalls } from './calls.ts'
 import { type ErrorCode, TierwayError } from './error.ts'
 import { isObject, type ShapeOf } from './shape.ts'
 import { backoff, type CallOptions, graphqlRefusal, listenOnline, pause, refusalOf } from './transport.ts'
@@ -61,15 +61,17 @@ export async function* listen(
 ): AsyncGenerator<TierwayEvent, void, undefined> {
   let cursor = after ?? null
   let ended = 0
+  let playerId: string | undefined
   for (let failed = 0; !signal?.aborted; failed += 1) {
     try {
       // The service closes the stream of an ended login without a message. A refresh shows whether it has ended.
       if (ended >= ENDINGS) await calls.renew()
-      cursor ??= await streamCursor(calls, signal)
+      playerId ??= await calls.player(signal)
+      cursor ??= await streamCursor(calls, { signal, playerId })
       const completed = () => {
         ended += 1
       }
-      for await (const event of connect(calls, { ...filter, after: cursor }, completed, signal)) {
+      for await (const event of connect(calls, { ...filter, after: cursor }, completed, { signal, playerId })) {
         // Events that have already arrived are dropped after the end.
         if (signal?.aborted) return
         failed = 0
@@ -99,8 +101,8 @@ async function pauseOffline(ms: number, signal?: AbortSignal): Promise<void> {
 const STREAM_CURSOR: ShapeOf<{ readonly streamCursor: string }> = { members: { streamCursor: 'string' } }
 
 /** The present end of the player's stream. */
-export async function streamCursor(calls: PlayerCalls, signal?: AbortSignal): Promise<string> {
-  return (await graphql(calls, CURSOR, {}, STREAM_CURSOR, { signal })).streamCursor
+export async function streamCursor(calls: PlayerCalls, options: ForPlayer): Promise<string> {
+  return (await graphql(calls, CURSOR, {}, STREAM_CURSOR, options)).streamCursor
 }
 
 /** Runs an operation of GraphQL, whose data has this shape. Its errors are those of the REST calls. */
@@ -109,7 +111,7 @@ export function graphql<Data>(
   query: string,
   variables: object,
   shape: ShapeOf<Data>,
-  options?: CallOptions & { readonly isChange?: boolean },
+  options?: CallOptions & ForPlayer & { readonly isChange?: boolean },
 ): Promise<Data> {
   return calls.send('/graphql', { ...options, body: JSON.stringify({ query, variables }) }, (text) =>
     dataOf(text, shape),
@@ -131,7 +133,7 @@ async function* connect(
   variables: object,
   /** Called when the service has ended the stream in order, not when the connection broke. */
   completed: () => void,
-  signal?: AbortSignal,
+  { signal, playerId }: ForPlayer,
 ): AsyncGenerator<TierwayEvent, void, undefined> {
   const ending = new AbortController()
   const end = () => ending.abort()
@@ -142,18 +144,21 @@ async function* connect(
     timer = setTimeout(end, SILENCE_MS)
   }
   try {
-    const frames = await calls.withToken(async (headers) => {
-      const body = JSON.stringify({ query: EVENTS, variables })
-      const request = { body, headers: { ...headers, accept: 'text/event-stream' } }
-      const response = await calls.transport.open('/graphql', request, ending.signal)
-      if (!response.ok) throw refusalOf(response, await response.text())
-      if (!response.body) throw new TierwayError({ code: 'no_stream' })
-      const found = framesOf(response.body, isAlive)
-      const first = await found.next()
-      // A refusal is the first frame. The token is then replaced, as for any call.
-      if (!first.done) eventOf(first.value)
-      return { found, first }
-    }, ending.signal)
+    const frames = await calls.withToken(
+      async (headers) => {
+        const body = JSON.stringify({ query: EVENTS, variables })
+        const request = { body, headers: { ...headers, accept: 'text/event-stream' } }
+        const response = await calls.transport.open('/graphql', request, ending.signal)
+        if (!response.ok) throw refusalOf(response, await response.text())
+        if (!response.body) throw new TierwayError({ code: 'no_stream' })
+        const found = framesOf(response.body, isAlive)
+        const first = await found.next()
+        // A refusal is the first frame. The token is then replaced, as for any call.
+        if (!first.done) eventOf(first.value)
+        return { found, first }
+      },
+      { playerId, signal: ending.signal },
+    )
     for (let next = frames.first; !next.done; next = await frames.found.next()) {
       const event = eventOf(next.value)
       if (event) yield event

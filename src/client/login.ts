@@ -10,7 +10,7 @@ export type SignedOut =
   | 'logout'
   /** The login has ended: it was revoked, or its refresh token has expired. */
   | 'expired'
-  /** Another player has signed in in another tab. */
+  /** Another player has signed in, here or in another tab. */
   | 'replaced'
 
 export interface LoginOptions {
@@ -20,9 +20,14 @@ export interface LoginOptions {
   readonly signedOut: (why: SignedOut) => void
 }
 
-/** A pair of tokens, with the time of its receipt by the clocks of this device, which may be wrong. */
-interface Login extends TokenPair {
+/** The access token of a player. */
+export interface Token {
+  readonly accessToken: string
   readonly playerId: string
+}
+
+/** A pair of tokens, with the time of its receipt by the clocks of this device, which may be wrong. */
+interface Login extends TokenPair, Token {
   /** `Date.now()` at receipt. */
   readonly receivedAt: number
   /** How long the access token lives from its receipt, in milliseconds. */
@@ -59,7 +64,10 @@ export class PlayerLogin {
    */
   #receivedTick: number | undefined
   #loading: Promise<void> | undefined
-  #refreshing: Promise<Login> | undefined
+  /** The exchange under way, and the login that it is for. */
+  #refreshing: { readonly stale: Login; readonly renewed: Promise<Login> } | undefined
+  /** The last access to the storage that changes it. They take turns, so that the newest login is stored last. */
+  #storing: Promise<unknown> = Promise.resolve()
   #coolUntil = 0
   /** False when the storage has not accepted the login: the storage's content is then no change by another tab. */
   #isKept = true
@@ -83,34 +91,41 @@ export class PlayerLogin {
     return this.#loading
   }
 
-  /** Signs in with a pair that has just arrived, and stores it. */
-  async take(pair: TokenPair): Promise<void> {
-    this.#loading = Promise.resolve()
-    this.#keep(loginOf(pair))
-    await this.#save()
+  /**
+   * Signs in with a pair that has just arrived, and stores it. Another player is signed out before. Returns that
+   * player's refresh token, for the call that ends the login at the service.
+   */
+  async take(pair: TokenPair): Promise<string | null> {
+    await this.restore()
+    const login = loginOf(pair)
+    const former = this.#login
+    const isReplaced = former !== null && former.playerId !== login.playerId
+    if (isReplaced) this.#forget('replaced')
+    this.#keep(login)
+    await this.#store()
+    return isReplaced ? former.refreshToken : null
   }
 
   /** A token for the next call. Rejects with `signed_out` when there is none. */
-  async token(): Promise<string> {
+  async token(): Promise<Token> {
     await this.restore()
     const login = this.#required()
-    if (this.#remainingMs(login) > MARGIN_MS) return login.accessToken
-    if (this.#remainingMs(login) > 0 && now() < this.#coolUntil) return login.accessToken
+    if (this.#remainingMs(login) > MARGIN_MS) return login
+    if (this.#remainingMs(login) > 0 && now() < this.#coolUntil) return login
     try {
-      return (await this.#refresh(login)).accessToken
+      return await this.#refresh(login)
     } catch (error) {
       if (this.#login !== login || this.#remainingMs(login) <= 0) throw error
       // The token is still valid. Calls go on, and a later one tries again.
       this.#coolUntil = now() + COOL_DOWN_MS
-      return login.accessToken
+      return login
     }
   }
 
-  /** A new token, after the service has refused this one. */
-  async replace(refused: string): Promise<string> {
-    const login = this.#required()
-    if (login.accessToken !== refused) return login.accessToken
-    return (await this.#refresh(login)).accessToken
+  /** A new token of the same player, after the service has refused this one. */
+  async replace(refused: Token): Promise<Token> {
+    const login = this.#required(refused)
+    return login.accessToken === refused.accessToken ? this.#refresh(login) : login
   }
 
   /** Forgets the login. Returns its refresh token, for the call that ends the login at the service. */
@@ -121,12 +136,14 @@ export class PlayerLogin {
     return refreshToken
   }
 
-  /** One refresh at a time for all calls. It belongs to no call, so no call's signal aborts it. */
+  /** One refresh at a time for all calls of a login. It belongs to no call, so no call's signal aborts it. */
   #refresh(stale: Login): Promise<Login> {
-    this.#refreshing ??= this.#exchange(stale).finally(() => {
-      this.#refreshing = undefined
+    if (this.#refreshing?.stale === stale) return this.#refreshing.renewed
+    const renewed = this.#exchange(stale).finally(() => {
+      if (this.#refreshing?.stale === stale) this.#refreshing = undefined
     })
-    return this.#refreshing
+    this.#refreshing = { stale, renewed }
+    return renewed
   }
 
   async #exchange(stale: Login): Promise<Login> {
@@ -144,17 +161,17 @@ export class PlayerLogin {
       throw signedOut(error)
     }
     // The player may have signed out or in while the refresh was under way.
-    if (this.#login !== stale) return this.#required()
+    if (this.#login !== stale) return this.#required(stale)
     const login = loginOf(pair)
     this.#keep(login)
-    await this.#save()
+    await this.#store()
     return login
   }
 
   /** Takes over the login that another tab has stored since. Undefined when nothing is new. */
   async #adopt(stale: Login): Promise<Login | undefined> {
     const stored = this.#isKept ? await this.#read(stale) : stale
-    if (this.#login !== stale) return this.#required()
+    if (this.#login !== stale) return this.#required(stale)
     if (stored && stored.refreshToken === stale.refreshToken) return undefined
     if (stored?.playerId === stale.playerId) {
       this.#login = stored
@@ -181,7 +198,7 @@ export class PlayerLogin {
   async #end(why: SignedOut): Promise<void> {
     const isSignedIn = this.#login !== null
     this.#login = null
-    await patient(() => this.#options.storage.remove(this.#options.storageKey)).catch(() => undefined)
+    await this.#store()
     if (isSignedIn) this.#options.signedOut(why)
   }
 
@@ -190,8 +207,9 @@ export class PlayerLogin {
     this.#options.signedOut(why)
   }
 
-  #required(): Login {
-    if (!this.#login) throw signedOut()
+  /** The present login. With a token: of the same player, so that no call is made for another one. */
+  #required(of?: Token): Login {
+    if (!this.#login || (of && of.playerId !== this.#login.playerId)) throw signedOut()
     return this.#login
   }
 
@@ -213,13 +231,22 @@ export class PlayerLogin {
     }
   }
 
+  /** Stores the login that is present when it is its turn. */
+  #store(): Promise<void> {
+    const stored = this.#storing.then(() => this.#storeNow())
+    this.#storing = stored
+    return stored
+  }
+
   /** A login that cannot be stored lasts as long as the page. */
-  async #save(): Promise<void> {
+  async #storeNow(): Promise<void> {
     const { storage, storageKey } = this.#options
+    const remove = () => patient(() => storage.remove(storageKey))
+    if (!this.#login) return void (await remove().catch(() => undefined))
     const text = JSON.stringify(this.#login)
     const keep = () => patient(() => storage.set(storageKey, text))
     // When the storage has no room for the new pair, the old one is removed: it is used up.
-    const keepInstead = () => patient(() => storage.remove(storageKey)).then(keep)
+    const keepInstead = () => remove().then(keep)
     this.#isKept = await keep()
       .catch(keepInstead)
       .then(
@@ -231,7 +258,7 @@ export class PlayerLogin {
 
 const now = (): number => performance.now()
 
-function signedOut(cause?: unknown): TierwayError {
+export function signedOut(cause?: unknown): TierwayError {
   return new TierwayError({ code: 'signed_out', status: 401, cause })
 }
 

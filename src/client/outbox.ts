@@ -180,7 +180,7 @@ export class Outbox {
       if (triedAt !== null && Date.now() - triedAt > LONGEST_WAIT_MS)
         throw new TierwayError({ code: 'timeout', message: 'it has waited too long', outcomeUnknown: true })
       if (triedAt === null) await this.#write(place, { ...xp, playerId, triedAt: Date.now() })
-      const options = { idempotencyKey: key }
+      const options = { idempotencyKey: key, playerId }
       const answer = await this.#tierway.calls.change('/sdk/v1/battlepass/xp', body, ADD_XP_RESPONSE, options)
       await this.#remove(place)
       this.#sessions.get(xp.runId)?.take(answer, body)

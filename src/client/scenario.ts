@@ -140,7 +140,10 @@ export class ScenarioSession {
     return (await this.change('/sdk/v1/scenarios/cross', { nodeId, handle }, CROSS_RESPONSE, options)).plan
   }
 
-  /** Reads the run: its status, its active nodes and its last plan. Calls no listener. */
+  /**
+   * Reads the run: its status, its active nodes and its last plan. Of the listeners, only those of `ended` are called,
+   * when the run is found to be over: once for each session, as after any other call.
+   */
   async refresh(options?: CallOptions): Promise<void> {
     const run = await this.#calls.call(RUN, { runId: this.runId }, RUN_RESPONSE, options)
     this.#active = new Map(run.active.map((node) => [node.nodeId, node]))
@@ -165,7 +168,7 @@ export class ScenarioSession {
     const { signal } = ending
     const run = async () => {
       // Crossings of earlier calls are reported from their answers, those of later calls from the events.
-      this.#gate = this.#settled().then(() => streamCursor(this.#calls, signal))
+      this.#gate = this.#settled().then(() => streamCursor(this.#calls, { signal }))
       let after: string
       try {
         after = (await this.#gate) as string

@@ -94,13 +94,17 @@ export class Tierway {
     return this.playerId !== null
   }
 
-  /** Signs a player in through the studio's webhook. A signed-in player is signed out first. */
+  /**
+   * Signs a player in through the studio's webhook. When this succeeds while another player is signed in, that one is
+   * signed out: `signedOut` comes before `signedIn`, and the former login ends at the service, too.
+   */
   async login(request: CustomLoginRequest, options?: CallOptions): Promise<void> {
     const pair = await this.#client('/sdk/v1/authorization/custom', request, readerOf(TOKEN_PAIR), {
       timeoutMs: LOGIN_TIMEOUT_MS,
       ...options,
     })
-    await this.#login.take(pair)
+    const former = await this.#login.take(pair)
+    if (former !== null) void this.#endAtService(former)
     this.#listeners.tell('signedIn', { playerId: this.playerId ?? '' })
   }
 
@@ -116,12 +120,7 @@ export class Tierway {
    */
   async logout(options?: CallOptions): Promise<void> {
     const refreshToken = await this.#login.clear()
-    if (refreshToken === null) return
-    try {
-      await this.#client('/sdk/v1/authorization/logout', { refreshToken }, readNothing, options)
-    } catch (error) {
-      if (!TierwayError.is(error)) throw error
-    }
+    if (refreshToken !== null) await this.#endAtService(refreshToken, options)
   }
 
   /** Calls a function when a login begins or ends. Returns a function that removes the listener. */
@@ -149,6 +148,15 @@ export class Tierway {
    */
   events(options?: EventOptions): AsyncGenerator<TierwayEvent, void, undefined> {
     return listen(this.calls, options)
+  }
+
+  /** Ends a login at the service. If that fails, its refresh token expires after seven days. */
+  async #endAtService(refreshToken: string, options?: CallOptions): Promise<void> {
+    try {
+      await this.#client('/sdk/v1/authorization/logout', { refreshToken }, readNothing, options)
+    } catch (error) {
+      if (!TierwayError.is(error)) throw error
+    }
   }
 
   /** A call of the game before a player is signed in. */

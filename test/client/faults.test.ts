@@ -516,6 +516,73 @@ describe('a login', () => {
     expect(signedOut).toEqual(['logout', 'logout', 'replaced'])
   })
 
+  it('ends, here and on the service, when another player logs in, and the listeners hear both in order', async () => {
+    const storage = memoryStorage()
+    const tierway = await signedIn({ storage })
+    const first = tierway.playerId
+    const { refreshToken } = JSON.parse(String(await storage.get(loginKey(tierway))))
+    const heard: unknown[] = []
+    // A page that has not read its storage yet signs the stored player out, too.
+    const page = connect({ storage })
+    page.on('signedOut', ({ why }) => heard.push([why, page.playerId]))
+    page.on('signedIn', ({ playerId }) => heard.push([playerId, page.playerId]))
+    await page.login({ customData: { player: 'the next one' } })
+    const second = page.playerId
+    expect(second).not.toBe(first)
+    expect(heard).toEqual([
+      ['replaced', null],
+      [second, second],
+    ])
+    await until('the former login is over', async () => {
+      const body = JSON.stringify({ refreshToken })
+      const headers = { 'x-sdk-key': game.sdkKey }
+      return (await game.request('POST', REFRESH, { body, headers })).status === 401
+    })
+    await page.login({ customData: { player: 'the next one' } })
+    expect(heard.slice(2)).toEqual([[second, second]])
+    expect((await page.player()).playerId).toBe(second)
+  })
+
+  it('of one player never makes a call of another, whose login came during an exchange of tokens', async () => {
+    const { clients, storage, key } = await reopened(() => ({ accessToken: 'a.b.c' }))
+    const [tierway] = clients as [Tierway]
+    let release = () => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    let isHeld = false
+    proxy.mishap = (path) => {
+      if (path !== REFRESH || isHeld) return undefined
+      isHeld = true
+      return { after: () => held }
+    }
+    const late = tierway.storage.set({ score: 1 })
+    const ended = expect(late).rejects.toMatchObject({ code: 'signed_out' })
+    await until('the exchange has begun', () => isHeld)
+    await tierway.login({ customData: { player: 'at the same device' } })
+    const { playerId } = tierway
+    expect(await tierway.storage.get()).toEqual({})
+    release()
+    await ended
+    expect(await tierway.storage.get()).toEqual({})
+    expect([tierway.playerId, JSON.parse(String(await storage.get(key))).playerId]).toEqual([playerId, playerId])
+  })
+
+  it('is the last one that is stored, although the storage was still busy with the one before', async () => {
+    const storage = memoryStorage()
+    const set = storage.set.bind(storage)
+    let isBusy = true
+    storage.set = async (name, value) => {
+      const wait = isBusy ? 200 : 0
+      isBusy = false
+      await new Promise((resolve) => setTimeout(resolve, wait))
+      await set(name, value)
+    }
+    const tierway = connect({ storage })
+    await Promise.all(['one', 'two'].map((name) => tierway.login({ customData: { player: `a change: ${name}` } })))
+    expect(JSON.parse(String(await storage.get(loginKey(tierway)))).playerId).toBe(tierway.playerId)
+  })
+
   it('ends on the device at once without a network, and on the service when there is one', async () => {
     const tierway = await signedIn({ retries: 0 })
     proxy.mishap = () => 'lost'
@@ -753,6 +820,31 @@ describe('an outbox', () => {
     outbox.close()
   })
 
+  it('does not send xp of one player as another, who logs in just before it is sent', async () => {
+    const storage = memoryStorage()
+    const tierway = await signedIn({ storage })
+    const name = `faults ${players}`
+    const pass = await passOf(tierway)
+    const set = storage.set.bind(storage)
+    let isChanged = false
+    storage.set = async (key, value) => {
+      await set(key, value)
+      if (isChanged || !key.includes(':xp:') || value.includes('"triedAt":null')) return
+      isChanged = true
+      await tierway.login({ customData: { player: 'the sister' } })
+    }
+    const outbox = new Outbox(tierway)
+    const refused: unknown[] = []
+    outbox.on('refused', ({ error }) => refused.push(error))
+    await outbox.addXp(pass, 9)
+    await until('the sister has logged in', async () => isChanged && tierway.playerId !== null)
+    await outbox.flush().catch(() => undefined)
+    await tierway.login({ customData: { player: name } })
+    await until('it is sent', async () => (await outbox.size()) === 0)
+    expect([(await pass.progress()).xp, refused]).toEqual([9n, []])
+    outbox.close()
+  })
+
   it('needs a storage that lists its keys, and rejects xp that it cannot store', async () => {
     const { keys: _, ...unlisted } = memoryStorage()
     expect(() => new Outbox(connect({ storage: unlisted }))).toThrow(TypeError)
@@ -782,6 +874,16 @@ describe('events', () => {
     })
     await ended
     expect(tierway.playerId).toBe(null)
+  })
+
+  it('of a player end when another one logs in', async () => {
+    const tierway = await signedIn()
+    const next = tierway.events().next()
+    const ended = expect(next).rejects.toMatchObject({ code: 'signed_out' })
+    await until('the stream is open', () => proxy.seen.at(-1) === '/graphql')
+    await tierway.login({ customData: { player: 'another listener' } })
+    await ended
+    expect((await tierway.player()).playerId).toBe(tierway.playerId)
   })
 
   it('have no gap and no repeat when connections break', async () => {

@@ -36,7 +36,7 @@ const FATES = {
   captured: { status: 200, headers: { 'content-type': 'text/html' }, body: '<h1>Wi-Fi</h1>' },
 } as const satisfies Record<string, Fate>
 
-export type Mishap = keyof typeof FATES
+export type Mishap = keyof typeof FATES | Extract<Fate, { readonly after: unknown }>
 
 /** A proxy to the service that fails on demand. */
 export interface HttpProxy extends Pick<Gateway, 'cut' | 'close'> {
@@ -60,7 +60,7 @@ export async function startHttpProxy(target: () => string): Promise<HttpProxy> {
   }
   gateway.decide(({ path }) => {
     const mishap = proxy.mishap(path)
-    return mishap === undefined ? 'pass' : FATES[mishap]
+    return mishap === undefined ? 'pass' : typeof mishap === 'string' ? FATES[mishap] : mishap
   })
   return proxy
 }
