@@ -248,7 +248,7 @@ export async function createApp({
     wayIn,
     serve: serveCalls(wayIn, graphql),
     serveWhole: serveWholeCalls(wayIn, graphql),
-    upgrade: graphql.upgrade,
+    webSocket: graphql.upgrade,
     connectionLimits: config.trustedProxies > 0 ? null : connectionLimits,
   })
   const metricsWay = createWay(health.metricsRoutes)

@@ -220,9 +220,7 @@ export function createSocketServer(options: SocketOptions) {
   function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     // A client that disconnects early must not end the process.
     socket.on('error', () => undefined)
-    const path = request.url?.split('?', 1)[0]
-    if (path !== '/graphql') refuse(socket, '404 Not Found')
-    else if (!isAllowedOrigin(request, config.allowedOrigins)) refuse(socket, '403 Forbidden')
+    if (!isAllowedOrigin(request, config.allowedOrigins)) refuse(socket, '403 Forbidden')
     else {
       const address = clientAddress(request, config.trustedProxies)
       const release = connectionLimits.hold('sockets', address)

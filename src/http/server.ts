@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { networkOf } from '../rate-limits/client-address.ts'
 import type { ConnectionLimits } from '../rate-limits/connection-limits.ts'
 import { type Tracing, traceHeadersOf, tracing } from '../request/tracing.ts'
+import { ignoreUpgrades, type Upgrade } from './upgrades.ts'
 import { lacksHost, type WayIn } from './way-in.ts'
 import { KEEP_ALIVE_MS, takeWholeRequests, type WholeRequest } from './whole-requests.ts'
 
@@ -17,7 +17,8 @@ export interface ServerOptions {
   readonly serve?: Serve
   /** Answers requests that arrived in one read, instead of `serve`. It returns null for a request that Node must read. */
   readonly serveWhole?: (request: WholeRequest) => Promise<void> | null
-  readonly upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
+  /** Takes over a WebSocket at GraphQL's path. Every other upgrade is ignored. */
+  readonly webSocket?: Upgrade
   /** Limits the connections of an address. Null behind proxies, where all connections have the address of a proxy. */
   readonly connectionLimits?: ConnectionLimits | null
 }
@@ -38,7 +39,7 @@ export function openServer({
   wayIn,
   serve = wayIn.serve,
   serveWhole,
-  upgrade,
+  webSocket,
   connectionLimits = null,
 }: ServerOptions): HttpServer {
   const limits = {
@@ -62,6 +63,12 @@ export function openServer({
   const server = createServer(limits, inTurn(prepared(serve)))
     .on('clientError', wayIn.serveError)
     .on('checkExpectation', inTurn(prepared(wayIn.serveExpectation)))
+  ignoreUpgrades(server, {
+    isTaken: (request) => webSocket !== undefined && isWebSocket(request),
+    upgrade: (request, socket, head) => webSocket?.(request, socket, head),
+    refuse: wayIn.serveError,
+    onParsed: stopParsingOnceDestroyed,
+  })
   // While the server drains, Node reads all requests and closes their connections.
   const whole =
     serveWhole &&
@@ -75,12 +82,6 @@ export function openServer({
     if (release) socket.once('close', release)
     else socket.destroy()
   })
-  if (upgrade)
-    server.on('upgrade', (request, socket, head) => {
-      takePath(request)
-      upgrade(request, socket, head)
-    })
-
   function closeIdle(): void {
     server.closeIdleConnections()
     whole?.closeIdle()
@@ -146,6 +147,14 @@ export function serveWholeCalls(
 
 function isGraphqlPath(url: string): boolean {
   return url.startsWith('/graphql') && (url.length === 8 || url[8] === '?')
+}
+
+/** Whether a request opens a WebSocket for GraphQL. HTTP/1.0 has no upgrades. */
+function isWebSocket(request: IncomingMessage): boolean {
+  takePath(request)
+  const { method, httpVersion, headers, url = '' } = request
+  const isAsked = headers.upgrade?.toLowerCase() === 'websocket'
+  return isAsked && method === 'GET' && httpVersion !== '1.0' && isGraphqlPath(url)
 }
 
 /** Serves a request in a span with the name of its route. */

@@ -547,7 +547,8 @@ describe('a handshake', () => {
       const answered = once(socket, 'end')
       const upgrade = 'connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13'
       socket.write(
-        `GET / HTTP/1.1\r\nhost: localhost\r\n${upgrade}\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
+        `GET /graphql HTTP/1.1\r\nhost: localhost\r\norigin: https://evil.example\r\n${upgrade}\r\n` +
+          'sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
       )
       await answered
       let stopped = false
