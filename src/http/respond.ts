@@ -1,4 +1,4 @@
-import { type ServerResponse, STATUS_CODES } from 'node:http'
+import { type ServerResponse, STATUS_CODES, validateHeaderValue } from 'node:http'
 import type { Refusal } from '../errors.ts'
 import { type Json, print } from '../json.ts'
 
@@ -34,10 +34,18 @@ export function endWith(response: ServerResponse, body: Reply['body']): void {
   response.end()
 }
 
-/** The first lines of an answer that is written without Node's `ServerResponse`. `headers` are names and values in turn. */
+/**
+ * The first lines of an answer that is written without Node's `ServerResponse`. `headers` are names and values in turn.
+ * A value that could begin another header throws, as Node's `writeHead` does.
+ */
 export function headOf(status: number, headers: readonly string[]): string {
   let text = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`
-  for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at] ?? ''
+    const value = headers[at + 1] ?? ''
+    validateHeaderValue(name, value)
+    text += `${name}: ${value}\r\n`
+  }
   return text
 }
 

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, Socket } from 'node:net'
 import fc from 'fast-check'
 import { Pool } from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createReader, takeWholeRequests } from '../../src/http/whole-requests.ts'
 import { season } from '../support/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
@@ -329,6 +329,18 @@ describe('an answer', () => {
     await strict.stop()
   })
 })
+
+it.each(['a\r\nset-cookie: b=c', 'a\nb', 'a\rb', 'a\0b', 'a\u{1f600}'])(
+  'an answer with the header value %j is not written, as Node refuses it',
+  (value) => {
+    const socket = new Socket()
+    const written = vi.spyOn(socket, 'write')
+    const bytes = Buffer.from(`${head('POST / HTTP/1.1', 'Host: a', 'Content-Length: 2')}{}`)
+    const request = createReader(socket)(bytes) ?? expect.fail()
+    expect(() => request.answer(200, ['x-name', value], 'body')).toThrow(/Invalid character in header content/)
+    expect(written).not.toHaveBeenCalled()
+  },
+)
 
 describe('a connection', () => {
   const call = (...headers: string[]) => post(PROGRESS, PLACE, `Authorization: Bearer ${player.token}`, ...headers)
