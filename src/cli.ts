@@ -16,8 +16,12 @@ import { generateSecretsKey } from './providers/secrets.ts'
 import { keyLabel } from './request/common.ts'
 import { MAX_NAME, MAX_SLUG } from './request/limits.ts'
 import { InputSource, isUuid, shape } from './request/shape.ts'
+import { VERSION } from './version.ts'
 
-const program = new Command('tierway').description('A GraphQL gateway for live games.').showHelpAfterError()
+const program = new Command('tierway')
+  .description('A GraphQL gateway for live games.')
+  .version(VERSION, '--version', 'print the version')
+  .showHelpAfterError()
 const json = () => new Option('--json', 'print one JSON object')
 
 program

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { VERSION } from '../src/version.ts'
 import { startCommandLine } from './support/command-line.ts'
 import { type Game, generateKeys, type Keys, startGame } from './support/game.ts'
 import { buildService } from './support/service.ts'
@@ -120,6 +121,20 @@ describe('the command line', () => {
     server.close()
     expect([code, error]).toEqual([1, 'The database cannot be used: база данных не существует\n'])
   })
+})
+
+test('the version is printed by --version, and is in the line that says that a service is ready, and in each of its log lines', async () => {
+  expect(await tierway(['--version'])).toEqual({ code: 0, out: `${VERSION}\n`, error: '' })
+  const settings = { DATABASE_URL: game.databaseUrl, TIERWAY_DATA_DIR: dataDir, ...keys, PORT: '0' }
+  const { child, output, exited } = startCommandLine(['serve', '--json'], settings)
+  await until('it is ready', () => output.out.endsWith('\n') || child.exitCode !== null)
+  const metrics = await (await fetch(`${JSON.parse(output.out).baseUrl}/metrics`)).text()
+  expect(metrics).toContain(`tierway_build_info{version="${VERSION}",node="${process.versions.node}"} 1`)
+  child.kill('SIGTERM')
+  await exited
+  const lines = output.error.trim().split('\n')
+  expect(lines.join()).toContain(`Tierway ${VERSION} is ready at http`)
+  for (const line of lines) expect(JSON.parse(line)).toMatchObject({ version: VERSION })
 })
 
 describe('a command that needs the demo', () => {

@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest'
 const LEVELS = {
   /** Studios and games run these files, too: they import nothing else of the service. */
   sdk: /^(sdk|client)\//,
-  ground: /^(errors|json)\.ts$|^(request|rate-limits)\//,
+  ground: /^(errors|json|version)\.ts$|^(request|rate-limits)\//,
   engine: /^(commit|db|events)\/(?!open\.ts|graphql)|^dev\/embedded[a-z-]*\.ts$/,
   features:
     /^(audit|auth|battlepass|catalogue|insight|listing|liveops|players|projects|providers|scenario|wallet)\/(?!rest\.ts|graphql|key-ring\.ts)/,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createRefusedWrites } from '../src/app/refused-writes.ts'
 import { FOLDING_LOCK } from '../src/insight/fold.ts'
 import { setOnDatabase } from './support/database.ts'
 import { passNode, scenario } from './support/definitions.ts'
@@ -101,6 +102,49 @@ describe('metrics', () => {
       client.release(true)
     }
     await until('figures are current', async () => (await readingOf('tierway_figures_age_seconds')) < 4)
+  })
+
+  it('show that writes are refused on a full disk, as the text of /readyz does', async () => {
+    const other = await startGame()
+    const { token } = await other.player()
+    const start = () =>
+      other.request('POST', '/sdk/v1/scenarios/start', {
+        headers: { authorization: `Bearer ${token}` },
+        body: JSON.stringify({ scenarioId: 'climb' }),
+      })
+    try {
+      await other.publish('climb', scenario([passNode('pass', { levels: [0], tiers: [] })], []))
+      expect((await other.request('GET', '/readyz')).body).toEqual({ status: 'ready' })
+      // The disk of a test cannot be filled, so the table refuses as a full disk does.
+      await other.app.pool.query(`CREATE FUNCTION no_space() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$`)
+      await other.app.pool.query('CREATE TRIGGER full_disk BEFORE INSERT ON runs EXECUTE FUNCTION no_space()')
+      expect((await start()).status).toBe(503)
+      expect(await readingOf('tierway_writes_refused', {}, other.app)).toBe(1)
+      const { status, body } = await other.request('GET', '/readyz')
+      expect([status, body]).toEqual([
+        200,
+        { status: 'ready', writes: 'refused', reason: 'the disk of Postgres is full' },
+      ])
+      await other.app.pool.query('DROP TRIGGER full_disk ON runs')
+      expect((await start()).status).toBe(200)
+    } finally {
+      await other.stop()
+    }
+  })
+
+  it('forget a refused write after 45 seconds', () => {
+    let now = 0
+    const refused = createRefusedWrites(() => now)
+    expect(refused.reason()).toBeUndefined()
+    refused.note('25006')
+    now = 44_000
+    expect(refused.reason()).toBe('Postgres is read-only')
+    refused.note('53100')
+    now = 88_000
+    expect(refused.reason()).toBe('the disk of Postgres is full')
+    now = 90_000
+    expect(refused.reason()).toBeUndefined()
   })
 
   it('show that the database refuses writes, and that background tasks fail', async () => {

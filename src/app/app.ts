@@ -9,6 +9,7 @@ import type { Lane } from '../commit/command.ts'
 import { createGroupCommit, type GroupCommit } from '../commit/group-commit.ts'
 import { createMemory } from '../commit/memory.ts'
 import type { Config } from '../config.ts'
+import { incompatibilityOf } from '../db/compatibility.ts'
 import { databaseNow, followDatabaseClock } from '../db/ids.ts'
 import { pendingMigrations } from '../db/migrate.ts'
 import { createPool, refusesWrites } from '../db/pool.ts'
@@ -37,6 +38,7 @@ import { addGauges } from './gauges.ts'
 import { createHousekeeping } from './housekeeping.ts'
 import { type Logger, rateLimited } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
+import { createRefusedWrites } from './refused-writes.ts'
 import type { Service } from './service.ts'
 
 export interface AppOptions {
@@ -100,12 +102,14 @@ export async function createApp({
     warn(error, message)
   }
   for (const task of TASKS) metrics.taskFailures.inc({ task }, 0)
+  const refusedWrites = createRefusedWrites()
   const connect = (connections: number, isForGroups = false) =>
     createPool({
       url: databaseUrl,
       connections,
       isForGroups,
       onError: (error) => warn(error, 'a database connection was lost'),
+      onWriteRefused: refusedWrites.note,
     })
   const forOperators = Math.floor(config.databaseConnections * OPERATORS_SHARE)
   const forGroups = Math.max(2, Math.floor(config.databaseConnections * GROUPS_SHARE))
@@ -202,13 +206,23 @@ export async function createApp({
   }
 
   let stopping = false
+
+  /** A later version may migrate the database while this one runs. */
+  async function whyUnready(): Promise<string | undefined> {
+    const [pending, incompatibility] = await Promise.all([pendingMigrations(pool), incompatibilityOf(pool)])
+    if (incompatibility !== undefined) warn(incompatibility, 'not ready: a later version has changed the database')
+    // A stop may have begun while the database was read.
+    if (stopping) return 'this instance is stopping'
+    if (pending.length > 0) return 'migrations are pending: run `npx tierway migrate`'
+    return incompatibility
+  }
+
   const health = createHealth({
     metrics,
     tokens,
     config,
-    // A stop may have begun while the database was read.
-    isReady: async () => !stopping && (await pendingMigrations(pool)).length === 0 && !stopping,
-    refusesWrites: () => refusesWrites(pool),
+    whyUnready,
+    whyReadOnly: async () => ((await refusesWrites(pool)) ? 'Postgres is read-only' : refusedWrites.reason()),
     isDegraded: () => !bus.isConnected(),
   })
   const createWay = (routes: readonly Route[]) =>

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import type { Pool } from 'pg'
 import { Gauge, type Registry } from 'prom-client'
 import type { GroupCommit } from '../commit/group-commit.ts'
@@ -6,6 +5,7 @@ import type { Memory } from '../commit/memory.ts'
 import type { Subscriptions } from '../events/subscriptions.ts'
 import type { Readiness } from '../http/health.ts'
 import type { Folding } from '../insight/fold.ts'
+import { VERSION } from '../version.ts'
 
 export interface GaugeSources {
   readonly pools: Readonly<Record<string, Pool>>
@@ -17,10 +17,6 @@ export interface GaugeSources {
   readonly isRedisConnected: (() => boolean) | null
   readonly endedLogins: () => number
   readonly ready: () => Promise<Readiness>
-}
-
-const { version: VERSION } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-  version: string
 }
 
 /** Gauges that are read when they are scraped, so that they cost calls nothing. */
@@ -66,10 +62,11 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   gauge('tierway_ready', 'The answer of /readyz: 1 for 200, 0 for 503.', async () =>
     (await sources.ready()).isUp ? 1 : 0,
   )
-  gauge('tierway_writes_refused', '1 while Postgres answers and refuses writes, as a standby does.', async () => {
-    const { isUp, isReadOnly } = await sources.ready()
-    return isUp && isReadOnly ? 1 : 0
-  })
+  gauge(
+    'tierway_writes_refused',
+    '1 while Postgres answers and refuses writes: its disk is full, or it is read-only.',
+    async () => ((await sources.ready()).isReadOnly ? 1 : 0),
+  )
   gauge('tierway_remembered_players', 'Players whose rows are in memory.', () => sources.memory.size)
   gauge('tierway_remembered_bytes', 'Estimated memory of these rows.', () => sources.memory.bytes)
   gauge('tierway_ended_logins', 'Ended logins in memory, whose tokens are refused.', sources.endedLogins)

@@ -1,6 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type { LogLevel } from '../config.ts'
 import { tracing } from '../request/tracing.ts'
+import { VERSION } from '../version.ts'
 
 export type { Logger }
 
@@ -52,7 +53,8 @@ export function causeText(error: unknown): string {
 export function createLog(level: LogLevel, destination?: DestinationStream): Logger {
   const options = {
     level,
-    base: undefined,
+    // Each line says which version wrote it: during an update, two versions write to one log.
+    base: { version: VERSION },
     mixin() {
       const span = tracing()?.active()
       return span ? { traceId: span.traceId } : {}
@@ -69,5 +71,5 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
 export async function terminalLines(): Promise<DestinationStream | undefined> {
   if (!process.stdout.isTTY) return undefined
   const { default: pretty } = await import('pino-pretty')
-  return pretty({ colorize: true, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname', sync: true })
+  return pretty({ colorize: true, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname,version', sync: true })
 }

@@ -1,5 +1,7 @@
+import type { Pool } from 'pg'
 import { loadSecretsKeys, loadTokenKeys } from '../auth/key-ring.ts'
 import { type Config, ConfigError, readConfig } from '../config.ts'
+import { IncompatibleError, requireCompatible } from '../db/compatibility.ts'
 import { isTurnedAway, toRefusal } from '../db/failures.ts'
 import { migrate } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
@@ -10,6 +12,7 @@ import { type Demo, readDemo, type SharedDemo, shareDemo } from '../dev/seed.ts'
 import { print } from '../json.ts'
 import { createSecrets } from '../providers/secrets.ts'
 import { setTracing, tracing } from '../request/tracing.ts'
+import { VERSION } from '../version.ts'
 import { type App, createApp } from './app.ts'
 import { causeText, createLog, type Logger, rateLimited, terminalLines } from './log.ts'
 import { createTraces, wantsTraces } from './traces.ts'
@@ -42,6 +45,10 @@ export async function serve(
   } catch (error) {
     if (error instanceof ConfigError) {
       process.stderr.write(`${error.message}\n`)
+      process.exit(1)
+    }
+    if (error instanceof IncompatibleError) {
+      log.fatal(`Tierway could not start: ${error.message}`)
       process.exit(1)
     }
     const isDatabase = isTurnedAway(String((error as { code?: unknown }).code)) || toRefusal(error) !== undefined
@@ -97,12 +104,13 @@ async function start(
         throw new ConfigError([`${fault}. Turn fsync on, or set REQUIRE_FSYNC=false`])
       log.warn(fault)
     }
-    if (config.migrateOnStart) await migrate(app.pool, { onApplied: (name) => log.info(`migrated ${name}`) })
+    if (!config.migrateOnStart) await refuseIncompatible(app.pool)
+    else await migrate(app.pool, { onApplied: (name) => log.info(`migrated ${name}`) })
     const port = await app.listen()
     const baseUrl = `http://${hostToCall(config.host)}:${port}`
     const demo = await shareDemo(baseUrl)
     const console = demo && config.console ? await consoleLink(app.service, { ...demo, baseUrl }) : undefined
-    log.info(`Tierway is ready at ${baseUrl} after ${((performance.now() - started) / 1000).toFixed(1)} s`)
+    log.info(`Tierway ${VERSION} is ready at ${baseUrl} after ${((performance.now() - started) / 1000).toFixed(1)} s`)
     process.stdout.write(
       json
         ? `${print({ baseUrl, demo: demo ? { ...demo } : null, console: console ?? null })}\n`
@@ -121,6 +129,13 @@ async function start(
       `${name} ${port} is in use: stop the process that listens there, or set ${name} to another port`,
     ])
   }
+}
+
+/** An unreachable database is no reason to end: `/readyz` asks again. */
+async function refuseIncompatible(pool: Pool): Promise<void> {
+  await requireCompatible(pool).catch((error) => {
+    if (error instanceof IncompatibleError) throw error
+  })
 }
 
 /** The host that reaches the service from the same machine. */

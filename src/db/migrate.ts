@@ -2,6 +2,7 @@ import { hash, randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
+import { requireCompatible } from './compatibility.ts'
 
 // Migrations have Prisma's form and use its table, so that its tools agree. Prisma's migrator is not used: it needs a
 // native engine that is downloaded from outside the package registry.
@@ -30,7 +31,8 @@ export interface MigrateOptions {
  * Brings the database up to date, each migration in a transaction together with its record. Returns the names of the
  * applied ones. Each migration is applied once, even when many processes start at once. Refuses a database that is not
  * in UTF-8, a migration that was edited after it was applied, and one that Prisma left unfinished. Leaves unknown
- * migrations alone, so that an older instance runs beside a newer one during a rolling update.
+ * migrations alone, so that an older instance runs beside a newer one during a rolling update, unless the database needs
+ * a later version.
  */
 export async function migrate(
   database: pg.Pool | string,
@@ -42,6 +44,7 @@ export async function migrate(
     await client.query("SELECT set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false)")
     await requireUtf8(client)
     await lock(client)
+    await requireCompatible(client)
     await client.query(CREATE_TABLE)
     const applied = await readApplied(client)
     const names: string[] = []

@@ -39,10 +39,15 @@ export interface PoolOptions {
   /** The pool serves only groups of commands. They have their own timer for `ANSWER_TIMEOUT_MS`. */
   readonly isForGroups?: boolean
   readonly onError: (error: Error) => void
+  /** Called with the SQLSTATE whenever Postgres refuses a statement because it takes no writes. */
+  readonly onWriteRefused?: (state: WriteRefusal) => void
 }
 
+/** A full disk, and a server or database that is read-only. */
+export type WriteRefusal = '53100' | '25006'
+
 /** A pool of connections with our settings. */
-export function createPool({ url, connections, isForGroups = false, onError }: PoolOptions): pg.Pool {
+export function createPool({ url, connections, isForGroups = false, onError, onWriteRefused }: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
     ...targetOf(url, isForGroups ? GAME_SESSION : []),
     max: connections,
@@ -63,7 +68,14 @@ export function createPool({ url, connections, isForGroups = false, onError }: P
   // A broken connection is replaced, and its query fails by itself. An unhandled event would end the process: the pool
   // handles errors of idle connections, and the second listener those of connections in use.
   pool.on('error', onError)
-  pool.on('connect', (client) => client.on('error', () => {}))
+  pool.on('connect', (client) => {
+    client.on('error', () => {})
+    if (onWriteRefused) {
+      client.connection.on('errorMessage', ({ code }: { code?: string }) => {
+        if (code === '53100' || code === '25006') onWriteRefused(code)
+      })
+    }
+  })
   return pool
 }
 

@@ -17,31 +17,39 @@ export interface HealthOptions {
   readonly metrics: Metrics
   readonly tokens: Tokens
   readonly config: Config
-  /** The database is migrated and answers. */
-  readonly isReady: () => Promise<boolean>
-  /** Postgres answers and refuses writes. */
-  readonly refusesWrites: () => Promise<boolean>
+  /** Why this instance should get no calls; undefined when it should. Rejects when Postgres cannot be used. */
+  readonly whyUnready: () => Promise<string | undefined>
+  /** Why Postgres refuses writes although it answers; undefined when it takes them. */
+  readonly whyReadOnly: () => Promise<string | undefined>
   /** Everything works, but some of it more slowly: Redis is unreachable. */
   readonly isDegraded: () => boolean
 }
 
 export interface Readiness {
   readonly isUp: boolean
+  /** Postgres answers and refuses writes. */
   readonly isReadOnly: boolean
+  /** Why it is not up, or refuses writes, for a person. */
+  readonly reason: string | undefined
 }
 
-const UNREADY: Readiness = { isUp: false, isReadOnly: false }
+/** The log has the cause. The answer has none, since anyone may ask. */
+const UNREADY: Readiness = { isUp: false, isReadOnly: false, reason: 'Postgres does not answer' }
 /** Readiness must answer even when the database hangs. */
 const READY_TIMEOUT_MS = 1_000
 
 /** The routes for machines: health, metrics, public keys, descriptions of the API and of scenarios. */
-export function createHealth({ metrics, tokens, config, isReady, refusesWrites, isDegraded }: HealthOptions) {
+export function createHealth({ metrics, tokens, config, whyUnready, whyReadOnly, isDegraded }: HealthOptions) {
   let look: Promise<Readiness> | undefined
 
   /** Concurrent requests share one check: each check takes a connection of the database. */
   function looked(): Promise<Readiness> {
-    look ??= Promise.all([isReady(), refusesWrites()])
-      .then(([isUp, isReadOnly]) => ({ isUp, isReadOnly }))
+    look ??= Promise.all([whyUnready(), whyReadOnly()])
+      .then(([unready, readOnly]) => ({
+        isUp: unready === undefined,
+        isReadOnly: unready === undefined && readOnly !== undefined,
+        reason: unready ?? readOnly,
+      }))
       .catch(() => UNREADY)
       .finally(() => {
         look = undefined
@@ -55,10 +63,14 @@ export function createHealth({ metrics, tokens, config, isReady, refusesWrites, 
   }
 
   async function respondReady(): Promise<Reply> {
-    const { isUp, isReadOnly } = await ready()
+    const { isUp, isReadOnly, reason } = await ready()
     const status = isDegraded() ? 'degraded' : 'ready'
-    const writes = isUp && isReadOnly ? { writes: 'refused' } : {}
-    return text(print({ status: isUp ? status : 'unavailable', ...writes }), isUp ? 200 : 503)
+    const body = {
+      status: isUp ? status : 'unavailable',
+      ...(isReadOnly && { writes: 'refused' }),
+      ...(reason !== undefined && { reason }),
+    }
+    return text(print(body), isUp ? 200 : 503)
   }
 
   async function respondMetrics(_context: unknown, { headers }: Incoming): Promise<Reply> {

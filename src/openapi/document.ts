@@ -1,5 +1,6 @@
 import { filterRequest } from '../listing/requests.ts'
 import type { Schema } from '../request/shape.ts'
+import { VERSION } from '../version.ts'
 import {
   CLIENT_CALL,
   CUSTOM_AUTH,
@@ -27,9 +28,10 @@ import { schemas } from './schemas.ts'
 
 const state = { type: 'string', enum: ['live', 'ready', 'degraded', 'unavailable'] }
 const status = answer({ status: state }, 'State.')
+const reason = { type: 'string', description: 'Why the instance is not ready, or why writes are refused, in words.' }
 const readiness: Schema = {
   ...{ type: 'object', description: 'State.', required: ['status'], additionalProperties: false },
-  properties: { status: state, writes: { type: 'string', enum: ['refused'] } },
+  properties: { status: state, writes: { type: 'string', enum: ['refused'] }, reason },
 }
 
 // Tests check every answer against this document, and that it has every route.
@@ -39,7 +41,7 @@ export const openapi = {
   openapi: '3.1.0',
   info: {
     title: 'Tierway',
-    version: '0.1.0',
+    version: VERSION,
     description:
       'Battle passes for live games.\n\n' +
       '- Integers of 64 bits are exact JSON integers in both directions: read them with a parser that keeps them. (The page at `/docs` rounds integers beyond 2^53.)\n' +
@@ -376,14 +378,14 @@ export const openapi = {
           id: 'readReadiness',
           tag: 'Service',
           summary:
-            'Readiness: 200 while the database answers and is migrated. The status is `degraded` while Redis is unreachable. `writes` is `refused` while Postgres refuses writes.',
+            'Readiness: 200 while the database answers and is migrated. The status is `degraded` while Redis is unreachable. `writes` is `refused` while Postgres refuses writes. `reason` says why it is not ready, or why writes are refused.',
           security: null,
           response: status,
           refusals: [],
         }),
         responses: {
           200: { description: 'Ready.', content: content(readiness) },
-          503: { description: 'Not ready.', content: content(status) },
+          503: { description: 'Not ready.', content: content(readiness) },
         },
       },
     },

@@ -1,5 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { COMPATIBILITY } from '../../src/db/compatibility.ts'
+import { VERSION } from '../../src/version.ts'
 import { startCommandLine } from '../support/command-line.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { season } from '../support/definitions.ts'
@@ -8,11 +10,13 @@ import {
   createWorld,
   post,
   type Service,
+  spawnService,
   startService,
   stopService,
   type World,
   type WorldPlayer,
 } from '../support/service.ts'
+import { execute } from '../support/sql.ts'
 import { until } from '../support/until.ts'
 
 /** Changes that a later release can make to tables that this one reads and writes all the time. */
@@ -53,7 +57,12 @@ async function start(env: Readonly<Record<string, string>> = {}, root?: string):
   return service
 }
 
-const isReady = async ({ baseUrl }: Service): Promise<boolean> => (await fetch(`${baseUrl}/readyz`)).status === 200
+async function readiness({ baseUrl }: Service): Promise<{ status: number; reason?: string }> {
+  const answer = await fetch(`${baseUrl}/readyz`)
+  return { ...(await answer.json()), status: answer.status }
+}
+
+const isReady = async (service: Service): Promise<boolean> => (await readiness(service)).status === 200
 
 /** Takes an instance out of the balancer's list, and ends it as an orchestrator does. */
 async function replace(service: Service): Promise<void> {
@@ -150,7 +159,10 @@ describe('an update, instance by instance (docs/operations.md, Updates)', () => 
     try {
       await world.pool.query('DELETE FROM _prisma_migrations WHERE migration_name = $1', [later.migration])
       const service = await start({ MIGRATE_ON_START: 'false' }, later.root)
-      expect(await isReady(service)).toBe(false)
+      expect(await readiness(service)).toEqual({
+        status: 503,
+        reason: 'migrations are pending: run `npx tierway migrate`',
+      })
       const migrations = [1, 2].map(() => startCommandLine(['migrate'], world.env, later.root))
       expect(await Promise.all(migrations.map(({ exited }) => exited))).toEqual([
         [0, null],
@@ -161,6 +173,32 @@ describe('an update, instance by instance (docs/operations.md, Updates)', () => 
       await stopService(service)
     } finally {
       await later.remove()
+    }
+  })
+})
+
+describe('a version that must not run on the database (docs/operations.md, Rolling back)', () => {
+  it('is not ready in words while it runs, does not start, and does not migrate', async () => {
+    const changed = await createDatabase()
+    const env = { ...world.env, DATABASE_URL: changed.url }
+    try {
+      const running = await start(env)
+      expect(await readiness(running)).toEqual({ status: 200 })
+      await execute(changed.url, `INSERT INTO compatibility VALUES (${COMPATIBILITY + 1}, '9.1.0')`)
+      const reason = `this is Tierway ${VERSION}, and the database needs 9.1.0 or later: start that version, or restore a backup from before the update`
+      expect(await readiness(running)).toEqual({ status: 503, reason })
+      expect(running.output).toContain('not ready: a later version has changed the database')
+
+      for (const MIGRATE_ON_START of ['true', 'false']) {
+        const refused = spawnService({ ...env, MIGRATE_ON_START })
+        expect(await refused.exited).toEqual({ code: 1, signal: null })
+        const last = refused.output.trim().split('\n').at(-1) ?? ''
+        expect(JSON.parse(last).msg).toBe(`Tierway could not start: ${reason}`)
+      }
+      const { exited, output } = startCommandLine(['migrate'], env)
+      expect([await exited, output]).toEqual([[1, null], { out: '', error: `${reason}\n` }])
+    } finally {
+      await changed.drop()
     }
   })
 })

@@ -135,7 +135,7 @@ export function spawnService(env: Readonly<Record<string, string>>, root = ROOT)
     child,
     exited,
     get baseUrl() {
-      return /Tierway is ready at (http:\/\/[\d.:]+)/.exec(output)?.[1] ?? ''
+      return /Tierway \S+ is ready at (http:\/\/[\d.:]+)/.exec(output)?.[1] ?? ''
     },
     get output() {
       return output + errors
