@@ -79,7 +79,7 @@ export function playerCalls(transport: Transport, login: PlayerLogin): PlayerCal
 const bearer = ({ accessToken }: Token) => ({ authorization: `Bearer ${accessToken}` })
 
 /** One token request serves all calls, so a call that is aborted stops waiting without ending the request. */
-function unlessAborted<Value>(pending: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
+export function unlessAborted<Value>(pending: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
   if (!signal) return pending
   return new Promise((resolve, reject) => {
     const end = () => reject(reasonOf(signal))

@@ -180,10 +180,15 @@ export class Outbox {
       if (triedAt !== null && Date.now() - triedAt > LONGEST_WAIT_MS)
         throw new TierwayError({ code: 'timeout', message: 'it has waited too long', outcomeUnknown: true })
       if (triedAt === null) await this.#write(place, { ...xp, playerId, triedAt: Date.now() })
-      const options = { idempotencyKey: key, playerId }
-      const answer = await this.#tierway.calls.change('/sdk/v1/battlepass/xp', body, ADD_XP_RESPONSE, options)
-      await this.#remove(place)
-      this.#sessions.get(xp.runId)?.take(answer, body)
+      const session = this.#sessions.get(xp.runId)
+      const send = async () => {
+        const options = { idempotencyKey: key, playerId }
+        const answer = await this.#tierway.calls.change('/sdk/v1/battlepass/xp', body, ADD_XP_RESPONSE, options)
+        await this.#remove(place)
+        session?.take(answer, body, key)
+        return answer
+      }
+      const answer = await (session ? session.during(send) : send())
       this.#listeners.tell('sent', { xp, answer })
     } catch (error) {
       const isFinal = TierwayError.is(error) && !error.retryable && !WAITING.includes(error.code)

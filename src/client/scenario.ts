@@ -1,4 +1,4 @@
-import type { PlayerCalls } from './calls.ts'
+import { type PlayerCalls, unlessAborted } from './calls.ts'
 import {
   ADD_XP_RESPONSE,
   type AddXpResponse,
@@ -17,7 +17,9 @@ import {
   type RunResponse,
   START_RUN_RESPONSE,
 } from './contract.ts'
+import { TierwayError } from './error.ts'
 import { graphql, listen, streamCursor, type TierwayEvent } from './events.ts'
+import { Accounts, type Following } from './following.ts'
 import { printExact as print } from './json.ts'
 import { Listeners } from './listeners.ts'
 import type {
@@ -30,7 +32,7 @@ import type {
   Track,
 } from './session-events.ts'
 import type { ShapeOf } from './shape.ts'
-import { type CallOptions, type ChangeOptions, newKey } from './transport.ts'
+import { backoff, type CallOptions, type ChangeOptions, newKey, pause } from './transport.ts'
 
 const RUN = '/sdk/v1/scenarios/run'
 const CLAIM_ALL = `mutation ($input: ClaimAllInput!) {
@@ -93,11 +95,14 @@ export class ScenarioSession {
   #plan: ExecutionPlan | null = null
   /** The last known level of each pass. */
   readonly #levels = new Map<string, number>()
-  #isFollowing = false
+  #following: Following | undefined
+  readonly #accounts = new Accounts()
   /** Calls under way. */
   readonly #underWay = new Set<Promise<unknown>>()
-  /** While the session begins to follow, calls wait for this. */
-  #gate: Promise<unknown> | undefined
+  /** The outcome of a call is unknown: its crossings may still be answered to a repetition. */
+  #isUnsure = false
+  /** Given keys of calls whose answers were taken in. A repetition has the same crossings, which are told already. */
+  readonly #takenKeys = new Set<string>()
 
   constructor(
     calls: PlayerCalls,
@@ -145,7 +150,14 @@ export class ScenarioSession {
    * when the run is found to be over: once for each session, as after any other call.
    */
   async refresh(options?: CallOptions): Promise<void> {
-    const run = await this.#calls.call(RUN, { runId: this.runId }, RUN_RESPONSE, options)
+    this.#learn(await this.#read(options))
+  }
+
+  #read(options?: CallOptions): Promise<RunResponse> {
+    return this.#calls.call(RUN, { runId: this.runId }, RUN_RESPONSE, options)
+  }
+
+  #learn(run: RunResponse): void {
     this.#active = new Map(run.active.map((node) => [node.nodeId, node]))
     this.#plan = run.plan
     this.#end(run.status)
@@ -158,40 +170,74 @@ export class ScenarioSession {
 
   /**
    * Follows the run live. The session takes in what other devices do, and calls listeners once for each crossing of any
-   * device. Returns a function that stops following. Call that function while no call is under way.
+   * device. Returns a function that stops following. Followers are counted: the session follows until each has stopped.
+   * A follower may stop, and another one begin, at any time: no crossing of this session's calls is lost or told twice.
    *
    * `onError` receives errors that do not pass by themselves, such as the end of the login. The session then no longer
    * follows.
    */
   follow({ onError }: { readonly onError?: (error: unknown) => unknown } = {}): () => void {
-    const ending = new AbortController()
-    const { signal } = ending
-    const run = async () => {
-      // Crossings of earlier calls are reported from their answers, those of later calls from the events.
-      this.#gate = this.#settled().then(() => streamCursor(this.#calls, { signal }))
-      let after: string
-      try {
-        after = (await this.#gate) as string
-        this.#isFollowing = true
-      } finally {
-        this.#gate = undefined
-      }
-      await this.refresh({ signal })
-      for await (const event of listen(this.#calls, { after, scenarioId: this.scenarioId, signal })) {
-        if (event.runId === this.runId) await this.#hear(event, signal)
-      }
-    }
-    run()
-      .catch((error) => {
-        if (!signal.aborted) onError?.(error)
-      })
-      .finally(() => {
-        this.#isFollowing = false
-      })
+    const follower = { onError }
+    this.#following ??= this.#beginFollowing()
+    const following = this.#following
+    following.followers.add(follower)
     return () => {
-      this.#isFollowing = false
-      ending.abort()
+      following.followers.delete(follower)
+      // Frameworks stop and begin again in one step, such as the strict mode of React: the stream then goes on.
+      void Promise.resolve().then(() => {
+        if (following.followers.size === 0) this.#endFollowing(following)
+      })
     }
+  }
+
+  #beginFollowing(): Following {
+    const following: Following = { followers: new Set(), ending: new AbortController(), isLive: false }
+    const { signal } = following.ending
+    this.#runFollowing(following).catch((error) => {
+      if (signal.aborted) return
+      const followers = [...following.followers]
+      this.#endFollowing(following)
+      for (const { onError } of followers) onError?.(error)
+    })
+    return following
+  }
+
+  async #runFollowing(following: Following): Promise<void> {
+    const { signal } = following.ending
+    const after = await this.#enter(following)
+    await this.refresh({ signal }).catch(ignorePassing)
+    for await (const event of listen(this.#calls, { after, scenarioId: this.scenarioId, signal }))
+      if (event.runId === this.runId) await this.#hear(event, signal)
+  }
+
+  /** Crossings of earlier calls are told from their answers, those of later calls from the events after this cursor. */
+  async #enter(following: Following): Promise<string> {
+    const { signal } = following.ending
+    for (let failed = 0; ; failed += 1) {
+      const cursor = this.#settled().then(() => streamCursor(this.#calls, { signal }))
+      const gate = unlessAborted(cursor, signal)
+      following.gate = gate
+      try {
+        const after = await gate
+        following.isLive = true
+        return after
+      } catch (error) {
+        if (signal.aborted) throw error
+        ignorePassing(error)
+      } finally {
+        following.gate = undefined
+      }
+      await pause(backoff(failed), signal)
+    }
+  }
+
+  #endFollowing(following: Following): void {
+    if (this.#following !== following) return
+    this.#following = undefined
+    following.ending.abort()
+    for (const { crossing, details } of this.#accounts.end()) this.#tell(crossing, details)
+    this.#isUnsure = false
+    if (this.#underWay.size === 0) this.#accounts.settle()
   }
 
   /** @internal For nodes: a read of this scenario. */
@@ -207,9 +253,9 @@ export class ScenarioSession {
     options?: ChangeOptions,
   ): Promise<Answer> {
     const { scenarioId, runId } = this
-    return this.#track(async () => {
+    return this.during(async () => {
       const answer = await this.#calls.change(path, { scenarioId, runId, ...body }, shape, options)
-      this.take(answer, body)
+      this.take(answer, body, options?.idempotencyKey)
       return answer
     })
   }
@@ -217,7 +263,7 @@ export class ScenarioSession {
   /** @internal For nodes: claims all open tiers of a pass. */
   async claimAll(nodeId: string, options?: ChangeOptions): Promise<ClaimedTiers> {
     const { scenarioId, runId } = this
-    return this.#track(async () => {
+    return this.during(async () => {
       const idempotencyKey = options?.idempotencyKey ?? newKey()
       const input = { scenarioId, nodeId, runId, idempotencyKey }
       const change = { ...options, isChange: true }
@@ -231,7 +277,7 @@ export class ScenarioSession {
   /** @internal For nodes: claims a tier. */
   async claim(body: { nodeId: string; level?: number; track: Track }, options?: ChangeOptions): Promise<ClaimResponse> {
     const { scenarioId, runId } = this
-    return this.#track(async () => {
+    return this.during(async () => {
       const path = '/sdk/v1/battlepass/claim'
       const claim = await this.#calls.change(path, { scenarioId, runId, ...body }, CLAIM_RESPONSE, options)
       if (claim.success && !claim.alreadyClaimed) await this.#afterClaim(claim.granted)
@@ -266,16 +312,19 @@ export class ScenarioSession {
   take(
     { plan, level, xp }: { readonly plan?: ExecutionPlan | null } & Partial<AddXpResponse>,
     { nodeId, source = '' }: { readonly nodeId?: string; readonly source?: string },
+    givenKey?: string,
   ): void {
     const fromLevel = nodeId === undefined ? null : (this.#levels.get(nodeId) ?? null)
     if (nodeId !== undefined && level !== undefined) this.#levels.set(nodeId, level)
     if (!plan || plan.runId !== this.runId) return
+    if (givenKey !== undefined) {
+      if (this.#takenKeys.has(givenKey)) return
+      this.#takenKeys.add(givenKey)
+    }
     this.#merge(plan)
-    if (!this.#isFollowing) {
-      for (const crossing of plan.crossed) {
-        const isLevelUp = crossing.handle === 'onLevelUp' && level !== undefined && xp !== undefined
-        this.#tell(crossing, isLevelUp ? { ...crossing, fromLevel, toLevel: level, xp, source } : null)
-      }
+    for (const crossing of plan.crossed) {
+      const isLevelUp = crossing.handle === 'onLevelUp' && level !== undefined && xp !== undefined
+      this.#answered(crossing, isLevelUp ? { ...crossing, fromLevel, toLevel: level, xp, source } : null)
     }
     for (const node of plan.entered) this.#listeners.tell('entered', node)
     if (plan.granted.length > 0) this.#listeners.tell('granted', { rewards: plan.granted })
@@ -284,9 +333,11 @@ export class ScenarioSession {
   /** Reads what a claim caused: its answer has no plan. `rewards` is null for a repeat, which grants no tier. */
   async #afterClaim(rewards: readonly Reward[] | null): Promise<void> {
     if (rewards !== null && rewards.length > 0) this.#listeners.tell('granted', { rewards })
+    const run = await this.#read().catch(() => undefined)
+    // What is known now: an answer to another claim may have come meanwhile.
     const before = this.#active
     const known = print(this.#plan)
-    await this.refresh().catch(() => undefined)
+    if (run) this.#learn(run)
     const plan = this.#plan
     // A claim crosses `onComplete`, of level nodes or of the whole pass, and the plan continues from there.
     const isNew = plan !== null && plan.crossed[0]?.handle === 'onComplete' && print(plan) !== known
@@ -297,8 +348,13 @@ export class ScenarioSession {
       if (type !== 'battle-pass-level' || this.#active.has(nodeId)) continue
       if (!crossed.some((crossing) => crossing.nodeId === nodeId)) crossed.unshift({ nodeId, handle: 'onComplete' })
     }
-    if (!this.#isFollowing) for (const crossing of crossed) this.#tell(crossing, null)
+    for (const crossing of crossed) this.#answered(crossing, null)
     for (const node of this.#active.values()) if (!before.has(node.nodeId)) this.#listeners.tell('entered', node)
+  }
+
+  /** Tells a crossing of an answer, unless an event has told it or will tell it. */
+  #answered(crossing: Crossing, details: LevelUp | null): void {
+    if (this.#accounts.answered({ crossing, details }, this.#following?.isLive ?? false)) this.#tell(crossing, details)
   }
 
   #tell(crossing: Crossing, details: LevelUp | null): void {
@@ -314,7 +370,9 @@ export class ScenarioSession {
     // A read that fails leaves the nodes as they were, until the next event.
     await this.refresh({ signal }).catch(() => undefined)
     if (signal.aborted) return
-    this.#tell(crossing, handle === 'onLevelUp' ? ({ ...crossing, ...data } as LevelUp) : null)
+    const details = handle === 'onLevelUp' ? ({ ...crossing, ...data } as LevelUp) : null
+    this.#accounts.heard({ crossing, details }, this.#underWay.size > 0 || this.#isUnsure)
+    this.#tell(crossing, details)
   }
 
   /** A node stays active until it crosses `onComplete`; a battle pass even then. */
@@ -333,19 +391,30 @@ export class ScenarioSession {
     if (isNew && status !== 'active') this.#listeners.tell('ended', { status })
   }
 
-  /** Runs a call once the session allows it, and counts it as under way. */
-  async #track<Answer>(call: () => Promise<Answer>): Promise<Answer> {
-    await this.#gate?.catch(() => undefined)
+  /** @internal Runs a call, and what takes in its answer, once the session allows it. Counts it as under way. */
+  async during<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+    while (this.#following?.gate) await this.#following.gate.catch(() => undefined)
     const answer = call()
-    const settled = answer.catch(() => undefined)
+    const settled = answer.catch((error) => {
+      // An aborted call may have arrived, too.
+      if (!TierwayError.is(error) || error.outcomeUnknown) this.#isUnsure = true
+    })
     this.#underWay.add(settled)
-    void settled.then(() => this.#underWay.delete(settled))
+    void settled.then(() => {
+      this.#underWay.delete(settled)
+      if (this.#underWay.size === 0 && !this.#isUnsure) this.#accounts.settle()
+    })
     return answer
   }
 
   async #settled(): Promise<void> {
     await Promise.all(this.#underWay)
   }
+}
+
+/** The next event brings what a read has missed. */
+function ignorePassing(error: unknown): void {
+  if (!TierwayError.is(error) || !error.retryable) throw error
 }
 
 /** A battle pass in a player's run. */

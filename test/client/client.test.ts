@@ -10,7 +10,7 @@ import {
 import { cursorAt } from '../events/cursors.ts'
 import { auditBooks } from '../support/audit.ts'
 import { gold, passNode, scenario, season, tier } from '../support/definitions.ts'
-import { type Game, startGame } from '../support/game.ts'
+import { type Game, startGame, times } from '../support/game.ts'
 import { type Operator, startOperator } from '../support/operator.ts'
 import { until } from '../support/until.ts'
 
@@ -19,6 +19,8 @@ import { until } from '../support/until.ts'
 let game: Game
 let operator: Operator
 let players = 0
+/** The levels of a long season. */
+const STEPS = 61
 
 beforeAll(async () => {
   game = await startGame()
@@ -42,6 +44,26 @@ beforeAll(async () => {
         { from: 'hello', handle: 'onComplete', to: 'prize' },
         { from: 'prize', handle: 'onComplete', to: 'bye' },
         { from: 'level-2', handle: 'onComplete', to: 'bye' },
+      ],
+    ),
+  )
+  const levels = times(STEPS, (index) => index * 10)
+  await game.publish(
+    'long',
+    scenario(
+      [
+        passNode('pass', { levels, tiers: [2, 3, 4].map((level) => tier(level, 'free', [gold(1)])) }),
+        ...[2, 3, 4].map((levelNumber) => ({
+          id: `level-${levelNumber}`,
+          type: 'battle-pass-level',
+          data: { levelNumber, passNodeId: 'pass' },
+        })),
+        { id: 'shop', type: 'popup', data: {} },
+        { id: 'counter', type: 'popup', data: {} },
+      ],
+      [
+        ...['pass', 'level-2', 'level-3', 'level-4', 'shop'].map((to) => ({ from: 'start', handle: 'onStart', to })),
+        { from: 'shop', handle: 'onClick', to: 'counter' },
       ],
     ),
   )
@@ -216,6 +238,153 @@ describe('a scenario session (spec 1: it supplies the ids)', () => {
     } finally {
       console.error = original
     }
+  })
+})
+
+describe('following a session', () => {
+  /** Two devices of one player, and what the first one hears. */
+  async function twoDevices() {
+    const tierway = await signedIn()
+    const here = await tierway.scenario('long').start()
+    const there = await tierway.scenario('long').start()
+    const heard: string[] = []
+    here.on('crossed', (crossing) => {
+      const { handle, toLevel } = crossing as LevelUp
+      heard.push(handle === 'onLevelUp' ? `level ${toLevel}` : `${crossing.nodeId} ${handle}`)
+    })
+    return { tierway, here, there, heard }
+  }
+  const levelsTo = (last: number) => times(last - 1, (index) => `level ${index + 2}`)
+  const inOrder = (heard: readonly string[]) =>
+    [...heard].sort((a, b) => Number(a.split(' ')[1]) - Number(b.split(' ')[1]))
+
+  it('is counted: two followers hear each crossing once, until both have stopped', async () => {
+    const { here, there, heard } = await twoDevices()
+    const first = here.follow()
+    const second = here.follow()
+    await here.battlePass('pass').addXp(10)
+    await there.battlePass('pass').addXp(10)
+    await until('both are heard', () => heard.length >= 2)
+    first()
+    first()
+    await there.battlePass('pass').addXp(10)
+    await until('the second follower hears', () => heard.length >= 3)
+    second()
+    await here.battlePass('pass').addXp(10)
+    expect(heard).toEqual(levelsTo(5))
+    const third = here.follow()
+    await here.battlePass('pass').addXp(10)
+    await there.battlePass('pass').addXp(10)
+    await until('the third follower hears', () => heard.length >= 6)
+    third()
+    expect(heard).toEqual(levelsTo(7))
+  })
+
+  it('begins, stops and begins again in one step, as in the strict mode of React, and hears each crossing once', async () => {
+    const { here, there, heard } = await twoDevices()
+    here.follow()()
+    const stop = here.follow()
+    await here.battlePass('pass').addXp(10)
+    await there.battlePass('pass').addXp(10)
+    await until('both are heard', () => heard.length >= 2)
+    stop()
+    // The stream goes on: nothing of another device is missed in between.
+    const again = here.follow()
+    await there.battlePass('pass').addXp(10)
+    await until('the next one is heard', () => heard.length >= 3)
+    again()
+    await here.battlePass('pass').addXp(10)
+    expect(heard).toEqual(levelsTo(5))
+  })
+
+  it("loses no crossing of the session's own calls, and tells none twice, while followers come and go", async () => {
+    const { here, there, heard } = await twoDevices()
+    let isOver = false
+    const toggle = async (shortestMs: number) => {
+      while (!isOver) {
+        const stop = here.follow()
+        await new Promise((resolve) => setTimeout(resolve, shortestMs * Math.random()))
+        stop()
+        await new Promise((resolve) => setTimeout(resolve, shortestMs * Math.random()))
+      }
+    }
+    const toggling = Promise.all([toggle(4), toggle(15), toggle(40)])
+    const levelUps = async () => {
+      for (const _ of times(STEPS - 1, String)) await here.battlePass('pass').addXp(10)
+    }
+    const clicks = async () => {
+      for (const _ of times(STEPS - 1, String)) await here.cross('shop', 'onClick')
+    }
+    await Promise.all([levelUps(), clicks()])
+    isOver = true
+    await toggling
+    const steps = heard.filter((step) => step.startsWith('level '))
+    expect(inOrder(steps)).toEqual(levelsTo(STEPS))
+    expect(heard.filter((step) => step === 'shop onClick')).toHaveLength(STEPS - 1)
+    expect(there.status).toBe('active')
+  })
+
+  it('hears each crossing of several devices once while one follower stays', async () => {
+    const { here, there, heard } = await twoDevices()
+    const stay = here.follow()
+    // A call waits until the stream has begun.
+    await here.battlePass('pass').addXp(10)
+    const play = async (device: typeof here) => {
+      for (const _ of times(20, String)) {
+        const stop = here.follow()
+        await device.battlePass('pass').addXp(10)
+        stop()
+      }
+    }
+    await Promise.all([play(here), play(there)])
+    await until('all are heard', () => heard.length >= 41)
+    stay()
+    expect(heard).toEqual(levelsTo(42))
+  })
+
+  it('tells onComplete once for each of several claims that are made at once', async () => {
+    for (const isFollowed of [false, true]) {
+      const { here, heard } = await twoDevices()
+      await here.battlePass('pass').addXp(40)
+      heard.length = 0
+      const stop = isFollowed ? here.follow() : undefined
+      await Promise.all([2, 3, 4].map((level) => here.level(`level-${level}`).claim('free')))
+      stop?.()
+      await until('all are heard', () => heard.length >= 3)
+      expect([...heard].sort()).toEqual(['level-2 onComplete', 'level-3 onComplete', 'level-4 onComplete'])
+    }
+  })
+
+  it('tells the crossings of a repeated call once, also when it is repeated while it follows', async () => {
+    const { here, there, heard } = await twoDevices()
+    const call = { idempotencyKey: 'match 1' }
+    await here.battlePass('pass').addXp(10, call)
+    await here.battlePass('pass').addXp(10, call)
+    const stop = here.follow()
+    await here.battlePass('pass').addXp(10, call)
+    await there.battlePass('pass').addXp(10)
+    await until('the other device is heard', () => heard.length >= 2)
+    stop()
+    await here.refresh()
+    expect(heard).toEqual(levelsTo(3))
+  })
+
+  it('ends with an error for each follower when the login ends, and can begin again', async () => {
+    const { tierway, here, heard } = await twoDevices()
+    const errors: unknown[] = []
+    const onError = (error: unknown) => errors.push((error as TierwayError).code)
+    here.follow({ onError })
+    here.follow({ onError })
+    await here.battlePass('pass').addXp(10)
+    await tierway.logout()
+    await until('both know', () => errors.length === 2)
+    expect(errors).toEqual(['signed_out', 'signed_out'])
+    await tierway.login({ customData: { player: `client ${players}` } })
+    const stop = here.follow({ onError })
+    await here.battlePass('pass').addXp(10)
+    await until('both are heard', () => heard.length >= 2)
+    stop()
+    expect([heard, errors.length]).toEqual([levelsTo(3), 2])
   })
 })
 

@@ -43,7 +43,10 @@ it('every example of docs/client.md compiles', { timeout: 60_000 }, async () => 
       lib: ['es2022', 'dom', 'dom.iterable'],
       types: [],
       allowImportingTsExtensions: true,
-      paths: { 'tierway/client': [join(ROOT, 'src/client/index.ts')] },
+      paths: {
+        'tierway/client': [join(ROOT, 'src/client/index.ts')],
+        react: [join(ROOT, 'node_modules/@types/react/index.d.ts')],
+      },
     }
     await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
     await writeFile(join(folder, 'package.json'), '{"type":"module"}')
