@@ -2,7 +2,8 @@ import { useEffect, useMemo } from 'react'
 import { Provider } from 'urql'
 import { Router } from 'wouter'
 import { createClient } from './session/client.ts'
-import { endSession, type Session, useSession } from './session/session.ts'
+import { OtherSession } from './session/other-session.tsx'
+import { endSession, type Session, useOffer, useSession } from './session/session.ts'
 import { SignIn } from './session/sign-in.tsx'
 import { SocketProvider } from './session/socket.tsx'
 import { Shell } from './shell/shell.tsx'
@@ -10,9 +11,11 @@ import { Toasts } from './ui/toast.tsx'
 
 export function App() {
   const session = useSession()
+  const offer = useOffer()
   return (
     <Router base="/console">
       {session === null ? <SignIn /> : <SignedIn key={session.token} session={session} />}
+      {session !== null && offer !== null && <OtherSession session={session} offer={offer} />}
       <Toasts />
     </Router>
   )

@@ -110,6 +110,27 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a support action`, ()
     await close()
   })
 
+  it('whose answer cannot be read says so, and takes effect once when it is pressed again', async () => {
+    const player = await newPlayer()
+    const { page, close } = await open(player)
+    let unreadable = 1
+    await page.route('**/graphql', async (route: Route) => {
+      if (!route.request().postData()?.includes('ConsoleCreditWallet') || unreadable-- <= 0) return route.continue()
+      await route.fetch()
+      await route.fulfill({ json: { data: {} } })
+    })
+    await credit(page, '5')
+    const dialog = page.getByRole('dialog')
+    const press = dialog.getByRole('button', { name: 'Credit', exact: true })
+    await press.click()
+    await dialog.getByText('The page cannot show how this ended').waitFor()
+    await dialog.getByLabel('Amount').fill('50')
+    await press.click()
+    await dialog.getByText(/Your first press took effect/).waitFor()
+    expect(await credited(player)).toEqual(['5'])
+    await close()
+  })
+
   it('that was refused can be repeated with the same fields, once its cause is gone', async () => {
     const player = await newPlayer()
     const { page, close } = await open(player)

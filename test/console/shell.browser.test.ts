@@ -66,6 +66,68 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
     await close()
   })
 
+  it.each(['a new page', 'the open page'])(
+    'asks before a link that is followed in %s replaces a session',
+    async (where) => {
+      const opened = await stage.open('/env/production/players')
+      const { page } = opened
+      const link = `${stage.game.baseUrl}/console/env/production/players#token=${await stage.token('operator', 'Mallory')}`
+      const follow = async () => {
+        if (where === 'a new page') await page.goto(`${stage.game.baseUrl}/livez`)
+        await page.goto(link)
+        await page.getByRole('dialog').waitFor()
+      }
+      const kept = () => page.evaluate("sessionStorage.getItem('tierway.operator-token')")
+      const before = await kept()
+      await follow()
+      expect(page.url()).not.toContain('token')
+      const said = await page.getByRole('dialog').textContent()
+      expect(said).toContain('You are signed in as ada@studio.example admin.')
+      expect(said).toContain('signs in as Mallory operator.')
+      await opened.check('shell-another-person')
+      await page.getByRole('button', { name: 'Stay signed in as ada@studio.example' }).click()
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+      await page.reload()
+      await page.locator('.person', { hasText: 'ada@studio.example' }).waitFor()
+      expect(await kept()).toBe(before)
+      await follow()
+      await page.keyboard.press('Escape')
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+      expect(await kept()).toBe(before)
+      await follow()
+      await page.getByRole('button', { name: 'Sign in as Mallory' }).click()
+      await page.locator('.person', { hasText: 'Mallory' }).waitFor()
+      expect(await page.getByRole('dialog').count()).toBe(0)
+      await opened.close()
+    },
+  )
+
+  it('keeps a session when a link has no valid token, and says why such a link does not sign in', async () => {
+    const { page, close } = await stage.open('/env/production/players')
+    await page.goto(`${stage.game.baseUrl}/console/env/production/players#token=nonsense`)
+    await page.reload()
+    await page.locator('.person', { hasText: 'ada@studio.example' }).waitFor()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.goto(`${stage.game.baseUrl}/console#token=nonsense`)
+    await page.getByText('The link has expired, or is incomplete.').waitFor()
+    await close()
+  })
+
+  it('signs in although the storage of the browser is full, and refuses a key with letters that no key has', async () => {
+    const context = await stage.browser.newContext()
+    const page = await context.newPage()
+    await page.goto(`${stage.game.baseUrl}/console`)
+    await page.evaluate("Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError') }")
+    await page.getByLabel('Platform key').fill('twplat_schlüssel–')
+    await page.getByLabel('Your name').fill('Ada')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('This platform key is unknown or revoked.').waitFor()
+    await page.getByLabel('Platform key').fill(stage.game.platformKey)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Live' }).waitFor()
+    await context.close()
+  })
+
   it('marks production, switches the environment, and stays on the page', async () => {
     const opened = await stage.open('/env/production/players')
     const { page } = opened

@@ -1,4 +1,4 @@
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { useClient } from 'urql'
 import { useLocation } from 'wouter'
 import { MAX_ID, MAX_NAME } from '../../../src/request/limits.ts'
@@ -6,7 +6,7 @@ import { useOperator } from '../session/permission.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { textOf } from '../ui/errors.ts'
-import { Form, SelectField, TextField } from '../ui/form.tsx'
+import { Form, SelectField, SubmitButton, TextField } from '../ui/form.tsx'
 import { Notice } from '../ui/states.tsx'
 import { openDraft } from './draft/draft.ts'
 import { draftKey, keep, keptIds } from './draft/kept-drafts.ts'
@@ -22,15 +22,11 @@ export function NewScenarioDialog({ environment, onClose }: { environment: strin
   const [name, setName] = useState('')
   const [template, setTemplate] = useState<Template>('season')
   const [fault, setFault] = useState<string>()
-  const [isBusy, setBusy] = useState(false)
 
-  async function submit(event: FormEvent): Promise<void> {
-    event.preventDefault()
-    setBusy(true)
+  async function submit(): Promise<void> {
     const { data, error } = await client
       .query(scenarioHeadQuery, { environment, scenarioId }, { requestPolicy: 'network-only' })
       .toPromise()
-    setBusy(false)
     if (error) {
       setFault(textOf(error))
       return
@@ -84,9 +80,7 @@ export function NewScenarioDialog({ environment, onClose }: { environment: strin
         {fault && <Notice tone="error">{fault}</Notice>}
         <div className="actions">
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone="primary" busy={isBusy}>
-            Begin
-          </Button>
+          <SubmitButton>Begin</SubmitButton>
         </div>
       </Form>
     </Dialog>

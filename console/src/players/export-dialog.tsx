@@ -1,9 +1,9 @@
-import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useOperator } from '../session/permission.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { Form, ReasonField } from '../ui/form.tsx'
+import { Form, ReasonField, SubmitButton } from '../ui/form.tsx'
 import { Notice } from '../ui/states.tsx'
 import { number } from '../ui/text.tsx'
 import { exportPlayers } from './export.ts'
@@ -24,16 +24,17 @@ export function ExportDialog(props: {
   const stop = useRef<AbortController>(undefined)
   useEffect(() => () => stop.current?.abort(), [])
 
-  async function submit(event: FormEvent): Promise<void> {
-    event.preventDefault()
+  async function submit(): Promise<void> {
     const controller = new AbortController()
     stop.current = controller
     setResult(undefined)
     setRead(0)
     const { signal } = controller
-    const done = await exportPlayers({ token, projectId, environment, filters, reason, signal, onCount: setRead })
-    setRead(undefined)
-    setResult(done)
+    try {
+      setResult(await exportPlayers({ token, projectId, environment, filters, reason, signal, onCount: setRead }))
+    } finally {
+      setRead(undefined)
+    }
   }
 
   const matching = filtersText(filters)
@@ -51,7 +52,7 @@ export function ExportDialog(props: {
           </div>
         </>
       ) : (
-        <Form onSubmit={(event) => void submit(event)}>
+        <Form onSubmit={submit}>
           <ReasonField value={reason} onChange={setReason} />
           <div className="effect">
             Saves {total} of {environment}
@@ -67,9 +68,7 @@ export function ExportDialog(props: {
             ) : (
               <Button onClick={() => stop.current?.abort()}>Stop</Button>
             )}
-            <Button type="submit" tone="primary" busy={read !== undefined}>
-              Export
-            </Button>
+            <SubmitButton>Export</SubmitButton>
           </div>
         </Form>
       )}

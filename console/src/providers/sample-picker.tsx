@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button } from '../ui/button.tsx'
 import { SelectField, TextField } from '../ui/form.tsx'
+import { toast } from '../ui/toast.tsx'
 import { readSamples, type Sample, withSample, writeSamples } from './samples.ts'
 
 /** Samples of `customData` that this browser keeps: choosing one fills it in, a name keeps the text as a sample. */
@@ -17,8 +18,8 @@ export function SamplePicker(props: {
   const [name, setName] = useState('')
 
   function keep(next: readonly Sample[]): void {
-    writeSamples(localStorage, environment, provider, next)
-    setSamples(next)
+    if (writeSamples(localStorage, environment, provider, next)) setSamples(next)
+    else toast('This browser has no room for the sample. Nothing was kept.', 'error')
   }
   return (
     <details className="more-filters" open={samples.length > 0}>

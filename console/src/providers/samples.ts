@@ -1,3 +1,5 @@
+import { keepText } from '../ui/storage.ts'
+
 /** A text of `customData` that a person keeps in this browser, under a name. */
 export interface Sample {
   readonly name: string
@@ -18,14 +20,13 @@ export function readSamples(storage: Storage, environment: string, provider: str
   }
 }
 
-export function writeSamples(
+/** False when the samples cannot be kept. */
+export const writeSamples = (
   storage: Storage,
   environment: string,
   provider: string,
   samples: readonly Sample[],
-): void {
-  storage.setItem(placeOf(environment, provider), JSON.stringify(samples))
-}
+): boolean => keepText(storage, placeOf(environment, provider), JSON.stringify(samples))
 
 /** The samples with one more, which replaces a sample of the same name. */
 export const withSample = (samples: readonly Sample[], sample: Sample): readonly Sample[] =>

@@ -1,12 +1,12 @@
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { useClient } from 'urql'
 import type { ResultOf } from '../graphql.ts'
 import { useEnvironment } from '../shell/environment.tsx'
-import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { type Fault, faultsOf, textOf } from '../ui/errors.ts'
-import { Form, TextAreaField } from '../ui/form.tsx'
+import { Form, SubmitButton, TextAreaField } from '../ui/form.tsx'
 import { Notice } from '../ui/states.tsx'
+import { keepText } from '../ui/storage.ts'
 import { AttemptTable } from './attempt-table.tsx'
 import { testProviderMutation } from './operations.ts'
 import css from './providers.module.css'
@@ -25,18 +25,14 @@ export function TestProvider({ provider, onClose }: { provider: CustomProvider; 
   const environment = useEnvironment()
   const last = lastOf(environment, provider.name)
   const [customData, setCustomData] = useState(sessionStorage.getItem(last) ?? '{\n  "ticket": "…"\n}')
-  const [isBusy, setBusy] = useState(false)
   const [result, setResult] = useState<Result>()
   const [fault, setFault] = useState<string>()
   const [faults, setFaults] = useState<readonly Fault[]>([])
 
-  async function submit(event: FormEvent): Promise<void> {
-    event.preventDefault()
-    sessionStorage.setItem(last, customData)
-    setBusy(true)
+  async function submit(): Promise<void> {
+    keepText(sessionStorage, last, customData)
     const input = { environment, provider: provider.name, customData }
     const { data, error } = await client.mutation(testProviderMutation, { input })
-    setBusy(false)
     setResult(data?.testAuthProvider)
     setFault(error && textOf(error))
     setFaults(faultsOf(error))
@@ -55,9 +51,7 @@ export function TestProvider({ provider, onClose }: { provider: CustomProvider; 
           required
         />
         <div className="actions">
-          <Button type="submit" tone="primary" busy={isBusy}>
-            {isBusy ? 'Waiting for the webhook…' : result ? 'Send again' : 'Send'}
-          </Button>
+          <SubmitButton whileBusy="Waiting for the webhook…">{result ? 'Send again' : 'Send'}</SubmitButton>
         </div>
       </Form>
       <SamplePicker provider={provider.name} text={customData} onChoose={setCustomData} />

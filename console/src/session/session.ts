@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react'
+import { keepText } from '../ui/storage.ts'
 
 /** The roles of callers. Each has the rights of the roles before it, too. */
 export const ROLES = ['VIEWER', 'OPERATOR', 'ADMIN'] as const
@@ -20,26 +21,41 @@ export interface Session {
 // Storage of the tab: another tab, and a browser that is opened again, begin signed out.
 const KEY = 'tierway.operator-token'
 const listeners = new Set<() => void>()
-let session: Session | null = readSession()
+let session: Session | null = keptSession()
 /** The reason why the last session ended, for the sign-in page. */
 let ending: string | null = null
+/** The session of a link that was followed while another person is signed in. */
+let offer: Session | null = null
+followLink()
+addEventListener('hashchange', followLink)
 
 /** The session of this tab; null when nobody is signed in. */
 export const useSession = (): Session | null => useSyncExternalStore(listen, () => session)
 
 export const sessionEnding = (): string | null => ending
 
+/** The session that a link offers in place of this one; null when there is nothing to ask. */
+export const useOffer = (): Session | null => useSyncExternalStore(listen, () => offer)
+
+export function declineOffer(): void {
+  offer = null
+  tell()
+}
+
 /** Begins a session with an operator token. Throws an error for any other text. */
 export function beginSession(token: string): void {
   session = readToken(token)
   ending = null
-  sessionStorage.setItem(KEY, token)
+  offer = null
+  // Without it, a page that is loaded again asks for a sign-in.
+  keepText(sessionStorage, KEY, token)
   tell()
 }
 
 export function endSession(why: string | null = null): void {
   session = null
   ending = why
+  offer = null
   sessionStorage.removeItem(KEY)
   tell()
 }
@@ -47,17 +63,31 @@ export function endSession(why: string | null = null): void {
 /** Whether a role has the rights of another. */
 export const includesRole = (role: Role, needed: Role): boolean => ROLES.indexOf(role) >= ROLES.indexOf(needed)
 
-function readSession(): Session | null {
-  // The link that `npm start` prints. A fragment is never sent, and the history must not keep the token.
-  const linked = new URLSearchParams(location.hash.slice(1)).get('token')
-  if (linked !== null) {
-    history.replaceState(null, '', location.pathname + location.search)
-    sessionStorage.setItem(KEY, linked)
-  }
-  const token = sessionStorage.getItem(KEY)
+function keptSession(): Session | null {
+  return validSession(sessionStorage.getItem(KEY))
+}
+
+/**
+ * A link with a token, as the start of a development service prints it. It signs in when nobody is signed in. A stranger
+ * can send a link, so it does not replace a session before the person agrees.
+ */
+function followLink(): void {
+  const token = new URLSearchParams(location.hash.slice(1)).get('token')
+  if (token === null) return
+  // A fragment is never sent, and the history must not keep the token.
+  history.replaceState(null, '', location.pathname + location.search)
+  const linked = validSession(token)
+  if (session !== null) {
+    offer = linked?.token === session.token ? null : linked
+    tell()
+  } else if (linked !== null) beginSession(token)
+  else endSession('The link has expired, or is incomplete. Sign in with a platform key, or ask for a new link.')
+}
+
+function validSession(token: string | null): Session | null {
   try {
-    const kept = token === null ? null : readToken(token)
-    return kept !== null && kept.expiresAt > Date.now() ? kept : null
+    const read = token === null ? null : readToken(token)
+    return read !== null && read.expiresAt > Date.now() ? read : null
   } catch {
     return null
   }

@@ -1,13 +1,14 @@
-import { type FormEvent, useState } from 'react'
-import { Button } from '../ui/button.tsx'
+import { useState } from 'react'
 import { codeOf, type Fault, faultsOf, textOf } from '../ui/errors.ts'
-import { Form, SelectField, TextField } from '../ui/form.tsx'
+import { Form, SelectField, SubmitButton, TextField } from '../ui/form.tsx'
 import { Notice } from '../ui/states.tsx'
+import { keepText } from '../ui/storage.ts'
 import { createClient } from './client.ts'
 import { createTokenMutation } from './operations.ts'
 import { beginSession, ROLES, type Role, sessionEnding } from './session.ts'
 
 const HOURS = [1, 4, 8, 12]
+const UNKNOWN_KEY = 'This platform key is unknown or revoked.'
 
 /**
  * Exchanges a platform key for an operator token with a name. The page forgets the key at once: the token is bounded by
@@ -20,28 +21,26 @@ export function SignIn() {
   const [hours, setHours] = useState('1')
   const [fault, setFault] = useState<string | null>(null)
   const [faults, setFaults] = useState<readonly Fault[]>([])
-  const [isBusy, setBusy] = useState(false)
   const ending = sessionEnding()
 
-  async function submit(event: FormEvent): Promise<void> {
-    event.preventDefault()
-    setBusy(true)
+  async function submit(): Promise<void> {
     setFault(null)
     setFaults([])
+    // No key has other characters. The browser could not send them, which would look like a service that is away.
+    if (!/^[\x21-\x7e]+$/.test(key.trim())) return setFault(UNKNOWN_KEY)
     const input = { actor, role, expiresInSeconds: Number(hours) * 3600, reason: 'sign-in to the console' }
     const { data, error } = await createClient(key.trim(), { endsSession: false }).mutation(createTokenMutation, {
       input,
     })
-    setBusy(false)
     if (data) {
-      localStorage.setItem('tierway.actor', actor)
+      keepText(localStorage, 'tierway.actor', actor)
       beginSession(data.createOperatorToken.token)
       return
     }
     if (!error) return
     setFaults(faultsOf(error))
     const isKey = codeOf(error) === 'INVALID_TOKEN'
-    setFault(isKey ? 'This platform key is unknown or revoked.' : textOf(error))
+    setFault(isKey ? UNKNOWN_KEY : textOf(error))
   }
 
   return (
@@ -86,12 +85,10 @@ export function SignIn() {
           options={HOURS.map((one) => [String(one), one === 1 ? '1 hour' : `${one} hours`])}
         />
         {fault !== null && <Notice tone="error">{fault}</Notice>}
-        <Button type="submit" tone="primary" busy={isBusy}>
-          Sign in
-        </Button>
+        <SubmitButton>Sign in</SubmitButton>
       </Form>
       <p className="muted">
-        In development, <code>npm start</code> prints a link that is signed in already. In production,{' '}
+        In development, the service prints a link that is signed in already when it starts. In production,{' '}
         <code>npx tierway key create --kind platform</code> makes a key.
       </p>
     </main>

@@ -8,6 +8,7 @@ import { Button } from '../ui/button.tsx'
 import { Page } from '../ui/page.tsx'
 import { prefer, usePreferences } from '../ui/preferences.ts'
 import { Answer, Empty } from '../ui/states.tsx'
+import { keepText } from '../ui/storage.ts'
 import { CommandMenu } from './command-menu.tsx'
 import { EnvironmentProvider, isProduction } from './environment.tsx'
 import { ErrorBoundary } from './error-boundary.tsx'
@@ -44,7 +45,7 @@ function Frame(props: {
   const { theme, times } = usePreferences()
 
   useEffect(() => {
-    if (inPath?.environment === environment) sessionStorage.setItem(LAST, environment)
+    if (inPath?.environment === environment) keepText(sessionStorage, LAST, environment)
   }, [inPath?.environment, environment])
   useShortcuts(() => setMenuOpen(true))
   // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes the navigation of small screens
@@ -56,7 +57,7 @@ function Frame(props: {
     const isObject = route !== undefined && route.name === undefined
     const path = isObject ? route.path.split('/').slice(0, 4).join('/') : (route?.path ?? '')
     navigate(path.startsWith('/env/') ? addressOf(path, { environment: other }) : `/env/${other}/live`)
-    if (!path.startsWith('/env/')) sessionStorage.setItem(LAST, other)
+    if (!path.startsWith('/env/')) keepText(sessionStorage, LAST, other)
   }
 
   return (

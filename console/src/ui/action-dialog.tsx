@@ -1,10 +1,10 @@
-import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import type { CombinedError } from 'urql'
 import { Link } from 'wouter'
 import { Button } from './button.tsx'
 import { Dialog } from './dialog.tsx'
 import { type Fault, faultsOf, textOf } from './errors.ts'
-import { Form, ReasonField } from './form.tsx'
+import { Form, ReasonField, SubmitButton } from './form.tsx'
 import { Notice } from './states.tsx'
 
 /** The result of a mutation. */
@@ -43,15 +43,12 @@ export function ActionDialog(props: {
   readonly children?: ReactNode
 }) {
   const [reason, setReason] = useState('')
-  const [isBusy, setBusy] = useState(false)
   const [result, setResult] = useState<ActionResult>()
   const faults = result?.faults ?? faultsOf(result?.error)
 
-  async function submit(event: FormEvent): Promise<void> {
-    event.preventDefault()
-    setBusy(true)
+  async function submit(): Promise<void> {
+    setResult(undefined)
     setResult(await props.run(reason))
-    setBusy(false)
   }
 
   if (result?.done !== undefined) {
@@ -71,9 +68,9 @@ export function ActionDialog(props: {
         {result?.error && <Notice tone="error">{textOf(result.error)}</Notice>}
         <div className="actions">
           <Button onClick={props.onClose}>Cancel</Button>
-          <Button type="submit" tone={props.tone ?? 'primary'} busy={isBusy} disabled={props.disabled}>
+          <SubmitButton tone={props.tone} disabled={props.disabled}>
             {props.confirm}
-          </Button>
+          </SubmitButton>
         </div>
       </Form>
     </Dialog>

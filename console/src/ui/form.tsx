@@ -10,43 +10,88 @@ import {
   useState,
 } from 'react'
 import { MAX_REASON } from '../../../src/request/limits.ts'
+import { Button } from './button.tsx'
 import { type Fault, sentence } from './errors.ts'
+import { Notice } from './states.tsx'
 
 interface FormContext {
   readonly faults: readonly Fault[]
   /** Adds a field to the form. The returned function removes it. */
   readonly add: (name: string) => () => void
+  /** Whether the form is being sent. */
+  readonly isBusy: boolean
 }
 
-const FormContext = createContext<FormContext>({ faults: [], add: () => () => {} })
+const FormContext = createContext<FormContext>({ faults: [], add: () => () => {}, isBusy: false })
 
 /** The field that a fault names: `amount` for `input.amount`, `data` for `input.data.rewards[0]`. */
 const fieldOf = ({ path }: Fault): string | undefined => path.replace(/^input\./, '').split(/[.[]/)[0]
 
-/** A form. A fault is shown at the field that its path names, or below the fields when there is no such field. */
+/**
+ * A form. A fault is shown at the field that its path names, or below the fields when there is no such field. When
+ * sending throws, as for an answer that the page cannot read, the form says so and can be sent again.
+ */
 export function Form(props: {
-  readonly onSubmit: (event: FormEvent) => void
+  readonly onSubmit: () => Promise<void>
   readonly faults?: readonly Fault[]
   readonly children: ReactNode
 }) {
   const faults = props.faults ?? []
   const [names, setNames] = useState<readonly string[]>([])
+  const [isBusy, setBusy] = useState(false)
+  const [failure, setFailure] = useState<unknown>()
   const add = useCallback((name: string) => {
     setNames((before) => [...before, name])
     return () => setNames((before) => before.filter((_, index) => index !== before.indexOf(name)))
   }, [])
   const rest = faults.filter((fault) => !names.includes(fieldOf(fault) ?? ''))
+
+  async function submit(event: FormEvent): Promise<void> {
+    event.preventDefault()
+    setBusy(true)
+    setFailure(undefined)
+    try {
+      await props.onSubmit()
+    } catch (error) {
+      setFailure(error)
+    } finally {
+      setBusy(false)
+    }
+  }
+
   return (
-    <FormContext value={{ faults, add }}>
-      <form className="form" onSubmit={props.onSubmit} noValidate={false}>
+    <FormContext value={{ faults, add, isBusy }}>
+      <form className="form" onSubmit={submit} noValidate={false}>
         {props.children}
         {rest.map(({ path, message }) => (
           <p key={`${path} ${message}`} className="fault">
             <code>{path}</code>: {sentence(message)}
           </p>
         ))}
+        {failure !== undefined && (
+          <Notice tone="error">
+            The page cannot show how this ended ({String(failure)}). It may have taken effect: look before you try
+            again.
+          </Notice>
+        )}
       </form>
     </FormContext>
+  )
+}
+
+/** The button that sends its form. It is busy until the form has an answer. */
+export function SubmitButton(props: {
+  readonly tone?: 'primary' | 'danger'
+  readonly disabled?: boolean
+  readonly children: ReactNode
+  /** Its text while the form is being sent. Default: the same. */
+  readonly whileBusy?: string
+}) {
+  const { isBusy } = useContext(FormContext)
+  return (
+    <Button type="submit" tone={props.tone ?? 'primary'} busy={isBusy} disabled={props.disabled}>
+      {isBusy ? (props.whileBusy ?? props.children) : props.children}
+    </Button>
   )
 }
 

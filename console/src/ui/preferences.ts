@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react'
+import { keepText } from './storage.ts'
 
 /** A person's choices for this browser. */
 interface Preferences {
@@ -18,7 +19,7 @@ export const usePreferences = (): Preferences => useSyncExternalStore(listen, ()
 
 export function prefer(change: Partial<Preferences>): void {
   preferences = { ...preferences, ...change }
-  localStorage.setItem(KEY, JSON.stringify(preferences))
+  keepText(localStorage, KEY, JSON.stringify(preferences))
   showTheme()
   for (const listener of listeners) listener()
 }

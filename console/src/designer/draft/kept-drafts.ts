@@ -1,3 +1,5 @@
+import { keepText } from '../../ui/storage.ts'
+
 /** A draft in this browser, until it is published or discarded. */
 export interface KeptDraft {
   readonly text: string
@@ -22,14 +24,7 @@ export function readKept(key: string): KeptDraft | undefined {
 }
 
 /** False when the browser's storage is full or blocked. */
-export function keep(key: string, draft: KeptDraft): boolean {
-  try {
-    localStorage.setItem(key, JSON.stringify(draft))
-    return true
-  } catch {
-    return false
-  }
-}
+export const keep = (key: string, draft: KeptDraft): boolean => keepText(localStorage, key, JSON.stringify(draft))
 
 export const forget = (key: string): void => localStorage.removeItem(key)
 

@@ -41,10 +41,11 @@ export function SupportDialog(props: {
     const fields = JSON.stringify(request)
     const input = { ...request, reason, ...(action.isKeyed && { idempotencyKey: key.keyOf(fields) }) }
     const { data, error } = await client.mutation(action.mutation, { input: input as never })
-    if (!isOutcomeOpen(error)) key.onAnswer(fields)
+    if (error && !isOutcomeOpen(error)) key.onAnswer(fields)
     if (codeOf(error) === 'IDEMPOTENCY_KEY_REUSED') return { refusal: TOOK_EFFECT }
     if (!data) return { error }
     const { message, auditEntry, changed, result } = data.result
+    key.onAnswer(fields)
     if (data.result.error !== null) return { refusal: message ?? data.result.error }
     if (result?.error) return { refusal: CLAIM_REFUSALS[result.error] ?? words(result.error), auditEntry }
     if (changed === false) return { done: 'There was nothing to change.', auditEntry }
