@@ -110,6 +110,7 @@ export class RefreshTokens implements Part {
 
   /** Ends a family with all of its tokens. */
   revoke(token: RefreshToken): void {
+    this.group.note()
     this.revoked.set(token.familyId, token)
   }
 
@@ -141,6 +142,7 @@ export class RefreshTokens implements Part {
     const hash = hashOf(refreshToken)
     const unused = { childNonce: null, rotatedAt: null, isExpired: false, isRevoked: false }
     const token = { environmentId, hash, playerId, familyId, ...unused }
+    this.group.note()
     this.added.push(token)
     this.note(token)
     return sessionOf(token, refreshToken, issuedAt)

@@ -61,24 +61,19 @@ export async function executeGroup(options: ExecuteOptions): Promise<GroupResult
 
   /** Makes a decision. False when the group must read rows first. */
   function decide(entry: Entry): boolean {
-    const { player, command } = entry
+    const { player } = entry
     // The player may have been forgotten, or taken by a group of writes, since the command arrived.
     if (mode === 'proves' && (!player || player.version === undefined || (isReadOnly && player.isInFlight)))
       return false
     group.begin(mode === 'reads' ? undefined : player)
     if (mode === 'proves' ? blocked.has(player as Player) : isBlocked) group.waits = true
-    try {
-      const outcome = decideOnce(group, command)
-      if (outcome === LATER) {
-        if (player) blocked.add(player)
-        isBlocked = true
-        return false
-      }
-      decided.push({ entry, outcome, refusal: undefined })
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw new CommandBug(entry, error)
-      decided.push({ entry, outcome: undefined, refusal: error })
+    const decision = decideChecked(group, entry)
+    if (decision.outcome === LATER) {
+      if (player) blocked.add(player)
+      isBlocked = true
+      return false
     }
+    decided.push(decision)
     if (mode === 'proves' && player) group.players.add(player)
     return true
   }
@@ -194,6 +189,25 @@ export async function executeGroup(options: ExecuteOptions): Promise<GroupResult
     await rollBack(client)
     return { kind: 'failed', code: sqlState(error) ?? 'bug', error }
   }
+}
+
+/** Decides a command, and checks that it asked first, refused before it changed anything, and then changed. */
+function decideChecked(group: Group, entry: Entry): Decided {
+  let outcome: unknown
+  let refusal: Refusal | undefined
+  try {
+    outcome = decideOnce(group, entry.command)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw new CommandBug(entry, error)
+    refusal = error
+  }
+  const bug = (message: string): CommandBug => new CommandBug(entry, new Error(message, { cause: refusal }))
+  if (refusal && group.hasChanged) throw bug('a command was refused after it had changed rows')
+  if (outcome === LATER && group.hasChanged) throw bug('a command changed rows before it had all that it asked for')
+  if (!refusal && group.waits !== (outcome === LATER))
+    throw bug('a command must answer LATER while its group waits for rows, and only then')
+  if (refusal && group.waits) throw bug('a command was refused on rows that the group does not hold yet')
+  return { entry, outcome, refusal }
 }
 
 /** Remembers the committed rows of players who were proven, and forgets the other players. */

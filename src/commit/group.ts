@@ -74,6 +74,9 @@ export class Group implements Holder {
   readonly absent: One<unknown>[] = []
   /** The version that the group gives to the players that it changes. */
   readonly version = String(nextVersion())
+  /** Changes that commands have made so far. A command that waits or is refused must have made none. */
+  private changes = 0
+  private changesBefore = 0
   private readonly parts = new Map<PartType<unknown>, Part>()
   private ordered: [PartType<unknown>, Part][] | undefined
   private readonly others = new Map<string, Player>()
@@ -146,6 +149,12 @@ export class Group implements Holder {
       this.visited.push(player)
     }
     this.waits = player !== undefined && this.mode !== 'proves' && player.heldBy !== this
+    this.changesBefore = this.changes
+  }
+
+  /** Whether the command being decided has changed anything. */
+  get hasChanged(): boolean {
+    return this.changes > this.changesBefore
   }
 
   /** The group's own instance of a part. */
@@ -170,11 +179,18 @@ export class Group implements Holder {
 
   /** Marks a player as changed by the group, by any kind of write. */
   change(player: Player): void {
+    this.changes += 1
     this.changing.add(player)
+  }
+
+  /** Notes that the command being decided has given a part something to write. */
+  note(): void {
+    this.changes += 1
   }
 
   /** Adds a row to a table whose rows never change. */
   append<Row>(table: Table<Row>, player: Player, row: Row): void {
+    this.changes += 1
     this.appended.push({ table, player, row })
   }
 
@@ -204,6 +220,7 @@ export class Group implements Holder {
   }
 
   write(slot: Slot, isRemoval: boolean): void {
+    this.changes += 1
     const { isVersioned } = slot.read.table
     if (this.mode !== 'locks' && (isRemoval || !isVersioned))
       throw new Error('a command that removes rows, or writes some without a version, must say that it locks')

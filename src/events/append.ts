@@ -65,6 +65,7 @@ export class Stream implements Part {
   }
 
   append(event: NewEvent): void {
+    this.group.note()
     this.events.push({ ...event, text: print(event.data) })
   }
 

@@ -98,6 +98,7 @@ export class Tally implements Part {
       this.places.set(key, place)
     }
     if (player) this.group.change(player)
+    else this.group.note()
     this.changes.push({ player, place, count, amount })
   }
 

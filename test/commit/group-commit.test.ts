@@ -62,6 +62,7 @@ class Counters implements Part {
   }
 
   add(name: string, amount: number): number {
+    this.group.note()
     const value = (this.values.get(name) ?? 0) + amount
     this.values.set(name, value)
     this.changed.add(name)
@@ -192,6 +193,49 @@ describe('a group of commands (one bad command never fails its neighbours)', () 
         },
       },
       { name: 'TypeError', message: 'a bug' },
+    ],
+    [
+      'that is refused after a change',
+      addThen('poison', () => {
+        throw new Refusal('seasonClosed')
+      }),
+      { message: 'a command was refused after it had changed rows' },
+    ],
+    [
+      'that changes a row before it has all that it asked for',
+      {
+        decide(group) {
+          group.of(Counters).want('poison')
+          group.of(Counters).add('other', 1)
+          return group.waits ? LATER : 1
+        },
+      },
+      { message: 'a command changed rows before it had all that it asked for' },
+    ],
+    [
+      'that decides while the group waits',
+      {
+        decide(group) {
+          group.of(Counters).want('poison')
+          return 1
+        },
+      },
+      { message: 'a command must answer LATER while its group waits for rows, and only then' },
+    ],
+    [
+      'that answers LATER without having asked',
+      { decide: () => LATER },
+      { message: 'a command must answer LATER while its group waits for rows, and only then' },
+    ],
+    [
+      'that is refused while the group waits',
+      {
+        decide(group) {
+          group.of(Counters).want('poison')
+          throw new Refusal('seasonClosed')
+        },
+      },
+      { message: 'a command was refused on rows that the group does not hold yet' },
     ],
     [
       'whose values cannot be sent',
