@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Service } from '../app/service.ts'
 import { type Access, accessOf, requireClient, requireLink, requirePlatform, requirePlayer } from '../auth/access.ts'
@@ -17,7 +18,7 @@ import {
 } from '../request/shape.ts'
 import { operatorHeader, readBody, readJson } from './request.ts'
 import { json, NO_STORE, noContent, type Reply } from './respond.ts'
-import type { Incoming } from './whole-requests.ts'
+import { type Incoming, WholeRequest } from './whole-requests.ts'
 
 /** What every handler needs. */
 export interface RestContext {
@@ -92,7 +93,7 @@ export function playerRead<F extends Fields>(
       const reading = readSource(context, request)
       const body = reading instanceof Promise ? await reading : reading
       const faults: Fault[] = []
-      const source = isKeyed ? withKey(body, request.headers['idempotency-key'], faults) : body
+      const source = isKeyed && request.headers['idempotency-key'] !== undefined ? withKey(body, request, faults) : body
       const input = shape.gather(source, faults)
       refuseFaults(faults)
       return reply(await handler({ caller, input, service, closed }))
@@ -100,16 +101,41 @@ export function playerRead<F extends Fields>(
   }
 }
 
-/** The idempotency key may also come in the header. */
-function withKey(body: Source, header: string | string[] | undefined, faults: Fault[]): Source {
-  if (header === undefined) return body
-  const key = String(header)
+/** The idempotency key may also come in the header, even several times. */
+function withKey(body: Source, request: Incoming, faults: Fault[]): Source {
+  const fault = (message: string) => void faults.push({ path: 'idempotencyKey', message })
+  const keys = new Set(keysOf(request))
+  const [key] = keys
   const own = body.value('idempotencyKey')
-  if (own !== undefined && own !== key) {
-    const message = 'must be the same as in the header Idempotency-Key, or stand in one of the two'
-    faults.push({ path: 'idempotencyKey', message })
-  }
-  return withMember(body, 'idempotencyKey', key)
+  if (keys.has(undefined)) fault('must be UTF-8 in the header Idempotency-Key')
+  else if (keys.size > 1) fault('must be the same in each header Idempotency-Key')
+  else if (own !== undefined && own !== key)
+    fault('must be the same as in the header Idempotency-Key, or stand in one of the two')
+  // The fault stands already when the key could not be read.
+  return withMember(body, 'idempotencyKey', key ?? 'unread')
+}
+
+/** One key of these characters, as nearly all are: it needs no further reading. */
+const PLAIN_KEY = /^[\w.:-]+$/
+
+/** Node joins the values of a header that was sent several times. */
+function keysOf(request: Incoming): readonly (string | undefined)[] {
+  const joined = String(request.headers['idempotency-key'])
+  if (PLAIN_KEY.test(joined)) return [joined]
+  return request instanceof WholeRequest
+    ? [readKey(joined)]
+    : (request.headersDistinct['idempotency-key'] ?? []).map(readKey)
+}
+
+/** A key in quotation marks, as the IETF's draft for the header writes it. */
+const QUOTED = /^"(?:[^"\\]|\\["\\])*"$/
+
+/** The key of a header, which arrives as bytes, each of which is one character. Undefined unless they are UTF-8. */
+function readKey(sent: string): string | undefined {
+  const bytes = Buffer.from(sent, 'latin1')
+  if (!isUtf8(bytes)) return undefined
+  const key = bytes.toString()
+  return QUOTED.test(key) ? key.slice(1, -1).replaceAll(/\\(["\\])/g, '$1') : key
 }
 
 export interface ClientRequest<Input> {

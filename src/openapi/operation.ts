@@ -100,7 +100,9 @@ export const keyHeader: Schema = {
   name: 'Idempotency-Key',
   required: false,
   schema: requiredKey.schema,
-  description: 'For 7 days, the same key with the same request gets the same answer.',
+  description:
+    'For 7 days, the same key with the same request gets the same answer. In UTF-8, without control characters, and ' +
+    'without a space at its ends. `"abc"` in quotation marks is the key `abc`.',
 }
 export const operatorParameter = header(
   'X-Operator',

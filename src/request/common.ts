@@ -53,6 +53,8 @@ export const keyLabel = optional(
 
 export const requiredKey = text('The same key and request takes effect once and gets the same answer for seven days.', {
   max: MAX_IDEMPOTENCY_KEY,
+  // A header can hold no other texts.
+  check: nameFault,
 })
 export const idempotencyKey = optional(requiredKey)
 

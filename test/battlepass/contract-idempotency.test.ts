@@ -1,3 +1,4 @@
+import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { times } from '../support/game.ts'
 import {
@@ -16,6 +17,26 @@ import {
 
 beforeAll(startPassGame)
 afterAll(stopPassGame)
+
+/** The bytes of a text in UTF-8, each as one character, as a header carries them. */
+const bytesOf = (text: string): string => Buffer.from(text).toString('latin1')
+
+/** An xp call with these headers `Idempotency-Key`, each as its bytes: status and body of the answer. */
+function sendKeys(token: string, body: object, keys: readonly string[]): Promise<[status: number, text: string]> {
+  // As bytes: Node would encode a text together with the headers.
+  const sent = Buffer.from(JSON.stringify(body))
+  const length = ['Content-Length', String(sent.length)]
+  const headers = ['Host', 'a', 'Authorization', `Bearer ${token}`, ...length]
+  for (const key of keys) headers.push('Idempotency-Key', key)
+  return new Promise((resolve, reject) => {
+    const call = request(`${game.baseUrl}${XP}`, { method: 'POST', headers }, async (response) => {
+      let text = ''
+      for await (const chunk of response.setEncoding('utf8')) text += chunk
+      resolve([response.statusCode ?? 0, text])
+    })
+    call.on('error', reject).end(sent)
+  })
+}
 
 describe('Idempotency-Key of xp and claim', () => {
   it('gives a repeated xp call the first answer, and adds the xp once (spec 4.1)', async () => {
@@ -106,6 +127,59 @@ describe('Idempotency-Key of xp and claim', () => {
     expect((await pass.claim(2, 'free', key)).body.success).toBe(true)
     expect((await pass.xp(2, key)).status).toBe(409)
     expect((await pass.xp(1, key)).status).toBe(200)
+  })
+
+  it.each<[what: string, headers: string[], key: string]>([
+    ['once', ['abc'], 'abc'],
+    ['twice with the same value', ['quest 1', 'quest 1'], 'quest 1'],
+    ['in quotation marks', ['"abc"'], 'abc'],
+    ['with and without quotation marks', ['abc', '"abc"'], 'abc'],
+    ['in quotation marks, with escapes', ['"a\\"b\\\\c"'], 'a"b\\c'],
+    ['with a single quotation mark', ['"abc'], '"abc'],
+    ['with a comma', ['a, b'], 'a, b'],
+    ['in UTF-8', [bytesOf('ключ 🎮')], 'ключ 🎮'],
+    ['in UTF-8 and quotation marks', [bytesOf('"ключ"')], 'ключ'],
+    ['with 255 characters in UTF-8', [bytesOf('🎮'.repeat(255))], '🎮'.repeat(255)],
+  ])('that is sent %s is the same key as in the body', async (_, headers, key) => {
+    const pass = await enter('season')
+    const call = { ...pass.place, runId: pass.runId, amount: 10 }
+    const first = await pass.player.post(XP, { ...call, idempotencyKey: key })
+    expect([first.status, first.body.xp]).toEqual([200, 10])
+    expect(await sendKeys(pass.player.token, call, headers)).toEqual([200, first.text])
+    expect((await pass.progress()).xp).toBe(10)
+  })
+
+  it.each<[what: string, headers: string[], message: string]>([
+    ['twice with different values', ['a', 'b'], 'must be the same in each header Idempotency-Key'],
+    ['in Latin-1', ['\xe9'], 'must be UTF-8 in the header Idempotency-Key'],
+    ['in UTF-8 and in Latin-1', ['a', '\xe9'], 'must be UTF-8 in the header Idempotency-Key'],
+    ['as an empty text in quotation marks', ['""'], 'must be 1 to 255 characters'],
+    ['as 256 characters in UTF-8', [bytesOf('🎮'.repeat(256))], 'must be 1 to 255 characters'],
+    ['with a space at its end', ['"a "'], 'must not begin or end with a space'],
+    ['as a space in quotation marks', ['" "'], 'must not begin or end with a space'],
+  ])('that is sent %s is refused, and nothing happens', async (_, headers, message) => {
+    const pass = await enter('season')
+    const call = { ...pass.place, runId: pass.runId, amount: 10 }
+    const [status, text] = await sendKeys(pass.player.token, call, headers)
+    expect([status, JSON.parse(text).details]).toEqual([400, [{ path: 'idempotencyKey', message }]])
+    expect((await pass.progress()).xp).toBe(0)
+  })
+
+  it.each([
+    ['a blank', ' '],
+    ['spaces around it', ' a '],
+    ['a line end', 'a\nb'],
+    ['a NUL', 'a\0'],
+    ['256 characters', '🎮'.repeat(256)],
+    ['no characters', ''],
+  ])('is 400 in the body and in GraphQL with %s', async (_, key) => {
+    const pass = await enter('season')
+    const input = { ...pass.place, runId: pass.runId, amount: '10', idempotencyKey: key }
+    const rest = await pass.player.post(XP, { ...input, amount: 10 })
+    const query = 'mutation ($input: AddXpInput!) { addXp(input: $input) { xp } }'
+    const graphql = await pass.player.graphql(query, { input })
+    expect([rest.status, rest.body.details]).toEqual([400, [{ path: 'idempotencyKey', message: expect.any(String) }]])
+    expect(graphql.errors?.[0]?.extensions).toMatchObject({ code: 'INVALID_REQUEST', details: rest.body.details })
   })
 
   it.each([
