@@ -43,10 +43,9 @@ const ALLOWED = [
   ...['access-control-allow-methods', 'GET, POST'],
   ...[
     'access-control-allow-headers',
-    'authorization, content-type, last-event-id, x-operator, x-request-id, x-sdk-key',
+    'authorization, content-type, last-event-id, traceparent, tracestate, x-operator, x-request-id, x-sdk-key',
   ],
   ...['access-control-expose-headers', 'ratelimit, ratelimit-policy, retry-after, x-request-id'],
-  ...['vary', 'origin'],
 ]
 const MEMBERS: ReadonlySet<string> = new Set(['query', 'documentId', 'operationName', 'variables', 'extensions'])
 
@@ -161,8 +160,10 @@ export function createServe(options: ServeOptions) {
     const { origin } = request.headers
     const requestId = requestIdOf(request)
     const headers = ['x-request-id', requestId]
-    if (origin !== undefined && config.allowedOrigins.includes(origin))
-      headers.push('access-control-allow-origin', origin, ...ALLOWED)
+    const isOpen = origin !== undefined && config.allowedOrigins.includes(origin)
+    if (isOpen) headers.push('access-control-allow-origin', origin, ...ALLOWED)
+    // A cache must not give one origin the preflight of another.
+    if (isOpen || request.method === 'OPTIONS') headers.push('vary', 'origin')
     return { requestId, headers }
   }
 

@@ -4,8 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { networkOf } from '../rate-limits/client-address.ts'
 import type { ConnectionLimits } from '../rate-limits/connection-limits.ts'
 import { type Tracing, traceHeadersOf, tracing } from '../request/tracing.ts'
-import { ignoreUpgrades, type Upgrade } from './upgrades.ts'
-import { lacksHost, type WayIn } from './way-in.ts'
+import { answerOf, ignoreUpgrades, type Upgrade } from './upgrades.ts'
+import { hasOneHost, type WayIn } from './way-in.ts'
 import { KEEP_ALIVE_MS, takeWholeRequests, type WholeRequest } from './whole-requests.ts'
 
 type Serve = (request: IncomingMessage, response: ServerResponse) => void
@@ -34,6 +34,10 @@ export interface HttpServer {
 
 /** How long running calls may take after the server was closed. */
 const DRAIN_MS = 10_000
+/** How long a connection that was opened in the last moment may take to send its request. */
+const FIRST_REQUEST_MS = 500
+/** Turns of the event loop in which a closing server accepts connections, at most: they can come for ever. */
+const MAX_ACCEPTING_TURNS = 100
 
 export function openServer({
   wayIn,
@@ -49,6 +53,7 @@ export function openServer({
     requireHostHeader: false,
   }
   const connections = new Set<Socket>()
+  let opened = 0
   const inTurn = createTurns()
   let isDraining = false
 
@@ -62,6 +67,7 @@ export function openServer({
 
   const server = createServer(limits, inTurn(prepared(serve)))
     .on('clientError', wayIn.serveError)
+    .on('checkContinue', inTurn(prepared(continuing(serve))))
     .on('checkExpectation', inTurn(prepared(wayIn.serveExpectation)))
   ignoreUpgrades(server, {
     isTaken: (request) => webSocket !== undefined && isWebSocket(request),
@@ -75,6 +81,7 @@ export function openServer({
     takeWholeRequests(server, (request) => (isDraining ? null : serveWhole(request)), stopParsingOnceDestroyed)
   server.on('connection', (socket: Socket) => {
     stopParsingOnceDestroyed(socket)
+    opened += 1
     connections.add(socket)
     socket.once('close', () => connections.delete(socket))
     if (connectionLimits === null) return
@@ -85,6 +92,24 @@ export function openServer({
   function closeIdle(): void {
     server.closeIdleConnections()
     whole?.closeIdle()
+  }
+
+  /** From now on each answer closes its connection, also that of a call that runs. */
+  function closeWithAnswers(): void {
+    isDraining = true
+    for (const socket of connections) {
+      const answer = answerOf(socket)
+      if (answer && !answer.headersSent) answer.setHeader('connection', 'close')
+    }
+    whole?.closeWithAnswers()
+  }
+
+  /** Accepts the connections that wait for it. They would be reset when the server stops listening. */
+  async function acceptWaiting(): Promise<void> {
+    for (let turn = 0, before = -1; turn < MAX_ACCEPTING_TURNS && before !== opened; turn += 1) {
+      before = opened
+      await new Promise(setImmediate)
+    }
   }
 
   return {
@@ -98,24 +123,28 @@ export function openServer({
       }),
 
     async drain(graceMs) {
-      isDraining = true
+      closeWithAnswers()
       if (server.listening) await delay(graceMs)
     },
 
     async close() {
+      closeWithAnswers()
+      await acceptWaiting()
       const closed = new Promise((resolve) => server.close(resolve))
       closeIdle()
-      // Browsers and balancers open connections in advance. Node counts a connection as idle only after an answer.
-      for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
-      const timer = setTimeout(() => {
-        server.closeAllConnections()
-        whole?.closeAll()
+      const deadline = setTimeout(() => {
+        for (const socket of connections) socket.destroy()
       }, DRAIN_MS)
+      // Browsers and balancers open connections in advance. Node counts a connection as idle only after an answer.
+      const silent = setTimeout(() => {
+        for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
+      }, FIRST_REQUEST_MS)
       // A connection that was answering a call when the stop began becomes idle with its answer.
       const idle = setInterval(closeIdle, 50)
       await closed
       clearInterval(idle)
-      clearTimeout(timer)
+      clearTimeout(silent)
+      clearTimeout(deadline)
     },
   }
 }
@@ -123,7 +152,7 @@ export function openServer({
 /** Serves GraphQL at its path and everything else through the way in. With traces on, each call has a span. */
 export function serveCalls(wayIn: WayIn, graphql: { readonly serve: WayIn['serve'] }): Serve {
   return (request, response) => {
-    const isGraphql = isGraphqlPath(request.url ?? '') && !lacksHost(request)
+    const isGraphql = isGraphqlPath(request.url ?? '') && hasOneHost(request)
     const way = isGraphql ? graphql : wayIn
     const traces = tracing()
     if (traces === null) void way.serve(request, response)
@@ -154,8 +183,21 @@ function isWebSocket(request: IncomingMessage): boolean {
   takePath(request)
   const { method, httpVersion, headers, url = '' } = request
   const isAsked = headers.upgrade?.toLowerCase() === 'websocket'
-  return isAsked && method === 'GET' && httpVersion !== '1.0' && isGraphqlPath(url)
+  return isAsked && method === 'GET' && httpVersion !== '1.0' && isGraphqlPath(url) && hasOneHost(request)
 }
+
+/**
+ * Asks the client for the body of its request once something reads it. A refusal that the head decides is then the only
+ * answer, and the body is never sent.
+ */
+const continuing =
+  (next: Serve): Serve =>
+  (request, response) => {
+    request.once('resume', () => {
+      if (!response.headersSent) response.writeContinue()
+    })
+    next(request, response)
+  }
 
 /** Serves a request in a span with the name of its route. */
 function serveTraced(

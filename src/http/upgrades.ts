@@ -62,7 +62,7 @@ export function ignoreUpgrades(server: Server, { isTaken, upgrade, refuse, onPar
 }
 
 /** The response that currently uses a socket. Not in Node's documentation; Node finds it in the same way. */
-function answerOf(socket: Duplex): ServerResponse | null | undefined {
+export function answerOf(socket: Duplex): ServerResponse | null | undefined {
   return (socket as { readonly _httpMessage?: ServerResponse | null })._httpMessage
 }
 

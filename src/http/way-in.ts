@@ -10,7 +10,7 @@ import { causeOf, invalidRequest, Refusal } from '../errors.ts'
 import { LINGER_MS, letBy, requestIdOf } from './request.ts'
 import { closedOf, endWith, headOf, type Reply, refusalReply } from './respond.ts'
 import type { RestContext, Route } from './route.ts'
-import type { Incoming, WholeRequest } from './whole-requests.ts'
+import { type Incoming, WholeRequest } from './whole-requests.ts'
 
 export interface WayInOptions {
   readonly routes: readonly Route[]
@@ -21,7 +21,8 @@ export interface WayInOptions {
 }
 
 const ALLOWED_HEADERS =
-  'authorization, content-type, idempotency-key, if-match, if-none-match, x-operator, x-request-id, x-sdk-key'
+  'authorization, content-type, idempotency-key, if-match, if-none-match, traceparent, tracestate, x-operator, ' +
+  'x-request-id, x-sdk-key'
 const EXPOSED_HEADERS = 'etag, ratelimit, ratelimit-policy, retry-after, x-request-id'
 
 /** The handlers of a path, by method. */
@@ -109,13 +110,13 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
   }
 
   /** The headers of an answer, except those of the connection: names and values in turn. */
-  function headersOf({ headers, body }: Reply, { headers: { origin } }: Incoming, requestId: string): string[] {
+  function headersOf({ headers, body }: Reply, { method, headers: { origin } }: Incoming, requestId: string): string[] {
     const all = [...headers, 'x-request-id', requestId]
     if (body !== null) all.push('content-length', String(Buffer.byteLength(body)))
-    if (isAllowed(origin)) {
-      all.push('access-control-allow-origin', origin)
-      all.push('access-control-expose-headers', EXPOSED_HEADERS, 'vary', 'origin')
-    }
+    const isOpen = isAllowed(origin)
+    if (isOpen) all.push('access-control-allow-origin', origin, 'access-control-expose-headers', EXPOSED_HEADERS)
+    // A cache must not give one origin the preflight of another.
+    if (isOpen || method === 'OPTIONS') all.push('vary', 'origin')
     return all
   }
 
@@ -240,17 +241,28 @@ function faultOf(request: Incoming): Refusal | undefined {
   const { url = '', headers } = request
   if (url[0] !== '/') return invalidRequest({ path: 'target', message: 'must be a path' })
   const { host } = headers
-  if (host === goodHost && host !== undefined) return undefined
-  if (host === undefined ? lacksHost(request) : /[/?#@\\]/.test(host) || !URL.canParse(`http://${host}`))
+  if (!hasOneHost(request)) return invalidRequest({ path: 'host', message: 'must be sent once' })
+  if (host === goodHost || host === undefined) return undefined
+  if (/[/?#@\\]/.test(host) || !URL.canParse(`http://${host}`))
     return invalidRequest({ path: 'host', message: 'must be the name or address of a host' })
   // The next request nearly always has the same host.
   goodHost = host
   return undefined
 }
 
-/** Whether a request lacks the host that every version but HTTP/1.0 requires. */
-export function lacksHost({ headers, httpVersion }: Incoming): boolean {
-  return headers.host === undefined && httpVersion !== '1.0'
+/**
+ * Whether a request has one host, which every version but HTTP/1.0 requires. Of several hosts, Node gives only the first:
+ * a proxy that takes another would serve other calls than it allows.
+ */
+export function hasOneHost(request: Incoming): boolean {
+  if (request instanceof WholeRequest) return true
+  const { rawHeaders, httpVersion } = request
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? ''
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1
+  }
+  return hosts === 1 || (hosts === 0 && httpVersion === '1.0')
 }
 
 function refusalOf({ code }: NodeJS.ErrnoException): Refusal {

@@ -21,6 +21,8 @@ export class WholeRequest {
   #closing: AbortController | undefined
   #close: (() => void) | undefined
   #isAnswered = false
+  /** Whether the answer closes the connection. */
+  isLast = false
 
   constructor({ url, headers }: Pick<Head, 'url' | 'headers'>, body: Buffer, socket: Socket) {
     this.url = url
@@ -37,9 +39,11 @@ export class WholeRequest {
       this.#close?.()
       return
     }
-    const head = `${headOf(status, headers)}Date: ${dateNow()}\r\n${KEPT_ALIVE}\r\n\r\n`
+    const connection = this.isLast ? 'Connection: close' : KEPT_ALIVE
+    const head = `${headOf(status, headers)}Date: ${dateNow()}\r\n${connection}\r\n\r\n`
     if (typeof body === 'string') socket.write(head + body, this.#close)
     else socket.write(body === null ? head : Buffer.concat([Buffer.from(head), body]), this.#close)
+    if (this.isLast) socket.pause().destroySoon()
   }
 
   /** Aborts when the answer was sent, or the client is gone. */
@@ -145,7 +149,15 @@ const SILENT_MS = 5000
 export interface WholeRequests {
   /** Closes the connections without a running call, once their last answer is sent. */
   closeIdle(): void
-  closeAll(): void
+  /** The answers to running calls close their connections. */
+  closeWithAnswers(): void
+}
+
+interface Connection {
+  /** The call that runs. */
+  answering: WholeRequest | null
+  /** Bytes that arrived while a call ran. */
+  early: Buffer | undefined
 }
 
 /**
@@ -160,35 +172,35 @@ export function takeWholeRequests(
   // By Node's documentation, `connection` may be emitted with any stream. So its listener starts Node's parser.
   const [parse] = server.listeners('connection') as [(this: Server, socket: Socket) => void]
   server.off('connection', parse)
-  const connections = new Map<Socket, { isAnswering: boolean }>()
+  const connections = new Map<Socket, Connection>()
 
   server.on('connection', (socket: Socket) => {
-    const connection = { isAnswering: false }
+    const connection: Connection = { answering: null, early: undefined }
     const read = createReader(socket)
     connections.set(socket, connection)
     let hasAnswered = false
-    /** Bytes that arrived while a call ran. */
-    let early: Buffer | undefined
 
     function take(bytes: Buffer): void {
-      if (connection.isAnswering) {
-        early = bytes
+      if (connection.answering) {
+        connection.early = bytes
+        // The answer to the later request closes the connection.
+        connection.answering.isLast = false
         socket.pause()
         return
       }
       // Node applies backpressure to a client that does not read its answers.
       const request = socket.writableLength > 0 ? null : read(bytes)
       const serving = request && serve(request)
-      connection.isAnswering = serving !== null
+      connection.answering = serving && request
       if (serving) void serving.then(takeNext)
       else handOver(bytes)
     }
 
     function takeNext(): void {
-      connection.isAnswering = false
+      connection.answering = null
       if (!hasAnswered) socket.setTimeout(KEEP_ALIVE_MS + KEEP_ALIVE_BUFFER_MS)
       hasAnswered = true
-      if (early) handOver(early)
+      if (connection.early) handOver(connection.early)
     }
 
     function handOver(bytes?: Buffer): void {
@@ -203,7 +215,7 @@ export function takeWholeRequests(
     }
 
     function expire(): void {
-      if (connection.isAnswering) return
+      if (connection.answering) return
       if (hasAnswered) socket.destroy()
       else handOver()
     }
@@ -218,13 +230,15 @@ export function takeWholeRequests(
 
   return {
     closeIdle() {
-      for (const [socket, { isAnswering }] of connections) {
+      for (const [socket, { answering }] of connections) {
+        // The first request of a connection may be under way.
+        if (answering || socket.bytesRead === 0 || !socket.writable) continue
         // Paused: a later request must not run, since it could not be answered.
-        if (!isAnswering && socket.writable) socket.pause().destroySoon()
+        socket.pause().destroySoon()
       }
     },
-    closeAll() {
-      for (const socket of connections.keys()) socket.destroy()
+    closeWithAnswers() {
+      for (const { answering, early } of connections.values()) if (answering && !early) answering.isLast = true
     },
   }
 }

@@ -1,6 +1,8 @@
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { type IncomingMessage, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
+import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { routes } from '../../src/routes.ts'
 import { season } from '../support/definitions.ts'
@@ -102,7 +104,8 @@ describe('CORS of REST', () => {
         ...OPEN,
         'access-control-allow-methods': methods.join(', '),
         'access-control-allow-headers':
-          'authorization, content-type, idempotency-key, if-match, if-none-match, x-operator, x-request-id, x-sdk-key',
+          'authorization, content-type, idempotency-key, if-match, if-none-match, traceparent, tracestate, x-operator, ' +
+          'x-request-id, x-sdk-key',
         'access-control-max-age': '600',
       })
     }
@@ -111,8 +114,10 @@ describe('CORS of REST', () => {
   it('allows no other origin, however it is written, and sends no headers to a caller without one', async () => {
     const others = ['https://evil.example', 'null', `${ORIGIN}.evil.example`, ORIGIN.toUpperCase(), `${ORIGIN}/`, '']
     for (const headers of [...others.map((origin) => ({ origin })), {}]) {
-      for (const method of ['POST', 'OPTIONS'])
-        expect(allowed((await send(method, PROGRESS, headers)).headers)).toEqual({})
+      expect(allowed((await send('POST', PROGRESS, headers)).headers)).toEqual({})
+      // Caches keep the preflights of origins apart.
+      for (const path of [PROGRESS, '/graphql', '/nowhere'])
+        expect(allowed((await send('OPTIONS', path, headers)).headers)).toEqual({ vary: 'origin' })
     }
   })
 })
@@ -264,6 +269,14 @@ describe('a malformed request', () => {
     'an empty host': [head('GET /livez HTTP/1.1', 'host:'), 'host'],
     'no host': [head('GET /livez HTTP/1.1'), 'host'],
     'no host, for GraphQL': [head('GET /graphql HTTP/1.1'), 'host'],
+    'two hosts': [head('GET /livez HTTP/1.1', 'host: a', 'Host: b'), 'host'],
+    'the same host twice': [head(`POST ${PROGRESS} HTTP/1.1`, 'host: a', 'host: a', 'content-length: 0'), 'host'],
+    'two hosts, for GraphQL': [head('GET /graphql HTTP/1.1', 'host: a', 'host: b'), 'host'],
+    'two hosts in HTTP/1.0': [head('GET /livez HTTP/1.0', 'host: a', 'host: b', 'connection: keep-alive'), 'host'],
+    'two hosts, for a WebSocket': [
+      head('GET /graphql HTTP/1.1', 'host: a', 'host: b', 'connection: upgrade', 'upgrade: websocket'),
+      'host',
+    ],
     'an asterisk as its path': [head('OPTIONS * HTTP/1.1', 'host: a'), 'target'],
     'an invalid URL': [head('GET http://[/livez HTTP/1.1', 'host: a'), 'target'],
     'a URL of another scheme': [head('GET ftp://a/livez HTTP/1.1', 'host: a'), 'target'],
@@ -431,6 +444,110 @@ describe('a body that is not read', () => {
     const talks = times(3, () => talk(head(`POST ${PROGRESS} HTTP/1.1`, 'host: a', 'content-length: 300000')))
     await until('all have ended', () => talks.every(({ ended }) => ended()))
     for (const { chunks } of talks) expectError(parse(chunks.join('')), [401, 'invalid token'])
+  })
+})
+
+describe('a client that waits for 100 before it sends the body', () => {
+  const bearer = () => `authorization: Bearer ${player.token}`
+  const waiting = (path: string, length: number, ...headers: string[]) =>
+    head(`POST ${path} HTTP/1.1`, 'host: a', 'expect: 100-continue', `content-length: ${length}`, ...headers)
+
+  it.each<[what: string, sent: () => string, status: number]>([
+    ['a call without a token', () => waiting(PROGRESS, body.length), 401],
+    ['a body over the limit', () => waiting(PROGRESS, 5_000_000, bearer()), 413],
+    ['a GraphQL body over the limit', () => waiting('/graphql', 5_000_000, 'content-type: application/json'), 413],
+    ['an unknown path', () => waiting('/nowhere', body.length), 404],
+    ['a wrong method', () => waiting('/livez', body.length), 405],
+    ['an invalid host', () => waiting(PROGRESS, body.length).replace('host: a', 'host: a/b'), 400],
+  ])('has the refusal as its only answer, for %s', async (_what, sent, status) => {
+    const { chunks, ended } = talk(sent())
+    await until('it has ended', ended)
+    const answer = parse(chunks.join(''))
+    expect([answer.status, chunks.join('').match(/HTTP\/1\.1 /g)]).toEqual([status, ['HTTP/1.1 ']])
+    expect(answer.headers.connection).toBe('close')
+  })
+
+  it.each<[what: string, sent: () => string, body: string, answer: string]>([
+    ['REST', () => waiting(PROGRESS, body.length, bearer()), body, '"level":1'],
+    [
+      'GraphQL',
+      () => waiting('/graphql', 29, 'content-type: application/json'),
+      '{"query":"{ __typename   }"}  ',
+      '"Query"',
+    ],
+  ])('is asked for it once it is read, and its connection stays open, over %s', async (_what, sent, rest, part) => {
+    for (const _ of [1, 2]) {
+      const { socket, chunks } = talk(sent())
+      await until('it is asked', () => chunks.length > 0)
+      expect(chunks.join('')).toBe('HTTP/1.1 100 Continue\r\n\r\n')
+      socket.write(rest)
+      await until('it is answered', () => chunks.join('').includes(part))
+      expect(parse(chunks.slice(1).join(''))).toMatchObject({ status: 200, headers: { connection: 'keep-alive' } })
+      socket.destroy()
+    }
+  })
+})
+
+describe('a stop', () => {
+  it('answers the calls of connections that were opened in the last moment, and closes them', async () => {
+    const stopping = await startGame()
+    const { token } = await stopping.player()
+    const { hostname, port } = new URL(stopping.baseUrl)
+    const bearer = `authorization: Bearer ${token}`
+    const call = `${head('POST /sdk/v1/player/get HTTP/1.1', 'host: a', bearer, 'content-length: 2')}{}`
+    const silent = connect(Number(port), hostname)
+    const gone = once(silent, 'close')
+    await once(silent, 'connect')
+    // Not awaited: the service has accepted none of them when the stop begins.
+    const sockets = times(20, () => connect(Number(port), hostname))
+    const answers = sockets.map(async (socket) => {
+      socket.write(call)
+      let text = ''
+      for await (const chunk of socket.setEncoding('latin1')) text += chunk
+      return parse(text)
+    })
+    const stopped = stopping.app.stop()
+    for (const answer of await Promise.all(answers))
+      expect(answer).toMatchObject({ status: 200, headers: { connection: 'close' } })
+    await gone
+    await stopped
+  })
+
+  it.each([
+    ['that the service reads', ''],
+    ['that Node reads', 'te: trailers\r\n'],
+  ])('is told by the answers to calls %s that have begun before', async (_what, line) => {
+    const stopping = await startGame()
+    const { token } = await stopping.player()
+    const { hostname, port } = new URL(stopping.baseUrl)
+    const pool = new Pool({ connectionString: stopping.databaseUrl })
+    const lock = await pool.connect()
+    try {
+      const keys = '{"values":{"a":1}}'
+      const socket = connect(Number(port), hostname).setEncoding('latin1')
+      let text = ''
+      socket.on('data', (chunk: string) => {
+        text += chunk
+      })
+      const closed = once(socket, 'close')
+      await lock.query('BEGIN; LOCK TABLE player_storage IN ACCESS EXCLUSIVE MODE')
+      socket.write(
+        `POST /sdk/v1/storage/set HTTP/1.1\r\nhost: a\r\n${line}authorization: Bearer ${token}\r\n` +
+          `content-length: ${keys.length}\r\n\r\n${keys}`,
+      )
+      await until('the call waits', async () => {
+        const { rows } = await pool.query("SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+        return rows.length > 0
+      })
+      const stopped = stopping.app.stop()
+      await lock.query('COMMIT')
+      await closed
+      expect(parse(text)).toMatchObject({ status: 204, headers: { connection: 'close' } })
+      await stopped
+    } finally {
+      lock.release()
+      await pool.end()
+    }
   })
 })
 
