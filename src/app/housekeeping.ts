@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { purgeEndedAccess } from '../auth/ended-access.ts'
 import { tables } from '../commit/table.ts'
@@ -10,30 +11,45 @@ import type { Logger } from './log.ts'
 
 export interface HousekeepingOptions {
   readonly pool: Pool
-  readonly config: Config
+  readonly config: Pick<Config, 'eventRetentionDays'>
   readonly log: Logger
   readonly onRemoved: (what: string, rows: number) => void
   readonly onError: (error: unknown, message: string) => void
+  /** The pause between two rounds, in milliseconds. Default: ten minutes. */
+  readonly everyMs?: number
 }
 
 const PURGE_EVERY_MS = 10 * 60_000
 
-/** Removes old rows every ten minutes. */
-export function createHousekeeping({ pool, config, log, onRemoved, onError }: HousekeepingOptions) {
+/** Removes old rows every ten minutes. A round that takes longer delays the next one. */
+export function createHousekeeping({
+  pool,
+  config,
+  log,
+  onRemoved,
+  onError,
+  everyMs = PURGE_EVERY_MS,
+}: HousekeepingOptions) {
+  const ended = new AbortController()
+  const { signal } = ended
+  let running: Promise<void> = Promise.resolve()
+
   /** Jobs that remove a bounded number of old rows and return it. Old hours of figures are first added to their days. */
   const purges: Record<string, (from: Pool) => Promise<number>> = {
     'expired secrets of providers': purgeExpiredSecrets,
     'players whose access ended': purgeEndedAccess,
     'hours of old figures': rollUpHours,
     'minutes of old calls': purgeCalls,
-    'events past retention': (from) => purgeOldEvents(from, config.eventRetentionDays),
+    'events past retention': (from) => purgeOldEvents(from, config.eventRetentionDays, signal),
   }
   for (const table of tables) if (table.expires) purges[`expired rows of ${table.name}`] = (from) => table.purge(from)
 
   async function purge(): Promise<void> {
     for (const [what, removeSome] of Object.entries(purges)) {
       try {
-        for (let rows = await removeSome(pool); rows > 0; rows = await removeSome(pool)) {
+        for (let rows = 1; rows > 0 && !signal.aborted; ) {
+          rows = await removeSome(pool)
+          if (rows === 0) continue
           onRemoved(what, rows)
           log.debug(`${what} were removed`)
         }
@@ -43,13 +59,18 @@ export function createHousekeeping({ pool, config, log, onRemoved, onError }: Ho
     }
   }
 
-  let timer: NodeJS.Timeout | undefined
+  async function repeat(): Promise<void> {
+    while (await pause(everyMs, true, { ref: false, signal }).catch(() => false)) await purge()
+  }
+
   return {
     start(): void {
-      timer = setInterval(purge, PURGE_EVERY_MS).unref()
+      running = repeat()
     },
-    stop(): void {
-      clearInterval(timer)
+    /** Resolves once nothing is running: after the present statement, which the pool's time limit bounds. */
+    stop(): Promise<void> {
+      ended.abort()
+      return running
     },
   }
 }

@@ -4,12 +4,13 @@ const PURGE_ROWS = 5_000
 
 /**
  * Removes events past retention, the oldest of each stream first and a bounded number at a time. Returns how many. The
- * rest of a stream is always contiguous, so that an older cursor is recognized as expired.
+ * rest of a stream is always contiguous, so that an older cursor is recognized as expired. Ends early when `signal` aborts.
  */
-export async function purgeOldEvents(pool: Pool, days: number): Promise<number> {
+export async function purgeOldEvents(pool: Pool, days: number, signal?: AbortSignal): Promise<number> {
   const { rows } = await pool.query<{ environment_id: string }>('SELECT environment_id FROM streams')
   let removed = 0
   for (const { environment_id: environmentId } of rows) {
+    if (signal?.aborted) break
     const { rowCount } = await pool.query(
       `DELETE FROM events WHERE environment_id = $1 AND position <= (
          SELECT max(position) FROM (
