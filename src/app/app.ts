@@ -188,9 +188,10 @@ export async function createApp({
     onLimited: (limit) => metrics.connectionLimited.inc({ limit }),
   })
   const callCounts = createCallCounts({ pool, onError: failed('calls') })
-  const run: Service['run'] = (command) => engines[command.lane ?? 'game'].run(command)
+  const run: Service['run'] = (command, admit) => engines[command.lane ?? 'game'].run(command, admit)
   const service: Service = {
     run,
+    runAs: (caller, command) => run(command, () => tokens.requireValid(caller)),
     pool,
     operatorPool,
     webhook,
@@ -306,13 +307,14 @@ export async function createApp({
     async stop() {
       stopping = true
       await server.drain(config.shutdownGraceMs)
-      housekeeping.stop()
+      const isTidy = housekeeping.stop()
       const closed = Promise.all([server.close(), metricsServer?.close()])
       ended.close()
       await graphql.stop()
       await closed
       await Promise.all(Object.values(engines).map((engine) => engine.close()))
       await webhook.close()
+      await isTidy
       await folding.stop()
       await callCounts.stop()
       await subscriptions.close()

@@ -1,9 +1,11 @@
 import type { Pool } from 'pg'
 import type { AuditDenied } from '../audit/denied.ts'
+import type { PlayerCaller } from '../auth/callers.ts'
 import type { LoginDesk } from '../auth/custom-login.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import type { Webhook } from '../auth/webhook.ts'
 import type { PreviewScenario } from '../battlepass/preview.ts'
+import type { Command } from '../commit/command.ts'
 import type { GroupCommit } from '../commit/group-commit.ts'
 import type { BeginStorageAnswer } from '../players/storage-answers.ts'
 import type { Secrets } from '../providers/secrets.ts'
@@ -16,6 +18,8 @@ import type { RateLimits } from '../rate-limits/rate-limits.ts'
 export interface Service {
   /** Runs a command on the engine that its `lane` names. Answers after COMMIT. */
   readonly run: GroupCommit['run']
+  /** Runs a command of a player. Refuses it when the player's login has ended by the time of the decision. */
+  readonly runAs: <Outcome>(caller: PlayerCaller, command: Command<Outcome>) => Promise<Outcome>
   /** For short reads that the game waits for. */
   readonly pool: Pool
   /** For reads and changes of operators, which can take long or wait for a lock. The game does not wait for this pool. */

@@ -1,5 +1,6 @@
 import type { ClientBase, Pool } from 'pg'
 import type { PlatformCaller, PlayerCaller } from '../auth/callers.ts'
+import { requireKey } from '../auth/keys.ts'
 import type { Part } from '../commit/group.ts'
 import type { Statement } from '../commit/statement.ts'
 import { boolean, nullable, table, text, uuid } from '../commit/table.ts'
@@ -64,8 +65,16 @@ function rowOf(actor: Actor, id: string, entry: AuditEntry) {
   }
 }
 
-/** Writes an entry in the transaction of its change. Returns the entry's id. */
-export async function writeAudit(client: ClientBase | Pool, caller: Actor, entry: AuditEntry): Promise<string> {
+/**
+ * Writes an entry in the transaction of its change, and refuses a caller whose access has ended since its call began.
+ * Returns the entry's id.
+ */
+export async function writeAudit(
+  client: ClientBase | Pool,
+  caller: PlatformCaller,
+  entry: AuditEntry,
+): Promise<string> {
+  await requireKey(client, caller)
   const id = newId()
   for (const statement of auditLog.save([rowOf(caller, id, entry)])) await client.query(statement)
   return id

@@ -7,11 +7,12 @@ import { Refusal, type RefusalKind } from '../errors.ts'
 import { addPlayer, Profiles } from '../players/create-player.ts'
 import { admitPlayer, askStatus, requireActive } from '../players/player-status.ts'
 import { askKeys, bytesOf, hasRoomFor, putValues } from '../players/storage.ts'
-import { DEFAULT_PROVIDER, findCustomProvider } from '../providers/custom-provider.ts'
+import { askProvider, DEFAULT_PROVIDER, findCustomProvider } from '../providers/custom-provider.ts'
 import type { Secrets } from '../providers/secrets.ts'
 import type { RequestOf } from '../request/shape.ts'
-import type { ClientRef } from './callers.ts'
+import type { ClientRef, PlayerCaller } from './callers.ts'
 import { addIdentity, askOwner, type IdentityRef, identityProvider } from './identities.ts'
+import { askClient } from './keys.ts'
 import { LastLogins } from './last-logins.ts'
 import { LOGIN_OUTCOMES, type LoginAttempt, LoginLog, type LoginOutcome, logAttempt } from './login-log.ts'
 import { issueTokenPair, RefreshTokens, type Session, type TokenDesk, type TokenPair } from './refresh-tokens.ts'
@@ -36,6 +37,7 @@ export interface LoginDesk extends TokenDesk {
 
 /** A webhook's approval, on the way into a transaction. */
 interface Approval {
+  readonly client: ClientRef
   readonly identity: IdentityRef
   readonly answer: WebhookAnswer
   /** The entry of the login log, without the outcome and the player. */
@@ -60,7 +62,7 @@ export async function loginCustom(desk: LoginDesk, client: ClientRef, input: Log
 export async function linkCustom(
   desk: LoginDesk,
   client: ClientRef,
-  player: PlayerRef,
+  player: PlayerCaller,
   input: CustomCredentials,
 ): Promise<IdentityRef> {
   return counted(desk, 'link', async () => {
@@ -133,9 +135,10 @@ function readApproval(result: WebhookResult): WebhookAnswer {
 async function askWebhook(
   desk: LoginDesk,
   { operation, playerId }: Pick<LoginAttempt, 'operation' | 'playerId'>,
-  { projectId, environmentId }: ClientRef,
+  client: ClientRef,
   { customData, provider }: CustomCredentials,
 ): Promise<Approval> {
+  const { projectId, environmentId } = client
   const name = provider ?? DEFAULT_PROVIDER
   const target = await findCustomProvider(desk, { projectId, environmentId, name })
   if (!target) throw new Refusal('customAuthDisabled')
@@ -152,7 +155,7 @@ async function askWebhook(
     notes = answer.notes
     requireStorable(answer)
     const identity = { environmentId, provider: identityProvider(name), subject }
-    return { identity, answer, attempt: { ...attempt, subject, notes } }
+    return { client, identity, answer, attempt: { ...attempt, subject, notes } }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     // The client receives the webhook's decision even when it cannot be logged.
@@ -188,10 +191,15 @@ function logIn(approval: Approval, input: LoginCustom): Command<Settled<Session>
     decide(group) {
       // The subject is locked before its player, in this order in every group.
       const ref = askOwner(group, identity)
-      const owner = ref && askPlayer(group, ref, answer)
       if (group.waits) return LATER
-      // The limits of `data` itself were checked before, and a new player's storage is empty.
-      const refusal = owner && refusalOf(() => admit(owner, answer))
+      const owner = ref && askPlayer(group, ref, answer)
+      const requireApproval = askApproval(group, approval)
+      if (group.waits) return LATER
+      const refusal = refusalOf(() => {
+        requireApproval()
+        // The limits of `data` itself were checked before, and a new player's storage is empty.
+        if (owner) admit(owner, answer)
+      })
       if (refusal) return log(group, approval, owner, refusal)
 
       const player = owner ?? createOwner(group, approval, input)
@@ -213,7 +221,7 @@ function createOwner(group: Group, { identity, answer }: Approval, input: LoginC
   return player
 }
 
-function linkIdentity(approval: Approval, ref: PlayerRef): Command<Settled<void>> {
+function linkIdentity(approval: Approval, caller: PlayerCaller): Command<Settled<void>> {
   const { identity, answer } = approval
   return {
     lane: 'logins',
@@ -222,10 +230,14 @@ function linkIdentity(approval: Approval, ref: PlayerRef): Command<Settled<void>
     decide(group) {
       const owner = askOwner(group, identity)
       if (group.waits) return LATER
-      const player = askPlayer(group, ref, answer)
+      const player = askPlayer(group, caller, answer)
+      const requireApproval = askApproval(group, approval)
+      const requireLogin = group.of(RefreshTokens).askLogin(caller)
       if (group.waits) return LATER
       const refusal = refusalOf(() => {
+        requireApproval()
         requireActive(player)
+        requireLogin()
         if (owner && owner.playerId !== player.playerId) throw new Refusal('identityAlreadyLinked')
         admit(player, answer)
       })
@@ -235,6 +247,19 @@ function linkIdentity(approval: Approval, ref: PlayerRef): Command<Settled<void>
       putValues(player, answer.data)
       log(group, approval, player)
     },
+  }
+}
+
+/**
+ * Asks again for all that the webhook's call rested on, since it can take ten seconds. The returned function refuses a
+ * key or a provider that has ended meanwhile.
+ */
+function askApproval(group: Group, { client, attempt }: Approval): () => void {
+  const requireClient = askClient(group, client)
+  const requireProvider = askProvider(group, { ...attempt, name: attempt.provider })
+  return () => {
+    requireClient()
+    requireProvider()
   }
 }
 
@@ -254,7 +279,12 @@ function refusalOf(check: () => void): Refusal | undefined {
   }
 }
 
-function log<T extends Refusal | undefined>(group: Group, { attempt }: Approval, player: PlayerRef, refusal?: T): T {
-  group.of(LoginLog).add({ ...attempt, playerId: player.playerId, outcome: refusal?.code ?? 'ok' })
+function log<T extends Refusal | undefined>(
+  group: Group,
+  { attempt }: Approval,
+  player: PlayerRef | undefined,
+  refusal?: T,
+): T {
+  group.of(LoginLog).add({ ...attempt, playerId: player?.playerId ?? null, outcome: refusal?.code ?? 'ok' })
   return refusal as T
 }

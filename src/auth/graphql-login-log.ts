@@ -44,6 +44,8 @@ export const LoginOutcomeType = enumType('LoginOutcome', LOGIN_OUTCOMES, {
     player_banned: 'The player is banned.',
     player_deleted: 'The player is deleted.',
     identity_already_linked: 'Another player has the identity.',
+    invalid_sdk_key: 'The SDK key was revoked before the webhook answered.',
+    invalid_token: "The player's login ended before the webhook answered.",
   },
 })
 

@@ -1,5 +1,8 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { ClientBase, Pool } from 'pg'
+import type { Group } from '../commit/group.ts'
+import { keyOf } from '../commit/player.ts'
+import { boolean, type Column, readOnly, table, text, uuid } from '../commit/table.ts'
 import { newId } from '../db/ids.ts'
 import { Refusal } from '../errors.ts'
 import { type ClientRef, type PlatformCaller, type Role, roleIncludes } from './callers.ts'
@@ -91,13 +94,60 @@ export async function findPlatformCaller(pool: Pool, key: string): Promise<Platf
   return { kind: 'platform', keyId: found.id, projectId: found.project_id, role: found.role }
 }
 
-/** The caller of an operator token. Its key is read for each call, so that the token ends with the key. */
-export async function requireKey(pool: Pool, caller: PlatformCaller): Promise<PlatformCaller> {
+/**
+ * Refuses an operator whose key or token has ended. An operator token is checked with each call, since it ends with its
+ * key. Every operator is checked again by the transaction that writes, since calls wait for bodies, locks and webhooks.
+ */
+export async function requireKey(pool: Pool | ClientBase, caller: PlatformCaller): Promise<PlatformCaller> {
   const { rows } = await pool.query<{ role: Role }>({
-    name: 'key-of-operator-token',
+    name: 'key-of-operator',
     text: 'SELECT role FROM platform_keys WHERE id = $1 AND project_id = $2 AND revoked_at IS NULL',
     values: [caller.keyId, caller.projectId],
   })
-  if (!rows[0] || !roleIncludes(rows[0].role, caller.role)) throw new Refusal('invalidToken')
+  requireRole(caller, rows[0]?.role)
   return caller
+}
+
+/** Refuses an operator whose token has expired, or whose key no longer has its role. */
+function requireRole(caller: PlatformCaller, role: Role | undefined): void {
+  requireUnexpired(caller)
+  if (role === undefined || !roleIncludes(role, caller.role)) throw new Refusal('invalidToken')
+}
+
+export function requireUnexpired({ expiresAt }: PlatformCaller): void {
+  if (expiresAt !== undefined && expiresAt <= Date.now()) throw new Refusal('invalidToken')
+}
+
+const VALID = 't.revoked_at IS NULL'
+const platformKeys = table('platform_keys', {
+  owner: null,
+  key: { projectId: uuid, id: uuid },
+  columns: { role: text as Column<Role> },
+  kind: 'append',
+})
+const validPlatformKey = platformKeys.one({ where: VALID, columns: ['role'] })
+
+/**
+ * `requireKey` for a command: asks for the key. Ask no earlier than for the player, whose lock can take long. The
+ * returned function makes the check, once the group no longer waits.
+ */
+export function askKey(group: Group, caller: PlatformCaller): () => void {
+  const found = group.unowned.one(validPlatformKey, keyOf(caller.projectId, caller.keyId))
+  return () => requireRole(caller, found.value?.role)
+}
+
+const sdkKeys = table('sdk_keys', {
+  owner: null,
+  key: { id: uuid },
+  columns: { isRevoked: readOnly(boolean, 't.revoked_at IS NOT NULL') },
+  kind: 'append',
+})
+const sdkKey = sdkKeys.one()
+
+/** The same for the SDK key of a game client. */
+export function askClient(group: Group, { keyId }: ClientRef): () => void {
+  const found = group.unowned.one(sdkKey, keyId)
+  return () => {
+    if (found.value?.isRevoked !== false) throw new Refusal('invalidSdkKey')
+  }
 }

@@ -43,6 +43,8 @@ export const LOGIN_OUTCOMES = [
   'player_banned',
   'player_deleted',
   'identity_already_linked',
+  'invalid_sdk_key',
+  'invalid_token',
 ] as const
 export type LoginOutcome = (typeof LOGIN_OUTCOMES)[number]
 

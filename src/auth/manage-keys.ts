@@ -59,14 +59,11 @@ export function issuePlatformKey(
   })
 }
 
-/** A second revocation does not change `revoked_by`. */
-const FIRST = 'CASE WHEN k.revoked_at IS NULL THEN $3 ELSE k.revoked_by END'
-
-const REVOKE: Readonly<Record<KeyKind, string>> = {
-  sdk: `UPDATE sdk_keys k SET revoked_at = coalesce(k.revoked_at, now()), revoked_by = ${FIRST} FROM environments e
-    WHERE k.id = $2 AND e.id = k.environment_id AND e.project_id = $1 RETURNING k.prefix, k.environment_id`,
-  platform: `UPDATE platform_keys k SET revoked_at = coalesce(k.revoked_at, now()), revoked_by = ${FIRST}
-    WHERE k.id = $2 AND k.project_id = $1 RETURNING k.prefix, NULL::uuid AS environment_id`,
+const FIND: Readonly<Record<KeyKind, string>> = {
+  sdk: `SELECT k.prefix, k.environment_id FROM sdk_keys k JOIN environments e ON e.id = k.environment_id
+    WHERE e.project_id = $1 AND k.id = $2 FOR NO KEY UPDATE OF k`,
+  platform: `SELECT k.prefix, NULL::uuid AS environment_id FROM platform_keys k
+    WHERE k.project_id = $1 AND k.id = $2 FOR NO KEY UPDATE`,
 }
 
 /**
@@ -79,21 +76,27 @@ export function revokeKey(
   { kind, keyId, reason }: { kind: KeyKind; keyId: string; reason: string },
 ): Promise<string> {
   return inTransaction(pool, async (client) => {
-    const { rows } = await client.query<{ prefix: string; environment_id: string | null }>(REVOKE[kind], [
+    const { rows } = await client.query<{ prefix: string; environment_id: string | null }>(FIND[kind], [
       caller.projectId,
       keyId,
-      actorOf(caller),
     ])
-    const [revoked] = rows
-    if (!revoked) throw new Refusal('notFound')
-    return writeAudit(client, caller, {
-      environmentId: revoked.environment_id,
+    const [found] = rows
+    if (!found) throw new Refusal('notFound')
+    // Before the revocation: a key may revoke itself.
+    const auditId = await writeAudit(client, caller, {
+      environmentId: found.environment_id,
       action: `${kind}_key.revoke`,
       target: keyId,
-      before: { prefix: revoked.prefix },
+      before: { prefix: found.prefix },
       after: null,
       reason,
     })
+    // A second revocation changes nothing.
+    await client.query(
+      `UPDATE ${kind}_keys SET revoked_at = now(), revoked_by = $2 WHERE id = $1 AND revoked_at IS NULL`,
+      [keyId, actorOf(caller)],
+    )
+    return auditId
   })
 }
 

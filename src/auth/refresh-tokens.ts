@@ -8,7 +8,8 @@ import { boolean, moment, nullable, readOnly, table, text, uuid } from '../commi
 import { newId } from '../db/ids.ts'
 import { Refusal } from '../errors.ts'
 import { askStatus, requireActive } from '../players/player-status.ts'
-import type { ClientRef } from './callers.ts'
+import type { ClientRef, PlayerCaller } from './callers.ts'
+import { askClient } from './keys.ts'
 import type { Tokens } from './tokens.ts'
 
 /** Lifetime of a refresh token, in seconds: 7 days (spec 5, spec 8). */
@@ -34,6 +35,11 @@ const storedTokens = table('refresh_tokens', {
 })
 const ownerOf = storedTokens.one({ columns: ['playerId'] })
 const tokenByHash = storedTokens.one()
+const endedToken = storedTokens.one({
+  by: ['environmentId', 'playerId', 'familyId'],
+  where: 't.revoked_at IS NOT NULL',
+  columns: ['familyId'],
+})
 const REVOCATION = { name: 'revoke', set: 'revoked_at = now()', where: 't.revoked_at IS NULL' }
 
 /** The contents of a pair of tokens, which is made once the transaction is committed. */
@@ -80,11 +86,17 @@ export class RefreshTokens implements Part {
     this.group = group
   }
 
+  /** Asks for the player of a token. */
+  askOwner(ref: TokenRef): Pick<RefreshToken, 'playerId'> | undefined {
+    const owner = this.group.unowned.one(ownerOf, tokenKey(ref))
+    return (owner.isKnown && owner.value) || undefined
+  }
+
   /** Asks for a token: first for its player, then, under the player's lock, for its state. */
   ask(ref: TokenRef): RefreshToken | undefined {
-    const owner = this.group.unowned.one(ownerOf, tokenKey(ref))
-    if (!owner.isKnown || !owner.value) return undefined
-    askStatus(this.group.player({ ...ref, ...owner.value }))
+    const owner = this.askOwner(ref)
+    if (!owner) return undefined
+    askStatus(this.group.player({ ...ref, ...owner }))
     return this.askHeld(ref)
   }
 
@@ -92,6 +104,19 @@ export class RefreshTokens implements Part {
   askHeld(ref: TokenRef): RefreshToken | undefined {
     const token = this.group.unowned.one(tokenByHash, tokenKey(ref))
     return (token.isKnown && token.value) || undefined
+  }
+
+  /**
+   * Asks whether the login of an access token has ended. Ask no earlier than for its player, whose lock keeps a login
+   * from ending. The returned function refuses an ended login, once the group no longer waits.
+   */
+  askLogin({ environmentId, playerId, familyId, expiresAt }: PlayerCaller): () => void {
+    const ended =
+      familyId === null ? null : this.group.unowned.one(endedToken, keyOf(environmentId, playerId, familyId))
+    return () => {
+      const isEnded = ended?.value || (familyId !== null && this.isEndedHere({ environmentId, playerId, familyId }))
+      if (isEnded || expiresAt <= Date.now()) throw new Refusal('invalidToken')
+    }
   }
 
   /** Begins a family with the first pair of a login. */
@@ -126,7 +151,12 @@ export class RefreshTokens implements Part {
 
   /** Tokens that the group itself begins are never asked for within it: no client has them yet. */
   isRevoked(token: RefreshToken): boolean {
-    return token.isRevoked || this.revoked.has(token.familyId) || this.ended.has(playerKey(token))
+    return token.isRevoked || this.isEndedHere(token)
+  }
+
+  /** Whether the group itself ends a login. */
+  private isEndedHere(login: Pick<RefreshToken, 'environmentId' | 'playerId' | 'familyId'>): boolean {
+    return this.revoked.has(login.familyId) || this.ended.has(playerKey(login))
   }
 
   private note(token: RefreshToken): void {
@@ -179,15 +209,20 @@ function sessionOf(
  * been used. Any other use of a used token ends its whole family. The result is then null instead of a refusal, so that
  * the end is committed; the client receives only `invalid token`.
  */
-export function refresh(environmentId: string, text: string): Command<Session | null> {
+export function refresh(client: ClientRef, text: string): Command<Session | null> {
+  const { environmentId } = client
   const ref = { environmentId, hash: hashOf(text) }
   return {
     lane: 'logins',
     locks: true,
     decide(group) {
       const tokens = group.of(RefreshTokens)
-      const token = tokens.ask(ref)
+      tokens.askOwner(ref)
       if (group.waits) return LATER
+      const token = tokens.ask(ref)
+      const requireClient = askClient(group, client)
+      if (group.waits) return LATER
+      requireClient()
       if (!token) throw new Refusal('invalidToken')
       const child = token.childNonce === null ? null : childOf(text, token.childNonce)
       const childToken = child === null ? undefined : tokens.askHeld({ environmentId, hash: hashOf(child) })
@@ -250,7 +285,7 @@ export async function refreshTokens(
   client: ClientRef,
   refreshToken: string,
 ): Promise<TokenPair> {
-  const session = await run(refresh(client.environmentId, refreshToken))
+  const session = await run(refresh(client, refreshToken))
   if (!session) throw new Refusal('invalidToken')
   return issueTokenPair(tokens, client, session)
 }

@@ -33,6 +33,8 @@ export interface Tokens extends OperatorTokens {
    * The player of a text whose token was verified before and has not expired. Refuses a token whose login has ended.
    */
   known(sent: string): PlayerCaller | undefined
+  /** Refuses a player whose token has expired, or whose login has ended, since it was found. */
+  requireValid(caller: PlayerCaller): void
   /** The public keys, for `/.well-known/jwks.json`. */
   readonly jwks: { readonly keys: readonly JWK[] }
 }
@@ -97,6 +99,10 @@ export async function createTokens({ keys, issuer, audience, endedLogins = new S
     },
 
     known,
+
+    requireValid(caller) {
+      if (unlessEnded(caller).expiresAt <= Date.now()) throw new Refusal('invalidToken')
+    },
 
     async verifyAccessToken(token, sent = token) {
       const before = known(sent)

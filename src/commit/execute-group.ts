@@ -67,7 +67,7 @@ export async function executeGroup(options: ExecuteOptions): Promise<GroupResult
       return false
     group.begin(mode === 'reads' ? undefined : player)
     if (mode === 'proves' ? blocked.has(player as Player) : isBlocked) group.waits = true
-    const decision = decideChecked(group, entry)
+    const decision = refusedCaller(entry) ?? decideChecked(group, entry)
     if (decision.outcome === LATER) {
       if (player) blocked.add(player)
       isBlocked = true
@@ -188,6 +188,17 @@ export async function executeGroup(options: ExecuteOptions): Promise<GroupResult
     }
     await rollBack(client)
     return { kind: 'failed', code: sqlState(error) ?? 'bug', error }
+  }
+}
+
+/** The refusal of a caller whose access has ended while the call waited. It rests on no rows. */
+function refusedCaller(entry: Entry): Decided | undefined {
+  try {
+    entry.admit?.()
+    return undefined
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw new CommandBug(entry, error)
+    return { entry, outcome: undefined, refusal: error }
   }
 }
 

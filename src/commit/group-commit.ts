@@ -41,8 +41,11 @@ export interface ObservedGroup {
 }
 
 export interface GroupCommit {
-  /** Answers after COMMIT, or refuses with `unavailable` when the outcome cannot be known in time. */
-  run<Outcome>(command: Command<Outcome>): Promise<Outcome>
+  /**
+   * Answers after COMMIT, or refuses with `unavailable` when the outcome cannot be known in time. `admit` refuses a caller
+   * whose access has ended while the call waited.
+   */
+  run<Outcome>(command: Command<Outcome>, admit?: () => void): Promise<Outcome>
   readonly queued: number
   /** Waits for the calls under way, and refuses later ones. */
   close(): Promise<void>
@@ -98,12 +101,13 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     )
   }
 
-  function run<Outcome>(command: Command<Outcome>): Promise<Outcome> {
+  function run<Outcome>(command: Command<Outcome>, admit?: () => void): Promise<Outcome> {
     if (closed || isFull()) return Promise.reject(new Refusal('unavailable'))
     return new Promise<Outcome>((resolve, reject) => {
       const player = memory && command.player ? memory.player(command.player) : undefined
       queue.add({
         command,
+        admit,
         player,
         resolve: resolve as (outcome: unknown) => void,
         reject,

@@ -6,6 +6,8 @@ import type { Player } from './player.ts'
 /** A call that waits for its answer. */
 export interface Entry {
   readonly command: Command<unknown>
+  /** Refuses a caller whose access has ended while the call waited. Called before each decision. */
+  readonly admit: (() => void) | undefined
   /** Its player, when rows are remembered. */
   player: Player | undefined
   readonly resolve: (outcome: unknown) => void

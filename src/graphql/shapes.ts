@@ -88,7 +88,7 @@ function runAs<F extends Fields, Outcome>(
   { request, action, command }: PlayerCall<F, Outcome>,
   sent: object,
 ): Promise<Outcome> {
-  const run = (player: PlayerCaller) => context.service.run(command(player, request.readInput(sent)))
+  const run = (player: PlayerCaller) => context.service.runAs(player, command(player, request.readInput(sent)))
   const found = requirePlayer(context, action)
   return found instanceof Promise ? found.then(run) : run(found)
 }

@@ -63,7 +63,7 @@ export function accessFor({ service, trustedProxies }: RestContext, request: Inc
 /** A call of a player: bearer token, JSON object in, JSON out. */
 export function playerPost<F extends Fields>(path: string, call: PlayerCall<F, unknown>): Route {
   const run = ({ caller, input, service }: PlayerRequest<RequestOf<Shape<F>>>) =>
-    service.run(call.command(caller, input)) as Promise<Json | undefined>
+    service.runAs(caller, call.command(caller, input)) as Promise<Json | undefined>
   return playerRead(path, call.request, run, call.action)
 }
 
@@ -92,6 +92,8 @@ export function playerRead<F extends Fields>(
       const caller = found instanceof Promise ? await found : found
       const reading = readSource(context, request)
       const body = reading instanceof Promise ? await reading : reading
+      // A body can take long to arrive.
+      if (reading instanceof Promise) service.tokens.requireValid(caller)
       const faults: Fault[] = []
       const source = isKeyed && request.headers['idempotency-key'] !== undefined ? withKey(body, request, faults) : body
       const input = shape.gather(source, faults)

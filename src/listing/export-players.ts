@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
 import { writeAudit } from '../audit/audit-log.ts'
 import type { PlatformCaller } from '../auth/callers.ts'
-import { Refusal } from '../errors.ts'
+import { requireKey } from '../auth/keys.ts'
 import { type Json, print } from '../json.ts'
 import type { ProfileRow } from '../players/read-player.ts'
 import { type FoundPlayers, type PlayerSearch, searchPlayers } from './search-players.ts'
@@ -32,7 +32,7 @@ interface Row extends ProfileRow {
 /**
  * The players of a list, the newest first, as pages of lines; each line is a JSON object. The promise resolves after
  * the first page is read and the audit entry is written, so that a refusal comes before any line. The iteration throws
- * when a later page cannot be read or the key is revoked.
+ * when a later page cannot be read or the caller's key or token has ended.
  */
 export async function exportPlayers(pool: Pool, asked: Export): Promise<AsyncIterable<string>> {
   const { caller, search, filters, environment, reason } = asked
@@ -52,11 +52,6 @@ async function* pagesOf(pool: Pool, { caller, search }: Export, first: FoundPlay
     await requireKey(pool, caller)
     found = await searchPlayers(pool, search, { after, limit: PAGE })
   }
-}
-
-async function requireKey(pool: Pool, { keyId }: PlatformCaller): Promise<void> {
-  const { rows } = await pool.query('SELECT FROM platform_keys WHERE id = $1 AND revoked_at IS NULL', [keyId])
-  if (rows.length === 0) throw new Refusal('invalidToken')
 }
 
 async function linesOf(pool: Pool, { environmentId, pass }: PlayerSearch, positions: ListPosition[]): Promise<string> {

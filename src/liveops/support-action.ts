@@ -1,5 +1,6 @@
 import { AuditLog } from '../audit/audit-log.ts'
 import type { PlatformCaller } from '../auth/callers.ts'
+import { askKey } from '../auth/keys.ts'
 import type { Command } from '../commit/command.ts'
 import { type Group, LATER } from '../commit/group.ts'
 import type { Player, PlayerRef } from '../commit/player.ts'
@@ -88,7 +89,9 @@ export function act<Outcome extends object>(call: SupportCall, action: Action<Ou
       const player = group.player(call.player)
       const status = askStatus(player)
       action.ask?.(player, group)
+      const requireKey = askKey(group, caller)
       if (group.waits) return LATER
+      requireKey()
       if (!status.value) throw new Refusal('playerNotFound')
       if (status.value.status === 'deleted') throw new Refusal('playerDeleted')
       const id = newId()
@@ -110,7 +113,12 @@ export function once<Outcome extends object>(
   tookEffect: (outcome: Outcome) => boolean = () => true,
 ): Command<Outcome & Recorded> {
   const operation = `support.${action.name}`
-  return { ...act(call, action), once: { operation, key: call.idempotencyKey, request, tookEffect } }
+  const admit = (group: Group): typeof LATER | undefined => {
+    const requireKey = askKey(group, call.caller)
+    if (group.waits) return LATER
+    requireKey()
+  }
+  return { ...act(call, action), once: { operation, key: call.idempotencyKey, request, admit, tookEffect } }
 }
 
 export interface Changed extends Recorded {

@@ -183,7 +183,7 @@ builder.queryFields((t) => ({
     description: 'The calling player.',
     resolve: async (query, _root, _args, context) => {
       const caller = await requirePlayer(context)
-      await context.service.run(admitPlayer(caller))
+      await context.service.runAs(caller, admitPlayer(caller))
       const { environmentId, playerId: id } = caller
       return context.prisma.player.findUniqueOrThrow({ ...query, where: { environmentId_id: { environmentId, id } } })
     },
@@ -236,7 +236,7 @@ builder.mutationFields((t) => ({
     resolve: async (_root, { input }, context) => {
       const player = await requirePlayer(context, setStorageCall.action)
       const { values } = storageSetRequest.readInput(input)
-      await context.service.run(setStorage(player, values))
+      await context.service.runAs(player, setStorage(player, values))
       return { storage: [...values].map(([key, value]) => ({ key, value })) }
     },
   }),
@@ -247,7 +247,7 @@ builder.mutationFields((t) => ({
     resolve: async (_root, { input }, context) => {
       const player = await requirePlayer(context, deleteStorageCall.action)
       const { keys } = storageDeleteRequest.readInput(input)
-      await context.service.run(deleteStorage(player, keys))
+      await context.service.runAs(player, deleteStorage(player, keys))
       return { keys }
     },
   }),

@@ -1,4 +1,7 @@
 import type { Pool } from 'pg'
+import type { Group } from '../commit/group.ts'
+import { keyOf } from '../commit/player.ts'
+import { table, text, uuid } from '../commit/table.ts'
 import { Refusal } from '../errors.ts'
 import { isSlug, SLUG } from '../request/limits.ts'
 import type { SecretContext, Secrets } from './secrets.ts'
@@ -75,6 +78,25 @@ export async function findCustomProvider(
     replaced === null || sealed === null ? [] : (open(sealed, { ...context, replaced }) ?? []),
   )
   return { key: `${environmentId}/${name}`, projectId, url: found.url, secret, replacedSecrets }
+}
+
+const providers = table('auth_providers', {
+  owner: null,
+  key: { environmentId: uuid, kind: text, name: text },
+  columns: {},
+  kind: 'append',
+})
+const enabledProvider = providers.one({ where: 't.enabled' })
+
+/**
+ * Asks whether a provider is still enabled, since calls of its webhook can take long. The returned function refuses one
+ * that is not, once the group no longer waits.
+ */
+export function askProvider(group: Group, { environmentId, name }: Omit<CustomProviderRef, 'projectId'>): () => void {
+  const found = group.unowned.one(enabledProvider, keyOf(environmentId, 'custom', name))
+  return () => {
+    if (!found.value) throw new Refusal('customAuthDisabled')
+  }
 }
 
 /** One row for each replaced secret, or a single row without one. */

@@ -8,6 +8,7 @@ import {
   LoginOutcomeType,
   WebhookAttemptType,
 } from '../auth/graphql-login-log.ts'
+import { requireKey } from '../auth/keys.ts'
 import { credentials } from '../auth/requests.ts'
 import type { WebhookAnswer } from '../auth/webhook-answer.ts'
 import { builder } from '../graphql/builder.ts'
@@ -208,13 +209,14 @@ builder.mutationFields((t) => ({
       'Calls a webhook as a login would, and returns the result. No player is created, looked up or logged in.',
     args: inputOf('TestAuthProviderInput', testProviderRequest),
     resolve: async (_root, { input }, context) => {
-      const { projectId } = await requirePlatform(context, 'admin', {
-        action: ACTIONS.testProvider,
-        target: 'providers',
-      })
+      const caller = await requirePlatform(context, 'admin', { action: ACTIONS.testProvider, target: 'providers' })
+      const { projectId } = caller
       const { environment, ...credentials } = testProviderRequest.readInput(input)
       const environmentId = await findEnvironment(context.service.pool, projectId, environment)
-      return rehearseLogin(context.service, { projectId, environmentId }, credentials)
+      const rehearsal = await rehearseLogin(context.service, { projectId, environmentId }, credentials)
+      // The webhook can take ten seconds.
+      await requireKey(context.service.pool, caller)
+      return rehearsal
     },
   }),
 }))

@@ -12,7 +12,17 @@ const CALL_BYTES = 16 * 1024
 function entryOf(player: Player): Entry {
   const command: Command<unknown> & { load: number[] } = { decide: () => null, load: new Array(CALL_BYTES / 8).fill(1) }
   const settled = { resolve: () => undefined, reject: () => undefined }
-  return { command, player, ...settled, deadline: 1e9, isSettled: false, span: undefined, isAlone: false, isLong: true }
+  return {
+    command,
+    player,
+    ...settled,
+    deadline: 1e9,
+    isSettled: false,
+    span: undefined,
+    admit: undefined,
+    isAlone: false,
+    isLong: true,
+  }
 }
 
 describe('the queue of calls', () => {

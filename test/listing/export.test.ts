@@ -5,6 +5,7 @@ import { createPlayer } from '../../src/players/create-player.ts'
 import { auditRows, newOperator, type Operator } from '../liveops/desk.ts'
 import { type Game, startGame, startInstance } from '../support/game.ts'
 import { startProxy } from '../support/proxy.ts'
+import { until } from '../support/until.ts'
 
 // The export of players: lines of JSON, produced while they are sent.
 
@@ -137,12 +138,17 @@ describe('an export of players', () => {
     expect([lines, isWhole]).toEqual([CROWD, true])
   })
 
-  it('is incomplete when its key is revoked or a page cannot be read', async () => {
+  it('is incomplete when its key is revoked, its operator token expires or a page cannot be read', async () => {
     const { pool } = game.app
     const { caller, key } = await newOperator(pool, game.projectId)
     const revoked = await begin(key)
     await pool.query('UPDATE platform_keys SET revoked_at = now() WHERE id = $1', [caller.keyId])
     expect((await rest(revoked)).isWhole).toBe(false)
+
+    const { token } = await game.app.tokens.issueOperatorToken({ ...operator.caller, actor: 'ann', seconds: 2 })
+    const expired = await begin(token)
+    await until('the token has expired', async () => (await get({ environment: 'production' }, token)).status === 401)
+    expect((await rest(expired)).isWhole).toBe(false)
 
     const broken = await begin(operator.key)
     await pool.query('ALTER TABLE last_logins RENAME TO lost_logins')

@@ -10,6 +10,8 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   CUSTOM_AUTH_INVALID_DATA: 'data over the limits',
   CUSTOM_AUTH_DISABLED: 'provider disabled',
   IDENTITY_ALREADY_LINKED: 'linked to another player',
+  INVALID_SDK_KEY: 'SDK key revoked meanwhile',
+  INVALID_TOKEN: 'logged out meanwhile',
 }
 
 /** An outcome of a login in a few words. */
