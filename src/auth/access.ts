@@ -5,7 +5,7 @@ import type { RateLimits } from '../rate-limits/rate-limits.ts'
 import { operatorName } from '../request/common.ts'
 import { optional, shape } from '../request/shape.ts'
 import { type ClientRef, type PlatformCaller, type PlayerCaller, type Role, roleIncludes } from './callers.ts'
-import { findClient, findPlatformCaller, isPlatformKey, requireKey } from './keys.ts'
+import { findClient, findPlatformCaller, isPlatformKey, requireKey, requireUnexpired } from './keys.ts'
 import type { Tokens } from './tokens.ts'
 
 // The caller and its rights: the same for REST, GraphQL and sockets.
@@ -37,14 +37,18 @@ export interface Credentials {
 
 /** A call whose credentials are checked only when an operation asks for them. */
 export interface Access {
-  /** The caller, looked up once. Refuses a call with missing or invalid credentials. */
+  /** The caller, looked up once and not counted: calls use {@link requireCaller}. Refuses a call with missing or invalid credentials. */
   readonly caller: () => Caller | Promise<Caller>
   /** The environment of the SDK key. Refuses a call with a missing or invalid key. */
   readonly client: () => Promise<ClientRef>
+  /** The caller or client that was found, if any. */
+  readonly found: () => Caller | ClientRef | undefined
   readonly address: () => string
   readonly service: Registry
   /** The refusal for a credential of the wrong kind: the only difference between the surfaces (decisions 10). */
   readonly wrongKind: RefusalKind
+  /** The call has been counted, and must not be counted again. */
+  readonly isCounted?: true
 }
 
 /** The change that a call attempted, as the audit log names it when the call is denied. */
@@ -55,12 +59,22 @@ export interface AttemptedAction {
 
 export function accessOf(service: Registry, credentials: Credentials, wrongKind: RefusalKind): Access {
   let caller: ReturnType<Access['caller']> | undefined
+  let found: Caller | ClientRef | undefined
+  const find = <T extends Caller | ClientRef>(finding: Promise<T>): Promise<T> =>
+    finding.then((one) => {
+      found = one
+      return one
+    })
   return {
     caller() {
-      caller ??= findCaller(service, credentials)
+      if (caller !== undefined) return caller
+      const finding = findCaller(service, credentials)
+      if (finding instanceof Promise) caller = find(finding)
+      else found = caller = finding
       return caller
     },
-    client: () => findClient(service.pool, credentials.sdkKey),
+    client: () => find(findClient(service.pool, credentials.sdkKey)),
+    found: () => found,
     address: credentials.address,
     service,
     wrongKind,
@@ -98,6 +112,30 @@ function withOperator(caller: PlatformCaller, sent: unknown): PlatformCaller {
 }
 
 /**
+ * The caller of a call, whatever it is. Here every call is counted, once: by its rate limit and, for a player, in the
+ * statistics of its environment. Each root field of GraphQL is a call.
+ */
+export function requireCaller(access: Access): Caller | Promise<Caller> {
+  const caller = access.caller()
+  return caller instanceof Promise ? caller.then((found) => counted(access, found)) : counted(access, caller)
+}
+
+function counted({ service, isCounted }: Access, caller: Caller): Caller {
+  const { tokens, rateLimits } = service
+  if (caller.kind === 'player') {
+    // The caller was found when its operation began, and an earlier field may have waited.
+    tokens.requireValid(caller)
+    if (isCounted) return caller
+    rateLimits.countPlayer(caller.playerId)
+    service.countCall(caller.environmentId)
+  } else {
+    requireUnexpired(caller)
+    if (!isCounted) rateLimits.countOperator(caller.keyId)
+  }
+  return caller
+}
+
+/**
  * The player that calls. The command itself checks whether the player is banned or deleted. An operator is refused, and
  * its attempt is in the audit log when the call would have changed something.
  */
@@ -105,11 +143,9 @@ export function requirePlayer(access: Access, action?: string): PlayerCaller | P
   const attempt = action === undefined ? undefined : { action, target: 'players' }
   const check = (caller: Caller) => {
     if (caller.kind !== 'player') return deny(access, caller, access.wrongKind, attempt)
-    access.service.rateLimits.countPlayer(caller.playerId)
-    access.service.countCall(caller.environmentId)
     return caller
   }
-  const caller = access.caller()
+  const caller = requireCaller(access)
   return caller instanceof Promise ? caller.then(check) : check(caller)
 }
 
@@ -142,9 +178,8 @@ export async function requirePlatform(
   attempt?: AttemptedAction,
   projectId?: string,
 ): Promise<PlatformCaller> {
-  const caller = await access.caller()
+  const caller = await requireCaller(access)
   if (caller.kind !== 'platform') return deny(access, caller, access.wrongKind, attempt)
-  access.service.rateLimits.countOperator(caller.keyId)
   const isOwn = projectId === undefined || caller.projectId === projectId
   return isOwn && roleIncludes(caller.role, role) ? caller : deny(access, caller, 'forbidden', attempt)
 }

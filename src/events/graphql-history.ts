@@ -1,4 +1,4 @@
-import { requirePlatform } from '../auth/access.ts'
+import { requireCaller } from '../auth/access.ts'
 import type { Fault } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
 import type { Context } from '../graphql/context.ts'
@@ -32,9 +32,10 @@ builder.queryField('events', (t) =>
         'The history of a stream, in its order. The cursors are those of the stream: subscribe with `after: pageInfo.endCursor` to continue live. `last` gives the latest.',
       args: argsOf(historyRequest),
       resolve: async (_root, args, context) => {
+        const caller = await requireCaller(context)
         const { from, to, ...request } = historyRequest.readInput(args, checkSpan)
         const page = readEventPage(args)
-        return readHistory(context, { ...(await readFilter(context, request)), from, to }, page)
+        return readHistory(context, { ...(await readFilter(context, caller, request)), from, to }, page)
       },
     },
     EventConnection,
@@ -95,16 +96,16 @@ async function readHistory(context: Context, filter: HistoryFilter, { size, back
 nodesOf('Event', ['name'], loadEvent, typeNameOf)
 
 async function loadEvent(context: Context, [cursor = '']: readonly string[]): Promise<StreamEvent | null> {
-  const caller = await context.caller()
+  const caller = await requireCaller(context)
   const environmentId = readEnvironmentId(cursor)
   const own = caller.kind === 'player' ? caller.playerId : null
   if (caller.kind === 'player') {
-    await context.service.run(admitPlayer(caller))
+    await context.service.runAs(caller, admitPlayer(caller))
     if (caller.environmentId !== environmentId) return null
   } else {
-    const { projectId } = await requirePlatform(context, 'viewer')
     if (environmentId === null) return null
-    if (!(await context.prisma.environment.findFirst({ where: { id: environmentId, projectId } }))) return null
+    if (!(await context.prisma.environment.findFirst({ where: { id: environmentId, projectId: caller.projectId } })))
+      return null
   }
   const event = await readEvent(context.service.operatorPool, environmentId, readCursor(environmentId, cursor))
   return event && (own === null || own === event.playerId) ? event : null

@@ -1,4 +1,4 @@
-import { requirePlatform } from '../auth/access.ts'
+import { type Caller, requireCaller } from '../auth/access.ts'
 import { Refusal } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
 import type { Context } from '../graphql/context.ts'
@@ -52,9 +52,13 @@ const crossingsRequest = shape({ ...followed, ...place })
 const followRequest = shape({ ...crossingsRequest.fields, ...kinds })
 
 /** The filter of the requested events. */
-export async function readFilter(context: Context, request: Omit<RequestOf<typeof followRequest>, 'after'>) {
+export async function readFilter(
+  context: Context,
+  caller: Caller,
+  request: Omit<RequestOf<typeof followRequest>, 'after'>,
+) {
   const { environment, scenarioId, nodeId, playerId, types, handles } = request
-  const scope = await readScope(context, { environment, playerId })
+  const scope = await readScope(context, caller, { environment, playerId })
   return { scenarioId, nodeId, types, handles, byClient: null, ...scope }
 }
 
@@ -63,8 +67,9 @@ export async function readFilter(context: Context, request: Omit<RequestOf<typeo
  * player that asks for another player's events is refused.
  */
 async function follow(context: Context, args: object, byClient: boolean | null = null) {
+  const caller = await requireCaller(context)
   const { after: cursor, ...request } = followRequest.readInput(args)
-  const { environmentId, ...filter } = await readFilter(context, request)
+  const { environmentId, ...filter } = await readFilter(context, caller, request)
   // A reconnecting stream of server-sent events repeats its first URL: `Last-Event-ID` is newer than the cursor in it.
   const after = context.lastEventId ?? cursor
   return context.subscriptions.open({
@@ -76,11 +81,11 @@ async function follow(context: Context, args: object, byClient: boolean | null =
 
 async function readScope(
   context: Context,
+  caller: Caller,
   { environment, playerId }: { environment: string | null; playerId: string | null },
 ) {
-  const caller = await context.caller()
   if (caller.kind === 'player') {
-    await context.service.run(admitPlayer(caller))
+    await context.service.runAs(caller, admitPlayer(caller))
     if (playerId !== null && playerId !== caller.playerId) throw new Refusal('forbidden')
     // A player belongs to one environment. It can leave the name out, and must not name another.
     if (
@@ -138,10 +143,9 @@ builder.queryField('streamCursor', (t) =>
       "The present end of an environment's stream. Subscribe with it as `after` to receive everything that follows.",
     args: argsOf(scopeRequest),
     resolve: async (_root, args, context) => {
+      const caller = await requireCaller(context)
       const { environment } = scopeRequest.readInput(args)
-      const caller = await context.caller()
-      if (caller.kind === 'platform') await requirePlatform(context, 'viewer')
-      const { environmentId } = await readScope(context, { environment, playerId: null })
+      const { environmentId } = await readScope(context, caller, { environment, playerId: null })
       return printCursor(environmentId, await context.subscriptions.end(environmentId))
     },
   }),

@@ -1,4 +1,5 @@
 import { brandWithType } from '@pothos/core'
+import { requireCaller } from '../auth/access.ts'
 import { invalidRequest, Refusal, type RefusalKind } from '../errors.ts'
 import { isCleanText, MAX_INT32 } from '../json.ts'
 import { isUuid } from '../request/shape.ts'
@@ -85,10 +86,10 @@ builder.queryField('node', (t) =>
     args: { id: t.arg.id({ required: true, description: 'The `id` of an object.' }) },
     resolve: async (_root, { id }, context) => {
       // The caller is checked first, as for every other field.
-      await context.caller()
+      await requireCaller(context)
       const found = readId(id)
       if (!found) throw invalidRequest({ path: 'id', message: 'must be an id that this service gave' })
-      const node = await found.loader.load(context, found.parts)
+      const node = await found.loader.load({ ...context, isCounted: true }, found.parts)
       if (node) brandWithType(node, found.loader.typeOf(node as never) as never)
       return node
     },

@@ -1,4 +1,4 @@
-import { requirePlatform } from '../auth/access.ts'
+import { requireCaller, requirePlatform } from '../auth/access.ts'
 import { findPlayer } from '../players/find-player.ts'
 import { admitPlayer, type PlayerRef } from '../players/player-status.ts'
 import { findEnvironment } from '../projects/projects.ts'
@@ -7,16 +7,15 @@ import { orNull } from './node.ts'
 
 /** A player that the caller may read: itself, or one of the operator's project. Null for any other. */
 export async function findReadable(context: Context, playerId: string): Promise<PlayerRef | null> {
-  const caller = await context.caller()
+  const caller = await requireCaller(context)
   if (caller.kind === 'player') {
     // Checked first: every field refuses a banned player, for any id.
-    await context.service.run(admitPlayer(caller))
+    await context.service.runAs(caller, admitPlayer(caller))
     if (caller.playerId !== playerId.toLowerCase()) return null
     const { environmentId, playerId: own } = caller
     return { environmentId, playerId: own }
   }
-  const { projectId } = await requirePlatform(context, 'viewer')
-  return orNull(findPlayer(context.service.pool, projectId, playerId), 'playerNotFound')
+  return orNull(findPlayer(context.service.pool, caller.projectId, playerId), 'playerNotFound')
 }
 
 /** An environment of the operator's project, by its name. Null for any other. */

@@ -23,7 +23,7 @@ const CallMinuteType = builder.objectRef<MinuteOfCalls>('CallMinute').implement(
 })
 
 const CallStatisticsType = builder.objectRef<CallStatistics>('CallStatistics').implement({
-  description: `Calls of players over REST and GraphQL, with a valid token: reads and refused calls count, too; calls beyond the rate limit do not. A GraphQL operation counts once for each of its fields that acts for the player. The counts are up to 5 seconds old. Minutes are kept for ${MINUTES_KEPT_DAYS} days.`,
+  description: `Calls of players over REST and GraphQL, with a valid token: reads and refused calls count, too; calls beyond the rate limit do not. A GraphQL operation counts once for each of its root fields, and a subscription when it begins. The counts are up to 5 seconds old. Minutes are kept for ${MINUTES_KEPT_DAYS} days.`,
   fields: (t) => ({
     from: t.field({
       type: 'DateTime',

@@ -48,10 +48,11 @@ const addXp = (selection: string) => `mutation ($input: AddXpInput!) { addXp(inp
 async function run(execute: typeof executor.execute, query: string, variableValues: unknown, come: () => unknown) {
   let runs = 0
   const service = {
-    run() {
+    runAs() {
       runs += 1
       return come()
     },
+    tokens: { requireValid: () => undefined },
     rateLimits: { countPlayer: () => undefined },
     countCall: () => undefined,
   }
