@@ -1,15 +1,18 @@
 import { type ExecutionArgs, type ExecutionResult, type GraphQLError, getOperationAST, Kind, parse } from 'graphql'
 import type { Metrics } from '../app/metrics.ts'
+import type { Access } from '../auth/access.ts'
 import { tracing } from '../request/tracing.ts'
 
 /** Names of operations come from clients. Names beyond this number are counted as `other`. */
 const MAX_NAMES = 200
+/** A player or an SDK key cannot add more names than this: every client can become a player. */
+const MAX_NAMES_OF_ONE = 50
 const MAX_NAME = 64
 const ANONYMOUS = 'anonymous'
 const OTHER = 'other'
 /** Instead of a name, for requests that were refused before an operation ran. No operation can have it as its name. */
 const NOT_RUN = 'not run'
-/** Errors of callers without access. Their operations cannot add names. */
+/** Errors of callers without access to what they asked for. Their operations cannot add names. */
 const DENIED: ReadonlySet<unknown> = new Set([
   'INVALID_TOKEN',
   'INVALID_SDK_KEY',
@@ -28,21 +31,34 @@ export type CountRefused = (errors: readonly Pick<GraphQLError, 'extensions'>[])
 export function createOperationMetrics(metrics: Metrics, persisted: Iterable<string>) {
   const known = new Set<string>([ANONYMOUS, OTHER, ...namesOf(persisted)])
   const room = known.size + MAX_NAMES
+  /** How many names a player or an SDK key has added, by its id. No more entries than names. */
+  const added = new Map<string, number>()
   /** Errors that are counted already: Yoga reports them again. A document's errors are cached, and count each time. */
   const counted = new WeakSet<object>()
 
-  function nameOf(sent: string | undefined, errors: ExecutionResult['errors']): string {
+  function nameOf(sent: string | undefined, access: Access, errors: ExecutionResult['errors']): string {
     if (sent === undefined) return ANONYMOUS
     if (known.has(sent)) return sent
     const isDenied = errors?.some(({ extensions }) => DENIED.has(extensions.code))
-    if (isDenied || known.size >= room || sent.length > MAX_NAME) return OTHER
+    if (isDenied || known.size >= room || sent.length > MAX_NAME || !mayAdd(access)) return OTHER
     known.add(sent)
     return sent
   }
 
-  const count: CountOperation = ({ document, operationName }, startedMs, errors) => {
+  /** Counts one name of the caller. False without a valid caller, and for one that has added enough names. */
+  function mayAdd(access: Access): boolean {
+    const caller = access.found()
+    if (!caller) return false
+    if ('kind' in caller && caller.kind === 'platform') return true
+    const id = 'kind' in caller ? caller.playerId : caller.keyId
+    const names = added.get(id) ?? 0
+    if (names < MAX_NAMES_OF_ONE) added.set(id, names + 1)
+    return names < MAX_NAMES_OF_ONE
+  }
+
+  const count: CountOperation = ({ document, operationName, contextValue }, startedMs, errors) => {
     const operation = getOperationAST(document, operationName)
-    const name = nameOf(operation?.name?.value, errors)
+    const name = nameOf(operation?.name?.value, contextValue as Access, errors)
     const span = tracing()?.active()
     span?.set('graphql.operation.name', name)
     span?.set('graphql.operation.type', operation?.operation ?? 'query')

@@ -110,6 +110,7 @@ export async function createGraphql(options: GraphqlOptions) {
     return {
       caller: access.caller,
       client: access.client,
+      found: access.found,
       address: access.address,
       wrongKind: access.wrongKind,
       service,
