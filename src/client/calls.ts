@@ -6,7 +6,7 @@ import type { ShapeOf } from './shape.ts'
 import {
   type CallOptions,
   type ChangeOptions,
-  newKey,
+  keyOr,
   type PostRequest,
   type Reader,
   reasonOf,
@@ -68,9 +68,9 @@ export function playerCalls(transport: Transport, login: PlayerLogin): PlayerCal
     withToken,
     renew: async () => login.replace(await login.token()),
     player: async (signal) => (await unlessAborted(login.token(), signal)).playerId,
-    call: (path, body, shape, options) => send(path, { ...options, body: printExact(body) }, readerOf(shape)),
-    change(path, body, shape, options) {
-      const headers = { 'idempotency-key': options?.idempotencyKey ?? newKey() }
+    call: async (path, body, shape, options) => send(path, { ...options, body: printExact(body) }, readerOf(shape)),
+    async change(path, body, shape, options) {
+      const headers = { 'idempotency-key': keyOr(options?.idempotencyKey) }
       return send(path, { ...options, body: printExact(body), headers, isChange: true }, readerOf(shape))
     },
   }

@@ -45,7 +45,7 @@ export class TierwayError extends Error {
   readonly status: number
   /** The code to match on. */
   readonly code: ErrorCode
-  /** Every fault of a request that is refused with 400. */
+  /** Every fault of a request that is refused with 400, or by the library before it is sent. */
   readonly details: readonly Fault[]
   /** The id of the call in the service's log. */
   readonly requestId: string | null
@@ -55,7 +55,7 @@ export class TierwayError extends Error {
   readonly outcomeUnknown: boolean
 
   constructor({ code, message, status, details, requestId, retryable, outcomeUnknown, cause }: Properties) {
-    super(message ?? code.replace(/_/g, ' '), cause === undefined ? undefined : { cause })
+    super(textOf(message ?? code.replace(/_/g, ' '), details), cause === undefined ? undefined : { cause })
     this.name = 'TierwayError'
     this.code = code
     this.status = status ?? 0
@@ -71,13 +71,18 @@ export class TierwayError extends Error {
     return typeof value === 'object' && value !== null && BRAND in value
   }
 
-  /** @internal The same error, for a call with an unknown outcome. */
-  unknown(): TierwayError {
-    return new TierwayError({ ...this, message: this.message, outcomeUnknown: true, cause: this.cause })
-  }
-
   toJSON(): object {
     const { name, message, code, status, details, requestId, retryable, outcomeUnknown } = this
     return { name, message, code, status, details, requestId, retryable, outcomeUnknown }
   }
 }
+
+/** Logs show a message alone, so it has the faults, too. */
+function textOf(message: string, details: readonly Fault[] = []): string {
+  const faults = details.map((fault) => `${fault.path} ${fault.message}`.trim())
+  return faults.length === 0 ? message : `${message}: ${faults.join('; ')}`
+}
+
+/** The refusal of what the service would refuse, or could not receive as it was meant. Nothing was sent. */
+export const invalidRequest = (details: readonly Fault[], message = 'invalid request'): TierwayError =>
+  new TierwayError({ code: 'invalid_request', message, details })

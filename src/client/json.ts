@@ -1,3 +1,5 @@
+import { type Fault, invalidRequest } from './error.ts'
+
 // JSON with exact integers. `JSON.parse` rounds beyond 2^53, and some engines do not pass a number's text to a reviver.
 
 /** Whether a text may have an integer that `JSON.parse` would round: a run of 16 digits, in a string or not. */
@@ -18,17 +20,35 @@ export function parseExact(text: string): unknown {
   )
 }
 
-/** Prints JSON. A `bigint` becomes an integer. */
+/**
+ * Prints JSON. A `bigint` becomes an integer. Numbers that would arrive as another value are refused, each with its
+ * path: integers beyond 2^53, whose digits are not exact, and those that JSON does not have.
+ */
 export function printExact(value: unknown): string {
   const mark = newMark()
   let isMarked = false
-  const text = JSON.stringify(value, (_name, member) => {
-    if (typeof member !== 'bigint') return member
-    isMarked = true
-    return `${mark}${member}`
+  const faults: Fault[] = []
+  const paths = new Map<unknown, string>()
+  const text = JSON.stringify(value, function (this: unknown, name: string, member: unknown) {
+    if (typeof member === 'bigint') {
+      isMarked = true
+      return `${mark}${member}`
+    }
+    if (typeof member !== 'object' && typeof member !== 'number') return member
+    const outer = paths.get(this) ?? ''
+    const path = Array.isArray(this) ? `${outer}[${name}]` : outer === '' ? name : `${outer}.${name}`
+    if (typeof member === 'object') paths.set(member, path)
+    else if (!Number.isFinite(member)) faults.push({ path, message: 'must be a finite number' })
+    else if (isInexact(member)) faults.push({ path, message: 'must be a safe integer or a bigint' })
+    return member
   })
+  if (faults.length > 0) throw invalidRequest(faults)
   return isMarked ? text.replace(new RegExp(`"${mark}(-?\\d+)"`, 'g'), '$1') : text
 }
+
+/** Whether the digits of a number would be those of an integer that it may not be. From 1e21 there is an exponent. */
+const isInexact = (number: number): boolean =>
+  Number.isInteger(number) && !Number.isSafeInteger(number) && Math.abs(number) < 1e21
 
 /** A mark that no text contains. */
 function newMark(): string {

@@ -1,6 +1,6 @@
 import { parsed, readAs } from './answers.ts'
 import { ADD_XP_RESPONSE, type AddXpResponse } from './contract.ts'
-import { TierwayError } from './error.ts'
+import { invalidRequest, TierwayError } from './error.ts'
 import { printExact } from './json.ts'
 import { Listeners } from './listeners.ts'
 import type { BattlePassSession, ScenarioSession } from './scenario.ts'
@@ -105,7 +105,7 @@ export class Outbox {
     const { playerId } = this.#tierway
     if (playerId === null) throw new TierwayError({ code: 'signed_out', status: 401 })
     const { scenarioId, runId } = session
-    const xp = { key: newKey(), scenarioId, nodeId, runId, amount: BigInt(amount), source }
+    const xp = { key: newKey(), scenarioId, nodeId, runId, amount: exactXp(amount), source }
     this.#sessions.set(runId, session)
     await this.#write(this.#nextPlace(xp.key), { ...xp, playerId, triedAt: null })
     this.#wake()
@@ -244,3 +244,8 @@ const WAITING: readonly TierwayError['code'][] = [
   'invalid_answer',
   'internal_error',
 ]
+
+function exactXp(amount: bigint | number): bigint {
+  if (typeof amount === 'bigint' || Number.isSafeInteger(amount)) return BigInt(amount)
+  throw invalidRequest([{ path: 'amount', message: 'must be a bigint or a safe integer' }])
+}

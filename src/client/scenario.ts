@@ -20,7 +20,6 @@ import {
 import { TierwayError } from './error.ts'
 import { graphql, listen, streamCursor, type TierwayEvent } from './events.ts'
 import { Accounts, type Following } from './following.ts'
-import { printExact as print } from './json.ts'
 import { Listeners } from './listeners.ts'
 import type {
   AllEvents,
@@ -32,7 +31,7 @@ import type {
   Track,
 } from './session-events.ts'
 import type { ShapeOf } from './shape.ts'
-import { backoff, type CallOptions, type ChangeOptions, newKey, pause } from './transport.ts'
+import { backoff, type CallOptions, type ChangeOptions, keyOr, newKey, pause } from './transport.ts'
 
 const RUN = '/sdk/v1/scenarios/run'
 const CLAIM_ALL = `mutation ($input: ClaimAllInput!) {
@@ -264,7 +263,7 @@ export class ScenarioSession {
   async claimAll(nodeId: string, options?: ChangeOptions): Promise<ClaimedTiers> {
     const { scenarioId, runId } = this
     return this.during(async () => {
-      const idempotencyKey = options?.idempotencyKey ?? newKey()
+      const idempotencyKey = keyOr(options?.idempotencyKey)
       const input = { scenarioId, nodeId, runId, idempotencyKey }
       const change = { ...options, isChange: true }
       const { claimed } = (await graphql(this.#calls, CLAIM_ALL, { input }, CLAIMED, change)).claimAll
@@ -411,6 +410,9 @@ export class ScenarioSession {
     await Promise.all(this.#underWay)
   }
 }
+
+const print = (plan: ExecutionPlan | null): string =>
+  JSON.stringify(plan, (_name, member) => (typeof member === 'bigint' ? String(member) : member))
 
 /** The next event brings what a read has missed. */
 function ignorePassing(error: unknown): void {

@@ -2,14 +2,14 @@ import { parsed, readAs, readerOf, readNothing } from './answers.ts'
 import { type PlayerCalls, playerCalls } from './calls.ts'
 import type { CustomLinkRequest, CustomLoginRequest, Player, StorageKeys, StorageListRequest } from './contract.ts'
 import { PLAYER, STORAGE_KEYS, STORAGE_VALUES, TOKEN_PAIR } from './contract.ts'
-import { TierwayError } from './error.ts'
+import { type Fault, invalidRequest, TierwayError } from './error.ts'
 import { type EventOptions, listen, type TierwayEvent } from './events.ts'
 import { membersOf, printExact } from './json.ts'
 import { Listeners } from './listeners.ts'
 import { PlayerLogin, type SignedOut } from './login.ts'
 import { type Scenario, ScenarioSession, startSession } from './scenario.ts'
 import { memoryStorage, type Storage } from './storage.ts'
-import { type CallOptions, createTransport, type Fetch, type Reader, type Transport } from './transport.ts'
+import { type CallOptions, createTransport, type Fetch, type Reader, type Transport, VISIBLE } from './transport.ts'
 
 export interface TierwayOptions {
   /** Where the service is, such as `https://play.example.com`. */
@@ -59,7 +59,10 @@ export class Tierway {
   /** @internal The storage for data that must outlive the page. */
   readonly keep: { readonly storage: Storage; readonly prefix: string }
 
-  constructor({ baseUrl, sdkKey, storage, fetch, timeoutMs, retries }: TierwayOptions) {
+  /** Throws `invalid_request` for a faulty option. */
+  constructor(options: TierwayOptions) {
+    checkOptions(options)
+    const { baseUrl, sdkKey, storage, fetch, timeoutMs, retries } = options
     this.#sdkKey = sdkKey
     this.#transport = createTransport({
       baseUrl,
@@ -199,7 +202,7 @@ export class PlayerStorage {
 
   /** Writes these keys, all or none. Other keys stay. */
   async set(values: Readonly<Record<string, unknown>>, options?: CallOptions): Promise<void> {
-    await this.#set(printExact(values), options)
+    await this.#set(printExact({ values }), options)
   }
 
   /** Writes keys as JSON texts, which are kept byte for byte. Throws a `SyntaxError` for a text that is not JSON. */
@@ -208,7 +211,7 @@ export class PlayerStorage {
       JSON.parse(text)
       return `${JSON.stringify(key)}:${text}`
     })
-    await this.#set(`{${members.join(',')}}`, options)
+    await this.#set(`{"values":{${members.join(',')}}}`, options)
   }
 
   /** Removes these keys. */
@@ -217,10 +220,26 @@ export class PlayerStorage {
     await this.#calls.send('/sdk/v1/storage/delete', request, readNothing)
   }
 
-  async #set(values: string, options?: CallOptions): Promise<void> {
-    const request = { ...options, body: `{"values":${values}}`, isChange: true }
+  async #set(body: string, options?: CallOptions): Promise<void> {
+    const request = { ...options, body, isChange: true }
     await this.#calls.send('/sdk/v1/storage/set', request, readNothing)
   }
+}
+
+/** Names every faulty option: a program may have no types, and a setting may be missing. */
+function checkOptions(given: { readonly [Name in keyof TierwayOptions]?: unknown } = {}): void {
+  const { baseUrl, sdkKey, timeoutMs = 1, retries = 0 } = given
+  const details: Fault[] = []
+  const check = (isFine: boolean, path: string, message: string) => {
+    if (!isFine) details.push({ path, message })
+  }
+  const isUrl = typeof baseUrl === 'string' && /^https?:\/\/[^\s/?#]+[^\s?#]*$/i.test(baseUrl)
+  check(isUrl, 'baseUrl', 'must be an http or https URL such as https://play.example.com')
+  check(typeof sdkKey === 'string' && VISIBLE.test(sdkKey), 'sdkKey', 'must be an SDK key such as twsdk_…')
+  const isTime = typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs < 2 ** 31
+  check(isTime, 'timeoutMs', 'must be 1 to 2147483647')
+  check(typeof retries === 'number' && retries >= 0, 'retries', 'must be 0 or more')
+  if (details.length > 0) throw invalidRequest(details, 'invalid options')
 }
 
 /** FNV-1a. Distinguishes the logins of several services and keys in one storage. */

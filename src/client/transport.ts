@@ -1,4 +1,4 @@
-import { type ErrorCode, type Fault, TierwayError } from './error.ts'
+import { type ErrorCode, type Fault, invalidRequest, TierwayError } from './error.ts'
 import { isObject } from './shape.ts'
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
@@ -15,7 +15,7 @@ export interface CallOptions {
 
 /** Options of a call that changes something. */
 export interface ChangeOptions extends CallOptions {
-  /** 1 to 255 characters. The same key and call takes effect once within seven days. Default: random. */
+  /** 1 to 255 printable ASCII characters, without a space at the ends. The same key and call takes effect once within seven days. Default: random. */
   readonly idempotencyKey?: string
 }
 
@@ -106,7 +106,7 @@ export function createTransport({ baseUrl, fetch, timeoutMs, retries }: Transpor
           continue
         }
         const isUnknown = isChange && mayHaveArrived && (error.retryable || error.code === 'invalid_answer')
-        throw isUnknown ? error.unknown() : error
+        throw isUnknown ? Object.assign(error, { outcomeUnknown: true }) : error
       }
     }
   }
@@ -160,7 +160,10 @@ export function graphqlRefusal(error: unknown): Told | undefined {
   return typeof requestId === 'string' ? { ...told, requestId } : told
 }
 
-const faultsOf = (details: unknown): readonly Fault[] => (Array.isArray(details) ? details : [])
+const faultsOf = (details: unknown): readonly Fault[] => (Array.isArray(details) ? details.filter(isFault) : [])
+
+const isFault = (fault: unknown): fault is Fault =>
+  isObject(fault) && typeof fault.path === 'string' && typeof fault.message === 'string'
 
 /** A pause with full jitter, so that clients that failed together do not return together. */
 export function backoff(tried: number, longestMs = LONGEST_WAIT_MS): number {
@@ -187,6 +190,17 @@ export const reasonOf = (signal: AbortSignal | undefined): unknown => signal?.re
 
 function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw reasonOf(signal)
+}
+
+/** Headers carry these unchanged. */
+export const VISIBLE = /^[!-~]+$/
+
+/** The given idempotency key, or a random one. */
+export function keyOr(given: string | undefined): string {
+  if (given === undefined) return newKey()
+  if (given.length <= 255 && /^[!-~]([ -~]*[!-~])?$/.test(given)) return given
+  const message = 'must be 1 to 255 printable ASCII characters, without a space at the ends'
+  throw invalidRequest([{ path: 'idempotencyKey', message }])
 }
 
 /**

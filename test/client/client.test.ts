@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   type LevelUp,
   memoryStorage,
+  Outbox,
   type Storage,
   Tierway,
   TierwayError,
@@ -439,6 +440,54 @@ describe('exact values (spec 2.2: 64-bit integers)', () => {
 })
 
 describe('errors', () => {
+  it.each<readonly [string, unknown, readonly string[]]>([
+    ['no options', undefined, ['baseUrl', 'sdkKey']],
+    ['no settings', {}, ['baseUrl', 'sdkKey']],
+    ['settings that are missing', { baseUrl: undefined, sdkKey: null }, ['baseUrl', 'sdkKey']],
+    ['a path', { baseUrl: '/game', sdkKey: 'k' }, ['baseUrl']],
+    ['a URL without a host', { baseUrl: 'https://', sdkKey: 'k' }, ['baseUrl']],
+    ['another scheme', { baseUrl: 'ftp://play.example.com', sdkKey: 'k' }, ['baseUrl']],
+    ['a key that no header carries', { baseUrl: 'http://a', sdkKey: 'twsdk_…' }, ['sdkKey']],
+    ['odd times', { baseUrl: 'http://a', sdkKey: 'k', timeoutMs: Number.NaN, retries: -1 }, ['timeoutMs', 'retries']],
+  ])('of a client that is made with %s name each faulty option', (_what, options, paths) => {
+    expect(() => new Tierway(options as TierwayOptions)).toThrow(
+      expect.objectContaining({
+        code: 'invalid_request',
+        status: 0,
+        details: paths.map((path) => ({ path, message: expect.stringMatching(/^must be /) })),
+      }),
+    )
+  })
+
+  it('name numbers and keys that would not arrive as they are, before anything is sent', async () => {
+    const storage = memoryStorage()
+    const tierway = await signedIn({ storage })
+    const pass = (await tierway.scenario('season-1').start()).battlePass('pass')
+    const outbox = new Outbox(tierway)
+    const calls: readonly (readonly [path: string, call: () => Promise<unknown>])[] = [
+      ['amount', () => pass.addXp(2 ** 60)],
+      ['amount', () => pass.addXp(Number.NaN)],
+      ['amount', () => outbox.addXp(pass, 2 ** 60)],
+      ['amount', () => outbox.addXp(pass, 1.5)],
+      ['level', () => pass.claim(2 ** 53, 'free')],
+      ['values.score', () => tierway.storage.set({ score: 2 ** 60 })],
+      ['first', () => tierway.storage.list({ first: Infinity })],
+      ['customData.steamId', () => tierway.link({ customData: { steamId: 76_561_198_000_000_000 } })],
+      ['customData.steamId', () => connect().login({ customData: { steamId: 76_561_198_000_000_000 } })],
+      ...['', ' blank ', 'größe', 'two\nlines', 'x'.repeat(256)].flatMap((idempotencyKey) => [
+        ['idempotencyKey', () => pass.addXp(1, { idempotencyKey })] as const,
+        ['idempotencyKey', () => pass.claimAll({ idempotencyKey })] as const,
+        ['idempotencyKey', () => pass.buyPremium({ idempotencyKey })] as const,
+      ]),
+    ]
+    for (const [path, call] of calls) {
+      const details = [{ path, message: expect.stringMatching(/^must be /) }]
+      await expect(call()).rejects.toMatchObject({ code: 'invalid_request', status: 0, outcomeUnknown: false, details })
+    }
+    expect([await outbox.size(), (await pass.progress()).xp, await tierway.storage.get()]).toEqual([0, 0n, {}])
+    outbox.close()
+  })
+
   it('are typed, and name every fault of a request', async () => {
     const tierway = await signedIn()
     const run = await tierway.scenario('season-1').start()
@@ -457,6 +506,7 @@ describe('errors', () => {
     const { details, requestId } = error as TierwayError
     expect(details.map(({ path }) => path).sort()).toEqual(['amount', 'source'])
     expect(requestId).toMatch(/^[0-9a-f-]{36}$/)
+    expect(String(error)).toMatch(/^TierwayError: invalid request: amount must be .*; source must be /)
     expect(JSON.parse(JSON.stringify(error))).toMatchObject({ code: 'invalid_request', requestId })
     await expect(tierway.scenario('nothing').start()).rejects.toMatchObject({ code: 'scenario_not_found', status: 404 })
     await expect(run.battlePass('nothing').claimAll()).rejects.toMatchObject({ code: 'node_not_found' })

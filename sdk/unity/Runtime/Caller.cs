@@ -71,9 +71,11 @@ namespace Tierway
         {
             if (given == null) return Guid.NewGuid().ToString();
             var isSendable = given.Length >= 1 && given.Length <= 255;
-            foreach (var one in given) isSendable &= one > ' ' && one < '\x7f';
-            if (!isSendable)
-                throw new ArgumentException("an idempotency key has 1 to 255 visible ASCII characters", "idempotencyKey");
+            foreach (var one in given) isSendable &= one >= ' ' && one < '\x7f';
+            if (!isSendable || given.Trim(' ') != given)
+                throw new ArgumentException(
+                    "an idempotency key has 1 to 255 printable ASCII characters, without a space at the ends",
+                    "idempotencyKey");
             return given;
         }
 
