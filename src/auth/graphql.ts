@@ -8,7 +8,7 @@ import { endSession, refreshTokens, type TokenPair } from './refresh-tokens.ts'
 import { linkCustomRequest, loginCustomRequest, refreshRequest } from './requests.ts'
 
 const TokenPairType = builder.objectRef<TokenPair>('TokenPairPayload').implement({
-  description: 'The tokens of a login (spec 4.2).',
+  description: 'The tokens of a login.',
   fields: (t) => ({
     accessToken: t.exposeString('accessToken', {
       description: 'Valid 24 hours, or until two seconds after its login has ended.',

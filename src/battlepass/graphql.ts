@@ -43,12 +43,12 @@ const PurchaseErrorType = enumType('PurchaseError', PURCHASE_ERRORS, {
 })
 
 const ClaimedTierType = builder.objectRef<{ level: number; track: Track }>('ClaimedTier').implement({
-  description: 'A claimed tier (spec 2.2).',
+  description: 'A claimed tier.',
   fields: (t) => ({ level: t.exposeInt('level'), track: t.expose('track', { type: TrackType }) }),
 })
 
 const BattlePassProgressType = builder.objectRef<Progress>('BattlePassProgress').implement({
-  description: "A player's progress on a battle pass (spec 2.2).",
+  description: "A player's progress on a battle pass.",
   fields: (t) => ({
     level: t.exposeInt('level'),
     xp: t.field({ type: 'Int64', resolve: (pass) => pass.xp }),
@@ -139,12 +139,12 @@ builder.queryField('battlePass', (t) =>
 builder.mutationFields((t) => ({
   addXp: t.field({
     type: AddXpPayloadType,
-    description: 'Adds xp to a pass (spec 4.1).',
+    description: 'Adds xp to a pass.',
     ...playerMutation('AddXpInput', addXpCall),
   }),
   claimTier: t.field({
     type: ClaimTierPayloadType,
-    description: 'Claims one tier of one track. Repeated calls grant the tier once (spec 4.1).',
+    description: 'Claims one tier of one track. Repeated calls grant the tier once.',
     ...playerMutation('ClaimTierInput', claimTierCall),
   }),
   claimAll: t.field({
@@ -154,7 +154,7 @@ builder.mutationFields((t) => ({
   }),
   purchasePremium: t.field({
     type: PurchasePremiumPayloadType,
-    description: 'Buys premium for a pass from the wallet (spec 4.1).',
+    description: 'Buys premium for a pass from the wallet. The price is charged once.',
     ...playerMutation('PurchasePremiumInput', purchasePremiumCall),
   }),
 }))

@@ -2,6 +2,7 @@
 
 import type { ShapeOf } from './shape.ts'
 
+/** A player's progress on a battle pass: the state after all calls that were answered. */
 export interface ProgressResponse {
   /** The current level; 0 below the first. */
   readonly level: number
@@ -13,12 +14,14 @@ export interface ProgressResponse {
   readonly claimedTiers: readonly ClaimedTier[]
 }
 
+/** A claimed tier. */
 export interface ClaimedTier {
   /** The level of the tier. */
   readonly level: number
   readonly track: 'free' | 'premium'
 }
 
+/** The state after the addition. A call that is repeated with its idempotency key answers the same. */
 export interface AddXpResponse {
   /** The level after the addition. */
   readonly level: number
@@ -31,6 +34,7 @@ export interface AddXpResponse {
   readonly plan: ExecutionPlan | null
 }
 
+/** The outcome of a claim. A tier is granted once, however often it is claimed. */
 export interface ClaimResponse {
   /** True when the tier is claimed, by this call or an earlier one. */
   readonly success: boolean
@@ -48,6 +52,7 @@ export interface ClaimResponse {
   readonly granted: readonly Reward[]
 }
 
+/** The outcome of a purchase. The price is charged once. */
 export interface PremiumResponse {
   /** True when premium was bought. */
   readonly success: boolean
@@ -149,6 +154,7 @@ export interface CustomLinkRequest {
   readonly provider?: string | null
 }
 
+/** The tokens of a login. */
 export interface TokenPair {
   /** A JWT for `Authorization: Bearer`. Valid for 24 hours; when the login ends earlier, the token ends within two seconds. */
   readonly accessToken: string
@@ -261,6 +267,7 @@ export type RefusalCode =
   | 'cursor_expired'
   | 'version_conflict'
   | 'payload_too_large'
+  | 'unsupported_media_type'
   | 'expectation_failed'
   | 'idempotency_key_reused'
   | 'rate_limited'

@@ -72,8 +72,7 @@ function printMembers(schema: Schema, isAnswer: boolean, indent: string): string
 
 function descriptionOf(schema: Schema): string | undefined {
   const { description } = schema as { description?: string }
-  // Sections of the contract mean nothing to users of the library.
-  if (description !== undefined) return description.startsWith('Spec ') ? undefined : description
+  if (description !== undefined) return description
   return alternatives(schema)?.map(descriptionOf).find(Boolean)
 }
 

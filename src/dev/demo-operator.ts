@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { verifyStandardWebhook } from '../sdk/webhook.ts'
 
-/** The studio of the demo project: the endpoint that a game's own backend would run (spec 4.4). */
+/** The studio of the demo project: the endpoint that a game's own backend would run. */
 export interface DemoOperator {
   readonly url: string
   readonly secret: string

@@ -6,13 +6,13 @@ import { examples } from './examples.ts'
 import { ref } from './schema-parts.ts'
 
 export const TAGS = {
-  'Battle pass': 'Xp, levels, tiers and premium, for the calling player (spec 4.1).',
-  Login: "Logins through the studio's webhook (spec 4.2). These calls take the SDK key.",
+  'Battle pass': 'Xp, levels, tiers and premium, for the calling player.',
+  Login: "Logins through the studio's webhook. These calls take the SDK key.",
   Player: 'The calling player, with its wallet, inventory and storage.',
   Scenarios: 'Runs of scenarios, for the calling player.',
-  Platform: 'Login providers and scenarios, for operators with a platform key (spec 4.3).',
+  Platform: 'Login providers and scenarios, for operators with a platform key.',
   Service: 'The service itself: probes, metrics, keys and schemas. No credential is needed, except where noted.',
-  Webhook: 'The endpoint that a studio implements and the service calls (spec 4.4).',
+  Webhook: 'The endpoint that a studio implements and the service calls.',
 }
 
 type Tag = keyof typeof TAGS
@@ -39,6 +39,7 @@ const EVERY_CALL: readonly RefusalKind[] = [
   'invalidRequest',
   'invalidToken',
   'payloadTooLarge',
+  'unsupportedMediaType',
   'rateLimited',
   'internalError',
   'unavailable',

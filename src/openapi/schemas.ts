@@ -84,9 +84,9 @@ export const schemas: Record<string, Schema> = {
       premiumOwned: flag('Whether the player owns the premium track.'),
       claimedTiers: list(ref('ClaimedTier'), 'Claimed tiers, by level, the free track first.'),
     },
-    'Spec 2.2.',
+    "A player's progress on a battle pass: the state after all calls that were answered.",
   ),
-  ClaimedTier: answer({ level: int32('The level of the tier.'), track }, 'Spec 2.2.'),
+  ClaimedTier: answer({ level: int32('The level of the tier.'), track }, 'A claimed tier.'),
   AddXpRequest: addXpRequest.schema,
   AddXpResponse: answer(
     {
@@ -96,7 +96,7 @@ export const schemas: Record<string, Schema> = {
       maxLevel: flag('Whether the player is at the last level.'),
       plan: orNull(ref('ExecutionPlan')),
     },
-    'Spec 2.2.',
+    'The state after the addition. A call that is repeated with its idempotency key answers the same.',
   ),
   ClaimRequest: claimTierRequest.schema,
   ClaimResponse: answer(
@@ -106,7 +106,7 @@ export const schemas: Record<string, Schema> = {
       error: businessError(CLAIM_ERRORS),
       granted: list(ref('Reward'), 'The rewards of the tier. A repeated claim answers the same list.'),
     },
-    'Spec 2.2.',
+    'The outcome of a claim. A tier is granted once, however often it is claimed.',
   ),
   PremiumRequest: purchasePremiumRequest.schema,
   PremiumResponse: answer(
@@ -115,7 +115,7 @@ export const schemas: Record<string, Schema> = {
       error: businessError(PURCHASE_ERRORS),
       plan: orNull(ref('ExecutionPlan')),
     },
-    'Spec 2.2.',
+    'The outcome of a purchase. The price is charged once.',
   ),
   Reward: answer(
     {
@@ -187,7 +187,7 @@ export const schemas: Record<string, Schema> = {
       ),
       refreshToken: text('Valid for 7 days and for one use.'),
     },
-    'Spec 4.2.',
+    'The tokens of a login.',
   ),
   StorageGetRequest: storageGetRequest.schema,
   StorageValues: answer(
@@ -280,7 +280,7 @@ export const schemas: Record<string, Schema> = {
                 hasSecret: flag('True when a secret is stored. The secret itself is never returned.'),
                 updatedAt: text('Time of the last change, in UTC.', { format: 'date-time' }),
               },
-              'Spec 2.3.',
+              'A custom provider.',
             ),
           },
           google: orNull({ ...anyObject, description: WITHHELD }),
@@ -289,7 +289,7 @@ export const schemas: Record<string, Schema> = {
         'Providers by kind.',
       ),
     },
-    'Spec 4.3.',
+    'The login providers of an environment, without secrets.',
   ),
   ScenarioDefinition: {
     type: 'object',

@@ -25,7 +25,7 @@ import { DEFAULT_OVERLAP_SECONDS, type RotatedSecret, rotateProviderSecret } fro
 import { authProvidersQuery, authProvidersRequest, readSettings, setAuthProviders } from './settings.ts'
 
 const CustomProviderType = builder.objectRef<CustomProviderView & { name: string }>('CustomProvider').implement({
-  description: "A login provider that calls a studio's webhook (spec 2.3).",
+  description: "A login provider that calls a studio's webhook.",
   fields: (t) => ({
     name: t.exposeString('name', { description: 'The name that logins use, such as `default`.' }),
     enabled: t.exposeBoolean('enabled'),
@@ -43,7 +43,7 @@ const CustomProviderType = builder.objectRef<CustomProviderView & { name: string
 })
 
 const AuthProvidersType = builder.objectRef<AuthProvidersView>('AuthProviders').implement({
-  description: 'The login providers of an environment (spec 4.3).',
+  description: 'The login providers of an environment.',
   fields: (t) => ({
     environment: t.exposeString('environment'),
     custom: t.field({

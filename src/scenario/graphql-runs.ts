@@ -48,7 +48,7 @@ const CAUSE_DESCRIPTION =
   'The reason why it was cancelled. Null for any other run, and for one that was cancelled before causes were recorded.'
 
 export const ExecutionPlanType = builder.objectRef<ExecutionPlan>('ExecutionPlan').implement({
-  description: 'The continuation of a run after a call (spec 2.2).',
+  description: 'The continuation of a run after a call.',
   fields: (t) => ({
     runId: t.exposeString('runId'),
     status: t.expose('status', {

@@ -41,15 +41,15 @@ const ENCODED_SECRET = 'whsec_'
 
 /**
  * The value of `X-Signature`: the HMAC-SHA256 of the body's bytes, keyed with the UTF-8 bytes of the secret, as 64
- * lowercase hex digits (spec 4.4).
+ * lowercase hex digits.
  */
 export function signWebhook(secret: string, body: WebhookBody): string {
   return createHmac('sha256', secret).update(body).digest('hex')
 }
 
 /**
- * Whether `X-Signature` is the signature of this body (spec 4.4). Pass the body's bytes as received: JSON that was
- * parsed and printed again may differ.
+ * Whether `X-Signature` is the signature of this body. Pass the body's bytes as received: JSON that was parsed and
+ * printed again may differ.
  *
  * False for a signature that is missing, too short or long, in upper case or no hex at all, and for an empty secret: an
  * unset variable must not let everyone in. Compares in constant time. Never throws.

@@ -7,7 +7,7 @@ import type { Granted } from '../scenario/definition.ts'
 import { WALLET_CAUSES, type WalletCause } from './holdings.ts'
 
 export const RewardType = builder.objectRef<Granted>('Reward').implement({
-  description: 'Something granted: exactly one of `currency` and `itemId` is set (spec 2.2).',
+  description: 'Something granted: exactly one of `currency` and `itemId` is set.',
   fields: (t) => ({
     amount: t.field({ type: 'Int64', resolve: (reward) => reward.amount }),
     currency: t.exposeString('currency', { nullable: true }),
