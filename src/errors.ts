@@ -43,6 +43,7 @@ export const REFUSALS = {
   cursorExpired: [410, 'cursor expired'],
   versionConflict: [412, 'version conflict'],
   payloadTooLarge: [413, 'payload too large'],
+  unsupportedMediaType: [415, 'unsupported media type'],
   expectationFailed: [417, 'expectation failed'],
   idempotencyKeyReused: [422, 'idempotency key reused'],
   rateLimited: [429, 'rate limited'],

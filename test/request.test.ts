@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Refusal } from '../src/errors.ts'
+import { parseInt64 } from '../src/graphql/scalars.ts'
 import { members, readInt } from '../src/json.ts'
 import {
   flag,
@@ -13,6 +14,7 @@ import {
   shape,
   text,
   texts,
+  uuid,
 } from '../src/request/shape.ts'
 import { resetModules } from './support/fresh-modules.ts'
 
@@ -87,7 +89,7 @@ describe('a shape', () => {
     const body = '{"name":"abcd","level":1.0,"isOpen":"no","tags":["a",7],"data":[],"source":5}'
     expect(faultsOf(() => request.read(new JsonSource(body)))).toEqual([
       { path: 'name', message: 'must be 1 to 3 characters' },
-      { path: 'level', message: 'must be an integer' },
+      { path: 'level', message: 'must be an integer without a fraction or an exponent' },
       { path: 'amount', message: 'is required' },
       { path: 'isOpen', message: 'must be true or false' },
       { path: 'tags[1]', message: 'must be a string' },
@@ -95,6 +97,44 @@ describe('a shape', () => {
       { path: 'source', message: 'must be a string' },
     ])
   })
+
+  const odd = shape({
+    token: text('Of any length.', { max: Number.MAX_SAFE_INTEGER }),
+    player: uuid('An id.', 'Player'),
+    key: uuid('An id.'),
+    amount: int64('An amount.', { min: 1n }),
+  })
+  const ID = '0192F0C1-7a5e-7c3b-9d2e-5f6a7b8c9d0e'
+  const good = { token: '"a"', player: `"Player:${ID}"`, key: `"${ID}"`, amount: '1' }
+  it.each<[member: string, sent: string, message: string]>([
+    ['token', '""', 'must not be empty'],
+    ['token', '5', 'must be a string'],
+    ['player', `"Pass:${ID}"`, 'must be an id'],
+    ['player', '"Player:1"', 'must be an id'],
+    ['player', '""', 'must be an id'],
+    ['key', `"${'a'.repeat(40)}"`, 'must be an id'],
+    ['key', '"a\\u0000"', 'must be an id'],
+    ['key', '7', 'must be a string'],
+    ['amount', '"10"', 'must be an integer without quotation marks'],
+    ['amount', '"ten"', 'must be an integer'],
+    ['amount', '1.0', 'must be an integer without a fraction or an exponent'],
+    ['amount', '1e3', 'must be an integer without a fraction or an exponent'],
+    ['amount', '1.5', 'must be an integer'],
+    ['amount', 'true', 'must be an integer'],
+    ['amount', '9223372036854775808', 'must be 1 to 9223372036854775807'],
+    ['amount', '1e400', 'must be an integer'],
+  ])('says of the %s %s that it %s', (member, sent, message) => {
+    const all = Object.entries({ ...good, [member]: sent })
+    const body = `{${all.map(([name, raw]) => `"${name}":${raw}`).join(',')}}`
+    expect(faultsOf(() => odd.read(new JsonSource(body)))).toEqual([{ path: member, message }])
+  })
+
+  it.each(['9007199254740993', '-9007199254740993'])(
+    'says of the Int64 %s in a variable of GraphQL that it was rounded',
+    (sent) => {
+      expect(() => parseInt64(JSON.parse(sent))).toThrow('must be a string of its digits: as a number it was rounded')
+    },
+  )
 
   it('reports the same faults over GraphQL as over REST', () => {
     const texts = fc.oneof(fc.string({ unit: 'binary', maxLength: 5 }), fc.constantFrom('', 'a\0b', '\ud800'))

@@ -6,6 +6,9 @@ import { MAX_DEPTH } from '../request/limits.ts'
 export function parseInt64(value: unknown): bigint {
   const exact =
     typeof value === 'string' ? readInt(value) : Number.isSafeInteger(value) ? BigInt(value as number) : undefined
+  // JSON's numbers are read as doubles: another integer may have been sent.
+  if (exact === undefined && Number.isInteger(value))
+    throw new GraphQLError('Int64 beyond 9007199254740991 must be a string of its digits: as a number it was rounded')
   if (exact === undefined) throw new GraphQLError('Int64 must be an integer, or its decimal digits as a string')
   if (exact < MIN_INT64 || exact > MAX_INT64) throw new GraphQLError('Int64 must be a 64-bit integer')
   return exact

@@ -12,7 +12,7 @@ import type { Logger } from '../app/log.ts'
 import type { Metrics } from '../app/metrics.ts'
 import type { Config } from '../config.ts'
 import { invalidRequest, Refusal } from '../errors.ts'
-import { letBy, readBody, requestIdOf } from '../http/request.ts'
+import { isEncoded, letBy, readBody, requestIdOf } from '../http/request.ts'
 import { closedOf, endWith } from '../http/respond.ts'
 import type { Incoming, WholeRequest } from '../http/whole-requests.ts'
 import type { Context, ServerContext } from './context.ts'
@@ -179,7 +179,7 @@ export function createServe(options: ServeOptions) {
     serveWhole(request: WholeRequest): Promise<void> | null {
       const started = performance.now()
       const { body } = request
-      if (body.length > config.maxBodyBytes || !isUtf8(body) || !hasHost(request)) return null
+      if (body.length > config.maxBodyBytes || isEncoded(request) || !isUtf8(body) || !hasHost(request)) return null
       const call = callOf(request)
       const answering = answerTo(body, request, () => request.closed(), call)
       if (!answering) return null

@@ -18,6 +18,7 @@ const turns = createSemaphore(1)
 
 /** Reads a request's body up to a limit. Beyond it nothing more is read. A body that has arrived is there at once. */
 export function readBody(request: Incoming, maxBytes: number): Buffer | Promise<Buffer> {
+  if (isEncoded(request)) throw encoded()
   if (request instanceof WholeRequest) {
     if (request.body.length > maxBytes) throw new Refusal('payloadTooLarge')
     return request.body
@@ -44,6 +45,17 @@ export function readBody(request: Incoming, maxBytes: number): Buffer | Promise<
     // A client that leaves early gets no answer, but the promise must still settle.
     request.on('error', () => reject(unreadable('the body must be whole')))
   })
+}
+
+/** Whether a body is compressed. A compressed body can be a thousand times as long as its bytes. */
+export function isEncoded({ headers }: Incoming): boolean {
+  const encoding = headers['content-encoding']
+  return encoding !== undefined && encoding.trim().toLowerCase() !== 'identity'
+}
+
+function encoded(): Refusal {
+  const message = 'must be absent or identity: the service does not decompress bodies'
+  return new Refusal('unsupportedMediaType', { faults: [{ path: 'Content-Encoding', message }] })
 }
 
 async function inTurn(body: Buffer): Promise<Buffer> {

@@ -154,7 +154,7 @@ export function text(
   { max, min = 1, check, type = 'String', schema = {} }: TextLimits,
 ): Field<string> {
   const limits = { ...(min > 0 && { minLength: min }), ...(Number.isSafeInteger(max + 1) && { maxLength: max }) }
-  const rule = min === 0 ? `must be at most ${max} characters` : `must be ${min} to ${max} characters`
+  const rule = lengthRule(min, max)
   return field(
     description,
     { schema: { type: 'string', ...limits, ...schema }, type, standIn: '' },
@@ -171,6 +171,11 @@ export function text(
       return ''
     },
   )
+}
+
+function lengthRule(min: number, max: number): string {
+  if (!Number.isSafeInteger(max + 1)) return 'must not be empty'
+  return min === 0 ? `must be at most ${max} characters` : `must be ${min} to ${max} characters`
 }
 
 /** A text that counts as absent when it is empty. */
@@ -193,11 +198,12 @@ export const isUuid = (text: string): boolean => UUID.test(text)
 
 /** The id of a player or a key. With a type, global ids such as `Player:…` are accepted, too. */
 export function uuid(description: string, type?: string): Field<string> {
-  const bare = text(description, {
-    max: 36,
-    type: 'ID',
-    schema: { format: 'uuid' },
-    check: (value) => (isUuid(value) ? undefined : 'must be an id'),
+  const schema = { type: 'string', minLength: 1, maxLength: 36, format: 'uuid' }
+  const bare = field(description, { schema, type: 'ID', standIn: '' }, (source, name, fault) => {
+    const value = source.value(name)
+    if (typeof value === 'string' && isUuid(value)) return value
+    fault(typeof value === 'string' ? 'must be an id' : 'must be a string')
+    return ''
   })
   if (type === undefined) return bare
   return {
@@ -289,11 +295,17 @@ const integerIn =
   (min: bigint, max: bigint): Read<bigint> =>
   (source, name, fault) => {
     const value = source.integer(name)
-    if (value === undefined) fault('must be an integer')
+    if (value === undefined) fault(integerFault(source.value(name)))
     else if (value < min || value > max) fault(`must be ${min} to ${max}`)
     else return value
     return 0n
   }
+
+function integerFault(value: unknown): string {
+  if (typeof value === 'string' && readInt(value) !== undefined) return 'must be an integer without quotation marks'
+  // `1.0` and `1e3`, which other readers round or refuse.
+  return Number.isInteger(value) ? 'must be an integer without a fraction or an exponent' : 'must be an integer'
+}
 
 /** A moment that was already parsed from RFC 3339, by the GraphQL scalar or from a query string. */
 export const moment = (description: string): Field<Date> =>

@@ -179,7 +179,7 @@ describe('global ids (decisions 11.11)', () => {
       )
     expect((await revoke(platformKey.id)).data.revokePlatformKey).toEqual({ platformKey: { id: platformKey.id } })
     expect((await revoke(key.replace('Platform', 'Sdk'))).errors?.[0]?.extensions.details).toEqual([
-      { path: 'id', message: 'must be 1 to 36 characters' },
+      { path: 'id', message: 'must be an id' },
     ])
     const ban = (field: string, playerId: string) =>
       game.graphql(

@@ -551,6 +551,29 @@ describe('a stop', () => {
   })
 })
 
+describe('a compressed body', () => {
+  it.each<[path: string, encoding: string]>([
+    [PROGRESS, 'gzip'],
+    [PROGRESS, 'BR'],
+    [PROGRESS, 'identity, gzip'],
+    ['/graphql', 'gzip'],
+  ])('to %s is answered 415 with the name of its header: %s', async (path, encoding) => {
+    const sent = path === '/graphql' ? '{"query":"{ __typename }"}' : body
+    const call = (coding: string) => {
+      const headers = { authorization: `Bearer ${player.token}`, 'content-type': 'application/json' }
+      const length = String(Buffer.byteLength(sent))
+      return send('POST', path, { ...headers, 'content-encoding': coding, 'content-length': length }, sent)
+    }
+    // Another reader may read a document that the service has run before.
+    for (const _ of [1, 2]) {
+      expect((await call('identity')).status).toBe(200)
+      const { status, text } = await call(encoding)
+      expect(status).toBe(415)
+      expect(text).toMatch(/unsupported media type.*"path":"Content-Encoding","message":"must be absent/)
+    }
+  })
+})
+
 describe('a caller without access', () => {
   it('is refused and recorded in the audit log: a player on a path of operators, a platform key on one of players', async () => {
     const path = `/platform/v1/projects/${game.projectId.toUpperCase()}/auth-providers`
