@@ -154,6 +154,12 @@ describe('the schema (decisions 9)', () => {
     ])
     const ofAnyEvent = /^\w*Event\.(scenarioId|nodeId|runId|handle)$/
     const nullable = fields.filter(({ field }) => !isNonNullType(field.type)).map(({ name }) => name)
+    const isMutation = (name: string) => name.startsWith('Mutation.')
+    const mutations = fields.map(({ name }) => name).filter(isMutation)
+    expect(nullable.filter(isMutation), 'a refused mutation must not hide what others of its operation did').toEqual(
+      mutations,
+    )
+    for (const name of mutations) mayBeAbsent.add(name)
     expect(nullable.filter((name) => !mayBeAbsent.has(name) && !ofAnyEvent.test(name))).toEqual([])
     expect([...mayBeAbsent].filter((name) => !nullable.includes(name))).toEqual([])
   })

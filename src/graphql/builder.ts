@@ -10,6 +10,7 @@ import type { Context } from './context.ts'
 import { DEFAULT_SIZE } from './page.ts'
 import './pages-plugin.ts'
 import './descriptions.ts'
+import './roots-plugin.ts'
 import { parseInt64, parseInt64Literal, parseObject, parseObjectLiteral, plainJson } from './scalars.ts'
 
 /** The builder of the GraphQL schema. Types are in the features' `graphql.ts`; `schema.ts` lists these files. */
@@ -26,7 +27,7 @@ export const builder = new SchemaBuilder<{
     JSONObject: { Input: RawJson; Output: never }
   }
 }>({
-  plugins: ['pages', PrismaPlugin, RelayPlugin, 'descriptions'],
+  plugins: ['roots', 'pages', PrismaPlugin, RelayPlugin, 'descriptions'],
   defaultFieldNullability: false,
   relay: { clientMutationId: 'omit', cursorType: 'String', nodesOnConnection: true },
   prisma: {
@@ -42,7 +43,8 @@ export const builder = new SchemaBuilder<{
 
 builder.queryType({ description: 'Operations that read.' })
 builder.mutationType({
-  description: 'Operations that change something. Those of players have the same outcomes as the REST endpoints.',
+  description:
+    'Operations that change something. Those of players have the same outcomes as the REST endpoints. A refused one is null, and the others of its operation keep their payloads.',
 })
 builder.subscriptionType({ description: 'Live events, optionally from a cursor on.' })
 

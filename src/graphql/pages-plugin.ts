@@ -19,7 +19,6 @@ import {
 import { type Fault, invalidRequest, Refusal } from '../errors.ts'
 import { FOREIGN_CURSOR } from '../request/cursor.ts'
 import { isUuid } from '../request/shape.ts'
-import type { Context } from './context.ts'
 import { bareId } from './global-id.ts'
 import { faultsOfPage, isGiven, type PageArgs } from './page.ts'
 
@@ -44,8 +43,6 @@ class PagesPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     const isRoot = kind === 'Query' || kind === 'Mutation'
     if (!isPaged && !isRoot) return resolver
     return (parent, args: PageArgs, context, info) => {
-      const { outcome } = context as Pick<Context, 'outcome'>
-      if (isRoot && outcome) return outcome()
       const faults = isRoot ? faultsBelow(info, kind === 'Mutation' ? (args as MutationArgs).input : undefined) : []
       // A mutation whose answer could not be paged changes nothing.
       if (faults.length > 0 && kind === 'Mutation') throw invalidRequest(...faults)

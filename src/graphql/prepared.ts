@@ -4,6 +4,7 @@ import {
   type ExecutionResult,
   type FieldNode,
   type GraphQLField,
+  type GraphQLFieldResolver,
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLResolveInfo,
@@ -46,6 +47,21 @@ const known = new WeakMap<OperationDefinitionNode, Prepared | null>()
 export function executePrepared(args: ExecutionArgs, execute: Execute): ExecutionResult | Promise<ExecutionResult> {
   const prepared = prepare(args.schema, args.document, args.operationName)
   return prepared ? run(prepared, args, execute) : execute(args)
+}
+
+/** The resolvers that return a known outcome instead of running again. Fields of any other are not prepared. */
+const resolvers = new WeakSet<GraphQLFieldResolver<never, never, never>>()
+
+/** The resolver of a root field, which never runs when its operation's outcome is known. */
+export function resolvedOnce<Parent, Args extends object>(
+  resolver: GraphQLFieldResolver<Parent, object, Args>,
+): GraphQLFieldResolver<Parent, object, Args> {
+  const once: typeof resolver = (parent, args, context, info) => {
+    const { outcome } = context as Pick<Context, 'outcome'>
+    return outcome ? outcome() : resolver(parent, args, context, info)
+  }
+  resolvers.add(once)
+  return once
 }
 
 /** Executes an operation, whatever its size. */
@@ -96,7 +112,9 @@ function prepareNew(schema: GraphQLSchema, operation: OperationDefinitionNode): 
   const [node, ...more] = plainFields(operation) ?? []
   const parentType = schema.getRootType(operation.operation)
   const field = node && parentType?.getFields()[node.name.value]
-  const complete = field && completerOf(field.type, node)
+  // A resolver that ran must not run again: the executor takes over with its outcome.
+  if (!node || !field?.resolve || !resolvers.has(field.resolve)) return null
+  const complete = completerOf(field.type, node)
   if (!parentType || !complete || more.length > 0) return null
   const name = responseName(node)
   const path = { prev: undefined, key: name, typename: parentType.name }

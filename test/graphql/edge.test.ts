@@ -91,6 +91,19 @@ async function overSocket(
 const codeOf = (answer: GraphqlAnswer): string | undefined => answer.errors?.[0]?.extensions?.code
 
 describe('the fields of GraphQL (decisions 9)', () => {
+  it('answer each mutation that took effect, also beside one that was refused', async () => {
+    const player = await game.player()
+    const query = `mutation {
+      a: setStorage(input: { values: { color: "red" } }) { storage { key value } }
+      b: addXp(input: { scenarioId: "season", nodeId: "pass", runId: "", amount: 0 }) { xp }
+      c: setStorage(input: { values: { color: "blue" } }) { storage { key value } }
+    }`
+    const { data, errors } = await player.graphql(query)
+    const stored = (value: string) => ({ storage: [{ key: 'color', value }] })
+    expect(data).toEqual({ a: stored('"red"'), b: null, c: stored('"blue"') })
+    expect(errors).toMatchObject([{ path: ['b'], extensions: { code: 'INVALID_REQUEST' } }])
+  })
+
   it('start and resume a run as REST does', async () => {
     const wallet = { gems: 1000n }
     const surfaces = [restOf(await game.player({ wallet })), graphqlOf(await game.player({ wallet }))]

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { type ExecutionResult, GraphQLError, parse, validate } from 'graphql'
+import { buildSchema, type ExecutionResult, execute, GraphQLError, parse, validate } from 'graphql'
 import { createYoga, type Plugin } from 'graphql-yoga'
 import { describe, expect, it } from 'vitest'
 import { type Execute, executePrepared } from '../../src/graphql/prepared.ts'
@@ -84,6 +84,20 @@ async function compare(query: string, variables: unknown, come: () => unknown): 
 }
 
 describe('a prepared operation', () => {
+  it('runs once when its answer cannot be completed, whatever wraps its resolver', async () => {
+    const other = buildSchema('type Query { a: Int } type Mutation { count: Int! }')
+    let runs = 0
+    const { count } = other.getMutationType()?.getFields() ?? {}
+    if (!count) throw new Error('no field')
+    count.resolve = () => {
+      runs += 1
+      return 'no number'
+    }
+    const args = { schema: other, document: parse('mutation { count }'), contextValue: {} }
+    const answer = await executePrepared(args, execute as Execute)
+    expect([runs, answer.errors?.length]).toEqual([1, 1])
+  })
+
   it('answers as the executor does, without it, when the variables and the result are valid', async () => {
     for (const [query, variables, value] of [
       [addXp(ALL), { input }, result],

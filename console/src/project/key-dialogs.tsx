@@ -46,7 +46,7 @@ export function NewSdkKey(props: {
     // The list is read again after a lost answer, too.
     const context = { additionalTypenames: ['SdkKey'] }
     const { data, error } = await client.mutation(createSdkKeyMutation, { input }, context)
-    if (!data) return isOutcomeOpen(error) ? { refusal: LOST } : { error }
+    if (!data?.createSdkKey) return isOutcomeOpen(error) ? { refusal: LOST } : { error }
     const { key, auditEntry } = data.createSdkKey
     return { done: <NewKey value={key} />, isShownOnce: true, auditEntry }
   }
@@ -98,8 +98,8 @@ export function NewPlatformKey(props: {
     if (known.project.projectId !== projectId) return { refusal: 'This platform key belongs to another project.' }
     const input = { role, label: label.trim() || undefined, reason }
     const { data, error } = await client.mutation(createPlatformKeyMutation, { input })
-    if (data || isOutcomeOpen(error)) onMade()
-    if (!data) return isOutcomeOpen(error) ? { refusal: LOST } : refusalOf(error)
+    if (data?.createPlatformKey || isOutcomeOpen(error)) onMade()
+    if (!data?.createPlatformKey) return isOutcomeOpen(error) ? { refusal: LOST } : refusalOf(error)
     setOwn('')
     const { key, auditEntry } = data.createPlatformKey
     return { done: <NewKey value={key} />, isShownOnce: true, auditEntry }
@@ -170,10 +170,10 @@ export function RevokeKey({ of, onClose }: { of: Revoked; onClose: () => void })
     const done = `${prefix}… is revoked.`
     if (of.kind === 'sdk') {
       const { data, error } = await client.mutation(revokeSdkKeyMutation, { input })
-      return data ? { done, auditEntry: data.revokeSdkKey.auditEntry } : { error }
+      return data?.revokeSdkKey ? { done, auditEntry: data.revokeSdkKey.auditEntry } : { error }
     }
     const { data, error } = await client.mutation(revokePlatformKeyMutation, { input })
-    return data ? { done, auditEntry: data.revokePlatformKey.auditEntry } : { error }
+    return data?.revokePlatformKey ? { done, auditEntry: data.revokePlatformKey.auditEntry } : { error }
   }
 
   const effects =

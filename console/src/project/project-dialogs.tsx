@@ -18,7 +18,7 @@ export function CreateEnvironment({ onClose }: { onClose: () => void }) {
     // The cached answer of a project without environments contains no `Environment`, so `Project` makes it expire.
     const context = { additionalTypenames: ['Project'] }
     const { data, error } = await client.mutation(createEnvironmentMutation, { input: { name, reason } }, context)
-    if (data) return { done, auditEntry: data.createEnvironment.auditEntry }
+    if (data?.createEnvironment) return { done, auditEntry: data.createEnvironment.auditEntry }
     if (isOutcomeOpen(error)) lost.current = name
     if (codeOf(error) !== 'ENVIRONMENT_ALREADY_EXISTS') return { error }
     return lost.current === name
@@ -51,7 +51,7 @@ export function RenameProject({ name: before, onClose }: { name: string; onClose
   const [name, setName] = useState(before)
   async function run(reason: string): Promise<ActionResult> {
     const { data, error } = await client.mutation(renameProjectMutation, { input: { name: name.trim(), reason } })
-    return data
+    return data?.renameProject
       ? { done: `The project is called ${name.trim()}.`, auditEntry: data.renameProject.auditEntry }
       : { error }
   }

@@ -45,7 +45,7 @@ export function RotateSecret({ provider, onClose }: { provider: CustomProvider; 
   async function run(reason: string): Promise<ActionResult> {
     const input = { environment, name, secret, overlapSeconds: Number(overlap), reason }
     const { data, error } = await client.mutation(rotateSecretMutation, { input })
-    if (!data) return { error }
+    if (!data?.rotateProviderSecret) return { error }
     return {
       done: (
         <>

@@ -34,7 +34,7 @@ export function useSetProvider(): (change: ProviderChange) => Promise<ActionResu
     const all = Object.fromEntries([...others, ...(wanted === undefined ? [] : [[name, wanted] as const])])
     const input = { environment, reason, authProviders: JSON.stringify({ custom: all }) }
     const { data, error } = await client.mutation(setProvidersMutation, { input })
-    return data
+    return data?.setAuthProviders
       ? { done, auditEntry: data.setAuthProviders.auditEntry }
       : { error, faults: faultsOfProvider(name, faultsOf(error)) }
   }

@@ -14,7 +14,7 @@ import type { CustomProvider } from './providers-page.tsx'
 import { SamplePicker } from './sample-picker.tsx'
 import { noteName, outcomeAdvice, outcomeName } from './words.ts'
 
-type Result = ResultOf<typeof testProviderMutation>['testAuthProvider']
+type Result = NonNullable<ResultOf<typeof testProviderMutation>['testAuthProvider']>
 
 /** The key of the text that was sent last. It may hold credentials of a player, so only this tab keeps it. */
 const lastOf = (environment: string, name: string): string => `tierway.last-sample:${environment}:${name}`
@@ -33,7 +33,7 @@ export function TestProvider({ provider, onClose }: { provider: CustomProvider; 
     keepText(sessionStorage, last, customData)
     const input = { environment, provider: provider.name, customData }
     const { data, error } = await client.mutation(testProviderMutation, { input })
-    setResult(data?.testAuthProvider)
+    setResult(data?.testAuthProvider ?? undefined)
     setFault(error && textOf(error))
     setFaults(faultsOf(error))
   }

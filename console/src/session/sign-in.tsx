@@ -32,7 +32,7 @@ export function SignIn() {
     const { data, error } = await createClient(key.trim(), { endsSession: false }).mutation(createTokenMutation, {
       input,
     })
-    if (data) {
+    if (data?.createOperatorToken) {
       keepText(localStorage, 'tierway.actor', actor)
       beginSession(data.createOperatorToken.token)
       return

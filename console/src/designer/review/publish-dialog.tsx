@@ -36,7 +36,7 @@ export function PublishDialog(props: {
           'Nothing was published: another version was published meanwhile. Close this dialog. The page shows who published what, and can carry your changes over.',
       }
     }
-    if (!data) return { error }
+    if (!data?.publishScenario) return { error }
     const { scenario, auditEntry } = data.publishScenario
     draft.rebase({ version: scenario.version, text: scenario.definitionText }, scenario.definitionText)
     return {

@@ -44,7 +44,7 @@ export function CloneDialog(props: {
       readTarget({ requestPolicy: 'network-only' })
       return { refusal: 'Nothing was published: the target got another version meanwhile. It is shown below now.' }
     }
-    if (!data) return { error }
+    if (!data?.cloneScenario) return { error }
     const { scenario, auditEntry } = data.cloneScenario
     return {
       done: auditEntry

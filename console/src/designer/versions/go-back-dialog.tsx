@@ -45,7 +45,7 @@ export function GoBackDialog(props: {
     const { data, error } = await client.mutation(cloneMutation, { input }).toPromise()
     if (codeOf(error) === 'VERSION_CONFLICT')
       return { refusal: 'Nothing was published: another version was published meanwhile. Look at it first.' }
-    if (!data) return { error }
+    if (!data?.cloneScenario) return { error }
     const { scenario, auditEntry } = data.cloneScenario
     const draft = findDraft(draftKey(projectId, environment, scenarioId))
     if (draft && !draft.now().isChanged)

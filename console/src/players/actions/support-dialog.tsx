@@ -43,7 +43,7 @@ export function SupportDialog(props: {
     const { data, error } = await client.mutation(action.mutation, { input: input as never })
     if (error && !isOutcomeOpen(error)) key.onAnswer(fields)
     if (codeOf(error) === 'IDEMPOTENCY_KEY_REUSED') return { refusal: TOOK_EFFECT }
-    if (!data) return { error }
+    if (!data?.result) return { error }
     const { message, auditEntry, changed, result } = data.result
     key.onAnswer(fields)
     if (data.result.error !== null) return { refusal: message ?? data.result.error }

@@ -1,0 +1,28 @@
+import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core'
+import type { GraphQLFieldResolver } from 'graphql'
+import { resolvedOnce } from './prepared.ts'
+
+declare global {
+  namespace PothosSchemaTypes {
+    interface Plugins<Types extends SchemaTypes> {
+      roots: RootsPlugin<Types>
+    }
+  }
+}
+
+/** Rules of every root field, so that a new field cannot forget them. It must be the first plugin of the builder. */
+class RootsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
+  /** A refused mutation is null by itself: the others of its operation took effect, and their payloads say so. */
+  override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
+    return config.kind === 'Mutation' ? { ...config, type: { ...config.type, nullable: true } } : config
+  }
+
+  override wrapResolve(
+    resolver: GraphQLFieldResolver<unknown, Types['Context'], object>,
+    { kind }: PothosOutputFieldConfig<Types>,
+  ): GraphQLFieldResolver<unknown, Types['Context'], object> {
+    return kind === 'Query' || kind === 'Mutation' ? resolvedOnce(resolver) : resolver
+  }
+}
+
+SchemaBuilder.registerPlugin('roots', RootsPlugin)
