@@ -40,7 +40,7 @@ program
   .addOption(json())
   .action((options) =>
     withDatabase(readConfig(process.env), async (pool) => {
-      const applied = await migrate(pool)
+      const applied = await migrate(pool, { onWait: (line) => process.stderr.write(`${line}\n`) })
       report(
         options,
         { applied },

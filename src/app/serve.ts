@@ -105,7 +105,11 @@ async function start(
       log.warn(fault)
     }
     if (!config.migrateOnStart) await refuseIncompatible(app.pool)
-    else await migrate(app.pool, { onApplied: (name) => log.info(`migrated ${name}`) })
+    else
+      await migrate(app.pool, {
+        onApplied: (name) => log.info(`migrated ${name}`),
+        onWait: (line) => log.warn(line),
+      })
     const port = await app.listen()
     const baseUrl = `http://${hostToCall(config.host)}:${port}`
     const demo = await shareDemo(baseUrl)

@@ -1,10 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type pg from 'pg'
+import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { migrate, pendingMigrations } from '../../src/db/migrate.ts'
 import { createMigrations, type Migrations } from '../support/migrations.ts'
+import { until } from '../support/until.ts'
 
 const FIRST = '20200101000000_first'
 const SECOND = '20200102000000_second'
@@ -76,6 +77,80 @@ test('leaves nothing of a migration that fails, keeps those before it, and appli
   await write(SECOND, 'INSERT INTO marks VALUES (1)')
   expect(await migrate(pool, { directory })).toEqual([SECOND])
   expect((await pool.query('SELECT FROM marks')).rowCount).toBe(1)
+})
+
+/** A session that has read a table and goes on, such as pg_dump. Closing it ends the session. */
+async function openReader(sql: string): Promise<pg.Client> {
+  const reader = new pg.Client({ connectionString: migrations.url, application_name: 'long reader' })
+  await reader.connect()
+  await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ')
+  await reader.query(sql)
+  return reader
+}
+
+test('waits for a reader of its table without keeping others from writing, and names the reader', async () => {
+  await write(FIRST, 'CREATE TABLE marks (mark int)')
+  await migrate(pool, { directory })
+  await write(SECOND, 'ALTER TABLE marks ADD COLUMN colour text')
+  const reader = await openReader('SELECT FROM marks')
+  const lines: string[] = []
+  const migrated = migrate(pool, { directory, onWait: (line) => lines.push(line) })
+  let writes = 0
+  while (lines.length < 2) {
+    // As the statements of the service, which end with an error if they wait for two seconds.
+    await pool.query("BEGIN; SET LOCAL lock_timeout = '2s'; INSERT INTO marks VALUES (1); COMMIT")
+    writes += 1
+  }
+  expect(writes).toBeGreaterThan(2)
+  const { rows } = await reader.query('SELECT pg_backend_pid() AS pid, current_user AS role')
+  const held = `marks, held by long reader of role ${rows[0].role} \\(pid ${rows[0].pid}\\) for \\d+ s`
+  expect(lines[1]).toMatch(new RegExp(`^migration ${SECOND} waits for ${held}; it tries again in 2 s$`))
+  await reader.end()
+  expect(await migrated).toEqual([SECOND])
+})
+
+test('builds indexes without blocking writes, and goes on with one that was interrupted', async () => {
+  await write(FIRST, 'CREATE TABLE marks (mark int); INSERT INTO marks VALUES (1), (1)')
+  await migrate(pool, { directory })
+  const build = 'CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS "marks_idx" ON "marks" ("mark");'
+  const drop = 'DROP INDEX CONCURRENTLY IF EXISTS "old_idx";'
+  await write(SECOND, `-- Runs outside a transaction.\n${build}\n-- Why.\n${drop}\n`)
+  await expect(migrate(pool, { directory })).rejects.toThrow(
+    `migration ${SECOND} failed, and will go on where it ended: could not create unique index "marks_idx"`,
+  )
+  const isValid = async () =>
+    (await pool.query("SELECT indisvalid FROM pg_index WHERE indexrelid = 'marks_idx'::regclass")).rows
+  expect(await isValid()).toEqual([{ indisvalid: false }])
+
+  await pool.query('TRUNCATE marks')
+  const reader = await openReader('SELECT FROM marks')
+  let isMigrated = false
+  const migrated = migrate(pool, { directory }).finally(() => {
+    isMigrated = true
+  })
+  await until('the build waits for the reader', async () => {
+    const { rows } = await pool.query(
+      "SELECT FROM pg_stat_activity r JOIN pg_stat_activity w ON r.pid = ANY (pg_blocking_pids(w.pid)) WHERE r.application_name = 'long reader'",
+    )
+    return rows.length > 0
+  })
+  await pool.query("SET lock_timeout = '2s'; INSERT INTO marks VALUES (2)")
+  expect(isMigrated).toBe(false)
+  await reader.end()
+  expect(await migrated).toEqual([SECOND])
+  expect(await isValid()).toEqual([{ indisvalid: true }])
+})
+
+test.each([
+  ['another statement', 'INSERT INTO marks VALUES (1);'],
+  ['an index that blocks writes', 'CREATE INDEX "marks_idx" ON "marks" ("mark");'],
+  ['an index that may exist', 'CREATE INDEX CONCURRENTLY "marks_idx" ON "marks" ("mark");'],
+])('refuses %s outside a transaction, and changes nothing', async (_what, sql) => {
+  await write(FIRST, 'CREATE TABLE marks (mark int)')
+  await write(SECOND, `-- Runs outside a transaction.\nDROP INDEX CONCURRENTLY IF EXISTS "old_idx";\n${sql}\n`)
+  await expect(migrate(pool, { directory })).rejects.toThrow(`migration ${SECOND} runs outside a transaction: each`)
+  expect((await pool.query('SELECT FROM marks')).rowCount).toBe(0)
+  expect(await pendingMigrations(pool, directory)).toEqual([SECOND])
 })
 
 test('refuses a migration that was changed after it had been applied', async () => {

@@ -1,6 +1,10 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { COMPATIBILITY } from '../../src/db/compatibility.ts'
+import { migrate } from '../../src/db/migrate.ts'
 import { VERSION } from '../../src/version.ts'
 import { startCommandLine } from '../support/command-line.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
@@ -16,7 +20,7 @@ import {
   type World,
   type WorldPlayer,
 } from '../support/service.ts'
-import { execute } from '../support/sql.ts'
+import { execute, openPool } from '../support/sql.ts'
 import { until } from '../support/until.ts'
 
 /** Changes that a later release can make to tables that this one reads and writes all the time. */
@@ -29,6 +33,9 @@ CREATE INDEX "players_clan_idx" ON "players" ("environment_id", "clan");
 CREATE TABLE "clans" ("environment_id" UUID NOT NULL, "name" TEXT NOT NULL, PRIMARY KEY ("environment_id", "name"));
 `
 const PLAYERS = 4
+const DIRECTORY = new URL('../../prisma/migrations/', import.meta.url)
+const names = (await readdir(DIRECTORY)).filter((name) => !name.endsWith('.toml'))
+const sqlOf = (name: string): Promise<string> => readFile(new URL(`${name}/migration.sql`, DIRECTORY), 'utf8')
 const place = { scenarioId: 'season', nodeId: 'pass' }
 
 let database: TestDatabase
@@ -203,13 +210,114 @@ describe('a version that must not run on the database (docs/operations.md, Rolli
   })
 })
 
+/** A session that has read every table and goes on, as pg_dump does. */
+async function openReader(url: string): Promise<pg.Client> {
+  const reader = new pg.Client({ connectionString: url, application_name: 'pg_dump' })
+  await reader.connect()
+  await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ')
+  const { rows } = await reader.query(
+    "SELECT quote_ident(tablename) AS name FROM pg_tables WHERE schemaname = 'public'",
+  )
+  await reader.query(`LOCK TABLE ${rows.map(({ name }) => name).join(', ')} IN ACCESS SHARE MODE`)
+  return reader
+}
+
+describe('an update while a backup reads every table', () => {
+  it('fails no call: the new version waits, says for whom, and is ready once the backup has ended', async () => {
+    const changing = await createNextVersion(`ALTER TABLE "passes" ADD COLUMN "shield" INTEGER NOT NULL DEFAULT 0;`)
+    const index = join(changing.root, 'prisma/migrations/20991231000001_index')
+    await mkdir(index)
+    await writeFile(
+      join(index, 'migration.sql'),
+      `-- Runs outside a transaction.
+CREATE INDEX CONCURRENTLY IF NOT EXISTS "passes_shield_idx" ON "passes" ("environment_id", "shield");
+`,
+    )
+    await world.pool.query('DELETE FROM _prisma_migrations WHERE migration_name = $1', [changing.migration])
+    const before = await start()
+    instances = [before]
+    const game = play(await world.player('season'))
+    const reader = await openReader(database.url)
+    try {
+      const after = spawnService(world.env, changing.root)
+      started.push(after)
+      const waits = () => [...after.output.matchAll(/waits for (passes), held by (pg_dump) of role/g)]
+      await until('the migration has waited twice', () => waits().length >= 2, { deadlineMs: 30_000 })
+      const { calls } = game
+      await until('the game goes on', () => game.calls > calls + 20)
+      expect(after.baseUrl).toBe('')
+      await reader.end()
+      await until('the new version is ready', () => after.baseUrl !== '', { deadlineMs: 60_000 })
+      instances = [before, after]
+      await until('the game goes on beside it', () => game.calls > calls + 60)
+      await game.stop()
+      expect(game.answers.filter(({ status }) => status !== 200)).toEqual([])
+      await stopService(after)
+    } finally {
+      await reader.end().catch(() => undefined)
+      await changing.remove()
+    }
+  })
+})
+
+/** The migrations that are written for an update without a stop. */
+const isOnline = (name: string): boolean => name >= '20261125'
+
 describe('migrations', () => {
+  it.each(names.filter(isOnline))('%s keeps no write waiting for two seconds behind a backup', async (name) => {
+    const { url, drop } = await createDatabase()
+    const directory = await mkdtemp(join(tmpdir(), 'tierway-online-'))
+    const pool = openPool(url)
+    let reader: pg.Client | undefined
+    let isOver = false
+    try {
+      await execute(url, 'DROP SCHEMA public CASCADE; CREATE SCHEMA public')
+      for (const earlier of names.filter((one) => one < name))
+        await cp(new URL(earlier, DIRECTORY), join(directory, earlier), { recursive: true })
+      await migrate(pool, { directory })
+      const tables = await pool.query(
+        "SELECT quote_ident(tablename) AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> '_prisma_migrations'",
+      )
+      // Writes need the same lock of a table whatever they write: these change no row.
+      const load = tables.rows.map(async ({ name: table }) => {
+        for (let writes = 0; !isOver || writes === 0; writes += 1)
+          await pool.query(`BEGIN; SET LOCAL lock_timeout = '2s'; DELETE FROM ${table} WHERE false; COMMIT`)
+      })
+      reader = await openReader(url)
+      await cp(new URL(name, DIRECTORY), join(directory, name), { recursive: true })
+      let waits = 0
+      const onWait = () => {
+        waits += 1
+        if (waits === 2) void reader?.end()
+      }
+      expect(await migrate(pool, { directory, onWait })).toEqual([name])
+      isOver = true
+      await Promise.all(load)
+    } finally {
+      isOver = true
+      await reader?.end().catch(() => undefined)
+      await pool.end()
+      await drop()
+      await rm(directory, { recursive: true })
+    }
+  })
+
+  it('change at most one table each that existed before, and build its indexes concurrently', async () => {
+    for (const name of names.filter(isOnline)) {
+      const sql = (await sqlOf(name)).replace(/--.*$/gm, '')
+      const made = new Set([...sql.matchAll(/CREATE TABLE "(\w+)"/g)].map(([, table]) => table))
+      const named = (pattern: RegExp) =>
+        [...sql.matchAll(pattern)].flatMap(([, table]) => (made.has(table) ? [] : [table]))
+      const blocking = named(/CREATE (?:UNIQUE )?INDEX (?!CONCURRENTLY)[^;]*? ON "(\w+)"/g)
+      const changed = new Set(named(/(?:ALTER TABLE|CREATE TRIGGER [^;]*? ON|REFERENCES) "(\w+)"/g))
+      expect([name, blocking, changed.size <= 1]).toEqual([name, [], true])
+    }
+  })
+
   it('drop and rename no table and no column, so that earlier versions keep working', async () => {
-    const directory = new URL('../../prisma/migrations/', import.meta.url)
-    const names = (await readdir(directory)).filter((name) => !name.endsWith('.toml'))
     expect(names.length).toBeGreaterThan(20)
     for (const name of names) {
-      const sql = await readFile(new URL(`${name}/migration.sql`, directory), 'utf8')
+      const sql = await sqlOf(name)
       expect([name, /\b(DROP\s+(TABLE|COLUMN)|RENAME\s)/i.exec(sql.replace(/--.*$/gm, ''))?.[0]]).toEqual([
         name,
         undefined,
