@@ -1,6 +1,10 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlatformKey } from '../../src/auth/keys.ts'
+import { migrate } from '../../src/db/migrate.ts'
 import { graphql } from '../events/fleet.ts'
 import { auditBooks } from '../support/audit.ts'
 import { passNode, scenario } from '../support/definitions.ts'
@@ -15,11 +19,16 @@ import {
   stopService,
   type World,
 } from '../support/service.ts'
+import { execute } from '../support/sql.ts'
 import { type SystemPostgres, startSystemPostgres, withoutSystemPostgres } from '../support/system-postgres.ts'
 
 const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
 const section = page.slice(page.indexOf('## Backup and restore'), page.indexOf('## Rotating keys'))
 const [backUp = '', restore = ''] = [...section.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, commands]) => commands)
+
+const MIGRATIONS = new URL('../../prisma/migrations/', import.meta.url)
+const migrations = readdirSync(MIGRATIONS).filter((name) => !name.endsWith('.toml'))
+const ID = '00000000-0000-7000-8000-000000000001'
 
 const EVENTS = `query ($after: String) {
   events(environment: "production", first: 50, after: $after) { edges { cursor } } }`
@@ -27,7 +36,7 @@ const EVENTS = `query ($after: String) {
 // Replaces Docker: its containers are a Postgres and a service that the test runs.
 const DOCKER = `case "$*" in
   'compose stop tierway' | 'compose start tierway') ;;
-  'compose exec -T postgres pg_'*) shift 4; tool=$1; shift; exec "$PG_BIN/$tool" -h 127.0.0.1 -p "$PG_PORT" "$@" ;;
+  'compose exec -T postgres '*) shift 4; tool=$1; shift; exec "$PG_BIN/$tool" -h 127.0.0.1 -p "$PG_PORT" "$@" ;;
   *) echo "unknown: $*" >&2; exit 1 ;;
 esac`
 
@@ -90,6 +99,46 @@ describe.skipIf(withoutSystemPostgres !== '')(
       await climb(4)
       expect([await eventsAfter(kept), await eventsAfter(lost)]).toEqual([4, 'CURSOR_EXPIRED'])
       await auditBooks(world.pool)
+    })
+
+    it('bring back the data of a dump from each earlier schema, which the start then migrates', async () => {
+      const directory = await mkdtemp(join(tmpdir(), 'tierway-restore-'))
+      const tools = { PG_BIN: postgres.bin, PG_PORT: String(postgres.port) }
+      const url = postgres.url
+      const admin = new URL(url)
+      admin.pathname = '/postgres'
+      try {
+        for (const migration of migrations) {
+          await execute(admin.href, 'DROP DATABASE IF EXISTS tierway WITH (FORCE)')
+          await execute(admin.href, 'CREATE DATABASE tierway')
+          await cp(new URL(migration, MIGRATIONS), join(directory, migration), { recursive: true })
+          await migrate(url, { directory })
+          await execute(
+            url,
+            `INSERT INTO projects (id, name) VALUES ('${ID}', 'Old');
+             INSERT INTO environments (id, project_id, name) VALUES ('${ID}', '${ID}', 'production');
+             INSERT INTO players (environment_id, id, nickname) VALUES ('${ID}', '${ID}', 'Éva')`,
+          )
+          await shell.run(backUp, tools)
+          // The update, after which the dump is restored.
+          await migrate(url)
+          await execute(url, "UPDATE players SET nickname = 'later'")
+          await shell.run(restore, tools)
+          await migrate(url)
+          const { rows } = await execute(url, 'SELECT nickname, fold_name(nickname) AS folded FROM players')
+          expect([migration, rows]).toEqual([migration, [{ nickname: 'Éva', folded: 'éva' }]])
+        }
+      } finally {
+        await rm(directory, { recursive: true })
+      }
+    })
+
+    it('leave the database as it is when the dump cannot be restored', async () => {
+      const tools = { PG_BIN: postgres.bin, PG_PORT: String(postgres.port) }
+      await migrate(postgres.url)
+      const before = (await execute(postgres.url, 'SELECT count(*)::int AS players FROM players')).rows
+      await expect(shell.run(`echo 'no dump' > tierway.dump\n${restore}`, tools)).rejects.toThrow('ended with')
+      expect((await execute(postgres.url, 'SELECT count(*)::int AS players FROM players')).rows).toEqual(before)
     })
   },
 )

@@ -1,13 +1,19 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { BlockList } from 'node:net'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import { parse } from 'yaml'
+import { createDatabase } from '../support/database.ts'
+import { COMMAND_LINE, startPageShell } from '../support/page-shell.ts'
+import { type Service, startService, stopService } from '../support/service.ts'
 
 const CHART = fileURLToPath(new URL('../../ops/helm/tierway/', import.meta.url))
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 const withoutGo = spawnSync('go', ['version']).status === 0 ? '' : 'SKIPPED, go is not installed: '
+const withoutKubectl =
+  spawnSync('kubectl', ['version', '--client']).status === 0 ? '' : 'SKIPPED, kubectl is not installed: '
 const withoutHelm = spawnSync('helm', ['version']).status === 0 ? '' : 'SKIPPED, helm is not installed: '
 
 // biome-ignore lint/suspicious/noExplicitAny: Kubernetes objects of every kind.
@@ -199,6 +205,65 @@ describe.skipIf(withoutGo !== '')(`${withoutGo}the Helm chart`, () => {
     expect(open.egress).toHaveLength(2)
   })
 })
+
+test.skipIf(withoutKubectl !== '' || withoutGo !== '')(
+  `${withoutKubectl || withoutGo}the commands of docs/operations.md make a Secret with which the chart's pods start`,
+  async () => {
+    const page = read('docs/operations.md')
+    const section = page.slice(page.indexOf('## Kubernetes'))
+    const commands = /^```sh\n([\s\S]*?)^```$/m.exec(section)?.[1] ?? ''
+    const database = await createDatabase()
+    // There is no cluster: kubectl prints the Secret that it would create, and Helm's arguments are printed.
+    const shell = await startPageShell({
+      programs: {
+        docker: `shift 5; exec ${COMMAND_LINE} "$@"`,
+        kubectl: `PATH=$(echo "$PATH" | cut -d: -f2-) exec kubectl "$@" --dry-run=client -o json > secret.json`,
+        helm: `printf '%s\\n' "$@" > helm.txt`,
+      },
+    })
+    const services: Service[] = []
+    try {
+      const keys = /^### 1\. Keys\n[\s\S]*?^```sh\n([\s\S]*?)^```$/m.exec(page)?.[1] ?? ''
+      await shell.run(keys.replace(/^docker build.*\n/m, ''))
+      await shell.run(commands.replace(/^DATABASE_URL=.*$/m, `DATABASE_URL='${database.url}'`))
+      const { metadata, data } = JSON.parse(readFileSync(join(shell.home, 'secret.json'), 'utf8'))
+      const secret = Object.fromEntries(
+        Object.entries<string>(data).map(([name, value]) => [name, Buffer.from(value, 'base64').toString()]),
+      )
+      expect(Object.keys(secret).sort()).toEqual([
+        'DATABASE_URL',
+        'METRICS_TOKEN',
+        'REDIS_URL',
+        'SECRETS_KEYS',
+        'TOKEN_KEYS',
+      ])
+      const [action, release, chartPath, ...sets] = readFileSync(join(shell.home, 'helm.txt'), 'utf8')
+        .trim()
+        .split('\n')
+      expect([action, release, chartPath]).toEqual(['install', 'tierway', 'ops/helm/tierway'])
+      const given = Object.fromEntries(sets.filter((set) => set !== '--set').map((set) => set.split('=')))
+      const { manifests, fault } = render({
+        existingSecret: given.existingSecret,
+        image: { ...defaults.image, repository: given['image.repository'] },
+      })
+      expect([fault, given.existingSecret]).toEqual(['', metadata.name])
+      // The Redis of the page does not exist.
+      const { REDIS_URL, ...env } = secret
+      expect(REDIS_URL).toBe('redis://redis.example.com:6379')
+      const own = manifests.get('Deployment').spec.template.spec.containers[0].env
+      const service = await startService({
+        ...env,
+        ...Object.fromEntries(own.map(({ name, value }: Manifest) => [name, value])),
+      })
+      services.push(service)
+      expect((await fetch(`${service.baseUrl}/readyz`)).status).toBe(200)
+    } finally {
+      for (const service of services) await stopService(service)
+      await shell.close()
+      await database.drop()
+    }
+  },
+)
 
 it.skipIf(withoutHelm !== '')(`${withoutHelm}helm lint finds no fault in the chart`, () => {
   const { status, stdout } = spawnSync('helm', ['lint', CHART, '--set', 'existingSecret=game-secrets'], {
