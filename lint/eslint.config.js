@@ -33,6 +33,8 @@ const VALUE_TYPES = [
   'LoginStatistics',
   'LoginTime',
   'NewlyClaimable',
+  'Notice',
+  'OddBodyCheck',
   'PageInfo',
   'Price',
   'ProviderLogins',

@@ -3,11 +3,11 @@ import type { Command } from '../commit/command.ts'
 import { type Group, LATER } from '../commit/group.ts'
 import type { Player, PlayerRef } from '../commit/player.ts'
 import { toRefusal } from '../db/failures.ts'
-import { Refusal, type RefusalKind } from '../errors.ts'
+import { type Fault, Refusal, type RefusalKind } from '../errors.ts'
 import { addPlayer, Profiles } from '../players/create-player.ts'
 import { admitPlayer, askStatus, requireActive } from '../players/player-status.ts'
-import { askKeys, bytesOf, hasRoomFor, putValues } from '../players/storage.ts'
-import { askProvider, DEFAULT_PROVIDER, findCustomProvider } from '../providers/custom-provider.ts'
+import { askKeys, bytesOf, hasRoomFor, putValues, TOO_MANY_KEYS } from '../players/storage.ts'
+import { askProvider, type CustomProvider, DEFAULT_PROVIDER, findCustomProvider } from '../providers/custom-provider.ts'
 import type { Secrets } from '../providers/secrets.ts'
 import type { RequestOf } from '../request/shape.ts'
 import type { ClientRef, PlayerCaller } from './callers.ts'
@@ -15,9 +15,10 @@ import { addIdentity, askOwner, type IdentityRef, identityProvider } from './ide
 import { askClient } from './keys.ts'
 import { LastLogins } from './last-logins.ts'
 import { LOGIN_OUTCOMES, type LoginAttempt, LoginLog, type LoginOutcome, logAttempt } from './login-log.ts'
+import { oddBodyOf } from './odd-body.ts'
 import { issueTokenPair, RefreshTokens, type Session, type TokenDesk, type TokenPair } from './refresh-tokens.ts'
 import type { linkCustomRequest, loginCustomRequest } from './requests.ts'
-import type { Webhook, WebhookAttempt, WebhookResult } from './webhook.ts'
+import { newWebhookId, type Webhook, type WebhookAttempt, type WebhookResult } from './webhook.ts'
 import { type LoginNote, readWebhookAnswer, requireStorable, type WebhookAnswer } from './webhook-answer.ts'
 
 /** `customData` is the text of a JSON object, passed on as it is. */
@@ -85,6 +86,43 @@ async function counted<T>(desk: LoginDesk, operation: LoginAttempt['operation'],
   }
 }
 
+/** The judgement of the webhook's result: an answer, or the reason why there is none. */
+interface Judged {
+  /** Null when it names no player, or when the answer could not be read. */
+  readonly answer: WebhookAnswer | null
+  readonly refusal: Refusal | null
+  /** The attempts, the last one with the cause of an invalid answer. */
+  readonly attempts: readonly WebhookAttempt[]
+}
+
+/** Reads the webhook's answer, and refuses every answer that is no approval (spec 7.1). */
+function judge(result: WebhookResult): Judged {
+  const { attempts } = result
+  if (result.kind !== 'answered') {
+    const { status = null, error = null } = attempts.at(-1) ?? {}
+    const refusal = new Refusal(MEANINGS[result.kind], { cause: error ?? `status ${status}` })
+    return { answer: null, refusal, attempts }
+  }
+  const { text, clean } = result
+  let answer: WebhookAnswer | null = null
+  try {
+    answer = readWebhookAnswer(text)
+    requireStorable(answer)
+    return { answer, refusal: null, attempts }
+  } catch (refusal) {
+    if (!(refusal instanceof Refusal)) throw refusal
+    const explained = explain(attempts, { cause: clean(String(refusal.cause)), excerpt: clean(text) })
+    return { answer, refusal, attempts: explained }
+  }
+}
+
+function explain(
+  attempts: readonly WebhookAttempt[],
+  why: Partial<Pick<WebhookAttempt, 'cause' | 'excerpt'>>,
+): WebhookAttempt[] {
+  return attempts.map((attempt, index) => (index === attempts.length - 1 ? { ...attempt, ...why } : attempt))
+}
+
 /** The result of a rehearsed login, with each attempt. */
 export interface Rehearsal {
   /** The status that a client would receive. */
@@ -94,6 +132,9 @@ export interface Rehearsal {
   readonly answer: WebhookAnswer | null
   readonly attempts: readonly WebhookAttempt[]
   readonly notes: readonly LoginNote[]
+  readonly notices: readonly Fault[]
+  /** Null when the login would fail. */
+  readonly oddBody: OddBodyCheck | null
 }
 
 /** Calls a provider's webhook as a login would, and stops there: no player is created, looked up or logged. */
@@ -102,31 +143,58 @@ export async function rehearseLogin(
   { projectId, environmentId }: Omit<ClientRef, 'keyId'>,
   { customData, provider }: CustomCredentials,
 ): Promise<Rehearsal> {
-  let attempts: readonly WebhookAttempt[] = []
-  let notes: readonly LoginNote[] = []
-  try {
-    const name = provider ?? DEFAULT_PROVIDER
-    const target = await findCustomProvider(desk, { projectId, environmentId, name })
-    if (!target) throw new Refusal('customAuthDisabled')
-    const result = await desk.webhook.call(target, customData)
-    attempts = result.attempts
-    const answer = readApproval(result)
-    notes = answer.notes
-    requireStorable(answer)
-    return { status: 200, outcome: 'ok', answer, attempts, notes }
-  } catch (error) {
-    const outcome = error instanceof Refusal && LOGIN_OUTCOMES.find((known) => known === error.code)
-    // A failure that is no outcome of a login, such as an unreachable database.
-    if (!outcome) throw error
-    return { status: error.status, outcome, answer: null, attempts, notes }
+  const target = await findCustomProvider(desk, { projectId, environmentId, name: provider ?? DEFAULT_PROVIDER })
+  const id = newWebhookId()
+  const { answer, refusal, attempts } = target
+    ? judge(await desk.webhook.call(target, customData, id))
+    : { answer: null, refusal: new Refusal('customAuthDisabled'), attempts: [] }
+  const outcome = refusal === null ? 'ok' : LOGIN_OUTCOMES.find((known) => known === refusal.code)
+  if (outcome === undefined) throw refusal
+  const oddBody =
+    target && answer && refusal === null ? await sendOddBody(desk, target, { id, customData, answer }) : null
+  return {
+    status: refusal?.status ?? 200,
+    outcome,
+    answer: refusal === null ? answer : null,
+    attempts,
+    notes: answer?.notes ?? [],
+    notices: answer?.notices ?? [],
+    oddBody,
   }
 }
 
-/** Reads the webhook's answer. Refuses every answer that is no approval (spec 7.1). */
-function readApproval(result: WebhookResult): WebhookAnswer {
-  if (result.kind === 'answered') return readWebhookAnswer(result.text)
-  const { status = null, error = null } = result.attempts.at(-1) ?? {}
-  throw new Refusal(MEANINGS[result.kind], { cause: error ?? `status ${status}` })
+/** The results of the odd body. */
+export const ODD_BODY_RESULTS = ['accepted', 'refused', 'other subject', 'failed'] as const
+
+/** What the webhook made of a body with the same values, written in another way. */
+export interface OddBodyCheck {
+  readonly result: (typeof ODD_BODY_RESULTS)[number]
+  /** The text that was sent. */
+  readonly customData: string
+  readonly attempts: readonly WebhookAttempt[]
+}
+
+/**
+ * Sends the same call again, as a repeated attempt with a body that JSON libraries would write differently. A webhook
+ * that verifies the signature over JSON that it has parsed and printed again refuses it.
+ */
+async function sendOddBody(
+  desk: LoginDesk,
+  target: CustomProvider,
+  { id, customData, answer }: { readonly id: string; readonly customData: string; readonly answer: WebhookAnswer },
+): Promise<OddBodyCheck> {
+  const odd = oddBodyOf(customData)
+  const called = await desk.webhook.call(target, odd, id)
+  const judged = judge(called)
+  const result =
+    called.kind === 'unavailable'
+      ? 'failed'
+      : judged.refusal !== null
+        ? 'refused'
+        : judged.answer?.subject === answer.subject
+          ? 'accepted'
+          : 'other subject'
+  return { result, customData: odd, attempts: judged.attempts }
 }
 
 /**
@@ -143,27 +211,20 @@ async function askWebhook(
   const target = await findCustomProvider(desk, { projectId, environmentId, name })
   if (!target) throw new Refusal('customAuthDisabled')
 
-  const result = await desk.webhook.call(target, customData)
-  const { attempts } = result
+  const { answer, refusal, attempts } = judge(await desk.webhook.call(target, customData))
   const milliseconds = attempts.reduce((sum, attempt) => sum + attempt.milliseconds, 0)
-  const attempt = { environmentId, operation, provider: name, milliseconds, attempts }
-  let subject: string | null = null
-  let notes: readonly LoginNote[] = []
-  try {
-    const answer = readApproval(result)
-    subject = answer.subject
-    notes = answer.notes
-    requireStorable(answer)
-    const identity = { environmentId, provider: identityProvider(name), subject }
-    return { client, identity, answer, attempt: { ...attempt, subject, notes } }
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    // The client receives the webhook's decision even when it cannot be logged.
-    const entry = { ...attempt, subject, notes, playerId, outcome: error.code }
-    await desk.run(logAttempt(entry)).catch((cause) => desk.warn('a login could not be logged', cause))
-    const about = { project: projectId, environment: environmentId, provider: name }
-    throw new Refusal(error.kind, { faults: error.faults, about, cause: error.cause })
+  const { subject = null, notes = [] } = answer ?? {}
+  const attempt = { environmentId, operation, provider: name, milliseconds, attempts, subject, notes }
+  if (refusal === null && answer !== null) {
+    const identity = { environmentId, provider: identityProvider(name), subject: answer.subject }
+    return { client, identity, answer, attempt }
   }
+  const { kind, code, cause } = refusal ?? new Refusal('customAuthInvalidResponse')
+  // The client receives the webhook's decision even when it cannot be logged.
+  const entry = { ...attempt, playerId, outcome: code }
+  await desk.run(logAttempt(entry)).catch((failure) => desk.warn('a login could not be logged', failure))
+  const about = { project: projectId, environment: environmentId, provider: name }
+  throw new Refusal(kind, { about, cause })
 }
 
 /** The transaction's result. On a refusal it has already written the login log. */
@@ -266,7 +327,8 @@ function askApproval(group: Group, { client, attempt }: Approval): () => void {
 /** Refuses a player that cannot log in or whose storage is full, before anything is changed. */
 function admit(player: Player, { data }: WebhookAnswer): void {
   requireActive(player)
-  if (!hasRoomFor(player, data)) throw new Refusal('customAuthInvalidData')
+  if (!hasRoomFor(player, data))
+    throw new Refusal('customAuthInvalidData', { cause: `data: ${TOO_MANY_KEYS.message}, with those that it has` })
 }
 
 function refusalOf(check: () => void): Refusal | undefined {
@@ -285,6 +347,8 @@ function log<T extends Refusal | undefined>(
   player: PlayerRef | undefined,
   refusal?: T,
 ): T {
-  group.of(LoginLog).add({ ...attempt, playerId: player?.playerId ?? null, outcome: refusal?.code ?? 'ok' })
+  const { cause } = refusal ?? {}
+  const attempts = typeof cause === 'string' ? explain(attempt.attempts, { cause }) : attempt.attempts
+  group.of(LoginLog).add({ ...attempt, attempts, playerId: player?.playerId ?? null, outcome: refusal?.code ?? 'ok' })
   return refusal as T
 }

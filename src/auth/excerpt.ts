@@ -29,6 +29,13 @@ export function excerptOf(bytes: Uint8Array, customData: string, secrets: readon
   return clean === '' ? null : [...clean].slice(0, EXCERPT_CHARACTERS).join('')
 }
 
+/**
+ * The excerpt of an answer that accepts a player, without the values of its profile and its data, for the login log. The
+ * text need not be whole, nor JSON.
+ */
+export const withoutValues = (excerpt: string): string =>
+  excerpt.replace(/("data"\s*:\s*\{).*$/s, '$1…').replaceAll(/(:\s*)"(?:[^"\\]|\\.)*"?/g, '$1"…"')
+
 function without(text: string, secrets: readonly string[]): string {
   const isSecret = new Array<boolean>(text.length).fill(false)
   const starts = new Map<string, number[]>()

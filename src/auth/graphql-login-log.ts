@@ -64,19 +64,35 @@ export const WebhookAttemptType = builder.objectRef<WebhookAttempt>('WebhookAtte
       nullable: true,
       description: 'The class of the failure. Null when an answer was read.',
     }),
+    cause: t.string({
+      nullable: true,
+      description:
+        'Why the answer let no player in, with the place: `subject: must be a string, was a number`. Null for an answer that did, and without one.',
+      // Attempts that were logged by an earlier version have no cause, and some have no excerpt.
+      resolve: ({ cause }) => cause ?? null,
+    }),
     excerpt: t.string({
       nullable: true,
-      description: `The first ${EXCERPT_CHARACTERS} characters of a refusing answer (4xx) with text. Repeated secrets and parts of \`customData\` are replaced by \`…\`, and control characters by spaces. Null for any other answer.`,
-      // Attempts that were logged by an earlier version have no excerpt.
+      description: `The first ${EXCERPT_CHARACTERS} characters of an answer with text that let no player in. Repeated secrets and parts of \`customData\` are replaced by \`…\`, and control characters by spaces.`,
       resolve: ({ excerpt }) => excerpt ?? null,
     }),
     hint: t.string({
       nullable: true,
-      description: 'A hint for 401 and 403: the receiver may refuse the signature. Null for any other status.',
-      resolve: ({ status }) => (status === 401 || status === 403 ? 'signature refused by the receiver?' : null),
+      description:
+        'A hint for 401 and 403: the receiver may refuse the signature. While a rotation overlaps, it names the secrets that signed. Null for any other status.',
+      resolve: ({ status, replacedSecrets }) =>
+        status === 401 || status === 403 ? hintOf(replacedSecrets ?? 0) : null,
     }),
   }),
 })
+
+function hintOf(replacedSecrets: number): string {
+  const hint = 'signature refused by the receiver?'
+  if (replacedSecrets === 0) return hint
+  const others =
+    replacedSecrets === 1 ? 'the secret that it replaced' : `the ${replacedSecrets} secrets that it replaced`
+  return `${hint} Tried were the current secret, in X-Signature and webhook-signature, and ${others}, in webhook-signature alone.`
+}
 
 export const LoginNoteType = enumType('LoginNote', LOGIN_NOTES, {
   description: "A part of the webhook's answer that was not stored. The player keeps its earlier value.",

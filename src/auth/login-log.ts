@@ -6,6 +6,7 @@ import { newId } from '../db/ids.ts'
 import { Tally } from '../insight/tally.ts'
 import { print } from '../json.ts'
 import { askStatus } from '../players/player-status.ts'
+import { withoutValues } from './excerpt.ts'
 import { askOwner, identityProvider } from './identities.ts'
 import { latencyStep } from './latency.ts'
 import type { WebhookAttempt } from './webhook.ts'
@@ -96,7 +97,10 @@ export class LoginLog implements Part {
       ...entry,
       id: newId(),
       attempts: print(
-        entry.attempts.map(({ status, milliseconds, error, excerpt }) => ({ status, milliseconds, error, excerpt })),
+        entry.attempts.map(({ status, milliseconds, error, cause, excerpt, replacedSecrets }) => ({
+          ...{ status, milliseconds, error, cause, replacedSecrets },
+          excerpt: status === 200 && excerpt !== null ? withoutValues(excerpt) : excerpt,
+        })),
       ),
       notes: print(entry.notes),
     }))

@@ -16,7 +16,7 @@ export const MAX_ANSWER_BYTES = 16 * 2 ** 20
 const MAX_INTERIM_ANSWERS = 100
 /** An unread answer up to this size is discarded to keep the connection. */
 const MAX_DISCARDED_BYTES = 64 * 2 ** 10
-/** The longest wait for the beginning of a refusing answer. The client waits meanwhile. */
+/** The longest wait for the beginning of an answer that is no 200. The client waits meanwhile. */
 const EXCERPT_MS = 500
 
 export const ATTEMPT_ERRORS = [
@@ -68,10 +68,11 @@ export function createPlainFetch(agent: Agent): typeof globalThis.fetch {
       throw new AnswerFault('bad_status')
     }
     if (statusCode !== 200) {
-      const isWorded = meaningOf(statusCode) === 'rejected' && headers['content-encoding'] === undefined
-      const start = isWorded ? await readStart(body) : null
+      const isWorded = !BODILESS.has(statusCode) && headers['content-encoding'] === undefined
+      const start = isWorded ? await readStart(body, signal) : null
       void body.dump({ limit: MAX_DISCARDED_BYTES, ...(signal && { signal }) }).catch(() => undefined)
-      return new Response(start, { status: statusCode })
+      const { location } = headers
+      return new Response(start, { status: statusCode, headers: location ? { location: String(location) } : {} })
     }
     if (Number(headers['content-length'] ?? 0) > MAX_ANSWER_BYTES) {
       body.on('error', () => undefined).destroy()
@@ -89,13 +90,17 @@ export function createPlainFetch(agent: Agent): typeof globalThis.fetch {
   }
 }
 
-/** The part of a body that arrives within `EXCERPT_MS`. The rest remains to be read. Never fails. */
-function readStart(body: Readable): Promise<Buffer<ArrayBuffer>> {
+/** Statuses without a body. `Response` refuses one. */
+const BODILESS: ReadonlySet<number> = new Set([204, 205, 304])
+
+/** The part of a body that arrives within `EXCERPT_MS` and the attempt. The rest remains to be read. Never fails. */
+function readStart(body: Readable, signal: AbortSignal | undefined): Promise<Buffer<ArrayBuffer>> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
     let length = 0
     const end = () => {
       clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
       body.off('readable', take).off('end', end)
       resolve(Buffer.concat(chunks).subarray(0, EXCERPT_BYTES))
     }
@@ -107,6 +112,7 @@ function readStart(body: Readable): Promise<Buffer<ArrayBuffer>> {
       if (length >= EXCERPT_BYTES) end()
     }
     const timer = setTimeout(end, EXCERPT_MS)
+    signal?.addEventListener('abort', end)
     // A later error does not matter, but needs a listener: an unhandled one would end the process.
     body.on('readable', take).once('end', end).on('error', end)
   })
@@ -201,6 +207,15 @@ export function errorOf(thrown: unknown, signal: AbortSignal): AttemptError {
   }
   return 'network'
 }
+
+/** Why an answer with a status other than 200 lets no player in, in words. */
+export function causeOfStatus(status: number, location: string | null): string {
+  if (status >= 500) return `status ${status}: the endpoint failed`
+  if (status >= 400) return `status ${status}: the endpoint refused the player or the request`
+  if (status < 300) return `status ${status}: only 200 accepts a player`
+  return `status ${status}: redirects are not followed${location === null ? '' : `; this one leads to ${location}`}`
+}
+
 /** The meaning of a status other than 200 (spec 7.1). A redirect is not followed: it is an invalid response. */
 export function meaningOf(status: number): 'rejected' | 'unavailable' | 'invalidResponse' {
   if (status >= 400 && status < 500) return 'rejected'

@@ -6,12 +6,13 @@ import { newId } from '../db/ids.ts'
 import { createSemaphore, type Semaphore } from '../request/semaphore.ts'
 import { tracing } from '../request/tracing.ts'
 import { signStandardWebhook, signWebhook } from '../sdk/webhook.ts'
-import { excerptOf } from './excerpt.ts'
+import { EXCERPT_BYTES, excerptOf } from './excerpt.ts'
 import {
   AnswerFault,
   ATTEMPT_TIMEOUT_MS,
   type AttemptError,
   bytesOf,
+  causeOfStatus,
   createPlainFetch,
   errorOf,
   guardedConnector,
@@ -60,13 +61,23 @@ export interface WebhookAttempt {
   readonly milliseconds: number
   /** The class of the failure: `timeout`, `dns`, `refused`, `tls`… Null when an answer was read. */
   readonly error: AttemptError | null
-  /** The beginning of a refusing answer (4xx) that is text. */
+  /** Why the answer lets no player in, with the place: `subject: must be a string, was a number`. Null otherwise. */
+  readonly cause: string | null
+  /** The beginning of such an answer, if it is text. */
   readonly excerpt: string | null
+  /** How many replaced secrets signed beside the current one. */
+  readonly replacedSecrets: number
 }
 
 export type WebhookResult =
   /** Status 200, and its body to the last byte. */
-  | { readonly kind: 'answered'; readonly text: string; readonly attempts: readonly WebhookAttempt[] }
+  | {
+      readonly kind: 'answered'
+      readonly text: string
+      /** The beginning of a text without secrets and texts of `customData`, for people. */
+      readonly clean: (text: string) => string | null
+      readonly attempts: readonly WebhookAttempt[]
+    }
   | {
       readonly kind: 'rejected' | 'invalidResponse' | 'unavailable'
       readonly attempts: readonly WebhookAttempt[]
@@ -74,7 +85,7 @@ export type WebhookResult =
 
 export interface Webhook {
   /** Sends `{"customData": …}` with exactly the given text, up to three times. Never throws. */
-  call(target: WebhookTarget, customData: string): Promise<WebhookResult>
+  call(target: WebhookTarget, customData: string, id?: string): Promise<WebhookResult>
   close(): Promise<void>
 }
 
@@ -83,6 +94,11 @@ export interface WebhookOptions {
   readonly lookup?: LookupFunction
   readonly observe?: (attempt: WebhookAttempt) => void
 }
+
+/** The identification of the calls of one login, `webhook-id`. */
+export const newWebhookId = (): string => `msg_${newId()}`
+
+const NOT_CALLED = { status: null, milliseconds: 0, cause: null, excerpt: null, replacedSecrets: 0 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
@@ -100,27 +116,30 @@ export function createWebhook(options: WebhookOptions): Webhook {
   const providers = new Map<string, Provider>()
   const memory = createMemory(MAX_BUFFERED_BYTES, MAX_PROJECT_BYTES)
 
-  async function call(target: WebhookTarget, customData: string): Promise<WebhookResult> {
+  async function call(target: WebhookTarget, customData: string, id = newWebhookId()): Promise<WebhookResult> {
     const provider = providers.get(target.key) ?? { calls: 0, longAnswers: createSemaphore(MAX_LONG_ANSWERS) }
     if (provider.calls >= MAX_CALLS) {
       return {
         kind: 'unavailable',
-        attempts: [observed({ status: null, milliseconds: 0, error: 'overloaded', excerpt: null })],
+        attempts: [observed({ ...NOT_CALLED, error: 'overloaded' })],
       }
     }
     providers.set(target.key, provider)
     provider.calls += 1
     try {
-      return await callUpToThrice(target, provider, customData)
+      return await callUpToThrice(target, provider, { id, customData })
     } finally {
       provider.calls -= 1
       if (provider.calls === 0) providers.delete(target.key)
     }
   }
 
-  async function callUpToThrice(target: WebhookTarget, provider: Provider, customData: string): Promise<WebhookResult> {
+  async function callUpToThrice(
+    target: WebhookTarget,
+    provider: Provider,
+    { id, customData }: { readonly id: string; readonly customData: string },
+  ): Promise<WebhookResult> {
     const body = Buffer.from(`{"customData":${customData}}`)
-    const id = `msg_${newId()}`
     const attempts: WebhookAttempt[] = []
     for (;;) {
       const { ending, ...attempt } = await attemptCall(target, provider, id, body, customData)
@@ -145,7 +164,10 @@ export function createWebhook(options: WebhookOptions): Webhook {
     let status: number | null = null
     let ending: Ending
     let error: AttemptError | null = null
+    let cause: string | null = null
     let excerpt: string | null = null
+    const cleanBytes = (bytes: Uint8Array) => excerptOf(bytes, customData, [signature, secret, ...replacedSecrets])
+    const clean = (text: string) => cleanBytes(Buffer.from(text.slice(0, EXCERPT_BYTES)))
     try {
       const response = await attemptOnce.raw(url, {
         method: 'POST',
@@ -172,13 +194,14 @@ export function createWebhook(options: WebhookOptions): Webhook {
         responseType: 'stream',
       })
       status = response.status
-      ending =
-        status === 200
-          ? { kind: 'answered', text: await readText(response.body, projectId, longAnswers, signal) }
-          : { kind: meaningOf(status) }
-      if (ending.kind === 'rejected') {
-        const secrets = [signature, secret, ...replacedSecrets]
-        excerpt = excerptOf(await bytesOf(response.body), customData, secrets)
+      if (status === 200) {
+        const text = await readText(response.body, projectId, longAnswers, signal)
+        ending = { kind: 'answered', text, clean }
+      } else {
+        ending = { kind: meaningOf(status) }
+        const location = response.headers.get('location')
+        cause = causeOfStatus(status, location && clean(location))
+        excerpt = cleanBytes(await bytesOf(response.body))
       }
     } catch (thrown) {
       error = errorOf(thrown, signal)
@@ -186,7 +209,8 @@ export function createWebhook(options: WebhookOptions): Webhook {
     }
     if (status !== null) span?.set('http.response.status_code', status)
     span?.end(error ?? undefined)
-    return { status, milliseconds: Math.round(performance.now() - started), error, excerpt, ending }
+    const milliseconds = Math.round(performance.now() - started)
+    return { status, milliseconds, error, cause, excerpt, replacedSecrets: replacedSecrets.length, ending }
   }
 
   async function readText(
@@ -226,7 +250,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
 }
 
 type Ending =
-  | { readonly kind: 'answered'; readonly text: string }
+  | { readonly kind: 'answered'; readonly text: string; readonly clean: (text: string) => string | null }
   | { readonly kind: Exclude<WebhookResult['kind'], 'answered'> }
 
 /** The calls of one provider that are under way. */

@@ -22,6 +22,8 @@ import { PlayerRecords, type SeededSeason } from './seed-records.ts'
 
 // What one player does in a season, from the first login to the last, and when. The actions are random.
 
+const NO_CAUSE = { cause: null, excerpt: null, replacedSecrets: 0 }
+
 /** Plays the season of the player with this number, and writes it to the books. */
 export function playSeason(
   season: SeededSeason,
@@ -159,7 +161,7 @@ class SeededPlayer {
     const isDown = nowMs >= season.outageMs && nowMs < season.outageMs + HOUR_MS
     if (isDown && random.chance(0.85)) {
       const attempts = [1, 2, 3].map(
-        (): WebhookAttempt => ({ status: null, milliseconds: 3_000, error: 'timeout', excerpt: null }),
+        (): WebhookAttempt => ({ ...NO_CAUSE, status: null, milliseconds: 3_000, error: 'timeout' }),
       )
       this.logLogin('custom_auth_unavailable', attempts)
       return false
@@ -170,7 +172,7 @@ class SeededPlayer {
   }
 
   private answered(status: number): WebhookAttempt {
-    return { status, milliseconds: Math.round(60 * this.random.spread(1.6)) + 12, error: null, excerpt: null }
+    return { ...NO_CAUSE, status, milliseconds: Math.round(60 * this.random.spread(1.6)) + 12, error: null }
   }
 
   private logLogin(outcome: string, attempts: readonly WebhookAttempt[]): void {

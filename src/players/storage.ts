@@ -33,7 +33,7 @@ export function storageFaults(values: StorageValues): Fault[] {
 const beginningOf = (key: string): string =>
   [...key.slice(0, 4 * MAX_STORAGE_KEY)].slice(0, 2 * MAX_STORAGE_KEY).join('')
 
-const TOO_MANY_KEYS: Fault = { path: 'values', message: `a player has at most ${MAX_STORAGE_KEYS} keys` }
+export const TOO_MANY_KEYS: Fault = { path: 'values', message: `a player has at most ${MAX_STORAGE_KEYS} keys` }
 
 export const storage = table('player_storage', {
   key: { key: text },

@@ -1,7 +1,7 @@
 import { ACTIONS } from '../audit/actions.ts'
 import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import { requirePlatform } from '../auth/access.ts'
-import { type Rehearsal, rehearseLogin } from '../auth/custom-login.ts'
+import { ODD_BODY_RESULTS, type OddBodyCheck, type Rehearsal, rehearseLogin } from '../auth/custom-login.ts'
 import {
   LOGIN_NOTES_DESCRIPTION,
   LoginNoteType,
@@ -11,9 +11,10 @@ import {
 import { requireKey } from '../auth/keys.ts'
 import { credentials } from '../auth/requests.ts'
 import type { WebhookAnswer } from '../auth/webhook-answer.ts'
+import type { Fault } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
 import { jsonOrNull } from '../graphql/scalars.ts'
-import { argsOf, inputOf } from '../graphql/shapes.ts'
+import { argsOf, enumType, inputOf } from '../graphql/shapes.ts'
 import { objectText } from '../json.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { environment, providerName, reason } from '../request/common.ts'
@@ -128,10 +129,57 @@ const RotateProviderSecretPayload = builder
 
 addAuditEntry(RotateProviderSecretPayload, 'Null when nothing changed.')
 
+/** A place of a request or an answer, and a note about it. */
+const NoticeType = builder.objectRef<Fault>('Notice').implement({
+  description: 'A note about a request or an answer that was accepted, with its place.',
+  fields: (t) => ({
+    path: t.exposeString('path', { description: 'Its place, such as `authProviders.custom.default.enbaled`.' }),
+    message: t.exposeString('message', { description: 'The text of the notice.' }),
+  }),
+})
+
+const REFUSED_ODDLY =
+  'It refused the same values in another notation. It probably verifies the signature over JSON that it has parsed and printed again: verify the received bytes, before parsing. Or it refuses unknown members of `customData`, or a ticket that was used by an earlier attempt.'
+const ODD_BODY_WORDS: Readonly<Record<OddBodyCheck['result'], string | null>> = {
+  accepted: null,
+  refused: REFUSED_ODDLY,
+  'other subject': 'The webhook named another player for the same values: it must not depend on their notation.',
+  failed: 'The webhook did not answer this call, so it is not known whether it verifies the received bytes.',
+}
+
 const testProviderRequest = shape({ environment, ...credentials })
 
 const dataText = (answer: WebhookAnswer | null): string | null =>
   answer === null || answer.data.size === 0 ? null : objectText(answer.data)
+
+const OddBodyResultType = enumType('OddBodyResult', ODD_BODY_RESULTS, {
+  description: 'The answer of a webhook to a body in another notation.',
+  values: {
+    accepted: 'It accepted the player again: it reads the bytes as they are.',
+    refused: REFUSED_ODDLY,
+    'other subject': 'It named another player than for the same values in the usual notation.',
+    failed: 'It did not answer, or failed.',
+  },
+})
+
+const OddBodyType = builder.objectRef<OddBodyCheck>('OddBodyCheck').implement({
+  description:
+    'A call with an odd but valid body: spaces, escapes, and a member `tierwayOddBody` with `1.0`, `1e3` and a long integer. JSON that is parsed and printed again has other bytes, and their signature is another.',
+  fields: (t) => ({
+    result: t.expose('result', { type: OddBodyResultType }),
+    message: t.string({
+      nullable: true,
+      description: 'The likely cause, and the remedy. Null when the webhook accepted it.',
+      resolve: ({ result }) => ODD_BODY_WORDS[result],
+    }),
+    customDataText: t.exposeString('customData', { description: 'The `customData` that was sent, byte for byte.' }),
+    attempts: t.field({
+      description: 'Each call, in order.',
+      type: [WebhookAttemptType],
+      resolve: ({ attempts }) => [...attempts],
+    }),
+  }),
+})
 
 const TestAuthProviderPayload = builder.objectRef<Rehearsal>('TestAuthProviderPayload').implement({
   description: 'The result of a rehearsed login.',
@@ -173,6 +221,19 @@ const TestAuthProviderPayload = builder.objectRef<Rehearsal>('TestAuthProviderPa
       type: [LoginNoteType],
       description: LOGIN_NOTES_DESCRIPTION,
       resolve: ({ notes }) => [...notes],
+    }),
+    notices: t.field({
+      type: [NoticeType],
+      description:
+        "Peculiarities of the webhook's answer that prevent no login: a subject with white space around it, a repeated member, a misspelt one.",
+      resolve: ({ notices }) => [...notices],
+    }),
+    oddBody: t.field({
+      type: OddBodyType,
+      nullable: true,
+      description:
+        'A second call with the same values in another notation, after a first one that succeeded. Null when the login would fail.',
+      resolve: ({ oddBody }) => oddBody,
     }),
   }),
 })

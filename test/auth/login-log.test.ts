@@ -37,11 +37,9 @@ describe('the log of logins', () => {
   const read = async (variables: Record<string, unknown>, key = game.platformKey) =>
     game.graphql(key, LOG, { environment: 'production', ...variables })
   const nodes = ({ data }: GraphqlAnswer) => data.loginLog.edges.map(({ node }: { node: unknown }) => node)
-  const attempt = (status: number | null, error: string | null = null, excerpt: string | null = null) => ({
-    status,
-    milliseconds: expect.any(Number),
-    error,
-    excerpt,
+  const attempt = (status: number | null, more: object = {}) => ({
+    ...{ status, milliseconds: expect.any(Number), error: null, cause: null, excerpt: null, replacedSecrets: 0 },
+    ...more,
   })
 
   it('is joined by a service log warning with request id and cause when the webhook is unreachable', async () => {
@@ -92,19 +90,30 @@ describe('the log of logins', () => {
     expect(await last()).toMatchObject({ provider: 'steam', subject, outcome: 'ok' })
 
     await game.login({ status: 403 })
-    expect(await last()).toEqual(row({ outcome: 'custom_auth_rejected', attempts: [attempt(403, null, '{}')] }))
+    expect(await last()).toEqual(
+      row({ outcome: 'custom_auth_rejected', attempts: [attempt(403, { cause: expect.any(String), excerpt: '{}' })] }),
+    )
     await game.login({ answer: { subject: '' } })
-    expect(await last()).toEqual(row({ outcome: 'custom_auth_invalid_response' }))
+    const empty = { cause: 'subject: must be 1 to 255 characters', excerpt: '{"subject":"…"}' }
+    expect(await last()).toEqual(row({ outcome: 'custom_auth_invalid_response', attempts: [attempt(200, empty)] }))
     await game.login(by(subject, { data: { '': 1 } }))
-    expect(await last()).toMatchObject({ outcome: 'custom_auth_invalid_data', attempts: [attempt(200)] })
+    expect(await last()).toMatchObject({
+      outcome: 'custom_auth_invalid_data',
+      attempts: [
+        attempt(200, { cause: 'data.: the key must have 1 to 128 characters', excerpt: '{"subject":"…","data":{…' }),
+      ],
+    })
+    const failed = { cause: 'status 500: the endpoint failed', excerpt: '{}' }
     await game.login({ status: 500 })
-    expect(await last()).toEqual(row({ outcome: 'custom_auth_unavailable', attempts: times(3, () => attempt(500)) }))
+    expect(await last()).toEqual(
+      row({ outcome: 'custom_auth_unavailable', attempts: times(3, () => attempt(500, failed)) }),
+    )
     await game.login({}, { provider: 'gone' })
     expect(await last()).toEqual(
       row({
         provider: 'gone',
         outcome: 'custom_auth_unavailable',
-        attempts: times(3, () => attempt(null, 'refused')),
+        attempts: times(3, () => attempt(null, { error: 'refused' })),
       }),
     )
 
@@ -138,7 +147,7 @@ describe('the log of logins', () => {
     playerOf(await game.login(by(subject, {}, gate)))
     const [{ milliseconds, attempts }] = await query('SELECT * FROM login_log WHERE subject = $1', [subject])
     expect(milliseconds).toBeGreaterThanOrEqual(50)
-    expect(JSON.parse(attempts)).toEqual([{ status: 200, milliseconds, error: null, excerpt: null }])
+    expect(JSON.parse(attempts)).toEqual([{ ...attempt(200), milliseconds }])
   })
 
   it("contains no secret, no customData and no profile or data of the webhook's answer", async () => {
@@ -176,7 +185,7 @@ describe('the log of logins', () => {
       playerId,
       outcome: 'OK',
       milliseconds: expect.any(Number),
-      attempts: [attempt(200)],
+      attempts: [{ status: 200, milliseconds: expect.any(Number), error: null, excerpt: null }],
     })
     const ids = found.map(({ id }: { id: string }) => id)
     expect(ids).toEqual([...ids].sort().reverse())

@@ -249,6 +249,7 @@ export const loginsQuery = graphql(`
             status
             error
             milliseconds
+            cause
             excerpt
             hint
           }

@@ -6,6 +6,7 @@ interface Attempt {
   readonly status: number | null
   readonly error: string | null
   readonly milliseconds: number
+  readonly cause: string | null
   readonly excerpt: string | null
   readonly hint: string | null
 }
@@ -23,7 +24,7 @@ export const AttemptTable = ({ of }: { of: readonly Attempt[] }) => (
       { title: 'Time', isNumber: true, cell: ({ milliseconds }) => `${number(milliseconds)} ms` },
       {
         title: 'What went wrong',
-        cell: ({ error, hint }) => [error && errorName(error), hint].filter(Boolean).join('; ') || '–',
+        cell: ({ error, cause, hint }) => [error && errorName(error), cause, hint].filter(Boolean).join('; ') || '–',
       },
       { title: 'Beginning of the answer', cell: ({ excerpt }) => (excerpt === null ? '–' : <q>{excerpt}</q>) },
     ]}

@@ -32,7 +32,17 @@ export function LoginLog() {
   })
 
   function save(): void {
-    const titles = ['occurredAt', 'operation', 'outcome', 'provider', 'subject', 'playerId', 'milliseconds', 'attempts']
+    const titles = [
+      'occurredAt',
+      'operation',
+      'outcome',
+      'provider',
+      'subject',
+      'playerId',
+      'milliseconds',
+      'attempts',
+      'cause',
+    ]
     const rows = pages.rows.map((entry) => [
       entry.occurredAt,
       entry.operation,
@@ -42,6 +52,7 @@ export function LoginLog() {
       entry.playerId,
       entry.milliseconds,
       entry.attempts.map(({ status, error }) => status ?? error).join(' '),
+      entry.attempts.at(-1)?.cause ?? '',
     ])
     saveFile(`logins-${environment}.csv`, toCsv(titles, rows))
   }

@@ -67,8 +67,26 @@ export const testProviderMutation = graphql(`
         status
         error
         milliseconds
+        cause
         excerpt
         hint
+      }
+      notices {
+        path
+        message
+      }
+      oddBody {
+        result
+        message
+        customDataText
+        attempts {
+          status
+          error
+          milliseconds
+          cause
+          excerpt
+          hint
+        }
       }
     }
   }
@@ -169,6 +187,7 @@ export const loginLogQuery = graphql(`
           status
           error
           milliseconds
+          cause
           excerpt
           hint
         }

@@ -90,7 +90,7 @@ export function EditProvider(props: {
         }
         value={secret}
         onChange={setSecret}
-        autoComplete="off"
+        autoComplete="new-password"
       />
     </ActionDialog>
   )

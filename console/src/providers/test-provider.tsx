@@ -59,6 +59,11 @@ export function TestProvider({ provider, onClose }: { provider: CustomProvider; 
       {result && (
         <>
           <Outcome of={result} />
+          {result.notices.map(({ path, message }) => (
+            <Notice key={path + message} tone="warning">
+              {path}: {message}
+            </Notice>
+          ))}
           {result.outcome === 'OK' && <Stored of={result} />}
           <h3>Attempts</h3>
           {result.attempts.length === 0 ? (
@@ -66,6 +71,7 @@ export function TestProvider({ provider, onClose }: { provider: CustomProvider; 
           ) : (
             <AttemptTable of={result.attempts} />
           )}
+          {result.oddBody && <OddBody of={result.oddBody} />}
         </>
       )}
     </Dialog>
@@ -78,6 +84,25 @@ function Outcome({ of: { outcome, subject, status } }: { of: Result }) {
     <Notice tone="error">
       The login would fail: {outcomeName(outcome)}. A client gets status {status}. {outcomeAdvice(outcome)}
     </Notice>
+  )
+}
+
+/** The answer to the same values in another notation, which tells whether the webhook verifies the received bytes. */
+function OddBody({ of: { result, message, customDataText, attempts } }: { of: NonNullable<Result['oddBody']> }) {
+  return (
+    <>
+      <h3>The same in another notation</h3>
+      {result === 'ACCEPTED' ? (
+        <Notice tone="success">Accepted: the webhook verifies the bytes that it received.</Notice>
+      ) : (
+        <Notice tone="error">{message}</Notice>
+      )}
+      <details open={result !== 'ACCEPTED'}>
+        <summary>What was sent and answered</summary>
+        <pre>{customDataText}</pre>
+        <AttemptTable of={attempts} />
+      </details>
+    </>
   )
 }
 
