@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -38,11 +38,12 @@ interface Service {
 }
 
 /** A service on the test's folder, with the embedded Postgres. */
-function spawnHere(env: Record<string, string> = {}): Service {
+function spawnHere(env: Record<string, string> = {}, uid = process.getuid?.()): Service {
   const child = spawn(process.execPath, ['dist/server.js'], {
     cwd: ROOT,
     env: { PATH: process.env.PATH, TIERWAY_DATA_DIR: dataDir, PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
+    ...(uid !== process.getuid?.() && { uid, gid: uid }),
   })
   let said = ''
   for (const output of [child.stdout, child.stderr]) {
@@ -158,6 +159,80 @@ test('an unusable data directory is reported in one line', async () => {
     expect(service.said()).toContain(`  - TIERWAY_DATA_DIR: ${path} cannot be used as the data directory`)
     expect(service.said()).not.toContain('    at ')
   }
+})
+
+/** A user without an entry in /etc/passwd. */
+const NAMELESS = 23_456
+const isRoot = process.getuid?.() === 0
+
+/** Each prepares the data directory, and names the user that starts the service. */
+const faults: Readonly<Record<string, readonly [prepare: () => Promise<number | undefined>, said: RegExp]>> = {
+  'a user without an entry in /etc/passwd': [
+    async () => {
+      await chown(dataDir, NAMELESS, NAMELESS)
+      return NAMELESS
+    },
+    /user 23456, .* has no entry in \/etc\/passwd, .* type as root: echo 'tierway:x:23456:23456:.*' >> \/etc\/passwd$/,
+  ],
+  'a folder of another user': [
+    async () => NAMELESS,
+    /belongs to user 0, and this process runs as user 23456\. .* type: sudo chown -R 23456 \//,
+  ],
+  'a database of another user': [
+    async () => {
+      await mkdir(join(dataDir, 'postgres'))
+      await writeFile(join(dataDir, 'postgres/PG_VERSION'), '18')
+      await chown(join(dataDir, 'postgres'), NAMELESS, NAMELESS)
+      return undefined
+    },
+    /postgres belongs to user 23456, and Postgres runs as user \d+ .* type: sudo chown -R \d+ \/.*postgres$/,
+  ],
+  'a folder with files of something else': [
+    async () => {
+      await mkdir(join(dataDir, 'postgres'))
+      await writeFile(join(dataDir, 'postgres/notes.txt'), '')
+      return undefined
+    },
+    /postgres has files that are not Tierway's\. Set TIERWAY_DATA_DIR to another folder\.$/,
+  ],
+}
+
+function expectOneSentence(service: Service, said: RegExp): void {
+  const told = service.said().split('\n')
+  const [sentence, ...more] = told.filter((line) => line.includes('could not start') || line.includes('"level":60'))
+  expect(sentence).toMatch(said)
+  expect(sentence).toMatch(/^Tierway could not start: /)
+  expect(more).toEqual([])
+  expect(service.said()).not.toContain('    at ')
+}
+
+test.skipIf(!isRoot).each(Object.entries(faults))(
+  'a start that cannot succeed is one sentence with what to type: %s',
+  async (_, [prepare, said]) => {
+    const service = spawnHere({}, await prepare())
+    expect(await service.closed).toEqual([1, null])
+    expectOneSentence(service, said)
+  },
+)
+
+test.skipIf(!isRoot || process.platform !== 'linux')(
+  'a start on a full disk is one sentence with what to type',
+  async ({ skip }) => {
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m,mode=711', 'tmpfs', dataDir]).status !== 0) skip()
+    try {
+      const service = spawnHere()
+      expect(await service.closed).toEqual([1, null])
+      expectOneSentence(service, /the disk of \S+ is full\. .* type: df -h \//)
+    } finally {
+      spawnSync('umount', [dataDir])
+    }
+  },
+)
+
+test('an address that cannot be listened on is reported with the variable to set', async () => {
+  const service = spawnHere({ HOST: '192.0.2.1' })
+  expect(await service.closed).toEqual([1, null])
+  expect(service.said()).toContain('HOST 192.0.2.1 is no address of this machine: set HOST to one of them')
 })
 
 test('services in one folder share its database and its demo, and the last one to stop ends the database', async () => {

@@ -9,6 +9,7 @@ import { keepsSettings, unsafeSettings } from '../db/pool.ts'
 import { consoleLink } from '../dev/console-link.ts'
 import { type DemoOperator, startDemoOperator } from '../dev/demo-operator.ts'
 import { type Demo, readDemo, type SharedDemo, shareDemo } from '../dev/seed.ts'
+import { faultOfFiles } from '../dev/start-fault.ts'
 import { print } from '../json.ts'
 import { createSecrets } from '../providers/secrets.ts'
 import { setTracing, tracing } from '../request/tracing.ts'
@@ -49,6 +50,12 @@ export async function serve(
     }
     if (error instanceof IncompatibleError) {
       log.fatal(`Tierway could not start: ${error.message}`)
+      process.exit(1)
+    }
+    // Keys and the demo are in the data directory, too.
+    const fault = await faultOfFiles(error, config.dataDir, config.databaseUrl === null)
+    if (fault) {
+      process.stderr.write(`Tierway could not start: ${fault.message}\n`)
       process.exit(1)
     }
     const isDatabase = isTurnedAway(String((error as { code?: unknown }).code)) || toRefusal(error) !== undefined
@@ -124,14 +131,7 @@ async function start(
     // An error during a stop comes from the stop.
     if (stopping) return
     await close()
-    if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error
-    const [name, port] =
-      'port' in error && error.port === config.metricsPort
-        ? ['METRICS_PORT', config.metricsPort]
-        : ['PORT', config.port]
-    throw new ConfigError([
-      `${name} ${port} is in use: stop the process that listens there, or set ${name} to another port`,
-    ])
+    throw faultOfListening(error, config) ?? error
   }
 }
 
@@ -140,6 +140,28 @@ async function refuseIncompatible(pool: Pool): Promise<void> {
   await requireCompatible(pool).catch((error) => {
     if (error instanceof IncompatibleError) throw error
   })
+}
+
+/** The fault of an address that cannot be listened on; undefined for any other error. */
+function faultOfListening(error: unknown, { host, port, metricsPort }: Config): ConfigError | undefined {
+  const {
+    code,
+    hostname,
+    port: refused,
+    syscall,
+  } = error as NodeJS.ErrnoException & { hostname?: string; port?: number }
+  if (code === 'EADDRNOTAVAIL' || (code === 'ENOTFOUND' && hostname === host)) {
+    const fault = `HOST ${host} is no address of this machine: set HOST to one of them, or to 0.0.0.0 for all`
+    return new ConfigError([fault])
+  }
+  if (syscall !== 'listen') return undefined
+  const [name, number] = refused === metricsPort ? ['METRICS_PORT', refused] : ['PORT', port]
+  if (code === 'EADDRINUSE') {
+    const fault = `${name} ${number} is in use: stop the process that listens there, or set ${name} to another port`
+    return new ConfigError([fault])
+  }
+  if (code !== 'EACCES') return undefined
+  return new ConfigError([`this user has no right to ${name} ${number}: set ${name} to another port, such as 4000`])
 }
 
 /** The host that reaches the service from the same machine. */

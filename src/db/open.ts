@@ -2,6 +2,7 @@ import type { Pool } from 'pg'
 import { type Config, ConfigError } from '../config.ts'
 import { startEmbeddedPostgres } from '../dev/embedded.ts'
 import { DataDirError } from '../dev/embedded-home.ts'
+import { faultOfFiles } from '../dev/start-fault.ts'
 import { migrate } from './migrate.ts'
 import { createPool } from './pool.ts'
 
@@ -18,9 +19,12 @@ export async function openDatabase(
   onProgress?: (message: string) => void,
 ): Promise<Database> {
   if (databaseUrl !== null) return { url: databaseUrl, embedded: false, stop: async () => ({ inUse: false }) }
-  const { url, stop } = await startEmbeddedPostgres({ dataDir, ...(onProgress && { onProgress }) }).catch((error) => {
-    throw error instanceof DataDirError ? new ConfigError([`TIERWAY_DATA_DIR: ${error.message}`]) : error
-  })
+  const { url, stop } = await startEmbeddedPostgres({ dataDir, ...(onProgress && { onProgress }) }).catch(
+    async (error) => {
+      if (error instanceof DataDirError) throw new ConfigError([`TIERWAY_DATA_DIR: ${error.message}`])
+      throw (await faultOfFiles(error, dataDir)) ?? error
+    },
+  )
   return { url, embedded: true, stop }
 }
 

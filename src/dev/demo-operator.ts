@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { isCleanText } from '../json.ts'
+import { MAX_NAME } from '../request/limits.ts'
 import { verifyStandardWebhook } from '../sdk/webhook.ts'
 
 /** The studio of the demo project: the endpoint that a game's own backend would run. */
@@ -42,7 +44,8 @@ async function answer(request: IncomingMessage, response: ServerResponse, secret
     return send(response, 401, { error: 'the signature does not match' })
   }
   const player = readPlayer(body)
-  if (player === undefined) return send(response, 403, { error: 'customData.player must be a name' })
+  if (player === undefined)
+    return send(response, 403, { error: `customData.player must be a name of 1 to ${MAX_NAME} characters` })
   send(response, 200, {
     subject: `demo:${player}`,
     nickname: player[0]?.toUpperCase() + player.slice(1),
@@ -67,7 +70,8 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
 function readPlayer(body: Buffer): string | undefined {
   const { customData } = JSON.parse(body.toString())
   const player: unknown = customData?.player
-  return typeof player === 'string' && /^[\w.-]{1,64}$/.test(player) ? player : undefined
+  const name = typeof player === 'string' ? player.trim() : ''
+  return name !== '' && name.length <= MAX_NAME && isCleanText(name) ? name : undefined
 }
 
 function send(response: ServerResponse, status: number, body: object): void {

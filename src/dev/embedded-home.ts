@@ -16,7 +16,7 @@ import {
   stat,
   writeFile,
 } from 'node:fs/promises'
-
+import { userInfo } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import {
   type Binaries,
@@ -25,6 +25,7 @@ import {
   findBinaries,
   findIdentity,
   type Home,
+  type Identity,
   isAlive,
   messageOf,
   nativeOf,
@@ -34,6 +35,7 @@ import {
   runs,
   USER,
 } from './embedded-server.ts'
+import { faultOfFiles, StartFault } from './start-fault.ts'
 
 /** The data directory is not a directory, or is not writable. */
 export class DataDirError extends Error {}
@@ -45,7 +47,8 @@ export async function openDataDir(dataDir: string): Promise<string> {
     await rmdir(await mkdtemp(join(dataDir, '.writable-')))
     return await realpath(dataDir)
   } catch (cause) {
-    throw new DataDirError(`${dataDir} cannot be used as the data directory: ${messageOf(cause)}`, { cause })
+    const fault = await faultOfFiles(cause, dataDir)
+    throw fault ?? new DataDirError(`${dataDir} cannot be used as the data directory: ${messageOf(cause)}`, { cause })
   }
 }
 
@@ -139,7 +142,7 @@ async function openShelter(name: string): Promise<string> {
   const found = await lstat(shelter)
   // Every user can create directories there, so a directory of this name may be a trap.
   if (!found.isDirectory() || found.uid !== 0)
-    throw new Error(`${shelter} is not root's: remove it, or set DATABASE_URL.`)
+    throw new StartFault(`${shelter} is not root's. Remove it (rm -r ${shelter}), or set DATABASE_URL.`)
   await chmod(shelter, 0o711)
   return shelter
 }
@@ -156,7 +159,11 @@ export async function initialise(
   onProgress: (message: string) => void,
 ): Promise<boolean> {
   await removeDrafts(cluster)
-  if (await exists(join(cluster, 'PG_VERSION'))) return false
+  if (await exists(join(cluster, 'PG_VERSION'))) {
+    await requireOwner(cluster, identity)
+    return false
+  }
+  requireName(identity)
   onProgress(`making a Postgres cluster in ${cluster}`)
   const draft = await mkdtemp(`${cluster}.new.${process.pid}.`)
   drafts.add(draft)
@@ -172,10 +179,38 @@ export async function initialise(
   } catch (cause) {
     // Another process may have been first.
     if (await exists(join(cluster, 'PG_VERSION'))) return false
-    throw new Error(`No Postgres cluster could be made in ${cluster}: ${messageOf(cause)}`, { cause })
+    if (codeOf(cause) === 'ENOTEMPTY' || codeOf(cause) === 'EEXIST')
+      throw new StartFault(`${cluster} has files that are not Tierway's. Set TIERWAY_DATA_DIR to another folder.`)
+    const fault = await faultOfFiles(cause, dirname(cluster))
+    throw fault ?? new StartFault(`no Postgres cluster could be made in ${cluster}: ${messageOf(cause)}`, { cause })
   } finally {
     await rm(draft, { recursive: true, force: true })
     drafts.delete(draft)
+  }
+}
+
+/** Postgres uses only a cluster of the user that it runs as. */
+async function requireOwner(cluster: string, identity: Identity | undefined): Promise<void> {
+  const user = identity?.uid ?? process.getuid?.()
+  const { uid: owner } = await stat(cluster)
+  if (user === undefined || owner === user) return
+  const whose = `${cluster} belongs to user ${owner}, and Postgres runs as user ${user}`
+  const root = identity ? ' here, since it refuses to run as root' : ''
+  throw new StartFault(
+    `${whose}${root}. Start Tierway as user ${owner}, or make user ${user} the owner. To do so, type: sudo chown -R ${user} ${cluster}`,
+  )
+}
+
+/** A new cluster needs the user's name, which a container's user may lack. */
+function requireName(identity: Identity | undefined): void {
+  const user = identity ? undefined : process.getuid?.()
+  if (user === undefined) return
+  try {
+    userInfo()
+  } catch {
+    throw new StartFault(
+      `user ${user}, which this process runs as, has no entry in /etc/passwd, and Postgres needs one. Run as another user, set DATABASE_URL to a Postgres of yours, or add the entry. To do so, type as root: echo 'tierway:x:${user}:${process.getgid?.()}::/:/sbin/nologin' >> /etc/passwd`,
+    )
   }
 }
 

