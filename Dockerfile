@@ -6,6 +6,7 @@ ARG NODE_IMAGE=node:24-slim
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY sdk/js/package.json ./sdk/js/
 RUN npm ci --ignore-scripts
 COPY prisma.config.ts tsconfig.json tsconfig.build.json ./
 COPY prisma ./prisma
@@ -16,6 +17,7 @@ RUN npm run build
 FROM ${NODE_IMAGE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY sdk/js/package.json ./sdk/js/
 RUN npm ci --omit=dev --omit=optional --omit=peer --ignore-scripts && npm cache clean --force
 
 FROM ${NODE_IMAGE}

@@ -23,7 +23,7 @@ const LEVELS = {
   development:
     /^dev\/(season|seed(-[a-z]+)?|progress-bar|demo-operator|console-link|development-players|adjust-wallet|copy)\.ts$/,
   serve: /^app\/serve\.ts$/,
-  entries: /^(server|cli|dev\/(demo|schema\.print|docs\.copy))\.ts$/,
+  entries: /^(server|cli|dev\/(demo|schema\.print|docs\.copy|client\.pack))\.ts$/,
 } as const
 
 type Level = keyof typeof LEVELS

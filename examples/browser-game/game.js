@@ -1,5 +1,5 @@
 // A game with a battle pass, in a browser. It talks to the service only through the client library. In a game with a
-// bundler the import is `from 'tierway/client'`.
+// bundler the import is `from 'tierway-client'`.
 import { localStorage, Outbox, Tierway, TierwayError } from './client/index.js'
 import * as view from './view.js'
 

@@ -2,6 +2,7 @@ import { readerOf } from './answers.ts'
 import { TierwayError } from './error.ts'
 import { printExact } from './json.ts'
 import { type PlayerLogin, signedOut, type Token } from './login.ts'
+import type { Signal } from './platform.ts'
 import type { ShapeOf } from './shape.ts'
 import {
   type CallOptions,
@@ -19,7 +20,7 @@ type PlayerRequest = Omit<PostRequest, 'headers'> & Partial<Pick<PostRequest, 'h
 export interface ForPlayer {
   /** The player that the call is for. It is not made for another one: it rejects with `signed_out`. */
   readonly playerId?: string
-  readonly signal?: AbortSignal
+  readonly signal?: Signal
 }
 
 /** Calls of the signed-in player, for the other parts of the library. */
@@ -40,7 +41,7 @@ export interface PlayerCalls {
   /** Exchanges the player's token. Rejects with `signed_out` when the login has ended. */
   renew(): Promise<unknown>
   /** The id of the signed-in player. */
-  player(signal?: AbortSignal): Promise<string>
+  player(signal?: Signal): Promise<string>
   readonly transport: Transport
 }
 
@@ -79,7 +80,7 @@ export function playerCalls(transport: Transport, login: PlayerLogin): PlayerCal
 const bearer = ({ accessToken }: Token) => ({ authorization: `Bearer ${accessToken}` })
 
 /** One token request serves all calls, so a call that is aborted stops waiting without ending the request. */
-export function unlessAborted<Value>(pending: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
+export function unlessAborted<Value>(pending: Promise<Value>, signal: Signal | undefined): Promise<Value> {
   if (!signal) return pending
   return new Promise((resolve, reject) => {
     const end = () => reject(reasonOf(signal))

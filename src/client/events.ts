@@ -1,6 +1,7 @@
 import { invalidAnswer, parsed, readAs } from './answers.ts'
 import type { ForPlayer, PlayerCalls } from './calls.ts'
 import { type ErrorCode, TierwayError } from './error.ts'
+import type { FetchBody, Signal } from './platform.ts'
 import { isObject, type ShapeOf } from './shape.ts'
 import { backoff, type CallOptions, graphqlRefusal, listenOnline, pause, refusalOf } from './transport.ts'
 
@@ -37,7 +38,7 @@ export interface EventOptions {
   /** Only this node. */
   readonly nodeId?: string
   /** Ends the events. The iteration then ends without an error. */
-  readonly signal?: AbortSignal
+  readonly signal?: Signal
 }
 
 const CURSOR = '{ streamCursor }'
@@ -88,7 +89,7 @@ export async function* listen(
 }
 
 /** Waits, but at most until the device is online again. */
-async function pauseOffline(ms: number, signal?: AbortSignal): Promise<void> {
+async function pauseOffline(ms: number, signal?: Signal): Promise<void> {
   const ending = new AbortController()
   const end = () => ending.abort()
   listenOnline('addEventListener', end)
@@ -199,10 +200,7 @@ const EVENT_DATA: ShapeOf<{ readonly events: TierwayEvent }> = {
 }
 
 /** The frames of a stream of server-sent events, without comments. */
-async function* framesOf(
-  body: ReadableStream<Uint8Array>,
-  isAlive: () => void,
-): AsyncGenerator<string, void, undefined> {
+async function* framesOf(body: FetchBody, isAlive: () => void): AsyncGenerator<string, void, undefined> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
   let text = ''

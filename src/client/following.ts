@@ -1,3 +1,4 @@
+import type { Signal } from './platform.ts'
 import type { Crossing, LevelUp } from './session-events.ts'
 
 /** A crossing as listeners hear it. */
@@ -9,7 +10,7 @@ export interface Told {
 /** One or more followers of a session, who share a stream of events. */
 export interface Following {
   readonly followers: Set<{ readonly onError?: (error: unknown) => unknown }>
-  readonly ending: AbortController
+  readonly ending: { readonly signal: Signal; abort(): void }
   /** While the stream begins, calls wait for this. */
   gate?: Promise<unknown>
   /** Crossings are told from events. Before, they are told from the answers of calls. */

@@ -24,6 +24,7 @@ export type { EventOptions, TierwayEvent } from './events.ts'
 export { parseExact, printExact } from './json.ts'
 export type { SignedOut } from './login.ts'
 export { Outbox, type OutboxEvents, type QueuedXp } from './outbox.ts'
+export type { Fetch, FetchBody, FetchRequest, FetchResponse, Signal } from './platform.ts'
 export type { BattlePassSession, LevelSession, Scenario, ScenarioSession } from './scenario.ts'
 export type {
   BattlePassEvents,
@@ -35,4 +36,4 @@ export type {
 } from './session-events.ts'
 export { localStorage, memoryStorage, type Storage } from './storage.ts'
 export { type LoginEvents, type PlayerStorage, Tierway, type TierwayOptions } from './tierway.ts'
-export type { CallOptions, ChangeOptions, Fetch } from './transport.ts'
+export type { CallOptions, ChangeOptions } from './transport.ts'

@@ -21,6 +21,7 @@ import { TierwayError } from './error.ts'
 import { graphql, listen, streamCursor, type TierwayEvent } from './events.ts'
 import { Accounts, type Following } from './following.ts'
 import { Listeners } from './listeners.ts'
+import type { Signal } from './platform.ts'
 import type {
   AllEvents,
   BattlePassEvents,
@@ -361,7 +362,7 @@ export class ScenarioSession {
     this.#listeners.tell('crossed', details ?? crossing)
   }
 
-  async #hear({ type, nodeId, handle, data }: TierwayEvent, signal: AbortSignal): Promise<void> {
+  async #hear({ type, nodeId, handle, data }: TierwayEvent, signal: Signal): Promise<void> {
     if (type === 'RUN_CANCELLED') await this.refresh({ signal }).catch(() => undefined)
     if (nodeId === null || handle === null) return
     const crossing = { nodeId, handle }

@@ -7,9 +7,10 @@ import { type EventOptions, listen, type TierwayEvent } from './events.ts'
 import { membersOf, printExact } from './json.ts'
 import { Listeners } from './listeners.ts'
 import { PlayerLogin, type SignedOut } from './login.ts'
+import type { Fetch } from './platform.ts'
 import { type Scenario, ScenarioSession, startSession } from './scenario.ts'
 import { memoryStorage, type Storage } from './storage.ts'
-import { type CallOptions, createTransport, type Fetch, type Reader, type Transport, VISIBLE } from './transport.ts'
+import { type CallOptions, createTransport, type Reader, type Transport, VISIBLE } from './transport.ts'
 
 export interface TierwayOptions {
   /** Where the service is, such as `https://play.example.com`. */

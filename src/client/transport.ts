@@ -1,12 +1,11 @@
 import { type ErrorCode, type Fault, invalidRequest, TierwayError } from './error.ts'
+import type { Fetch, FetchResponse, Signal } from './platform.ts'
 import { isObject } from './shape.ts'
-
-export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
 /** Options of a single call. */
 export interface CallOptions {
   /** Aborts the call and its retries. The call then rejects with the signal's reason. */
-  readonly signal?: AbortSignal
+  readonly signal?: Signal
   /** The longest time of one attempt, in milliseconds. */
   readonly timeoutMs?: number
   /** How often the call is retried after a failure that may pass. */
@@ -26,7 +25,7 @@ export interface Transport {
   /** Makes a call until it is answered, and resolves with what `read` returns. Rejects with a `TierwayError`. */
   post<Answer>(path: string, request: PostRequest, read: Reader<Answer>): Promise<Answer>
   /** One attempt. Its body is not read yet. */
-  open(path: string, request: PostRequest, signal: AbortSignal): Promise<Response>
+  open(path: string, request: PostRequest, signal: Signal): Promise<FetchResponse>
 }
 
 export interface PostRequest extends CallOptions {
@@ -54,7 +53,7 @@ const FINAL: readonly ErrorCode[] = ['custom_auth_unavailable', 'custom_auth_inv
 export function createTransport({ baseUrl, fetch, timeoutMs, retries }: TransportOptions): Transport {
   const base = baseUrl.replace(/\/+$/, '')
 
-  function open(path: string, { body, headers }: PostRequest, signal: AbortSignal): Promise<Response> {
+  function open(path: string, { body, headers }: PostRequest, signal: Signal): Promise<FetchResponse> {
     return fetch(base + path, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
@@ -118,7 +117,7 @@ export function createTransport({ baseUrl, fetch, timeoutMs, retries }: Transpor
 const waits = new WeakMap<TierwayError, number>()
 
 /** The error of a refusing answer. */
-export function refusalOf(response: Response, text: string): TierwayError {
+export function refusalOf(response: FetchResponse, text: string): TierwayError {
   const { status, headers } = response
   const told = refusalIn(text)
   const refusal = new TierwayError({
@@ -170,7 +169,7 @@ export function backoff(tried: number, longestMs = LONGEST_WAIT_MS): number {
   return Math.random() * Math.min(SHORTEST_WAIT_MS * 2 ** tried, longestMs)
 }
 
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+export function pause(ms: number, signal?: Signal): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => {
       clearTimeout(timer)
@@ -186,9 +185,9 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /** Some platforms have signals without a reason. */
-export const reasonOf = (signal: AbortSignal | undefined): unknown => signal?.reason ?? new Error('the call was ended')
+export const reasonOf = (signal: Signal | undefined): unknown => signal?.reason ?? new Error('the call was ended')
 
-function throwIfAborted(signal: AbortSignal | undefined): void {
+function throwIfAborted(signal: Signal | undefined): void {
   if (signal?.aborted) throw reasonOf(signal)
 }
 

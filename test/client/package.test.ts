@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,24 +9,24 @@ import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildService } from '../support/service.ts'
 
-// The client library as a game installs it: from the archive that npm would publish.
+// The client library as a game installs it: from the archives that npm would publish, and as a copied folder.
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const MAX_BYTES = 12 * 1024
+const OWN = /node_modules\/tierway\/dist\/client\/[a-z-]+\.js$/
 const run = promisify(execFile)
+
+/** The names by which games import the library: inside the service's package, and as a package of its own. */
+const NAMES = ['tierway/client', 'tierway-client']
 
 let game: string
 
 beforeAll(async () => {
   await buildService()
   game = await mkdtemp(join(tmpdir(), 'tierway-consumer-'))
-  const options = { cwd: ROOT, env: { ...process.env, npm_config_update_notifier: 'false' } }
-  // Scripts would build again, while other tests run the last build.
-  const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', game]
-  const { stdout } = await run('npm', pack, options)
-  const packed = join(game, 'node_modules/tierway')
-  await mkdir(packed, { recursive: true })
-  await run('tar', ['-xzf', join(game, nameOf(stdout)), '-C', packed, '--strip-components=1'])
+  await unpack('tierway', [])
+  await unpack('tierway-client', ['--workspace', 'tierway-client'])
+  await cp(join(ROOT, 'dist/client'), join(game, 'copied'), { recursive: true })
   await mkdir(join(game, 'node_modules/@types'))
   await symlink(join(ROOT, 'node_modules/@types/node'), join(game, 'node_modules/@types/node'), 'dir')
   await writeFile(join(game, 'package.json'), '{"private":true,"type":"module"}')
@@ -34,6 +34,17 @@ beforeAll(async () => {
   await writeFile(join(game, 'faults.ts'), FAULTS)
 })
 afterAll(() => rm(game, { recursive: true, force: true }))
+
+/** Packs a package, and unpacks it where npm would install it. */
+async function unpack(name: string, which: readonly string[]): Promise<void> {
+  const options = { cwd: ROOT, env: { ...process.env, npm_config_update_notifier: 'false' } }
+  // Scripts would build again, while other tests run the last build.
+  const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', game, ...which]
+  const { stdout } = await run('npm', pack, options)
+  const folder = join(game, 'node_modules', name)
+  await mkdir(folder, { recursive: true })
+  await run('tar', ['-xzf', join(game, nameOf(stdout)), '-C', folder, '--strip-components=1'])
+}
 
 /** npm lists the packed files. Later versions list them by the name of the package. */
 function nameOf(json: string): string {
@@ -56,24 +67,25 @@ async function bundle(program: string) {
   return { bytes: gzipSync(outputFiles[0]?.contents ?? '', { level: 9 }).length, metafile }
 }
 
-describe('a bundle of the library', () => {
+describe.each(NAMES)('a bundle of %s', (name) => {
   it(`has at most ${MAX_BYTES} bytes, minified and compressed`, async () => {
-    const { bytes } = await bundle(`export * from 'tierway/client'`)
+    const { bytes } = await bundle(`export * from '${name}'`)
     expect(bytes).toBeGreaterThan(2_000)
     expect(bytes).toBeLessThanOrEqual(MAX_BYTES)
   })
 
   it('consists of its own modules alone, without modules of Node or other packages', async () => {
-    const { metafile } = await bundle(`export * from 'tierway/client'`)
+    const { metafile } = await bundle(`export * from '${name}'`)
     const inputs = Object.keys(metafile.inputs).filter((path) => path !== '<stdin>')
     expect(inputs.length).toBeGreaterThan(5)
-    expect(inputs.filter((path) => !path.includes('node_modules/tierway/dist/client/'))).toEqual([])
+    const own = name === 'tierway-client' ? /node_modules\/tierway-client\/dist\/[a-z-]+\.js$/ : OWN
+    expect(inputs.filter((path) => !own.test(path))).toEqual([])
     expect(Object.values(metafile.outputs).flatMap(({ imports }) => imports)).toEqual([])
   })
 
   it('leaves out modules that a game does not import', async () => {
-    const all = await bundle(`export * from 'tierway/client'`)
-    const some = await bundle(`import { Tierway } from 'tierway/client'; globalThis.tierway = Tierway`)
+    const all = await bundle(`export * from '${name}'`)
+    const some = await bundle(`import { Tierway } from '${name}'; globalThis.tierway = Tierway`)
     expect(some.bytes).toBeLessThan(all.bytes - 500)
     const used = Object.values(some.metafile.outputs).flatMap(({ inputs }) => Object.keys(inputs))
     expect(used.some((path) => path.endsWith('/tierway.js'))).toBe(true)
@@ -81,21 +93,45 @@ describe('a bundle of the library', () => {
   })
 })
 
-describe('the archive that npm publishes', () => {
-  it('has the library and the license, and its modules load in Node', async () => {
-    const packed = join(game, 'node_modules/tierway')
-    for (const name of ['LICENSE', 'dist/client/index.js', 'dist/client/index.d.ts'])
-      expect([name, (await readFile(join(packed, name))).length > 0]).toEqual([name, true])
-    const program = `import * as all from 'tierway/client'; console.log(Object.keys(all).sort().join(' '))`
-    const { stdout } = await run(process.execPath, ['--input-type=module', '-e', program], { cwd: game })
-    expect(stdout.trim()).toBe('Outbox Tierway TierwayError localStorage memoryStorage parseExact printExact')
+const EXPORTS = 'Outbox Tierway TierwayError localStorage memoryStorage parseExact printExact'
+
+describe('the archives that npm publishes', () => {
+  it('have the library and the license, and `tierway-client` has nothing else and no dependency', async () => {
+    for (const name of ['LICENSE', 'dist/client/index.js', 'dist/client/index.d.ts']) {
+      const { length } = await readFile(join(game, 'node_modules/tierway', name))
+      expect([name, length > 0]).toEqual([name, true])
+    }
+    const own = join(game, 'node_modules/tierway-client')
+    expect((await readdir(own)).sort()).toEqual(['LICENSE.md', 'README.md', 'dist', 'package.json'])
+    const manifest = JSON.parse(await readFile(join(own, 'package.json'), 'utf8'))
+    const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+    expect(manifest).toMatchObject({ name: 'tierway-client', version, license: 'MIT' })
+    expect(Object.keys(manifest).filter((key) => /dependencies|scripts/i.test(key))).toEqual([])
+    // The service's archive does not have the library twice.
+    expect(await readdir(join(game, 'node_modules/tierway/sdk/js'))).not.toContain('dist')
   })
+
+  it.each([...NAMES, './copied/index.js'])('load as modules in Node: %s', async (name) => {
+    const program = `import * as all from '${name}'; console.log(Object.keys(all).sort().join(' '))`
+    const { stdout } = await run(process.execPath, ['--input-type=module', '-e', program], { cwd: game })
+    expect(stdout.trim()).toBe(EXPORTS)
+  })
+
+  it.each([...NAMES, './copied'])(
+    'load by `require`, also where that takes no modules, as in Jest: %s',
+    async (name) => {
+      const program = `console.log(Object.keys(require('${name}')).sort().join(' '))`
+      const options = ['--no-experimental-require-module', '--input-type=commonjs', '-e', program]
+      const { stdout, stderr } = await run(process.execPath, options, { cwd: game })
+      expect([stdout.trim(), stderr]).toEqual([EXPORTS, ''])
+    },
+  )
 })
 
 /** A program of a game that uses the public types. */
 const GAME = `
 import {
-  type AddXpResponse, type BattlePassSession, type ErrorCode, type LevelUp, localStorage, memoryStorage, Outbox,
+  type AddXpResponse, type BattlePassSession, type CallOptions, type ErrorCode, type LevelUp, localStorage, memoryStorage, Outbox,
   parseExact, type Player, type QueuedXp, type ScenarioSession, type Storage, Tierway, TierwayError,
   type TierwayEvent, type TierwayOptions,
 } from 'tierway/client'
@@ -108,7 +144,7 @@ const options: TierwayOptions = {
 export const tierway = new Tierway(options)
 export const other = new Tierway({ ...options, storage: own }), third = new Tierway({ ...options, fetch })
 
-export async function play(signal: AbortSignal): Promise<bigint> {
+export async function play(signal: NonNullable<CallOptions['signal']>): Promise<bigint> {
   await tierway.login({ customData: { ticket: 'of ada', steamId: 76561198000000001n }, nickname: 'Ada' }, { signal })
   const player: Player = await tierway.player()
   const session: ScenarioSession = await tierway.scenario('season-1').start({ idempotencyKey: 'first' })
@@ -157,50 +193,78 @@ const code: ErrorCode = 'rate limited'
 export { code, xp }
 `
 
-const compilers = { 'TypeScript 5': 'typescript-5', 'TypeScript 7': 'typescript' }
-const resolutions = {
-  node16: { module: 'node16', moduleResolution: 'node16' },
-  bundler: { module: 'esnext', moduleResolution: 'bundler' },
+interface Consumer {
+  /** The folder of the compiler. */
+  readonly compiler: 'typescript' | 'typescript-5'
+  readonly module: { readonly module: string; readonly moduleResolution: string }
+  readonly isCommonJs?: boolean
+  readonly has: 'DOM' | 'Node' | 'neither'
 }
-const platforms = {
-  'with the DOM and no types of Node': { lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable'], types: [] },
-  'with types of Node and no DOM': { lib: ['es2022'], types: ['node'] },
+
+const LIBS = {
+  DOM: { lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable'], types: [] },
+  Node: { lib: ['es2022'], types: ['node'] },
+  neither: { lib: ['es2022'], types: [] },
 }
-const consumers = Object.entries(compilers).flatMap(([compiler, name]) =>
-  Object.entries(resolutions).flatMap(([resolution, module]) =>
-    Object.entries(platforms).map(
-      ([platform, lib]) => [`${compiler}, ${resolution}, ${platform}`, { compiler, name, module, lib }] as const,
-    ),
+const node16 = { module: 'node16', moduleResolution: 'node16' }
+const bundler = { module: 'esnext', moduleResolution: 'bundler' }
+const node10 = { module: 'commonjs', moduleResolution: 'node10' }
+const consumers: readonly Consumer[] = [
+  ...[node16, bundler].flatMap((module) =>
+    (['DOM', 'Node', 'neither'] as const).map((has) => ({ compiler: 'typescript' as const, module, has })),
   ),
-)
+  { compiler: 'typescript', module: node16, isCommonJs: true, has: 'Node' },
+  { compiler: 'typescript-5', module: node16, has: 'DOM' },
+  { compiler: 'typescript-5', module: bundler, has: 'neither' },
+  { compiler: 'typescript-5', module: node16, isCommonJs: true, has: 'Node' },
+  // Later compilers do not have it.
+  { compiler: 'typescript-5', module: node10, isCommonJs: true, has: 'DOM' },
+  { compiler: 'typescript-5', module: node10, isCommonJs: true, has: 'neither' },
+]
+const titled = consumers.map((consumer, index) => {
+  const { compiler, module, isCommonJs, has } = consumer
+  const title = `${compiler}, ${module.moduleResolution}${isCommonJs ? ' in CommonJS' : ''}, types of ${has}`
+  return [title, { ...consumer, index }] as const
+})
+
+/** The program for platforms of which the compiler knows nothing. */
+const withoutPlatform = (program: string) =>
+  program.replace('fetch: (url, init) => fetch(url, init), ', '').replace('{ ...options, fetch }', 'options')
 
 describe('the types of the library', () => {
-  it.each(consumers)('compile in a game: %s', async (title, { compiler, name, module, lib }) => {
-    const project = join(game, `${name}-${module.module}-${lib.types.length}`)
+  it.each(titled)('compile in a game: %s', async (title, { index, compiler, module, isCommonJs = false, has }) => {
+    const project = join(game, `project-${index}`)
     await mkdir(project)
-    for (const file of ['package.json', 'game.ts', 'faults.ts']) await cp(join(game, file), join(project, file))
+    await writeFile(join(project, 'package.json'), isCommonJs ? '{}' : '{"type":"module"}')
+    for (const [at, name] of NAMES.entries()) {
+      const named = (program: string) => program.replaceAll("'tierway/client'", `'${name}'`)
+      await writeFile(join(project, `game-${at}.ts`), named(has === 'neither' ? withoutPlatform(GAME) : GAME))
+      // It has an `await` outside of functions, which CommonJS does not have.
+      if (!isCommonJs) await writeFile(join(project, `faults-${at}.ts`), named(FAULTS))
+    }
     const compilerOptions = {
       ...module,
-      ...lib,
+      ...LIBS[has],
       target: 'es2022',
       strict: true,
       exactOptionalPropertyTypes: true,
       noUncheckedIndexedAccess: true,
-      verbatimModuleSyntax: true,
+      verbatimModuleSyntax: !isCommonJs,
       skipLibCheck: false,
       noEmit: true,
     }
     await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
-    const root = join(ROOT, 'node_modules', name)
+    const root = join(ROOT, 'node_modules', compiler)
     const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
-    expect(`TypeScript ${version}`).toMatch(`${compiler}.`)
+    expect(version).toMatch(compiler === 'typescript-5' ? /^5\./ : /^7\./)
     const compile = run(process.execPath, [join(root, 'bin/tsc'), '-p', project, '--listFiles'], { cwd: project })
     const { stdout } = await compile.catch((error) => {
       throw new Error(`${title}:\n${error.stdout}`)
     })
     // A type that was not found would be `any`, and the program would compile all the same.
-    expect(stdout).toContain('node_modules/tierway/dist/client/contract.d.ts')
-    const hasDom = /lib\.dom\.d\.ts/.test(stdout)
-    expect([hasDom, stdout.includes('@types/node/')]).toEqual([lib.types.length === 0, lib.types.length > 0])
+    const folder = isCommonJs ? 'cjs/' : ''
+    expect(stdout).toContain(`node_modules/tierway/dist/client/${folder}contract.d.ts`)
+    expect(stdout).toContain(`node_modules/tierway-client/dist/${folder}contract.d.ts`)
+    expect([/lib\.dom\.d\.ts/.test(stdout), stdout.includes('@types/node/')]).toEqual([has === 'DOM', has === 'Node'])
   })
 })

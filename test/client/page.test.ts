@@ -9,7 +9,7 @@ import { expect, it } from 'vitest'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 /** Declarations that the examples of the page leave to the game. */
-const GAME = `import type { BattlePassSession, Tierway as Client } from 'tierway/client'
+const GAME = `import type { BattlePassSession, Tierway as Client } from 'tierway-client'
 declare global {
   const tierway: Client
   const pass: BattlePassSession
@@ -44,7 +44,7 @@ it('every example of docs/client.md compiles', { timeout: 60_000 }, async () => 
       types: [],
       allowImportingTsExtensions: true,
       paths: {
-        'tierway/client': [join(ROOT, 'src/client/index.ts')],
+        'tierway-client': [join(ROOT, 'src/client/index.ts')],
         react: [join(ROOT, 'node_modules/@types/react/index.d.ts')],
       },
     }

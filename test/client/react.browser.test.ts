@@ -19,7 +19,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const PAGE = `
 import { StrictMode, useMemo } from 'react'
 import { createRoot } from 'react-dom/client'
-import { Tierway } from 'tierway/client'
+import { Tierway } from 'tierway-client'
 
 function Pass({ season }) {
   const pass = useMemo(() => season.battlePass('pass'), [season])
@@ -73,7 +73,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
       jsx: 'automatic',
       bundle: true,
       write: false,
-      alias: { 'tierway/client': `${ROOT}/src/client/index.ts` },
+      alias: { 'tierway-client': `${ROOT}/src/client/index.ts` },
     })
     const tab = await browser.newPage()
     tab.on('pageerror', (error) => faults.push(String(error)))
