@@ -11,9 +11,9 @@ export const credentials = {
 export const linkCustomRequest = shape(credentials)
 export const loginCustomRequest = shape({
   ...credentials,
-  nickname: unlessEmpty('The nickname of a new player, unless the webhook gives one.', MAX_NAME),
-  region: unlessEmpty('The region of a new player, such as `eu-west`.', MAX_TAG),
-  language: unlessEmpty('The language of a new player, such as `pt-BR`.', MAX_TAG),
+  nickname: unlessEmpty('The nickname of a new player, unless the webhook gives one. Later logins ignore it.', MAX_NAME),
+  region: unlessEmpty('The region of a new player, such as `eu-west`. Later logins ignore it.', MAX_TAG),
+  language: unlessEmpty('The language of a new player, such as `pt-BR`. Later logins ignore it.', MAX_TAG),
 })
 
 /** The token may have any length: a foreign token is an invalid token, not an invalid request. */

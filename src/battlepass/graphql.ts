@@ -139,22 +139,22 @@ builder.queryField('battlePass', (t) =>
 builder.mutationFields((t) => ({
   addXp: t.field({
     type: AddXpPayloadType,
-    description: 'Adds xp to a pass.',
+    description: 'Adds xp to a pass. The run must be active; it need not have entered the node.',
     ...playerMutation('AddXpInput', addXpCall),
   }),
   claimTier: t.field({
     type: ClaimTierPayloadType,
-    description: 'Claims one tier of one track. Repeated calls grant the tier once.',
+    description: 'Claims one tier of one track. Repeated calls grant the tier once. The run must be active; it need not have entered the node.',
     ...playerMutation('ClaimTierInput', claimTierCall),
   }),
   claimAll: t.field({
     type: ClaimAllPayloadType,
-    description: 'Claims every tier of a pass that can be claimed now.',
+    description: 'Claims every tier of a pass that can be claimed now. The run must be active; it need not have entered the node.',
     ...playerMutation('ClaimAllInput', claimAllCall),
   }),
   purchasePremium: t.field({
     type: PurchasePremiumPayloadType,
-    description: 'Buys premium for a pass from the wallet. The price is charged once.',
+    description: 'Buys premium for a pass from the wallet. The price is charged once. The run must be active; it need not have entered the node.',
     ...playerMutation('PurchasePremiumInput', purchasePremiumCall),
   }),
 }))

@@ -139,11 +139,11 @@ export interface CustomLoginRequest {
   readonly customData: Readonly<Record<string, unknown>>
   /** The name of a custom provider. Default: `default`. */
   readonly provider?: string | null
-  /** The nickname of a new player, unless the webhook gives one. */
+  /** The nickname of a new player, unless the webhook gives one. Later logins ignore it. */
   readonly nickname?: string | null
-  /** The region of a new player, such as `eu-west`. */
+  /** The region of a new player, such as `eu-west`. Later logins ignore it. */
   readonly region?: string | null
-  /** The language of a new player, such as `pt-BR`. */
+  /** The language of a new player, such as `pt-BR`. Later logins ignore it. */
   readonly language?: string | null
 }
 

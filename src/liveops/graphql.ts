@@ -368,7 +368,7 @@ builder.mutationFields((t) => ({
   }),
   revokePremium: t.field({
     type: ChangePayload,
-    description: 'Revokes premium. Refused while premium tiers are claimed: reset them first.',
+    description: 'Revokes premium, without a refund. Refused while premium tiers are claimed: reset them first.',
     ...support('RevokePremiumInput', 'revoke_premium', passRequest, revokePremium),
   }),
   resetPass: t.field({

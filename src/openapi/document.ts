@@ -70,7 +70,7 @@ export const openapi = {
       post: operation({
         id: 'addXp',
         tag: 'Battle pass',
-        summary: 'Add xp to a pass.',
+        summary: 'Add xp to a pass. The run must be active; it need not have entered the node.',
         security: 'playerToken',
         request: 'AddXpRequest',
         response: 'AddXpResponse',
@@ -83,7 +83,7 @@ export const openapi = {
         id: 'claimTier',
         tag: 'Battle pass',
         summary:
-          'Claim one tier of one track. Repeated calls grant the tier once. The rewards of a level node replace those of the pass for its tier.',
+          'Claim one tier of one track. Repeated calls grant the tier once. The run must be active; it need not have entered the node. The rewards of a level node replace those of the pass for its tier.',
         security: 'playerToken',
         request: 'ClaimRequest',
         response: 'ClaimResponse',
@@ -95,7 +95,7 @@ export const openapi = {
       post: operation({
         id: 'purchasePremium',
         tag: 'Battle pass',
-        summary: 'Buy premium from the wallet.',
+        summary: 'Buy premium from the wallet. The run must be active; it need not have entered the node.',
         security: 'playerToken',
         request: 'PremiumRequest',
         response: 'PremiumResponse',

@@ -192,6 +192,33 @@ describe('xp (spec 4.1)', () => {
   })
 })
 
+describe('a pass that the run has not entered', () => {
+  it('takes xp, claims and premium in an active run of its scenario, and its crossings are followed there', async () => {
+    const nodes = [{ id: 'shop', type: 'shop' }, passNode('later'), { id: 'party', type: 'party' }]
+    const edges = [
+      { from: 'start', handle: 'onStart', to: 'shop' },
+      { from: 'shop', handle: 'onBuy', to: 'later' },
+      { from: 'later', handle: 'onLevelUp', to: 'party' },
+    ]
+    await game.publish('unentered', scenario(nodes, edges))
+    const pass = await enter('unentered', { nodeId: 'later', wallet: { gems: 950n } })
+    const active = async () => {
+      const { body } = await pass.player.post('/sdk/v1/scenarios/run', { runId: pass.runId })
+      return body.active.map(({ nodeId }: { nodeId: string }) => nodeId).sort()
+    }
+    expect(await active()).toEqual(['shop'])
+    const { status, body } = await pass.xp(150)
+    expect([status, body.level, body.plan.entered]).toMatchObject([200, 2, [{ nodeId: 'party' }]])
+    expect((await pass.claim(2, 'free')).body.success).toBe(true)
+    expect((await pass.premium()).body.success).toBe(true)
+    expect(await active()).toEqual(['party', 'shop'])
+    // Entering the pass changes nothing of it.
+    const cross = { scenarioId: 'unentered', runId: pass.runId, nodeId: 'shop', handle: 'onBuy' }
+    expect((await pass.player.post('/sdk/v1/scenarios/cross', cross)).status).toBe(200)
+    expect(await pass.progress()).toMatchObject({ level: 2, xp: 150, premiumOwned: true, claimedTiers: [{ level: 2 }] })
+  })
+})
+
 describe('premium (spec 4.1: charges the wallet)', () => {
   it('charges the price, records ownership, writes the ledger and crosses onPremiumPurchase', async () => {
     const pass = await enter('season', { wallet: { gems: 1000n } })
