@@ -36,6 +36,7 @@ export interface HttpServer {
 const DRAIN_MS = 10_000
 /** How long a connection that was opened in the last moment may take to send its request. */
 const FIRST_REQUEST_MS = 500
+const READING_TURNS = 5
 /** Turns of the event loop in which a closing server accepts connections, at most: they can come for ever. */
 const MAX_ACCEPTING_TURNS = 100
 
@@ -136,7 +137,9 @@ export function openServer({
         for (const socket of connections) socket.destroy()
       }, DRAIN_MS)
       // Browsers and balancers open connections in advance. Node counts a connection as idle only after an answer.
-      const silent = setTimeout(() => {
+      const silent = setTimeout(async () => {
+        // What has arrived is read first, also when the process was frozen for as long.
+        for (let turn = 0; turn < READING_TURNS; turn += 1) await new Promise(setImmediate)
         for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
       }, FIRST_REQUEST_MS)
       // A connection that was answering a call when the stop began becomes idle with its answer.
