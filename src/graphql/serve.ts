@@ -273,7 +273,8 @@ class Read {
   }
 }
 
-function textOf({ status, message, code, faults }: Refusal, requestId: string): string {
+/** A refusal in its GraphQL form, as the body of an answer. */
+export function textOf({ status, message, code, faults }: Refusal, requestId: string): string {
   const told = { ...(faults.length > 0 && { details: faults }), ...(status === 500 && { requestId }) }
   return JSON.stringify({ errors: [{ message, extensions: { code: code.toUpperCase(), ...told } }] })
 }

@@ -12,15 +12,18 @@ import { accessOf, idOfCaller } from '../auth/access.ts'
 import { type AccessWatch, expiryOf, type Watched } from '../auth/access-watch.ts'
 import type { Config } from '../config.ts'
 import { toRefusal } from '../db/failures.ts'
-import { Refusal } from '../errors.ts'
+import { invalidRequest, Refusal } from '../errors.ts'
+import { requestIdOf } from '../http/request.ts'
+import { headOf, JSON_TYPE } from '../http/respond.ts'
 import { clientAddress } from '../rate-limits/client-address.ts'
-import type { ConnectionLimits } from '../rate-limits/connection-limits.ts'
+import { CONNECTION_LIMITS, type ConnectionLimits } from '../rate-limits/connection-limits.ts'
 import type { Context, ServerContext } from './context.ts'
 import { refusalError, type TidyErrors } from './failures.ts'
 import { type Beating, Heartbeat } from './heartbeat.ts'
 import type { CountRefused } from './operation-metrics.ts'
 import { Outlet } from './outlet.ts'
 import type { SentOperation } from './persisted-operations.ts'
+import { textOf } from './serve.ts'
 import { type FrameSink, LiveResults, type Subscribe } from './shared-results.ts'
 import { inSpan } from './socket-span.ts'
 
@@ -105,6 +108,9 @@ export function createSocketServer(options: SocketOptions) {
     autoPong: false,
     handleProtocols,
   })
+  wss.on('wsClientError', ({ message }, socket, request) =>
+    refuse(request, socket, invalidRequest({ path: '', message }), 'sec-websocket-version', '13, 8'),
+  )
 
   const heartbeat = new Heartbeat<Connection>({
     onExpired: ({ outlet }) => outlet.close(CloseCode.Forbidden, 'token expired'),
@@ -220,12 +226,13 @@ export function createSocketServer(options: SocketOptions) {
   function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     // A client that disconnects early must not end the process.
     socket.on('error', () => undefined)
-    if (!isAllowedOrigin(request, config.allowedOrigins)) refuse(socket, '403 Forbidden')
+    if (!isAllowedOrigin(request, config.allowedOrigins)) refuse(request, socket, new Refusal('forbidden'))
     else {
       const address = clientAddress(request, config.trustedProxies)
       const release = connectionLimits.hold('sockets', address)
       if (!release) {
-        refuse(socket, '429 Too Many Requests')
+        const message = `too many are open: ${CONNECTION_LIMITS.sockets}`
+        refuse(request, socket, new Refusal('subscriptionLimitExceeded', { faults: [{ path: '', message }] }))
         return
       }
       socket.once('close', release)
@@ -388,10 +395,15 @@ function checked<T>(read: () => T): T | GraphQLError[] {
 }
 
 /** Refuses an upgrade, and closes the connection. */
-function refuse(socket: Duplex, status: string): void {
+/** Answers a handshake as `/graphql` answers other refused requests. */
+function refuse(request: IncomingMessage, socket: Duplex, refusal: Refusal, ...headers: string[]): void {
+  const requestId = requestIdOf(request)
+  const text = textOf(refusal, requestId)
+  const length = String(Buffer.byteLength(text))
+  const all = [...JSON_TYPE, 'x-request-id', requestId, 'content-length', length, 'connection', 'close', ...headers]
   // Destroyed even if the sender does not close: nothing else tracks the socket, and the service could not stop.
   socket.once('finish', () => socket.destroy())
-  socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`, () => socket.destroy())
+  socket.end(`${headOf(refusal.status, all)}\r\n${text}`, () => socket.destroy())
 }
 
 function readAuthorization(params: Readonly<Record<string, unknown>> | undefined): string | null {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { connect as connectTcp } from 'node:net'
 import { importJWK, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -536,6 +537,27 @@ async function fill({ app, environmentId }: Game, count: number, bytes: number, 
 }
 
 describe('a handshake', () => {
+  it.each<[what: string, headers: Record<string, string>, status: number, code: string]>([
+    ['of another origin', { origin: 'https://evil.example' }, 403, 'FORBIDDEN'],
+    ['of another version', { 'sec-websocket-version': '7' }, 400, 'INVALID_REQUEST'],
+    ['without a key', { 'sec-websocket-key': 'short' }, 400, 'INVALID_REQUEST'],
+  ])('%s is refused as other requests to GraphQL are, with an id', async (_what, headers, status, code) => {
+    const call = request(`${game.baseUrl}/graphql`, {
+      headers: {
+        connection: 'Upgrade',
+        upgrade: 'websocket',
+        'sec-websocket-version': '13',
+        'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+        'x-request-id': 'mine',
+        ...headers,
+      },
+    })
+    const [response] = (await once(call.end(), 'response')) as [IncomingMessage]
+    const answer = JSON.parse(Buffer.concat(await response.toArray()).toString())
+    expect([response.statusCode, response.headers['x-request-id']]).toEqual([status, 'mine'])
+    expect(answer.errors).toMatchObject([{ extensions: { code } }])
+  })
+
   it('that is refused leaves no connection open that keeps the service from stopping, also when the client does not close it', async () => {
     const server = await startGame()
     const { hostname, port } = new URL(server.baseUrl)

@@ -69,7 +69,7 @@ it('a WebSocket of another version is refused with the supported ones, after the
   const opening = head('GET /graphql HTTP/1.1', 'Host: a', ...asking('websocket'), ...version)
   expect(await answersTo(progress() + opening)).toEqual([
     `200 ${SUCCESS}`,
-    expect.stringMatching(/^400 .*Sec-WebSocket-Version/),
+    expect.stringMatching(/^400 \{"errors":\[.*"INVALID_REQUEST".*Sec-WebSocket-Version header/),
   ])
 })
 
