@@ -11,7 +11,10 @@ export const credentials = {
 export const linkCustomRequest = shape(credentials)
 export const loginCustomRequest = shape({
   ...credentials,
-  nickname: unlessEmpty('The nickname of a new player, unless the webhook gives one. Later logins ignore it.', MAX_NAME),
+  nickname: unlessEmpty(
+    'The nickname of a new player, unless the webhook gives one. Later logins ignore it.',
+    MAX_NAME,
+  ),
   region: unlessEmpty('The region of a new player, such as `eu-west`. Later logins ignore it.', MAX_TAG),
   language: unlessEmpty('The language of a new player, such as `pt-BR`. Later logins ignore it.', MAX_TAG),
 })

@@ -144,17 +144,20 @@ builder.mutationFields((t) => ({
   }),
   claimTier: t.field({
     type: ClaimTierPayloadType,
-    description: 'Claims one tier of one track. Repeated calls grant the tier once. The run must be active; it need not have entered the node.',
+    description:
+      'Claims one tier of one track. Repeated calls grant the tier once. The run must be active; it need not have entered the node.',
     ...playerMutation('ClaimTierInput', claimTierCall),
   }),
   claimAll: t.field({
     type: ClaimAllPayloadType,
-    description: 'Claims every tier of a pass that can be claimed now. The run must be active; it need not have entered the node.',
+    description:
+      'Claims every tier of a pass that can be claimed now. The run must be active; it need not have entered the node.',
     ...playerMutation('ClaimAllInput', claimAllCall),
   }),
   purchasePremium: t.field({
     type: PurchasePremiumPayloadType,
-    description: 'Buys premium for a pass from the wallet. The price is charged once. The run must be active; it need not have entered the node.',
+    description:
+      'Buys premium for a pass from the wallet. The price is charged once. The run must be active; it need not have entered the node.',
     ...playerMutation('PurchasePremiumInput', purchasePremiumCall),
   }),
 }))
