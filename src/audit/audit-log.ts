@@ -1,10 +1,10 @@
 import type { ClientBase, Pool } from 'pg'
 import type { PlatformCaller, PlayerCaller } from '../auth/callers.ts'
-import { requireKey } from '../auth/keys.ts'
 import type { Part } from '../commit/group.ts'
 import type { Statement } from '../commit/statement.ts'
 import { boolean, nullable, table, text, uuid } from '../commit/table.ts'
 import { newId } from '../db/ids.ts'
+import { Refusal } from '../errors.ts'
 import { type Json, print } from '../json.ts'
 
 /** A change by an operator. `before` and `after` never contain secrets. */
@@ -74,10 +74,19 @@ export async function writeAudit(
   caller: PlatformCaller,
   entry: AuditEntry,
 ): Promise<string> {
-  await requireKey(client, caller)
+  await requireAccess(client, caller)
   const id = newId()
   for (const statement of auditLog.save([rowOf(caller, id, entry)])) await client.query(statement)
   return id
+}
+
+async function requireAccess(client: ClientBase | Pool, { keyId, expiresAt }: PlatformCaller): Promise<void> {
+  const { rowCount } = await client.query({
+    name: 'key-of-entry',
+    text: 'SELECT FROM platform_keys WHERE id = $1 AND revoked_at IS NULL',
+    values: [keyId],
+  })
+  if (rowCount === 0 || (expiresAt !== undefined && expiresAt <= Date.now())) throw new Refusal('invalidToken')
 }
 
 /** The entries of a group, written together with its changes. */

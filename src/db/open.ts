@@ -1,8 +1,8 @@
 import type { Pool } from 'pg'
 import { type Config, ConfigError } from '../config.ts'
 import { startEmbeddedPostgres } from '../dev/embedded.ts'
+import { faultOfFiles } from '../dev/embedded-fault.ts'
 import { DataDirError } from '../dev/embedded-home.ts'
-import { faultOfFiles } from '../dev/start-fault.ts'
 import { migrate } from './migrate.ts'
 import { createPool } from './pool.ts'
 

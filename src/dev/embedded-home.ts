@@ -18,6 +18,7 @@ import {
 } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
+import { faultOfFiles, StartFault } from './embedded-fault.ts'
 import {
   type Binaries,
   codeOf,
@@ -35,7 +36,6 @@ import {
   runs,
   USER,
 } from './embedded-server.ts'
-import { faultOfFiles, StartFault } from './start-fault.ts'
 
 /** The data directory is not a directory, or is not writable. */
 export class DataDirError extends Error {}

@@ -4,7 +4,7 @@ import { readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promis
 import { createServer } from 'node:net'
 import { basename, dirname, join, relative } from 'node:path'
 import pg from 'pg'
-import { StartFault } from './start-fault.ts'
+import { StartFault } from './embedded-fault.ts'
 
 export const USER = 'tierway'
 const DATABASE = 'tierway'

