@@ -318,9 +318,10 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
   test('calls every handler on the thread of the caller, and a handler that throws breaks no call', () =>
     run('context'))
 
-  test('cancels one call without cancelling the refresh that other calls wait for', () => {
+  /** Holds a refresh on its way. */
+  function holding(): Asked {
     let release = () => {}
-    return run('cancel', {
+    return {
       hold() {
         const released = new Promise<void>((resolve) => {
           release = resolve
@@ -329,10 +330,18 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
       },
       held: () => until('the refresh is on its way', () => callsTo(REFRESH).length === 1),
       release: () => release(),
+    }
+  }
+
+  test('logs the first player out when another one logs in, and makes no call of the one for the other', () =>
+    run('replaced', holding()))
+
+  test('cancels one call without cancelling the refresh that other calls wait for', () =>
+    run('cancel', {
+      ...holding(),
       freeze: () => gateway.decide(() => 'freeze'),
       thaw: () => gateway.decide(() => 'pass'),
-    })
-  })
+    }))
 
   test('delivers events one after the other, and again after a cursor', () => run('events'))
 

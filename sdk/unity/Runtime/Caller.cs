@@ -164,13 +164,21 @@ namespace Tierway
             var watch = System.Diagnostics.Stopwatch.StartNew();
             var mayBeDone = false;
             var isRenewed = false;
+            HeldPair first = null;
             for (var retries = 0; ; )
             {
                 TierwayException error;
                 TokenPair pair = null;
                 try
                 {
-                    if (call.IsOfPlayer) pair = await Tokens.GetAsync(cancellationToken);
+                    if (call.IsOfPlayer)
+                    {
+                        var held = await Tokens.GetAsync(cancellationToken);
+                        first = first ?? held;
+                        // Another player has logged in since the first attempt.
+                        if (!held.IsOfPlayerOf(first)) throw Tokens.NotSignedIn();
+                        pair = held.Pair;
+                    }
                     var body = await AttemptAsync(call, pair, cancellationToken);
                     return body;
                 }

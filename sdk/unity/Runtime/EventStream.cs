@@ -45,6 +45,7 @@ namespace Tierway
         /// <summary>Ends with a cancellation, an exception of the handler, or a permanent error.</summary>
         public async Task ListenAsync(CancellationToken cancellationToken)
         {
+            HeldPair first = null;
             while (true)
             {
                 cancellationToken.ThrowIfCancellationRequested();
@@ -56,7 +57,11 @@ namespace Tierway
                     // Without a cursor, listening begins at the current end: all later events are received, even if the
                     // connection breaks before the first one.
                     if (cursor == null) cursor = await ReadEndAsync(cancellationToken);
-                    pair = await caller.Tokens.GetAsync(cancellationToken);
+                    var held = await caller.Tokens.GetAsync(cancellationToken);
+                    first = first ?? held;
+                    // Another player has logged in: these are not that player's events.
+                    if (!held.IsOfPlayerOf(first)) throw Tokens.NotSignedIn();
+                    pair = held.Pair;
                     await HearAsync(pair, cancellationToken);
                 }
                 catch (TierwayException error)

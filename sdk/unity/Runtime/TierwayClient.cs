@@ -64,7 +64,8 @@ namespace Tierway
                 Timeout = options.LoginTimeout,
             };
             var answer = await caller.MakeAsync(call, cancellationToken);
-            await caller.Tokens.SetAsync(Caller.PairOf(answer));
+            var former = await caller.Tokens.SetAsync(Caller.PairOf(answer));
+            if (former != null) EndUnobserved(former);
         }
 
         /// <summary>Attaches another identity to the logged-in player.</summary>
@@ -92,7 +93,11 @@ namespace Tierway
         public async Task LogoutAsync(CancellationToken cancellationToken = default(CancellationToken))
         {
             var pair = await caller.Tokens.ForgetAsync();
-            if (pair == null) return;
+            if (pair != null) await EndAsync(pair, cancellationToken);
+        }
+
+        private async Task EndAsync(TokenPair pair, CancellationToken cancellationToken)
+        {
             var request = new JsonWriter().BeginObject().Name("refreshToken").Value(pair.RefreshToken).EndObject();
             var call = new Call { Path = "/sdk/v1/authorization/logout", Body = request.ToString(), IsOfClient = true };
             try
@@ -102,6 +107,20 @@ namespace Tierway
             catch (TierwayException)
             {
                 // The login stays valid until it expires, but its tokens are forgotten.
+            }
+        }
+
+        /// <summary>The login of the next player does not wait for the end of this one.</summary>
+        private async void EndUnobserved(TokenPair pair)
+        {
+            try
+            {
+                await EndAsync(pair, CancellationToken.None);
+            }
+            catch (Exception error)
+            {
+                // The client was disposed of.
+                if (!lifetime.IsCancellationRequested) options.Report(error);
             }
         }
 

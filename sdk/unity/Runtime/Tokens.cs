@@ -14,6 +14,9 @@ namespace Tierway
 
         /// <summary>The service no longer accepts the login: it expired, or was ended.</summary>
         SessionEnded,
+
+        /// <summary>Another player has logged in with this client.</summary>
+        Replaced,
     }
 
     /// <summary>A pair, with its age as this device knows it.</summary>
@@ -26,11 +29,22 @@ namespace Tierway
         public HeldPair(TokenPair pair)
         {
             Pair = pair;
-            lifetime = LifetimeOf(pair.AccessToken);
+            var claims = ClaimsOf(pair.AccessToken);
+            lifetime = LifetimeOf(claims);
+            PlayerId = claims == null ? null : claims.TextOrNull("sub");
             ageBefore = AgeByClock();
         }
 
         public TokenPair Pair { get; private set; }
+
+        /// <summary>The player of the pair; null when its token cannot be read.</summary>
+        private string PlayerId { get; set; }
+
+        /// <summary>Whether both are of one player, as far as their tokens say.</summary>
+        public bool IsOfPlayerOf(HeldPair other)
+        {
+            return PlayerId == null || other.PlayerId == null || PlayerId == other.PlayerId;
+        }
 
         /// <summary>
         /// Whether the access token is valid for this time, as far as this device knows. Only the time since its
@@ -51,8 +65,26 @@ namespace Tierway
             return age > TimeSpan.Zero ? age : TimeSpan.Zero;
         }
 
-        /// <summary>The lifetime in the token's claims; null when they cannot be read.</summary>
-        private static TimeSpan? LifetimeOf(string accessToken)
+        /// <summary>The lifetime in the token's claims; null when they do not have it.</summary>
+        private static TimeSpan? LifetimeOf(JsonValue claims)
+        {
+            if (claims == null) return null;
+            try
+            {
+                return TimeSpan.FromSeconds(claims.Int64("exp") - claims.Int64("iat"));
+            }
+            catch (FormatException)
+            {
+                return null;
+            }
+            catch (OverflowException)
+            {
+                return null;
+            }
+        }
+
+        /// <summary>The claims of a token; null when they cannot be read.</summary>
+        private static JsonValue ClaimsOf(string accessToken)
         {
             var parts = accessToken.Split('.');
             if (parts.Length != 3) return null;
@@ -60,15 +92,10 @@ namespace Tierway
             {
                 var base64 = parts[1].Replace('-', '+').Replace('_', '/');
                 base64 += new string('=', (4 - base64.Length % 4) % 4);
-                var payload = Json.Parse(Encoding.UTF8.GetString(Convert.FromBase64String(base64)));
-                var seconds = payload.Int64("exp") - payload.Int64("iat");
-                return TimeSpan.FromSeconds(seconds);
+                var claims = Json.Parse(Encoding.UTF8.GetString(Convert.FromBase64String(base64)));
+                return claims.Kind == JsonKind.Object ? claims : null;
             }
             catch (FormatException)
-            {
-                return null;
-            }
-            catch (OverflowException)
             {
                 return null;
             }
@@ -99,6 +126,8 @@ namespace Tierway
         private bool isLoaded;
         private Task<HeldPair> loading;
         private Task<HeldPair> refreshing;
+        /// <summary>The pair that the refresh is for.</summary>
+        private HeldPair refreshed;
         private Stopwatch sinceFailure;
 
         public Tokens(
@@ -127,23 +156,27 @@ namespace Tierway
         }
 
         /// <summary>The pair to call with: refreshed when it is about to expire.</summary>
-        public async Task<TokenPair> GetAsync(CancellationToken cancellationToken)
+        public async Task<HeldPair> GetAsync(CancellationToken cancellationToken)
         {
             await LoadAsync(cancellationToken);
             var held = Current;
             if (held == null) throw NotSignedIn();
-            if (held.IsGoodFor(Margin)) return held.Pair;
-            if (IsCoolingDown() && held.IsGoodFor(TimeSpan.Zero)) return held.Pair;
+            if (held.IsGoodFor(Margin)) return held;
+            if (IsCoolingDown() && held.IsGoodFor(TimeSpan.Zero)) return held;
+            HeldPair renewed;
             try
             {
-                return (await RefreshAsync(held, cancellationToken)).Pair;
+                renewed = await RefreshAsync(held, cancellationToken);
             }
             catch (TierwayException error)
             {
                 // The token has not expired: the service decides whether it is valid.
-                if (error.Retryable && held.IsGoodFor(TimeSpan.Zero) && Current == held) return held.Pair;
+                if (error.Retryable && held.IsGoodFor(TimeSpan.Zero) && Current == held) return held;
                 throw error.Again();
             }
+            // Another player has logged in meanwhile. No call is made for another player than it was meant for.
+            if (!renewed.IsOfPlayerOf(held)) throw NotSignedIn();
+            return renewed;
         }
 
         /// <summary>Replaces a pair that the service has refused.</summary>
@@ -162,15 +195,26 @@ namespace Tierway
             }
         }
 
-        public async Task SetAsync(TokenPair pair)
+        /// <summary>
+        /// Takes the pair of a new login. Returns the pair of another player, who is logged out by it; null when there
+        /// was none.
+        /// </summary>
+        public async Task<TokenPair> SetAsync(TokenPair pair)
         {
+            await LoadAsync(CancellationToken.None);
+            var held = new HeldPair(pair);
+            HeldPair former;
             lock (gate)
             {
-                current = new HeldPair(pair);
+                former = current;
+                current = held;
                 isLoaded = true;
                 sinceFailure = null;
             }
             await SaveAsync();
+            if (former == null || former.IsOfPlayerOf(held)) return null;
+            signedOut(SignedOutReason.Replaced);
+            return former.Pair;
         }
 
         /// <summary>
@@ -233,10 +277,12 @@ namespace Tierway
             {
                 if (current == null) throw NotSignedIn();
                 if (current != stale) return current;
-                if (refreshing == null)
+                // A refresh of an earlier login does not answer for this one.
+                if (refreshing == null || refreshed != stale)
                 {
                     mine = Begin();
                     refreshing = mine.Task;
+                    refreshed = stale;
                 }
                 shared = refreshing;
             }
@@ -259,7 +305,10 @@ namespace Tierway
             }
             finally
             {
-                lock (gate) refreshing = null;
+                lock (gate)
+                {
+                    if (refreshed == stale) refreshing = null;
+                }
             }
         }
 
@@ -394,7 +443,7 @@ namespace Tierway
             }
         }
 
-        private static TierwayException NotSignedIn()
+        public static TierwayException NotSignedIn()
         {
             return new TierwayException(ErrorCodes.NotSignedIn, "nobody is logged in");
         }

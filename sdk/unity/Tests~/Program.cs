@@ -27,6 +27,7 @@ namespace Tierway.Tests
             { "offline", LoginTests.OfflineAsync },
             { "ended", LoginTests.EndedAsync },
             { "logout", LoginTests.LogoutAsync },
+            { "replaced", LoginTests.ReplacedAsync },
             { "broken-storage", LoginTests.BrokenStorageAsync },
             { "refusals", CallTests.RefusalsAsync },
             { "lost", CallTests.LostAnswersAsync },
