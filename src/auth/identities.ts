@@ -10,6 +10,7 @@ export const identities = table('identities', {
   kind: 'append',
 })
 const identity = identities.one()
+const identitiesOf = identities.many(['environmentId', 'playerId'], ({ provider, subject }) => keyOf(provider, subject))
 
 /** A subject in an environment. The provider is `custom` for the default one, `custom:<name>` for others (spec 2.3). */
 export interface IdentityRef {
@@ -59,6 +60,10 @@ export function askOwner(group: Group, ref: IdentityRef): PlayerRef | undefined 
   group.of(SubjectLocks).add(ref)
   return undefined
 }
+
+/** Asks for all identities of a player. Other commands of the group must not change them. */
+export const askIdentities = (group: Group, { environmentId, playerId }: PlayerRef) =>
+  group.unowned.many(identitiesOf, keyOf(environmentId, playerId))
 
 /** Binds a subject that is free. Ask for its owner first. */
 export function addIdentity(group: Group, ref: IdentityRef, { playerId }: PlayerRef): void {

@@ -12,7 +12,7 @@ import type { ExecutionPlan } from '../scenario/plan.ts'
 import { askRunRows, record, requireActiveRun, rewardsOf, settleWalk } from '../scenario/runs.ts'
 import { askHoldings, requireRoom } from '../wallet/holdings.ts'
 import { decideXp, levelAt } from './decide.ts'
-import { askPass, requirePass } from './passes.ts'
+import { aboutPass, askPass, requirePass } from './passes.ts'
 
 /** The add-xp request of spec 2.1. Clients may leave `source` out. */
 export const addXpRequest = shape({
@@ -48,6 +48,7 @@ export function addXp(ref: PlayerRef, input: AddXp, entryId?: string): Command<A
       key,
       request: { scenarioId, nodeId, runId, amount, source },
       admit: (group) => admitActive(group, ref),
+      about: (_result, group) => aboutPass(group, ref, input),
     },
     decide(group) {
       const rows = askRunRows(group, ref, input)

@@ -1,4 +1,4 @@
-import type { Command } from '../commit/command.ts'
+import type { About, Command } from '../commit/command.ts'
 import { type Group, LATER } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
 import { invalidRequest } from '../errors.ts'
@@ -18,9 +18,10 @@ import {
 import type { Walk } from '../scenario/plan.ts'
 import { askPaid } from '../scenario/reward-payments.ts'
 import { askRunRows, type Run, record, requireActiveRun, rewardsOf, settleWalk } from '../scenario/runs.ts'
+import { Scenarios } from '../scenario/scenarios.ts'
 import { askHoldings, grant, overflowOf } from '../wallet/holdings.ts'
 import { CLAIM_ERRORS, type ClaimError, decideClaim } from './decide.ts'
-import { askPass, type PassHandle, requirePass } from './passes.ts'
+import { aboutPass, askPass, type NodeInput, type PassHandle, requirePass } from './passes.ts'
 
 /** A track of a battle pass. */
 export const track = oneOf('The track of the tier.', TRACKS)
@@ -53,9 +54,20 @@ export function claimTier(ref: PlayerRef, input: ClaimTier): Command<ClaimResult
       request: { scenarioId, nodeId, runId, level, track },
       admit: (group) => admitActive(group, ref),
       tookEffect: ({ success }) => success,
+      about: (_result, group) => aboutClaim(group, ref, input),
     },
     decide: (group) => decideOne(group, ref, input, false),
   }
+}
+
+type ClaimInput = NodeInput & Pick<ClaimTier, 'level' | 'track'>
+
+/** What the answer of a claim is about. A level node has the level of its tier. */
+export function aboutClaim(group: Group, ref: PlayerRef, input: ClaimInput): About {
+  const { scenarioId, nodeId, level, track } = input
+  const node = group.of(Scenarios).find({ environmentId: ref.environmentId, scenarioId })?.nodes.get(nodeId)
+  const claimed = node?.type === 'battle-pass-level' ? node.levelNumber : level
+  return aboutPass(group, ref, input, claimed === null ? [] : [tierKey(claimed, track)])
 }
 
 /** Claims a tier as a gift of support: the player's level and the season do not matter. */
@@ -96,6 +108,13 @@ export function claimAll(ref: PlayerRef, input: ClaimAll): Command<ClaimAllResul
       request: { scenarioId, nodeId, runId },
       admit: (group) => admitActive(group, ref),
       tookEffect: ({ claimed }) => claimed.length > 0,
+      about: ({ claimed }, group) =>
+        aboutPass(
+          group,
+          ref,
+          input,
+          claimed.map(({ level, track }) => tierKey(level, track)),
+        ),
     },
     decide(group) {
       const rows = askRunRows(group, ref, input)
@@ -185,7 +204,9 @@ function claim(
   record(group, player, run, step)
   if (isRepeat) {
     if (decision.next !== before) pass.set(group, decision.next)
-    return { success: true, alreadyClaimed: true, error: null, granted: original?.value?.granted ?? [] }
+    // A repeat can complete a level node, which may lead to reward nodes: the answer has what this call paid, too.
+    const all = [...(original?.value?.granted ?? []), ...rewards.map(granted)]
+    return { success: true, alreadyClaimed: true, error: null, granted: all }
   }
   const reference = `${run.scenarioId}/${node.id}/${track}/${level}`
   grant(group, player, decision.rewards, { reason: 'tier_claim', reference })

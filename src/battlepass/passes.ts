@@ -1,3 +1,4 @@
+import type { About } from '../commit/command.ts'
 import type { Group } from '../commit/group.ts'
 import { keyOf, type Many, type One, type Player } from '../commit/player.ts'
 import {
@@ -25,6 +26,7 @@ import {
   type Track,
   tierKey,
 } from '../scenario/definition.ts'
+import { Scenarios } from '../scenario/scenarios.ts'
 import { levelAt, newPass, type Pass } from './decide.ts'
 
 /** Takes the place of the run in rows that belong to no run. */
@@ -84,6 +86,20 @@ export function askPass(
   if (node?.type !== 'battle-pass-level') return undefined
   const pass = definition?.nodes.get(node.passNodeId)
   return pass?.type === 'battle-pass' ? new PassHandle(player, scenarioId, pass, node) : undefined
+}
+
+/**
+ * What an answer about a pass is about: the scenario, the pass, and the tiers that it claimed. A level node counts as
+ * its pass.
+ */
+export function aboutPass(
+  group: Group,
+  { environmentId }: Pick<Player, 'environmentId'>,
+  { scenarioId, nodeId }: NodeInput,
+  tiers: readonly TierKey[] = [],
+): About {
+  const node = group.of(Scenarios).find({ environmentId, scenarioId })?.nodes.get(nodeId)
+  return [scenarioId, node?.type === 'battle-pass-level' ? node.passNodeId : nodeId, ...tiers]
 }
 
 /** Refuses a missing node, and one that takes no battle pass calls. */

@@ -9,7 +9,7 @@ import type { ExecutionPlan } from '../scenario/plan.ts'
 import { askRunRows, record, requireActiveRun, rewardsOf, settleWalk } from '../scenario/runs.ts'
 import { askHoldings, askWallet, balanceOf, move, overflowOf } from '../wallet/holdings.ts'
 import { decidePurchase, type PurchaseError } from './decide.ts'
-import { askPass, requirePass } from './passes.ts'
+import { aboutPass, askPass, requirePass } from './passes.ts'
 
 /** The premium request of spec 2.1. Without a key, ownership alone guards against a second charge. */
 export const purchasePremiumRequest = shape({ ...inRun, idempotencyKey })
@@ -33,6 +33,7 @@ export function purchasePremium(ref: PlayerRef, input: PurchasePremium): Command
       request: { scenarioId, nodeId, runId },
       admit: (group) => admitActive(group, ref),
       tookEffect: ({ success }) => success,
+      about: (_result, group) => aboutPass(group, ref, input),
       reused: () => refused('idempotency key reused'),
     },
     decide(group) {

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto'
 import { Refusal } from '../errors.ts'
 import { freeze, type Json, thaw } from '../json.ts'
 import { type Group, LATER } from './group.ts'
-import { keyOf, type PlayerRef } from './player.ts'
-import { table, text } from './table.ts'
+import { keyOf, type Player, type PlayerRef } from './player.ts'
+import { json, nullable, table, text, writeOnly } from './table.ts'
 
 /** The engine that runs a command: writes of the game, its reads, reads of storage, or logins. */
 export type Lane = 'game' | 'reads' | 'storage' | 'logins'
@@ -43,7 +43,12 @@ export interface Once<Outcome> {
   tookEffect?(outcome: Outcome): boolean
   /** The answer when the key was used for another request. Default: a 422. */
   reused?(): Outcome
+  /** What the answer is about. An undo of it forgets the answer: see `forgetAnswers`. */
+  about?(outcome: Outcome, group: Group): About
 }
+
+/** Names, such as those of a scenario, a pass of it and a tier. */
+export type About = readonly string[]
 
 /** Keys live seven days: longer than any client keeps retrying. */
 const KEY_LIFETIME_DAYS = 7
@@ -51,7 +56,7 @@ const KEY_LIFETIME_DAYS = 7
 /** Stored answers, by player, operation and key. Written in the transaction whose answer they hold. */
 const idempotencyKeys = table('idempotency_keys', {
   key: { operation: text, key: text },
-  columns: { request: text, response: text },
+  columns: { request: text, response: text, about: writeOnly(nullable(json<About>())) },
   kind: 'state',
   // An expired key may still be stored: it is overwritten.
   computed: { created_at: 'now()' },
@@ -63,6 +68,26 @@ const storedAnswer = idempotencyKeys.one({
   isKept: false,
   isMostlyAbsent: true,
 })
+
+const answersOf = idempotencyKeys.many(['operation'], ({ key }) => key, { columns: ['key', 'about'], isKept: false })
+
+/** Asks for a player's stored answers of these operations. */
+export const askAnswers = (player: Player, operations: readonly string[]) =>
+  operations.map((operation) => player.many(answersOf, operation))
+
+/**
+ * Forgets the stored answers of what a command undoes, so that their keys do not repeat a success that no longer holds.
+ * Ask for the answers first. The command must be `apart`, as it removes rows. Answers that an earlier version stored do
+ * not say what they are about, and stay.
+ */
+export function forgetAnswers(
+  player: Player,
+  operations: readonly string[],
+  isUndone: (about: About) => boolean,
+): void {
+  for (const answers of askAnswers(player, operations))
+    for (const { key, about } of answers.values()) if (about && isUndone(about)) answers.set(key, null)
+}
 
 /** Decides a command, or returns the stored answer of its key. Concurrent duplicates wait for the player. */
 export function decideOnce<Outcome>(group: Group, command: Command<Outcome>): Outcome | typeof LATER {
@@ -82,6 +107,9 @@ export function decideOnce<Outcome>(group: Group, command: Command<Outcome>): Ou
   }
   const outcome = command.decide(group)
   if (outcome === LATER) return LATER
-  if (once.tookEffect?.(outcome) ?? true) slot.set({ operation, key, request, response: freeze(outcome as Json) })
+  if (once.tookEffect?.(outcome) ?? true) {
+    const about = once.about?.(outcome, group) ?? null
+    slot.set({ operation, key, request, response: freeze(outcome as Json), about })
+  }
   return outcome
 }

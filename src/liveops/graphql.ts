@@ -13,7 +13,16 @@ import { enumType, inputOf, type Sent } from '../graphql/shapes.ts'
 import { findPlayer } from '../players/find-player.ts'
 import type { PlayerRef } from '../players/player-status.ts'
 import { storageKeys, storageValues } from '../players/requests.ts'
-import { inScenario, nodeId, playerId, reason, requiredKey, runId, scenarioId } from '../request/common.ts'
+import {
+  idempotencyKey,
+  inScenario,
+  nodeId,
+  playerId,
+  reason,
+  requiredKey,
+  runId,
+  scenarioId,
+} from '../request/common.ts'
 import { MAX_IDENTITY_PROVIDER, MAX_SOURCE, MAX_SUBJECT } from '../request/limits.ts'
 import {
   described,
@@ -87,6 +96,10 @@ const ERRORS: Readonly<Record<SupportError, string>> = {
   'credit limit exceeded': 'The amount is above the credit limit, and the caller is not an admin.',
   'premium tiers claimed': 'Premium tiers are claimed. Reset them first.',
   'premium not available': 'The pass sells no premium.',
+  'tier not found': 'The published version has no such tier.',
+  'premium required': 'The player does not own premium. Grant premium first.',
+  'last identity':
+    'It is the only identity of the player, who could not log in again. To unlink it all the same, send `allowLast: true`.',
 }
 
 const SupportErrorType = enumType('SupportError', SUPPORT_ERRORS, {
@@ -203,7 +216,7 @@ builder.objectField(GrantTierPayload, 'result', (t) =>
   t.field({
     type: ClaimTierPayloadType,
     nullable: true,
-    description: "The same result that the player's own call returns, with an `error` of its own. Null for a refusal.",
+    description: "The same result that the player's own call returns. Null for a refusal.",
     resolve: ({ outcome }) => outcome,
   }),
 )
@@ -222,7 +235,7 @@ for (const ref of [GrantXpPayload, GrantTierPayload] as unknown as [typeof Grant
   )
 
 /** The arguments of every action of support. */
-const whom = { playerId, reason }
+const whom = { playerId, reason, idempotencyKey }
 const amount = int64('1 or more.', { min: 1n })
 const level = int32('A level of the pass.', { min: 0 })
 
@@ -243,6 +256,7 @@ const identityRequest = shape({
   ...whom,
   provider: text('`custom`, or `custom:` and the name of another provider.', { max: MAX_IDENTITY_PROVIDER }),
   subject: text("The studio's own id of the player, from its webhook.", { max: MAX_SUBJECT }),
+  allowLast: optional(flag('True unlinks even the only identity of the player. Default: false.'), false),
 })
 const xpRequest = shape({
   ...whom,
@@ -325,7 +339,7 @@ builder.mutationFields((t) => ({
   unlinkIdentity: t.field({
     type: PlayerPayload,
     description:
-      'Removes an identity from a player and ends all logins of the player, since a login does not record its identity. The next login with the subject creates a new player, or the subject can be linked to another player.',
+      'Removes an identity from a player and ends all logins of the player, since a login does not record its identity. The next login with the subject creates a new player, or the subject can be linked to another player. The only identity is refused unless `allowLast` is true.',
     ...support('UnlinkIdentityInput', 'unlink_identity', identityRequest, unlinkIdentity),
   }),
   creditWallet: t.field({

@@ -1,7 +1,7 @@
 import { AuditLog } from '../audit/audit-log.ts'
 import type { PlatformCaller } from '../auth/callers.ts'
 import { askKey } from '../auth/keys.ts'
-import type { Command } from '../commit/command.ts'
+import type { About, Command } from '../commit/command.ts'
 import { type Group, LATER } from '../commit/group.ts'
 import type { Player, PlayerRef } from '../commit/player.ts'
 import { newId } from '../db/ids.ts'
@@ -16,9 +16,11 @@ export interface SupportCall {
   readonly caller: PlatformCaller
   readonly player: PlayerRef
   readonly reason: string
+  /** The same key and request takes effect once and gets the same answer. */
+  readonly idempotencyKey?: string | null
 }
 
-/** An action that moves value needs a key: the same key and request takes effect once and gets the same answer. */
+/** A call of an action that moves value, which needs a key. */
 export interface KeyedCall extends SupportCall {
   readonly idempotencyKey: string
 }
@@ -56,6 +58,9 @@ export const SUPPORT_ERRORS = [
   'credit limit exceeded',
   'premium tiers claimed',
   'premium not available',
+  'tier not found',
+  'premium required',
+  'last identity',
 ] as const satisfies readonly (typeof REFUSALS)[RefusalKind][1][]
 export type SupportError = (typeof SUPPORT_ERRORS)[number]
 
@@ -74,16 +79,32 @@ export interface Done<Outcome> {
 
 export interface Action<Outcome> {
   readonly name: SupportAction
+  /** The request without the player, the reason and the key. A key stands for one request. */
+  readonly request: Json
   /** Asks for the rows that the action needs in addition to the player. */
   readonly ask?: (player: Player, group: Group) => void
   readonly decide: (player: Player, group: Group, auditId: string) => Done<Outcome> | typeof LATER
+  /** What the action's stored answer is about, if another action undoes it. */
+  readonly about?: (group: Group) => About
 }
 
-/** Runs an action on a player that is not deleted, and adds its audit entry. */
+/** Runs an action on a player that is not deleted, and adds its audit entry. Repeated with its key, it runs once. */
 export function act<Outcome extends object>(call: SupportCall, action: Action<Outcome>): Command<Outcome & Recorded> {
-  const { caller, reason } = call
+  const { caller, reason, idempotencyKey: key } = call
+  const { name, request, about } = action
   return {
     player: call.player,
+    once: {
+      operation: `support.${name}`,
+      key,
+      request,
+      admit(group) {
+        const requireKey = askKey(group, caller)
+        if (group.waits) return LATER
+        requireKey()
+      },
+      ...(about && { about: (_outcome, group) => about(group) }),
+    },
     locks: true,
     decide(group) {
       const player = group.player(call.player)
@@ -99,26 +120,11 @@ export function act<Outcome extends object>(call: SupportCall, action: Action<Ou
       if (done === LATER) return LATER
       const { environmentId, playerId: target } = player
       const { before, after } = done
-      const entry = { environmentId, action: `player.${action.name}`, target, before, after, reason }
+      const entry = { environmentId, action: `player.${name}`, target, before, after, reason }
       group.of(AuditLog).add(caller, entry, id)
       return { ...done.outcome, auditId: id }
     },
   }
-}
-
-export function once<Outcome extends object>(
-  call: KeyedCall,
-  action: Action<Outcome>,
-  request: Json,
-  tookEffect: (outcome: Outcome) => boolean = () => true,
-): Command<Outcome & Recorded> {
-  const operation = `support.${action.name}`
-  const admit = (group: Group): typeof LATER | undefined => {
-    const requireKey = askKey(group, call.caller)
-    if (group.waits) return LATER
-    requireKey()
-  }
-  return { ...act(call, action), once: { operation, key: call.idempotencyKey, request, admit, tookEffect } }
 }
 
 export interface Changed extends Recorded {

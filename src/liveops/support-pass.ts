@@ -1,25 +1,23 @@
 import { type AddXpResult, addXp } from '../battlepass/add-xp.ts'
-import { type ClaimResult, claimedLevel, giveTier } from '../battlepass/claim-tier.ts'
-import { newPass } from '../battlepass/decide.ts'
-import { askPass, NO_RUN, type NodeInput, type PassHandle, requirePass } from '../battlepass/passes.ts'
-import type { Command } from '../commit/command.ts'
+import { aboutClaim, type ClaimResult, claimedLevel, giveTier } from '../battlepass/claim-tier.ts'
+import { type ClaimError, newPass } from '../battlepass/decide.ts'
+import { aboutPass, askPass, NO_RUN, type NodeInput, type PassHandle, requirePass } from '../battlepass/passes.ts'
+import { askAnswers, type Command, forgetAnswers } from '../commit/command.ts'
 import { type Group, LATER } from '../commit/group.ts'
 import type { Player } from '../commit/player.ts'
 import { newId } from '../db/ids.ts'
 import { Refusal } from '../errors.ts'
 import { requireActive } from '../players/player-status.ts'
-import { type Track, tierKey } from '../scenario/definition.ts'
+import { type TierKey, type Track, tierKey } from '../scenario/definition.ts'
 import { askPayments, removePayments } from '../scenario/reward-payments.ts'
 import { askActiveRun, askPlan, askRun, cancel } from '../scenario/runs.ts'
 import { requireScenario, Scenarios } from '../scenario/scenarios.ts'
 import { walletLedger } from '../wallet/holdings.ts'
 import {
-  type Action,
   act,
   type Changed,
   type Done,
   type KeyedCall,
-  once,
   type Recorded,
   type SupportAction,
   type SupportCall,
@@ -48,8 +46,10 @@ export type GrantedTier = ClaimResult & Paid
 /** Adds xp in the player's active run by the rules of the game: season, levels, crossings. */
 export function grantXp(call: KeyedCall, input: NodeInput & { amount: bigint; source: string }): Command<GrantedXp> {
   const { scenarioId, nodeId, amount, source } = input
-  const action: Action<GrantedXp> = {
+  return act(call, {
     name: 'grant_xp',
+    request: { scenarioId, nodeId, amount, source },
+    about: (group) => aboutPass(group, call.player, input),
     ask: (player, group) => askRunOf(player, group, scenarioId),
     decide(player, group) {
       const runId = requireRun(player, group, scenarioId)
@@ -67,28 +67,44 @@ export function grantXp(call: KeyedCall, input: NodeInput & { amount: bigint; so
       const walletEntryIds = paidSince(group, count)
       return { outcome: { ...result, entryId, walletEntryIds }, before, after: { ...at, xp, level, source } }
     },
-  }
-  return once(call, action, { scenarioId, nodeId, amount, source })
+  })
 }
 
 /** Claims a tier for the player, even one that it has not reached. Premium tiers require premium. */
 export function grantTier(call: KeyedCall, input: TierInput): Command<GrantedTier> {
   const { scenarioId, nodeId, level, track } = input
-  const action: Action<GrantedTier> = {
+  return act(call, {
     name: 'grant_tier',
+    request: { scenarioId, nodeId, level, track },
+    about: (group) => aboutClaim(group, call.player, input),
     ask: (player, group) => askRunOf(player, group, scenarioId),
     decide(player, group) {
       const runId = requireRun(player, group, scenarioId)
       const count = group.appendedCount
       const result = giveTier(group, call.player, { ...input, runId })
       if (result === LATER) return LATER
+      if (result.error) throw refusalOf(result.error)
       const tier = { scenarioId, nodeId, level, track }
       const { success, error, granted, alreadyClaimed: claimed } = result
       const outcome = { ...result, walletEntryIds: paidSince(group, count) }
       return { outcome, before: { ...tier, claimed }, after: { ...tier, success, error, granted } }
     },
+  })
+}
+
+/** A claim's "no" is a refusal of the action. The level and the season do not matter for a gift. */
+function refusalOf(error: ClaimError): Error {
+  switch (error) {
+    case 'tier not found':
+      return new Refusal('tierNotFound')
+    case 'premium required':
+      return new Refusal('premiumRequired')
+    case 'balance limit exceeded':
+      return new Refusal('balanceLimitExceeded')
+    case 'season closed':
+    case 'level not reached':
+      return new Error(`a gift was refused: ${error}`)
   }
-  return once(call, action, { scenarioId, nodeId, level, track }, ({ success }) => success)
 }
 
 /** The rows that were added to the wallet's ledger after this count of appended rows. */
@@ -97,7 +113,8 @@ const paidSince = (group: Group, count: number): string[] =>
 
 /** Makes a claimed tier claimable again. The player keeps its rewards. */
 export function resetTier(call: SupportCall, { level, track, ...input }: TierInput): Command<Changed> {
-  return actOnPass(call, 'reset_tier', input, (group, pass) => {
+  const undone = { answers: CLAIM_ANSWERS, tier: tierKey(level, track) }
+  return actOnPass(call, 'reset_tier', { ...input, level, track }, undone, (group, pass) => {
     claimedLevel(pass, level)
     const tier = { scenarioId: input.scenarioId, nodeId: pass.node.id, level, track }
     const isClaimed = pass.claimed.includes(tierKey(level, track))
@@ -110,11 +127,15 @@ export function resetTier(call: SupportCall, { level, track, ...input }: TierInp
   })
 }
 
-/** Lets a reward node that pays once pay the player again. The player keeps earlier rewards. */
+/**
+ * Lets a reward node that pays once pay the player again. The player keeps earlier rewards. Stored answers stay: what
+ * they say was paid, and the next payment needs a new crossing.
+ */
 export function resetReward(call: SupportCall, { scenarioId, nodeId }: NodeInput): Command<Changed> {
   const find = (group: Group) => group.of(Scenarios).find({ environmentId: call.player.environmentId, scenarioId })
   return act(call, {
     name: 'reset_reward',
+    request: { scenarioId, nodeId },
     ask(player, group) {
       find(group)
       askPayments(player, scenarioId, nodeId)
@@ -136,16 +157,22 @@ export function resetReward(call: SupportCall, { scenarioId, nodeId }: NodeInput
 
 /** Grants premium where it is sold. No price is charged, so `onPremiumPurchase` is not crossed. */
 export function grantPremium(call: SupportCall, input: NodeInput): Command<Changed> {
-  return setPremium(call, 'grant_premium', input, true)
+  return setPremium(call, 'grant_premium', input, true, [])
 }
 
 /** Revokes premium. Refused while premium tiers are claimed, since their rewards required it. */
 export function revokePremium(call: SupportCall, input: NodeInput): Command<Changed> {
-  return setPremium(call, 'revoke_premium', input, false)
+  return setPremium(call, 'revoke_premium', input, false, PREMIUM_ANSWERS)
 }
 
-function setPremium(call: SupportCall, name: SupportAction, input: NodeInput, owned: boolean): Command<Changed> {
-  return actOnPass(call, name, input, (group, pass) => {
+function setPremium(
+  call: SupportCall,
+  name: SupportAction,
+  input: NodeInput,
+  owned: boolean,
+  answers: readonly string[],
+): Command<Changed> {
+  return actOnPass(call, name, input, { answers }, (group, pass) => {
     const { current, node } = pass
     if (owned && !node.premium) throw new Refusal('premiumNotAvailable')
     if (!owned && pass.claimed.some((tier) => tier.startsWith('premium'))) throw new Refusal('premiumTiersClaimed')
@@ -161,7 +188,7 @@ function setPremium(call: SupportCall, name: SupportAction, input: NodeInput, ow
 
 /** Resets a pass: no xp, no premium, no claims. The player keeps its rewards. */
 export function resetPass(call: SupportCall, input: NodeInput): Command<Changed> {
-  return actOnPass(call, 'reset_pass', input, (group, pass) => {
+  return actOnPass(call, 'reset_pass', input, { answers: PASS_ANSWERS }, (group, pass) => {
     const { node } = pass
     const { xp, level, premiumOwned, activeOn, ...crossed } = pass.current
     const claimedTiers = [...pass.claimed].sort()
@@ -182,27 +209,56 @@ export function resetPass(call: SupportCall, input: NodeInput): Command<Changed>
   })
 }
 
+/** The operations whose stored answers an action on a pass undoes. */
+const CLAIM_ANSWERS = ['claim', 'claim-all', 'support.grant_tier']
+const PREMIUM_ANSWERS = ['premium', 'support.grant_premium']
+const PASS_ANSWERS = ['xp', 'support.grant_xp', ...CLAIM_ANSWERS, ...PREMIUM_ANSWERS]
+/** The same for the cancelling of a run. Xp, claims and purchases in it stay. */
+const RUN_ANSWERS = ['start', 'cross']
+
+/** The stored answers that an action undoes: those of one tier, or of the whole pass. */
+interface Undone {
+  readonly answers: readonly string[]
+  readonly tier?: TierKey
+}
+
 /**
  * An action on one pass, in a group of its own: it may remove rows that other commands of the group have just written.
+ * Forgets the stored answers that it undoes.
  */
 function actOnPass<Outcome extends object>(
   call: SupportCall,
   name: SupportAction,
-  input: NodeInput,
+  input: NodeInput & Partial<TierInput>,
+  { answers, tier }: Undone,
   decide: (group: Group, pass: PassHandle) => Done<Outcome>,
 ): Command<Outcome & Recorded> {
   const { environmentId } = call.player
   const ask = (player: Player, group: Group) => {
+    askAnswers(player, answers)
     const definition = group.of(Scenarios).find({ environmentId, scenarioId: input.scenarioId })
     return { definition, pass: askPass(player, definition, input)?.askClaims() }
   }
   const command = act(call, {
     name,
+    request: {
+      scenarioId: input.scenarioId,
+      nodeId: input.nodeId,
+      level: input.level ?? null,
+      track: input.track ?? null,
+    },
+    about: (group) => aboutPass(group, call.player, input),
     ask,
     decide(player, group) {
       const { definition, pass } = ask(player, group)
       requireScenario(definition)
-      return decide(group, requirePass(pass))
+      const known = requirePass(pass)
+      const done = decide(group, known)
+      forgetAnswers(player, answers, ([scenarioId, nodeId, ...tiers]) => {
+        const isOfPass = scenarioId === input.scenarioId && nodeId === known.node.id
+        return isOfPass && (tier === undefined || tiers.includes(tier))
+      })
+      return done
     },
   })
   return { ...command, apart: true }
@@ -210,9 +266,11 @@ function actOnPass<Outcome extends object>(
 
 /** Cancels a run. The player may start another. */
 export function cancelRun(call: SupportCall, { runId }: { runId: string }): Command<Recorded> {
-  return act(call, {
+  const command = act(call, {
     name: 'cancel_run',
+    request: { runId },
     ask(player) {
+      askAnswers(player, RUN_ANSWERS)
       const run = askRun(player, runId)
       if (run) askPlan(player, run.key)
     },
@@ -221,6 +279,7 @@ export function cancelRun(call: SupportCall, { runId }: { runId: string }): Comm
       if (!run) throw new Refusal('runNotFound')
       if (run.status !== 'active') throw new Refusal('runNotActive')
       cancel(group, player, run, 'cancelled by support')
+      forgetAnswers(player, RUN_ANSWERS, ([ofRun]) => ofRun === run.runId)
       const { scenarioId, active } = run
       const at = { runId: run.runId, scenarioId }
       return {
@@ -230,6 +289,7 @@ export function cancelRun(call: SupportCall, { runId }: { runId: string }): Comm
       }
     },
   })
+  return { ...command, apart: true }
 }
 
 function askRunOf(player: Player, group: Group, scenarioId: string): void {

@@ -1,4 +1,4 @@
-import { askOwner, type IdentityRef, removeIdentity } from '../auth/identities.ts'
+import { askIdentities, askOwner, type IdentityRef, removeIdentity } from '../auth/identities.ts'
 import { lastLogins } from '../auth/last-logins.ts'
 import { loginLog } from '../auth/login-log.ts'
 import { RefreshTokens } from '../auth/refresh-tokens.ts'
@@ -36,6 +36,7 @@ function changeStatus(
 ): Command<Recorded> {
   return act(call, {
     name,
+    request: {},
     decide(player, group) {
       const before = askStatus(player).value?.status ?? null
       setStatus(player, status)
@@ -52,6 +53,7 @@ function changeStatus(
 export function endSessions(call: SupportCall): Command<Recorded> {
   return act(call, {
     name: 'end_sessions',
+    request: {},
     decide(_player, group) {
       group.of(RefreshTokens).revokeAll(call.player)
       return { outcome: {}, before: null, after: null }
@@ -61,25 +63,31 @@ export function endSessions(call: SupportCall): Command<Recorded> {
 
 /**
  * Removes an identity from a player, so that its subject is free. Ends all logins of the player, as a login does not
- * record its identity. Runs in the lane of logins, since it takes the same locks.
+ * record its identity. The last identity stays unless `allowLast` is true: without one, nobody can log in as the player.
+ * Runs in the lane of logins, since it takes the same locks.
  */
 export function unlinkIdentity(
   call: SupportCall,
-  { provider, subject }: Omit<IdentityRef, 'environmentId'>,
+  { provider, subject, allowLast }: Omit<IdentityRef, 'environmentId'> & { readonly allowLast: boolean },
 ): Command<Recorded> {
   const ref = { environmentId: call.player.environmentId, provider, subject }
   const command = act(call, {
     name: 'unlink_identity',
+    request: { provider, subject },
+    ask: (_player, group) => askIdentities(group, call.player),
     decide(_player, group) {
       if (askOwner(group, ref)?.playerId !== call.player.playerId) throw new Refusal('notFound')
+      if (!allowLast && askIdentities(group, call.player).keys().length === 1) throw new Refusal('lastIdentity')
       removeIdentity(group, ref)
       group.of(RefreshTokens).revokeAll(call.player)
       return { outcome: {}, before: { provider, subject }, after: null }
     },
   })
   return {
+    ...command,
     lane: 'logins',
-    locks: true,
+    // No other command of its group may change the player's identities.
+    apart: true,
     decide(group) {
       // The subject is locked before the player, as in a login.
       askOwner(group, ref)
@@ -92,6 +100,7 @@ export function unlinkIdentity(
 export function setPlayerStorage(call: SupportCall, values: StorageValues): Command<Recorded> {
   const command = act(call, {
     name: 'set_storage',
+    request: [...values].map((entry) => [...entry]),
     ask: askKeys,
     decide(player) {
       putWithinLimits(player, values)
@@ -105,6 +114,7 @@ export function setPlayerStorage(call: SupportCall, values: StorageValues): Comm
 export function deletePlayerStorage(call: SupportCall, keys: readonly string[]): Command<Recorded> {
   return act(call, {
     name: 'delete_storage',
+    request: [...keys],
     ask: askKeys,
     decide(player) {
       removeValues(player, keys)

@@ -4,7 +4,7 @@ import type { Command } from '../commit/command.ts'
 import { Refusal } from '../errors.ts'
 import { MAX_INT64 } from '../json.ts'
 import { askWallet, balanceOf, balanceOverflow, move } from '../wallet/holdings.ts'
-import { type Action, type KeyedCall, once, type Recorded } from './support-action.ts'
+import { act, type KeyedCall, type Recorded } from './support-action.ts'
 
 /** A balance that an operator changed. */
 export interface Moved extends Recorded {
@@ -59,8 +59,9 @@ function moveMoney(
   amount: bigint,
   check?: () => void,
 ): Command<Moved> {
-  const action: Action<Moved> = {
+  return act(call, {
     name,
+    request: { currency, amount },
     ask: askWallet,
     decide(player, group, auditId) {
       check?.()
@@ -73,6 +74,5 @@ function moveMoney(
       const { entryId } = move(group, player, currency, amount, cause)
       return { outcome: { balance, entryId }, before: { currency, balance: before }, after: { currency, balance } }
     },
-  }
-  return once(call, action, { currency, amount })
+  })
 }

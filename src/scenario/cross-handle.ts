@@ -42,6 +42,7 @@ export function crossHandle(ref: PlayerRef, input: CrossHandle): Command<CrossRe
       key,
       request: { scenarioId, nodeId, runId, handle },
       admit: (group) => admitActive(group, ref),
+      about: () => [runId.toLowerCase()],
     },
     decide(group) {
       const rows = askRunRows(group, ref, input)

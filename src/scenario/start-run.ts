@@ -28,7 +28,13 @@ export type StartResult = {
 export function startRun(ref: PlayerRef, { scenarioId, idempotencyKey: key }: StartRun): Command<StartResult> {
   return {
     player: ref,
-    once: { operation: 'start', key, request: { scenarioId }, admit: (group) => admitActive(group, ref) },
+    once: {
+      operation: 'start',
+      key,
+      request: { scenarioId },
+      admit: (group) => admitActive(group, ref),
+      about: ({ runId }) => [runId],
+    },
     decide(group) {
       const player = group.player(ref)
       askStatus(player)

@@ -80,6 +80,37 @@ describe('the granted rewards of a claim (decisions 11.6)', () => {
   })
 })
 
+describe('a claim on a level node after the claim on its pass', () => {
+  it('has what it pays itself in `granted`, after the original grant, and so have repeats with its key', async () => {
+    const nodes = [
+      passNode('pass', { levels: [0], tiers: [tier(1, 'free', [gold(1)])] }),
+      { id: 'first', type: 'battle-pass-level', data: { levelNumber: 1, passNodeId: 'pass' } },
+      reward('hat', item('hat')),
+      reward('purse', gold(50)),
+    ]
+    const edges = [
+      START,
+      { from: 'first', handle: 'onComplete', to: 'hat' },
+      { from: 'hat', handle: 'onComplete', to: 'purse' },
+    ]
+    const { player, place, claim } = await enter('node-after-pass', scenario(nodes, edges))
+    expect((await claim(1)).granted).toEqual([goldOf(1)])
+    const onNode = (more: object) =>
+      player.post('/sdk/v1/battlepass/claim', { ...place, nodeId: 'first', track: 'free', ...more })
+    const paid = {
+      alreadyClaimed: true,
+      granted: [goldOf(1), { amount: 1, currency: null, itemId: 'hat' }, goldOf(50)],
+    }
+    const first = await onNode({ idempotencyKey: 'node' })
+    expect(first.body).toMatchObject({ success: true, error: null, ...paid })
+    expect((await onNode({ idempotencyKey: 'node' })).text).toBe(first.text)
+    // A call that pays nothing shows the original grant.
+    expect((await onNode({})).body).toMatchObject({ alreadyClaimed: true, granted: [goldOf(1)] })
+    const { wallet, inventory } = (await player.post('/sdk/v1/player/get', {})).body
+    expect([wallet, inventory]).toEqual([[{ currency: 'gold', balance: 51 }], [{ itemId: 'hat', amount: 1 }]])
+  })
+})
+
 describe('claimAll without an open tier (decisions 11.7)', () => {
   const past = { startsAt: '2020-01-01T00:00:00Z', endsAt: '2020-02-01T00:00:00Z' }
   it.each([

@@ -14,6 +14,7 @@ import {
   game,
   key,
   openDesk,
+  operator,
   other,
   PREMIUM,
   PROGRESS,
@@ -371,7 +372,7 @@ describe('unlinkIdentity', () => {
   it('frees the subject: its next login creates a new player, and the old player keeps passes, runs and wallets', async () => {
     const player = await seasoned()
     const before = await everything(player)
-    payload(await act('unlinkIdentity', player, { provider: 'custom', subject: player.subject }))
+    payload(await act('unlinkIdentity', player, { provider: 'custom', subject: player.subject, allowLast: true }))
     const next = await logIn(game, player.subject)
     expect(next.playerId).not.toBe(player.playerId)
     const { runs, passes, tier_claims, wallets } = before
@@ -386,7 +387,7 @@ describe('unlinkIdentity', () => {
     expect((await game.link(player.token, { player: other })).status).toBe(204)
     const second = await logIn(game, other)
     const bystander = await logIn(game, fresh('subject'))
-    payload(await act('unlinkIdentity', player, { provider: 'custom', subject: player.subject }))
+    payload(await act('unlinkIdentity', player, { provider: 'custom', subject: player.subject, allowLast: true }))
     for (const ended of [player, second]) {
       const { status, body } = await refresh(ended)
       expect([status, body.error]).toEqual([401, 'invalid token'])
@@ -398,9 +399,52 @@ describe('unlinkIdentity', () => {
 
   it('lets another player link the subject', async () => {
     const [player, heir] = [await seasoned(), await game.player()]
-    payload(await act('unlinkIdentity', player, { provider: 'custom', subject: player.subject }))
+    payload(await act('unlinkIdentity', player, { provider: 'custom', subject: player.subject, allowLast: true }))
     expect((await game.link(heir.token, { player: player.subject })).status).toBe(204)
     expect((await logIn(game, player.subject)).playerId).toBe(heir.playerId)
+  })
+
+  it('refuses the only identity unless `allowLast` is true', async () => {
+    const player = await seasoned()
+    const only = { provider: 'custom', subject: player.subject }
+    for (const more of [{}, { allowLast: false }])
+      expect(await act('unlinkIdentity', player, { ...only, ...more })).toEqual({
+        code: 'LAST_IDENTITY',
+        message: 'last identity',
+      })
+    expect(await rowsOf(player)).toEqual([])
+    expect([(await refresh(player)).status, (await logIn(game, player.subject)).playerId]).toEqual([
+      200,
+      player.playerId,
+    ])
+    payload(await act('unlinkIdentity', player, { ...only, allowLast: true }))
+  })
+
+  it('keeps one identity when the two of a player are unlinked at once, on one instance and on two', async () => {
+    for (const round of times(10, (index) => index)) {
+      const player = await logIn(game, fresh('subject'))
+      const second = fresh('subject')
+      expect((await game.link(player.token, { player: second })).status).toBe(204)
+      const instances = round % 2 === 0 ? [game, game] : [game, other]
+      const errors = await Promise.all(
+        [player.subject, second].map(async (subject, index) => {
+          const response = await fetch(`${instances[index]?.baseUrl}/graphql`, {
+            method: 'POST',
+            headers: { 'content-type': 'application/json', authorization: `Bearer ${operator.key}` },
+            body: JSON.stringify({
+              query: 'mutation ($input: UnlinkIdentityInput!) { unlinkIdentity(input: $input) { error } }',
+              variables: {
+                input: { playerId: player.playerId, reason: 'ticket', provider: 'custom', subject },
+              },
+            }),
+          })
+          return (await response.json()).data.unlinkIdentity.error
+        }),
+      )
+      expect([...errors].sort()).toEqual(['LAST_IDENTITY', null])
+      const { rows } = await game.app.pool.query('SELECT FROM identities WHERE player_id = $1', [player.playerId])
+      expect(rows).toHaveLength(1)
+    }
   })
 
   it('is NOT_FOUND for an identity that the player does not have, and unlinks nothing', async () => {
@@ -427,7 +471,7 @@ describe('unlinkIdentity', () => {
       const others = Promise.all(times(10, () => logIn(game, fresh('subject'))))
       // The action starts while the logins are in progress: one webhook call later in each round.
       await until('webhooks are asked', () => webhook.hits.length >= asked + round)
-      const done = await act('unlinkIdentity', player, { provider: 'custom', subject: player.subject })
+      const done = await act('unlinkIdentity', player, { provider: 'custom', subject: player.subject, allowLast: true })
       const [answers] = await Promise.all([logins, others])
       payload(done)
       const { rows } = await game.app.pool.query<{ player_id: string }>(
@@ -452,7 +496,7 @@ describe('unlinkIdentity', () => {
       const asked = webhook.hits.length
       const logins = Promise.all(times(20, () => logIn(game, other)))
       await until('webhooks are asked', () => webhook.hits.length >= asked + round)
-      payload(await act('unlinkIdentity', player, { provider: 'custom', subject: player.subject }))
+      payload(await act('unlinkIdentity', player, { provider: 'custom', subject: player.subject, allowLast: true }))
       await logins
       // Ids are in the order in which the service decides, also within one transaction.
       const { rows } = await game.app.pool.query<{ began: string; revoked: boolean }>(
@@ -468,7 +512,7 @@ describe('unlinkIdentity', () => {
 
   it('succeeds once when ten calls race', async () => {
     const player = await seasoned()
-    const input = { provider: 'custom', subject: player.subject }
+    const input = { provider: 'custom', subject: player.subject, allowLast: true }
     const outcomes = await Promise.all(times(10, () => act('unlinkIdentity', player, input)))
     expect(outcomes.map(codeOf).sort()).toEqual([...times(9, () => 'NOT_FOUND'), 'ok'])
     expect(await rowsOf(player)).toHaveLength(1)

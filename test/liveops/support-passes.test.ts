@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { season, tier } from '../support/definitions.ts'
+import { scenario, season, tier } from '../support/definitions.ts'
 import { type TestPlayer, times } from '../support/game.ts'
 import { ADD_XP, outcomeOfGraphql, plain } from '../support/surfaces.ts'
-import { codeOf, type Input, payload } from './desk.ts'
+import { codeOf, type Input, type Mutation, payload } from './desk.ts'
 import {
   act,
   balances,
@@ -140,10 +140,10 @@ describe('grantTier', () => {
   it('refuses a premium tier without premium and an unknown tier with the errors of a claim', async () => {
     const player = await game.player()
     await player.start('season')
-    const refused = payload(await give(player, 1, 'premium')).result
-    expect(refused).toEqual({ success: false, alreadyClaimed: false, error: 'premium required', granted: [] })
-    expect(payload(await give(player, 9, 'free')).result.error).toBe('tier not found')
-    expect((await progress(player)).claimedTiers).toEqual([])
+    const state = await everything(player)
+    expect(await give(player, 1, 'premium')).toEqual({ code: 'PREMIUM_REQUIRED', message: 'premium required' })
+    expect(await give(player, 9, 'free')).toEqual({ code: 'TIER_NOT_FOUND', message: 'tier not found' })
+    expect([await everything(player), await rowsOf(player)]).toEqual([state, []])
     payload(await act('grantPremium', player, pass))
     expect(payload(await give(player, 1, 'premium')).result).toMatchObject({
       success: true,
@@ -155,7 +155,7 @@ describe('grantTier', () => {
     const player = await game.player()
     await player.start('season')
     const idempotencyKey = key()
-    expect(payload(await give(player, 1, 'premium', { idempotencyKey })).result.error).toBe('premium required')
+    expect(codeOf(await give(player, 1, 'premium', { idempotencyKey }))).toBe('PREMIUM_REQUIRED')
     payload(await act('grantPremium', player, pass))
     expect(payload(await give(player, 1, 'premium', { idempotencyKey })).result).toMatchObject({ success: true })
   })
@@ -359,6 +359,106 @@ describe('grantPremium and revokePremium', () => {
         ['PREMIUM_TIERS_CLAIMED', null],
       ]).toContainEqual(both)
     }
+  })
+})
+
+describe('an undo forgets the stored answers of what it undid, and of nothing else', () => {
+  const CROSS = '/sdk/v1/scenarios/cross'
+  const START = '/sdk/v1/scenarios/start'
+  const shop = { scenarioId: 'shop', nodeId: 'shop', handle: 'onClick' }
+  type Call = readonly [path: string, body: Input]
+
+  beforeAll(async () => {
+    const nodes = [{ id: 'shop', type: 'shop', data: {} }]
+    const edges = [
+      { from: 'start', handle: 'onStart', to: 'shop' },
+      { from: 'shop', handle: 'onClick', to: 'shop' },
+    ]
+    expect((await game.publish('shop', scenario(nodes, edges))).status).toBe(200)
+  })
+
+  const tierOf = (level: number, track = 'free') => ({ ...pass, level, track })
+  const calls = ({ runId, shopRunId }: { runId: string; shopRunId: string }): Readonly<Record<string, Call>> => ({
+    xp: [XP, { ...pass, runId, amount: 40 }],
+    'xp of a level node': [XP, { ...pass, nodeId: 'third', runId, amount: 1 }],
+    'xp of another pass': [XP, { ...bonus, runId, amount: 40 }],
+    claim: [CLAIM, { ...tierOf(3), runId }],
+    'claim of a level node': [CLAIM, { ...tierOf(3), nodeId: 'third', runId }],
+    'claim of another tier': [CLAIM, { ...tierOf(1), runId }],
+    premium: [PREMIUM, { ...bonus, runId }],
+    start: [START, { scenarioId: 'shop' }],
+    cross: [CROSS, { ...shop, runId: shopRunId }],
+  })
+
+  it.each<[undo: Mutation, input: (player: { shopRunId: string }) => Input, forgotten: readonly string[]]>([
+    ['resetTier', () => tierOf(3), ['claim', 'claim of a level node']],
+    ['resetTier', () => ({ ...tierOf(3), nodeId: 'third' }), ['claim', 'claim of a level node']],
+    ['resetPass', () => pass, ['xp', 'xp of a level node', 'claim', 'claim of a level node', 'claim of another tier']],
+    ['resetPass', () => bonus, ['xp of another pass', 'premium']],
+    ['revokePremium', () => bonus, ['premium']],
+    ['cancelRun', ({ shopRunId }) => ({ runId: shopRunId }), ['start', 'cross']],
+    ['resetReward', () => ({ ...pass, nodeId: 'gift' }), []],
+    ['grantPremium', () => bonus, []],
+    ['debitWallet', () => ({ currency: 'gold', amount: 1, idempotencyKey: key() }), []],
+  ])('%s', async (undo, input, forgotten) => {
+    const player = await seasoned()
+    payload(await act('creditWallet', player, { currency: 'gems', amount: 5000, idempotencyKey: key() }))
+    const { body: started } = await player.post(START, { scenarioId: 'shop', idempotencyKey: 'start' })
+    const at = { runId: player.runId, shopRunId: started.runId as string }
+    const send = ([name, [path, body]]: [string, Call]) => player.post(path, { ...body, idempotencyKey: name })
+    const all = Object.entries(calls(at))
+    const first = new Map<string, string>()
+    for (const call of all) first.set(call[0], (await send(call)).text)
+
+    payload(await act(undo, player, input(at)))
+
+    const { rows } = await game.app.pool.query<{ key: string }>(
+      `SELECT key FROM idempotency_keys WHERE player_id = $1 AND operation NOT LIKE 'support.%'`,
+      [player.playerId],
+    )
+    const kept = new Set(rows.map(({ key: stored }) => stored))
+    expect(all.map(([name]) => name).filter((name) => !kept.has(name))).toEqual(forgotten)
+    for (const call of all) if (kept.has(call[0])) expect((await send(call)).text).toBe(first.get(call[0]))
+  })
+
+  it('so that the old key of a purchase buys premium again, and that of a claim pays again', async () => {
+    const player = await seasoned()
+    payload(await act('creditWallet', player, { currency: 'gems', amount: 5000, idempotencyKey: key() }))
+    const { runId } = player
+    const buy = () => player.post(PREMIUM, { ...bonus, runId, idempotencyKey: 'buy' })
+    expect([(await buy()).body.success, (await buy()).body.success]).toEqual([true, true])
+    const { gems } = await balances(player)
+    payload(await act('revokePremium', player, bonus))
+    expect((await buy()).body.success).toBe(true)
+    expect((await progress(player, bonus)).premiumOwned).toBe(true)
+    expect(Number(gems) - Number((await balances(player)).gems)).toBe(950)
+
+    const claim = () => player.post(CLAIM, { ...tierOf(3), runId, idempotencyKey: 'claim' })
+    const one = await claim()
+    payload(await act('resetTier', player, tierOf(3)))
+    const two = await claim()
+    expect([two.text, two.text]).toEqual([one.text, (await claim()).text])
+    expect((await balances(player)).gold).toBe(String(35 + 30 + 30))
+  })
+
+  it('also those of claimAll, and of grants of support', async () => {
+    const player = await seasoned()
+    const { runId } = player
+    const claimAll = async () => {
+      const document = 'mutation ($input: ClaimAllInput!) { claimAll(input: $input) { claimed { level track } } }'
+      const { data } = await player.graphql(document, { input: { ...pass, runId, idempotencyKey: 'all' } })
+      return data.claimAll.claimed.length
+    }
+    expect([await claimAll(), await claimAll()]).toEqual([4, 4])
+    payload(await act('resetTier', player, tierOf(3)))
+    expect([await claimAll(), await claimAll()]).toEqual([1, 1])
+
+    const grant = { ...pass, amount: 10, idempotencyKey: 'grant' }
+    payload(await act('grantXp', player, grant))
+    payload(await act('resetPass', player, pass))
+    expect(payload(await act('grantXp', player, grant)).result.xp).toBe('10')
+    expect(payload(await act('grantXp', player, grant)).result.xp).toBe('10')
+    expect((await progress(player)).xp).toBe(10)
   })
 })
 

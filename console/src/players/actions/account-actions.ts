@@ -56,7 +56,7 @@ export const unlinkAction = (player: PlayerData, provider: string, subject: stri
   confirm: 'Unlink',
   tone: 'danger',
   mutation: unlinkIdentityMutation as SupportAction['mutation'],
-  input: () => ({ playerId: player.playerId, provider, subject }),
+  input: () => ({ playerId: player.playerId, provider, subject, allowLast: player.identities.length === 1 }),
   done: () => 'The identity is unlinked.',
 })
 

@@ -62,7 +62,6 @@ export const grantTierMutation = graphql(`
   mutation ConsoleGrantTier($input: GrantTierInput!) {
     result: grantTier(input: $input) {
       result {
-        error
         alreadyClaimed
       }
       error

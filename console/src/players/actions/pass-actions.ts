@@ -45,7 +45,6 @@ export function grantXpAction(player: PlayerData, pass: PassRef): SupportAction 
     confirm: 'Grant',
     mutation: grantXpMutation as SupportAction['mutation'],
     input: ({ amount, source }) => ({ ...placeOf(player, pass), amount, source: source || undefined }),
-    isKeyed: true,
     done: ({ amount = '0' }, { result }) =>
       `${number(amount)} xp granted. The player is at level ${result?.level ?? '?'}.`,
   }
@@ -75,7 +74,6 @@ export function grantTierAction(
     confirm: 'Grant',
     mutation: grantTierMutation as SupportAction['mutation'],
     input: ({ level, track }) => ({ ...placeOf(player, pass), level: Number(level), track }),
-    isKeyed: true,
     done: ({ level, track }, { result }) =>
       result?.alreadyClaimed
         ? 'The tier was claimed already. Nothing was paid again.'

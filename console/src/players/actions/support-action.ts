@@ -25,9 +25,8 @@ export interface SupportResult {
     readonly error: string | null
     readonly message: string | null
     readonly changed?: boolean
-    /** The answer of the player's own call. If it is a refusal, the action is refused, too. */
+    /** The answer of the player's own call. */
     readonly result?: {
-      readonly error?: string | null
       readonly alreadyClaimed?: boolean
       readonly level?: number
     } | null
@@ -48,8 +47,6 @@ export interface SupportAction {
   readonly typed?: string
   readonly mutation: TypedDocumentNode<SupportResult, { readonly input: never }>
   readonly input: (values: Values) => object
-  /** Repeated with the same key, the action takes effect once. */
-  readonly isKeyed?: boolean
   readonly done: (values: Values, result: SupportResult['result']) => string
 }
 

@@ -4,7 +4,6 @@ import { parseJson } from '../../designer/text/json-tree.ts'
 import { ActionDialog, type ActionResult } from '../../ui/action-dialog.tsx'
 import { codeOf, isOutcomeOpen, sentence } from '../../ui/errors.ts'
 import { CheckField, SelectField, TextAreaField, TextField } from '../../ui/form.tsx'
-import { words } from '../../ui/text.tsx'
 import { auditHref } from '../addresses.ts'
 import css from '../player.module.css'
 import { ActionKey } from './action-key.ts'
@@ -12,13 +11,6 @@ import type { ActionField, PlayerData, SupportAction, Values } from './support-a
 
 const TOOK_EFFECT =
   'Your first press took effect, with the values that the fields held then, although its answer was lost. Nothing was done now. Look at the ledger before you act again.'
-
-/** The refusals of the player's own claim, in words for operators. */
-const CLAIM_REFUSALS: Readonly<Record<string, string>> = {
-  PREMIUM_REQUIRED: 'The player does not own premium. Grant premium first.',
-  TIER_NOT_FOUND: 'The published version has no such tier.',
-  BALANCE_LIMIT_EXCEEDED: 'A balance of the player would pass the largest number that a wallet can hold.',
-}
 
 /** The dialog of an action of support. */
 export function SupportDialog(props: {
@@ -39,15 +31,14 @@ export function SupportDialog(props: {
   async function run(reason: string): Promise<ActionResult> {
     const request = action.input(values)
     const fields = JSON.stringify(request)
-    const input = { ...request, reason, ...(action.isKeyed && { idempotencyKey: key.keyOf(fields) }) }
+    const input = { ...request, reason, idempotencyKey: key.keyOf(fields) }
     const { data, error } = await client.mutation(action.mutation, { input: input as never })
     if (error && !isOutcomeOpen(error)) key.onAnswer(fields)
     if (codeOf(error) === 'IDEMPOTENCY_KEY_REUSED') return { refusal: TOOK_EFFECT }
     if (!data?.result) return { error }
-    const { message, auditEntry, changed, result } = data.result
+    const { message, auditEntry, changed } = data.result
     key.onAnswer(fields)
     if (data.result.error !== null) return { refusal: message ?? data.result.error }
-    if (result?.error) return { refusal: CLAIM_REFUSALS[result.error] ?? words(result.error), auditEntry }
     if (changed === false) return { done: 'There was nothing to change.', auditEntry }
     return {
       done: action.done(values, data.result),

@@ -51,7 +51,6 @@ export function creditAction(player: PlayerData, known: readonly KnownCurrency[]
       amount,
       allowNew: allowNew === 'true',
     }),
-    isKeyed: true,
     done: ({ currency, amount = '0' }) => `${number(amount)} ${currency} credited.`,
   }
 }
@@ -81,7 +80,6 @@ export function debitAction(player: PlayerData, currency = player.wallet[0]?.cur
     tone: 'danger',
     mutation: debitWalletMutation as SupportAction['mutation'],
     input: ({ currency, amount }) => ({ playerId: player.playerId, currency, amount }),
-    isKeyed: true,
     done: ({ currency, amount = '0' }) => `${number(amount)} ${currency} debited.`,
   }
 }
