@@ -101,7 +101,7 @@ export const progressAnswer = (total: number, claimedTiers: readonly string[] = 
 /** A grant by support of a tier that does not exist. The audit log records the attempt. */
 export const gift: Request = { kind: 'grantTier', ...place, level: 1, track: 'premium', key: 'gift', reason: 'test' }
 export const refusedGift: Answer = {
-  ok: { success: false, alreadyClaimed: false, error: 'tier not found', granted: [] },
+  no: 'tier_not_found',
 }
 export const me: Request = { kind: 'me' }
 export const meAnswer = (wallet: Readonly<Record<string, number>>): Answer => ({

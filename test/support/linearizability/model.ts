@@ -54,7 +54,15 @@ export interface PlayerState {
   readonly passes: Readonly<Record<string, PassState>>
   readonly runs: Readonly<Record<string, RunState>>
   /** Stored answers by operation and key, with their requests. */
-  readonly answers: Readonly<Record<string, { readonly request: string; readonly answer: Answer }>>
+  readonly answers: Readonly<Record<string, StoredAnswer>>
+}
+
+interface StoredAnswer {
+  readonly request: string
+  readonly answer: Answer
+  /** The pass and the tier that the call was about. A reset of them forgets the answer. */
+  readonly pass?: string
+  readonly tier?: string
 }
 
 interface Place {
@@ -245,6 +253,7 @@ class Turn {
         if (!found) return no('node_not_found')
         const { [`${track}:${level}`]: claimed, ...claims } = found.pass.claims
         if (claimed) this.setPass(request, { ...found.pass, claims })
+        this.forget(`${request.scenario}/${found.passId}`, `${track}:${level}`)
         return ok({ changed: claimed !== undefined })
       }
       case 'grantPremium': {
@@ -260,6 +269,7 @@ class Turn {
         const begun = newPass(found.data)
         const changed = JSON.stringify(found.pass) !== JSON.stringify(begun)
         if (changed) this.setPass(request, begun)
+        this.forget(`${request.scenario}/${found.passId}`)
         return ok({ changed })
       }
       case 'cancelRun': {
@@ -294,9 +304,19 @@ class Turn {
     const answer = this.play(request)
     const result = 'ok' in answer ? (answer.ok as { success?: boolean }) : { success: false }
     if (result.success !== false) {
-      this.change({ answers: { ...this.state.answers, [name]: { request: asked, answer } } })
+      const passId = 'node' in request ? this.place(request)?.passId : undefined
+      const pass = 'node' in request && passId !== undefined ? `${request.scenario}/${passId}` : undefined
+      const tier = 'track' in request ? `${request.track}:${request.level}` : undefined
+      this.change({ answers: { ...this.state.answers, [name]: { request: asked, answer, pass, tier } } })
     }
     return answer
+  }
+
+  /** Forgets the stored answers about a pass, or about one tier of it. */
+  private forget(pass: string, tier?: string): void {
+    const isForgotten = (stored: StoredAnswer) => stored.pass === pass && (tier === undefined || stored.tier === tier)
+    const kept = Object.entries(this.state.answers).filter(([, stored]) => !isForgotten(stored))
+    if (kept.length < Object.keys(this.state.answers).length) this.change({ answers: Object.fromEntries(kept) })
   }
 
   private play(
@@ -365,10 +385,12 @@ class Turn {
     if (earlier) {
       const after = onNode(pass)
       if (after !== pass) this.setPass(request, after)
-      this.walk(request.run, causes)
-      return ok({ success: true, alreadyClaimed: true, error: null, granted: earlier })
+      const plan = this.walk(request.run, causes)
+      const paid = [...earlier, ...(plan?.granted ?? [])]
+      return ok({ success: true, alreadyClaimed: true, error: null, granted: paid })
     }
-    const refused = (error: string) => ok({ success: false, alreadyClaimed: false, error, granted: [] })
+    const refused = (error: string) =>
+      isGift ? no(error.replaceAll(' ', '_')) : ok({ success: false, alreadyClaimed: false, error, granted: [] })
     const tier = tierOf(data, level, track)
     if (!tier) return refused('tier not found')
     if (!isGift && levelAt(data, pass.xp) < level) return refused('level not reached')
