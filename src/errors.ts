@@ -25,6 +25,7 @@ export const REFUSALS = {
   persistedQueryNotFound: [404, 'persisted query not found'],
   notFound: [404, 'not found'],
   methodNotAllowed: [405, 'method not allowed'],
+  notAcceptable: [406, 'not acceptable'],
   requestTimeout: [408, 'request timeout'],
   runNotActive: [409, 'run not active'],
   nodeNotActive: [409, 'node not active'],

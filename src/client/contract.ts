@@ -249,6 +249,7 @@ export type RefusalCode =
   | 'persisted_query_not_found'
   | 'not_found'
   | 'method_not_allowed'
+  | 'not_acceptable'
   | 'request_timeout'
   | 'run_not_active'
   | 'node_not_active'

@@ -6,7 +6,7 @@ import { argsOf } from '../graphql/shapes.ts'
 import { admitPlayer } from '../players/player-status.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { environment, nodeId, playerId, scenarioId } from '../request/common.ts'
-import { MAX_HANDLES, MAX_STREAM_CURSOR } from '../request/limits.ts'
+import { HANDLE, MAX_HANDLE, MAX_HANDLES, MAX_STREAM_CURSOR } from '../request/limits.ts'
 import { described, mapped, optional, type RequestOf, shape, someOf, text, texts } from '../request/shape.ts'
 import { EVENT_TYPES, type StreamEvent } from './catalogue.ts'
 import { printCursor, readCursor } from './cursor.ts'
@@ -19,12 +19,23 @@ import {
   PremiumPurchaseEvent,
 } from './graphql-types.ts'
 
+const HANDLE_FORM = {
+  pattern: HANDLE,
+  maxLength: MAX_HANDLE,
+  message: `must be a handle: a letter, then letters, digits, \`_\`, \`.\` and \`-\`, ${MAX_HANDLE} characters in all`,
+}
+
 const setOf = (names: readonly string[] | null): ReadonlySet<string> | null => names && new Set(names)
 
 export const kinds = {
   types: mapped(optional(someOf('Only these kinds.', EVENT_TYPES)), setOf),
   handles: mapped(
-    optional(texts(`Only these handles, such as \`onLevelUp\`: up to ${MAX_HANDLES}.`, { max: MAX_HANDLES })),
+    optional(
+      texts(
+        `Only these handles, such as \`onLevelUp\`: 1 to ${MAX_HANDLES}. One that nothing crosses yet is no fault: a later version of a scenario may cross it.`,
+        { min: 1, max: MAX_HANDLES, form: HANDLE_FORM },
+      ),
+    ),
     setOf,
   ),
 }

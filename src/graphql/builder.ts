@@ -70,7 +70,8 @@ builder.scalarType('DateTime', {
 })
 
 builder.scalarType('JSON', {
-  description: 'Any JSON value. Integers beyond 2^53 are decimal strings. Only in answers.',
+  description:
+    'Any JSON value. Integers beyond 2^53, and numbers beyond a double, are decimal strings. Only in answers.',
   serialize: (value) => plainJson(value),
   parseValue: () => {
     throw new TypeError('JSON is given in answers only')
@@ -79,7 +80,7 @@ builder.scalarType('JSON', {
 
 builder.scalarType('JSONObject', {
   description:
-    'A JSON object: an object, or its text as a string, which is neither rounded nor reordered. Only in requests.',
+    'A JSON object: an object, or its text as a string. Both keep every digit, key and order as sent. Only in requests.',
   serialize: () => {
     throw new TypeError('JSONObject is taken in requests only')
   },

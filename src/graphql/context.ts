@@ -14,6 +14,8 @@ export interface ServerContext {
   /** Aborts when an operation over a WebSocket was answered. */
   readonly closed?: AbortSignal
   readonly authorization?: string | null
+  /** The text of the variables, as the caller sent it. */
+  readonly variablesText?: () => string | undefined
   /** The client's address. */
   readonly address?: () => string
   readonly sdkKey?: string | null
@@ -28,6 +30,8 @@ export interface Context extends Access {
   readonly prisma: PrismaClient
   /** The result of the only root field's resolver, when it is known already. */
   readonly outcome?: () => unknown
+  /** The text of the variables as the caller sent it, which is exact; undefined for an operation without variables. */
+  readonly variablesText: () => string | undefined
   /** Undefined over a WebSocket. */
   readonly requestId: string | undefined
   /** The last cursor that a reconnecting client of server-sent events has received. */

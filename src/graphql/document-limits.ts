@@ -3,11 +3,13 @@ import { maxDepthPlugin } from '@escape.tech/graphql-armor-max-depth'
 import { maxDirectivesPlugin } from '@escape.tech/graphql-armor-max-directives'
 import { maxTokensPlugin } from '@escape.tech/graphql-armor-max-tokens'
 import {
+  type DirectiveNode,
+  type DocumentNode,
   GraphQLError,
   Kind,
   NoSchemaIntrospectionCustomRule,
-  type OperationDefinitionNode,
   OperationTypeNode,
+  type SelectionNode,
   type SelectionSetNode,
   type ValidationContext,
   type ValidationRule,
@@ -35,7 +37,7 @@ export function documentLimits({ introspection }: { introspection: boolean }): P
     maxTokensPlugin({ n: MAX_TOKENS }),
     maxDirectivesPlugin({ n: MAX_DIRECTIVES }),
     withRule(selectionsRule),
-    withRule(subscribedFieldRule),
+    subscribedField,
     ...(introspection ? [] : [withRule(NoSchemaIntrospectionCustomRule)]),
   ]
 }
@@ -84,29 +86,46 @@ function selectionsRule(context: ValidationContext) {
 const CONDITIONS = ['skip', 'include']
 
 /**
- * A subscription must not skip its root field. The specification says so since 2025; graphql 16 fails on such a
- * document.
+ * A subscription must not skip its root field. The specification says so since 2025. Found before the rules of graphql
+ * 16, which would read the condition without its variables, and say that they were not given.
  */
-function subscribedFieldRule(context: ValidationContext) {
+const subscribedField: Plugin = {
+  onParse:
+    () =>
+    ({ result, replaceParseResult }) => {
+      const condition = result && 'definitions' in result ? conditionIn(result) : undefined
+      if (condition)
+        replaceParseResult(new GraphQLError('A subscription must not skip its field.', { nodes: condition }))
+    },
+}
+
+function conditionIn({ definitions }: DocumentNode): DirectiveNode | undefined {
   const seen = new Set<string>()
 
-  function check({ selections }: SelectionSetNode): void {
+  function find({ selections }: SelectionSetNode): DirectiveNode | undefined {
     for (const selection of selections) {
-      const condition = selection.directives?.find(({ name }) => CONDITIONS.includes(name.value))
-      if (condition) {
-        context.reportError(new GraphQLError('A subscription must not skip its field.', { nodes: condition }))
-      }
-      if (selection.kind === Kind.INLINE_FRAGMENT) check(selection.selectionSet)
-      if (selection.kind !== Kind.FRAGMENT_SPREAD || seen.has(selection.name.value)) continue
-      seen.add(selection.name.value)
-      const fragment = context.getFragment(selection.name.value)
-      if (fragment) check(fragment.selectionSet)
+      const condition =
+        selection.directives?.find(({ name }) => CONDITIONS.includes(name.value)) ?? findBelow(selection)
+      if (condition) return condition
     }
+    return undefined
   }
 
-  return {
-    OperationDefinition({ operation, selectionSet }: OperationDefinitionNode) {
-      if (operation === OperationTypeNode.SUBSCRIPTION) check(selectionSet)
-    },
+  function findBelow(selection: SelectionNode): DirectiveNode | undefined {
+    if (selection.kind === Kind.INLINE_FRAGMENT) return find(selection.selectionSet)
+    if (selection.kind !== Kind.FRAGMENT_SPREAD || seen.has(selection.name.value)) return undefined
+    seen.add(selection.name.value)
+    for (const fragment of definitions)
+      if (fragment.kind === Kind.FRAGMENT_DEFINITION && fragment.name.value === selection.name.value)
+        return find(fragment.selectionSet)
+    return undefined
   }
+
+  for (const definition of definitions) {
+    if (definition.kind !== Kind.OPERATION_DEFINITION || definition.operation !== OperationTypeNode.SUBSCRIPTION)
+      continue
+    const condition = find(definition.selectionSet)
+    if (condition) return condition
+  }
+  return undefined
 }

@@ -3,6 +3,7 @@ import type { ExecutionArgs, ExecutionResult } from 'graphql'
 import { isPromise, type Plugin } from 'graphql-yoga'
 import type { Context } from './context.ts'
 import type { RefuseCost } from './cost-limit.ts'
+import { exactVariables } from './exact-objects.ts'
 import { type Mask, maskedResult } from './failures.ts'
 import type { CountOperation } from './operation-metrics.ts'
 import { type Execute, executePrepared } from './prepared.ts'
@@ -26,7 +27,7 @@ export function createExecute({ refuseCost, mask, count }: ExecuteOptions) {
     const started = performance.now()
     const refusing = refuseCost(args)
     const refused = isPromise(refusing) ? await refusing : refusing
-    const result = refused ?? (await executePrepared(args, plain))
+    const result = refused ?? (await executePrepared({ ...args, variableValues: exactVariables(args) }, plain))
     const answer = maskedResult(result, mask, (args.contextValue as Context).requestId)
     count(args, started, answer.errors)
     return answer

@@ -110,6 +110,15 @@ function withoutSuggestion(message: string): string {
   return at >= 0 && message.endsWith('?') ? message.slice(0, at) : message
 }
 
+/** The member of the request with a fault that graphql-js or Yoga found. */
+function memberOf({ message, source, locations, extensions: { code } }: GraphQLError): string {
+  const [, variable] = /^Variable "\$(\w+)" of /.exec(message) ?? []
+  if (variable !== undefined) return placeOf(variable, source)
+  if (code === 'OPERATION_RESOLUTION_FAILURE' || /^(Must provide|Unknown) operation/.test(message))
+    return 'operationName'
+  return source || locations || /^(Must provide query|Can only perform a mutation)/.test(message) ? 'query' : ''
+}
+
 export type TidyErrors = (errors: readonly GraphQLError[]) => readonly GraphQLError[]
 
 /**
@@ -119,8 +128,14 @@ export type TidyErrors = (errors: readonly GraphQLError[]) => readonly GraphQLEr
 export function createTidyErrors({ suggest }: { suggest: boolean }): TidyErrors {
   return (errors) => {
     for (const error of errors) {
-      if (FOREIGN_CODES.has(error.extensions.code)) error.extensions.code = 'INVALID_REQUEST'
+      const { extensions } = error
       if (!suggest) error.message = withoutSuggestion(error.message)
+      if (FOREIGN_CODES.has(extensions.code)) {
+        const { http } = extensions as { readonly http?: { readonly status?: number } }
+        const code = http?.status === 405 ? 'METHOD_NOT_ALLOWED' : 'INVALID_REQUEST'
+        extensions.details ??= [{ path: memberOf(error), message: error.message }]
+        extensions.code = code
+      }
     }
     return errors
   }

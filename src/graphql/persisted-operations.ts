@@ -17,6 +17,13 @@ export interface SentOperation {
 }
 
 const SHA256 = /^[0-9a-f]{64}$/
+/** Hashes that tools write by default, by their length, and how to get the right one. */
+const OTHER_HASHES: ReadonlyMap<number, string> = new Map([
+  [32, 'for Relay, set "algorithm": "SHA256" in persistConfig'],
+  [40, "for graphql-codegen, set hashAlgorithm: 'sha256' in persistedDocuments"],
+])
+/** graphql-codegen and gql.tada write it before the hash, and clients send it. */
+const withoutPrefix = (key: string): string => key.replace(/^sha256:/, '')
 /** The format of Apollo's tools; all others write `{"<sha256>": "<document>"}`. */
 const APOLLO_MANIFEST = 'apollo-persisted-query-manifest'
 
@@ -31,9 +38,12 @@ export async function readPersistedOperations(config: Config, schema: GraphQLSch
   const check = createCheck(config, schema)
   for (const path of config.persistedOperations) {
     const say = (fault: string) => void faults.push(`PERSISTED_OPERATIONS: ${path}${fault}`)
-    for (const [hash, document] of await readEntries(path, say)) {
-      const where = `: ${hash.length > 72 ? `${hash.slice(0, 72)}…` : hash}`
-      if (!SHA256.test(hash)) say(`${where} must be the SHA-256 of its document, 64 digits in lower-case hex`)
+    for (const [key, document] of await readEntries(path, say)) {
+      const where = `: ${key.length > 72 ? `${key.slice(0, 72)}…` : key}`
+      const hash = withoutPrefix(key)
+      const other = OTHER_HASHES.get(hash.length)
+      if (!SHA256.test(hash))
+        say(`${where} must be the SHA-256 of its document, 64 digits in lower-case hex${other ? `: ${other}` : ''}`)
       else if (typeof document !== 'string') say(`${where} must be the text of a document`)
       else if (sha256(document) !== hash) say(`${where} is not the SHA-256 of its document`)
       else {
@@ -121,6 +131,8 @@ export function createFind(
     const isPersisted = texts.has(query)
     if (only && !isPersisted)
       throw new Refusal(hash === undefined ? 'persistedQueryRequired' : 'persistedQueryNotFound')
+    if (hash !== undefined && hash !== sha256(query))
+      throw invalidRequest({ path: 'query', message: 'must be absent, or the very document of the hash' })
     return { text: query, isPersisted }
   }
 }
@@ -139,18 +151,22 @@ export function persistedOperations(findDocument: (sent: SentOperation) => strin
   }
 }
 
-/** Reads Apollo's form, then that of the GraphQL over HTTP specification, where ids may have a prefix. */
+/** Reads Apollo's form, and that of the GraphQL over HTTP specification. In both, a hash may have its prefix. */
 function hashOf({ documentId, extensions }: SentOperation): string | undefined {
   const persisted = isObject(extensions) ? extensions.persistedQuery : undefined
-  if (isObject(persisted)) {
-    const { version, sha256Hash } = persisted
+  let hash: string | undefined
+  if (persisted !== undefined && persisted !== null) {
+    const { version, sha256Hash } = isObject(persisted) ? persisted : {}
     if (version !== 1 || typeof sha256Hash !== 'string')
       throw invalidRequest({ path: 'extensions.persistedQuery', message: 'must be {"version": 1, "sha256Hash": "…"}' })
-    return sha256Hash
+    hash = withoutPrefix(sha256Hash)
   }
-  if (documentId === undefined || documentId === null) return undefined
+  if (documentId === undefined || documentId === null) return hash
   if (typeof documentId !== 'string') throw invalidRequest({ path: 'documentId', message: 'must be a string' })
-  return documentId.replace(/^sha256:/, '')
+  const id = withoutPrefix(documentId)
+  if (hash !== undefined && hash !== id)
+    throw invalidRequest({ path: 'documentId', message: 'must be absent, or the hash of extensions.persistedQuery' })
+  return id
 }
 
 const sha256 = (text: string): string => hash('sha256', text)

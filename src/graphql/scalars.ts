@@ -71,7 +71,7 @@ function literalText(node: ValueNode, variables: Readonly<Record<string, unknown
     case Kind.ENUM:
       return JSON.stringify(node.value)
     case Kind.VARIABLE:
-      return JSON.stringify(variables[node.name.value] ?? null)
+      return variableText(variables[node.name.value])
     case Kind.NULL:
       return 'null'
     default:
@@ -79,10 +79,22 @@ function literalText(node: ValueNode, variables: Readonly<Record<string, unknown
   }
 }
 
+/** The text of a variable's value inside a literal. A number that is no integer has lost its digits already. */
+function variableText(value: unknown): string {
+  if (value === null || value === undefined) return 'null'
+  if (value instanceof RawJson) return value.text
+  if (Array.isArray(value)) return `[${value.map(variableText).join(',')}]`
+  if (typeof value === 'bigint' || typeof value === 'boolean' || Number.isSafeInteger(value)) return String(value)
+  if (typeof value === 'string') return JSON.stringify(value)
+  throw new GraphQLError(
+    'JSONObject must not hold a variable that loses its digits: use one of String, Boolean, Int, Int64 or JSONObject',
+  )
+}
+
 /** JSON text that may be null, for a field of the scalar JSON. */
 export const jsonOrNull = (text: string | null): RawJson | null => (text === null ? null : new RawJson(text))
 
-/** JSON text as a value. Integers beyond the range of a double become decimal strings, like Int64. */
+/** JSON text as a value. Integers beyond 2^53 become decimal strings, like Int64, as do numbers beyond a double. */
 export function plainJson({ text }: RawJson): unknown {
   switch (kindOf(text)) {
     case 'object':
@@ -91,7 +103,7 @@ export function plainJson({ text }: RawJson): unknown {
       return elements(text).map((raw) => plainJson(new RawJson(raw)))
     case 'number': {
       const value: number = JSON.parse(text)
-      return readInt(text) !== undefined && !Number.isSafeInteger(value) ? text : value
+      return !Number.isFinite(value) || (readInt(text) !== undefined && !Number.isSafeInteger(value)) ? text : value
     }
     default:
       return JSON.parse(text)

@@ -11,15 +11,18 @@ import { processRegularResult, type YogaServerInstance } from 'graphql-yoga'
 import type { Logger } from '../app/log.ts'
 import type { Metrics } from '../app/metrics.ts'
 import type { Config } from '../config.ts'
-import { invalidRequest, Refusal } from '../errors.ts'
+import { type Fault, invalidRequest, Refusal } from '../errors.ts'
+import { acceptedOf, isJsonType } from '../http/media-types.ts'
 import { isEncoded, letBy, readBody, requestIdOf } from '../http/request.ts'
 import { closedOf, endWith } from '../http/respond.ts'
 import type { Incoming, WholeRequest } from '../http/whole-requests.ts'
+import { kindOf, members, syntaxFault } from '../json.ts'
 import type { Context, ServerContext } from './context.ts'
 import type { KeptDocuments } from './documents.ts'
 import { mask, type TidyErrors } from './failures.ts'
 import type { CountRefused } from './operation-metrics.ts'
 import type { FoundDocument, SentOperation } from './persisted-operations.ts'
+import { STREAM_TYPE } from './sse.ts'
 
 export interface ServeOptions {
   readonly yoga: YogaServerInstance<ServerContext, Context>
@@ -35,7 +38,15 @@ export interface ServeOptions {
   readonly execute: (args: ExecutionArgs) => Promise<ExecutionResult>
   /** The context of queries and mutations. */
   readonly addressOf: (request: Incoming) => () => string
-  readonly contextOf: (request: Incoming, closed: () => AbortSignal, requestId: string) => Context
+  readonly contextOf: (request: Incoming, call: CallOfContext) => Context
+}
+
+/** What a context needs to know of a request, besides its headers. */
+export interface CallOfContext {
+  readonly requestId: string
+  readonly variablesText: () => string | undefined
+  /** Aborts once the client no longer waits for the answer. */
+  readonly closed: () => AbortSignal
 }
 
 const ROUTE = '/graphql'
@@ -48,6 +59,7 @@ const ALLOWED = [
   ...['access-control-expose-headers', 'ratelimit, ratelimit-policy, retry-after, x-request-id'],
 ]
 const MEMBERS: ReadonlySet<string> = new Set(['query', 'documentId', 'operationName', 'variables', 'extensions'])
+const MAPS: ReadonlySet<string> = new Set(['variables', 'extensions'])
 
 /**
  * GraphQL over HTTP. Yoga serves everything, except that a query or mutation with a document that Yoga has validated
@@ -63,7 +75,7 @@ export function createServe(options: ServeOptions) {
   function operationOf(body: Buffer): Operation | undefined {
     try {
       const sent = JSON.parse(body.toString()) as Sent
-      if (!isPlain(sent)) return undefined
+      if (faultsOf(sent).length > 0) return undefined
       const found = find(sent)
       const document = found && documents.getValid(found.text)
       const kind = document && getOperationAST(document, sent.operationName)?.operation
@@ -90,10 +102,14 @@ export function createServe(options: ServeOptions) {
     closed: () => AbortSignal,
     call: HttpCall,
   ): Promise<Answer> | undefined {
-    const mediaType = isJson(request) ? mediaTypeOf(request) : undefined
+    const mediaType = isJsonType(request.headers['content-type']) ? mediaTypeOf(request) : undefined
     if (mediaType === undefined) return undefined
     const operation = operationOf(body)
-    return operation && answerOf(operation, mediaType, () => contextOf(request, closed, call.requestId), call)
+    const { requestId } = call
+    const variablesText = () => variablesIn(body.toString())
+    return (
+      operation && answerOf(operation, mediaType, () => contextOf(request, { closed, requestId, variablesText }), call)
+    )
   }
 
   async function answerOf(
@@ -112,17 +128,53 @@ export function createServe(options: ServeOptions) {
 
   /** Reads the body as REST does: up to a limit, also without a `Content-Length`. */
   async function post(request: IncomingMessage, response: ServerResponse, call: HttpCall): Promise<void> {
+    if (!isJsonType(request.headers['content-type'])) {
+      const message = 'must be application/json, in UTF-8'
+      throw new Refusal('unsupportedMediaType', { faults: [{ path: 'Content-Type', message }] })
+    }
+    const accept = acceptIn(request)
     const body = await readBody(request, config.maxBodyBytes)
     if (!isUtf8(body)) throw invalidRequest({ path: '', message: 'the body must be valid UTF-8' })
     const answer = await answerTo(body, request, () => closedOf(response), call)
-    if (answer) write(response, answer)
-    else await handOver(Object.assign(request, { body: new Read(body) }), response, call)
+    if (answer) {
+      write(response, answer)
+      return
+    }
+    Object.assign(request, { body: new Read(body) })
+    const text = body.toString()
+    const faults = faultsOf(parsed(text, { path: '', message: 'the body' }))
+    if (faults.length > 0) throw invalidRequest(...faults)
+    await handOver(request, response, { ...call, accept, variablesText: () => variablesIn(text) })
   }
 
-  async function handOver(request: IncomingMessage, response: ServerResponse, call: HttpCall): Promise<void> {
+  async function get(request: IncomingMessage, response: ServerResponse, call: HttpCall): Promise<void> {
+    const { headers, url = '' } = request
+    // A page, which GraphiQL answers.
+    const isPage = config.graphiql && headers.accept?.includes('text/html')
+    const accept = isPage ? headers.accept : acceptIn(request)
+    const at = url.indexOf('?')
+    const parameters = new URLSearchParams(at < 0 ? '' : url.slice(at + 1))
+    const jsonOf = (name: string): unknown => {
+      const text = parameters.get(name)
+      return text ? parsed(text, { path: name, message: 'the parameter' }) : undefined
+    }
+    const faults = faultsOf({ variables: jsonOf('variables'), extensions: jsonOf('extensions') })
+    if (faults.length > 0) throw invalidRequest(...faults)
+    await handOver(request, response, {
+      ...call,
+      accept,
+      variablesText: () => parameters.get('variables') ?? undefined,
+    })
+  }
+
+  async function handOver(request: IncomingMessage, response: ServerResponse, call: HandedCall): Promise<void> {
+    const { requestId, variablesText } = call
+    // Yoga heeds no weights and knows one form of the media type of JSON.
+    request.headers.accept = call.accept
+    if (request.method === 'POST') request.headers['content-type'] = JSON_TYPE
     for (let at = 0; at < call.headers.length; at += 2)
       response.setHeader(call.headers[at] ?? '', call.headers[at + 1] ?? '')
-    await yoga.handle(request, response, { requestId: call.requestId, address: options.addressOf(request) })
+    await yoga.handle(request, response, { requestId, variablesText, address: options.addressOf(request) })
   }
 
   /** The last host that could be parsed. The next request mostly has the same. */
@@ -140,7 +192,8 @@ export function createServe(options: ServeOptions) {
       if (!hasHost(request)) throw new Refusal('invalidRequest')
       if (request.method === 'OPTIONS') write(response, { status: 204, headers: headed(call, ''), text: '' })
       else if (request.method === 'POST') await post(request, response, call)
-      else await handOver(request, response, call)
+      else if (request.method === 'GET') await get(request, response, call)
+      else throw new Refusal('methodNotAllowed')
     } catch (error) {
       letBy(request, response)
       write(response, refuse(error, call))
@@ -152,7 +205,9 @@ export function createServe(options: ServeOptions) {
     if (refusal !== error) log.error({ path: ROUTE, requestId: call.requestId, err: error }, refusal.message)
     options.countRefused([{ extensions: { code: refusal.code.toUpperCase() } }])
     const text = textOf(refusal, call.requestId)
-    return { status: refusal.status, headers: headed(call, text, 'content-type', `${JSON_TYPE}; charset=utf-8`), text }
+    const allow = refusal.status === 405 ? ['allow', 'GET, POST, OPTIONS'] : []
+    const headers = headed(call, text, 'content-type', `${JSON_TYPE}; charset=utf-8`, ...allow)
+    return { status: refusal.status, headers, text }
   }
 
   /** The headers depend on the origin: no answer allows another origin to read it. */
@@ -199,6 +254,12 @@ interface HttpCall {
   readonly headers: readonly string[]
 }
 
+/** A call that Yoga answers. */
+interface HandedCall extends HttpCall {
+  readonly accept: string | undefined
+  readonly variablesText: () => string | undefined
+}
+
 interface Answer {
   readonly status: number
   /** Names and values in turn. */
@@ -217,37 +278,65 @@ interface Sent extends SentOperation {
   readonly variables?: Readonly<Record<string, unknown>> | null
 }
 
-/** Whether it has only the members of an operation, each with the right type. */
-function isPlain(sent: unknown): boolean {
-  if (!isMap(sent) || !Object.keys(sent).every((name) => MEMBERS.has(name))) return false
-  const { operationName, variables, extensions } = sent
-  return (
-    [variables, extensions].every((value) => value === undefined || value === null || isMap(value)) &&
-    (operationName === undefined || operationName === null || typeof operationName === 'string')
-  )
+/** The faults of a request that is more or less than an operation, or has members of other types. */
+function faultsOf(sent: unknown): Fault[] {
+  if (Array.isArray(sent)) return [{ path: '', message: 'the body must be one operation: there are no batches' }]
+  if (!isMap(sent)) return [{ path: '', message: 'the body must be a JSON object' }]
+  const faults: Fault[] = []
+  for (const [name, value] of Object.entries(sent)) {
+    if (value === undefined || value === null) continue
+    if (!MEMBERS.has(name)) faults.push({ path: name, message: `is none of ${[...MEMBERS].join(', ')}` })
+    else if (MAPS.has(name) ? !isMap(value) : typeof value !== 'string')
+      faults.push({ path: name, message: MAPS.has(name) ? 'must be a JSON object' : 'must be a string' })
+  }
+  return faults
 }
 
 const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Web pages can post forms and plain text without a preflight, but not JSON. */
-const isJson = ({ headers }: Incoming): boolean => /^application\/json(;|$)/.test(headers['content-type'] ?? '')
+/** The value of a JSON text. `place` names the text: its path, and the words for it. */
+function parsed(text: string, { path, message }: Fault): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw invalidRequest({ path, message: `${message} must be JSON: ${syntaxFault(text)}` })
+  }
+}
+
+/** The text of the variables of a valid body. */
+function variablesIn(body: string): string | undefined {
+  const text = members(body).get('variables')
+  return text === undefined || kindOf(text) !== 'object' ? undefined : text
+}
 
 /**
- * The media type that Yoga would choose for an answer that is no stream, when that is clear: the first accepted one.
+ * The media type of an answer that is no stream, when the header begins with it, as those of most clients do. The
+ * others are left to Yoga.
  */
-function mediaTypeOf({ headers }: Incoming): string | undefined {
-  const [first = ''] = (headers.accept || '*/*').split(',', 1)
-  return MEDIA_TYPES.get(first.trim())
+function mediaTypeOf({ headers: { accept } }: Incoming): string | undefined {
+  const [first = ''] = (accept || '*/*').split(',', 1)
+  const plain = PLAIN_TYPES.get(first.trim())
+  if (plain === undefined || !accept?.includes(';')) return plain
+  return acceptedOf(accept, MEDIA_TYPES).find((type) => type !== STREAM_TYPE)
+}
+
+/** The types of answers that a caller takes, without weights. Refuses a caller that takes none. */
+function acceptIn({ headers: { accept } }: IncomingMessage): string {
+  const types = acceptedOf(accept, MEDIA_TYPES)
+  if (types.length > 0) return types.join(', ')
+  const message = `must take ${MEDIA_TYPES.join(', or ')}`
+  throw new Refusal('notAcceptable', { faults: [{ path: 'Accept', message }] })
 }
 
 const JSON_TYPE = 'application/json'
 const RESPONSE_TYPE = 'application/graphql-response+json'
-const MEDIA_TYPES: ReadonlyMap<string, string> = new Map([
+const PLAIN_TYPES: ReadonlyMap<string, string> = new Map([
   ['*/*', JSON_TYPE],
   [JSON_TYPE, JSON_TYPE],
   [RESPONSE_TYPE, RESPONSE_TYPE],
 ])
+const MEDIA_TYPES = [JSON_TYPE, RESPONSE_TYPE, STREAM_TYPE]
 
 /** A printed result, which Yoga would turn into a `Response`. */
 class Printed {

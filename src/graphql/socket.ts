@@ -15,6 +15,7 @@ import { toRefusal } from '../db/failures.ts'
 import { invalidRequest, Refusal } from '../errors.ts'
 import { requestIdOf } from '../http/request.ts'
 import { headOf, JSON_TYPE } from '../http/respond.ts'
+import { members } from '../json.ts'
 import { clientAddress } from '../rate-limits/client-address.ts'
 import { CONNECTION_LIMITS, type ConnectionLimits } from '../rate-limits/connection-limits.ts'
 import type { Context, ServerContext } from './context.ts'
@@ -76,6 +77,8 @@ class Connection implements Beating {
   readonly streams = new Set<SocketStream>()
   /** Controllers of operations whose first message is being handled. */
   readonly begun: AbortController[] = []
+  /** The message that is being taken. */
+  message = ''
   /** Operations that have begun and still work, including aborted ones. */
   working = 0
   expiresAt = Number.POSITIVE_INFINITY
@@ -121,6 +124,11 @@ export function createSocketServer(options: SocketOptions) {
     connectionInitWaitTimeout: INIT_TIMEOUT_MS,
 
     async onConnect({ connectionParams, extra }) {
+      const fault = faultOf(connectionParams)
+      if (fault !== undefined) {
+        extra.outlet.close(CloseCode.BadRequest, fault)
+        return false
+      }
       const authorization = readAuthorization(connectionParams)
       const sdkKey = readText(connectionParams?.sdkKey)
       const operator = connectionParams?.operator
@@ -159,6 +167,7 @@ export function createSocketServer(options: SocketOptions) {
       extra.working += 1
       const answered = new AbortController()
       extra.begun.push(answered)
+      const { message } = extra
       const underWay = Math.max(Object.keys(subscriptions).length, extra.streams.size + 1)
       // Aborted operations make room at once, but their work goes on. So at most twice the limit may work.
       if (underWay > MAX_SUBSCRIPTIONS || extra.working > 2 * MAX_SUBSCRIPTIONS) return refused([tooMany()])
@@ -171,6 +180,7 @@ export function createSocketServer(options: SocketOptions) {
         params,
         socket: extra.socket,
         closed: answered.signal,
+        variablesText: () => members(members(message).get('payload') ?? '{}').get('variables'),
       } as never)
       const document = checked<DocumentNode>(() => parse(findDocument(params) ?? params.query))
       if (Array.isArray(document)) return refused(document)
@@ -253,6 +263,7 @@ export function createSocketServer(options: SocketOptions) {
 
     async function handle(message: string, take: (message: string) => Promise<void>): Promise<void> {
       const before = extra.working
+      extra.message = message
       const taken = take(message)
       // Only operations have been counted by now.
       const operations = extra.working - before
@@ -404,6 +415,15 @@ function refuse(request: IncomingMessage, socket: Duplex, refusal: Refusal, ...h
   // Destroyed even if the sender does not close: nothing else tracks the socket, and the service could not stop.
   socket.once('finish', () => socket.destroy())
   socket.end(`${headOf(refusal.status, all)}\r\n${text}`, () => socket.destroy())
+}
+
+/** A credential of another type is no absent one: its sender would be nobody without a word. */
+function faultOf(params: Readonly<Record<string, unknown>> | undefined): string | undefined {
+  const name = ['authorization', 'Authorization', 'sdkKey'].find((credential) => {
+    const value = params?.[credential]
+    return value !== undefined && value !== null && typeof value !== 'string'
+  })
+  return name === undefined ? undefined : `${name} must be a string`
 }
 
 function readAuthorization(params: Readonly<Record<string, unknown>> | undefined): string | null {

@@ -1,10 +1,14 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
-import type { Plugin } from 'graphql-yoga'
+import type { Plugin, YogaInitialContext } from 'graphql-yoga'
+import { Refusal } from '../errors.ts'
+import { refusalError } from './failures.ts'
 import { SharedResult } from './shared-results.ts'
 import { Stall } from './stall.ts'
 
+/** The media type of server-sent events. */
+export const STREAM_TYPE = 'text/event-stream'
 const PING_MS = 12_000
 /** How long readers may take to receive the end when the service stops. */
 const CLOSE_TIMEOUT_MS = 2_000
@@ -19,11 +23,19 @@ export function serverSentEvents() {
   const open = new Set<ServerResponse>()
 
   const plugin: Plugin<object, { res?: ServerResponse }> = {
+    onSubscribe({ args, setResultAndStopExecution }) {
+      const { request } = args.contextValue as Partial<YogaInitialContext>
+      if (!request || request.headers.get('accept')?.includes(STREAM_TYPE)) return
+      const message = `must take ${STREAM_TYPE}, in which subscriptions answer`
+      const refused = refusalError(new Refusal('notAcceptable', { faults: [{ path: 'Accept', message }] }))
+      refused.extensions.http = { status: 406 }
+      setResultAndStopExecution({ errors: [refused] })
+    },
     onResultProcess({ result, acceptableMediaTypes, setResultProcessor, serverContext: { res } }) {
-      if (!isResults(result) || !acceptableMediaTypes.includes('text/event-stream')) return
+      if (!isResults(result) || !acceptableMediaTypes.includes(STREAM_TYPE)) return
       setResultProcessor((results, { Response }) => {
         const headers = {
-          'content-type': 'text/event-stream',
+          'content-type': STREAM_TYPE,
           'cache-control': 'no-cache',
           // The stream's end is the end of the connection: nothing follows it.
           connection: 'close',
@@ -34,7 +46,7 @@ export function serverSentEvents() {
         if (res) endWith(res, frames, open)
         // A Node stream, which is piped into Node's response with back-pressure.
         return new Response(frames as never, { headers })
-      }, 'text/event-stream')
+      }, STREAM_TYPE)
     },
   }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { createGraphQLError, createYoga, type Plugin } from 'graphql-yoga'
+import { createYoga } from 'graphql-yoga'
 import type { Logger } from '../app/log.ts'
 import type { Metrics } from '../app/metrics.ts'
 import type { Service } from '../app/service.ts'
@@ -13,7 +13,6 @@ import type { Subscriptions } from '../events/subscriptions.ts'
 import { decodeName, operatorHeader } from '../http/request.ts'
 import { closedOf } from '../http/respond.ts'
 import type { Incoming } from '../http/whole-requests.ts'
-import { isJson } from '../json.ts'
 import { clientAddress } from '../rate-limits/client-address.ts'
 import { CONNECTION_LIMITS, type ConnectionLimitName, type ConnectionLimits } from '../rate-limits/connection-limits.ts'
 import { schema } from '../schema.ts'
@@ -31,7 +30,7 @@ import {
   persistedOperations,
   type SentOperation,
 } from './persisted-operations.ts'
-import { createServe } from './serve.ts'
+import { type CallOfContext, createServe } from './serve.ts'
 import { createLive } from './shared-results.ts'
 import { createSocketServer } from './socket.ts'
 import { serverSentEvents } from './sse.ts'
@@ -56,6 +55,7 @@ interface Call {
   readonly address: () => string
   readonly lastEventId: string | null
   readonly requestId: string | undefined
+  readonly variablesText: () => string | undefined
   readonly isSocket: boolean
   /** Aborts once the client no longer waits for the answer. */
   readonly closed: () => AbortSignal
@@ -117,6 +117,7 @@ export async function createGraphql(options: GraphqlOptions) {
       subscriptions: subscriptionsFor(access, call.isSocket),
       prisma,
       requestId: call.requestId,
+      variablesText: call.variablesText,
       lastEventId: call.lastEventId,
       storageAnswer: () => {
         storageAnswer ??= beginStorageAnswer()
@@ -133,7 +134,7 @@ export async function createGraphql(options: GraphqlOptions) {
     batching: false,
     multipart: false,
     logging: false,
-    // `serve.ts` reads bodies, up to its own limit, and checks origins.
+    // `serve.ts` reads bodies, up to its own limit, and checks origins, media types and members.
     maxRequestBodySize: false,
     cors: false,
     parserAndValidationCache: { documentCache: documents, errorCache: documents.errorCache },
@@ -141,7 +142,6 @@ export async function createGraphql(options: GraphqlOptions) {
     ...(config.graphiql && (await graphiqlPage(log))),
     maskedErrors: { maskError: (error) => maskError(error) },
     plugins: [
-      jsonOnly(),
       persistedOperations(findDocument),
       ...documentLimits(config),
       documents.plugin,
@@ -150,7 +150,7 @@ export async function createGraphql(options: GraphqlOptions) {
       live.plugin,
       streams.plugin,
     ],
-    context: ({ request, authorization, sdkKey, operator, address, requestId, res, closed }) =>
+    context: ({ request, authorization, sdkKey, operator, address, requestId, variablesText, res, closed }) =>
       createContext({
         authorization: authorization ?? request?.headers.get('authorization') ?? null,
         sdkKey: sdkKey ?? request?.headers.get('x-sdk-key') ?? null,
@@ -158,6 +158,7 @@ export async function createGraphql(options: GraphqlOptions) {
         address: address ?? (() => ''),
         lastEventId: request?.headers.get('last-event-id') || null,
         requestId,
+        variablesText: variablesText ?? (() => undefined),
         // An operation over a WebSocket has no request of its own.
         isSocket: request === undefined,
         closed: () => closed ?? (res ? closedOf(res) : new AbortController().signal),
@@ -180,7 +181,7 @@ export async function createGraphql(options: GraphqlOptions) {
   })
 
   const addressOf = (request: Incoming) => () => clientAddress(request, config.trustedProxies)
-  const contextOf = (request: Incoming, closed: () => AbortSignal, requestId: string) => {
+  const contextOf = (request: Incoming, { closed, requestId, variablesText }: CallOfContext) => {
     const { headers } = request
     return createContext({
       authorization: headers.authorization ?? null,
@@ -189,6 +190,7 @@ export async function createGraphql(options: GraphqlOptions) {
       address: addressOf(request),
       lastEventId: null,
       requestId,
+      variablesText,
       isSocket: false,
       closed,
     })
@@ -256,23 +258,6 @@ async function graphiqlPage(log: Logger) {
   } catch {
     log.warn('GraphiQL is off: the optional package @graphql-yoga/render-graphiql is not installed')
     return { graphiql: false }
-  }
-}
-
-/** Bodies must be JSON, which web pages cannot post without a preflight. Parameters of a GET must hold JSON, too. */
-function jsonOnly(): Plugin {
-  const refuse = (message: string, status: number) =>
-    createGraphQLError(message, { extensions: { code: 'INVALID_REQUEST', http: { status } } })
-  return {
-    onRequestParse({ request, url }) {
-      const type = request.headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase()
-      if (request.method === 'POST' && type !== 'application/json') {
-        throw refuse('the body must be application/json', 415)
-      }
-      if (request.method !== 'GET') return
-      const faulty = ['variables', 'extensions'].filter((name) => !isJson(url.searchParams.get(name) || '{}'))
-      if (faulty.length > 0) throw refuse(`the parameter ${faulty.join(' and the parameter ')} must be JSON`, 400)
-    },
   }
 }
 

@@ -9,7 +9,7 @@ export type StorageValues = ReadonlyMap<string, string>
 /** Values by key, each as the text that the client sent. */
 export const storageValues: Field<StorageValues> = {
   ...object(
-    `Values by key; other keys stay. Keys have 1 to ${MAX_STORAGE_KEY} characters, values up to ${MAX_STORAGE_VALUE_BYTES} bytes. Values are stored byte for byte; in GraphQL, only when they are given as text.`,
+    `Values by key; other keys stay. Keys have 1 to ${MAX_STORAGE_KEY} characters, values up to ${MAX_STORAGE_VALUE_BYTES} bytes. Values are stored byte for byte.`,
   ),
   read(source: Source, name: string, faults: Fault[]) {
     const values = members(object('').read(source, name, faults))

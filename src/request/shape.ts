@@ -249,17 +249,29 @@ export const object = (description: string, schema: Schema = { additionalPropert
     },
   )
 
-/** A list of texts of any length. */
-export function texts(description: string, { max }: { max: number }): Field<readonly string[]> {
-  const schema = { type: 'array', items: { type: 'string' }, maxItems: max }
+/** The form of each text in a list. */
+interface Form {
+  readonly pattern: RegExp
+  readonly maxLength: number
+  readonly message: string
+}
+
+/** A list of texts, each of this form, or any without one. */
+export function texts(
+  description: string,
+  { min = 0, max, form }: { min?: number; max: number; form?: Form },
+): Field<readonly string[]> {
+  const items = { type: 'string', ...(form && { pattern: form.pattern.source, maxLength: form.maxLength }) }
+  const schema = { type: 'array', items, ...(min > 0 && { minItems: min }), maxItems: max }
   return field<readonly string[]>(description, { schema, type: 'Strings', standIn: [] }, (source, name, fault) => {
     const list = source.value(name)
     if (!Array.isArray(list)) fault('must be a list of strings')
     else if (list.length > max) fault(`must have at most ${max} elements`)
+    else if (list.length < min) fault('must not be empty: leave it out for all')
     else
       return list.map((element: unknown, index) => {
-        if (typeof element === 'string' && isCleanText(element)) return element
-        const message = typeof element === 'string' ? 'must not contain NUL or a lone surrogate' : 'must be a string'
+        const message = faultOfText(element, form)
+        if (message === undefined) return element as string
         fault(message, `${name}[${index}]`)
         return ''
       })
@@ -267,9 +279,16 @@ export function texts(description: string, { max }: { max: number }): Field<read
   })
 }
 
-/** Any of these texts. In GraphQL it is a list of the enum of the same list. */
+function faultOfText(element: unknown, form: Form | undefined): string | undefined {
+  if (typeof element !== 'string') return 'must be a string'
+  if (!isCleanText(element)) return 'must not contain NUL or a lone surrogate'
+  if (!form || (form.pattern.test(element) && element.length <= form.maxLength)) return undefined
+  return form.message
+}
+
+/** At least one of these texts. In GraphQL it is a list of the enum of the same list. */
 export const someOf = (description: string, values: readonly string[]): Field<readonly string[]> => ({
-  ...texts(description, { max: values.length }),
+  ...texts(description, { min: 1, max: values.length }),
   type: { listOf: values },
 })
 

@@ -261,16 +261,6 @@ for (const [way, subscribe] of Object.entries(ways)) {
           await subscribe(game.platformKey, ALL, { ...production, after, ...filter }).take(expected.length),
         ).toEqual(expected)
       }
-      for (const none of [{ types: [] }, { handles: [] }]) {
-        const empty = subscribe(game.platformKey, ALL, { ...production, after, ...none })
-        const seen: Event[] = []
-        void empty.next().then(
-          (event) => seen.push(event),
-          () => undefined,
-        )
-        await subscribe(game.platformKey, ALL, { ...production, after }).take(everything.length)
-        expect(seen).toEqual([])
-      }
     })
 
     it('show a player its own events only, and refuse those of another player', async () => {
@@ -312,7 +302,7 @@ for (const [way, subscribe] of Object.entries(ways)) {
       expect(seen).toEqual([])
     })
 
-    it('refuse a cursor of another stream or of the future, an invalid cursor, and more than 100 handles', async () => {
+    it('refuse a cursor of another stream or of the future, an invalid cursor, and filters that match nothing by mistake', async () => {
       const future = cursorAt(game.environmentId, 10n ** 9n)
       for (const after of [cursorAt(stagingId, 0n), future]) {
         expect(await codeOf(subscribe(game.platformKey, ALL, { ...production, after }))).toBe('CURSOR_EXPIRED')
@@ -332,9 +322,11 @@ for (const [way, subscribe] of Object.entries(ways)) {
         const code = await codeOf(subscribe(game.platformKey, ALL, { ...production, after }))
         expect([after, code]).toEqual([after, 'INVALID_REQUEST'])
       }
-      expect(await codeOf(subscribe(game.platformKey, ALL, { ...production, handles: times(101, String) }))).toBe(
-        'INVALID_REQUEST',
-      )
+      const handles = [[], [''], ['on level up'], ['onLevelUp', '1st'], ['h'.repeat(65)], times(101, (n) => `h${n}`)]
+      for (const filter of [{ types: [] }, ...handles.map((each) => ({ handles: each }))]) {
+        const code = await codeOf(subscribe(game.platformKey, ALL, { ...production, ...filter }))
+        expect([filter, code]).toEqual([filter, 'INVALID_REQUEST'])
+      }
     })
   })
 }

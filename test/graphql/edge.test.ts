@@ -32,6 +32,9 @@ let otherKey: string
 
 const MAX_INT64 = 2n ** 63n - 1n
 const place = { scenarioId: 'season', nodeId: 'pass' }
+const JSON_BODY = { 'content-type': 'application/json' }
+const RESPONSE_JSON = { ...JSON_BODY, accept: 'application/graphql-response+json' }
+const TYPENAME = '{"query":"{ __typename }"}'
 const clientSeason = scenario(
   [passNode(), { id: 'shop', type: 'shop', data: { offer: 9007199254740993n, sizes: [1, 2.5] } }],
   [
@@ -797,7 +800,98 @@ describe('the limits of requests, over HTTP and WebSocket', () => {
     })
     const [error] = JSON.parse(text).errors
     expect([status, error.extensions.code]).toEqual([400, 'INVALID_REQUEST'])
-    expect(error.message).toContain(name)
+    expect(error.extensions.details[0].path).toBe(name)
+  })
+
+  it.each<[title: string, sent: Parameters<typeof send>[1], status: number, code: string, path: string]>([
+    ['PUT', { method: 'PUT', body: '{}' }, 405, 'METHOD_NOT_ALLOWED', ''],
+    [
+      'a mutation by GET',
+      { method: 'GET', path: '/graphql?query=mutation{logout{success}}' },
+      405,
+      'METHOD_NOT_ALLOWED',
+      'query',
+    ],
+    [
+      'plain text',
+      { headers: { 'content-type': 'text/plain' }, body: '{}' },
+      415,
+      'UNSUPPORTED_MEDIA_TYPE',
+      'Content-Type',
+    ],
+    [
+      'UTF-16',
+      { headers: { 'content-type': 'application/json; charset=utf-16' }, body: '{}' },
+      415,
+      'UNSUPPORTED_MEDIA_TYPE',
+      'Content-Type',
+    ],
+    [
+      'Accept: text/css',
+      { headers: { ...JSON_BODY, accept: 'text/css' }, body: TYPENAME },
+      406,
+      'NOT_ACCEPTABLE',
+      'Accept',
+    ],
+    [
+      'Accept of weight 0',
+      { headers: { ...JSON_BODY, accept: '*/*;q=0' }, body: TYPENAME },
+      406,
+      'NOT_ACCEPTABLE',
+      'Accept',
+    ],
+    [
+      'a subscription without event streams',
+      { headers: { ...JSON_BODY, accept: 'application/json' }, body: '{"query":"subscription { events { cursor } }"}' },
+      406,
+      'NOT_ACCEPTABLE',
+      'Accept',
+    ],
+    ['a fault of JSON', { headers: JSON_BODY, body: '{"query": x}' }, 400, 'INVALID_REQUEST', ''],
+    ['a batch', { headers: JSON_BODY, body: `[${TYPENAME}]` }, 400, 'INVALID_REQUEST', ''],
+    [
+      'an unknown member',
+      { headers: JSON_BODY, body: '{"query":"{ me { id } }","more":1}' },
+      400,
+      'INVALID_REQUEST',
+      'more',
+    ],
+    ['a query of another type', { headers: JSON_BODY, body: '{"query":7}' }, 400, 'INVALID_REQUEST', 'query'],
+    ['no query', { headers: RESPONSE_JSON, body: '{}' }, 400, 'INVALID_REQUEST', 'query'],
+    ['a fault of syntax', { headers: RESPONSE_JSON, body: '{"query":"{ me {"}' }, 400, 'INVALID_REQUEST', 'query'],
+    ['an unknown field', { headers: RESPONSE_JSON, body: '{"query":"{ nothing }"}' }, 400, 'INVALID_REQUEST', 'query'],
+    [
+      'a wrong literal',
+      { headers: RESPONSE_JSON, body: '{"query":"{ player(id: 1.5) { id } }"}' },
+      400,
+      'INVALID_REQUEST',
+      'query',
+    ],
+    [
+      'an unknown operation',
+      { headers: RESPONSE_JSON, body: '{"query":"query A { me { id } }","operationName":"B"}' },
+      400,
+      'INVALID_REQUEST',
+      'operationName',
+    ],
+  ])('answer %s with a code, the place and an id', async (_title, sent, status, code, path) => {
+    const answer = await send(game, sent)
+    const { errors } = JSON.parse(answer.text)
+    expect([answer.status, errors[0].extensions.code]).toEqual([status, code])
+    expect(answer.headers.get('x-request-id')).toBeTruthy()
+    expect(errors[0].extensions).not.toHaveProperty('originalError')
+    if (sent?.method !== 'PUT')
+      expect(errors[0].extensions.details).toEqual([{ path, message: expect.stringMatching(/./) }])
+  })
+
+  it('heed the weights of Accept', async () => {
+    const typeFor = async (accept: string) =>
+      (await send(game, { headers: { ...JSON_BODY, accept }, body: TYPENAME })).headers.get('content-type')
+    expect(await typeFor('application/json;q=0, */*')).toContain('application/graphql-response+json')
+    expect(await typeFor('application/json;q=0.1, application/graphql-response+json;q=0.9')).toContain(
+      'application/graphql-response+json',
+    )
+    expect(await typeFor('*/*, application/graphql-response+json;q=0')).toContain('application/json')
   })
 
   it('refuse mutations that a web page could send without a preflight: form, multipart, text, GET', async () => {

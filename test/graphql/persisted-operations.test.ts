@@ -188,8 +188,38 @@ describe.each([post, get, events, socket])('persisted operations over $name', ({
       message: 'invalid request',
       extensions: { code: 'INVALID_REQUEST', details: [{ path: 'query' }] },
     })
+    // Neither of the two documents is listed.
+    const unknown = await send(open, token, {
+      query: RENAMED,
+      extensions: { persistedQuery: { version: 1, sha256Hash: UNKNOWN } },
+    })
+    expect(unknown.errors?.[0]?.extensions).toMatchObject({ code: 'INVALID_REQUEST', details: [{ path: 'query' }] })
     for (const persisted of [{ version: 2, sha256Hash: sha256(ME) }, { version: 1 }, { version: 1, sha256Hash: 7 }])
       expect(codeOf(await send(open, token, { extensions: { persistedQuery: persisted } }))).toBe('INVALID_REQUEST')
+  })
+})
+
+describe.each([post, get, events])('two hashes in one request over $name', ({ send }) => {
+  it('are refused unless they are equal', async () => {
+    const { token } = await open.player()
+    expect((await send(open, token, { ...persistedQuery(ME), documentId: `sha256:${sha256(ME)}` })).data.me).toBeTypeOf(
+      'object',
+    )
+    const { errors } = await send(open, token, { ...persistedQuery(ME), documentId: sha256(LIVE) })
+    expect(errors?.[0]?.extensions).toMatchObject({ code: 'INVALID_REQUEST', details: [{ path: 'documentId' }] })
+  })
+})
+
+describe('a file of persisted operations', () => {
+  // Written by @graphql-codegen/client-preset 6.2.0, @apollo/generate-persisted-query-manifest 1.4.0, relay-compiler
+  // 20.1.1 (`"algorithm": "SHA256"`) and gql.tada 1.11.3 (`generate-persisted`, for urql), from schema.graphql and a
+  // query of `me`. They bring some 340 packages, so their output is kept instead.
+  it.each(['graphql-codegen', 'apollo', 'relay', 'gql-tada'])('is read as the tool writes it: %s', async (tool) => {
+    const file = new URL(`persisted/${tool}.json`, import.meta.url).pathname
+    const read = await readPersistedOperations(readConfig({ PERSISTED_OPERATIONS: file }), schema)
+    expect([...read].map(([hash, text]) => [hash, /me\w* \{/.test(text)])).toEqual([
+      [expect.stringMatching(/^[0-9a-f]{64}$/), true],
+    ])
   })
 })
 
@@ -345,6 +375,8 @@ describe('faults of the files of persisted operations', () => {
       JSON.stringify({
         [sha256(ME)]: ME,
         md5: ME,
+        [createHash('md5').update(ME).digest('hex')]: ME,
+        [`sha256:${createHash('sha1').update(ME).digest('hex')}`]: ME,
         [sha256(ME).toUpperCase()]: ME,
         [sha256('another')]: ME,
         [sha256('7')]: 7,
@@ -355,6 +387,8 @@ describe('faults of the files of persisted operations', () => {
     )
     const all = faults.join('\n')
     expect(all).toContain(': md5 must be the SHA-256 of its document, 64 digits in lower-case hex')
+    expect(all).toContain('for Relay, set "algorithm": "SHA256" in persistConfig')
+    expect(all).toContain("for graphql-codegen, set hashAlgorithm: 'sha256' in persistedDocuments")
     expect(all).toContain(`: ${sha256(ME).toUpperCase()} must be the SHA-256`)
     expect(all).toContain(`: ${sha256('another')} is not the SHA-256 of its document`)
     expect(all).toContain(`: ${sha256('7')} must be the text of a document`)

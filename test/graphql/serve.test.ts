@@ -107,14 +107,11 @@ const place = { scenarioId: 'season', nodeId: 'pass' }
 const xp = () => ({ ...place, runId, amount: 5, source: 'quest', idempotencyKey: 'serve' })
 
 describe('the short way without Yoga', () => {
-  it.each(['constructor', '__proto__', 'toString'])(
-    'leaves the unknown media type %s to Yoga, which refuses it',
-    async (accept) => {
-      const sent = json({ query: '{ __typename }' })
-      for (const _ of times(2, Number)) expect((await send(sent)).answer.status).toBe(200)
-      expect(await send({ ...sent, accept })).toMatchObject({ answer: { status: 406 }, isByYoga: true })
-    },
-  )
+  it.each(['constructor', '__proto__', 'toString'])('refuses the unknown media type %s', async (accept) => {
+    const sent = json({ query: '{ __typename }' })
+    for (const _ of times(2, Number)) expect((await send(sent)).answer.status).toBe(200)
+    expect(await send({ ...sent, accept })).toMatchObject({ answer: { status: 406 }, isByYoga: false })
+  })
 
   it('answers as Yoga does: results, refusals, invalid variables, nulls', async () => {
     const me = 'query Me { me { id } } query Wallet { me { wallet { currency balance } } }'
@@ -144,7 +141,12 @@ describe('the short way without Yoga', () => {
       json({ query: '{ __schema { types { name } } }' }),
       { ...json({ query: '{ me { id } }' }), authorization: 'Bearer nothing' },
       { ...json({ query: '{ project { name } }' }), authorization: `Bearer ${game.platformKey}` },
-      { ...json({ query: '{ me { id } }' }), contentType: 'application/json; charset=utf-8' },
+      ...['application/json; charset=utf-8', 'Application/JSON', 'application/json ;charset="UTF-8"'].map(
+        (contentType) => ({
+          ...json({ query: '{ me { id } }' }),
+          contentType,
+        }),
+      ),
     ])
       expect([sent, await compare(sent)]).toEqual([sent, true])
   })
@@ -173,9 +175,6 @@ describe('the short way without Yoga', () => {
       json({ query: two }),
       json({ documentId: 'x' }),
       json({ query: '{ __typename }', extensions: { persistedQuery: { version: 2 } } }),
-      { ...json({ query: '{ __typename }' }), contentType: 'text/plain' },
-      { ...json({ query: '{ __typename }' }), contentType: 'application/jsonp' },
-      { ...json({ query: '{ __typename }' }), contentType: 'APPLICATION/JSON' },
     ])
       expect([sent, await compare(sent)]).toEqual([sent, false])
   })

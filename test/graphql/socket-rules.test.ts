@@ -464,6 +464,16 @@ describe('the service', () => {
     expect((await talk.closed).code).toBe(1009)
   })
 
+  it.each(['authorization', 'Authorization', 'sdkKey'])(
+    'closes a socket with 4400 whose `%s` is no text, instead of taking the caller for nobody',
+    async (name) => {
+      const talk = connect(game)
+      await once(talk.socket, 'open')
+      talk.send({ type: 'connection_init', payload: { [name]: 5 } })
+      expect(await talk.closed).toMatchObject({ code: 4400, reason: `${name} must be a string` })
+    },
+  )
+
   it('closes a socket with 4400 for messages that only servers send, and for one that is nested too deep', async () => {
     const messages = ['connection_ack', 'next', 'error'].map((type) => ({ id: '1', type, payload: [{ message: 'x' }] }))
     const texts = [...messages.map((message) => JSON.stringify(message)), nested(8_000)]

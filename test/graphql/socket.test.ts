@@ -180,9 +180,13 @@ describe('the handshake', () => {
     for (const known of [undefined, ORIGIN, game.baseUrl]) expect([known, await status(known)]).toEqual([known, 101])
   })
 
-  it('is refused with 404 on any other path', async () => {
-    for (const path of ['/', '/graphqlx', '/graphql/x', '/sdk/v1/battlepass/xp'])
-      expect([path, await handshake(game, { path })]).toEqual([path, 404])
+  it('is not offered on any other path, where the request is served without it', async () => {
+    for (const [path, status] of [
+      ['/graphqlx', 404],
+      ['/graphql/x', 404],
+      ['/sdk/v1/battlepass/xp', 405],
+    ] as const)
+      expect([path, await handshake(game, { path })]).toEqual([path, status])
     expect(await handshake(game, { path: '/graphql?x=1' })).toBe(101)
   })
 
