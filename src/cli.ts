@@ -1,12 +1,14 @@
 #!/usr/bin/env node
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { causeText } from './app/log.ts'
 import { ROLES, type Role } from './auth/callers.ts'
 import { createPlatformKey, createSdkKey } from './auth/keys.ts'
 import { generateTokenKey } from './auth/tokens.ts'
 import { ConfigError, readConfig } from './config.ts'
-import { isTurnedAway, toRefusal } from './db/failures.ts'
+import { isTurnedAway, tlsFault, toRefusal } from './db/failures.ts'
 import { migrate } from './db/migrate.ts'
 import { withDatabase } from './db/open.ts'
+import { untilReachable } from './db/until-reachable.ts'
 import { withDevelopmentPlayers } from './dev/development-players.ts'
 import { requireDemo } from './dev/seed.ts'
 import { type Fault, Refusal } from './errors.ts'
@@ -40,7 +42,11 @@ program
   .addOption(json())
   .action((options) =>
     withDatabase(readConfig(process.env), async (pool) => {
-      const applied = await migrate(pool, { onWait: (line) => process.stderr.write(`${line}\n`) })
+      const tell = (line: string) => process.stderr.write(`${line}\n`)
+      await untilReachable(pool, {
+        onWait: (error) => tell(`Postgres cannot be reached yet; waiting up to a minute: ${causeText(error)}`),
+      })
+      const applied = await migrate(pool, { onWait: tell })
       report(
         options,
         { applied },
@@ -188,11 +194,11 @@ program
     process.once('SIGINT', () => stop.abort())
     const { players, days, seed, scenario: scenarioId } = options
     const started = performance.now()
-    const counts = await withDatabase(config, async (pool, url) => {
+    const counts = await withDatabase(config, async (pool, { url, ca }) => {
       const environmentId = await findEnvironment(pool, projectId, options.environment)
       await ensureScenario(pool, environmentId, scenarioId)
       return seedSeason({
-        ...{ url, environmentId, scenarioId, players, days, seed },
+        ...{ url, ca, environmentId, scenarioId, players, days, seed },
         eventRetentionDays: config.eventRetentionDays,
         onProgress: ({ doing, done, of }) => bar.draw(done, of, `${done.toLocaleString('en')} ${doing}`),
         signal: stop.signal,
@@ -216,6 +222,8 @@ try {
 /** One line for a fault that the user can fix: wrong arguments, an unreachable database. A bug shows its stack. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
+  const fault = tlsFault(error)
+  if (fault !== undefined) return `The database cannot be used: ${fault}`
   if (error instanceof ConfigError || error instanceof Refusal || !('code' in error)) return error.message
   if (!isTurnedAway(String(error.code)) && toRefusal(error) === undefined) return error.stack ?? error.message
   return `The database cannot be used: ${error.message || error.code}`

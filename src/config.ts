@@ -1,3 +1,5 @@
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import type { TokenKey } from './auth/tokens.ts'
 import type { SecretsKey } from './providers/secrets.ts'
 import { type ConnectionLimitSettings, readConnectionLimits } from './rate-limits/connection-limits.ts'
@@ -10,6 +12,8 @@ export interface Config {
   readonly port: number
   /** Null starts an embedded Postgres under `dataDir` (development only). */
   readonly databaseUrl: string | null
+  /** The certificates of the authorities that sign the certificate of Postgres, in PEM. Null takes the machine's. */
+  readonly databaseCa: string | null
   readonly databaseConnections: number
   readonly migrateOnStart: boolean
   /** Refuses a Postgres that can lose commits in a crash. */
@@ -106,6 +110,14 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     faults.push('DATABASE_URL must be set in production: the embedded Postgres is for development')
   }
 
+  const ca = text('DATABASE_CA')
+  const databaseCa = ca === null ? null : readCertificates(ca, faults)
+  if (ca !== null && databaseUrl !== null && !leavesTlsToUs(databaseUrl)) {
+    faults.push(
+      'DATABASE_URL must have no sslmode but require, verify-ca or verify-full, and no sslrootcert, sslcert or sslkey, when DATABASE_CA is set',
+    )
+  }
+
   const redisUrl = text('REDIS_URL')
   if (redisUrl !== null && !isUrlOf(redisUrl, ['redis:', 'rediss:'])) {
     faults.push('REDIS_URL must be a redis:// or rediss:// URL, such as redis://host:6379')
@@ -149,6 +161,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     host: text('HOST') ?? (production ? '0.0.0.0' : '127.0.0.1'),
     port: integer('PORT', 4000, 0, 65_535),
     databaseUrl,
+    databaseCa,
     databaseConnections: integer('DATABASE_CONNECTIONS', 10, 4, 1000),
     migrateOnStart: flag('MIGRATE_ON_START', true),
     requireFsync: flag('REQUIRE_FSYNC', production),
@@ -180,6 +193,32 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   }
   if (faults.length > 0) throw new ConfigError(faults)
   return config
+}
+
+/** Certificates in PEM, or the path of a file with them. Line ends may be written as `\\n`, as in files of variables. */
+function readCertificates(given: string, faults: string[]): string | null {
+  const fault = 'DATABASE_CA must be the certificates of an authority in PEM, or the path of a file with them'
+  let pem = given.replaceAll('\\n', '\n')
+  try {
+    if (!pem.startsWith('-----BEGIN')) pem = readFileSync(given, 'utf8')
+    const certificates = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? []
+    for (const certificate of certificates) new X509Certificate(certificate)
+    if (certificates.length > 0) return pem
+    faults.push(fault)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    faults.push(code && !pem.startsWith('-----BEGIN') ? `${fault}; the file cannot be read (${code})` : fault)
+  }
+  return null
+}
+
+/** With an authority of ours, TLS is always verified. The driver would let the URL's own settings win. */
+function leavesTlsToUs(url: string): boolean {
+  if (!URL.canParse(url)) return true
+  const { searchParams } = new URL(url)
+  const mode = searchParams.get('sslmode')
+  const isOwn = ['ssl', 'sslrootcert', 'sslcert', 'sslkey'].some((name) => searchParams.has(name))
+  return !isOwn && (mode === null || ['require', 'verify-ca', 'verify-full'].includes(mode))
 }
 
 function readTokenKeys(text: string, faults: string[]): TokenKey[] {

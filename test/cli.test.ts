@@ -100,12 +100,12 @@ describe('the command line', () => {
   })
 
   test.each([
-    ['cannot be reached', 'postgres://127.0.0.1:1/tierway'],
-    ['does not exist', null],
-  ])('reports in one line that the database %s', async (_what, url) => {
+    ['cannot be reached', ['project', 'create', 'My game'], 'postgres://127.0.0.1:1/tierway'],
+    ['does not exist', ['migrate'], null],
+  ])('reports in one line that the database %s', async (_what, args, url) => {
     const missing = new URL(game.databaseUrl)
     missing.pathname = '/not_there'
-    const { code, error } = await tierway(['migrate'], { DATABASE_URL: url ?? missing.href })
+    const { code, error } = await tierway(args, { DATABASE_URL: url ?? missing.href })
     expect(code).toBe(1)
     expect(error).toMatch(/^The database cannot be used: .+\n$/)
   })

@@ -106,6 +106,7 @@ export async function createApp({
   const connect = (connections: number, isForGroups = false) =>
     createPool({
       url: databaseUrl,
+      ca: config.databaseCa,
       connections,
       isForGroups,
       onError: (error) => warn(error, 'a database connection was lost'),

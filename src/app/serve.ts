@@ -2,10 +2,11 @@ import type { Pool } from 'pg'
 import { loadSecretsKeys, loadTokenKeys } from '../auth/key-ring.ts'
 import { type Config, ConfigError, readConfig } from '../config.ts'
 import { IncompatibleError, requireCompatible } from '../db/compatibility.ts'
-import { isTurnedAway, toRefusal } from '../db/failures.ts'
+import { isTurnedAway, tlsFault, toRefusal } from '../db/failures.ts'
 import { migrate } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
 import { keepsSettings, unsafeSettings } from '../db/pool.ts'
+import { untilReachable } from '../db/until-reachable.ts'
 import { consoleLink } from '../dev/console-link.ts'
 import { type DemoOperator, startDemoOperator } from '../dev/demo-operator.ts'
 import { faultOfFiles } from '../dev/embedded-fault.ts'
@@ -59,7 +60,8 @@ export async function serve(
       process.exit(1)
     }
     const isDatabase = isTurnedAway(String((error as { code?: unknown }).code)) || toRefusal(error) !== undefined
-    if (isDatabase) log.fatal({ err: causeText(error) }, 'Tierway could not start: Postgres cannot be used')
+    const reason = tlsFault(error) ?? 'Postgres cannot be used'
+    if (isDatabase) log.fatal({ err: causeText(error) }, `Tierway could not start: ${reason}`)
     else log.fatal({ err: error }, 'Tierway could not start')
     process.exit(1)
   }
@@ -98,6 +100,13 @@ async function start(
 
   const { app, shareDemo, close } = await opening
   try {
+    if (config.migrateOnStart) {
+      await untilReachable(app.pool, {
+        onWait: (error) =>
+          log.warn({ err: causeText(error) }, 'Postgres cannot be reached yet; waiting up to a minute'),
+        isOver: () => stopping,
+      })
+    }
     if (stopping) return
     if (!(await keepsSettings(app.groupPool))) {
       throw new ConfigError([

@@ -37,7 +37,7 @@ export function isTurnedAway(code: string): boolean {
   return /^(28|3D|42501|55000)/.test(code)
 }
 
-const NETWORK_CODES = new Set([
+const UNREACHED_CODES = [
   'ECONNREFUSED',
   'ECONNRESET',
   'ECONNABORTED',
@@ -47,15 +47,48 @@ const NETWORK_CODES = new Set([
   'EAI_AGAIN',
   'EHOSTUNREACH',
   'ENETUNREACH',
-  // The certificate of the server.
-  'CERT_HAS_EXPIRED',
-  'CERT_NOT_YET_VALID',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
+]
+
+const UNKNOWN_AUTHORITY =
+  'the certificate of Postgres is not from an authority that this machine knows: set DATABASE_CA to the certificate of its authority'
+
+/** What to do about the certificate of the server, by the code of Node. */
+const CERTIFICATE_FAULTS: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'the certificate of Postgres has expired: renew it',
+  CERT_NOT_YET_VALID: 'the certificate of Postgres is not valid yet: compare the clocks of both machines',
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_AUTHORITY,
+  SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_AUTHORITY,
+  UNABLE_TO_GET_ISSUER_CERT: UNKNOWN_AUTHORITY,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_AUTHORITY,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_AUTHORITY,
+  ERR_TLS_CERT_ALTNAME_INVALID:
+    'the certificate of Postgres is for another host than that of DATABASE_URL: use a name that the certificate lists',
+}
+
+const NO_TLS = 'The server does not support SSL connections'
+
+/** A failure of TLS in one sentence that says what to do; undefined for any other error. */
+export function tlsFault(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  const code = codeOf(error)
+  if (error.message.startsWith(NO_TLS))
+    return 'Postgres does not offer TLS, and DATABASE_URL or DATABASE_CA asks for it: turn on `ssl` in Postgres'
+  if (code === '28000' && error.message.endsWith('no encryption'))
+    return 'Postgres takes only connections with TLS: add ?sslmode=verify-full to DATABASE_URL'
+  return typeof code === 'string' ? CERTIFICATE_FAULTS[code] : undefined
+}
+
+/** Postgres is not reached, is starting or stopping, or has too many connections: it may accept one soon. */
+export function mayAnswerSoon(error: unknown): boolean {
+  if (!(error instanceof Error) || error.message.startsWith(NO_TLS)) return false
+  const code = codeOf(error)
+  if (typeof code !== 'string') return CONNECTION_LOST.test(error.message)
+  return UNREACHED_CODES.includes(code) || ENDS_SESSION.test(code) || code === '53300'
+}
+
+const NETWORK_CODES = new Set([
+  ...UNREACHED_CODES,
+  ...Object.keys(CERTIFICATE_FAULTS),
   // Codes of Prisma, which hides those of the network: not reachable, too slow, closed.
   'P1001',
   'P1008',

@@ -8,6 +8,7 @@ import { createPool } from './pool.ts'
 
 export interface Database {
   readonly url: string
+  readonly ca: string | null
   readonly embedded: boolean
   /** Stops an embedded server, unless another process uses it. Returns whether one does. */
   stop(): Promise<{ readonly inUse: boolean }>
@@ -15,26 +16,30 @@ export interface Database {
 
 /** The configured database, or the embedded Postgres without one. */
 export async function openDatabase(
-  { databaseUrl, dataDir }: Config,
+  { databaseUrl, databaseCa, dataDir }: Config,
   onProgress?: (message: string) => void,
 ): Promise<Database> {
-  if (databaseUrl !== null) return { url: databaseUrl, embedded: false, stop: async () => ({ inUse: false }) }
+  if (databaseUrl !== null)
+    return { url: databaseUrl, ca: databaseCa, embedded: false, stop: async () => ({ inUse: false }) }
   const { url, stop } = await startEmbeddedPostgres({ dataDir, ...(onProgress && { onProgress }) }).catch(
     async (error) => {
       if (error instanceof DataDirError) throw new ConfigError([`TIERWAY_DATA_DIR: ${error.message}`])
       throw (await faultOfFiles(error, dataDir)) ?? error
     },
   )
-  return { url, embedded: true, stop }
+  return { url, ca: null, embedded: true, stop }
 }
 
 /** Uses the database of a running service; without one, starts the embedded Postgres and stops it afterwards. */
-export async function withDatabase<T>(config: Config, work: (pool: Pool, url: string) => Promise<T>): Promise<T> {
+export async function withDatabase<T>(
+  config: Config,
+  work: (pool: Pool, database: Database) => Promise<T>,
+): Promise<T> {
   const database = await openDatabase(config)
-  const pool = createPool({ url: database.url, connections: 4, onError: () => {} })
+  const pool = createPool({ ...database, connections: 4, onError: () => {} })
   try {
     if (database.embedded) await migrate(pool)
-    return await work(pool, database.url)
+    return await work(pool, database)
   } finally {
     await pool.end()
     await database.stop()

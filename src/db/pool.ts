@@ -35,6 +35,8 @@ const GAME_SESSION = ['tierway.keeps_versions=on', 'enable_seqscan=off']
 
 export interface PoolOptions {
   readonly url: string
+  /** The certificates of the authorities that sign the server's, in PEM. The URL then leaves TLS to us. */
+  readonly ca?: string | null
   readonly connections: number
   /** The pool serves only groups of commands. They have their own timer for `ANSWER_TIMEOUT_MS`. */
   readonly isForGroups?: boolean
@@ -47,9 +49,16 @@ export interface PoolOptions {
 export type WriteRefusal = '53100' | '25006'
 
 /** A pool of connections with our settings. */
-export function createPool({ url, connections, isForGroups = false, onError, onWriteRefused }: PoolOptions): pg.Pool {
+export function createPool({
+  url,
+  ca,
+  connections,
+  isForGroups = false,
+  onError,
+  onWriteRefused,
+}: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
-    ...targetOf(url, isForGroups ? GAME_SESSION : []),
+    ...targetOf({ url, ca }, isForGroups ? GAME_SESSION : []),
     max: connections,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: 300_000,
@@ -81,14 +90,19 @@ export function createPool({ url, connections, isForGroups = false, onError, onW
 
 /** The target of a URL, and the options of its sessions. The URL's own options come before ours. */
 export function targetOf(
-  url: string,
+  { url, ca }: Pick<PoolOptions, 'url' | 'ca'>,
   further: readonly string[] = [],
-): Pick<pg.PoolConfig, 'connectionString' | 'options'> {
+): Pick<pg.PoolConfig, 'connectionString' | 'options' | 'ssl'> {
   const target = new URL(url)
   // Options that stay in the URL would replace ours.
   const own = target.searchParams.get('options')
   target.searchParams.delete('options')
   const options = [own ?? '', ...[...SESSION, ...further].map((setting) => `-c ${setting}`)].join(' ').trim()
+  if (ca) {
+    // The driver would make settings of its own from it.
+    target.searchParams.delete('sslmode')
+    return { connectionString: target.href, options, ssl: { ca } }
+  }
   return { connectionString: own === null ? url : target.href, options }
 }
 

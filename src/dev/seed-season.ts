@@ -27,6 +27,7 @@ const STREAM_EVENTS = 2_000
 export interface SeedSeasonOptions {
   /** The database. The seeding has its own connection, since its statements have no time limit. */
   readonly url: string
+  readonly ca?: string | null
   readonly environmentId: string
   readonly scenarioId: string
   readonly players: number
@@ -75,7 +76,7 @@ const SESSION = [
  */
 export async function seedSeason(options: SeedSeasonOptions): Promise<SeededCounts> {
   const client = new pg.Client({
-    ...targetOf(options.url, SESSION),
+    ...targetOf(options, SESSION),
     application_name: 'tierway seed',
     keepAlive: true,
   })

@@ -116,7 +116,7 @@ describe.skipIf(withoutGo !== '')(`${withoutGo}the Helm chart`, () => {
         expect([name, config.includes(`'${name}'`), typeof value]).toEqual([name, true, 'string'])
       }
     }
-    for (const name of ['DATABASE_URL', 'TOKEN_KEYS', 'SECRETS_KEYS', 'REDIS_URL', 'METRICS_TOKEN'])
+    for (const name of ['DATABASE_URL', 'TOKEN_KEYS', 'SECRETS_KEYS', 'REDIS_URL', 'METRICS_TOKEN', 'DATABASE_CA'])
       expect([name, config.includes(`'${name}'`)]).toEqual([name, true])
     const own = Object.fromEntries(containers[0].env.map(({ name, value }: Manifest) => [name, value]))
     expect(own).toEqual({ ...EVERYTHING.env, SHUTDOWN_GRACE_MS: '5000', MIGRATE_ON_START: 'false' })

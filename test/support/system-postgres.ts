@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
-import { chmod, chown, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { endWithTests } from './children.ts'
@@ -28,8 +28,14 @@ export interface SystemPostgres {
   stop(): Promise<void>
 }
 
-/** Starts it with a database and a superuser of one name. */
-export async function startSystemPostgres(name: string): Promise<SystemPostgres> {
+/** In PEM. */
+export interface ServerCertificate {
+  readonly key: string
+  readonly cert: string
+}
+
+/** Starts it with a database and a superuser of one name. With a certificate, it takes only connections with TLS. */
+export async function startSystemPostgres(name: string, certificate?: ServerCertificate): Promise<SystemPostgres> {
   const path = bin ?? ''
   const home = await mkdtemp(join(tmpdir(), 'tierway-postgres-'))
   if (NOBODY.uid !== undefined) await chown(home, NOBODY.uid, NOBODY.gid)
@@ -38,15 +44,28 @@ export async function startSystemPostgres(name: string): Promise<SystemPostgres>
   const options = ['--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync', `--username=${name}`]
   const made = spawnSync(join(path, 'initdb'), [...options, '-D', data], { ...NOBODY, encoding: 'utf8', cwd: home })
   if (made.status !== 0) throw new Error(`initdb failed:\n${made.stderr}`)
+  if (certificate) {
+    for (const [file, text] of Object.entries({ 'server.key': certificate.key, 'server.crt': certificate.cert })) {
+      await writeFile(join(data, file), text, { mode: 0o600 })
+      if (NOBODY.uid !== undefined) await chown(join(data, file), NOBODY.uid, NOBODY.gid)
+    }
+    await writeFile(join(data, 'pg_hba.conf'), 'hostssl all all 127.0.0.1/32 trust\n')
+  }
   const port = PORTS.from + Math.floor(Math.random() * PORTS.count)
-  const settings = ['fsync=off', 'listen_addresses=127.0.0.1', `port=${port}`, 'unix_socket_directories=']
+  const settings = [
+    `ssl=${certificate ? 'on' : 'off'}`,
+    'fsync=off',
+    'listen_addresses=127.0.0.1',
+    `port=${port}`,
+    'unix_socket_directories=',
+  ]
   const child = spawn(join(path, 'postgres'), ['-D', data, ...settings.flatMap((setting) => ['-c', setting])], {
     ...NOBODY,
     cwd: home,
     stdio: 'ignore',
   })
   endWithTests(child)
-  const admin = `postgres://${name}@127.0.0.1:${port}/postgres`
+  const admin = `postgres://${name}@127.0.0.1:${port}/postgres${certificate ? '?sslmode=no-verify' : ''}`
   await until('Postgres accepts connections', () => execute(admin, 'SELECT 1').then(always, never))
   await execute(admin, `CREATE DATABASE ${name}`)
   return {
