@@ -35,6 +35,8 @@ export function SupportDialog(props: {
     const { data, error } = await client.mutation(action.mutation, { input: input as never })
     if (error && !isOutcomeOpen(error)) key.onAnswer(fields)
     if (codeOf(error) === 'IDEMPOTENCY_KEY_REUSED') return { refusal: TOOK_EFFECT }
+    // An answer with neither a result nor an error does not say how the action ended: the dialog says so.
+    if (!data?.result && !error) throw new Error('the answer has no result')
     if (!data?.result) return { error }
     const { message, auditEntry, changed } = data.result
     key.onAnswer(fields)
