@@ -294,6 +294,16 @@ export function members(text: string): Map<string, string> {
   return found
 }
 
+/** The names of an object's members in their order, repeated ones too. The text is a valid JSON object. */
+export function memberNames(text: string): string[] {
+  const names: string[] = []
+  for (const [from] of parts(text)) {
+    const keyFrom = text.indexOf('"', from)
+    names.push(JSON.parse(text.slice(keyFrom, stringEnd(text, keyFrom))))
+  }
+  return names
+}
+
 /** The raw text of each element of a JSON array. The text is valid JSON. */
 export function elements(text: string): string[] {
   return [...parts(text)].map(([from, to]) => text.slice(from, to).trim())

@@ -231,6 +231,7 @@ describe('the schema (decisions 9)', () => {
       'RevokePremiumInput.idempotencyKey',
       'RotateProviderSecretInput.overlapSeconds',
       'RotateProviderSecretInput.secret',
+      'SetAuthProvidersInput.expectedVersion',
       'SetCreditLimitInput.limit',
       'SetPlayerStorageInput.idempotencyKey',
       'StartRunInput.idempotencyKey',

@@ -1,4 +1,4 @@
-import { BlockList, isIPv6 } from 'node:net'
+import { BlockList, isIP, isIPv6 } from 'node:net'
 
 // IANA's registries of special-purpose addresses, and addresses that clouds reserve.
 
@@ -44,6 +44,10 @@ export function isPublicAddress(address: string): boolean {
   const [bare = ''] = address.split('%', 1)
   return publicV6.check(bare, 'ipv6') && !privateV6.check(bare, 'ipv6')
 }
+
+/** Whether a host is private by its text alone: a literal address, or a name of this machine. */
+export const isPrivateHost = (host: string): boolean =>
+  isIP(host) === 0 ? /(^|\.)localhost\.?$/i.test(host) : !isPublicAddress(host)
 
 function blockList(family: 'ipv4' | 'ipv6', ranges: readonly string[]): BlockList {
   const list = new BlockList()

@@ -6,6 +6,7 @@ import { newId } from '../db/ids.ts'
 import { createSemaphore, type Semaphore } from '../request/semaphore.ts'
 import { tracing } from '../request/tracing.ts'
 import { signStandardWebhook, signWebhook } from '../sdk/webhook.ts'
+import { isPrivateHost } from './addresses.ts'
 import { EXCERPT_BYTES, excerptOf } from './excerpt.ts'
 import {
   AnswerFault,
@@ -84,6 +85,8 @@ export type WebhookResult =
     }
 
 export interface Webhook {
+  /** False for a host that is surely not a public one, unless such hosts are allowed: a literal address, `localhost`. */
+  readonly mayCall: (host: string) => boolean
   /** Sends `{"customData": …}` with exactly the given text, up to three times. Never throws. */
   call(target: WebhookTarget, customData: string, id?: string): Promise<WebhookResult>
   close(): Promise<void>
@@ -246,7 +249,11 @@ export function createWebhook(options: WebhookOptions): Webhook {
     return attempt
   }
 
-  return { call, close: () => agent.destroy() }
+  return {
+    mayCall: (host) => options.allowPrivateAddresses || !isPrivateHost(host),
+    call,
+    close: () => agent.destroy(),
+  }
 }
 
 type Ending =

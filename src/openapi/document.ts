@@ -18,6 +18,7 @@ import {
   RUN_CALL,
   reasonParameter,
   refusalsOf,
+  SETTINGS_TAG,
   scenarioParameters,
   TAGS,
   VERSION_TAG,
@@ -216,6 +217,7 @@ export const openapi = {
         },
         refusals: PLATFORM_CALL,
         parameters: [projectId, query('environment', false, 'The environment. Default: all of them.')],
+        headers: { ETag: SETTINGS_TAG },
       }),
       put: operation({
         id: 'setAuthProviders',
@@ -223,9 +225,14 @@ export const openapi = {
         summary: 'Set the login providers of an environment. The next login uses them.',
         security: 'platformKey',
         request: 'AuthProvidersRequest',
-        response: 'AuthProviders',
-        refusals: PLATFORM_CALL,
-        parameters: [projectId, operatorParameter],
+        response: 'ChangedAuthProviders',
+        refusals: [...PLATFORM_CALL, 'versionConflict'],
+        parameters: [
+          projectId,
+          operatorParameter,
+          header('If-Match', 'Refuses with 412 unless the settings with this `ETag` are current; `*` for any.'),
+        ],
+        headers: { ETag: SETTINGS_TAG },
       }),
     },
     '/sdk/v1/scenarios/start': {
@@ -303,7 +310,7 @@ export const openapi = {
         summary: 'Publish a definition as the next version.',
         security: 'platformKey',
         request: 'ScenarioDefinition',
-        response: 'PublishedScenario',
+        response: 'Publication',
         refusals: [...PLATFORM_CALL, 'versionConflict'],
         parameters: [
           ...scenarioParameters,

@@ -45,6 +45,13 @@ const definition = {
   ],
   edges: [{ from: 'start', handle: 'onStart', to: 'pass' }],
 }
+const published = {
+  environment: 'production',
+  scenarioId: 'season-1',
+  version: 1,
+  definition,
+  publishedAt: '2026-11-20T09:30:00.000Z',
+}
 
 /** An example of each request and answer, by the name of its schema. A test validates each. */
 export const examples: Readonly<Record<string, Json>> = {
@@ -134,13 +141,25 @@ export const examples: Readonly<Record<string, Json>> = {
     },
   },
   AuthProviders: providersAnswer,
+  ChangedAuthProviders: {
+    ...providersAnswer,
+    notices: [
+      {
+        path: 'authProviders.costum',
+        message: 'is ignored: no rule knows this member; did you mean custom?',
+      },
+    ],
+  },
   ScenarioDefinition: definition,
-  PublishedScenario: {
-    environment: 'production',
-    scenarioId: 'season-1',
-    version: 1,
-    definition,
-    publishedAt: '2026-11-20T09:30:00.000Z',
+  PublishedScenario: published,
+  Publication: {
+    ...published,
+    notices: [
+      {
+        path: 'nodes[1].data.tiers[0].reward',
+        message: 'is ignored: no rule knows this member; did you mean rewards?',
+      },
+    ],
   },
   WebhookRequest: { customData: { ticket: 'ticket-of-ada' } },
   WebhookAnswer: { subject: 'player-1', nickname: 'Ada', data: { vip: true } },

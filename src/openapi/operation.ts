@@ -125,6 +125,10 @@ export const VERSION_TAG: Schema = {
     'The version in quotation marks, such as `"4"`. Send it as `If-Match` to publish over this version only.',
   schema: { type: 'string' },
 }
+export const SETTINGS_TAG: Schema = {
+  description: 'Names the state of the settings of one environment. Send it as `If-Match` to change this state only.',
+  schema: { type: 'string' },
+}
 const RATE_LIMIT: Schema = {
   description: 'The exceeded limit: calls that are left, and seconds to wait, such as `"player";r=0;t=1`.',
   schema: { type: 'string' },

@@ -15,7 +15,7 @@ import {
 } from '../players/requests.ts'
 import { RESERVED_NAMES } from '../providers/custom-provider.ts'
 import { WITHHELD } from '../providers/redaction.ts'
-import { customProviderRequest } from '../providers/settings.ts'
+import { customProviderRequest, PROVIDERS } from '../providers/settings.ts'
 import { environment } from '../request/common.ts'
 import { MAX_BLOCK_BYTES, MAX_CUSTOM_PROVIDERS, MAX_EDGES, MAX_NAME, MAX_NODES, SLUG } from '../request/limits.ts'
 import { object, type Schema, shape } from '../request/shape.ts'
@@ -37,6 +37,43 @@ import {
   text,
   track,
 } from './schema-parts.ts'
+
+const authProvidersFields = {
+  environment: text('Name of the environment.'),
+  authProviders: answer(
+    {
+      custom: {
+        type: 'object',
+        description: 'Custom providers, by name.',
+        additionalProperties: answer(
+          {
+            enabled: flag('When false, logins through this provider fail with `custom auth disabled`.'),
+            url: text('URL of the webhook.'),
+            hasSecret: flag('True when a secret is stored. The secret itself is never returned.'),
+            updatedAt: text('Time of the last change, in UTC.', { format: 'date-time' }),
+          },
+          'A custom provider.',
+        ),
+      },
+      google: orNull({ ...anyObject, description: WITHHELD }),
+      apple: orNull({ ...anyObject, description: WITHHELD }),
+    },
+    'Providers by kind.',
+  ),
+}
+
+const publishedFields = {
+  environment: text('Name of the environment.'),
+  scenarioId: text('Id of the scenario.'),
+  version: int32('1 for the first publication.', { minimum: 1 }),
+  definition: { ...anyObject, description: 'The definition, byte for byte as it was published.' },
+  publishedAt: text('Time of the publication, in UTC.', { format: 'date-time' }),
+}
+
+const withNotices = (schema: Schema, description: string): Schema => ({
+  ...schema,
+  properties: { ...(schema.properties as Schema), notices: list(ref('Notice'), description) },
+})
 
 export const schemas: Record<string, Schema> = {
   ExportedPlayer: {
@@ -242,54 +279,34 @@ export const schemas: Record<string, Schema> = {
   ),
   AuthProvidersRequest: shape({
     environment,
-    authProviders: object(
-      'A provider in the request replaces the stored one. Absent providers are kept, and all custom providers are kept when `custom` is null.',
-      {
-        properties: {
-          custom: orNull({
-            type: 'object',
-            description: 'All custom providers, by name.',
-            maxProperties: MAX_CUSTOM_PROVIDERS,
-            propertyNames: { pattern: SLUG.source, not: { enum: RESERVED_NAMES } },
-            additionalProperties: customProviderRequest.schema,
-          }),
-          google: orNull({
-            ...anyObject,
-            description: `Up to ${MAX_BLOCK_BYTES} bytes. Null removes the stored block.`,
-          }),
-          apple: orNull({
-            ...anyObject,
-            description: `Up to ${MAX_BLOCK_BYTES} bytes. Null removes the stored block.`,
-          }),
-        },
+    authProviders: object(PROVIDERS, {
+      properties: {
+        custom: orNull({
+          type: 'object',
+          description: 'All custom providers, by name.',
+          maxProperties: MAX_CUSTOM_PROVIDERS,
+          propertyNames: { pattern: SLUG.source, not: { enum: RESERVED_NAMES } },
+          additionalProperties: customProviderRequest.schema,
+        }),
+        google: orNull({
+          ...anyObject,
+          description: `Up to ${MAX_BLOCK_BYTES} bytes. Null removes the stored block.`,
+        }),
+        apple: orNull({
+          ...anyObject,
+          description: `Up to ${MAX_BLOCK_BYTES} bytes. Null removes the stored block.`,
+        }),
       },
-    ),
+    }),
   }).schema,
-  AuthProviders: answer(
-    {
-      environment: text('Name of the environment.'),
-      authProviders: answer(
-        {
-          custom: {
-            type: 'object',
-            description: 'Custom providers, by name.',
-            additionalProperties: answer(
-              {
-                enabled: flag('When false, logins through this provider fail with `custom auth disabled`.'),
-                url: text('URL of the webhook.'),
-                hasSecret: flag('True when a secret is stored. The secret itself is never returned.'),
-                updatedAt: text('Time of the last change, in UTC.', { format: 'date-time' }),
-              },
-              'A custom provider.',
-            ),
-          },
-          google: orNull({ ...anyObject, description: WITHHELD }),
-          apple: orNull({ ...anyObject, description: WITHHELD }),
-        },
-        'Providers by kind.',
-      ),
-    },
-    'The login providers of an environment, without secrets.',
+  AuthProviders: answer(authProvidersFields, 'The login providers of an environment, without secrets.'),
+  ChangedAuthProviders: withNotices(
+    answer(authProvidersFields, 'The login providers of an environment after a change.'),
+    'Members that no rule knows, members that are repeated, and secrets with white space around them. Absent without any.',
+  ),
+  Notice: answer(
+    { path: text('The place in the request.'), message: text('What is odd about it.') },
+    'A note about a request that was accepted.',
   ),
   ScenarioDefinition: {
     type: 'object',
@@ -325,15 +342,10 @@ export const schemas: Record<string, Schema> = {
       ),
     },
   },
-  PublishedScenario: answer(
-    {
-      environment: text('Name of the environment.'),
-      scenarioId: text('Id of the scenario.'),
-      version: int32('1 for the first publication.', { minimum: 1 }),
-      definition: { ...anyObject, description: 'The definition, byte for byte as it was published.' },
-      publishedAt: text('Time of the publication, in UTC.', { format: 'date-time' }),
-    },
-    'A published version.',
+  PublishedScenario: answer(publishedFields, 'A published version.'),
+  Publication: withNotices(
+    answer(publishedFields, 'The current version after a publication.'),
+    'Notes for the designer about the definition. Absent without any.',
   ),
   WebhookRequest: answer(
     {

@@ -1,6 +1,7 @@
+import { hash } from 'node:crypto'
 import type { ClientBase, Pool } from 'pg'
-import { Refusal } from '../errors.ts'
-import { RawJson } from '../json.ts'
+import { type Fault, Refusal } from '../errors.ts'
+import { print, RawJson } from '../json.ts'
 
 // The login providers of an environment, as stored and as operators see them.
 
@@ -10,6 +11,8 @@ export type PlatformKind = (typeof PLATFORM_KINDS)[number]
 /** The settings of one environment as operators see them: without any secret. */
 export type AuthProvidersView = {
   readonly environment: string
+  /** Names this state: it is another after each change. */
+  readonly version: string
   readonly authProviders: {
     readonly custom: Readonly<Record<string, CustomProviderView>>
     readonly google: RawJson | null
@@ -63,7 +66,8 @@ export async function readAuthProviders(
   return names.map((name) =>
     viewOf(
       name,
-      rows.filter((row) => row.environment === name),
+      // An environment without providers has one row without any.
+      rows.filter((row) => row.environment === name && row.kind !== null),
     ),
   )
 }
@@ -97,8 +101,31 @@ export function viewOf(environment: string, rows: readonly StoredProvider[]): Au
   }
   return {
     environment,
+    version: versionOf(rows),
     authProviders: { custom: Object.fromEntries(custom), google: settingsOf('google'), apple: settingsOf('apple') },
   }
+}
+
+/** The time of the latest change of what is left, and a hash of everything but secrets, which have a time as well. */
+function versionOf(rows: readonly StoredProvider[]): string {
+  const latest = Math.max(0, ...rows.map(({ updated_at: at }) => at.getTime()))
+  const state = rows
+    .map(({ kind, name, enabled, url, settings, updated_at: at }) =>
+      print([kind, name, enabled, url, settings, at.toISOString()]),
+    )
+    .sort()
+  return `${latest.toString(36)}-${hash('sha256', state.join()).slice(0, 12)}`
+}
+
+/** What has changed since a version, for those who have read that version. */
+export function changesSince(version: string, rows: readonly StoredProvider[]): Fault[] {
+  const since = Number.parseInt(version.split('-', 1)[0] ?? '', 36)
+  const changed = rows.filter(({ updated_at: at }) => at.getTime() > since)
+  if (changed.length === 0) return [{ path: 'authProviders', message: 'a provider was removed meanwhile' }]
+  return changed.map(({ kind, name, updated_at: at }) => ({
+    path: `authProviders.${kind === 'custom' ? `custom.${name}` : kind}`,
+    message: `was changed at ${at.toISOString()}`,
+  }))
 }
 
 export function viewOfCustom(row: StoredProvider): CustomProviderView {

@@ -17,6 +17,7 @@ import { jsonOrNull } from '../graphql/scalars.ts'
 import { argsOf, enumType, inputOf } from '../graphql/shapes.ts'
 import { objectText } from '../json.ts'
 import { findEnvironment } from '../projects/projects.ts'
+import { blankNotice } from '../request/blanks.ts'
 import { environment, providerName, reason } from '../request/common.ts'
 import { MAX_OVERLAP_SECONDS, MAX_SECRET } from '../request/limits.ts'
 import { InputSource, int32, optional, shape, text } from '../request/shape.ts'
@@ -24,6 +25,15 @@ import { type AuthProvidersView, type CustomProviderView, readAuthProviders } fr
 import { WITHHELD } from './redaction.ts'
 import { DEFAULT_OVERLAP_SECONDS, type RotatedSecret, rotateProviderSecret } from './rotate-secret.ts'
 import { authProvidersQuery, authProvidersRequest, readSettings, setAuthProviders } from './settings.ts'
+
+/** A place of a request or an answer, and a note about it. */
+const NoticeType = builder.objectRef<Fault>('Notice').implement({
+  description: 'A note about a request or an answer that was accepted, with its place.',
+  fields: (t) => ({
+    path: t.exposeString('path', { description: 'Its place, such as `authProviders.custom.default.enbaled`.' }),
+    message: t.exposeString('message', { description: 'The text of the notice.' }),
+  }),
+})
 
 const CustomProviderType = builder.objectRef<CustomProviderView & { name: string }>('CustomProvider').implement({
   description: "A login provider that calls a studio's webhook.",
@@ -47,6 +57,9 @@ const AuthProvidersType = builder.objectRef<AuthProvidersView>('AuthProviders').
   description: 'The login providers of an environment.',
   fields: (t) => ({
     environment: t.exposeString('environment'),
+    version: t.exposeString('version', {
+      description: 'Names this state of the settings: it is another after each change. For `expectedVersion`.',
+    }),
     custom: t.field({
       description: 'The custom providers, by name.',
       type: [CustomProviderType],
@@ -81,16 +94,32 @@ builder.queryField('authProviders', (t) =>
   }),
 )
 
-const setAuthProvidersRequest = shape({ ...authProvidersRequest.fields, reason })
+const setAuthProvidersRequest = shape({
+  ...authProvidersRequest.fields,
+  expectedVersion: optional(
+    text('The `version` that was read. Refused with `VERSION_CONFLICT` when another one is current. Default: any.', {
+      max: 64,
+    }),
+  ),
+  reason,
+})
 
 const SetAuthProvidersPayload = builder
-  .objectRef<Audited & { readonly authProviders: AuthProvidersView }>('SetAuthProvidersPayload')
+  .objectRef<Audited & { readonly authProviders: AuthProvidersView; readonly notices: readonly Fault[] }>(
+    'SetAuthProvidersPayload',
+  )
   .implement({
     fields: (t) => ({
       authProviders: t.field({
         description: 'The providers of the environment after the change.',
         type: AuthProvidersType,
         resolve: (payload) => payload.authProviders,
+      }),
+      notices: t.field({
+        description:
+          'Members that no rule knows, with the nearest known name, members that are repeated, and secrets with white space around them.',
+        type: [NoticeType],
+        resolve: ({ notices }) => [...notices],
       }),
     }),
   })
@@ -112,7 +141,7 @@ const rotateSecretRequest = shape({
 })
 
 const RotateProviderSecretPayload = builder
-  .objectRef<Audited & RotatedSecret>('RotateProviderSecretPayload')
+  .objectRef<Audited & RotatedSecret & { readonly notices: readonly Fault[] }>('RotateProviderSecretPayload')
   .implement({
     fields: (t) => ({
       provider: t.field({
@@ -124,19 +153,15 @@ const RotateProviderSecretPayload = builder
         nullable: true,
         description: 'The generated secret, shown in this answer only. Null when the request gave one.',
       }),
+      notices: t.field({
+        description: 'A notice about a given secret with white space around it.',
+        type: [NoticeType],
+        resolve: ({ notices }) => [...notices],
+      }),
     }),
   })
 
 addAuditEntry(RotateProviderSecretPayload, 'Null when nothing changed.')
-
-/** A place of a request or an answer, and a note about it. */
-const NoticeType = builder.objectRef<Fault>('Notice').implement({
-  description: 'A note about a request or an answer that was accepted, with its place.',
-  fields: (t) => ({
-    path: t.exposeString('path', { description: 'Its place, such as `authProviders.custom.default.enbaled`.' }),
-    message: t.exposeString('message', { description: 'The text of the notice.' }),
-  }),
-})
 
 const REFUSED_ODDLY =
   'It refused the same values in another notation. It probably verifies the signature over JSON that it has parsed and printed again: verify the received bytes, before parsing. Or it refuses unknown members of `customData`, or a ticket that was used by an earlier attempt.'
@@ -245,10 +270,11 @@ builder.mutationFields((t) => ({
     args: inputOf('SetAuthProvidersInput', setAuthProvidersRequest),
     resolve: async (_root, { input }, context) => {
       const caller = await requirePlatform(context, 'admin', { action: ACTIONS.setProviders, target: 'providers' })
-      const { reason } = setAuthProvidersRequest.readInput(input)
+      const { reason, expectedVersion: version } = setAuthProvidersRequest.readInput(input)
+      const expected = version === null ? null : { version, path: 'expectedVersion' }
       const settings = readSettings(new InputSource(input))
-      const { view, auditId } = await setAuthProviders(context.service, caller, settings, reason)
-      return { authProviders: view, audit: auditRef(caller, auditId) }
+      const { view, notices, auditId } = await setAuthProviders(context.service, caller, settings, { reason, expected })
+      return { authProviders: view, notices, audit: auditRef(caller, auditId) }
     },
   }),
   rotateProviderSecret: t.field({
@@ -261,7 +287,9 @@ builder.mutationFields((t) => ({
       const caller = await requirePlatform(context, 'admin', { action, target: input.name })
       const rotation = rotateSecretRequest.readInput(input)
       const rotated = await rotateProviderSecret(context.service, caller, rotation)
-      return { ...rotated, audit: auditRef(caller, rotated.auditId) }
+      const message = blankNotice(rotation.secret ?? '', 'the secret')
+      const notices = message === undefined ? [] : [{ path: 'secret', message }]
+      return { ...rotated, notices, audit: auditRef(caller, rotated.auditId) }
     },
   }),
   testAuthProvider: t.field({

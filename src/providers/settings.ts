@@ -2,11 +2,14 @@ import type { ClientBase, Pool } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
 import { writeAudit } from '../audit/audit-log.ts'
 import type { PlatformCaller } from '../auth/callers.ts'
+import type { Webhook } from '../auth/webhook.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { type Fault, invalidRequest, Refusal } from '../errors.ts'
 import { type Json, kindOf, members, RawJson } from '../json.ts'
+import { blankNotice } from '../request/blanks.ts'
 import { environment } from '../request/common.ts'
 import { MAX_BLOCK_BYTES, MAX_CUSTOM_PROVIDERS, MAX_SECRET, MAX_URL } from '../request/limits.ts'
+import { memberNotices } from '../request/nearest.ts'
 import {
   described,
   type Fields,
@@ -22,6 +25,7 @@ import {
 } from '../request/shape.ts'
 import {
   type AuthProvidersView,
+  changesSince,
   lockSettings,
   PLATFORM_KINDS,
   type PlatformKind,
@@ -32,6 +36,7 @@ import {
 import { isProviderName, NAME_RULE } from './custom-provider.ts'
 import { redact, secretsOf, withKeptSecrets } from './redaction.ts'
 import { type SecretContext, type Secrets, tryToOpen } from './secrets.ts'
+import { newUrlFault, urlFault } from './webhook-url.ts'
 
 // Setting the login providers of an environment (spec 4.3).
 
@@ -52,6 +57,7 @@ export type CustomProviderSettings = RequestOf<typeof customProviderRequest>
 /** The dependencies of changing settings. */
 export interface SettingsDesk {
   readonly operatorPool: Pool
+  readonly webhook: Pick<Webhook, 'mayCall'>
   readonly secrets: Secrets
 }
 
@@ -59,13 +65,24 @@ export interface SettingsDesk {
 export interface ReadSettings {
   readonly settings: AuthProviderSettings
   readonly faults: readonly Fault[]
+  /** Members that no rule knows, and repeated ones. */
+  readonly notices: readonly Fault[]
 }
+
+/** Who changes the settings, and from which version. */
+export interface SettingsChange {
+  readonly reason: string | null
+  /** The version that must be current, and its place in the request; null for any. */
+  readonly expected: { readonly version: string; readonly path: string } | null
+}
+
+/** What a request does to what is stored: for every surface. */
+export const PROVIDERS =
+  'The providers as `{custom: {<name>: {enabled, url, secret}}, google, apple}`. A `custom` replaces all custom providers: those that it does not name are removed. Without `custom`, or with null, all of them stay. A custom provider without `secret` keeps the stored one. An absent `google` or `apple` stays, and null removes it.'
 
 export const authProvidersRequest = shape({
   environment,
-  authProviders: object(
-    'The providers as `{custom: {<name>: {enabled, url, secret}}, google, apple}`. Absent members stay as they are; null removes `google` or `apple`.',
-  ),
+  authProviders: object(PROVIDERS),
 })
 /** The requested environment; without one, all of them. */
 export const authProvidersQuery = shape({ environment: optional(described(environment, 'Only this environment.')) })
@@ -84,32 +101,49 @@ export const customProviderRequest = shape({
 /** Reads a PUT. Faults are not thrown yet: whether a secret is missing depends on the stored settings. */
 export function readSettings(request: Source): ReadSettings {
   const faults: Fault[] = []
+  const notices: Fault[] = []
+  // GraphQL knows the members of an input by itself.
+  if (request instanceof JsonSource)
+    notices.push(...memberNotices(request.text, REQUEST_MEMBERS, { answered: ['notices'] }))
   const { environment, authProviders } = authProvidersRequest.gather(request, faults)
+  notices.push(...memberNotices(authProviders, Object.keys(kinds.fields), { prefix: 'authProviders.' }))
   const blocks = within('authProviders.', faults, kinds, authProviders)
   const sent = members(authProviders)
   for (const kind of PLATFORM_KINDS) if (isTooLong(blocks[kind] ?? '')) faults.push(tooLong(kind))
   return {
     settings: {
       environment,
-      custom: blocks.custom === null ? null : readCustom(blocks.custom, faults),
+      custom: blocks.custom === null ? null : readCustom(blocks.custom, faults, notices),
       google: rawOrNull(blocks.google),
       apple: rawOrNull(blocks.apple),
       removed: PLATFORM_KINDS.filter((kind) => sent.get(kind) === 'null'),
     },
     faults,
+    notices,
   }
 }
 
-function readCustom(text: string, faults: Fault[]): Map<string, CustomProviderSettings> {
+const REQUEST_MEMBERS = Object.keys(authProvidersRequest.fields)
+const CUSTOM_MEMBERS = Object.keys(customProviderRequest.fields)
+const ANSWERED = ['hasSecret', 'updatedAt', 'replacedSecretsExpireAt', 'name']
+
+function readCustom(text: string, faults: Fault[], notices: Fault[]): Map<string, CustomProviderSettings> {
   const providers = new Map<string, CustomProviderSettings>()
   const sent = members(text)
+  // Names are free, so only repeated ones are noticed.
+  notices.push(...memberNotices(text, [...sent.keys()], { prefix: 'authProviders.custom.' }))
   if (sent.size > MAX_CUSTOM_PROVIDERS)
     faults.push({ path: 'authProviders.custom', message: `must have at most ${MAX_CUSTOM_PROVIDERS} providers` })
   for (const [name, raw] of sent) {
     const path = `authProviders.custom.${name}`
     if (!isProviderName(name)) faults.push({ path, message: NAME_RULE })
-    if (kindOf(raw) === 'object') providers.set(name, within(`${path}.`, faults, customProviderRequest, raw))
-    else faults.push({ path, message: 'must be a JSON object' })
+    if (kindOf(raw) === 'object') {
+      const provider = within(`${path}.`, faults, customProviderRequest, raw)
+      providers.set(name, provider)
+      const blank = blankNotice(provider.secret ?? '', 'the secret')
+      if (blank !== undefined) notices.push({ path: `${path}.secret`, message: blank })
+      notices.push(...memberNotices(raw, CUSTOM_MEMBERS, { prefix: `${path}.`, answered: ANSWERED }))
+    } else faults.push({ path, message: 'must be a JSON object' })
   }
   return providers
 }
@@ -120,14 +154,6 @@ function within<F extends Fields>(prefix: string, faults: Fault[], inner: Shape<
   const values = inner.gather(new JsonSource(json), own)
   for (const { path, message } of own) faults.push({ path: prefix + path, message })
   return values
-}
-
-function urlFault(url: string): string | undefined {
-  // URL parsers drop these silently. The stored URL should be the one that is called.
-  if (/[\s\u0000-\u001f\u007f-\u009f]/.test(url)) return 'must not contain whitespace or control characters'
-  if (!URL.canParse(url) || !/^https?:\/\//i.test(url)) return 'must be an absolute http or https URL'
-  const { username, password } = new URL(url)
-  return username !== '' || password !== '' ? 'must not contain credentials' : undefined
 }
 
 const isTooLong = (block: string): boolean => Buffer.byteLength(block) > MAX_BLOCK_BYTES
@@ -145,23 +171,36 @@ const rawOrNull = (text: string | null): RawJson | null => (text === null ? null
  * when nothing changed.
  */
 export async function setAuthProviders(
-  { operatorPool, secrets }: SettingsDesk,
+  { operatorPool, secrets, webhook }: SettingsDesk,
   caller: PlatformCaller,
-  { settings, faults }: ReadSettings,
-  reason: string | null = null,
-): Promise<{ readonly view: AuthProvidersView; readonly auditId: string | null }> {
+  { settings, faults, notices }: ReadSettings,
+  { reason, expected }: SettingsChange,
+): Promise<{ readonly view: AuthProvidersView; readonly notices: readonly Fault[]; readonly auditId: string | null }> {
   const { environment } = settings
   return inTransaction(operatorPool, async (client) => {
     // One change of an environment's settings at a time, since whole maps are replaced.
     const environmentId = await lockSettings(client, caller.projectId, environment)
     const stored = environmentId === undefined ? [] : await readStored(client, environmentId)
     const missing = environmentId === undefined ? [] : missingSecrets(settings, stored)
-    const all = [...faults, ...missing]
-    if (all.length > 0) throw new Refusal('invalidRequest', { faults: all })
+    const all = [...faults, ...newUrlFaults(settings, stored, webhook), ...missing]
+    // A misspelt member is often why another one is missing.
+    if (all.length > 0) throw new Refusal('invalidRequest', { faults: [...all, ...notices] })
     if (environmentId === undefined) throw new Refusal('environmentNotFound')
 
     const environmentRef = { projectId: caller.projectId, environmentId }
     const changes = planChanges(settings, stored, secrets, environmentRef)
+    const isRemoved = stored.some(({ kind }) => settings.removed.some((one) => one === kind))
+    const isChanged = isRemoved || changes.removed.length > 0 || changes.written.some(({ isChanged }) => isChanged)
+    const before = viewOf(environment, stored)
+    // A request whose answer was lost can be sent again: it changes nothing the second time.
+    if (isChanged && expected !== null && expected.version !== before.version) {
+      const fault = {
+        path: expected.path,
+        message: `the current version is ${before.version}, not ${expected.version}`,
+      }
+      throw new Refusal('versionConflict', { faults: [fault, ...changesSince(expected.version, stored)] })
+    }
+    // Also without a change: a stored secret is sealed again, by the current key.
     for (const change of changes.written) await write(client, environmentId, change)
     await client.query(
       `DELETE FROM auth_providers WHERE environment_id = $1
@@ -173,23 +212,34 @@ export async function setAuthProviders(
       "DELETE FROM replaced_secrets WHERE environment_id = $1 AND kind = 'custom' AND name = ANY ($2::text[])",
       [environmentId, changes.written.filter((change) => change.isSecretChanged).map(({ name }) => name)],
     )
-    let auditId: string | null = null
     const after = viewOf(environment, await readStored(client, environmentId))
-    const isRemoved = stored.some(({ kind }) => settings.removed.some((one) => one === kind))
-    if (isRemoved || changes.removed.length > 0 || changes.written.some(({ isChanged }) => isChanged)) {
-      auditId = await writeAudit(client, caller, {
-        environmentId,
-        action: ACTIONS.setProviders,
-        target: environment,
-        before: toJson(viewOf(environment, stored), []),
-        after: toJson(
-          after,
-          changes.written.filter(({ isSecretChanged }) => isSecretChanged),
-        ),
-        reason,
-      })
-    }
-    return { view: after, auditId }
+    if (!isChanged) return { view: after, notices, auditId: null }
+    const auditId = await writeAudit(client, caller, {
+      environmentId,
+      action: ACTIONS.setProviders,
+      target: environment,
+      before: toJson(before, []),
+      after: toJson(
+        after,
+        changes.written.filter(({ isSecretChanged }) => isSecretChanged),
+      ),
+      reason,
+    })
+    return { view: after, notices, auditId }
+  })
+}
+
+/** Faults of addresses that are not stored: a stored one stays, so that its provider can still be disabled. */
+function newUrlFaults(
+  { custom }: AuthProviderSettings,
+  stored: readonly StoredProvider[],
+  rules: Pick<Webhook, 'mayCall'>,
+): Fault[] {
+  return [...(custom ?? [])].flatMap(([name, { url }]) => {
+    const isStored = stored.some((row) => row.kind === 'custom' && row.name === name && row.url === url)
+    // An unreadable one has a fault already.
+    const message = url === '' || isStored ? undefined : newUrlFault(url, rules.mayCall)
+    return message === undefined ? [] : [{ path: `authProviders.custom.${name}.url`, message }]
   })
 }
 

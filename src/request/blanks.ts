@@ -1,15 +1,14 @@
 // Blanks that nobody means: a name with a space at its end looks like another name, and is another one.
 //
-// The rule: a text that an operator writes and the service compares later (a secret) is refused with such a blank. A
-// text that the contract allows (the subject of a webhook, ids and currencies of a definition) is taken as it is, and
-// the answer has a notice.
+// The rule: a text that the contract allows is taken as it is, and the answer of the call that sets it has a notice. So
+// nothing that works today is refused, and the mistake is seen where it is made.
 
-/** Why a text looks as if it had a blank by accident; undefined when it does not. */
-export function blankNotice(text: string): string | undefined {
+/** Why a text looks as if it had a blank by accident; undefined when it does not. A secret is not shown. */
+export function blankNotice(text: string, what: string = JSON.stringify(text.slice(0, 64))): string | undefined {
   if (text.trim() === text) return undefined
-  if (text.trim() === '') return 'has nothing but white space'
+  if (text.trim() === '') return `has nothing but white space: ${what}`
   const where = text.trimStart() === text ? 'ends' : text.trimEnd() === text ? 'begins' : 'begins and ends'
-  return `${where} with white space, which counts: ${JSON.stringify(text.slice(0, 64))}`
+  return `${where} with white space, which counts: ${what}`
 }
 
 /** The notice of a member that an object has more than once. */

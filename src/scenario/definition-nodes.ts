@@ -25,14 +25,22 @@ import {
 import { type RawValue, type Reader, stringOf } from './definition-reader.ts'
 import { type BroughtTier, checkHandle } from './definition-rules.ts'
 
+/** The members of `data` that the service reads, by the type of the node. The game may have others there. */
+const DATA_MEMBERS: Readonly<Record<string, readonly string[]>> = {
+  reward: ['rewards', 'repeat'],
+  'battle-pass': ['levels', 'tiers', 'premium', 'startsAt', 'endsAt', 'claimUntil'],
+  'battle-pass-level': ['levelNumber', 'passNodeId', 'rewards'],
+}
+
 export function readNode(reader: Reader, source: RawValue, brought: BroughtTier[]): Node {
-  const node = reader.object(source)
+  const node = reader.object(source, ['id', 'type', 'data'], { isShared: true })
   const id = reader.text(node('id'), MAX_ID)
+  reader.blankNotice(`${source.path}.id`, id)
   const type = reader.text(node('type'), MAX_TYPE)
   const dataValue = node('data')
   const dataText = dataValue.raw ?? '{}'
   const base = { id, data: new RawJson(dataText) }
-  const data = reader.object({ path: dataValue.path, raw: dataText })
+  const data = reader.object({ path: dataValue.path, raw: dataText }, DATA_MEMBERS[type], { isShared: true })
   switch (type) {
     case 'start':
       return { ...base, type }
@@ -60,7 +68,7 @@ function readRepeat(reader: Reader, nodeId: string, data: (name: string) => RawV
 
 function readRewards(reader: Reader, source: RawValue, min = 1): Reward[] {
   return reader.list(source, { min, max: MAX_REWARDS }).map((entry) => {
-    const reward = reader.object(entry)
+    const reward = reader.object(entry, ['currency', 'itemId', 'amount'])
     const currency = reward('currency')
     const itemId = reward('itemId')
     const amount = reader.integer(reward('amount'), 1n, MAX_INT64) ?? 1n
@@ -70,11 +78,17 @@ function readRewards(reader: Reader, source: RawValue, min = 1): Reward[] {
       return { currency: null, itemId: null, amount }
     }
     return {
-      currency: currency.raw === undefined ? null : reader.text(currency, MAX_ASSET),
-      itemId: itemId.raw === undefined ? null : reader.text(itemId, MAX_ASSET),
+      currency: currency.raw === undefined ? null : readAsset(reader, currency),
+      itemId: itemId.raw === undefined ? null : readAsset(reader, itemId),
       amount,
     }
   })
+}
+
+function readAsset(reader: Reader, source: RawValue): string {
+  const name = reader.text(source, MAX_ASSET)
+  reader.blankNotice(source.path, name)
+  return name
 }
 
 function readPass(reader: Reader, data: (name: string) => RawValue): Omit<PassNode, 'id' | 'data' | 'type'> {
@@ -111,7 +125,7 @@ function readLevels(reader: Reader, source: RawValue): { level: number; xp: bigi
   let lastLevel: bigint | undefined
   let lastXp: bigint | undefined
   for (const entry of reader.list(source, { min: 1, max: MAX_LEVELS })) {
-    const member = reader.object(entry)
+    const member = reader.object(entry, ['level', 'xp'])
     const level = reader.integer(member('level'), 1n, BigInt(MAX_LEVEL))
     const xp = reader.integer(member('xp'), 0n, MAX_INT64)
     if (level !== undefined && lastLevel !== undefined && level <= lastLevel)
@@ -127,7 +141,7 @@ function readLevels(reader: Reader, source: RawValue): { level: number; xp: bigi
 }
 
 function readTier(reader: Reader, source: RawValue): Tier | undefined {
-  const tier = reader.object(source)
+  const tier = reader.object(source, ['level', 'track', 'rewards'])
   const level = reader.integer(tier('level'), 1n, BigInt(MAX_LEVEL))
   const trackText = stringOf(tier('track'))
   const track = TRACKS.find((known) => known === trackText)
@@ -137,9 +151,9 @@ function readTier(reader: Reader, source: RawValue): Tier | undefined {
 }
 
 function readPrice(reader: Reader, source: RawValue): { currency: string; amount: bigint } {
-  const price = reader.object(reader.object(source)('price'))
+  const price = reader.object(reader.object(source, ['price'])('price'), ['currency', 'amount'])
   return {
-    currency: reader.text(price('currency'), MAX_ASSET),
+    currency: readAsset(reader, price('currency')),
     amount: reader.integer(price('amount'), 0n, MAX_INT64) ?? 0n,
   }
 }
@@ -160,7 +174,7 @@ function readLevelNode(
   const passNodeId = reader.text(data('passNodeId'), MAX_ID)
   const rewardsValue = data('rewards')
   if (rewardsValue.raw !== undefined) {
-    const rewards = reader.object(rewardsValue)
+    const rewards = reader.object(rewardsValue, TRACKS)
     for (const track of TRACKS) {
       const source = rewards(track)
       if (source.raw === undefined) continue
@@ -178,7 +192,7 @@ export function readEdges(
 ): Map<string, string[]> {
   const edges = new Map<string, Set<string>>()
   for (const source of values) {
-    const edge = reader.object(source)
+    const edge = reader.object(source, ['from', 'handle', 'to'], { isShared: true })
     const from = reader.text(edge('from'), MAX_ID)
     const handle = reader.text(edge('handle'), MAX_HANDLE)
     const to = reader.text(edge('to'), MAX_ID)

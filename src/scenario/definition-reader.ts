@@ -1,6 +1,8 @@
 import type { Fault } from '../errors.ts'
 import { elements, isCleanText, kindOf, members, readInt } from '../json.ts'
+import { blankNotice } from '../request/blanks.ts'
 import { momentFault, parseMoment } from '../request/moment.ts'
+import { memberNotices } from '../request/nearest.ts'
 
 /** More than a person reads. The last fault counts the rest. */
 const MAX_FAULTS = 100
@@ -26,9 +28,11 @@ export class Reader {
   }
 
   get reported(): readonly Fault[] {
-    const { length } = this.faults
-    if (length <= MAX_FAULTS) return this.faults
-    return [...this.faults.slice(0, MAX_FAULTS), { path: '', message: `and ${length - MAX_FAULTS} more faults` }]
+    return shortened(this.faults, 'faults')
+  }
+
+  get reportedNotices(): readonly Fault[] {
+    return shortened(this.notices, 'notices')
   }
 
   fault(path: string, message: string): void {
@@ -44,16 +48,32 @@ export class Reader {
     if (!this.isStored) this.fault(path, message)
   }
 
+  /** A notice about white space around a text that the service compares. */
+  blankNotice(path: string, text: string): void {
+    const message = blankNotice(text)
+    if (message !== undefined) this.notice(path, message)
+  }
+
   /** Reports an absent or unfit value. */
   unfit({ path, raw, isMoot }: RawValue, message: string): void {
     if (!isMoot) this.fault(path, raw === undefined ? 'is required' : message)
   }
 
-  /** The members of an object as places. When it is no object, every member is absent and moot. */
-  object(source: RawValue): (name: string) => RawValue {
+  /**
+   * The members of an object as places. When it is no object, every member is absent and moot. Members that are not
+   * known are noticed; with `isShared`, only those that look like a known one, as the game or an editor may have
+   * members of its own there. Without `known`, all members are the game's own.
+   */
+  object(
+    source: RawValue,
+    known?: readonly string[],
+    { isShared = false }: { readonly isShared?: boolean } = {},
+  ): (name: string) => RawValue {
     const { path, raw } = source
     const isObject = raw !== undefined && kindOf(raw) === 'object'
     if (!isObject) this.unfit(source, 'must be an object')
+    else if (known && !this.isStored)
+      this.notices.push(...memberNotices(raw, known, { prefix: path === '' ? '' : `${path}.`, onlyAlike: isShared }))
     const found = isObject ? members(raw) : new Map<string, string>()
     return (name) => {
       const value = found.get(name)
@@ -116,6 +136,11 @@ export class Reader {
     if (!date) this.unfit(source, momentFault(text ?? ''))
     return date ?? null
   }
+}
+
+function shortened(found: readonly Fault[], what: string): readonly Fault[] {
+  if (found.length <= MAX_FAULTS) return found
+  return [...found.slice(0, MAX_FAULTS), { path: '', message: `and ${found.length - MAX_FAULTS} more ${what}` }]
 }
 
 /** The decoded string; undefined for another kind of value. */

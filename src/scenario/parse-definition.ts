@@ -19,7 +19,9 @@ export interface Validation {
 
 export function validateDefinition(text: string): Validation {
   const parsed = parseDefinition(text)
-  return parsed.ok ? { faults: [], notices: parsed.notices } : { faults: parsed.faults, notices: [] }
+  return parsed.ok
+    ? { faults: [], notices: [...parsed.notices, ...pastSeasons(parsed.definition, new Date())] }
+    : { faults: parsed.faults, notices: [] }
 }
 
 /**
@@ -37,11 +39,11 @@ export function parseDefinition(text: string, { isStored = false } = {}): Parsed
   const reader = new Reader(isStored)
   const definition = readDefinition(reader, text.trim())
   if (reader.faults.length > 0) return { ok: false, faults: reader.reported }
-  return { ok: true, definition, notices: reader.notices }
+  return { ok: true, definition, notices: reader.reportedNotices }
 }
 
 function readDefinition(reader: Reader, text: string): Definition {
-  const scenario = reader.object({ path: '', raw: text })
+  const scenario = reader.object({ path: '', raw: text }, ['name', 'start', 'nodes', 'edges'], { isShared: true })
   const name = reader.text(scenario('name'), MAX_NAME)
   const start = reader.text(scenario('start'), MAX_ID)
   const nodeValues = reader.list(scenario('nodes'), { min: 1, max: MAX_NODES })
@@ -76,4 +78,18 @@ function readDefinition(reader: Reader, text: string): Definition {
   checkCycles(reader, definition, paths)
   setRepeats(reader, definition, paths)
   return definition
+}
+
+/** Notices about seasons that are over when they are published. */
+export function pastSeasons({ nodes }: Definition, now: Date): Fault[] {
+  return [...nodes.values()].flatMap((node, index) => {
+    const end = node.type === 'battle-pass' ? node.claimUntil : null
+    if (!end || end > now) return []
+    return [
+      {
+        path: `nodes[${index}].data`,
+        message: `is a season that lies in the past: its claims ended at ${end.toISOString()}`,
+      },
+    ]
+  })
 }

@@ -6,7 +6,7 @@ import type { PlatformCaller } from '../auth/callers.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { type Fault, invalidRequest, Refusal } from '../errors.ts'
 import { RawJson } from '../json.ts'
-import { parseDefinition } from './parse-definition.ts'
+import { parseDefinition, pastSeasons } from './parse-definition.ts'
 import type { ScenarioRef } from './scenarios.ts'
 
 export type PublishedScenario = {
@@ -57,7 +57,7 @@ export async function publishScenario(
 ): Promise<Publication> {
   const parsed = parseDefinition(text)
   if (!parsed.ok) throw invalidRequest(...parsed.faults)
-  const { notices } = parsed
+  const notices = [...parsed.notices, ...pastSeasons(parsed.definition, new Date())]
   return inTransaction(pool, async (client) => {
     const key = [ref.environmentId, ref.scenarioId]
     await client.query(

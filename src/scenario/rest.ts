@@ -16,9 +16,14 @@ export const putScenario: PlatformHandler = async (request) => {
   const environmentId = await findEnvironment(service.pool, caller.projectId, environment)
   const { text } = await request.body()
   const publisher = { caller, reason, expected }
-  const { scenario } = await publishScenario(service.operatorPool, { environmentId, scenarioId }, text, publisher)
+  const { scenario, notices } = await publishScenario(
+    service.operatorPool,
+    { environmentId, scenarioId },
+    text,
+    publisher,
+  )
   setHeader('etag', tagOf(scenario))
-  return { environment, ...scenario }
+  return { environment, ...scenario, ...(notices.length > 0 && { notices: notices.map((notice) => ({ ...notice })) }) }
 }
 
 /** GET /platform/v1/projects/{projectId}/scenarios/{scenarioId}?environment=&version= */

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isPublicAddress } from '../../src/auth/addresses.ts'
 import { createWebhook, type Webhook, type WebhookResult } from '../../src/auth/webhook.ts'
-import type { Json } from '../../src/json.ts'
+import { urlFault } from '../../src/providers/webhook-url.ts'
 import { type Game, startGame, times } from '../support/game.ts'
 import { approve, startOperator } from '../support/operator.ts'
 import { type RawOperator, startCanary } from '../support/raw-operator.ts'
@@ -367,16 +367,17 @@ describe('a webhook URL with a private address (spec 7.1: custom auth unavailabl
       const [name = '', rest = ''] = host.split(/(?=#)/)
       return ['http', 'HTTPS'].map((scheme) => `${scheme}://${name}:${canary.port}/${rest}`)
     })
-    const accepted: Record<string, Json> = {}
-    const refused: string[] = []
-    for (const [index, url] of urls.entries()) {
-      const provider = { enabled: true, url, secret: 'secret' }
-      const { status } = await game.setProviders({ [`url-${index}`]: provider })
-      expect([200, 400]).toContain(status)
-      if (status === 200) accepted[`url-${index}`] = provider
-      else refused.push(url)
-    }
-    expect((await game.setProviders(accepted)).status).toBe(200)
+    // Settings that were stored under other rules: those of now refuse each address with its reason.
+    const valid = urls.filter((url) => urlFault(url) === undefined)
+    expect((await game.setProviders({ new: { enabled: true, url: valid[0] ?? '', secret: 'secret' } })).status).toBe(
+      400,
+    )
+    const accepted = Object.fromEntries(valid.map((url, index) => [`url-${index}`, url]))
+    const stored = { enabled: true, url: 'https://studio.example/login', secret: 'secret' }
+    const custom = Object.fromEntries(Object.keys(accepted).map((name) => [name, stored]))
+    expect((await game.setProviders(custom)).status).toBe(200)
+    for (const [name, url] of Object.entries(accepted))
+      await game.app.pool.query('UPDATE auth_providers SET url = $2 WHERE name = $1', [name, url])
 
     const names = Object.keys(accepted)
     const answers = await Promise.all(names.map((provider) => game.login({}, { provider })))
@@ -385,12 +386,16 @@ describe('a webhook URL with a private address (spec 7.1: custom auth unavailabl
     )
     expect(canary.connections).toBe(0)
     expect(names.length).toBeGreaterThan(60)
-    // The settings refuse only invalid URLs and URLs with credentials.
-    expect(refused.filter((url) => URL.canParse(url) && new URL(url).username === '')).toEqual([])
+    // Only invalid URLs and URLs with credentials are not tried.
+    const others = urls.filter((url) => !valid.includes(url))
+    expect(others.filter((url) => URL.canParse(url) && new URL(url).username === '')).toEqual([])
   })
 
   it('does not tell the client why the login fails', async () => {
-    await game.setProviders({ default: { enabled: true, url: `http://127.0.0.1:${canary.port}/`, secret: 'secret' } })
+    await game.setProviders({ default: { enabled: true, url: 'https://studio.example/login', secret: 'secret' } })
+    await game.app.pool.query("UPDATE auth_providers SET url = $1 WHERE name = 'default'", [
+      `http://127.0.0.1:${canary.port}/`,
+    ])
     const { text, body } = await game.login({})
     expect(Object.keys(body).sort()).toEqual(['code', 'error', 'requestId'])
     expect(text).not.toMatch(/127\.0|private|address/)

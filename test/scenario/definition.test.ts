@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { demoSeason } from '../../src/dev/season.ts'
 import { type Json, MAX_INT64, print } from '../../src/json.ts'
 import { nextNodes } from '../../src/scenario/definition.ts'
-import { parseDefinition } from '../../src/scenario/parse-definition.ts'
+import { parseDefinition, validateDefinition } from '../../src/scenario/parse-definition.ts'
 import { gold, passNode, scenario, tier } from '../support/definitions.ts'
 
 const levelNode = (data: Json): Json => ({ id: 'level', type: 'battle-pass-level', data })
@@ -126,6 +126,81 @@ describe('a valid definition', () => {
 
   it('is returned by demoSeason', () => {
     expect(faultsOf(demoSeason())).toEqual([])
+  })
+})
+
+describe('the notices of a definition', () => {
+  const noticesOf = (nodes: readonly Json[], { edges = [], top = '' }: { edges?: Json[]; top?: string } = {}) => {
+    const text = print(scenario([...nodes], edges))
+    const parsed = parseDefinition(`${text.slice(0, -1)}${top}}`)
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults))
+    return parsed.notices.map(({ path, message }) => `${path}: ${message}`)
+  }
+  const ignored = (meant: string) => `is ignored: no rule knows this member; did you mean ${meant}?`
+  const popup = (data: Record<string, Json>): Json => ({ id: 'c', type: 'popup', data })
+  const pass = (data: Record<string, Json>): Json => ({
+    id: 'p',
+    type: 'battle-pass',
+    data: { levels: [{ level: 1, xp: 0 }], ...data },
+  })
+
+  it.each<[string, Json[], string[]]>([
+    [
+      'a misspelt block of a pass',
+      [pass({ premuim: {}, startAt: null })],
+      [`nodes[1].data.premuim: ${ignored('premium')}`, `nodes[1].data.startAt: ${ignored('startsAt')}`],
+    ],
+    [
+      'a member of premium, of the price and of a reward',
+      [
+        pass({
+          premium: { price: { currency: 'gems', amount: 1, ammount: 2 }, currency: 'gold' },
+          tiers: [{ level: 1, track: 'free', rewards: [{ currency: 'gold', amount: 1, itemID: 'hat' }], reward: [] }],
+        }),
+      ],
+      [
+        'nodes[1].data.premium.currency: is ignored: no rule knows this member; known are price',
+        `nodes[1].data.premium.price.ammount: ${ignored('amount')}`,
+        `nodes[1].data.tiers[0].reward: ${ignored('rewards')}`,
+        `nodes[1].data.tiers[0].rewards[0].itemID: ${ignored('itemId')}`,
+      ],
+    ],
+    [
+      'a member of a level',
+      [{ id: 'p', type: 'battle-pass', data: { levels: [{ level: 1, xp: 0, XP: 5 }] } }],
+      [`nodes[1].data.levels[0].XP: ${ignored('xp')}`],
+    ],
+    [
+      'white space around an id and a currency',
+      [pass({ premium: { price: { currency: ' gold', amount: 1 } } }), { id: 'shop ', type: 'popup' }],
+      [
+        'nodes[1].data.premium.price.currency: begins with white space, which counts: " gold"',
+        'nodes[2].id: ends with white space, which counts: "shop "',
+      ],
+    ],
+    ['the game’s own data of any node', [pass({ theme: 'winter' }), popup({ premuim: 1, levels: 'x' })], []],
+    ['the members of an editor', [{ id: 'p', type: 'popup', position: { x: 1, y: 2 }, label: 'Pop' }], []],
+  ])('name %s, or leave it alone', (_what, nodes, notices) => {
+    expect(noticesOf(nodes)).toEqual(notices)
+  })
+
+  it('name repeated and misspelt members of the definition itself', () => {
+    expect(noticesOf([], { top: ',"name":"Again","egdes":[]' })).toEqual([
+      'name: is repeated: only the last of several members with the same name counts',
+      `egdes: ${ignored('edges')}`,
+    ])
+  })
+
+  it('name a season that lies wholly in the past', () => {
+    const season = (more: Record<string, Json>) => print(scenario([passNode('p', { more })], []))
+    const past = { startsAt: '2020-01-01T00:00:00Z', endsAt: '2020-02-01T00:00:00Z' }
+    expect(validateDefinition(season(past)).notices).toEqual([
+      {
+        path: 'nodes[1].data',
+        message: 'is a season that lies in the past: its claims ended at 2020-02-01T00:00:00.000Z',
+      },
+    ])
+    expect(validateDefinition(season({ ...past, claimUntil: '9999-01-01T00:00:00Z' })).notices).toEqual([])
   })
 })
 

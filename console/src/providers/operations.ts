@@ -4,6 +4,7 @@ export const providersQuery = graphql(`
   query ConsoleProviders($environment: String!) {
     authProviders(environment: $environment) {
       environment
+      version
       google
       apple
       custom {
@@ -23,6 +24,7 @@ export const setProvidersMutation = graphql(`
     setAuthProviders(input: $input) {
       authProviders {
         environment
+        version
         custom {
           name
           enabled

@@ -25,14 +25,17 @@ export function useSetProvider(): (change: ProviderChange) => Promise<ActionResu
   return async ({ name, shown, wanted, reason, done }) => {
     const read = await client.query(providersQuery, { environment }, { requestPolicy: 'network-only' })
     if (!read.data) return { error: read.error }
-    const custom = read.data.authProviders[0]?.custom ?? []
+    const [current] = read.data.authProviders
+    const custom = current?.custom ?? []
     const refusal = conflictOf(name, { shown, found: custom.find((one) => one.name === name), wanted })
     if (refusal !== undefined) return { refusal }
     const others = custom
       .filter((one) => one.name !== name)
       .map(({ name: other, enabled, url }) => [other, { enabled, url }] as const)
     const all = Object.fromEntries([...others, ...(wanted === undefined ? [] : [[name, wanted] as const])])
-    const input = { environment, reason, authProviders: JSON.stringify({ custom: all }) }
+    // A change between this read and the write is not undone: the service refuses, with what has changed.
+    const expectedVersion = current?.version
+    const input = { environment, reason, expectedVersion, authProviders: JSON.stringify({ custom: all }) }
     const { data, error } = await client.mutation(setProvidersMutation, { input })
     return data?.setAuthProviders
       ? { done, auditEntry: data.setAuthProviders.auditEntry }
