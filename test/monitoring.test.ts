@@ -8,8 +8,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { endWithTests } from './support/children.ts'
 import { passNode, scenario } from './support/definitions.ts'
-import { type Game, startGame, times } from './support/game.ts'
-import { approve, type Operator, startOperator } from './support/operator.ts'
+import { type Game, generateKeys, type Instance, startGame, startInstance, times } from './support/game.ts'
+import { approve, type Operator, startOperator, status } from './support/operator.ts'
+import { startTcpProxy, type TcpProxy } from './support/tcp-proxy.ts'
 import { until } from './support/until.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -17,6 +18,8 @@ const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 const withoutPrometheus =
   spawnSync('promtool', ['--version']).status === 0 ? '' : 'SKIPPED, prometheus is not installed: '
 const TOKEN = 'the-metrics-of-tests'
+/** While Postgres is away, a call can wait for five seconds. */
+const FIRING_DEADLINE_MS = 80_000
 const PORTS = { from: 32_100, count: 600 }
 
 interface Panel {
@@ -155,15 +158,102 @@ describe.skipIf(withoutPrometheus !== '')(`${withoutPrometheus}Prometheus`, () =
   })
 })
 
-/** A Prometheus that scrapes the service five times a second. */
-async function startPrometheus(baseUrl: string) {
+describe.skipIf(withoutPrometheus !== '')(`${withoutPrometheus}the alerts of a real Prometheus`, () => {
+  let game: Game
+  let instance: Instance
+  let isGone = false
+  let postgres: TcpProxy
+  let webhook: Operator
+  let prometheus: Awaited<ReturnType<typeof startPrometheus>>
+  const keys = generateKeys()
+  beforeAll(async () => {
+    webhook = await startOperator(status(500))
+    game = await startGame(await keys)
+    const database = new URL(game.databaseUrl)
+    const target = `tcp://${database.host}`
+    postgres = await startTcpProxy(() => target)
+    database.host = `127.0.0.1:${postgres.port}`
+    const env = { ...(await keys), METRICS_TOKEN: TOKEN, REDIS_URL: 'redis://127.0.0.1:1' }
+    instance = await startInstance(database.href, env)
+    prometheus = await startPrometheus(instance.baseUrl, hurried)
+  })
+  afterAll(async () => {
+    await prometheus?.stop()
+    if (!isGone) await instance?.stop()
+    await postgres?.close()
+    await game?.stop()
+    await webhook?.close()
+  })
+
+  /** Repeats the calls until these alerts fire, and gives their labels. */
+  async function untilFiring(names: readonly string[], calls: () => Promise<unknown>) {
+    const firing = new Map<string, Readonly<Record<string, string>>>()
+    await until(
+      `${names} fire`,
+      async () => {
+        await Promise.all(Array.from({ length: 24 }, calls))
+        for (const { labels } of await prometheus.alerts()) firing.set(labels.alertname ?? '', labels)
+        return names.every((name) => firing.has(name))
+      },
+      { deadlineMs: FIRING_DEADLINE_MS },
+    )
+    return firing
+  }
+
+  const at = (path: string, init: RequestInit = {}) => fetch(`${instance.baseUrl}${path}`, init)
+  const json = (headers: Record<string, string>, body: unknown) => ({
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+
+  it('fire for a broken webhook with its project, and for Redis', async () => {
+    await game.setProviders({ default: { enabled: true, url: webhook.url, secret: webhook.secret } })
+    const login = () => at('/sdk/v1/authorization/custom', json({ 'x-sdk-key': game.sdkKey }, { customData: {} }))
+    const firing = await untilFiring(['TierwayWebhookFails', 'TierwayRedisAway'], login)
+    expect(firing.get('TierwayWebhookFails')?.project).toBe(game.projectId)
+  })
+
+  it('fire while Postgres is away, for calls over REST and GraphQL, and not for the probes', async () => {
+    const { token } = await game.player()
+    postgres.cut({ refuse: true })
+    const firing = await untilFiring(['TierwayNotReady', 'TierwayServerErrors', 'TierwayGraphqlErrors'], async () => {
+      await at('/readyz')
+      await at('/sdk/v1/scenarios/start', json({ authorization: `Bearer ${token}` }, { scenarioId: 'x' }))
+      await at(
+        '/graphql',
+        json(
+          { authorization: `Bearer ${game.platformKey}` },
+          { query: 'query Log { auditLog(first: 1) { nodes { id } } }' },
+        ),
+      )
+    })
+    expect(firing.get('TierwayServerErrors')?.route).not.toBe('/readyz')
+    postgres.restore()
+    await until('the instance is ready again', async () => (await at('/readyz')).ok)
+  })
+
+  it('fire when the last instance is gone', async () => {
+    await instance.stop()
+    isGone = true
+    await untilFiring(['TierwayDown', 'TierwayAllDown'], async () => undefined)
+  })
+})
+
+/** The rules with times that a test can wait for. */
+const hurried = (text: string): string =>
+  text.replaceAll(/^( +for:) .*$/gm, '$1 0s').replaceAll(/\[(5m|1h)\]/g, '[10s]')
+
+/** A Prometheus that scrapes the service twice a second. */
+async function startPrometheus(baseUrl: string, change: (rules: string) => string = (rules) => rules) {
   const directory = await mkdtemp(join(tmpdir(), 'tierway-prometheus-'))
   const port = PORTS.from + Math.floor(Math.random() * PORTS.count)
+  await writeFile(join(directory, 'alerts.yml'), change(read('ops/prometheus/alerts.yml')))
   await writeFile(
     join(directory, 'prometheus.yml'),
     JSON.stringify({
-      global: { scrape_interval: '200ms', scrape_timeout: '200ms', evaluation_interval: '200ms' },
-      rule_files: [join(ROOT, 'ops/prometheus/alerts.yml')],
+      global: { scrape_interval: '400ms', scrape_timeout: '400ms', evaluation_interval: '400ms' },
+      rule_files: ['alerts.yml'],
       scrape_configs: [
         {
           job_name: 'tierway',
@@ -204,6 +294,11 @@ async function startPrometheus(baseUrl: string) {
     async rules() {
       const { groups } = (await ask('rules')) as { groups: { rules: { name: string; health: string }[] }[] }
       return groups.flatMap((group) => group.rules)
+    },
+    /** The alerts that fire. */
+    async alerts() {
+      const { alerts } = (await ask('alerts')) as { alerts: { state: string; labels: Record<string, string> }[] }
+      return alerts.filter(({ state }) => state === 'firing')
     },
     async stop() {
       const ended = new Promise((resolve) => child.once('exit', resolve))

@@ -171,8 +171,8 @@ export async function createApp({
   })
   const webhook = createWebhook({
     allowPrivateAddresses: config.allowPrivateWebhooks,
-    observe: ({ status, error, milliseconds }) => {
-      metrics.webhookAttempts.inc({ result: error ?? `${Math.floor((status ?? 0) / 100)}xx` })
+    observe: ({ status, error, milliseconds }, { projectId }) => {
+      metrics.webhookAttempts.inc({ project: projectId, result: error ?? `${Math.floor((status ?? 0) / 100)}xx` })
       metrics.webhookSeconds.observe(milliseconds / 1000)
     },
   })

@@ -158,8 +158,8 @@ export function createMetrics() {
     }),
     webhookAttempts: new Counter({
       name: 'tierway_webhook_attempts_total',
-      help: "Calls of studios' login webhooks, by class of status or of error.",
-      labelNames: ['result'],
+      help: "Calls of studios' login webhooks, by project and by class of status or of error.",
+      labelNames: ['project', 'result'],
       registers,
     }),
     webhookSeconds: new Histogram({

@@ -95,7 +95,7 @@ export interface Webhook {
 export interface WebhookOptions {
   readonly allowPrivateAddresses: boolean
   readonly lookup?: LookupFunction
-  readonly observe?: (attempt: WebhookAttempt) => void
+  readonly observe?: (attempt: WebhookAttempt, target: WebhookTarget) => void
 }
 
 /** The identification of the calls of one login, `webhook-id`. */
@@ -124,7 +124,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
     if (provider.calls >= MAX_CALLS) {
       return {
         kind: 'unavailable',
-        attempts: [observed({ ...NOT_CALLED, error: 'overloaded' })],
+        attempts: [observed({ ...NOT_CALLED, error: 'overloaded' }, target)],
       }
     }
     providers.set(target.key, provider)
@@ -146,7 +146,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
     const attempts: WebhookAttempt[] = []
     for (;;) {
       const { ending, ...attempt } = await attemptCall(target, provider, id, body, customData)
-      attempts.push(observed(attempt))
+      attempts.push(observed(attempt, target))
       if (ending.kind !== 'unavailable' || attempts.length === ATTEMPTS) return { ...ending, attempts }
       await pause(PAUSE_MS)
     }
@@ -244,8 +244,8 @@ export function createWebhook(options: WebhookOptions): Webhook {
     }
   }
 
-  function observed(attempt: WebhookAttempt): WebhookAttempt {
-    options.observe?.(attempt)
+  function observed(attempt: WebhookAttempt, target: WebhookTarget): WebhookAttempt {
+    options.observe?.(attempt, target)
     return attempt
   }
 
