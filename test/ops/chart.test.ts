@@ -122,6 +122,60 @@ describe.skipIf(withoutGo !== '')(`${withoutGo}the Helm chart`, () => {
     expect(own).toEqual({ ...EVERYTHING.env, SHUTDOWN_GRACE_MS: '5000', MIGRATE_ON_START: 'false' })
   })
 
+  it('writes numbers of `env` as they are, and trusts a proxy only with an ingress', () => {
+    const env = (values: object) => {
+      const { manifests, fault } = render({ ...SECRET, ...values })
+      expect(fault).toBe('')
+      const [own, job] = ['Deployment', 'Job'].map((kind) =>
+        Object.fromEntries(
+          manifests.get(kind).spec.template.spec.containers[0].env.map(({ name, value }: Manifest) => [name, value]),
+        ),
+      )
+      expect(own).toMatchObject(job ?? {})
+      return job
+    }
+    const numbers = { MAX_BODY_BYTES: 1_048_576, METRICS_PORT: 9_100, INTROSPECTION: true }
+    const trusted = { TRUSTED_PROXIES: '0' }
+    expect(env({ env: numbers })).toEqual({
+      ...{ MAX_BODY_BYTES: '1048576', METRICS_PORT: '9100', INTROSPECTION: 'true' },
+      ...trusted,
+    })
+    expect(env({})).toEqual(trusted)
+    expect(env({ ingress: EVERYTHING.ingress })).toEqual({ TRUSTED_PROXIES: '1' })
+    expect(env({ ingress: EVERYTHING.ingress, env: { TRUSTED_PROXIES: 2 } })).toEqual({ TRUSTED_PROXIES: '2' })
+  })
+
+  it('places the migration as the instances, with the same volumes and resources of its own', () => {
+    const ca = { name: 'ca', configMap: { name: 'database-ca' } }
+    const mount = { name: 'ca', mountPath: '/etc/ca', readOnly: true }
+    const { manifests } = render({ ...EVERYTHING, extraVolumes: [ca], extraVolumeMounts: [mount] })
+    for (const kind of ['Deployment', 'Job']) {
+      const { spec } = manifests.get(kind).spec.template
+      expect([kind, spec.volumes, spec.containers[0].volumeMounts]).toEqual([kind, [ca], [mount]])
+      expect([spec.nodeSelector, spec.tolerations]).toEqual([EVERYTHING.nodeSelector, EVERYTHING.tolerations])
+    }
+    const [migrate] = manifests.get('Job').spec.template.spec.containers
+    expect(migrate.resources).toEqual(defaults.migrationJob.resources)
+  })
+
+  it('lets nodes drain one instance at a time, and scales by a share of the one CPU that an instance uses', () => {
+    const { manifests } = render(EVERYTHING)
+    expect(manifests.get('PodDisruptionBudget').spec).toMatchObject({ maxUnavailable: 1 })
+    expect(manifests.get('PodDisruptionBudget').spec.minAvailable).toBeUndefined()
+    const [container] = manifests.get('Deployment').spec.template.spec.containers
+    const [{ resource }] = manifests.get('HorizontalPodAutoscaler').spec.metrics
+    expect([container.resources.requests.cpu, resource.target.averageUtilization]).toEqual(['1', 70])
+  })
+
+  it('scrapes the port of the metrics when they have one', () => {
+    const { manifests } = render({ ...EVERYTHING, env: { METRICS_PORT: 9_100 } })
+    const [endpoint] = manifests.get('ServiceMonitor').spec.endpoints
+    expect([endpoint.port, endpoint.authorization]).toEqual(['metrics', undefined])
+    expect(manifests.get('Service').spec.ports[1]).toEqual({ name: 'metrics', port: 9_100, targetPort: 'metrics' })
+    const [container] = manifests.get('Deployment').spec.template.spec.containers
+    expect(container.ports[1]).toEqual({ name: 'metrics', containerPort: 9_100 })
+  })
+
   it('migrates before an upgrade with the same image, or leaves that to the instances', () => {
     const { manifests } = render(EVERYTHING)
     const job = manifests.get('Job')

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"reflect"
 	"strings"
 	"text/template"
 )
@@ -60,8 +61,13 @@ func main() {
 			text, err := json.Marshal(value)
 			return string(text), err
 		},
-		"add": func(a, b any) int { return number(a) + number(b) },
-		"div": func(a, b any) int { return number(a) / number(b) },
+		"kindIs": func(kind string, value any) bool {
+			return value != nil && reflect.TypeOf(value).Kind().String() == kind
+		},
+		"int64":  func(value any) int64 { return int64(number(value)) },
+		"hasKey": func(values map[string]any, key string) bool { _, has := values[key]; return has },
+		"add":    func(a, b any) int { return number(a) + number(b) },
+		"div":    func(a, b any) int { return number(a) / number(b) },
 	})
 	for name, text := range in.Templates {
 		_, err := root.New(name).Parse(text)

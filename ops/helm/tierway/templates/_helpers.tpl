@@ -11,6 +11,32 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- define "tierway.image" -}}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end }}
+{{- define "tierway.text" -}}
+{{- /* Numbers of values are of type float64, which would print as 1.048576e+06. */ -}}
+{{- if kindIs "float64" . }}{{ int64 . }}{{ else }}{{ . }}{{ end -}}
+{{- end }}
+{{- define "tierway.env" -}}
+{{- if not (hasKey .Values.env "TRUSTED_PROXIES") }}
+- { name: TRUSTED_PROXIES, value: {{ if .Values.ingress.enabled }}"1"{{ else }}"0"{{ end }} }
+{{- end }}
+{{- range $name, $value := .Values.env }}
+- { name: {{ $name }}, value: {{ include "tierway.text" $value | quote }} }
+{{- end }}
+{{- end }}
+{{- define "tierway.placement" -}}
+{{- with .Values.nodeSelector }}
+nodeSelector: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.affinity }}
+affinity: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.extraVolumes }}
+volumes: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
 {{- define "tierway.container" -}}
 image: {{ include "tierway.image" . | quote }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
@@ -21,6 +47,9 @@ securityContext:
   allowPrivilegeEscalation: false
   readOnlyRootFilesystem: true
   capabilities: { drop: [ALL] }
+{{- with .Values.extraVolumeMounts }}
+volumeMounts: {{ toYaml . | nindent 2 }}
+{{- end }}
 {{- end }}
 {{- define "tierway.podSecurity" -}}
 runAsNonRoot: true
