@@ -166,6 +166,13 @@ program
   })
 
 program
+  .command('demo')
+  .description('play the demo season on the running service, with its events as they happen')
+  .action(async () => {
+    await import('./dev/demo.ts')
+  })
+
+program
   .command('seed')
   .description('add players who have played a season up to now, for demos, dashboards and benchmarks')
   .option('--players <count>', 'how many', readCount(1, 1_000_000), 10_000)

@@ -254,7 +254,7 @@ function describe(baseUrl: string, config: Config, demo: Demo | undefined, conso
       `    curl ${baseUrl}/sdk/v1/battlepass/progress -H "Authorization: Bearer $TOKEN" \\`,
       `      -d '{"scenarioId":"${scenarioId}","nodeId":"${passNodeId}"}'`,
       '',
-      '  A first subscription, then play: npm run demo',
+      '  A first subscription, then play: npx tierway demo',
       `    curl -N ${baseUrl}/graphql -H 'Authorization: Bearer ${platformKey}' \\`,
       `      -H 'Content-Type: application/json' -H 'Accept: text/event-stream' \\`,
       `      -d '{"query":"subscription { events(environment: \\"${environment}\\") { occurredAt handle playerId data } }"}'`,

@@ -33,7 +33,7 @@ async function main(): Promise<void> {
   const ready = await fetch(`${demo.baseUrl}/readyz`).catch(() => undefined)
   if (!ready?.ok) {
     const found = ready ? `The service at ${demo.baseUrl} is not ready` : `Nothing answers at ${demo.baseUrl}`
-    throw new Error(`${found}: run \`npm start\` in another terminal first.`)
+    throw new Error(`${found}: run \`npx tierway serve\` (or \`npm start\`) in another terminal first.`)
   }
 
   // New for each demo: a player plays a season once.

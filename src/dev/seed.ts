@@ -37,7 +37,7 @@ export async function requireDemo(dataDir: string): Promise<Demo> {
   const demo = await readDemo(dataDir)
   if (demo) return demo
   throw new Error(
-    `There is no demo in ${dataDir}: run \`npm start\` in another terminal first. ` +
+    `There is no demo in ${dataDir}: run \`npx tierway serve\` (or \`npm start\`) in another terminal first. ` +
       'If the service runs with another TIERWAY_DATA_DIR, set the same one here.',
   )
 }
