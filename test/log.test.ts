@@ -1,6 +1,7 @@
 import { Writable } from 'node:stream'
 import { expect, it } from 'vitest'
-import { createLog, type Logger, rateLimited } from '../src/app/log.ts'
+import { createLog, type Logger, rateLimited, refusalWarnings } from '../src/app/log.ts'
+import { Refusal } from '../src/errors.ts'
 import { startGame, times } from './support/game.ts'
 import { execute } from './support/sql.ts'
 import { until } from './support/until.ts'
@@ -50,6 +51,22 @@ it('warnings whose cause differs each time are logged ten times a minute at most
   now = 60_000
   warn(new Error('attempt 1000'), 'Redis cannot be used')
   expect(lines).toHaveLength(11)
+})
+
+it('refused calls are logged once a minute for each cause, with the first call that met it', () => {
+  const { log, lines } = listen()
+  let now = 0
+  const warn = refusalWarnings(log, () => now)
+  const unavailable = (cause: string) => new Refusal('unavailable', { cause: new Error(cause) })
+  for (const [index, requestId] of times(100, String).entries())
+    warn(unavailable(index < 50 ? 'ECONNREFUSED' : 'timeout'), { path: '/sdk/v1/battlepass/xp', requestId })
+  expect(lines).toEqual([
+    expect.objectContaining({ msg: 'unavailable', cause: 'ECONNREFUSED', requestId: '0' }),
+    expect.objectContaining({ msg: 'unavailable', cause: 'timeout', requestId: '50' }),
+  ])
+  now = 60_000
+  warn(unavailable('timeout'), { path: '/graphql', requestId: 'later' })
+  expect(lines).toHaveLength(3)
 })
 
 it('connections to Postgres that are lost together for one cause are logged in one line', async () => {

@@ -199,7 +199,7 @@ export async function createApp({
     secrets,
     tokens,
     rateLimits,
-    warn: (message, detail) => log.warn({ err: String(detail) }, message),
+    warn: (message, detail) => warn(detail, message),
     countLogin: (operation, result) => metrics.logins.inc({ operation, result }),
     countCall: callCounts.count,
     auditDenied: createAuditDenied(operatorPool, (action) => metrics.denied.inc({ action })),

@@ -1,5 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type { LogLevel } from '../config.ts'
+import { causeOf, type Refusal } from '../errors.ts'
+import { print } from '../json.ts'
 import { tracing } from '../request/tracing.ts'
 import { VERSION } from '../version.ts'
 
@@ -30,17 +32,43 @@ const SPARING_MS = 60_000
 /** The most causes of one message that are logged within a minute: the text of a cause may differ each time. */
 const MAX_CAUSES = 10
 
-/** Logs a message with the same cause at most once a minute: a job that fails each second would fill the log. */
-export function rateLimited(log: Logger, now = () => performance.now()): (error: unknown, message: string) => void {
+/** Whether a message with this cause was not logged in the last minute. */
+function createSparing(now: () => number): (message: string, cause: string) => boolean {
   const logged = new Map<string, Map<string, number>>()
-  return (error, message) => {
-    const cause = causeText(error)
+  return (message, cause) => {
     const causes = logged.get(message) ?? new Map<string, number>()
     logged.set(message, causes)
     for (const [earlier, at] of causes) if (now() - at >= SPARING_MS) causes.delete(earlier)
-    if (causes.has(cause) || causes.size >= MAX_CAUSES) return
+    if (causes.has(cause) || causes.size >= MAX_CAUSES) return false
     causes.set(cause, now())
-    log.warn({ err: cause }, message)
+    return true
+  }
+}
+
+/** Logs a message with the same cause at most once a minute: a job that fails each second would fill the log. */
+export function rateLimited(log: Logger, now = () => performance.now()): (error: unknown, message: string) => void {
+  const isNew = createSparing(now)
+  return (error, message) => {
+    const cause = causeText(error)
+    if (isNew(message, cause)) log.warn({ err: cause }, message)
+  }
+}
+
+/** The call that a line of the log is about. */
+export interface LoggedCall {
+  readonly path: string
+  readonly requestId: string
+}
+
+/**
+ * Logs refused calls, such as those while Postgres is unreachable: the first of each cause in a minute. An outage would
+ * write a line for each call.
+ */
+export function refusalWarnings(log: Logger, now = () => performance.now()) {
+  const isNew = createSparing(now)
+  return (refusal: Refusal, call: LoggedCall): void => {
+    const cause = { ...refusal.about, cause: causeOf(refusal) }
+    if (isNew(refusal.message, print(cause))) log.warn({ ...call, ...cause }, refusal.message)
   }
 }
 

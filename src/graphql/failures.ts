@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { PothosValidationError } from '@pothos/core'
 import { type ExecutionResult, GraphQLError, Kind, parse, type Source, visit } from 'graphql'
 import { createGraphQLError, type Plugin } from 'graphql-yoga'
-import type { Logger } from '../app/log.ts'
+import { type Logger, refusalWarnings } from '../app/log.ts'
 import { toRefusal } from '../db/failures.ts'
 import { isUnreadableArgument } from '../db/prisma.ts'
-import { causeOf, invalidRequest, Refusal } from '../errors.ts'
+import { invalidRequest, Refusal } from '../errors.ts'
 import type { ServerContext } from './context.ts'
 import type { CountRefused } from './operation-metrics.ts'
 
@@ -13,16 +13,26 @@ import type { CountRefused } from './operation-metrics.ts'
  * A refusal keeps its text and code, a fault of the document is the caller's, and any other error is a bug whose text
  * is hidden. Logged errors have the same id in the log and in the answer.
  */
-export function mask(error: unknown, log: Logger, requestId: string = randomUUID()): GraphQLError {
+export function createMask(log: Logger): Mask {
+  const warnRefused = refusalWarnings(log)
+  return (error, requestId = randomUUID()) => mask(error, requestId, log, warnRefused)
+}
+
+function mask(
+  error: unknown,
+  requestId: string,
+  log: Logger,
+  warnRefused: ReturnType<typeof refusalWarnings>,
+): GraphQLError {
   const original = error instanceof GraphQLError ? (error.originalError ?? error) : error
   if (original instanceof GraphQLError) return ofVariable(error, original)
   const refusal = toRefusal(original) ?? badPage(original) ?? new Refusal('internalError')
   const masked = refusalError(refusal, error)
   if (refusal.status !== 500 && !refusal.isWarned) return masked
   masked.extensions.requestId = requestId
-  const told = { path: `/graphql ${masked.path?.join('.') ?? ''}`.trim(), requestId }
-  if (refusal.status === 500) log.error({ ...told, err: original }, refusal.message)
-  else log.warn({ ...told, ...refusal.about, cause: causeOf(refusal) }, refusal.message)
+  const call = { path: `/graphql ${masked.path?.join('.') ?? ''}`.trim(), requestId }
+  if (refusal.status === 500) log.error({ ...call, err: original }, refusal.message)
+  else warnRefused(refusal, call)
   return masked
 }
 

@@ -19,7 +19,7 @@ import type { Incoming, WholeRequest } from '../http/whole-requests.ts'
 import { kindOf, members, syntaxFault } from '../json.ts'
 import type { Context, ServerContext } from './context.ts'
 import type { KeptDocuments } from './documents.ts'
-import { mask, type TidyErrors } from './failures.ts'
+import type { Mask, TidyErrors } from './failures.ts'
 import type { CountRefused } from './operation-metrics.ts'
 import type { FoundDocument, SentOperation } from './persisted-operations.ts'
 import { STREAM_TYPE } from './sse.ts'
@@ -28,6 +28,7 @@ export interface ServeOptions {
   readonly yoga: YogaServerInstance<ServerContext, Context>
   readonly config: Config
   readonly log: Logger
+  readonly mask: Mask
   readonly metrics: Metrics
   readonly documents: KeptDocuments
   /** Finds the document that a client names or sends. Refuses a document that must not run. */
@@ -91,7 +92,7 @@ export function createServe(options: ServeOptions) {
     try {
       return await execute({ schema, ...operation, contextValue })
     } catch (error) {
-      return { errors: [mask(error, log, contextValue.requestId)] }
+      return { errors: [options.mask(error, contextValue.requestId)] }
     }
   }
 

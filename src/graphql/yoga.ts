@@ -21,7 +21,7 @@ import { createCostLimit } from './cost-limit.ts'
 import { documentLimits } from './document-limits.ts'
 import { KeptDocuments } from './documents.ts'
 import { createExecute } from './execute.ts'
-import { createTidyErrors, type Mask, mask, tidyResults } from './failures.ts'
+import { createMask, createTidyErrors, tidyResults } from './failures.ts'
 import { createOperationMetrics } from './operation-metrics.ts'
 import {
   createFind,
@@ -91,7 +91,7 @@ export async function createGraphql(options: GraphqlOptions) {
     return found?.text
   }
   const documents = new KeptDocuments(persisted)
-  const maskError: Mask = (error, requestId) => mask(error, log, requestId)
+  const maskError = createMask(log)
   const operations = createOperationMetrics(metrics, persisted.values())
   const refuseCost = createCostLimit({ maxCost: config.graphqlMaxCost, metrics })
   const rules = { mask: maskError, count: operations.count, refuseCost }
@@ -200,6 +200,7 @@ export async function createGraphql(options: GraphqlOptions) {
     yoga,
     config,
     log,
+    mask: maskError,
     metrics,
     documents,
     find,

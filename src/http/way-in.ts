@@ -3,10 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Duplex, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import findMyWay from 'find-my-way'
-import type { Logger } from '../app/log.ts'
+import { type Logger, rateLimited, refusalWarnings } from '../app/log.ts'
 import type { Metrics } from '../app/metrics.ts'
 import { toRefusal } from '../db/failures.ts'
-import { causeOf, invalidRequest, Refusal } from '../errors.ts'
+import { invalidRequest, Refusal } from '../errors.ts'
 import { LINGER_MS, letBy, requestIdOf } from './request.ts'
 import { closedOf, endWith, headOf, type Reply, refusalReply } from './respond.ts'
 import type { RestContext, Route } from './route.ts'
@@ -45,6 +45,8 @@ interface Found {
 
 /** The one way in over HTTP: finds the route, runs it, renders errors, and sends the answer in one write. */
 export function createWayIn({ routes, context, log, metrics, allowedOrigins }: WayInOptions) {
+  const warnRefused = refusalWarnings(log)
+  const warnCutOff = rateLimited(log)
   const router = findMyWay({
     // Node limits the whole target. The handler reports faults of a parameter.
     maxParamLength: Number.MAX_SAFE_INTEGER,
@@ -76,7 +78,7 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
     const { status, body } = reply
     letBy(request, response)
     response.writeHead(status, headersOf(reply, request, requestId))
-    if (reply.pages && request.method !== 'HEAD') await send(endpoint, reply.pages, response, requestId)
+    if (reply.pages && request.method !== 'HEAD') await send(endpoint, reply.pages, response)
     else endWith(response, body)
     endpoint.count(status, performance.now() - started)
   }
@@ -124,19 +126,13 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
    * Sends pages as fast as the client takes them. An error midway closes the connection, so that the answer does not
    * look complete.
    */
-  async function send(
-    { path }: Endpoint,
-    pages: AsyncIterable<string>,
-    response: ServerResponse,
-    requestId: string,
-  ): Promise<void> {
+  async function send({ path }: Endpoint, pages: AsyncIterable<string>, response: ServerResponse): Promise<void> {
     try {
       await pipeline(Readable.from(pages, { highWaterMark: 1 }), response)
     } catch (error) {
       response.destroy()
       const { code } = error as NodeJS.ErrnoException
-      if (code !== 'ERR_STREAM_PREMATURE_CLOSE')
-        log.warn({ path, requestId, err: String(error) }, 'an answer was cut off')
+      if (code !== 'ERR_STREAM_PREMATURE_CLOSE') warnCutOff(error, `an answer of ${path} was cut off`)
     }
   }
 
@@ -162,7 +158,7 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
   /** Logs a bug in full. The answer contains nothing of it. */
   function refuse({ path, methods }: Endpoint, error: unknown, requestId: string): Reply {
     const refusal = toRefusal(error)
-    if (refusal?.isWarned) log.warn({ path, requestId, ...refusal.about, cause: causeOf(refusal) }, refusal.message)
+    if (refusal?.isWarned) warnRefused(refusal, { path, requestId })
     if (!refusal) log.error({ path, requestId, err: error }, 'internal error')
     const reply = refusalReply(refusal ?? new Refusal('internalError'), requestId)
     return reply.status === 405 ? { ...reply, headers: [...reply.headers, 'allow', methods] } : reply
