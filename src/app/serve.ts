@@ -5,7 +5,7 @@ import { IncompatibleError, requireCompatible } from '../db/compatibility.ts'
 import { isTurnedAway, tlsFault, toRefusal } from '../db/failures.ts'
 import { migrate } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
-import { keepsSettings, unsafeSettings } from '../db/pool.ts'
+import { keepsSettings, refusesSettings, unsafeSettings } from '../db/pool.ts'
 import { untilReachable } from '../db/until-reachable.ts'
 import { consoleLink } from '../dev/console-link.ts'
 import { type DemoOperator, startDemoOperator } from '../dev/demo-operator.ts'
@@ -105,6 +105,9 @@ async function start(
         onWait: (error) =>
           log.warn({ err: causeText(error) }, 'Postgres cannot be reached yet; waiting up to a minute'),
         isOver: () => stopping,
+      }).catch((error) => {
+        // A pooler is told apart below, with what to do.
+        if (!refusesSettings(error)) throw error
       })
     }
     if (stopping) return

@@ -136,6 +136,10 @@ export async function keepsSettings(groupPool: pg.Pool): Promise<boolean> {
     const { rows } = await groupPool.query({ text, query_timeout: ANSWER_TIMEOUT_MS } as pg.QueryConfig)
     return rows[0]?.value === 'on'
   } catch (error) {
-    return !(error instanceof Error && error.message.includes('unsupported startup parameter'))
+    return !refusesSettings(error)
   }
 }
+
+/** The error of a connection pooler that takes no settings of a session. */
+export const refusesSettings = (error: unknown): boolean =>
+  error instanceof Error && error.message.includes('unsupported startup parameter')
