@@ -669,7 +669,8 @@ describe('a refused stream', () => {
         refusal('INVALID_REQUEST', [{ path: 'environment', message: 'is required' }]),
       )
       for (const query of ['subscription {', 'subscription { nothing }', `subscription { ${'a { '.repeat(12)}`]) {
-        expect(await ask(game.platformKey, query)).toEqual(refusal('INVALID_REQUEST'))
+        const details = [{ path: 'query', message: expect.any(String) }]
+        expect(await ask(game.platformKey, query)).toEqual(refusal('INVALID_REQUEST', details))
       }
       expect(await subscriptionsLeft()).toBe(0)
     })

@@ -98,7 +98,7 @@ it('errors of a request without a document are counted', async () => {
       await response.text()
     }
   expect(await growthOf(post('{'))).toEqual({ 'not run: INVALID_REQUEST': 1 })
-  expect(await growthOf(post('{}', 'text/plain'))).toEqual({ 'not run: INVALID_REQUEST': 1 })
+  expect(await growthOf(post('{}', 'text/plain'))).toEqual({ 'not run: UNSUPPORTED_MEDIA_TYPE': 1 })
   expect(await growthOf(post(' '.repeat(80_000)))).toEqual({ 'not run: PAYLOAD_TOO_LARGE': 1 })
 })
 
