@@ -101,6 +101,10 @@ export class ScenarioSession {
   readonly #underWay = new Set<Promise<unknown>>()
   /** The outcome of a call is unknown: its crossings may still be answered to a repetition. */
   #isUnsure = false
+  /** Level nodes that were entered. Each crosses `onComplete` once. */
+  readonly #levelNodes = new Set<string>()
+  /** Level nodes whose `onComplete` an answer has shown. */
+  readonly #completed = new Set<string>()
   /** Given keys of calls whose answers were taken in. A repetition has the same crossings, which are told already. */
   readonly #takenKeys = new Set<string>()
 
@@ -158,7 +162,8 @@ export class ScenarioSession {
   }
 
   #learn(run: RunResponse): void {
-    this.#active = new Map(run.active.map((node) => [node.nodeId, node]))
+    this.#active = new Map()
+    for (const node of run.active) this.#enterNode(node)
     this.#plan = run.plan
     this.#end(run.status)
   }
@@ -279,11 +284,11 @@ export class ScenarioSession {
     const { scenarioId, runId } = this
     return this.during(async () => {
       const path = '/sdk/v1/battlepass/claim'
+      const isLevelNode = this.#active.get(body.nodeId)?.type === 'battle-pass-level'
       const claim = await this.#calls.change(path, { scenarioId, runId, ...body }, CLAIM_RESPONSE, options)
-      if (claim.success && !claim.alreadyClaimed) await this.#afterClaim(claim.granted)
       // A tier that was claimed on the pass before completes the level node, too.
-      else if (claim.success && this.#active.get(body.nodeId)?.type === 'battle-pass-level')
-        await this.#afterClaim(null)
+      if (claim.success && (isLevelNode || !claim.alreadyClaimed))
+        await this.#afterClaim(claim.alreadyClaimed ? null : claim.granted, isLevelNode ? body.nodeId : undefined)
       return claim
     })
   }
@@ -330,8 +335,11 @@ export class ScenarioSession {
     if (plan.granted.length > 0) this.#listeners.tell('granted', { rewards: plan.granted })
   }
 
-  /** Reads what a claim caused: its answer has no plan. `rewards` is null for a repeat, which grants no tier. */
-  async #afterClaim(rewards: readonly Reward[] | null): Promise<void> {
+  /**
+   * Reads what a claim caused: its answer has no plan. `rewards` is null for a repeat, which grants no tier. A level node
+   * that was claimed has crossed `onComplete`, also when another read has shown this before.
+   */
+  async #afterClaim(rewards: readonly Reward[] | null, levelNodeId?: string): Promise<void> {
     if (rewards !== null && rewards.length > 0) this.#listeners.tell('granted', { rewards })
     const run = await this.#read().catch(() => undefined)
     // What is known now: an answer to another claim may have come meanwhile.
@@ -348,7 +356,13 @@ export class ScenarioSession {
       if (type !== 'battle-pass-level' || this.#active.has(nodeId)) continue
       if (!crossed.some((crossing) => crossing.nodeId === nodeId)) crossed.unshift({ nodeId, handle: 'onComplete' })
     }
-    for (const crossing of crossed) this.#answered(crossing, null)
+    if (levelNodeId !== undefined && !crossed.some(({ nodeId }) => nodeId === levelNodeId))
+      crossed.unshift({ nodeId: levelNodeId, handle: 'onComplete' })
+    for (const crossing of crossed) {
+      if (this.#completed.has(crossing.nodeId)) continue
+      if (this.#levelNodes.has(crossing.nodeId)) this.#completed.add(crossing.nodeId)
+      this.#answered(crossing, null)
+    }
     for (const node of this.#active.values()) if (!before.has(node.nodeId)) this.#listeners.tell('entered', node)
   }
 
@@ -379,10 +393,14 @@ export class ScenarioSession {
   #merge(plan: ExecutionPlan): void {
     for (const { nodeId, handle } of plan.crossed)
       if (handle === 'onComplete' && this.#active.get(nodeId)?.type !== 'battle-pass') this.#active.delete(nodeId)
-    for (const node of plan.entered)
-      if (node.type !== 'reward' && node.type !== 'start') this.#active.set(node.nodeId, node)
+    for (const node of plan.entered) if (node.type !== 'reward' && node.type !== 'start') this.#enterNode(node)
     this.#plan = plan
     this.#end(plan.status)
+  }
+
+  #enterNode(node: EnteredNode): void {
+    this.#active.set(node.nodeId, node)
+    if (node.type === 'battle-pass-level') this.#levelNodes.add(node.nodeId)
   }
 
   #end(status: RunResponse['status']): void {
