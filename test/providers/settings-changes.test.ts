@@ -257,14 +257,14 @@ describe('secrets at rest (decisions 6)', () => {
       }),
     )
     await sql(tamper)
-    const lookedAt = lines.length
     for (const baseUrl of [game.baseUrl, second.baseUrl]) {
       const answer = await loginAt(baseUrl, { customData: { player: 'ada' }, provider: name })
       expect([answer.status, answer.error]).toEqual([503, 'custom auth unavailable'])
       for (const told of [operator.secret, 'hunter2', 'another', 'v1.']) expect(answer.text).not.toContain(told)
     }
     expect(operator.hits).toEqual([])
-    const told = lines.slice(lookedAt).join('')
+    // One line a minute for each cause: an earlier row may have had this one.
+    const told = lines.join('')
     expect(told).toContain('could not be opened')
     for (const secret of [operator.secret, 'hunter2', 'another']) expect(told).not.toContain(secret)
     expect((await get()).status).toBe(200)
