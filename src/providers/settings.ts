@@ -131,7 +131,7 @@ function readCustom(text: string, faults: Fault[], notices: Fault[]): Map<string
   const providers = new Map<string, CustomProviderSettings>()
   const sent = members(text)
   // Names are free, so only repeated ones are noticed.
-  notices.push(...memberNotices(text, [...sent.keys()], { prefix: 'authProviders.custom.' }))
+  notices.push(...memberNotices(text, null, { prefix: 'authProviders.custom.' }))
   if (sent.size > MAX_CUSTOM_PROVIDERS)
     faults.push({ path: 'authProviders.custom', message: `must have at most ${MAX_CUSTOM_PROVIDERS} providers` })
   for (const [name, raw] of sent) {
