@@ -194,7 +194,9 @@ describe('a version that must not run on the database (docs/operations.md, Rolli
       await execute(changed.url, `INSERT INTO compatibility VALUES (${COMPATIBILITY + 1}, '9.1.0')`)
       const reason = `this is Tierway ${VERSION}, and the database needs 9.1.0 or later: start that version, or restore a backup from before the update`
       expect(await readiness(running)).toEqual({ status: 503, reason })
-      await until('the log says so', () => running.output.includes('not ready: a later version has changed the database'))
+      await until('the log says so', () =>
+        running.output.includes('not ready: a later version has changed the database'),
+      )
 
       for (const MIGRATE_ON_START of ['true', 'false']) {
         const refused = spawnService({ ...env, MIGRATE_ON_START })
