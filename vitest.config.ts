@@ -21,9 +21,10 @@ export default defineConfig({
     // Statements wait for disks and for neighbours on a busy machine; the limits are for what hangs.
     testTimeout: 180_000,
     hookTimeout: 180_000,
-    // Many files wait for clocks, so there are more workers than cores. All share one Postgres, and each file may have
-    // several instances of the service, with ten connections and more.
-    maxWorkers: Math.min(4, 2 * availableParallelism()),
+    // A worker waits three quarters of its time, for clocks, processes and Postgres, so there are more workers than
+    // cores. All share one Postgres, and each file may have several instances of the service, with ten connections and
+    // more.
+    maxWorkers: Math.min(6, 3 * availableParallelism()),
     sequence: { sequencer: Order },
     reporters: ['default', './test/support/run-again.ts', './test/support/closing-line.ts'],
   },

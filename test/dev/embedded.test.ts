@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import pg from 'pg'
-import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/dev/embedded.ts'
 import { removeDataDir } from '../support/data-dir.ts'
 import { buildService } from '../support/service.ts'
@@ -14,25 +14,35 @@ import { until } from '../support/until.ts'
 
 const isRoot = process.getuid?.() === 0
 
+/** A folder whose cluster the tests use one after the other: making one takes seconds. */
+let used: string
+/** The folder of the test. */
 let dataDir: string
-let processes: ChildProcess[]
+let processes: ChildProcess[] = []
 
-beforeAll(buildService)
-
-beforeEach(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'tierway-embedded-'))
-  await chmod(dataDir, 0o711)
-  processes = []
+beforeAll(async () => {
+  await buildService()
+  used = await makeFolder()
 })
-
+beforeEach(() => {
+  dataDir = used
+})
 afterEach(async () => {
-  for (const child of processes) child.kill('SIGKILL')
+  for (const child of processes.splice(0)) child.kill('SIGKILL')
   if (existsSync(lockFile())) {
     const left = await startEmbeddedPostgres({ dataDir })
     await left.stop()
   }
-  await removeDataDir(dataDir)
+  if (dataDir !== used) await removeDataDir(dataDir)
 })
+afterAll(() => removeDataDir(used))
+
+async function makeFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'tierway-embedded-'))
+  // Under root, Postgres runs as another user, who must be able to enter the folder.
+  await chmod(folder, 0o711)
+  return folder
+}
 
 async function query(url: string, sql: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url })
@@ -79,7 +89,7 @@ test('an embedded Postgres keeps its data and its URL from one start to the next
   const first = await startEmbeddedPostgres({ dataDir })
   expect(first).toMatchObject({ initialised: true, reused: false })
   expect(first.url).toMatch(/^postgres:\/\/tierway:[\w-]{32}@127\.0\.0\.1:\d+\/tierway\?sslmode=disable$/)
-  await query(first.url, 'CREATE TABLE kept ()')
+  await query(first.url, 'DROP TABLE IF EXISTS kept; CREATE TABLE kept ()')
   await first.stop()
   await expect(query(first.url, 'SELECT')).rejects.toThrow('ECONNREFUSED')
 
@@ -115,6 +125,7 @@ test('stop() keeps the process alive until the server has stopped', async () => 
 })
 
 test('four processes that start at once in an empty directory share one server', async () => {
+  dataDir = await makeFolder()
   const started = await Promise.all([startElsewhere(), startElsewhere(), startElsewhere(), startElsewhere()])
 
   expect(new Set(started.map(({ url }) => url)).size).toBe(1)
@@ -185,7 +196,7 @@ test('a user from before a crash of the server still counts', async () => {
 
 test('the next user stops the server of a killed process', async () => {
   const killed = await startElsewhere()
-  await query(killed.url, 'CREATE TABLE kept ()')
+  await query(killed.url, 'DROP TABLE IF EXISTS kept; CREATE TABLE kept ()')
   await kill(killed.child)
 
   const heir = await startEmbeddedPostgres({ dataDir })
@@ -199,7 +210,7 @@ test('the next user stops the server of a killed process', async () => {
 test('a killed server is started again at its URL, and stops with its last user', async () => {
   const said: string[] = []
   const first = await startEmbeddedPostgres({ dataDir, onProgress: (message) => said.push(message) })
-  await query(first.url, 'CREATE TABLE kept ()')
+  await query(first.url, 'DROP TABLE IF EXISTS kept; CREATE TABLE kept ()')
   for (const round of [1, 2]) {
     process.kill(Number.parseInt(await readFile(lockFile(), 'utf8'), 10), 'SIGKILL')
     // The server answers before its user has taken its lock again.
@@ -233,9 +244,10 @@ test('a start cleans up after interrupted starts: a foreign lock file, and half 
 })
 
 test.runIf(isRoot)('an embedded Postgres runs for a data directory that only root can enter', async () => {
+  dataDir = await makeFolder()
   await chmod(dataDir, 0o700)
   const first = await startEmbeddedPostgres({ dataDir })
-  await query(first.url, 'CREATE TABLE kept ()')
+  await query(first.url, 'DROP TABLE IF EXISTS kept; CREATE TABLE kept ()')
   await first.stop()
   // The place of the cluster does not change once it is chosen.
   await chmod(dataDir, 0o711)

@@ -28,6 +28,13 @@ const [backUp = '', restore = ''] = [...section.matchAll(/^```sh\n([\s\S]*?)^```
 
 const MIGRATIONS = new URL('../../prisma/migrations/', import.meta.url)
 const migrations = readdirSync(MIGRATIONS).filter((name) => !name.endsWith('.toml'))
+/** The first schema, the last one, and each that brings functions: a dump can hold those in an order that fails. */
+const special = migrations.filter(
+  (name, index) =>
+    index === 0 ||
+    index === migrations.length - 1 ||
+    readFileSync(new URL(`${name}/migration.sql`, MIGRATIONS), 'utf8').includes('FUNCTION'),
+)
 const ID = '00000000-0000-7000-8000-000000000001'
 
 const EVENTS = `query ($after: String) {
@@ -101,7 +108,7 @@ describe.skipIf(withoutSystemPostgres !== '')(
       await auditBooks(world.pool)
     })
 
-    it('bring back the data of a dump from each earlier schema, which the start then migrates', async () => {
+    it('bring back the data of a dump from an earlier schema, which the start then migrates', async () => {
       const directory = await mkdtemp(join(tmpdir(), 'tierway-restore-'))
       const tools = { PG_BIN: postgres.bin, PG_PORT: String(postgres.port) }
       const url = postgres.url
@@ -109,6 +116,8 @@ describe.skipIf(withoutSystemPostgres !== '')(
       admin.pathname = '/postgres'
       try {
         for (const migration of migrations) {
+          await cp(new URL(migration, MIGRATIONS), join(directory, migration), { recursive: true })
+          if (!special.includes(migration)) continue
           await execute(admin.href, 'DROP DATABASE IF EXISTS tierway WITH (FORCE)')
           // Two of these restores may fall into one second.
           const { rows: replaced } = await execute(
@@ -117,7 +126,6 @@ describe.skipIf(withoutSystemPostgres !== '')(
           )
           for (const { datname } of replaced) await execute(admin.href, `DROP DATABASE ${datname} WITH (FORCE)`)
           await execute(admin.href, 'CREATE DATABASE tierway')
-          await cp(new URL(migration, MIGRATIONS), join(directory, migration), { recursive: true })
           await migrate(url, { directory })
           await execute(
             url,

@@ -24,7 +24,7 @@ const SETTINGS = [
   'fsync=off',
   'synchronous_commit=off',
   'full_page_writes=off',
-  'max_connections=300',
+  'max_connections=450',
   'shared_buffers=128MB',
   // Commit timestamps give the order of the writes.
   'track_commit_timestamp=on',
