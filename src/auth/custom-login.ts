@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import type { Command } from '../commit/command.ts'
-import { type Group, LATER } from '../commit/group.ts'
+import type { Group } from '../commit/group.ts'
 import type { Player, PlayerRef } from '../commit/player.ts'
 import { toRefusal } from '../db/failures.ts'
 import { type Fault, Refusal, type RefusalKind } from '../errors.ts'
@@ -249,13 +249,13 @@ function logIn(approval: Approval, input: LoginCustom): Command<Settled<Session>
     lane: 'logins',
     locks: true,
     bytes: bytesOf(answer.data),
-    decide(group) {
+    *decide(group) {
       // The subject is locked before its player, in this order in every group.
-      const ref = askOwner(group, identity)
-      if (group.waits) return LATER
-      const owner = ref && askPlayer(group, ref, answer)
-      const requireApproval = askApproval(group, approval)
-      if (group.waits) return LATER
+      const ref = yield* group.rows(() => askOwner(group, identity))
+      const { owner, requireApproval } = yield* group.rows(() => ({
+        owner: ref && askPlayer(group, ref, answer),
+        requireApproval: askApproval(group, approval),
+      }))
       const refusal = refusalOf(() => {
         requireApproval()
         // The limits of `data` itself were checked before, and a new player's storage is empty.
@@ -288,13 +288,13 @@ function linkIdentity(approval: Approval, caller: PlayerCaller): Command<Settled
     lane: 'logins',
     locks: true,
     bytes: bytesOf(answer.data),
-    decide(group) {
-      const owner = askOwner(group, identity)
-      if (group.waits) return LATER
-      const player = askPlayer(group, caller, answer)
-      const requireApproval = askApproval(group, approval)
-      const requireLogin = group.of(RefreshTokens).askLogin(caller)
-      if (group.waits) return LATER
+    *decide(group) {
+      const owner = yield* group.rows(() => askOwner(group, identity))
+      const { player, requireApproval, requireLogin } = yield* group.rows(() => ({
+        player: askPlayer(group, caller, answer),
+        requireApproval: askApproval(group, approval),
+        requireLogin: group.of(RefreshTokens).askLogin(caller),
+      }))
       const refusal = refusalOf(() => {
         requireApproval()
         requireActive(player)

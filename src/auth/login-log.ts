@@ -1,5 +1,5 @@
 import type { Command } from '../commit/command.ts'
-import { type Group, LATER, type Part } from '../commit/group.ts'
+import type { Group, Part } from '../commit/group.ts'
 import type { Statement } from '../commit/statement.ts'
 import { type Column, int, nullable, table, text, uuid } from '../commit/table.ts'
 import { newId } from '../db/ids.ts'
@@ -115,10 +115,11 @@ export function logAttempt(entry: LoginAttempt): Command<void> {
   return {
     lane: 'logins',
     locks: true,
-    decide(group) {
-      const owner = identity && askOwner(group, identity)
-      const standing = owner && askStatus(group.player(owner))
-      if (group.waits) return LATER
+    *decide(group) {
+      const standing = yield* group.rows(() => {
+        const owner = identity && askOwner(group, identity)
+        return owner && askStatus(group.player(owner))
+      })
       const isErased = standing?.value?.status === 'deleted'
       group.of(LoginLog).add(isErased ? { ...entry, subject: null } : entry)
     },

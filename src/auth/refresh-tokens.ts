@@ -1,6 +1,6 @@
 import { createHmac, hash, randomBytes } from 'node:crypto'
 import type { Command } from '../commit/command.ts'
-import { type Group, LATER, type Part } from '../commit/group.ts'
+import type { Group, Part } from '../commit/group.ts'
 import type { GroupCommit } from '../commit/group-commit.ts'
 import { keyOf, type PlayerRef, playerKey } from '../commit/player.ts'
 import type { Statement } from '../commit/statement.ts'
@@ -215,18 +215,19 @@ export function refresh(client: ClientRef, text: string): Command<Session | null
   return {
     lane: 'logins',
     locks: true,
-    decide(group) {
+    *decide(group) {
       const tokens = group.of(RefreshTokens)
-      tokens.askOwner(ref)
-      if (group.waits) return LATER
-      const token = tokens.ask(ref)
-      const requireClient = askClient(group, client)
-      if (group.waits) return LATER
+      yield* group.rows(() => tokens.askOwner(ref))
+      const { token, requireClient } = yield* group.rows(() => ({
+        token: tokens.ask(ref),
+        requireClient: askClient(group, client),
+      }))
       requireClient()
       if (!token) throw new Refusal('invalidToken')
       const child = token.childNonce === null ? null : childOf(text, token.childNonce)
-      const childToken = child === null ? undefined : tokens.askHeld({ environmentId, hash: hashOf(child) })
-      if (group.waits) return LATER
+      const childToken = yield* group.rows(() =>
+        child === null ? undefined : tokens.askHeld({ environmentId, hash: hashOf(child) }),
+      )
       if (token.isExpired) throw new Refusal('invalidToken')
       // Checked before the family: a deletion ends all families, and the player should learn that it is deleted.
       requireActive(group.player(token))
@@ -250,9 +251,8 @@ export function endSession(environmentId: string, text: string): Command<void> {
   return {
     lane: 'logins',
     locks: true,
-    decide(group) {
-      const token = group.of(RefreshTokens).ask(ref)
-      if (group.waits) return LATER
+    *decide(group) {
+      const token = yield* group.rows(() => group.of(RefreshTokens).ask(ref))
       if (token) group.of(RefreshTokens).revoke(token)
     },
   }

@@ -1,5 +1,4 @@
 import type { Command } from '../commit/command.ts'
-import { LATER } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
 import { newId } from '../db/ids.ts'
 import { Refusal } from '../errors.ts'
@@ -9,8 +8,8 @@ import { idempotencyKey, inRun, type Unkeyed } from '../request/common.ts'
 import { MAX_SOURCE } from '../request/limits.ts'
 import { int64, optional, type RequestOf, shape, text } from '../request/shape.ts'
 import type { ExecutionPlan } from '../scenario/plan.ts'
-import { askRunRows, record, requireActiveRun, rewardsOf, settleWalk } from '../scenario/runs.ts'
-import { askHoldings, requireRoom } from '../wallet/holdings.ts'
+import { askRunRows, askWalk, record, requireActiveRun, settleWalk } from '../scenario/runs.ts'
+import { requireRoom } from '../wallet/holdings.ts'
 import { decideXp, levelAt } from './decide.ts'
 import { aboutPass, askPass, requirePass } from './passes.ts'
 
@@ -50,16 +49,17 @@ export function addXp(ref: PlayerRef, input: AddXp, entryId?: string): Command<A
       admit: (group) => admitActive(group, ref),
       about: (_result, group) => aboutPass(group, ref, input),
     },
-    decide(group) {
-      const rows = askRunRows(group, ref, input)
+    *decide(group) {
+      const { rows, asked } = yield* group.rows(() => {
+        const rows = askRunRows(group, ref, input)
+        const asked = askPass(rows.player, rows.definition, input)
+        // Xp at the top level may complete the pass, which depends on its claims.
+        const stored = asked?.stored
+        if (stored && !stored.completed && levelAt(asked.node, stored.xp + amount) >= asked.node.topLevel)
+          asked.askClaims()
+        return { rows, asked }
+      })
       const { player } = rows
-      const asked = askPass(player, rows.definition, input)
-      // Xp at the top level may complete the pass, which depends on its claims.
-      const stored = asked?.stored
-      if (stored && !stored.completed && levelAt(asked.node, stored.xp + amount) >= asked.node.topLevel)
-        asked.askClaims()
-      if (group.waits) return LATER
-
       const { definition, run } = requireActiveRun(rows, scenarioId)
       const pass = requirePass(asked)
       const decision = decideXp(pass.node, pass.current, { amount, source }, group.now)
@@ -67,10 +67,7 @@ export function addXp(ref: PlayerRef, input: AddXp, entryId?: string): Command<A
       const { level, xp, leveledUp, maxLevel, crossings } = decision
       let plan: ExecutionPlan | null = null
       if (crossings.length > 0) {
-        const step = settleWalk(player, definition, run, crossings)
-        const rewards = rewardsOf(step)
-        askHoldings(player, rewards)
-        if (group.waits) return LATER
+        const { step, rewards } = yield* askWalk(group, player, () => settleWalk(player, definition, run, crossings))
         requireRoom(player, rewards)
         plan = record(group, player, run, step)
       }

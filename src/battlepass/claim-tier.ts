@@ -1,5 +1,5 @@
 import type { About, Command } from '../commit/command.ts'
-import { type Group, LATER } from '../commit/group.ts'
+import type { Group, Steps } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
 import { invalidRequest } from '../errors.ts'
 import { playerCall } from '../players/player-call.ts'
@@ -56,7 +56,7 @@ export function claimTier(ref: PlayerRef, input: ClaimTier): Command<ClaimResult
       tookEffect: ({ success }) => success,
       about: (_result, group) => aboutClaim(group, ref, input),
     },
-    decide: (group) => decideOne(group, ref, input, false),
+    decide: (group) => decideClaimOf(group, ref, input, false),
   }
 }
 
@@ -71,21 +71,21 @@ export function aboutClaim(group: Group, ref: PlayerRef, input: ClaimInput): Abo
 }
 
 /** Claims a tier as a gift of support: the player's level and the season do not matter. */
-export function giveTier(group: Group, ref: PlayerRef, input: ClaimTier): ClaimResult | typeof LATER {
-  return decideOne(group, ref, input, true)
-}
+export const giveTier = (group: Group, ref: PlayerRef, input: ClaimTier): Steps<ClaimResult> =>
+  decideClaimOf(group, ref, input, true)
 
-function decideOne(group: Group, ref: PlayerRef, input: ClaimTier, isGift: boolean): ClaimResult | typeof LATER {
+function* decideClaimOf(group: Group, ref: PlayerRef, input: ClaimTier, isGift: boolean): Steps<ClaimResult> {
   const { scenarioId, track } = input
-  const rows = askRunRows(group, ref, input)
-  const asked = askPass(rows.player, rows.definition, input)?.askClaims()
-  const named = asked?.levelNode?.levelNumber ?? input.level
-  if (asked && named !== null) askHoldings(rows.player, rewardsAt(asked, { level: named, track }) ?? [])
-  if (group.waits) return LATER
-
+  const { rows, asked } = yield* group.rows(() => {
+    const rows = askRunRows(group, ref, input)
+    const asked = askPass(rows.player, rows.definition, input)?.askClaims()
+    const named = asked?.levelNode?.levelNumber ?? input.level
+    if (asked && named !== null) askHoldings(rows.player, rewardsAt(asked, { level: named, track }) ?? [])
+    return { rows, asked }
+  })
   const { definition, run } = requireActiveRun(rows, scenarioId)
   const pass = requirePass(asked)
-  return claim(group, pass, { definition, run }, { level: claimedLevel(pass, input.level), track, isGift })
+  return yield* claim(group, pass, { definition, run }, { level: claimedLevel(pass, input.level), track, isGift })
 }
 
 export const claimAllRequest = shape({ ...inRun, idempotencyKey })
@@ -116,37 +116,40 @@ export function claimAll(ref: PlayerRef, input: ClaimAll): Command<ClaimAllResul
           claimed.map(({ level, track }) => tierKey(level, track)),
         ),
     },
-    decide(group) {
-      const rows = askRunRows(group, ref, input)
-      const { player, definition } = rows
-      const asked = askPass(player, definition, input)?.askClaims()
-      if (asked && definition) {
-        for (const { rewards } of asked.node.tiers.values()) askHoldings(player, rewards)
-        // Several claims are decided together, so the rows that a completion may need are asked for first.
-        for (const node of definition.nodes.values()) {
-          if (node.type !== 'reward') continue
-          askHoldings(player, node.rewards)
-          askPaid(player, input.scenarioId, { nodeId: node.id, repeat: node.repeat }, rows.run?.key ?? null)
-        }
-      }
-      if (group.waits) return LATER
-
+    *decide(group) {
+      const { rows, asked } = yield* group.rows(() => askAllTiers(group, ref, input))
       requireActiveRun(rows, input.scenarioId)
       const pass = requirePass(asked)
       const before = new Set(pass.claimed)
       const open = tiersOf(pass).filter(({ level, track }) => !before.has(tierKey(level, track)))
       const errors = new Set<ClaimError | null>()
-      const claimed = open.flatMap(({ level, track }) => {
+      const claimed: ClaimAllResult['claimed'][number][] = []
+      for (const { level, track } of open) {
         // A claim may change the run, so each claim looks up the run again.
-        const result = claim(group, pass, requireActiveRun(rows, input.scenarioId), { level, track })
-        if (result === LATER) throw new Error('the rows of a claim were not asked for')
+        const result = yield* claim(group, pass, requireActiveRun(rows, input.scenarioId), { level, track })
         errors.add(result.error)
-        return result.success ? [{ level, track, granted: result.granted }] : []
-      })
+        if (result.success) claimed.push({ level, track, granted: result.granted })
+      }
       const error = CLAIM_ERRORS.find((known) => errors.has(known)) ?? null
       return { claimed, error: claimed.length > 0 ? null : error }
     },
   }
+}
+
+/** Several claims are decided together, so the rows that a completion may need are asked for before the first. */
+function askAllTiers(group: Group, ref: PlayerRef, input: ClaimAll) {
+  const rows = askRunRows(group, ref, input)
+  const { player, definition } = rows
+  const asked = askPass(player, definition, input)?.askClaims()
+  if (asked && definition) {
+    for (const { rewards } of asked.node.tiers.values()) askHoldings(player, rewards)
+    for (const node of definition.nodes.values()) {
+      if (node.type !== 'reward') continue
+      askHoldings(player, node.rewards)
+      askPaid(player, input.scenarioId, { nodeId: node.id, repeat: node.repeat }, rows.run?.key ?? null)
+    }
+  }
+  return { rows, asked }
 }
 
 /** The tiers behind a node, in order of level, the free track first. */
@@ -180,12 +183,12 @@ function rewardsAt({ node }: PassHandle, { level, track }: Tier): readonly Rewar
   return node.tiers.get(tierKey(level, track))?.rewards
 }
 
-function claim(
+function* claim(
   group: Group,
   pass: PassHandle,
   { definition, run }: { definition: Definition; run: Run },
   tier: Tier,
-): ClaimResult | typeof LATER {
+): Steps<ClaimResult> {
   const { player, node } = pass
   const { level, track } = tier
   const before = pass.current
@@ -194,11 +197,12 @@ function claim(
   if (decision.kind === 'refused') return refused(decision.error)
 
   const isRepeat = decision.kind === 'repeated'
-  const step = decision.crossings.length === 0 ? NOWHERE : settleWalk(player, definition, run, decision.crossings)
-  const rewards = isRepeat ? rewardsOf(step) : [...decision.rewards, ...rewardsOf(step)]
-  askHoldings(player, rewards)
-  const original = isRepeat ? pass.askGrant(level, track) : null
-  if (group.waits) return LATER
+  const { step, rewards, original } = yield* group.rows(() => {
+    const step = decision.crossings.length === 0 ? NOWHERE : settleWalk(player, definition, run, decision.crossings)
+    const rewards = isRepeat ? rewardsOf(step) : [...decision.rewards, ...rewardsOf(step)]
+    askHoldings(player, rewards)
+    return { step, rewards, original: isRepeat ? pass.askGrant(level, track) : null }
+  })
   if (overflowOf(player, rewards)) return refused('balance limit exceeded')
 
   record(group, player, run, step)

@@ -137,10 +137,6 @@ export class PassHandle {
     return this.player.one(grantOf, keyOf(this.scenarioId, this.node.id, String(level), track))
   }
 
-  get isKnown(): boolean {
-    return this.slot.isKnown
-  }
-
   /** The stored pass; null before the first call that changed it. */
   get stored(): StoredPass | null {
     return this.slot.isKnown ? this.slot.value : null

@@ -1,13 +1,12 @@
 import type { Command } from '../commit/command.ts'
-import { LATER } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
 import { playerCall } from '../players/player-call.ts'
 import { admitActive } from '../players/player-status.ts'
 import { idempotencyKey, inRun, type Unkeyed } from '../request/common.ts'
 import { type RequestOf, shape } from '../request/shape.ts'
 import type { ExecutionPlan } from '../scenario/plan.ts'
-import { askRunRows, record, requireActiveRun, rewardsOf, settleWalk } from '../scenario/runs.ts'
-import { askHoldings, askWallet, balanceOf, move, overflowOf } from '../wallet/holdings.ts'
+import { askRunRows, askWalk, record, requireActiveRun, settleWalk } from '../scenario/runs.ts'
+import { askWallet, balanceOf, move, overflowOf } from '../wallet/holdings.ts'
 import { decidePurchase, type PurchaseError } from './decide.ts'
 import { aboutPass, askPass, requirePass } from './passes.ts'
 
@@ -36,24 +35,23 @@ export function purchasePremium(ref: PlayerRef, input: PurchasePremium): Command
       about: (_result, group) => aboutPass(group, ref, input),
       reused: () => refused('idempotency key reused'),
     },
-    decide(group) {
-      const rows = askRunRows(group, ref, input)
+    *decide(group) {
+      const { rows, asked } = yield* group.rows(() => {
+        const rows = askRunRows(group, ref, input)
+        askWallet(rows.player)
+        return { rows, asked: askPass(rows.player, rows.definition, input) }
+      })
       const { player } = rows
-      const asked = askPass(player, rows.definition, input)
-      askWallet(player)
-      if (group.waits) return LATER
-
       const { definition, run } = requireActiveRun(rows, scenarioId)
       const pass = requirePass(asked)
       const decision = decidePurchase(pass.node, pass.current, (currency) => balanceOf(player, currency), group.now)
       if (decision.kind === 'refused') return refused(decision.error)
       const { currency, amount } = decision.price
-      const step = settleWalk(player, definition, run, decision.crossings)
+      const { crossings } = decision
+      const { step, rewards } = yield* askWalk(group, player, () => settleWalk(player, definition, run, crossings))
       // The rewards that follow may use the room that the price leaves in the balance.
-      const changes = [{ currency, itemId: null, amount: -amount }, ...rewardsOf(step)]
-      askHoldings(player, changes)
-      if (group.waits) return LATER
-      if (overflowOf(player, changes)) return refused('balance limit exceeded')
+      if (overflowOf(player, [{ currency, itemId: null, amount: -amount }, ...rewards]))
+        return refused('balance limit exceeded')
 
       const reference = `${scenarioId}/${pass.node.id}`
       if (amount > 0n) move(group, player, currency, -amount, { reason: 'premium_purchase', reference })

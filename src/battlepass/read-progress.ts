@@ -1,5 +1,4 @@
 import type { Command } from '../commit/command.ts'
-import { LATER } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
 import { playerCall } from '../players/player-call.ts'
 import { askStatus, requireActive } from '../players/player-status.ts'
@@ -26,13 +25,13 @@ export function readProgress(ref: PlayerRef, input: RequestOf<typeof progressReq
   return {
     lane: 'reads',
     player: ref,
-    decide(group) {
-      const player = group.player(ref)
-      askStatus(player)
-      const definition = group.of(Scenarios).find({ environmentId: ref.environmentId, scenarioId: input.scenarioId })
-      const asked = askPass(player, definition, input)?.askClaims()
-      if (group.waits) return LATER
-
+    *decide(group) {
+      const { player, definition, asked } = yield* group.rows(() => {
+        const player = group.player(ref)
+        askStatus(player)
+        const definition = group.of(Scenarios).find({ environmentId: ref.environmentId, scenarioId: input.scenarioId })
+        return { player, definition, asked: askPass(player, definition, input)?.askClaims() }
+      })
       requireActive(player)
       requireScenario(definition)
       const pass = requirePass(asked)

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { Refusal } from '../errors.ts'
 import { freeze, type Json, thaw } from '../json.ts'
-import { type Group, LATER } from './group.ts'
+import type { Group, Steps } from './group.ts'
 import { keyOf, type Player, type PlayerRef } from './player.ts'
 import { json, nullable, table, text, writeOnly } from './table.ts'
 
@@ -23,11 +23,11 @@ export interface Command<Outcome> {
   /** How it answers a repeated idempotency key. */
   readonly once?: Once<Outcome>
   /**
-   * Asks the group for rows, decides on them and records the changes. Answers `LATER` when the group waits for rows,
-   * and is called again when they are in memory. It must throw a `Refusal` or answer `LATER` before it changes
-   * anything.
+   * Asks for rows, refuses, and then changes: `yield* group.rows(() => …)` gives the rows, a `Refusal` that is thrown is
+   * the answer, and the last part records the changes. The engine fails a command that waits or refuses after a change.
+   * A decision that could not be proven is made again from its beginning.
    */
-  decide(group: Group): Outcome | typeof LATER
+  decide(group: Group): Steps<Outcome>
 }
 
 /** How a command answers a repeated key: with the stored answer, or with a refusal when the request differs. */
@@ -37,8 +37,8 @@ export interface Once<Outcome> {
   readonly key: string | null | undefined
   /** The request. The same key with another request is refused. */
   readonly request: Json
-  /** Refuses callers that must not even get a stored answer. Answers `LATER` while it waits for rows. */
-  admit?(group: Group): typeof LATER | undefined
+  /** Refuses callers that must not even get a stored answer. */
+  admit?(group: Group): Steps<unknown>
   /** Whether the outcome took effect. If not, it is not stored, and the same key can be tried again. */
   tookEffect?(outcome: Outcome): boolean
   /** The answer when the key was used for another request. Default: a 422. */
@@ -90,23 +90,37 @@ export function forgetAnswers(
 }
 
 /** Decides a command, or returns the stored answer of its key. Concurrent duplicates wait for the player. */
-export function decideOnce<Outcome>(group: Group, command: Command<Outcome>): Outcome | typeof LATER {
-  const { once, player: ref } = command
-  if (!ref || once?.key === null || once?.key === undefined) return command.decide(group)
-  const { operation, key } = once
-  const slot = group.player(ref).one(storedAnswer, keyOf(operation, key))
-  // The command asks for its rows in any case, so that all are read together.
-  if (group.waits) return command.decide(group)
-  const stored = slot.value
+export function decideOnce<Outcome>(group: Group, command: Command<Outcome>): Steps<Outcome> {
+  const { once, player } = command
+  if (!player || !once || once.key === null || once.key === undefined) return command.decide(group)
+  return decideKeyed(group, { command, player, once, key: once.key })
+}
+
+interface Keyed<Outcome> {
+  readonly command: Command<Outcome>
+  readonly player: PlayerRef
+  readonly once: Once<Outcome>
+  readonly key: string
+}
+
+function* decideKeyed<Outcome>(group: Group, { command, player, once, key }: Keyed<Outcome>): Steps<Outcome> {
+  const { operation } = once
+  const decision = command.decide(group)
+  const slot = yield* group.rows(() => {
+    const asked = group.player(player).one(storedAnswer, keyOf(operation, key))
+    // The command asks for its own rows meanwhile, so that all are read together.
+    if (group.waits) decision.next()
+    return asked
+  })
   const request = hash('sha256', freeze(once.request), 'base64url')
+  const stored = slot.value
   if (stored) {
-    if (once.admit?.(group) === LATER) return LATER
+    if (once.admit) yield* once.admit(group)
     if (stored.request === request) return thaw(stored.response) as Outcome
     if (once.reused) return once.reused()
     throw new Refusal('idempotencyKeyReused')
   }
-  const outcome = command.decide(group)
-  if (outcome === LATER) return LATER
+  const outcome = yield* decision
   if (once.tookEffect?.(outcome) ?? true) {
     const about = once.about?.(outcome, group) ?? null
     slot.set({ operation, key, request, response: freeze(outcome as Json), about })

@@ -2,7 +2,7 @@ import type { PoolClient, QueryArrayResult } from 'pg'
 import { sqlState } from '../db/failures.ts'
 import { Refusal } from '../errors.ts'
 import { decideOnce } from './command.ts'
-import { Group, LATER, type Mode } from './group.ts'
+import { Group, type Mode, type Steps } from './group.ts'
 import type { Memory } from './memory.ts'
 import type { Player } from './player.ts'
 import { type Entry, refuse } from './queue.ts'
@@ -54,12 +54,14 @@ export async function executeGroup(options: ExecuteOptions): Promise<GroupResult
   let isSent = false
   let isCommitted = false
 
+  /** Decisions that wait for rows. */
+  const begun = new Map<Entry, Steps<unknown>>()
   /** Players with a command that waits: their later commands must not be decided before it. */
   const blocked = new Set<Player>()
   /** Set when a command waits in a group that reads its rows: such a group decides all commands in their order. */
   let isBlocked = false
 
-  /** Makes a decision. False when the group must read rows first. */
+  /** Goes on with a decision. False when the group must read rows first. */
   function decide(entry: Entry): boolean {
     const { player } = entry
     // The player may have been forgotten, or taken by a group of writes, since the command arrived.
@@ -67,8 +69,8 @@ export async function executeGroup(options: ExecuteOptions): Promise<GroupResult
       return false
     group.begin(mode === 'reads' ? undefined : player)
     if (mode === 'proves' ? blocked.has(player as Player) : isBlocked) group.waits = true
-    const decision = refusedCaller(entry) ?? decideChecked(group, entry)
-    if (decision.outcome === LATER) {
+    const decision = refusedCaller(entry) ?? goOn(group, entry, begun)
+    if (!decision) {
       if (player) blocked.add(player)
       isBlocked = true
       return false
@@ -202,23 +204,28 @@ function refusedCaller(entry: Entry): Decided | undefined {
   }
 }
 
-/** Decides a command, and checks that it asked first, refused before it changed anything, and then changed. */
-function decideChecked(group: Group, entry: Entry): Decided {
-  let outcome: unknown
-  let refusal: Refusal | undefined
+/**
+ * Goes on with a decision, and checks that it asks first, refuses before it changes anything, and then changes. Undefined
+ * while it waits for rows.
+ */
+function goOn(group: Group, entry: Entry, begun: Map<Entry, Steps<unknown>>): Decided | undefined {
+  const bug = (message: string, cause?: unknown): CommandBug => new CommandBug(entry, new Error(message, { cause }))
+  let steps = begun.get(entry)
+  let step: IteratorResult<void, unknown>
   try {
-    outcome = decideOnce(group, entry.command)
+    steps ??= decideOnce(group, entry.command)
+    step = steps.next()
   } catch (error) {
     if (!(error instanceof Refusal)) throw new CommandBug(entry, error)
-    refusal = error
+    if (group.hasChanged) throw bug('a command was refused after it had changed rows', error)
+    if (group.waits) throw bug('a command was refused on rows that the group does not hold yet', error)
+    return { entry, outcome: undefined, refusal: error }
   }
-  const bug = (message: string): CommandBug => new CommandBug(entry, new Error(message, { cause: refusal }))
-  if (refusal && group.hasChanged) throw bug('a command was refused after it had changed rows')
-  if (outcome === LATER && group.hasChanged) throw bug('a command changed rows before it had all that it asked for')
-  if (!refusal && group.waits !== (outcome === LATER))
-    throw bug('a command must answer LATER while its group waits for rows, and only then')
-  if (refusal && group.waits) throw bug('a command was refused on rows that the group does not hold yet')
-  return { entry, outcome, refusal }
+  if (group.waits === step.done) throw bug('a command must yield while its group waits for rows, and only then')
+  if (step.done) return { entry, outcome: step.value, refusal: undefined }
+  if (group.hasChanged) throw bug('a command changed rows before it had all that it asked for')
+  begun.set(entry, steps)
+  return undefined
 }
 
 /** Remembers the committed rows of players who were proven, and forgets the other players. */

@@ -4,8 +4,8 @@ import type { Sql } from './sql.ts'
 import type { Row, Statement } from './statement.ts'
 import { type AnyTable, arrayOf, type Read, type Table, type Written } from './table.ts'
 
-/** The answer of a decision that asked for rows which are not in memory. The decision is made again once they are. */
-export const LATER = Symbol('later')
+/** A decision in steps. It yields while its group waits for rows, and goes on once they are in memory. */
+export type Steps<Outcome> = Generator<void, Outcome, void>
 
 /**
  * When a part's statements run. Parts that lock do so before the players are locked. New rows are written before rows
@@ -57,7 +57,7 @@ export class Group implements Holder {
   readonly mode: Mode
   /** Players whose version is not the remembered one. Known after the write. */
   unproven: ReadonlySet<Player> = new Set()
-  /** Set when a row was asked for that is not in memory. The decision then answers `LATER`. */
+  /** Set when a row was asked for that is not in memory. The decision must not go on before it is. */
   waits = false
   /** The database's clock, in milliseconds since 1970: one clock for every instance. */
   clockMs: number
@@ -141,7 +141,19 @@ export class Group implements Holder {
     this.toLock.push(player)
   }
 
-  /** Begins the decision of a command. The command waits at least until its player is held. */
+  /**
+   * The rows that a decision asks for, once all of them are in memory. `ask` runs again with each answer of the database,
+   * so it may ask for rows that others lead to. While the group waits, its result is meaningless.
+   */
+  *rows<T>(ask: () => T): Steps<T> {
+    for (;;) {
+      const rows = ask()
+      if (!this.waits) return rows
+      yield
+    }
+  }
+
+  /** Begins a step of a decision. It waits at least until its player is held. */
   begin(player: Player | undefined): void {
     this.current = player
     if (player && player.group !== this) {

@@ -1,5 +1,4 @@
 import type { Command } from '../commit/command.ts'
-import { LATER } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
 import { Refusal } from '../errors.ts'
 import { MAX_INT64 } from '../json.ts'
@@ -21,11 +20,13 @@ export function adjustWallet(
 ): Command<{ balance: bigint }> {
   return {
     player: ref,
-    decide(group) {
-      const player = group.player(ref)
-      askStatus(player)
-      askWallet(player)
-      if (group.waits) return LATER
+    *decide(group) {
+      const player = yield* group.rows(() => {
+        const player = group.player(ref)
+        askStatus(player)
+        askWallet(player)
+        return player
+      })
       requireActive(player)
       const balance = balanceOf(player, currency) + amount
       if (balance < 0n || balance > MAX_INT64) throw new Refusal('balanceLimitExceeded')

@@ -1,6 +1,5 @@
 import type { Pool } from 'pg'
 import type { Command } from '../commit/command.ts'
-import { LATER } from '../commit/group.ts'
 import { Refusal } from '../errors.ts'
 import { type PassNode, TRACKS, type Track, tierKey } from '../scenario/definition.ts'
 import { requireScenario, type ScenarioRef, Scenarios } from '../scenario/scenarios.ts'
@@ -73,9 +72,8 @@ export interface CompletionInsight {
 export function findPass(place: PassNodeRef): Command<PassNode> {
   return {
     lane: 'reads',
-    decide(group) {
-      const definition = group.of(Scenarios).find(place)
-      if (group.waits) return LATER
+    *decide(group) {
+      const definition = yield* group.rows(() => group.of(Scenarios).find(place))
       const node = requireScenario(definition).nodes.get(place.nodeId)
       if (node?.type !== 'battle-pass') throw new Refusal('nodeNotFound')
       return node

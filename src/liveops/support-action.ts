@@ -2,7 +2,7 @@ import { AuditLog } from '../audit/audit-log.ts'
 import type { PlatformCaller } from '../auth/callers.ts'
 import { askKey } from '../auth/keys.ts'
 import type { About, Command } from '../commit/command.ts'
-import { type Group, LATER } from '../commit/group.ts'
+import type { Group, Steps } from '../commit/group.ts'
 import type { Player, PlayerRef } from '../commit/player.ts'
 import { newId } from '../db/ids.ts'
 import { type REFUSALS, Refusal, type RefusalKind } from '../errors.ts'
@@ -77,19 +77,29 @@ export interface Done<Outcome> {
   readonly after: Json
 }
 
-export interface Action<Outcome> {
+export interface Action<Outcome, Asked> {
   readonly name: SupportAction
   /** The request without the player, the reason and the key. A key stands for one request. */
   readonly request: Json
   /** Asks for the rows that the action needs in addition to the player. */
-  readonly ask?: (player: Player, group: Group) => void
-  readonly decide: (player: Player, group: Group, auditId: string) => Done<Outcome> | typeof LATER
+  readonly ask?: (player: Player, group: Group) => Asked
+  /** Refuses or changes. Asks for further rows in steps, if it needs any. */
+  readonly decide: (player: Player, group: Group, context: Context<Asked>) => Done<Outcome> | Steps<Done<Outcome>>
   /** What the action's stored answer is about, if another action undoes it. */
   readonly about?: (group: Group) => About
 }
 
+interface Context<Asked> {
+  readonly asked: Asked
+  /** The id of the entry in the audit log. */
+  readonly auditId: string
+}
+
 /** Runs an action on a player that is not deleted, and adds its audit entry. Repeated with its key, it runs once. */
-export function act<Outcome extends object>(call: SupportCall, action: Action<Outcome>): Command<Outcome & Recorded> {
+export function act<Outcome extends object, Asked = undefined>(
+  call: SupportCall,
+  action: Action<Outcome, Asked>,
+): Command<Outcome & Recorded> {
   const { caller, reason, idempotencyKey: key } = call
   const { name, request, about } = action
   return {
@@ -98,31 +108,31 @@ export function act<Outcome extends object>(call: SupportCall, action: Action<Ou
       operation: `support.${name}`,
       key,
       request,
-      admit(group) {
-        const requireKey = askKey(group, caller)
-        if (group.waits) return LATER
+      *admit(group) {
+        const requireKey = yield* group.rows(() => askKey(group, caller))
         requireKey()
       },
       ...(about && { about: (_outcome, group) => about(group) }),
     },
     locks: true,
-    decide(group) {
-      const player = group.player(call.player)
-      const status = askStatus(player)
-      action.ask?.(player, group)
-      const requireKey = askKey(group, caller)
-      if (group.waits) return LATER
+    *decide(group) {
+      const { player, status, asked, requireKey } = yield* group.rows(() => {
+        const player = group.player(call.player)
+        const status = askStatus(player)
+        const asked = action.ask?.(player, group) as Asked
+        return { player, status, asked, requireKey: askKey(group, caller) }
+      })
       requireKey()
       if (!status.value) throw new Refusal('playerNotFound')
       if (status.value.status === 'deleted') throw new Refusal('playerDeleted')
-      const id = newId()
-      const done = action.decide(player, group, id)
-      if (done === LATER) return LATER
+      const auditId = newId()
+      const decision = action.decide(player, group, { asked, auditId })
+      const done = 'outcome' in decision ? decision : yield* decision
       const { environmentId, playerId: target } = player
       const { before, after } = done
       const entry = { environmentId, action: `player.${name}`, target, before, after, reason }
-      group.of(AuditLog).add(caller, entry, id)
-      return { ...done.outcome, auditId: id }
+      group.of(AuditLog).add(caller, entry, auditId)
+      return { ...done.outcome, auditId }
     },
   }
 }

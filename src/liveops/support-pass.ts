@@ -3,7 +3,7 @@ import { aboutClaim, type ClaimResult, claimedLevel, giveTier } from '../battlep
 import { type ClaimError, newPass } from '../battlepass/decide.ts'
 import { aboutPass, askPass, NO_RUN, type NodeInput, type PassHandle, requirePass } from '../battlepass/passes.ts'
 import { askAnswers, type Command, forgetAnswers } from '../commit/command.ts'
-import { type Group, LATER } from '../commit/group.ts'
+import type { Group } from '../commit/group.ts'
 import type { Player } from '../commit/player.ts'
 import { newId } from '../db/ids.ts'
 import { Refusal } from '../errors.ts'
@@ -51,16 +51,14 @@ export function grantXp(call: KeyedCall, input: NodeInput & { amount: bigint; so
     request: { scenarioId, nodeId, amount, source },
     about: (group) => aboutPass(group, call.player, input),
     ask: (player, group) => askRunOf(player, group, scenarioId),
-    decide(player, group) {
-      const runId = requireRun(player, group, scenarioId)
-      const definition = group.of(Scenarios).find({ environmentId: player.environmentId, scenarioId })
-      const pass = askPass(player, definition, input)
-      const earlier = pass?.isKnown ? pass.current : null
+    *decide(player, group, { asked }) {
+      const { definition, runId } = requireRun(player, asked)
       const count = group.appendedCount
       const entryId = newId()
+      const pass = yield* group.rows(() => askPass(player, definition, input))
+      const earlier = pass?.current
       // An unknown node is refused here.
-      const result = addXp(call.player, { ...input, runId }, entryId).decide(group)
-      if (result === LATER) return LATER
+      const result = yield* addXp(call.player, { ...input, runId }, entryId).decide(group)
       const { xp, level } = result
       const at = { scenarioId, nodeId: pass?.node.id ?? nodeId, runId }
       const before = { ...at, xp: earlier?.xp ?? 0n, level: earlier?.level ?? 0 }
@@ -78,11 +76,10 @@ export function grantTier(call: KeyedCall, input: TierInput): Command<GrantedTie
     request: { scenarioId, nodeId, level, track },
     about: (group) => aboutClaim(group, call.player, input),
     ask: (player, group) => askRunOf(player, group, scenarioId),
-    decide(player, group) {
-      const runId = requireRun(player, group, scenarioId)
+    *decide(player, group, { asked }) {
+      const { runId } = requireRun(player, asked)
       const count = group.appendedCount
-      const result = giveTier(group, call.player, { ...input, runId })
-      if (result === LATER) return LATER
+      const result = yield* giveTier(group, call.player, { ...input, runId })
       if (result.error) throw refusalOf(result.error)
       const tier = { scenarioId, nodeId, level, track }
       const { success, error, granted, alreadyClaimed: claimed } = result
@@ -132,16 +129,15 @@ export function resetTier(call: SupportCall, { level, track, ...input }: TierInp
  * they say was paid, and the next payment needs a new crossing.
  */
 export function resetReward(call: SupportCall, { scenarioId, nodeId }: NodeInput): Command<Changed> {
-  const find = (group: Group) => group.of(Scenarios).find({ environmentId: call.player.environmentId, scenarioId })
   return act(call, {
     name: 'reset_reward',
     request: { scenarioId, nodeId },
     ask(player, group) {
-      find(group)
       askPayments(player, scenarioId, nodeId)
+      return group.of(Scenarios).find({ environmentId: player.environmentId, scenarioId })
     },
-    decide(player, group) {
-      const { nodes } = requireScenario(find(group))
+    decide(player, _group, { asked }) {
+      const { nodes } = requireScenario(asked)
       const count = removePayments(player, scenarioId, nodeId)
       // A node that an edit has removed may have paid.
       if (count === 0 && nodes.get(nodeId)?.type !== 'reward') throw new Refusal('nodeNotFound')
@@ -233,12 +229,6 @@ function actOnPass<Outcome extends object>(
   { answers, tier }: Undone,
   decide: (group: Group, pass: PassHandle) => Done<Outcome>,
 ): Command<Outcome & Recorded> {
-  const { environmentId } = call.player
-  const ask = (player: Player, group: Group) => {
-    askAnswers(player, answers)
-    const definition = group.of(Scenarios).find({ environmentId, scenarioId: input.scenarioId })
-    return { definition, pass: askPass(player, definition, input)?.askClaims() }
-  }
   const command = act(call, {
     name,
     request: {
@@ -248,11 +238,14 @@ function actOnPass<Outcome extends object>(
       track: input.track ?? null,
     },
     about: (group) => aboutPass(group, call.player, input),
-    ask,
-    decide(player, group) {
-      const { definition, pass } = ask(player, group)
-      requireScenario(definition)
-      const known = requirePass(pass)
+    ask(player, group) {
+      askAnswers(player, answers)
+      const definition = group.of(Scenarios).find({ ...call.player, scenarioId: input.scenarioId })
+      return { definition, pass: askPass(player, definition, input)?.askClaims() }
+    },
+    decide(player, group, { asked }) {
+      requireScenario(asked.definition)
+      const known = requirePass(asked.pass)
       const done = decide(group, known)
       forgetAnswers(player, answers, ([scenarioId, nodeId, ...tiers]) => {
         const isOfPass = scenarioId === input.scenarioId && nodeId === known.node.id
@@ -273,9 +266,10 @@ export function cancelRun(call: SupportCall, { runId }: { runId: string }): Comm
       askAnswers(player, RUN_ANSWERS)
       const run = askRun(player, runId)
       if (run) askPlan(player, run.key)
+      return run
     },
-    decide(player, group) {
-      const run = askRun(player, runId)?.value
+    decide(player, group, { asked }) {
+      const run = asked?.value
       if (!run) throw new Refusal('runNotFound')
       if (run.status !== 'active') throw new Refusal('runNotActive')
       cancel(group, player, run, 'cancelled by support')
@@ -292,16 +286,15 @@ export function cancelRun(call: SupportCall, { runId }: { runId: string }): Comm
   return { ...command, apart: true }
 }
 
-function askRunOf(player: Player, group: Group, scenarioId: string): void {
-  group.of(Scenarios).find({ environmentId: player.environmentId, scenarioId })
-  askActiveRun(player, scenarioId)
-}
+const askRunOf = (player: Player, group: Group, scenarioId: string) => ({
+  definition: group.of(Scenarios).find({ environmentId: player.environmentId, scenarioId }),
+  run: askActiveRun(player, scenarioId),
+})
 
 /** The player's active run. Refuses in the same order as the player's own call. */
-function requireRun(player: Player, group: Group, scenarioId: string): string {
+function requireRun(player: Player, { definition, run }: ReturnType<typeof askRunOf>) {
   requireActive(player)
-  requireScenario(group.of(Scenarios).find({ environmentId: player.environmentId, scenarioId }))
-  const run = askActiveRun(player, scenarioId).value
-  if (!run) throw new Refusal('runNotActive')
-  return run.runId
+  const current = requireScenario(definition)
+  if (!run.value) throw new Refusal('runNotActive')
+  return { definition: current, runId: run.value.runId }
 }

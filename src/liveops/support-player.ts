@@ -3,7 +3,7 @@ import { lastLogins } from '../auth/last-logins.ts'
 import { loginLog } from '../auth/login-log.ts'
 import { RefreshTokens } from '../auth/refresh-tokens.ts'
 import type { Command } from '../commit/command.ts'
-import { type Group, LATER, type Part } from '../commit/group.ts'
+import type { Group, Part } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
 import type { Statement } from '../commit/statement.ts'
 import { Refusal } from '../errors.ts'
@@ -75,9 +75,9 @@ export function unlinkIdentity(
     name: 'unlink_identity',
     request: { provider, subject },
     ask: (_player, group) => askIdentities(group, call.player),
-    decide(_player, group) {
+    decide(_player, group, { asked: identities }) {
       if (askOwner(group, ref)?.playerId !== call.player.playerId) throw new Refusal('notFound')
-      if (!allowLast && askIdentities(group, call.player).keys().length === 1) throw new Refusal('lastIdentity')
+      if (!allowLast && identities.keys().length === 1) throw new Refusal('lastIdentity')
       removeIdentity(group, ref)
       group.of(RefreshTokens).revokeAll(call.player)
       return { outcome: {}, before: { provider, subject }, after: null }
@@ -88,10 +88,10 @@ export function unlinkIdentity(
     lane: 'logins',
     // No other command of its group may change the player's identities.
     apart: true,
-    decide(group) {
+    *decide(group) {
       // The subject is locked before the player, as in a login.
-      askOwner(group, ref)
-      return group.waits ? LATER : command.decide(group)
+      yield* group.rows(() => askOwner(group, ref))
+      return yield* command.decide(group)
     },
   }
 }

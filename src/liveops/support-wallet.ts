@@ -63,7 +63,7 @@ function moveMoney(
     name,
     request: { currency, amount },
     ask: askWallet,
-    decide(player, group, auditId) {
+    decide(player, group, { auditId }) {
       check?.()
       const before = balanceOf(player, currency)
       const balance = before + amount

@@ -1,5 +1,5 @@
 import type { Command } from '../commit/command.ts'
-import { type Group, LATER, type Part } from '../commit/group.ts'
+import type { Group, Part } from '../commit/group.ts'
 import { type Player, type PlayerRef, playerKey } from '../commit/player.ts'
 import type { Statement } from '../commit/statement.ts'
 import { nullable, table, text } from '../commit/table.ts'
@@ -92,8 +92,9 @@ export function addPlayer(
 export function createPlayer(environmentId: string, nickname: string | null): Command<PlayerRef> {
   return {
     locks: true,
-    decide(group) {
-      if (group.waits) return LATER
+    *decide(group) {
+      // Its turn: the calls before it may wait for rows.
+      yield* group.rows(() => undefined)
       const profile = { nickname, avatarUrl: null, region: null, language: null }
       const { playerId } = addPlayer(group, { environmentId, provider: null }, profile)
       return { environmentId, playerId }

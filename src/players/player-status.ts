@@ -1,5 +1,5 @@
 import type { Command } from '../commit/command.ts'
-import { type Group, LATER } from '../commit/group.ts'
+import type { Group, Steps } from '../commit/group.ts'
 import type { One, Player, PlayerRef } from '../commit/player.ts'
 import { type Column, table, text } from '../commit/table.ts'
 import { Refusal } from '../errors.ts'
@@ -43,16 +43,19 @@ export function requireActive(player: Player): void {
   throw new Refusal(status === 'deleted' ? 'playerDeleted' : 'invalidToken')
 }
 
-/** `requireActive` for a stored answer, which needs no decision. Returns `LATER` while the group waits. */
-export function admitActive(group: Group, ref: PlayerRef): typeof LATER | undefined {
-  const player = group.player(ref)
-  askStatus(player)
-  if (group.waits) return LATER
+/** Asks for a player by itself, and refuses it as `requireActive` does. */
+export function* admitActive(group: Group, ref: PlayerRef): Steps<Player> {
+  const player = yield* group.rows(() => {
+    const asked = group.player(ref)
+    askStatus(asked)
+    return asked
+  })
   requireActive(player)
+  return player
 }
 
 /** Checks a player's status, for calls that read nothing else of the player. */
-export function admitPlayer(ref: PlayerRef): Command<void> {
+export function admitPlayer(ref: PlayerRef): Command<Player> {
   return {
     lane: 'reads',
     player: ref,

@@ -1,5 +1,5 @@
 import type { Command } from '../commit/command.ts'
-import { type Group, LATER } from '../commit/group.ts'
+import type { Group, Steps } from '../commit/group.ts'
 import type { Player, PlayerRef } from '../commit/player.ts'
 import { int, moment, readOnly, table, text } from '../commit/table.ts'
 import { type Fault, Refusal } from '../errors.ts'
@@ -85,9 +85,8 @@ export function setStorage(ref: PlayerRef, values: StorageValues): Command<void>
     player: ref,
     locks: true,
     bytes: bytesOf(values),
-    decide(group) {
-      const player = askWithKeys(group, ref)
-      if (group.waits) return LATER
+    *decide(group) {
+      const player = yield* askWithKeys(group, ref)
       requireActive(player)
       putWithinLimits(player, values)
     },
@@ -95,12 +94,13 @@ export function setStorage(ref: PlayerRef, values: StorageValues): Command<void>
 }
 
 /** Asks for a player and the keys of its storage. */
-function askWithKeys(group: Group, ref: PlayerRef): Player {
-  const player = group.player(ref)
-  askStatus(player)
-  askKeys(player)
-  return player
-}
+const askWithKeys = (group: Group, ref: PlayerRef): Steps<Player> =>
+  group.rows(() => {
+    const player = group.player(ref)
+    askStatus(player)
+    askKeys(player)
+    return player
+  })
 
 /** Merges values into a storage whose keys are loaded. Refuses values over a limit, and then writes nothing. */
 export function putWithinLimits(player: Player, values: StorageValues): void {
@@ -122,9 +122,8 @@ export function deleteStorage(ref: PlayerRef, keys: readonly string[]): Command<
   return {
     player: ref,
     locks: true,
-    decide(group) {
-      const player = askWithKeys(group, ref)
-      if (group.waits) return LATER
+    *decide(group) {
+      const player = yield* askWithKeys(group, ref)
       requireActive(player)
       removeValues(player, keys)
     },
@@ -179,11 +178,12 @@ export function readStorage(
     lane: 'storage',
     player: ref,
     locks: true,
-    decide(group) {
-      const player = group.player(ref)
-      askStatus(player)
-      const values = askValues(player, keys)
-      if (group.waits) return LATER
+    *decide(group) {
+      const { player, values } = yield* group.rows(() => {
+        const player = group.player(ref)
+        askStatus(player)
+        return { player, values: askValues(player, keys) }
+      })
       if (!byOperator) requireActive(player)
       return new Map(values.flatMap((row) => (row ? [[row.key, row]] : [])))
     },
@@ -218,11 +218,12 @@ export function listStorage(
     lane: 'storage',
     player: ref,
     locks: true,
-    decide(group) {
-      const player = group.player(ref)
-      askStatus(player)
-      const sizes = player.many(sizesOf)
-      if (group.waits) return LATER
+    *decide(group) {
+      const { player, sizes } = yield* group.rows(() => {
+        const player = group.player(ref)
+        askStatus(player)
+        return { player, sizes: player.many(sizesOf) }
+      })
       if (!byOperator) requireActive(player)
       const afterBytes = Buffer.from(after)
       const rest = sizes.values().filter(({ key }) => Buffer.compare(Buffer.from(key), afterBytes) > 0)

@@ -1,5 +1,4 @@
 import type { Command } from '../commit/command.ts'
-import { LATER } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
 import { invalidRequest, Refusal } from '../errors.ts'
 import { playerCall } from '../players/player-call.ts'
@@ -13,10 +12,10 @@ import {
 } from '../request/common.ts'
 import { MAX_HANDLE } from '../request/limits.ts'
 import { type RequestOf, shape, text } from '../request/shape.ts'
-import { askHoldings, requireRoom } from '../wallet/holdings.ts'
+import { requireRoom } from '../wallet/holdings.ts'
 import { nextNodes, SERVER_HANDLES } from './definition.ts'
 import type { ExecutionPlan } from './plan.ts'
-import { askRunRows, record, requireActiveRun, rewardsOf, settleWalk } from './runs.ts'
+import { askRunRows, askWalk, record, requireActiveRun, settleWalk } from './runs.ts'
 
 export const crossHandleRequest = shape({
   scenarioId: scenarioIdField,
@@ -44,9 +43,9 @@ export function crossHandle(ref: PlayerRef, input: CrossHandle): Command<CrossRe
       admit: (group) => admitActive(group, ref),
       about: () => [runId.toLowerCase()],
     },
-    decide(group) {
-      const rows = askRunRows(group, ref, input)
-      if (group.waits) return LATER
+    *decide(group) {
+      const rows = yield* group.rows(() => askRunRows(group, ref, input))
+      const { player } = rows
       const { definition, run } = requireActiveRun(rows, scenarioId)
       const node = definition.nodes.get(nodeId)
       if (!node) throw new Refusal('nodeNotFound')
@@ -54,12 +53,10 @@ export function crossHandle(ref: PlayerRef, input: CrossHandle): Command<CrossRe
       if (handle !== 'onComplete' && nextNodes(definition, nodeId, handle).length === 0)
         throw invalidRequest({ path: 'handle', message: 'must be `onComplete`, or stand on an edge of the node' })
       if (!run.active.includes(nodeId)) throw new Refusal('nodeNotActive')
-      const step = settleWalk(rows.player, definition, run, [{ nodeId, handle, data: {}, byClient: true }])
-      const rewards = rewardsOf(step)
-      askHoldings(rows.player, rewards)
-      if (group.waits) return LATER
-      requireRoom(rows.player, rewards)
-      return { plan: record(group, rows.player, run, step) }
+      const crossings = [{ nodeId, handle, data: {}, byClient: true }]
+      const { step, rewards } = yield* askWalk(group, player, () => settleWalk(player, definition, run, crossings))
+      requireRoom(player, rewards)
+      return { plan: record(group, player, run, step) }
     },
   }
 }

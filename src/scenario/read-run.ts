@@ -1,5 +1,4 @@
 import type { Command } from '../commit/command.ts'
-import { LATER } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
 import { Refusal } from '../errors.ts'
 import { playerCall } from '../players/player-call.ts'
@@ -32,18 +31,20 @@ export function readRun(ref: PlayerRef, { runId }: RequestOf<typeof runRequest>)
     // The last plan is not remembered.
     locks: true,
     player: ref,
-    decide(group) {
-      const player = group.player(ref)
-      askStatus(player)
-      const run = askRun(player, runId)
-      const last = run && askPlan(player, run.key)
-      if (group.waits) return LATER
+    *decide(group) {
+      const { player, run, last } = yield* group.rows(() => {
+        const player = group.player(ref)
+        askStatus(player)
+        const run = askRun(player, runId)
+        return { player, run, last: run && askPlan(player, run.key) }
+      })
       requireActive(player)
       if (!run?.value) throw new Refusal('runNotFound')
       const { scenarioId, status, active, cause } = run.value
-      const found = group.of(Scenarios).find({ environmentId: ref.environmentId, scenarioId })
-      if (group.waits) return LATER
-      const { nodes } = requireScenario(found)
+      const { environmentId } = ref
+      const { nodes } = requireScenario(
+        yield* group.rows(() => group.of(Scenarios).find({ environmentId, scenarioId })),
+      )
       return {
         runId: run.key,
         scenarioId,

@@ -1,11 +1,11 @@
-import type { Group } from '../commit/group.ts'
+import type { Group, Steps } from '../commit/group.ts'
 import type { One, Player, PlayerRef } from '../commit/player.ts'
 import { type Column, exactJson, json, named, nullable, table, text, uuid, writeOnly } from '../commit/table.ts'
 import { Refusal } from '../errors.ts'
 import { Stream } from '../events/append.ts'
 import { askStatus, requireActive } from '../players/player-status.ts'
 import { isUuid } from '../request/shape.ts'
-import { grant } from '../wallet/holdings.ts'
+import { askHoldings, grant } from '../wallet/holdings.ts'
 import { type Definition, granted, type Reward } from './definition.ts'
 import { type Crossing, type ExecutionPlan, type Walk, walk } from './plan.ts'
 import { addPayments, settle } from './reward-payments.ts'
@@ -91,7 +91,7 @@ export interface RunInput {
   readonly runId: string
 }
 
-/** The rows that every call inside a run needs. While the group waits, they are not read yet. */
+/** The rows that every call inside a run needs. */
 export interface RunRows {
   readonly player: Player
   /** The current definition; while the group waits, the last seen one. */
@@ -124,6 +124,19 @@ export function requireActiveRun(
 export function settleWalk(player: Player, definition: Definition, run: Run, crossings: readonly Crossing[]): Walk {
   return settle(player, run.scenarioId, run.runId, walk(definition, run.active, crossings))
 }
+
+/** A walk and its rewards, once the rows that they depend on are in memory. */
+export const askWalk = (
+  group: Group,
+  player: Player,
+  settled: () => Walk,
+): Steps<{ readonly step: Walk; readonly rewards: readonly Reward[] }> =>
+  group.rows(() => {
+    const step = settled()
+    const rewards = rewardsOf(step)
+    askHoldings(player, rewards)
+    return { step, rewards }
+  })
 
 /** All rewards that a walk grants. */
 export function rewardsOf({ grants }: Walk): readonly Reward[] {

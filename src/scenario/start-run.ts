@@ -1,15 +1,14 @@
 import type { Command } from '../commit/command.ts'
-import { LATER } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
 import { newId } from '../db/ids.ts'
 import { playerCall } from '../players/player-call.ts'
 import { admitActive, askStatus, requireActive } from '../players/player-status.ts'
 import { idempotencyKey, scenarioId as scenarioIdField, type Unkeyed } from '../request/common.ts'
 import { type RequestOf, shape } from '../request/shape.ts'
-import { askHoldings, requireRoom } from '../wallet/holdings.ts'
+import { requireRoom } from '../wallet/holdings.ts'
 import { begin, type ExecutionPlan, isLost } from './plan.ts'
 import { settle } from './reward-payments.ts'
-import { askActiveRun, askPlan, askRun, cancel, type Run, record, rewardsOf } from './runs.ts'
+import { askActiveRun, askPlan, askRun, askWalk, cancel, type Run, record } from './runs.ts'
 import { requireScenario, Scenarios } from './scenarios.ts'
 
 export const startRunRequest = shape({ scenarioId: scenarioIdField, idempotencyKey })
@@ -35,31 +34,30 @@ export function startRun(ref: PlayerRef, { scenarioId, idempotencyKey: key }: St
       admit: (group) => admitActive(group, ref),
       about: ({ runId }) => [runId],
     },
-    decide(group) {
-      const player = group.player(ref)
-      askStatus(player)
-      const found = group.of(Scenarios).find({ environmentId: ref.environmentId, scenarioId })
-      const active = askActiveRun(player, scenarioId)
-      if (group.waits) return LATER
+    *decide(group) {
+      const { player, found, active } = yield* group.rows(() => {
+        const player = group.player(ref)
+        askStatus(player)
+        const found = group.of(Scenarios).find({ environmentId: ref.environmentId, scenarioId })
+        return { player, found, active: askActiveRun(player, scenarioId) }
+      })
       requireActive(player)
       const definition = requireScenario(found)
-      const run = active.value && askRun(player, active.value.runId)
-      if (run) {
-        const last = askPlan(player, run.key)
-        if (group.waits) return LATER
-        if (!run.value || !isLost(definition, run.value))
-          return { runId: run.key, resumed: true, plan: last.value?.plan ?? null }
+      let lost: Run | null = null
+      if (active.value) {
+        const { runId } = active.value
+        const { run, last } = yield* group.rows(() => ({ run: askRun(player, runId), last: askPlan(player, runId) }))
+        lost = run?.value ?? null
+        if (!lost || !isLost(definition, lost)) return { runId, resumed: true, plan: last.value?.plan ?? null }
       }
 
-      const step = settle(player, scenarioId, null, begin(definition))
-      const rewards = rewardsOf(step)
-      askHoldings(player, rewards)
-      if (group.waits) return LATER
+      const begun = begin(definition)
+      const { step, rewards } = yield* askWalk(group, player, () => settle(player, scenarioId, null, begun))
       requireRoom(player, rewards)
-      if (run?.value) cancel(group, player, run.value, 'definition changed')
+      if (lost) cancel(group, player, lost, 'definition changed')
       const runId = newId()
-      const begun: Run = { runId, scenarioId, status: 'active', active: [], cause: null }
-      return { runId, resumed: false, plan: record(group, player, begun, step) }
+      const own: Run = { runId, scenarioId, status: 'active', active: [], cause: null }
+      return { runId, resumed: false, plan: record(group, player, own, step) }
     },
   }
 }

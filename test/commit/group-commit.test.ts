@@ -2,7 +2,7 @@ import { createServer } from 'node:net'
 import pg, { type Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Command } from '../../src/commit/command.ts'
-import { type Group, LATER, type Part } from '../../src/commit/group.ts'
+import type { Group, Part } from '../../src/commit/group.ts'
 import { createGroupCommit, type GroupCommit, type GroupCommitOptions } from '../../src/commit/group-commit.ts'
 import type { Row, Statement } from '../../src/commit/statement.ts'
 import { createPool } from '../../src/db/pool.ts'
@@ -107,17 +107,18 @@ class Counters implements Part {
 }
 
 const add = (name: string, amount = 1, ...others: string[]): Command<number> => ({
-  decide(group) {
-    for (const wanted of [name, ...others]) group.of(Counters).want(wanted)
-    return group.waits ? LATER : group.of(Counters).add(name, amount)
+  *decide(group) {
+    yield* group.rows(() => {
+      for (const wanted of [name, ...others]) group.of(Counters).want(wanted)
+    })
+    return group.of(Counters).add(name, amount)
   },
 })
 
 /** Changes a row, then runs the given function. */
 const addThen = (name: string, then: (group: Group) => void): Command<number> => ({
-  decide(group) {
-    group.of(Counters).want(name)
-    if (group.waits) return LATER
+  *decide(group) {
+    yield* group.rows(() => group.of(Counters).want(name))
     const value = group.of(Counters).add(name, 1)
     then(group)
     return value
@@ -204,10 +205,12 @@ describe('a group of commands (one bad command never fails its neighbours)', () 
     [
       'that changes a row before it has all that it asked for',
       {
-        decide(group) {
-          group.of(Counters).want('poison')
-          group.of(Counters).add('other', 1)
-          return group.waits ? LATER : 1
+        *decide(group) {
+          yield* group.rows(() => {
+            group.of(Counters).want('poison')
+            group.of(Counters).add('other', 1)
+          })
+          return 1
         },
       },
       { message: 'a command changed rows before it had all that it asked for' },
@@ -215,22 +218,28 @@ describe('a group of commands (one bad command never fails its neighbours)', () 
     [
       'that decides while the group waits',
       {
-        decide(group) {
+        // biome-ignore lint/correctness/useYield: that is its bug.
+        *decide(group) {
           group.of(Counters).want('poison')
           return 1
         },
       },
-      { message: 'a command must answer LATER while its group waits for rows, and only then' },
+      { message: 'a command must yield while its group waits for rows, and only then' },
     ],
     [
-      'that answers LATER without having asked',
-      { decide: () => LATER },
-      { message: 'a command must answer LATER while its group waits for rows, and only then' },
+      'that yields without having asked',
+      {
+        *decide() {
+          for (;;) yield
+        },
+      },
+      { message: 'a command must yield while its group waits for rows, and only then' },
     ],
     [
       'that is refused while the group waits',
       {
-        decide(group) {
+        // biome-ignore lint/correctness/useYield: that is its bug.
+        *decide(group) {
           group.of(Counters).want('poison')
           throw new Refusal('seasonClosed')
         },
@@ -263,9 +272,8 @@ describe('a group of commands (one bad command never fails its neighbours)', () 
     const engine = start({ connections: 1, observe: ({ size }) => sizes.push(size) })
     const open = await gather(engine)
     const refused: Command<number> = {
-      decide: (group) => {
-        group.of(Counters).want('a')
-        if (group.waits) return LATER
+      *decide(group) {
+        yield* group.rows(() => group.of(Counters).want('a'))
         throw new Refusal('seasonClosed')
       },
     }
@@ -290,9 +298,8 @@ describe('a group of commands (one bad command never fails its neighbours)', () 
     const open = await gather(engine)
     let broken = false
     const breaker: Command<number> = {
-      decide(group) {
-        group.of(Counters).want('breaker')
-        if (group.waits) return LATER
+      *decide(group) {
+        yield* group.rows(() => group.of(Counters).want('breaker'))
         // The first run alone: the group has failed because of the poison.
         if (!broken && group.of(Counters).values.size === 1) {
           broken = true
@@ -663,12 +670,9 @@ describe('reads', () => {
     const engine = start({ connections: 1, readOnly: true, observe: ({ size }) => sizes.push(size) })
     /** Reads one counter after another. */
     const read = (...names: string[]): Command<(number | undefined)[]> => ({
-      decide(group) {
+      *decide(group) {
         const readings = group.of(Readings)
-        for (const name of names) {
-          readings.want(name)
-          if (group.waits) return LATER
-        }
+        for (const name of names) yield* group.rows(() => readings.want(name))
         return names.map((name) => readings.values.get(name))
       },
     })

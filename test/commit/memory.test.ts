@@ -4,7 +4,6 @@ import { addXp } from '../../src/battlepass/add-xp.ts'
 import { purchasePremium } from '../../src/battlepass/purchase-premium.ts'
 import { readProgress } from '../../src/battlepass/read-progress.ts'
 import type { Command } from '../../src/commit/command.ts'
-import { LATER } from '../../src/commit/group.ts'
 import { createMemory } from '../../src/commit/memory.ts'
 import type { PlayerRef } from '../../src/commit/player.ts'
 import { createPool } from '../../src/db/pool.ts'
@@ -143,9 +142,8 @@ describe('a command on a remembered player', () => {
     const [first] = players
     const bug: Command<void> = {
       player: first as PlayerRef,
-      decide(group) {
-        askStatus(group.player(first as PlayerRef))
-        if (group.waits) return LATER
+      *decide(group) {
+        yield* group.rows(() => askStatus(group.player(first as PlayerRef)))
         throw new TypeError('a bug')
       },
     }

@@ -10,7 +10,10 @@ const CALL_BYTES = 16 * 1024
 
 /** A call that holds some memory. */
 function entryOf(player: Player): Entry {
-  const command: Command<unknown> & { load: number[] } = { decide: () => null, load: new Array(CALL_BYTES / 8).fill(1) }
+  const decide = () => {
+    throw new Error('no group decides it')
+  }
+  const command: Command<unknown> & { load: number[] } = { decide, load: new Array(CALL_BYTES / 8).fill(1) }
   const settled = { resolve: () => undefined, reject: () => undefined }
   return {
     command,

@@ -1,9 +1,8 @@
 import type { Command } from '../../src/commit/command.ts'
-import { LATER } from '../../src/commit/group.ts'
 import type { PlayerRef } from '../../src/commit/player.ts'
 import { Profiles } from '../../src/players/create-player.ts'
 import { playerCall } from '../../src/players/player-call.ts'
-import { askStatus, requireActive } from '../../src/players/player-status.ts'
+import { admitActive } from '../../src/players/player-status.ts'
 import { MAX_NAME } from '../../src/request/limits.ts'
 import { type RequestOf, shape, text } from '../../src/request/shape.ts'
 
@@ -17,11 +16,8 @@ export function rename(ref: PlayerRef, { nickname }: Rename): Command<{ nickname
   return {
     player: ref,
     locks: true,
-    decide(group) {
-      const player = group.player(ref)
-      askStatus(player)
-      if (group.waits) return LATER
-      requireActive(player)
+    *decide(group) {
+      const player = yield* admitActive(group, ref)
       group.of(Profiles).change(player, { nickname, avatarUrl: null })
       return { nickname }
     },
