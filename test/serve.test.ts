@@ -17,7 +17,7 @@ const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ ad
 let used: string
 /** The folder of the test. */
 let dataDir: string
-let services: Service[] = []
+const services: Service[] = []
 beforeAll(async () => {
   await buildService()
   used = await makeFolder()

@@ -5,7 +5,7 @@ import { createEndedAccess } from '../auth/ended-access.ts'
 import { createTokens, type TokenKey, type Tokens } from '../auth/tokens.ts'
 import { createWebhook } from '../auth/webhook.ts'
 import { createPreview } from '../battlepass/preview.ts'
-import type { Lane } from '../commit/command.ts'
+import type { Engine } from '../commit/command.ts'
 import { createGroupCommit, type GroupCommit } from '../commit/group-commit.ts'
 import { createMemory } from '../commit/memory.ts'
 import type { Config } from '../config.ts'
@@ -143,7 +143,7 @@ export async function createApp({
   const committed = publishTo(bus)
   const memory = createMemory()
   const groups = { pool: groupPool }
-  const engines: Readonly<Record<Lane, GroupCommit>> = {
+  const engines: Readonly<Record<Engine, GroupCommit>> = {
     game: createGroupCommit({ ...groups, memory, connections: 3, observe: metrics.observerOf('write'), committed }),
     reads: createGroupCommit({ ...groups, memory, readOnly: true, observe: metrics.observerOf('read') }),
     // Answers can be long, so few are built at once.
@@ -189,7 +189,7 @@ export async function createApp({
     onLimited: (limit) => metrics.connectionLimited.inc({ limit }),
   })
   const callCounts = createCallCounts({ pool, onError: failed('calls') })
-  const run: Service['run'] = (command, admit) => engines[command.lane ?? 'game'].run(command, admit)
+  const run: Service['run'] = (command, admit) => engines[command.engine ?? 'game'].run(command, admit)
   const service: Service = {
     run,
     runAs: (caller, command) => run(command, () => tokens.requireValid(caller)),

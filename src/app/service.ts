@@ -16,7 +16,7 @@ import type { RateLimits } from '../rate-limits/rate-limits.ts'
  * feature gets only the parts that it needs: `searchPlayers(service.operatorPool, search, page)`.
  */
 export interface Service {
-  /** Runs a command on the engine that its `lane` names. Answers after COMMIT. */
+  /** Runs a command on the engine that it names. Answers after COMMIT. */
   readonly run: GroupCommit['run']
   /** Runs a command of a player. Refuses it when the player's login has ended by the time of the decision. */
   readonly runAs: <Outcome>(caller: PlayerCaller, command: Command<Outcome>) => Promise<Outcome>

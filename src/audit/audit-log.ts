@@ -1,6 +1,6 @@
 import type { ClientBase, Pool } from 'pg'
 import type { PlatformCaller, PlayerCaller } from '../auth/callers.ts'
-import type { Part } from '../commit/group.ts'
+import type { Extension } from '../commit/group.ts'
 import type { Statement } from '../commit/statement.ts'
 import { boolean, nullable, table, text, uuid } from '../commit/table.ts'
 import { newId } from '../db/ids.ts'
@@ -90,7 +90,7 @@ async function requireAccess(client: ClientBase | Pool, { keyId, expiresAt }: Pl
 }
 
 /** The entries of a group, written together with its changes. */
-export class AuditLog implements Part {
+export class AuditLog implements Extension {
   static readonly stage = 'records'
   private readonly rows: ReturnType<typeof rowOf>[] = []
 

@@ -246,8 +246,8 @@ function askPlayer(group: Group, ref: PlayerRef, { data }: WebhookAnswer): Playe
 function logIn(approval: Approval, input: LoginCustom): Command<Settled<Session>> {
   const { identity, answer } = approval
   return {
-    lane: 'logins',
-    locks: true,
+    engine: 'logins',
+    fresh: true,
     bytes: bytesOf(answer.data),
     *decide(group) {
       // The subject is locked before its player, in this order in every group.
@@ -285,8 +285,8 @@ function createOwner(group: Group, { identity, answer }: Approval, input: LoginC
 function linkIdentity(approval: Approval, caller: PlayerCaller): Command<Settled<void>> {
   const { identity, answer } = approval
   return {
-    lane: 'logins',
-    locks: true,
+    engine: 'logins',
+    fresh: true,
     bytes: bytesOf(answer.data),
     *decide(group) {
       const owner = yield* group.rows(() => askOwner(group, identity))

@@ -1,4 +1,4 @@
-import type { Group, Part } from '../commit/group.ts'
+import type { Extension, Group } from '../commit/group.ts'
 import { keyOf, type One, type PlayerRef } from '../commit/player.ts'
 import type { Statement } from '../commit/statement.ts'
 import { arrayOf, table, text, uuid } from '../commit/table.ts'
@@ -26,7 +26,7 @@ export const identityProvider = (name: string): string => (name === 'default' ? 
  * The subjects that a group locks. A subject is locked before it is read, even while it has no owner. When several
  * logins use a new subject at once, one login creates the player and the others find it.
  */
-class SubjectLocks implements Part {
+class SubjectLocks implements Extension {
   static readonly stage = 'locks'
   private readonly keys = new Set<string>()
 

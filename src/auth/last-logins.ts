@@ -1,4 +1,4 @@
-import type { Part } from '../commit/group.ts'
+import type { Extension } from '../commit/group.ts'
 import { type PlayerRef, playerKey } from '../commit/player.ts'
 import type { Statement } from '../commit/statement.ts'
 import { table } from '../commit/table.ts'
@@ -13,7 +13,7 @@ export const lastLogins = table('last_logins', {
 })
 
 /** The players that a group logs in, written by one statement. */
-export class LastLogins implements Part {
+export class LastLogins implements Extension {
   static readonly stage = 'changes'
   private readonly players = new Map<string, PlayerRef>()
 

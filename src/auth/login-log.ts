@@ -1,5 +1,5 @@
 import type { Command } from '../commit/command.ts'
-import type { Group, Part } from '../commit/group.ts'
+import type { Extension, Group } from '../commit/group.ts'
 import type { Statement } from '../commit/statement.ts'
 import { type Column, int, nullable, table, text, uuid } from '../commit/table.ts'
 import { newId } from '../db/ids.ts'
@@ -67,7 +67,7 @@ export interface LoginAttempt {
 }
 
 /** The entries of a group, written with its changes. Logins are also counted; the counts are kept longer. */
-export class LoginLog implements Part {
+export class LoginLog implements Extension {
   static readonly stage = 'records'
   private readonly group: Group
   private readonly entries: LoginAttempt[] = []
@@ -113,8 +113,8 @@ export function logAttempt(entry: LoginAttempt): Command<void> {
   const { environmentId, provider, subject } = entry
   const identity = subject === null ? null : { environmentId, provider: identityProvider(provider), subject }
   return {
-    lane: 'logins',
-    locks: true,
+    engine: 'logins',
+    fresh: true,
     *decide(group) {
       const standing = yield* group.rows(() => {
         const owner = identity && askOwner(group, identity)

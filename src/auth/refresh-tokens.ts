@@ -1,6 +1,6 @@
 import { createHmac, hash, randomBytes } from 'node:crypto'
 import type { Command } from '../commit/command.ts'
-import type { Group, Part } from '../commit/group.ts'
+import type { Extension, Group } from '../commit/group.ts'
 import type { GroupCommit } from '../commit/group-commit.ts'
 import { keyOf, type PlayerRef, playerKey } from '../commit/player.ts'
 import type { Statement } from '../commit/statement.ts'
@@ -74,7 +74,7 @@ const newToken = (secret: Buffer): string => PREFIX + secret.toString('base64url
 const childOf = (token: string, nonce: string): string => newToken(createHmac('sha256', token).update(nonce).digest())
 
 /** The changes of a group to refresh tokens. */
-export class RefreshTokens implements Part {
+export class RefreshTokens implements Extension {
   static readonly stage = 'changes'
   private readonly group: Group
   private readonly added: RefreshToken[] = []
@@ -213,8 +213,8 @@ export function refresh(client: ClientRef, text: string): Command<Session | null
   const { environmentId } = client
   const ref = { environmentId, hash: hashOf(text) }
   return {
-    lane: 'logins',
-    locks: true,
+    engine: 'logins',
+    fresh: true,
     *decide(group) {
       const tokens = group.of(RefreshTokens)
       yield* group.rows(() => tokens.askOwner(ref))
@@ -249,8 +249,8 @@ export function refresh(client: ClientRef, text: string): Command<Session | null
 export function endSession(environmentId: string, text: string): Command<void> {
   const ref = { environmentId, hash: hashOf(text) }
   return {
-    lane: 'logins',
-    locks: true,
+    engine: 'logins',
+    fresh: true,
     *decide(group) {
       const token = yield* group.rows(() => group.of(RefreshTokens).ask(ref))
       if (token) group.of(RefreshTokens).revoke(token)

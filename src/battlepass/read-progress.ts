@@ -23,7 +23,7 @@ export type Progress = {
 /** Reads the player's pass at one moment (spec 4.1). Claimed tiers come in order of level, the free track first. */
 export function readProgress(ref: PlayerRef, input: RequestOf<typeof progressRequest>): Command<Progress> {
   return {
-    lane: 'reads',
+    engine: 'reads',
     player: ref,
     *decide(group) {
       const { player, definition, asked } = yield* group.rows(() => {

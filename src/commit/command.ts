@@ -6,16 +6,19 @@ import { keyOf, type Player, type PlayerRef } from './player.ts'
 import { json, nullable, table, text, writeOnly } from './table.ts'
 
 /** The engine that runs a command: writes of the game, its reads, reads of storage, or logins. */
-export type Lane = 'game' | 'reads' | 'storage' | 'logins'
+export type Engine = 'game' | 'reads' | 'storage' | 'logins'
 
 /** One call's share of a group: it asks for the rows that it needs, and decides on them. */
 export interface Command<Outcome> {
   /** Default: `game`. */
-  readonly lane?: Lane
+  readonly engine?: Engine
   /** The player whose rows it decides on. Commands of one player are decided one after another. */
   readonly player?: PlayerRef
-  /** The player must be locked, since the command writes more than rows of declared tables. */
-  readonly locks?: true
+  /**
+   * It takes the path of a transaction, which reads all rows anew: it writes more than rows of versioned tables, or reads
+   * rows that are not remembered.
+   */
+  readonly fresh?: true
   /** The command must have a group of its own. */
   readonly apart?: true
   /** Rough number of bytes that it sends to the database, if large. A group takes up to a few megabytes. */

@@ -2,7 +2,7 @@ import type { PoolClient, QueryArrayResult } from 'pg'
 import { sqlState } from '../db/failures.ts'
 import { Refusal } from '../errors.ts'
 import { decideOnce } from './command.ts'
-import { Group, type Mode, type Steps } from './group.ts'
+import { Group, type Path, type Steps } from './group.ts'
 import type { Memory } from './memory.ts'
 import type { Player } from './player.ts'
 import { type Entry, refuse } from './queue.ts'
@@ -18,7 +18,7 @@ export interface ExecuteOptions {
   readonly client: PoolClient
   readonly memory?: Memory
   readonly clock: Clock
-  readonly mode: Mode
+  readonly path: Path
   readonly isReadOnly: boolean
   readonly entries: readonly Entry[]
   readonly committed?: (group: Group) => void
@@ -26,7 +26,7 @@ export interface ExecuteOptions {
 
 export type GroupResult =
   | { kind: 'done' }
-  /** The database refused a statement, or a part has a bug. Any command of the group may be the cause. */
+  /** The database refused a statement, or an extension has a bug. Any command of the group may be the cause. */
   | { kind: 'failed'; code: string; error: unknown }
   /** One command threw an error other than a refusal. */
   | { kind: 'bug'; entry: Entry; error: unknown }
@@ -48,8 +48,8 @@ const BEGIN_SNAPSHOT: Statement = { text: 'BEGIN ISOLATION LEVEL REPEATABLE READ
 
 /** Decides commands as one group and commits it. Answers the finished ones; the others may be tried again. */
 export async function executeGroup(options: ExecuteOptions): Promise<GroupResult> {
-  const { client, clock, mode, isReadOnly, entries } = options
-  const group = new Group(mode, performance.now() + (clock.offsetMs ?? 0))
+  const { client, clock, path, isReadOnly, entries } = options
+  const group = new Group(path, performance.now() + (clock.offsetMs ?? 0), { isReadOnly })
   const decided: Decided[] = []
   let isSent = false
   let isCommitted = false
@@ -65,10 +65,10 @@ export async function executeGroup(options: ExecuteOptions): Promise<GroupResult
   function decide(entry: Entry): boolean {
     const { player } = entry
     // The player may have been forgotten, or taken by a group of writes, since the command arrived.
-    if (mode === 'proves' && (!player || player.version === undefined || (isReadOnly && player.isInFlight)))
+    if (path === 'memory' && (!player || player.version === undefined || (isReadOnly && player.isInFlight)))
       return false
-    group.begin(mode === 'reads' ? undefined : player)
-    if (mode === 'proves' ? blocked.has(player as Player) : isBlocked) group.waits = true
+    group.begin(path === 'transaction' && isReadOnly ? undefined : player)
+    if (path === 'memory' ? blocked.has(player as Player) : isBlocked) group.waits = true
     const decision = refusedCaller(entry) ?? goOn(group, entry, begun)
     if (!decision) {
       if (player) blocked.add(player)
@@ -76,7 +76,7 @@ export async function executeGroup(options: ExecuteOptions): Promise<GroupResult
       return false
     }
     decided.push(decision)
-    if (mode === 'proves' && player) group.players.add(player)
+    if (path === 'memory' && player) group.players.add(player)
     return true
   }
 
@@ -85,7 +85,7 @@ export async function executeGroup(options: ExecuteOptions): Promise<GroupResult
    * proves that version: no row of a player changes without a new version, and no other group of this process has the
    * player. Returns the calls that need more rows.
    */
-  async function decideRemembered(): Promise<Entry[]> {
+  async function decideFromMemory(): Promise<Entry[]> {
     let waiting = entries.filter((entry) => !decide(entry))
     // A group of reads does not own its players.
     for (let round = 0; round < MAX_READS && !isReadOnly; round += 1) {
@@ -99,10 +99,10 @@ export async function executeGroup(options: ExecuteOptions): Promise<GroupResult
   }
 
   /** Locks or reads the rows that commands ask for, and decides again, until all are decided. */
-  async function decideLong(): Promise<void> {
-    if (mode === 'locks') for (const { player } of entries) if (player) group.enter(player)
+  async function decideInTransaction(): Promise<void> {
+    if (path === 'transaction' && !isReadOnly) for (const { player } of entries) if (player) group.enter(player)
     let waiting = entries.filter((entry) => !decide(entry))
-    let opening = [mode === 'reads' ? BEGIN_SNAPSHOT : BEGIN]
+    let opening = [isReadOnly ? BEGIN_SNAPSHOT : BEGIN]
     for (;;) {
       const reads = group.load()
       if (reads.length === 0 && opening.length === 0) {
@@ -121,7 +121,7 @@ export async function executeGroup(options: ExecuteOptions): Promise<GroupResult
   function settle(isProven: (player: Player) => boolean): void {
     for (const { entry, outcome, refusal } of decided) {
       if (entry.player && !isProven(entry.player)) {
-        entry.isLong = true
+        entry.isFresh = true
       } else if (!entry.isSettled) {
         entry.isSettled = true
         if (refusal) entry.reject(refusal)
@@ -131,14 +131,14 @@ export async function executeGroup(options: ExecuteOptions): Promise<GroupResult
   }
 
   try {
-    if (mode === 'proves') {
-      for (const entry of await decideRemembered()) entry.isLong = true
+    if (path === 'memory') {
+      for (const entry of await decideFromMemory()) entry.isFresh = true
       if (decided.length === 0) {
         group.discard()
         return { kind: 'done' }
       }
     } else {
-      await decideLong()
+      await decideInTransaction()
     }
 
     let proof: Proof = { unproven: new Set(), outdated: [], clockMs: group.clockMs }
@@ -154,16 +154,16 @@ export async function executeGroup(options: ExecuteOptions): Promise<GroupResult
     statements.unshift(...before)
     statements.push(...after)
     // One statement is a transaction by itself.
-    const isAlone = mode === 'proves' && statements.length === 1
+    const isAlone = path === 'memory' && statements.length === 1
     if (!isAlone) statements.push({ text: 'COMMIT' })
-    if (!isAlone && mode === 'proves') statements.unshift(BEGIN)
-    isSent = !isReadOnly && (mode === 'proves' ? changed.length > 0 : statements.length > 1)
+    if (!isAlone && path === 'memory') statements.unshift(BEGIN)
+    isSent = !isReadOnly && (path === 'memory' ? changed.length > 0 : statements.length > 1)
     const results = await send(client, statements)
     if (!isAlone && results.at(-1)?.command !== 'COMMIT') throw new Error('the transaction was rolled back')
     isCommitted = true
     takeRows(statements, results)
     if (group.clockOffsetMs !== undefined) clock.offsetMs = group.clockOffsetMs
-    if (mode === 'locks' && proof.unproven.size > 0) throw new Error('a player that is locked was not proven')
+    if (path === 'transaction' && proof.unproven.size > 0) throw new Error('a player that is locked was not proven')
 
     keep(options, group, changed, proof)
     if (!isReadOnly) options.committed?.(group)
@@ -178,7 +178,7 @@ export async function executeGroup(options: ExecuteOptions): Promise<GroupResult
     }
     if (error instanceof CommandBug) {
       group.discard()
-      if (mode !== 'proves') await rollBack(client)
+      if (path === 'transaction') await rollBack(client)
       return { kind: 'bug', entry: error.entry, error: error.cause }
     }
     forget(group, options)
@@ -244,9 +244,9 @@ function keep(
   }
   for (const player of changed) if (!unproven.has(player)) player.version = group.version
   if (!memory) return
-  for (const player of group.mode === 'locks' ? group.held() : group.players)
-    memory.count(player, { isOwn: !isReadOnly })
-  if (group.mode === 'reads') for (const player of group.held()) memory.adopt(player)
+  const own = group.path === 'memory' || isReadOnly ? group.players : group.held()
+  for (const player of own) memory.count(player, { isOwn: !isReadOnly })
+  if (group.path === 'transaction' && isReadOnly) for (const player of group.held()) memory.adopt(player)
 }
 
 /** Forgets the players of the group: the database may now hold other rows than memory. */

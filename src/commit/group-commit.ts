@@ -5,9 +5,9 @@ import { Refusal } from '../errors.ts'
 import { tracing } from '../request/tracing.ts'
 import type { Command } from './command.ts'
 import { type Clock, executeGroup, type GroupResult } from './execute-group.ts'
-import type { Group, Mode } from './group.ts'
+import type { Group, Path } from './group.ts'
 import type { Memory } from './memory.ts'
-import { createQueue, type Entry, type Line, refuse, type Way } from './queue.ts'
+import { createQueue, type Entry, type Line, refuse } from './queue.ts'
 
 export interface GroupCommitOptions {
   readonly pool: Pool
@@ -64,9 +64,9 @@ const SECOND_GROUP_AT = 16
  * Runs commands in groups: all waiting commands go together (architecture: decide in TypeScript, commit in groups).
  * There is no timer. A lone command starts at once, and groups grow by themselves while the connections are busy.
  *
- * A group takes one of two ways. Commands of remembered players are decided at once, or after a missing row was read,
- * and one statement proves and writes. All others lock their players, read, decide and write in one transaction; so do
- * commands whose players were not proven.
+ * A group takes one of two paths. From memory, commands of remembered players are decided at once, or after a missing row
+ * was read, and one statement proves and writes. All others lock their players, read, decide and write in one
+ * transaction; so do commands whose players were not proven.
  */
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   const {
@@ -82,9 +82,8 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   /** A group that takes longer gives up its connection. */
   const timeoutMs = Math.min(deadlineMs, ANSWER_TIMEOUT_MS)
   const clock: Clock = { offsetMs: undefined }
-  const longMode: Mode = readOnly ? 'reads' : 'locks'
-  const workers = { memory: 0, long: 0 }
-  /** Neither way may use all connections while the other has calls. */
+  const workers = { memory: 0, transaction: 0 }
+  /** Neither path may use all connections while the other has calls. */
   const most = memory ? Math.max(1, connections - 1) : connections
   let closed = false
   /** The wait of the call that a group took last, in milliseconds. */
@@ -115,7 +114,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
         isSettled: false,
         span: tracing()?.active(),
         isAlone: command.apart === true,
-        isLong: false,
+        isFresh: false,
       })
       wake()
     })
@@ -124,25 +123,25 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   /** A call that cannot be answered in time is refused at once, so that the calls before it are answered in time. */
   const isFull = (): boolean => queue.size >= maxQueue || (queue.size > maxBatch && waitMs > FULL_AT * deadlineMs)
 
-  /** Starts groups. With a single connection, this way goes first. */
-  function wake(first: Way = 'memory'): void {
-    for (const way of [first, otherThan(first)]) {
+  /** Starts groups. With a single connection, this path goes first. */
+  function wake(first: Path = 'memory'): void {
+    for (const path of [first, otherThan(first)]) {
       while (
-        queue.ready(way) > 0 &&
-        workers.memory + workers.long < connections &&
-        workers[way] < most &&
-        (way === 'long' || workers.memory === 0 || queue.ready(way) >= SECOND_GROUP_AT * workers.memory)
+        queue.ready(path) > 0 &&
+        workers.memory + workers.transaction < connections &&
+        workers[path] < most &&
+        (path === 'transaction' || workers.memory === 0 || queue.ready(path) >= SECOND_GROUP_AT * workers.memory)
       ) {
-        if (workers[way] > 0 && workers[way] >= queue.ready(way)) break
-        workers[way] += 1
-        void work(way)
+        if (workers[path] > 0 && workers[path] >= queue.ready(path)) break
+        workers[path] += 1
+        void work(path)
       }
     }
   }
 
-  async function work(way: Way): Promise<void> {
+  async function work(path: Path): Promise<void> {
     try {
-      while (queue.ready(way) > 0 && !keepsOtherWaiting(way)) {
+      while (queue.ready(path) > 0 && !keepsOtherWaiting(path)) {
         const client = await connect()
         if (!client) continue
         let broken = true
@@ -151,12 +150,12 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
           // requests that wait for their turn of this event loop.
           do {
             await new Promise(setImmediate)
-            const lines = queue.take(way)
+            const lines = queue.take(path)
             const [first] = lines[0]?.taken ?? []
             if (first) waitMs = performance.now() - (first.deadline - deadlineMs)
-            if (lines.length > 0) await runLines(client, way, lines)
+            if (lines.length > 0) await runLines(client, path, lines)
             // Other users of the pool get their turn, however much there is to commit.
-          } while (queue.ready(way) > 0 && pool.waitingCount === 0 && !keepsOtherWaiting(way))
+          } while (queue.ready(path) > 0 && pool.waitingCount === 0 && !keepsOtherWaiting(path))
           broken = false
         } catch {
           // The callers were answered or put back; only this connection is lost.
@@ -165,15 +164,15 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
         }
       }
     } finally {
-      workers[way] -= 1
-      wake(otherThan(way))
+      workers[path] -= 1
+      wake(otherThan(path))
     }
   }
 
-  /** Whether the other way has calls and no connection. */
-  function keepsOtherWaiting(way: Way): boolean {
-    const other = otherThan(way)
-    return queue.ready(other) > 0 && workers[other] === 0 && workers[way] >= connections
+  /** Whether the other path has calls and no connection. */
+  function keepsOtherWaiting(path: Path): boolean {
+    const other = otherThan(path)
+    return queue.ready(other) > 0 && workers[other] === 0 && workers[path] >= connections
   }
 
   async function connect(): Promise<PoolClient | undefined> {
@@ -186,15 +185,15 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   }
 
   /** Throws only when the connection can no longer be used. Calls without an answer have then changed nothing. */
-  async function runLines(client: PoolClient, way: Way, lines: readonly Line[]): Promise<void> {
+  async function runLines(client: PoolClient, path: Path, lines: readonly Line[]): Promise<void> {
     const entries = lines.flatMap((line) => line.taken)
     const watchdog = setTimeout(() => client.connection.stream.destroy(), timeoutMs)
     const started = performance.now()
     const waitSeconds = waitMs / 1000
-    const isFromMemory = way === 'memory'
+    const isFromMemory = path === 'memory'
     try {
-      if (isFromMemory) await runRemembered(client, entries)
-      else await runLong(client, entries)
+      if (isFromMemory) await runFromMemory(client, entries)
+      else await runInTransaction(client, entries)
     } catch (error) {
       // The connection is gone. Calls without an answer have changed nothing, and wait for a new one.
       for (const entry of entries) entry.isAlone = true
@@ -208,28 +207,28 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
         entries.length,
         entries.map(({ span }) => span),
       )
-      const unproven = isFromMemory ? entries.filter(({ isLong }) => isLong).length : 0
+      const unproven = isFromMemory ? entries.filter(({ isFresh }) => isFresh).length : 0
       options.observe?.({ size: entries.length, seconds, waitSeconds, isFromMemory, unproven })
       wake()
     }
   }
 
   /** Decides and commits the calls without an answer as one group. */
-  function attempt(client: PoolClient, mode: Mode, entries: readonly Entry[]): Promise<GroupResult> {
+  function attempt(client: PoolClient, path: Path, entries: readonly Entry[]): Promise<GroupResult> {
     const waiting = entries.filter((entry) => !entry.isSettled)
-    return executeGroup({ client, memory, clock, mode, isReadOnly: readOnly, entries: waiting, committed })
+    return executeGroup({ client, memory, clock, path, isReadOnly: readOnly, entries: waiting, committed })
   }
 
-  /** Decides on rows in memory. Calls that need more, or whose players were not proven, take the long way next. */
-  async function runRemembered(client: PoolClient, entries: readonly Entry[]): Promise<void> {
+  /** Decides on rows in memory. Calls that need more, or whose players were not proven, need a transaction. */
+  async function runFromMemory(client: PoolClient, entries: readonly Entry[]): Promise<void> {
     while (entries.some((entry) => !entry.isSettled)) {
-      const result = await attempt(client, 'proves', entries)
+      const result = await attempt(client, 'memory', entries)
       if (result.kind === 'bug') {
         refuse(result.entry, result.error)
         continue
       }
       if (result.kind === 'done') return
-      for (const entry of entries) entry.isLong = true
+      for (const entry of entries) entry.isFresh = true
       if (result.kind === 'lost' || result.kind === 'unsendable') throw result.error
       // The cause is not known: each call gets a transaction of its own.
       if (!isRetryable(result.code)) for (const entry of entries) entry.isAlone = true
@@ -237,9 +236,9 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     }
   }
 
-  async function runLong(client: PoolClient, entries: readonly Entry[]): Promise<void> {
+  async function runInTransaction(client: PoolClient, entries: readonly Entry[]): Promise<void> {
     for (let retries = 0; entries.some((entry) => !entry.isSettled); ) {
-      const result = await attempt(client, longMode, entries)
+      const result = await attempt(client, 'transaction', entries)
       if (result.kind === 'done') return
       if (result.kind === 'lost') throw result.error
       if (result.kind === 'unsendable') {
@@ -262,14 +261,15 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
         return
       }
       // One faulty command must not fail the others: each gets a transaction of its own.
-      for (const entry of entries) await runLong(client, [entry])
+      for (const entry of entries) await runInTransaction(client, [entry])
       return
     }
   }
 
   async function close(): Promise<void> {
     closed = true
-    while (workers.memory + workers.long > 0 || queue.size > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    while (workers.memory + workers.transaction > 0 || queue.size > 0)
+      await new Promise((resolve) => setTimeout(resolve, 5))
     queue.close()
   }
 
@@ -282,4 +282,4 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   }
 }
 
-const otherThan = (way: Way): Way => (way === 'memory' ? 'long' : 'memory')
+const otherThan = (path: Path): Path => (path === 'memory' ? 'transaction' : 'memory')

@@ -8,17 +8,17 @@ import { type AnyTable, arrayOf, type Read, type Table, type Written } from './t
 export type Steps<Outcome> = Generator<void, Outcome, void>
 
 /**
- * When a part's statements run. Parts that lock do so before the players are locked. New rows are written before rows
+ * When an extension's statements run. Those that lock do so before the players are locked. New rows are written before rows
  * that refer to them. Numbers of the stream are taken last, as their row keeps every other group waiting.
  */
 const STAGES = ['creates', 'locks', 'changes', 'erases', 'records', 'numbers'] as const
 export type Stage = (typeof STAGES)[number]
 
 /**
- * A feature's share of a group, for rows of no declared table and for its own statements. It reads the rows that
+ * What a feature adds to a group, for rows of no declared table and for its own statements. It reads the rows that
  * commands ask for in one statement, holds them while commands decide, and writes the changes.
  */
-export interface Part {
+export interface Extension {
   /** Reads the rows that were asked for since the last call. */
   load?(): Statement[]
   /** Writes the changes. */
@@ -30,15 +30,15 @@ export interface Part {
 /** The number of a changed player in the statement that writes. */
 export type NumberOf = (player: Player) => number
 
-export interface PartType<P> {
+export interface ExtensionType<E> {
   readonly stage: Stage
   /** Groups from memory may use it: it writes only for players who were proven. */
   readonly isProvable?: true
-  new (group: Group): P & Part
+  new (group: Group): E & Extension
 }
 
-/** A row without a player that decisions rest on, such as a scenario. */
-export interface Premise {
+/** A row without a player that decisions depend on, such as a scenario. The write proves that it is current. */
+export interface Precondition {
   /** A table with `environment_id`, `id` and `revision`. The revision is random and changes with the row. */
   readonly table: string
   readonly environmentId: string
@@ -47,14 +47,16 @@ export interface Premise {
 }
 
 /**
- * How a group makes sure of its rows: it remembers them and proves them with its write (`proves`), it locks their
- * players and reads them (`locks`), or it reads a snapshot and writes nothing (`reads`).
+ * How a group comes by its rows. From `memory`: it decides on remembered rows, and its write proves that they are
+ * current. In a `transaction`: it locks the players, reads their rows, decides and writes. A group that only reads takes
+ * a snapshot instead of locks.
  */
-export type Mode = 'proves' | 'locks' | 'reads'
+export type Path = 'memory' | 'transaction'
 
 /** The rows that one group of commands uses and changes. Lives for one attempt at one transaction. */
 export class Group implements Holder {
-  readonly mode: Mode
+  readonly path: Path
+  readonly isReadOnly: boolean
   /** Players whose version is not the remembered one. Known after the write. */
   unproven: ReadonlySet<Player> = new Set()
   /** Set when a row was asked for that is not in memory. The decision must not go on before it is. */
@@ -67,7 +69,7 @@ export class Group implements Holder {
   current: Player | undefined
   /** Players whose commands were decided on remembered rows. */
   readonly players = new Set<Player>()
-  readonly premises = new Map<string, Premise>()
+  readonly preconditions = new Map<string, Precondition>()
   /** A stand-in without an owner. It holds the rows of tables without an owner. */
   readonly unowned = new Player({ environmentId: '', playerId: '' })
   /** Rows that are assumed absent. The write proves their absence. */
@@ -77,8 +79,8 @@ export class Group implements Holder {
   /** Changes that commands have made so far. A command that waits or is refused must have made none. */
   private changes = 0
   private changesBefore = 0
-  private readonly parts = new Map<PartType<unknown>, Part>()
-  private ordered: [PartType<unknown>, Part][] | undefined
+  private readonly extensions = new Map<ExtensionType<unknown>, Extension>()
+  private ordered: [ExtensionType<unknown>, Extension][] | undefined
   private readonly others = new Map<string, Player>()
   private readonly visited: Player[] = []
   private readonly toLock: Player[] = []
@@ -95,8 +97,9 @@ export class Group implements Holder {
   private readonly changing = new Set<Player>()
   private time: Date | undefined
 
-  constructor(mode: Mode, clockMs: number) {
-    this.mode = mode
+  constructor(path: Path, clockMs: number, { isReadOnly = false } = {}) {
+    this.path = path
+    this.isReadOnly = isReadOnly
     this.clockMs = clockMs
     this.unowned.group = this
   }
@@ -110,7 +113,7 @@ export class Group implements Holder {
   player(ref: PlayerRef): Player {
     const { current } = this
     if (current?.playerId === ref.playerId && current.environmentId === ref.environmentId) return current
-    if (this.mode === 'proves') throw new Error('a group with remembered rows decides for one player at a time')
+    if (this.path === 'memory') throw new Error('a group from memory decides for one player at a time')
     const key = playerKey(ref)
     let player = this.others.get(key)
     if (!player) {
@@ -160,7 +163,7 @@ export class Group implements Holder {
       player.group = this
       this.visited.push(player)
     }
-    this.waits = player !== undefined && this.mode !== 'proves' && player.heldBy !== this
+    this.waits = player !== undefined && this.path === 'transaction' && player.heldBy !== this
     this.changesBefore = this.changes
   }
 
@@ -169,19 +172,19 @@ export class Group implements Holder {
     return this.changes > this.changesBefore
   }
 
-  /** The group's own instance of a part. */
-  of<P>(type: PartType<P>): P {
-    const known = this.parts.get(type)
-    if (known) return known as P
-    if (this.mode === 'proves' && !type.isProvable) throw new Error('a command with this part must say that it locks')
-    const part = new type(this)
-    this.parts.set(type, part)
+  /** The group's own instance of an extension. */
+  of<E>(type: ExtensionType<E>): E {
+    const known = this.extensions.get(type)
+    if (known) return known as E
+    if (this.path === 'memory' && !type.isProvable) throw new Error(`a command with ${type.name} must be fresh`)
+    const extension = new type(this)
+    this.extensions.set(type, extension)
     this.ordered = undefined
-    return part
+    return extension
   }
 
-  has(type: PartType<unknown>): boolean {
-    return this.parts.has(type)
+  has(type: ExtensionType<unknown>): boolean {
+    return this.extensions.has(type)
   }
 
   /** The players that it read or locked. */
@@ -195,7 +198,7 @@ export class Group implements Holder {
     this.changing.add(player)
   }
 
-  /** Notes that the command being decided has given a part something to write. */
+  /** Notes that the command being decided has given an extension something to write. */
   note(): void {
     this.changes += 1
   }
@@ -217,7 +220,7 @@ export class Group implements Holder {
   }
 
   ask(slot: Slot): void {
-    if (this.mode === 'proves' && slot instanceof One && slot.read.isMostlyAbsent) {
+    if (this.path === 'memory' && slot instanceof One && slot.read.isMostlyAbsent) {
       slot.note(null)
       this.absent.push(slot)
       return
@@ -234,22 +237,22 @@ export class Group implements Holder {
   write(slot: Slot, isRemoval: boolean): void {
     this.changes += 1
     const { isVersioned } = slot.read.table
-    if (this.mode !== 'locks' && (isRemoval || !isVersioned))
-      throw new Error('a command that removes rows, or writes some without a version, must say that it locks')
+    if ((this.path === 'memory' || this.isReadOnly) && (isRemoval || !isVersioned))
+      throw new Error('a command that removes rows, or writes some without a version, must be fresh')
     if (isVersioned) this.written.add(slot)
     else this.unversioned.add(slot)
   }
 
   /** Reads everything that was asked for and is not in memory yet. */
   load(): Statement[] {
-    const parts = this.partsInOrder()
-    const firsts = parts.filter(([{ stage }]) => stage === 'locks')
-    const others = parts.filter(([{ stage }]) => stage !== 'locks')
+    const extensions = this.inOrder()
+    const firsts = extensions.filter(([{ stage }]) => stage === 'locks')
+    const others = extensions.filter(([{ stage }]) => stage !== 'locks')
     return [
-      ...firsts.flatMap(([, part]) => part.load?.() ?? []),
+      ...firsts.flatMap(([, extension]) => extension.load?.() ?? []),
       ...this.lock(),
       ...this.read(),
-      ...others.flatMap(([, part]) => part.load?.() ?? []),
+      ...others.flatMap(([, extension]) => extension.load?.() ?? []),
     ]
   }
 
@@ -262,11 +265,11 @@ export class Group implements Holder {
     const players = this.toLock.splice(0).sort(byKey)
     return [
       {
-        name: `players-${this.mode}`,
+        name: this.isReadOnly ? 'players-read' : 'players-lock',
         text: `SELECT k.n::int, v.version, extract(epoch FROM clock_timestamp()) * 1000
           FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS k(environment_id, player_id, n) CROSS JOIN LATERAL (
             SELECT version FROM player_versions v WHERE v.environment_id = k.environment_id AND v.player_id = k.player_id
-            LIMIT 1 ${this.mode === 'locks' ? 'FOR NO KEY UPDATE' : ''}
+            LIMIT 1 ${this.isReadOnly ? '' : 'FOR NO KEY UPDATE'}
           ) v`,
         values: [arrayOf(players, (player) => player.environmentId), arrayOf(players, (player) => player.playerId)],
         take: (rows: Row[]) => {
@@ -314,7 +317,7 @@ export class Group implements Holder {
     }
     return [...byRead].map(([read, set]) => {
       const slots = [...set]
-      if (this.mode === 'proves') this.unlocked.push(...slots)
+      if (this.path === 'memory') this.unlocked.push(...slots)
       return {
         ...read.statement(slots),
         take(rows: Row[]) {
@@ -333,15 +336,15 @@ export class Group implements Holder {
       for (const row of slot.changed()) add(rows, slot.read.table, { n: numberOf(slot.player), row })
     for (const { table, player, row } of this.appended) add(rows, table, { n: numberOf(player), row })
     const tables = [...rows].sort(([a], [b]) => a.index - b.index)
-    const parts = this.partsInOrder().flatMap(([, part]) => part.insert?.(numberOf) ?? [])
-    return [...tables.map(([table, written]) => table.insert(written)), ...parts]
+    const others = this.inOrder().flatMap(([, extension]) => extension.insert?.(numberOf) ?? [])
+    return [...tables.map(([table, written]) => table.insert(written)), ...others]
   }
 
   /** The statements that remove rows, and those that write rows without a version. */
   private saveOthers(): Statement[] {
     const removed = new Map<AnyTable, object[]>()
     const changed = new Map<AnyTable, object[]>()
-    if (this.mode === 'locks')
+    if (this.path === 'transaction')
       for (const slot of this.written) for (const row of slot.removed()) add(removed, slot.read.table, row)
     for (const slot of this.unversioned) {
       const { read } = slot
@@ -366,8 +369,8 @@ export class Group implements Holder {
   save(): { before: Statement[]; after: Statement[] } {
     const before: Statement[] = []
     const after = this.saveOthers()
-    for (const [{ stage }, part] of this.partsInOrder())
-      (stage === 'creates' || stage === 'locks' ? before : after).push(...(part.save?.() ?? []))
+    for (const [{ stage }, extension] of this.inOrder())
+      (stage === 'creates' || stage === 'locks' ? before : after).push(...(extension.save?.() ?? []))
     return { before, after }
   }
 
@@ -396,8 +399,8 @@ export class Group implements Holder {
     for (const player of this.others.values()) player.leave(this)
   }
 
-  private partsInOrder(): [PartType<unknown>, Part][] {
-    this.ordered ??= [...this.parts].sort(([a], [b]) => STAGES.indexOf(a.stage) - STAGES.indexOf(b.stage))
+  private inOrder(): [ExtensionType<unknown>, Extension][] {
+    this.ordered ??= [...this.extensions].sort(([a], [b]) => STAGES.indexOf(a.stage) - STAGES.indexOf(b.stage))
     return this.ordered
   }
 }

@@ -1,6 +1,7 @@
 import { Refusal } from '../errors.ts'
 import type { Span } from '../request/tracing.ts'
 import type { Command } from './command.ts'
+import type { Path } from './group.ts'
 import type { Player } from './player.ts'
 
 /** A call that waits for its answer. */
@@ -19,8 +20,8 @@ export interface Entry {
   readonly span: Span | undefined
   /** The call was in a group that failed. It gets its own group from now on, in case it is the cause. */
   isAlone: boolean
-  /** Memory did not have its rows, or was not up to date. */
-  isLong: boolean
+  /** Memory did not have its rows, or was not up to date: it needs a transaction. */
+  isFresh: boolean
 }
 
 /** Rejects the call with the reason why there is no outcome. */
@@ -39,9 +40,6 @@ export interface Line {
   taken: Entry[]
 }
 
-/** The way of a group: from memory, or by reading its rows. */
-export type Way = 'memory' | 'long'
-
 export interface QueueOptions {
   readonly maxBatch: number
   /** Whether only one group at a time may have a player. */
@@ -52,8 +50,8 @@ export interface QueueOptions {
 export interface Queue {
   add(entry: Entry): void
   /** Lines that a group could take now. */
-  ready(way: Way): number
-  take(way: Way): Line[]
+  ready(path: Path): number
+  take(path: Path): Line[]
   /** Returns the unanswered calls of a group to the queue, before later ones. */
   putBack(lines: readonly Line[]): void
   /** Calls that wait for a group. */
@@ -62,9 +60,7 @@ export interface Queue {
 }
 
 /** Whether a call needs more than memory has. */
-function goesLong({ isLong, command }: Entry): boolean {
-  return isLong || command.locks === true
-}
+const needsTransaction = ({ isFresh, command }: Entry): boolean => isFresh || command.fresh === true
 
 const MAX_BATCH_BYTES = 8 * 2 ** 20
 const SWEEP_MS = 100
@@ -77,8 +73,8 @@ const MAX_LINES = 10_000
  */
 export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOptions): Queue {
   /** The lines that a group could take, each once. */
-  const ready: Record<Way, Line[]> = { memory: [], long: [] }
-  /** Players with calls that wait or are under way; undefined for other recent players. */
+  const ready: Record<Path, Line[]> = { memory: [], transaction: [] }
+  /** Players with calls that wait or are under path; undefined for other recent players. */
   let lines = new Map<string, Line | undefined>()
   /** Lines that groups have taken, by group. */
   let taken: Line[][] = []
@@ -99,26 +95,26 @@ export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOption
     }
     const own: Line = { player, waiting: [entry], taken: [] }
     if (key !== undefined) lines.set(key, own)
-    ready[wayOf(own)].push(own)
+    ready[pathOf(own)].push(own)
   }
 
-  /** The first call decides the way. */
-  function wayOf({ waiting: [first] }: Line): Way {
-    return first && !goesLong(first) && isRemembered(first) ? 'memory' : 'long'
+  /** The first call decides the path. */
+  function pathOf({ waiting: [first] }: Line): Path {
+    return first && !needsTransaction(first) && isRemembered(first) ? 'memory' : 'transaction'
   }
 
-  /** Moves a line to the way of its first call. A line without calls ends. */
+  /** Moves a line to the path of its first call. A line without calls ends. */
   function settle(line: Line): void {
-    if (line.waiting.length > 0) ready[wayOf(line)].push(line)
+    if (line.waiting.length > 0) ready[pathOf(line)].push(line)
     else if (line.player && isExclusive) lines.set(line.player.key, undefined)
   }
 
-  function take(way: Way): Line[] {
+  function take(path: Path): Line[] {
     const group: Line[] = []
     let size = 0
     let bytes = 0
     let isFull = false
-    const queue = ready[way]
+    const queue = ready[path]
     let at = 0
     // `settle` may add lines meanwhile.
     for (; at < queue.length && !isFull && size < maxBatch; at += 1) {
@@ -131,8 +127,8 @@ export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOption
           waiting -= 1
           continue
         }
-        // A call that takes the long way waits until the calls before it are done.
-        if (way === 'memory' && goesLong(entry)) break
+        // A call that needs a transaction waits until the calls before it are done.
+        if (path === 'memory' && needsTransaction(entry)) break
         bytes += entry.command.bytes ?? 0
         // A single command is taken at any size.
         isFull = size >= maxBatch || (size > 0 && (bytes > MAX_BATCH_BYTES || entry.isAlone))
@@ -152,7 +148,7 @@ export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOption
         settle(line)
       }
     }
-    ready[way] = queue.slice(at)
+    ready[path] = queue.slice(at)
     if (group.length > 0) taken.push(group)
     return group
   }
@@ -179,8 +175,8 @@ export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOption
       line.taken.forEach(refuseLate)
       line.waiting.forEach(refuseLate)
     }
-    for (const way of ['memory', 'long'] as const) {
-      for (const line of ready[way].splice(0)) {
+    for (const path of ['memory', 'transaction'] as const) {
+      for (const line of ready[path].splice(0)) {
         line.waiting.forEach(refuseLate)
         // Calls that no group could take are released.
         const left = line.waiting.filter((entry) => !entry.isSettled)
@@ -199,7 +195,7 @@ export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOption
     add,
     take,
     putBack,
-    ready: (way) => ready[way].length,
+    ready: (path) => ready[path].length,
     get size() {
       return waiting
     },

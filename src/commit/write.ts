@@ -1,4 +1,4 @@
-import type { Group, Premise } from './group.ts'
+import type { Group, Precondition } from './group.ts'
 import type { One, Player } from './player.ts'
 import { compose, join, plain, type Sql, sql } from './sql.ts'
 import type { Row, Statement } from './statement.ts'
@@ -40,7 +40,7 @@ export function writeStatement(
   group: Group,
   take: (proof: Proof) => void,
 ): { statement: Statement; changed: readonly Player[] } | undefined {
-  const isProving = group.mode === 'proves'
+  const isProving = group.path === 'memory'
   const players = numbered(group, isProving)
   const { changed, checked } = players
   // Nothing is proven for a player whose commands all wait for rows.
@@ -100,19 +100,19 @@ function numbered(group: Group, isProving: boolean): Numbered {
 function conditions(group: Group, isProving: boolean): Sql[] {
   if (!isProving) return [plain('true')]
   const clock = sql`abs(extract(epoch FROM now()) * 1000 - ${String(group.clockMs)}::float8) < ${plain(String(CLOCK_TOLERANCE_MS))}`
-  const byTable = new Map<string, Premise[]>()
-  for (const premise of group.premises.values()) {
-    const premises = byTable.get(premise.table)
-    if (premises) premises.push(premise)
-    else byTable.set(premise.table, [premise])
+  const byTable = new Map<string, Precondition[]>()
+  for (const precondition of group.preconditions.values()) {
+    const same = byTable.get(precondition.table)
+    if (same) same.push(precondition)
+    else byTable.set(precondition.table, [precondition])
   }
   return [
     clock,
     ...[...byTable].map(
-      ([table, premises]) => sql`NOT EXISTS (
-      SELECT FROM unnest(${arrayOf(premises, ({ environmentId }) => environmentId)}::uuid[],
-        ${arrayOf(premises, ({ id }) => text.encode(id))}::text[],
-        ${arrayOf(premises, ({ revision }) => revision)}::bigint[]) AS p(environment_id, id, revision)
+      ([table, rows]) => sql`NOT EXISTS (
+      SELECT FROM unnest(${arrayOf(rows, ({ environmentId }) => environmentId)}::uuid[],
+        ${arrayOf(rows, ({ id }) => text.encode(id))}::text[],
+        ${arrayOf(rows, ({ revision }) => revision)}::bigint[]) AS p(environment_id, id, revision)
       WHERE p.revision IS DISTINCT FROM (
         SELECT revision FROM ${plain(table)} s WHERE s.environment_id = p.environment_id AND s.id = p.id
       )

@@ -1,4 +1,4 @@
-import type { Group, Part } from '../commit/group.ts'
+import type { Extension, Group } from '../commit/group.ts'
 import type { Row, Statement } from '../commit/statement.ts'
 import { arrayOf, boolean, type Column, nullable, text, uuid } from '../commit/table.ts'
 import { print } from '../json.ts'
@@ -23,11 +23,11 @@ const PARAMETERS =
   '        $8::boolean[], $9::text[])\n' +
   '      WITH ORDINALITY AS e(type, handle, player_id, scenario_id, node_id, run_id, by_client, data, n)'
 
-const append = (events: string): string => `WITH told AS (
+const append = (events: string): string => `WITH emitted AS (
     SELECT e.*, row_number() OVER (ORDER BY e.n) AS place FROM ${events}
   ), moved AS (
     INSERT INTO streams AS s (environment_id, position, reached_position, reached_at)
-    SELECT $1::uuid, count(*), count(*), clock_timestamp() FROM told HAVING count(*) > 0
+    SELECT $1::uuid, count(*), count(*), clock_timestamp() FROM emitted HAVING count(*) > 0
     ON CONFLICT (environment_id) DO UPDATE SET
       position = s.position + excluded.position,
       reached_position = s.position + excluded.position,
@@ -36,9 +36,9 @@ const append = (events: string): string => `WITH told AS (
     RETURNING position, reached_at AS at, reached_before
   ), written AS (
     INSERT INTO events (environment_id, position, type, handle, player_id, scenario_id, node_id, run_id, by_client, data, occurred_at)
-    SELECT $1::uuid, m.position - (SELECT count(*) FROM told) + t.place,
+    SELECT $1::uuid, m.position - (SELECT count(*) FROM emitted) + t.place,
       t.type, t.handle, t.player_id, t.scenario_id, t.node_id, t.run_id, t.by_client, t.data, m.at
-    FROM moved m, told t
+    FROM moved m, emitted t
   )
   SELECT position, extract(epoch FROM at) * 1000, extract(epoch FROM reached_before) * 1000 FROM moved`
 
@@ -53,7 +53,7 @@ const PROVEN = append(`${PARAMETERS} CROSS JOIN LATERAL (
  * The events of a group. Their positions come from the environment's counter row, which the transaction's last
  * statement locks: commit order is position order, without gaps, and the lock is held for one round trip.
  */
-export class Stream implements Part {
+export class Stream implements Extension {
   static readonly stage = 'numbers'
   static readonly isProvable = true
   private readonly group: Group
@@ -78,7 +78,7 @@ export class Stream implements Part {
     if (this.events.length === 0) return []
     // Environments go in the order of their ids, so that two groups never wait for each other.
     const environments = [...new Set(this.events.map((event) => event.environmentId))].sort()
-    const isProving = this.group.mode === 'proves'
+    const isProving = this.group.path === 'memory'
     return environments.map((environmentId) => {
       const events = this.events.filter((event) => event.environmentId === environmentId)
       const columns = COLUMNS.map(([property, column]) =>
@@ -90,15 +90,15 @@ export class Stream implements Part {
         values: [environmentId, ...columns, ...(isProving ? [this.group.version] : [])],
         take: ([row]: Row[]) => {
           if (!row) return
-          const told = events.filter(({ playerId }) => !this.isUnproven(environmentId, playerId))
+          const emitted = events.filter(({ playerId }) => !this.isUnproven(environmentId, playerId))
           const end = BigInt(row[0])
           const occurredAt = new Date(Number(row[1]))
           const before = row[2] === null ? null : Math.trunc(Number(row[2]))
           this.appended.push(
-            told.map(({ text: data, ...event }, index) => ({
+            emitted.map(({ text: data, ...event }, index) => ({
               ...event,
               data,
-              position: end - BigInt(told.length - 1 - index),
+              position: end - BigInt(emitted.length - 1 - index),
               occurredAt,
               follows: index === 0 ? before : occurredAt.getTime(),
             })),

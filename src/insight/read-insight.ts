@@ -71,7 +71,7 @@ export interface CompletionInsight {
 /** The currently published pass. */
 export function findPass(place: PassNodeRef): Command<PassNode> {
   return {
-    lane: 'reads',
+    engine: 'reads',
     *decide(group) {
       const definition = yield* group.rows(() => group.of(Scenarios).find(place))
       const node = requireScenario(definition).nodes.get(place.nodeId)

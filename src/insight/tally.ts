@@ -1,4 +1,4 @@
-import type { Group, NumberOf, Part } from '../commit/group.ts'
+import type { Extension, Group, NumberOf } from '../commit/group.ts'
 import type { Player } from '../commit/player.ts'
 import { type Sql, sql } from '../commit/sql.ts'
 import { arrayOf, bigint, int, rowsOf, text, uuid } from '../commit/table.ts'
@@ -76,7 +76,7 @@ const changeRows = rowsOf([
  * and books agree, and they are appended, so that no two transactions wait for the same total. A player's changes count
  * only if the player is proven, so the database adds them up.
  */
-export class Tally implements Part {
+export class Tally implements Extension {
   static readonly stage = 'changes'
   static readonly isProvable = true
   private readonly totals: Total[] = []

@@ -114,7 +114,7 @@ export function act<Outcome extends object, Asked = undefined>(
       },
       ...(about && { about: (_outcome, group) => about(group) }),
     },
-    locks: true,
+    fresh: true,
     *decide(group) {
       const { player, status, asked, requireKey } = yield* group.rows(() => {
         const player = group.player(call.player)

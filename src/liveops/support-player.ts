@@ -3,7 +3,7 @@ import { lastLogins } from '../auth/last-logins.ts'
 import { loginLog } from '../auth/login-log.ts'
 import { RefreshTokens } from '../auth/refresh-tokens.ts'
 import type { Command } from '../commit/command.ts'
-import type { Group, Part } from '../commit/group.ts'
+import type { Extension, Group } from '../commit/group.ts'
 import type { PlayerRef } from '../commit/player.ts'
 import type { Statement } from '../commit/statement.ts'
 import { Refusal } from '../errors.ts'
@@ -64,7 +64,7 @@ export function endSessions(call: SupportCall): Command<Recorded> {
 /**
  * Removes an identity from a player, so that its subject is free. Ends all logins of the player, as a login does not
  * record its identity. The last identity stays unless `allowLast` is true: without one, nobody can log in as the player.
- * Runs in the lane of logins, since it takes the same locks.
+ * Runs on the engine of logins, since it takes the same locks.
  */
 export function unlinkIdentity(
   call: SupportCall,
@@ -85,7 +85,7 @@ export function unlinkIdentity(
   })
   return {
     ...command,
-    lane: 'logins',
+    engine: 'logins',
     // No other command of its group may change the player's identities.
     apart: true,
     *decide(group) {
@@ -124,7 +124,7 @@ export function deletePlayerStorage(call: SupportCall, keys: readonly string[]):
 }
 
 /** The players of a group whose personal data is erased: profile, storage, and their traces in logs and events. */
-class Erasures implements Part {
+class Erasures implements Extension {
   static readonly stage = 'erases'
   private readonly players: PlayerRef[] = []
 

@@ -1,5 +1,5 @@
 import type { Command } from '../commit/command.ts'
-import type { Group, Part } from '../commit/group.ts'
+import type { Extension, Group } from '../commit/group.ts'
 import { type Player, type PlayerRef, playerKey } from '../commit/player.ts'
 import type { Statement } from '../commit/statement.ts'
 import { nullable, table, text } from '../commit/table.ts'
@@ -27,7 +27,7 @@ export interface NewProfile {
 export type ProfileChange = Pick<NewProfile, 'nickname' | 'avatarUrl'>
 
 /** The players that a group creates. */
-class NewPlayers implements Part {
+class NewPlayers implements Extension {
   static readonly stage = 'creates'
   readonly rows: (PlayerRef & NewProfile)[] = []
 
@@ -37,7 +37,7 @@ class NewPlayers implements Part {
 }
 
 /** The changes of a group to names and pictures of players. */
-export class Profiles implements Part {
+export class Profiles implements Extension {
   static readonly stage = 'changes'
   private readonly changes = new Map<string, PlayerRef & ProfileChange>()
 
@@ -91,7 +91,7 @@ export function addPlayer(
 /** Creates a player without a login: for development and tests. */
 export function createPlayer(environmentId: string, nickname: string | null): Command<PlayerRef> {
   return {
-    locks: true,
+    fresh: true,
     *decide(group) {
       // Its turn: the calls before it may wait for rows.
       yield* group.rows(() => undefined)

@@ -57,7 +57,7 @@ export function* admitActive(group: Group, ref: PlayerRef): Steps<Player> {
 /** Checks a player's status, for calls that read nothing else of the player. */
 export function admitPlayer(ref: PlayerRef): Command<Player> {
   return {
-    lane: 'reads',
+    engine: 'reads',
     player: ref,
     decide: (group) => admitActive(group, ref),
   }

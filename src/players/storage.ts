@@ -83,7 +83,7 @@ export function removeValues(player: Player, keys: readonly string[]): void {
 export function setStorage(ref: PlayerRef, values: StorageValues): Command<void> {
   return {
     player: ref,
-    locks: true,
+    fresh: true,
     bytes: bytesOf(values),
     *decide(group) {
       const player = yield* askWithKeys(group, ref)
@@ -121,7 +121,7 @@ export function bytesOf(values: StorageValues): number {
 export function deleteStorage(ref: PlayerRef, keys: readonly string[]): Command<void> {
   return {
     player: ref,
-    locks: true,
+    fresh: true,
     *decide(group) {
       const player = yield* askWithKeys(group, ref)
       requireActive(player)
@@ -175,9 +175,9 @@ export function readStorage(
   { byOperator = false } = {},
 ): Command<ReadonlyMap<string, StoredValue>> {
   return {
-    lane: 'storage',
+    engine: 'storage',
     player: ref,
-    locks: true,
+    fresh: true,
     *decide(group) {
       const { player, values } = yield* group.rows(() => {
         const player = group.player(ref)
@@ -215,9 +215,9 @@ export function listStorage(
   { byOperator = false } = {},
 ): Command<StorageList> {
   return {
-    lane: 'storage',
+    engine: 'storage',
     player: ref,
-    locks: true,
+    fresh: true,
     *decide(group) {
       const { player, sizes } = yield* group.rows(() => {
         const player = group.player(ref)

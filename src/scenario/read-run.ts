@@ -27,9 +27,9 @@ export type RunResult = {
 /** Reads a run of the player, with its active nodes as the current version defines them. */
 export function readRun(ref: PlayerRef, { runId }: RequestOf<typeof runRequest>): Command<RunResult> {
   return {
-    lane: 'reads',
+    engine: 'reads',
     // The last plan is not remembered.
-    locks: true,
+    fresh: true,
     player: ref,
     *decide(group) {
       const { player, run, last } = yield* group.rows(() => {

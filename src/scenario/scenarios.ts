@@ -60,7 +60,7 @@ export class Scenarios {
     const current = this.current.get(key)
     if (current !== undefined) return current
     const seen = lastSeen.get(key)
-    if (this.group.mode === 'proves') return this.rest(ref, key)
+    if (this.group.path === 'memory') return this.rest(ref, key)
     const definition = this.read(ref, seen)
     if (definition === undefined) return seen?.definition
     this.current.set(key, definition)
@@ -69,12 +69,12 @@ export class Scenarios {
 
   /** The last seen definition, or the one that was just read. The group proves it with its write. */
   private rest(ref: ScenarioRef, key: string): Definition | undefined {
-    // The absence of a scenario cannot be proven, so the call takes the long way.
+    // The absence of a scenario cannot be proven, so the call takes the path of a transaction.
     if (!lastSeen.has(key) && this.read(ref, undefined) === null) this.group.waits = true
     const seen = lastSeen.get(key)
     if (!seen) return undefined
     const { environmentId, scenarioId } = ref
-    this.group.premises.set(key, { table: scenarios.name, environmentId, id: scenarioId, revision: seen.revision })
+    this.group.preconditions.set(key, { table: scenarios.name, environmentId, id: scenarioId, revision: seen.revision })
     this.current.set(key, seen.definition)
     return seen.definition
   }

@@ -2,7 +2,7 @@ import { createServer } from 'node:net'
 import pg, { type Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Command } from '../../src/commit/command.ts'
-import type { Group, Part } from '../../src/commit/group.ts'
+import type { Extension, Group } from '../../src/commit/group.ts'
 import { createGroupCommit, type GroupCommit, type GroupCommitOptions } from '../../src/commit/group-commit.ts'
 import type { Row, Statement } from '../../src/commit/statement.ts'
 import { createPool } from '../../src/db/pool.ts'
@@ -42,8 +42,8 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** Named numbers: a minimal part that loads under a lock, decides and saves. */
-class Counters implements Part {
+/** Named numbers: a minimal extension that loads under a lock, decides and saves. */
+class Counters implements Extension {
   static readonly stage = 'locks'
   readonly values = new Map<string, number>()
   private readonly group: Group
@@ -630,7 +630,7 @@ describe('closing group commit', () => {
 })
 
 /** Reads counters, each in a statement of its own. The first read is followed by a wait for an advisory lock. */
-class Readings implements Part {
+class Readings implements Extension {
   static readonly stage = 'locks'
   readonly values = new Map<string, number>()
   private readonly group: Group

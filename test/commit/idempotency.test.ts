@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addXp } from '../../src/battlepass/add-xp.ts'
 import { claimTier } from '../../src/battlepass/claim-tier.ts'
 import { purchasePremium } from '../../src/battlepass/purchase-premium.ts'
-import type { Mode } from '../../src/commit/group.ts'
+import type { Path } from '../../src/commit/group.ts'
 import type { PlayerRef } from '../../src/commit/player.ts'
 import { gold, season, tier } from '../support/definitions.ts'
 import { type Engines, startEngines, type TwoInstances } from '../support/engines.ts'
@@ -46,19 +46,19 @@ async function remembered(...engines: Engines[]): Promise<Subject> {
   return player
 }
 
-/** The modes of the groups that an instance runs during `act`. */
-async function modesOf({ modes }: Engines, act: () => Promise<unknown>): Promise<Mode[]> {
-  const before = modes.length
+/** The paths of the groups that an instance runs during `act`. */
+async function pathsOf({ paths }: Engines, act: () => Promise<unknown>): Promise<Path[]> {
+  const before = paths.length
   await act()
-  return modes.slice(before)
+  return paths.slice(before)
 }
 
 describe('a call with an idempotency key', () => {
   it('uses remembered rows', async () => {
     const player = await remembered(here)
-    expect(await modesOf(here, () => give(here, player, 100, 'xp'))).toEqual(['proves'])
-    expect(await modesOf(here, () => claim(here, player, 'claim'))).toEqual(['proves'])
-    expect(await modesOf(here, () => buy(here, player, 'premium'))).toEqual(['proves'])
+    expect(await pathsOf(here, () => give(here, player, 100, 'xp'))).toEqual(['memory'])
+    expect(await pathsOf(here, () => claim(here, player, 'claim'))).toEqual(['memory'])
+    expect(await pathsOf(here, () => buy(here, player, 'premium'))).toEqual(['memory'])
   })
 
   it('takes effect once, with one answer, when fifty copies race on two instances', async () => {
@@ -88,10 +88,10 @@ describe('a call with an idempotency key', () => {
   it('gets its first answer from the same instance, which keeps the remembered rows', async () => {
     const player = await remembered(here)
     const answer = await give(here, player, 100, 'k')
-    const modes = await modesOf(here, async () => expect(await give(here, player, 100, 'k')).toEqual(answer))
-    expect(modes).toEqual(['proves', 'locks'])
+    const paths = await pathsOf(here, async () => expect(await give(here, player, 100, 'k')).toEqual(answer))
+    expect(paths).toEqual(['memory', 'transaction'])
     // Only the key was not new. The rows are still remembered.
-    expect(await modesOf(here, () => give(here, player, 1))).toEqual(['proves'])
+    expect(await pathsOf(here, () => give(here, player, 1))).toEqual(['memory'])
     expect((await give(here, player, 1)).xp).toBe(102n)
   })
 
@@ -140,8 +140,8 @@ describe('a call with an idempotency key', () => {
     await world.pool.query(`UPDATE idempotency_keys SET created_at = now() - interval '8 days' WHERE player_id = $1`, [
       player.playerId,
     ])
-    const modes = await modesOf(here, async () => expect((await give(here, player, 2, 'k')).xp).toBe(3n))
-    expect(modes).toEqual(['proves'])
+    const paths = await pathsOf(here, async () => expect((await give(here, player, 2, 'k')).xp).toBe(3n))
+    expect(paths).toEqual(['memory'])
     expect((await give(here, player, 2, 'k')).xp).toBe(3n)
   })
 
@@ -149,7 +149,7 @@ describe('a call with an idempotency key', () => {
     const players = await Promise.all(times(9, () => remembered(here)))
     const [again, ...others] = players as [Subject, ...Subject[]]
     const answer = await give(here, again, 1, 'k')
-    const modes = await modesOf(here, async () => {
+    const paths = await pathsOf(here, async () => {
       const answers = await Promise.all([
         give(here, again, 1, 'k'),
         ...others.map((player) => give(here, player, 1, 'k')),
@@ -158,6 +158,6 @@ describe('a call with an idempotency key', () => {
       expect(answers.slice(0, -1)).toEqual([answer, ...others.map(() => answer)])
       expect(answers.at(-1)?.xp).toBe(2n)
     })
-    expect(modes).toEqual(['proves', 'locks'])
+    expect(paths).toEqual(['memory', 'transaction'])
   })
 })

@@ -175,12 +175,12 @@ describe('a command on a remembered player', () => {
   it('reads rows that memory does not have, and its group still uses remembered rows', async () => {
     const players = await Promise.all(times(20, () => world.player('season', { gems: 950n })))
     await Promise.all(players.map((player) => give(here, player, 1)))
-    const before = here.modes.length
+    const before = here.paths.length
     const answers = await Promise.all(
       players.map(({ runId, ...player }) => here.writes.run(purchasePremium(player, { ...PASS, runId }))),
     )
     expect(answers.filter(({ success }) => success)).toHaveLength(20)
-    expect(new Set(here.modes.slice(before))).toEqual(new Set(['proves']))
+    expect(new Set(here.paths.slice(before))).toEqual(new Set(['memory']))
   })
 
   it('shares few groups with 150 waiting commands, in their order', async () => {

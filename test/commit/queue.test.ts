@@ -24,7 +24,7 @@ function entryOf(player: Player): Entry {
     span: undefined,
     admit: undefined,
     isAlone: false,
-    isLong: true,
+    isFresh: true,
   }
 }
 
@@ -33,7 +33,7 @@ describe('the queue of calls', () => {
     const players = times(PLAYERS, (n) => new Player({ environmentId: 'e', playerId: `p${n}` }))
     const queue = createQueue({ maxBatch: PLAYERS / 2, isExclusive: true, isRemembered: () => false })
     function answer(): void {
-      const lines = queue.take('long')
+      const lines = queue.take('transaction')
       for (const entry of lines.flatMap(({ taken }) => taken)) entry.isSettled = true
       queue.putBack(lines)
     }

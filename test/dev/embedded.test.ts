@@ -18,7 +18,7 @@ const isRoot = process.getuid?.() === 0
 let used: string
 /** The folder of the test. */
 let dataDir: string
-let processes: ChildProcess[] = []
+const processes: ChildProcess[] = []
 
 beforeAll(async () => {
   await buildService()

@@ -1,4 +1,4 @@
-import type { Mode } from '../../src/commit/group.ts'
+import type { Path } from '../../src/commit/group.ts'
 import { createGroupCommit, type GroupCommit } from '../../src/commit/group-commit.ts'
 import { createMemory, type Memory } from '../../src/commit/memory.ts'
 import { createPool } from '../../src/db/pool.ts'
@@ -13,8 +13,8 @@ export interface Engines {
   readonly memory: Memory
   /** The number of groups so far. */
   groups: number
-  /** The mode of each committed group, in their order. */
-  readonly modes: Mode[]
+  /** The path of each committed group, in their order. */
+  readonly paths: Path[]
 }
 
 export interface TwoInstances {
@@ -37,13 +37,13 @@ export async function startEngines(): Promise<TwoInstances> {
     const observe = () => {
       engines.groups += 1
     }
-    const committed = ({ mode }: { mode: Mode }) => void engines.modes.push(mode)
+    const committed = ({ path }: { path: Path }) => void engines.paths.push(path)
     const engines: Engines = {
       memory,
       writes: createGroupCommit({ pool, memory, connections: 3, observe, committed }),
       reads: createGroupCommit({ pool, memory, readOnly: true }),
       groups: 0,
-      modes: [],
+      paths: [],
     }
     return engines
   }

@@ -15,7 +15,7 @@ type Rename = RequestOf<typeof renameRequest>
 export function rename(ref: PlayerRef, { nickname }: Rename): Command<{ nickname: string }> {
   return {
     player: ref,
-    locks: true,
+    fresh: true,
     *decide(group) {
       const player = yield* admitActive(group, ref)
       group.of(Profiles).change(player, { nickname, avatarUrl: null })
