@@ -24,7 +24,7 @@ import { docsRoutes } from '../http/docs.ts'
 import { createHealth } from '../http/health.ts'
 import { type PlayableDemo, playRoutes } from '../http/play.ts'
 import type { Route } from '../http/route.ts'
-import { openServer, serveCalls, serveWholeCalls } from '../http/server.ts'
+import { openServer, serveCalls } from '../http/server.ts'
 import { createWayIn } from '../http/way-in.ts'
 import { createCallCounts } from '../insight/calls.ts'
 import { createFolding } from '../insight/fold.ts'
@@ -263,7 +263,6 @@ export async function createApp({
   const server = openServer({
     wayIn,
     serve: serveCalls(wayIn, graphql),
-    serveWhole: serveWholeCalls(wayIn, graphql),
     webSocket: graphql.upgrade,
     connectionLimits: config.trustedProxies > 0 ? null : connectionLimits,
   })

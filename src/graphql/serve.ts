@@ -13,9 +13,9 @@ import type { Metrics } from '../app/metrics.ts'
 import type { Config } from '../config.ts'
 import { type Fault, invalidRequest, Refusal } from '../errors.ts'
 import { acceptedOf, isJsonType } from '../http/media-types.ts'
-import { isEncoded, letBy, readBody, requestIdOf } from '../http/request.ts'
+import { letBy, readBody, requestIdOf } from '../http/request.ts'
 import { closedOf, endWith } from '../http/respond.ts'
-import type { Incoming, WholeRequest } from '../http/whole-requests.ts'
+import { faultOfHost } from '../http/way-in.ts'
 import { kindOf, members, syntaxFault } from '../json.ts'
 import type { Context, ServerContext } from './context.ts'
 import type { KeptDocuments } from './documents.ts'
@@ -38,8 +38,8 @@ export interface ServeOptions {
   readonly tidy: TidyErrors
   readonly execute: (args: ExecutionArgs) => Promise<ExecutionResult>
   /** The context of queries and mutations. */
-  readonly addressOf: (request: Incoming) => () => string
-  readonly contextOf: (request: Incoming, call: CallOfContext) => Context
+  readonly addressOf: (request: IncomingMessage) => () => string
+  readonly contextOf: (request: IncomingMessage, call: CallOfContext) => Context
 }
 
 /** What a context needs to know of a request, besides its headers. */
@@ -73,9 +73,9 @@ export function createServe(options: ServeOptions) {
   const { schema } = yoga.getEnveloped()
 
   /** The operation of a body, if it can run at once. Yoga reports the faults of all others. */
-  function operationOf(body: Buffer): Operation | undefined {
+  function operationOf(body: string): Operation | undefined {
     try {
-      const sent = JSON.parse(body.toString()) as Sent
+      const sent = JSON.parse(body) as Sent
       if (faultsOf(sent).length > 0) return undefined
       const found = find(sent)
       const document = found && documents.getValid(found.text)
@@ -96,30 +96,8 @@ export function createServe(options: ServeOptions) {
     }
   }
 
-  /** Runs a body that can run at once. Undefined for one that Yoga must answer. */
-  function answerTo(
-    body: Buffer,
-    request: Incoming,
-    closed: () => AbortSignal,
-    call: HttpCall,
-  ): Promise<Answer> | undefined {
-    const mediaType = isJsonType(request.headers['content-type']) ? mediaTypeOf(request) : undefined
-    if (mediaType === undefined) return undefined
-    const operation = operationOf(body)
-    const { requestId } = call
-    const variablesText = () => variablesIn(body.toString())
-    return (
-      operation && answerOf(operation, mediaType, () => contextOf(request, { closed, requestId, variablesText }), call)
-    )
-  }
-
-  async function answerOf(
-    operation: Operation,
-    mediaType: string,
-    context: () => Context,
-    call: HttpCall,
-  ): Promise<Answer> {
-    const result = await run(operation, context())
+  async function answerTo(operation: Operation, mediaType: string, context: Context, call: HttpCall): Promise<Answer> {
+    const result = await run(operation, context)
     if (result.errors) tidy(result.errors)
     const { text, init } = processRegularResult(result, { Response: Printed } as never, mediaType) as never as Printed
     const { 'Content-Type': type = JSON_TYPE, ...others } = init.headers
@@ -136,16 +114,20 @@ export function createServe(options: ServeOptions) {
     const accept = acceptIn(request)
     const body = await readBody(request, config.maxBodyBytes)
     if (!isUtf8(body)) throw invalidRequest({ path: '', message: 'the body must be valid UTF-8' })
-    const answer = await answerTo(body, request, () => closedOf(response), call)
-    if (answer) {
-      write(response, answer)
+    const text = body.toString()
+    const variablesText = () => variablesIn(text)
+    const mediaType = mediaTypeOf(request)
+    const operation = mediaType === undefined ? undefined : operationOf(text)
+    if (mediaType !== undefined && operation) {
+      const { requestId } = call
+      const context = contextOf(request, { requestId, variablesText, closed: () => closedOf(response) })
+      write(response, await answerTo(operation, mediaType, context, call))
       return
     }
     Object.assign(request, { body: new Read(body) })
-    const text = body.toString()
     const faults = faultsOf(parsed(text, { path: '', message: 'the body' }))
     if (faults.length > 0) throw invalidRequest(...faults)
-    await handOver(request, response, { ...call, accept, variablesText: () => variablesIn(text) })
+    await handOver(request, response, { ...call, accept, variablesText })
   }
 
   async function get(request: IncomingMessage, response: ServerResponse, call: HttpCall): Promise<void> {
@@ -178,19 +160,11 @@ export function createServe(options: ServeOptions) {
     await yoga.handle(request, response, { requestId, variablesText, address: options.addressOf(request) })
   }
 
-  /** The last host that could be parsed. The next request mostly has the same. */
-  let knownHost = ''
-
-  /** Yoga builds a URL from the host. For an invalid host it would answer with a stack trace. */
-  function hasHost({ headers: { host = 'localhost' } }: Incoming): boolean {
-    if (host !== knownHost && !URL.canParse(`http://${host}`)) return false
-    knownHost = host
-    return true
-  }
-
   async function serve(request: IncomingMessage, response: ServerResponse, call: HttpCall): Promise<void> {
     try {
-      if (!hasHost(request)) throw new Refusal('invalidRequest')
+      // Yoga builds a URL from the host. For an invalid host it would answer with a stack trace.
+      const fault = faultOfHost(request)
+      if (fault) throw invalidRequest(fault)
       if (request.method === 'OPTIONS') write(response, { status: 204, headers: headed(call, ''), text: '' })
       else if (request.method === 'POST') await post(request, response, call)
       else if (request.method === 'GET') await get(request, response, call)
@@ -212,7 +186,7 @@ export function createServe(options: ServeOptions) {
   }
 
   /** The headers depend on the origin: no answer allows another origin to read it. */
-  function callOf(request: Incoming): HttpCall {
+  function callOf(request: IncomingMessage): HttpCall {
     const { origin } = request.headers
     const requestId = requestIdOf(request)
     const headers = ['x-request-id', requestId]
@@ -223,29 +197,11 @@ export function createServe(options: ServeOptions) {
     return { requestId, headers }
   }
 
-  return {
-    async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-      const started = performance.now()
-      await serve(request, response, callOf(request))
-      // A stream of events counts when it begins.
-      count(response.statusCode, performance.now() - started)
-    },
-
-    /** The same for a request that arrived in one read. Null, without any effect, for a request that Yoga must answer. */
-    serveWhole(request: WholeRequest): Promise<void> | null {
-      const started = performance.now()
-      const { body } = request
-      if (body.length > config.maxBodyBytes || isEncoded(request) || !isUtf8(body) || !hasHost(request)) return null
-      const call = callOf(request)
-      const answering = answerTo(body, request, () => request.closed(), call)
-      if (!answering) return null
-      return answering
-        .catch((error: unknown) => refuse(error, call))
-        .then(({ status, headers, text }) => {
-          request.answer(status, headers, text)
-          count(status, performance.now() - started)
-        })
-    },
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const started = performance.now()
+    await serve(request, response, callOf(request))
+    // A stream of events counts when it begins.
+    count(response.statusCode, performance.now() - started)
   }
 }
 
@@ -315,7 +271,7 @@ function variablesIn(body: string): string | undefined {
  * The media type of an answer that is no stream, when the header begins with it, as those of most clients do. The
  * others are left to Yoga.
  */
-function mediaTypeOf({ headers: { accept } }: Incoming): string | undefined {
+function mediaTypeOf({ headers: { accept } }: IncomingMessage): string | undefined {
   const [first = ''] = (accept || '*/*').split(',', 1)
   const plain = PLAIN_TYPES.get(first.trim())
   if (plain === undefined || !accept?.includes(';')) return plain

@@ -12,7 +12,6 @@ import { Refusal } from '../errors.ts'
 import type { Subscriptions } from '../events/subscriptions.ts'
 import { decodeName, operatorHeader } from '../http/request.ts'
 import { closedOf } from '../http/respond.ts'
-import type { Incoming } from '../http/whole-requests.ts'
 import { clientAddress } from '../rate-limits/client-address.ts'
 import { CONNECTION_LIMITS, type ConnectionLimitName, type ConnectionLimits } from '../rate-limits/connection-limits.ts'
 import { schema } from '../schema.ts'
@@ -180,8 +179,8 @@ export async function createGraphql(options: GraphqlOptions) {
     connectionLimits,
   })
 
-  const addressOf = (request: Incoming) => () => clientAddress(request, config.trustedProxies)
-  const contextOf = (request: Incoming, { closed, requestId, variablesText }: CallOfContext) => {
+  const addressOf = (request: IncomingMessage) => () => clientAddress(request, config.trustedProxies)
+  const contextOf = (request: IncomingMessage, { closed, requestId, variablesText }: CallOfContext) => {
     const { headers } = request
     return createContext({
       authorization: headers.authorization ?? null,
@@ -196,7 +195,7 @@ export async function createGraphql(options: GraphqlOptions) {
     })
   }
   const { countRefused } = operations
-  const { serve, serveWhole } = createServe({
+  const serve = createServe({
     yoga,
     config,
     log,
@@ -214,7 +213,6 @@ export async function createGraphql(options: GraphqlOptions) {
 
   return {
     serve,
-    serveWhole,
     upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => sockets.upgrade(request, socket, head),
     /** Ends every socket with 1001 and every stream of events. */
     async stop() {

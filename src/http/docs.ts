@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,7 +8,6 @@ import type { Logger } from '../app/log.ts'
 import { getPage, type PageFile, sendPageFile, toPageFile, withoutSlash } from './page-files.ts'
 import type { Reply } from './respond.ts'
 import type { Route } from './route.ts'
-import type { Incoming } from './whole-requests.ts'
 
 /**
  * The files that the page needs from the package swagger-ui-dist. The build copies them, so that no installation needs
@@ -65,7 +65,7 @@ export function docsRoutes(log: Logger): Route[] {
 function routesOf(folder: string): Route[] {
   let loaded: ReturnType<typeof load> | undefined
 
-  async function respond(path: string, request: Incoming): Promise<Reply> {
+  async function respond(path: string, request: IncomingMessage): Promise<Reply> {
     loaded ??= load(folder).catch((error: unknown) => {
       loaded = undefined
       throw error

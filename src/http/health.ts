@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Metrics } from '../app/metrics.ts'
 import { requirePlatform } from '../auth/access.ts'
 import type { Tokens } from '../auth/tokens.ts'
@@ -11,7 +11,6 @@ import { definitionSchemaText } from '../scenario/definition-schema.ts'
 import { printedSchema } from '../schema.ts'
 import { JSON_TYPE, type Reply } from './respond.ts'
 import { accessFor, type Route } from './route.ts'
-import type { Incoming } from './whole-requests.ts'
 
 export interface HealthOptions {
   readonly metrics: Metrics
@@ -73,7 +72,7 @@ export function createHealth({ metrics, tokens, config, whyUnready, whyReadOnly,
     return text(print(body), isUp ? 200 : 503)
   }
 
-  async function respondMetrics(_context: unknown, { headers }: Incoming): Promise<Reply> {
+  async function respondMetrics(_context: unknown, { headers }: IncomingMessage): Promise<Reply> {
     const { metricsPort, metricsToken } = config
     if (metricsPort === null && metricsToken !== null && !hasToken(headers, metricsToken))
       throw new Refusal('invalidToken')

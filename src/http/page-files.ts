@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Reply } from './respond.ts'
 import type { Route } from './route.ts'
-import type { Incoming } from './whole-requests.ts'
 
 /** Allows scripts and styles of this origin, and nothing from elsewhere. The page's own inline styles are allowed. */
 export const PAGE_POLICY = [
@@ -52,7 +52,7 @@ export const hashOf = (plain: Buffer): string => hash('sha256', plain).slice(0, 
  */
 export function sendPageFile(
   file: PageFile,
-  { headers: sent, url }: Incoming,
+  { headers: sent, url }: IncomingMessage,
   { isNamedByContent = false }: { readonly isNamedByContent?: boolean } = {},
 ): Reply {
   const zip = /\bgzip\b/.test(String(sent['accept-encoding'] ?? ''))

@@ -6,7 +6,6 @@ import { depthExceeds, kindOf, syntaxFault } from '../json.ts'
 import { MAX_DEPTH, MAX_REQUEST_ID } from '../request/limits.ts'
 import { createSemaphore } from '../request/semaphore.ts'
 import { JsonSource } from '../request/shape.ts'
-import { type Incoming, WholeRequest } from './whole-requests.ts'
 
 // A byte order mark is kept, and refused like any other text that is not JSON.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -16,13 +15,9 @@ const LONG_BYTES = 64 * 1024
 /** One long body in each turn of the event loop, so that other requests are served between hundreds of them. */
 const turns = createSemaphore(1)
 
-/** Reads a request's body up to a limit. Beyond it nothing more is read. A body that has arrived is there at once. */
-export function readBody(request: Incoming, maxBytes: number): Buffer | Promise<Buffer> {
+/** Reads a request's body up to a limit. Beyond it nothing more is read. */
+export function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   if (isEncoded(request)) throw encoded()
-  if (request instanceof WholeRequest) {
-    if (request.body.length > maxBytes) throw new Refusal('payloadTooLarge')
-    return request.body
-  }
   return new Promise((resolve, reject) => {
     if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw new Refusal('payloadTooLarge')
     let body: Buffer = Buffer.of()
@@ -48,7 +43,7 @@ export function readBody(request: Incoming, maxBytes: number): Buffer | Promise<
 }
 
 /** Whether a body is compressed. A compressed body can be a thousand times as long as its bytes. */
-export function isEncoded({ headers }: Incoming): boolean {
+function isEncoded({ headers }: IncomingMessage): boolean {
   const encoding = headers['content-encoding']
   return encoding !== undefined && encoding.trim().toLowerCase() !== 'identity'
 }
@@ -121,7 +116,7 @@ const unreadable = (message: string): Refusal => invalidRequest({ path: '', mess
 const SANE_REQUEST_ID = new RegExp(`^[\\w.:-]{1,${MAX_REQUEST_ID}}$`)
 
 /** The caller's id for its request if it is allowed, otherwise a new one. */
-export function requestIdOf({ headers }: Incoming): string {
+export function requestIdOf({ headers }: IncomingMessage): string {
   const sent = headers['x-request-id']
   return typeof sent === 'string' && SANE_REQUEST_ID.test(sent) ? sent : randomUUID()
 }

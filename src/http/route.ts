@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Service } from '../app/service.ts'
 import { type Access, accessOf, requireClient, requireLink, requirePlatform, requirePlayer } from '../auth/access.ts'
 import type { ClientRef, PlatformCaller, PlayerCaller, Role } from '../auth/callers.ts'
@@ -18,7 +18,6 @@ import {
 } from '../request/shape.ts'
 import { operatorHeader, readBody, readJson } from './request.ts'
 import { json, NO_STORE, noContent, type Reply } from './respond.ts'
-import { type Incoming, WholeRequest } from './whole-requests.ts'
 
 /** What every handler needs. */
 export interface RestContext {
@@ -37,7 +36,7 @@ export interface Route {
   readonly isPage?: boolean
   readonly respond: (
     context: RestContext,
-    request: Incoming,
+    request: IncomingMessage,
     params: Readonly<Record<string, string>>,
     /** Aborts when the answer was sent, or the client is gone. */
     closed: () => AbortSignal,
@@ -48,7 +47,7 @@ export interface Route {
  * A call's credentials. A value that is no string was sent several times. Of these headers, Node allows that only for
  * the SDK key.
  */
-export function accessFor({ service, trustedProxies }: RestContext, request: Incoming): Access {
+export function accessFor({ service, trustedProxies }: RestContext, request: IncomingMessage): Access {
   const { headers } = request
   const { authorization, 'x-sdk-key': sdkKey } = headers
   const credentials = {
@@ -90,10 +89,9 @@ export function playerRead<F extends Fields>(
       const { service } = context
       const found = requirePlayer(accessFor(context, request), action)
       const caller = found instanceof Promise ? await found : found
-      const reading = readSource(context, request)
-      const body = reading instanceof Promise ? await reading : reading
+      const body = await readSource(context, request)
       // A body can take long to arrive.
-      if (reading instanceof Promise) service.tokens.requireValid(caller)
+      service.tokens.requireValid(caller)
       const faults: Fault[] = []
       const source = isKeyed && request.headers['idempotency-key'] !== undefined ? withKey(body, request, faults) : body
       const input = shape.gather(source, faults)
@@ -104,7 +102,7 @@ export function playerRead<F extends Fields>(
 }
 
 /** The idempotency key may also come in the header, even several times. */
-function withKey(body: Source, request: Incoming, faults: Fault[]): Source {
+function withKey(body: Source, request: IncomingMessage, faults: Fault[]): Source {
   const fault = (message: string) => void faults.push({ path: 'idempotencyKey', message })
   const keys = new Set(keysOf(request))
   const [key] = keys
@@ -121,12 +119,10 @@ function withKey(body: Source, request: Incoming, faults: Fault[]): Source {
 const PLAIN_KEY = /^[\w.:-]+$/
 
 /** Node joins the values of a header that was sent several times. */
-function keysOf(request: Incoming): readonly (string | undefined)[] {
+function keysOf(request: IncomingMessage): readonly (string | undefined)[] {
   const joined = String(request.headers['idempotency-key'])
   if (PLAIN_KEY.test(joined)) return [joined]
-  return request instanceof WholeRequest
-    ? [readKey(joined)]
-    : (request.headersDistinct['idempotency-key'] ?? []).map(readKey)
+  return (request.headersDistinct['idempotency-key'] ?? []).map(readKey)
 }
 
 /** A key in quotation marks, as the IETF's draft for the header writes it. */
@@ -182,9 +178,8 @@ export function linkPost<F extends Fields>(
   }
 }
 
-function readSource({ maxBodyBytes }: RestContext, request: Incoming): JsonSource | Promise<JsonSource> {
-  const body = readBody(request, maxBodyBytes)
-  return body instanceof Promise ? body.then(readJson) : readJson(body)
+async function readSource({ maxBodyBytes }: RestContext, request: IncomingMessage): Promise<JsonSource> {
+  return readJson(await readBody(request, maxBodyBytes))
 }
 
 const reply = (answer: Json | undefined): Reply => (answer === undefined ? noContent() : json(answer))
@@ -255,7 +250,7 @@ function platformCall(
       const access = accessFor(context, request)
       const caller = await requirePlatform(access, role, attempt, params.projectId?.toLowerCase())
       const query = new URLSearchParams(request.url?.split('?', 2)[1])
-      const body = async () => readSource(context, request)
+      const body = () => readSource(context, request)
       const headers: string[] = []
       const setHeader = (name: string, value: string) => headers.push(name, value)
       const answer = await answerTo({ caller, params, query, headers: request.headers, setHeader, body, service })

@@ -1,22 +1,18 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { networkOf } from '../rate-limits/client-address.ts'
 import type { ConnectionLimits } from '../rate-limits/connection-limits.ts'
 import { type Tracing, traceHeadersOf, tracing } from '../request/tracing.ts'
+import { createTurns, type Serve } from './turns.ts'
 import { answerOf, ignoreUpgrades, type Upgrade } from './upgrades.ts'
 import { hasOneHost, type WayIn } from './way-in.ts'
-import { KEEP_ALIVE_MS, takeWholeRequests, type WholeRequest } from './whole-requests.ts'
-
-type Serve = (request: IncomingMessage, response: ServerResponse) => void
 
 export interface ServerOptions {
   /** Also answers requests that Node cannot read: a missing host, a faulty head, a request that is too slow. */
   readonly wayIn: WayIn
   /** Default: the way in. */
   readonly serve?: Serve
-  /** Answers requests that arrived in one read, instead of `serve`. It returns null for a request that Node must read. */
-  readonly serveWhole?: (request: WholeRequest) => Promise<void> | null
   /** Takes over a WebSocket at GraphQL's path. Every other upgrade is ignored. */
   readonly webSocket?: Upgrade
   /** Limits the connections of an address. Null behind proxies, where all connections have the address of a proxy. */
@@ -32,6 +28,8 @@ export interface HttpServer {
   close(): Promise<void>
 }
 
+/** How long a connection may be idle, as its answers say. */
+const KEEP_ALIVE_MS = 65_000
 /** How long running calls may take after the server was closed. */
 const DRAIN_MS = 10_000
 /** How long a connection that was opened in the last moment may take to send its request. */
@@ -43,7 +41,6 @@ const MAX_ACCEPTING_TURNS = 100
 export function openServer({
   wayIn,
   serve = wayIn.serve,
-  serveWhole,
   webSocket,
   connectionLimits = null,
 }: ServerOptions): HttpServer {
@@ -55,33 +52,38 @@ export function openServer({
   }
   const connections = new Set<Socket>()
   let opened = 0
-  const inTurn = createTurns()
+  const { inTurn, hasWaiting } = createTurns()
   let isDraining = false
 
-  const prepared =
-    (next: Serve): Serve =>
-    (request, response) => {
+  function taking(next: Serve): Serve {
+    const inOrder = inTurn((request, response) => {
       takePath(request)
-      if (isDraining) response.setHeader('connection', 'close')
+      if (isDraining) closeWith(response)
       next(request, response)
+    })
+    return (request, response) => {
+      const running = answerOf(request.socket)
+      // The answer to this request closes the connection instead.
+      if (isDraining && running && !running.headersSent) running.removeHeader('connection')
+      inOrder(request, response)
     }
+  }
 
-  const server = createServer(limits, inTurn(prepared(serve)))
+  /** The last answer of a connection closes it. */
+  function closeWith(answer: ServerResponse): void {
+    if (!answer.headersSent && !hasWaiting(answer.req.socket)) answer.setHeader('connection', 'close')
+  }
+
+  const server = createServer(limits, taking(serve))
     .on('clientError', wayIn.serveError)
-    .on('checkContinue', inTurn(prepared(continuing(serve))))
-    .on('checkExpectation', inTurn(prepared(wayIn.serveExpectation)))
+    .on('checkContinue', taking(continuing(serve)))
+    .on('checkExpectation', taking(wayIn.serveExpectation))
   ignoreUpgrades(server, {
     isTaken: (request) => webSocket !== undefined && isWebSocket(request),
     upgrade: (request, socket, head) => webSocket?.(request, socket, head),
     refuse: wayIn.serveError,
-    onParsed: stopParsingOnceDestroyed,
   })
-  // While the server drains, Node reads all requests and closes their connections.
-  const whole =
-    serveWhole &&
-    takeWholeRequests(server, (request) => (isDraining ? null : serveWhole(request)), stopParsingOnceDestroyed)
   server.on('connection', (socket: Socket) => {
-    stopParsingOnceDestroyed(socket)
     opened += 1
     connections.add(socket)
     socket.once('close', () => connections.delete(socket))
@@ -90,9 +92,11 @@ export function openServer({
     if (release) socket.once('close', release)
     else socket.destroy()
   })
+
+  /** Node counts a connection as idle before its client has read the last answer, and would cut this answer off. */
   function closeIdle(): void {
+    for (const { writableLength } of connections) if (writableLength > 0) return
     server.closeIdleConnections()
-    whole?.closeIdle()
   }
 
   /** From now on each answer closes its connection, also that of a call that runs. */
@@ -100,9 +104,8 @@ export function openServer({
     isDraining = true
     for (const socket of connections) {
       const answer = answerOf(socket)
-      if (answer && !answer.headersSent) answer.setHeader('connection', 'close')
+      if (answer) closeWith(answer)
     }
-    whole?.closeWithAnswers()
   }
 
   /** Accepts the connections that wait for it. They would be reset when the server stops listening. */
@@ -131,7 +134,8 @@ export function openServer({
     async close() {
       closeWithAnswers()
       await acceptWaiting()
-      const closed = new Promise((resolve) => server.close(resolve))
+      // The `close` of HTTP would also close idle connections.
+      const closed = new Promise((resolve) => NetServer.prototype.close.call(server, resolve))
       closeIdle()
       const deadline = setTimeout(() => {
         for (const socket of connections) socket.destroy()
@@ -145,6 +149,8 @@ export function openServer({
       // A connection that was answering a call when the stop began becomes idle with its answer.
       const idle = setInterval(closeIdle, 50)
       await closed
+      // Ends Node's own timers.
+      server.close()
       clearInterval(idle)
       clearTimeout(silent)
       clearTimeout(deadline)
@@ -163,17 +169,6 @@ export function serveCalls(wayIn: WayIn, graphql: { readonly serve: WayIn['serve
       const route = isGraphql ? '/graphql' : wayIn.routeOf(request.url ?? '')
       serveTraced(traces, route, request, response, () => way.serve(request, response))
     }
-  }
-}
-
-/** The same for requests that arrived in one read. With traces on, Node reads all requests. */
-export function serveWholeCalls(
-  wayIn: WayIn,
-  graphql: { readonly serveWhole: (request: WholeRequest) => Promise<void> | null },
-): (request: WholeRequest) => Promise<void> | null {
-  return (request) => {
-    if (tracing() !== null) return null
-    return request.url === '/graphql' ? graphql.serveWhole(request) : wayIn.serveWhole(request)
   }
 }
 
@@ -230,105 +225,3 @@ function takePath(request: IncomingMessage): void {
   const { pathname, search } = new URL(url)
   request.url = pathname + search
 }
-
-/** Requests of one connection that wait for earlier answers. Clients that use pipelining send a few ahead. */
-const MAX_WAITING = 8
-/** The time for waiting requests in one turn of the event loop. Then all other work has its turn. */
-const TURN_MS = 5
-
-interface Connection {
-  /** The number of requests that wait. */
-  waiting: number
-  /** `bytesRead` when a request was last served at once. Other requests in the same bytes wait for their turn. */
-  servedAt: number
-}
-
-/** A request that waits only for the requests before it in the queue. */
-interface Due {
-  readonly serve: Serve
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-  readonly connection: Connection
-}
-
-/** Node's parser of a connection. Not in Node's documentation, so it may be absent. */
-interface Parsed {
-  readonly parser?: { onIncoming?: ((...head: unknown[]) => unknown) | null } | null
-}
-
-/**
- * Serves the requests of one connection one after the other, and those of many connections in fair turns. Node emits
- * pipelined requests as fast as it reads them, so that thousands from one connection would run before the requests of
- * other connections, and their answers would stay in memory while the client does not read. A connection with too many
- * waiting requests is closed.
- */
-export function createTurns(): (serve: Serve) => Serve {
-  const connections = new WeakMap<Socket, Connection>()
-  let due: Due[] = []
-  let isScheduled = false
-
-  function wait(one: Due): void {
-    due.push(one)
-    if (isScheduled) return
-    isScheduled = true
-    setImmediate(takeTurn)
-  }
-
-  function takeTurn(): void {
-    const turn = due
-    due = []
-    isScheduled = false
-    const end = performance.now() + TURN_MS
-    let served = 0
-    for (const { serve, request, response, connection } of turn) {
-      served += 1
-      const { socket } = request
-      connection.waiting -= 1
-      // A request that has not begun has no effect when its client is gone.
-      if (socket.destroyed) continue
-      serve(request, response)
-      if (performance.now() >= end) break
-    }
-    if (served === turn.length) return
-    due = [...turn.slice(served), ...due]
-    if (isScheduled) return
-    isScheduled = true
-    setImmediate(takeTurn)
-  }
-
-  return (serve) => (request, response) => {
-    const { socket } = request
-    let connection = connections.get(socket)
-    if (!connection) {
-      connection = { waiting: 0, servedAt: -1 }
-      connections.set(socket, connection)
-    }
-    // Null while an earlier response uses the connection.
-    const isFree = response.socket !== null
-    const { bytesRead } = socket
-    if (isFree && connection.servedAt !== bytesRead) {
-      connection.servedAt = bytesRead
-      return serve(request, response)
-    }
-    if (socket.destroyed) return
-    connection.waiting += 1
-    const one = { serve, request, response, connection }
-    if (connection.waiting > MAX_WAITING) socket.destroy()
-    else if (isFree) wait(one)
-    else response.once('socket', () => wait(one))
-  }
-}
-
-/**
- * Ends the parsing of a connection when the connection is destroyed. Node would parse all that it has read, a thousand
- * requests or more, and then report each as aborted.
- */
-export function stopParsingOnceDestroyed(socket: Socket): void {
-  const { parser } = socket as Parsed
-  const take = parser?.onIncoming
-  if (!parser || !take) return
-  parser.onIncoming = (...head) => (socket.destroyed ? PARSER_ERROR : take.apply(parser, head))
-}
-
-/** What the callbacks of Node's parser return to end it with an error. */
-const PARSER_ERROR = -1

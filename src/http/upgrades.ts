@@ -1,5 +1,4 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 
 /** Takes over a connection, with the bytes that followed the request. */
@@ -11,8 +10,6 @@ export interface UpgradeOptions {
   readonly upgrade: Upgrade
   /** Answers a request with so many headers that Node has dropped some. */
   readonly refuse: (error: NodeJS.ErrnoException, socket: Duplex) => void
-  /** Is called once Node parses a connection again. */
-  readonly onParsed: (socket: Socket) => void
 }
 
 /**
@@ -30,7 +27,7 @@ const MAX_RAW_HEADERS = 2_000
  * a connection at each of them, and without this loses the requests that follow in the same read. So the request goes
  * back to Node's parser without the header, and with all that came after it.
  */
-export function ignoreUpgrades(server: Server, { isTaken, upgrade, refuse, onParsed }: UpgradeOptions): void {
+export function ignoreUpgrades(server: Server, { isTaken, upgrade, refuse }: UpgradeOptions): void {
   // By Node's documentation, `connection` may be emitted with any stream. So its listener starts Node's parser.
   const [parse] = server.listeners('connection') as [(this: Server, socket: Duplex) => void]
   if (READS_BODIES)
@@ -54,7 +51,6 @@ export function ignoreUpgrades(server: Server, { isTaken, upgrade, refuse, onPar
         socket.unshift(head)
         socket.unshift(headWithoutUpgrade(request))
         parse.call(server, socket)
-        onParsed(socket as Socket)
         socket.resume()
       }
     })

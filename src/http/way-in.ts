@@ -6,11 +6,10 @@ import findMyWay from 'find-my-way'
 import { type Logger, rateLimited, refusalWarnings } from '../app/log.ts'
 import type { Metrics } from '../app/metrics.ts'
 import { toRefusal } from '../db/failures.ts'
-import { invalidRequest, Refusal } from '../errors.ts'
+import { type Fault, invalidRequest, Refusal } from '../errors.ts'
 import { LINGER_MS, letBy, requestIdOf } from './request.ts'
 import { closedOf, endWith, headOf, type Reply, refusalReply } from './respond.ts'
 import type { RestContext, Route } from './route.ts'
-import { type Incoming, WholeRequest } from './whole-requests.ts'
 
 export interface WayInOptions {
   readonly routes: readonly Route[]
@@ -73,8 +72,7 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
     const requestId = requestIdOf(request)
     const found = fault ? NOWHERE : find(request.url ?? '')
     const { endpoint } = found
-    const replying = replyTo(found, request, requestId, () => closedOf(response), fault)
-    const reply = replying instanceof Promise ? await replying : replying
+    const reply = await replyTo(found, request, requestId, () => closedOf(response), fault)
     const { status, body } = reply
     letBy(request, response)
     response.writeHead(status, headersOf(reply, request, requestId))
@@ -83,36 +81,27 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
     endpoint.count(status, performance.now() - started)
   }
 
-  /** The same for a request that arrived in one read. No POST is answered in pages. */
-  async function serveWhole(request: WholeRequest): Promise<void> {
-    const started = performance.now()
-    const requestId = requestIdOf(request)
-    const fault = faultOf(request)
-    const found = fault ? NOWHERE : find(request.url)
-    const reply = await replyTo(found, request, requestId, () => request.closed(), fault)
-    request.answer(reply.status, headersOf(reply, request, requestId), reply.body)
-    found.endpoint.count(reply.status, performance.now() - started)
-  }
-
-  function replyTo(
+  async function replyTo(
     { endpoint, params }: Found,
-    request: Incoming,
+    request: IncomingMessage,
     requestId: string,
     closed: () => AbortSignal,
     fault: Refusal | undefined,
-  ): Reply | Promise<Reply> {
-    const refused = (error: unknown) => refuse(endpoint, error, requestId)
+  ): Promise<Reply> {
     try {
       if (fault) throw fault
-      const reply = respond(endpoint, params, request, closed)
-      return reply instanceof Promise ? reply.catch(refused) : reply
+      return await respond(endpoint, params, request, closed)
     } catch (error) {
-      return refused(error)
+      return refuse(endpoint, error, requestId)
     }
   }
 
   /** The headers of an answer, except those of the connection: names and values in turn. */
-  function headersOf({ headers, body }: Reply, { method, headers: { origin } }: Incoming, requestId: string): string[] {
+  function headersOf(
+    { headers, body }: Reply,
+    { method, headers: { origin } }: IncomingMessage,
+    requestId: string,
+  ): string[] {
     const all = [...headers, 'x-request-id', requestId]
     if (body !== null) all.push('content-length', String(Buffer.byteLength(body)))
     const isOpen = isAllowed(origin)
@@ -139,7 +128,7 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
   function respond(
     endpoint: Endpoint,
     params: Params,
-    request: Incoming,
+    request: IncomingMessage,
     closed: () => AbortSignal,
   ): Reply | Promise<Reply> {
     const { method = '' } = request
@@ -203,8 +192,6 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
     /** Never fails. */
     serve: (request: IncomingMessage, response: ServerResponse): Promise<void> =>
       serve(request, response, faultOf(request)),
-    /** Never fails. */
-    serveWhole,
     /** Handles Node's `checkExpectation`: expectations other than `100-continue`. */
     serveExpectation: (request: IncomingMessage, response: ServerResponse): Promise<void> =>
       serve(request, response, new Refusal('expectationFailed')),
@@ -230,29 +217,25 @@ function endpointOf(path: string, metrics: Metrics, routes: readonly Route[]): E
   }
 }
 
-let goodHost: string | undefined
-
 /** The fault of a request that is found before routing: its target is no path, or its host is missing or invalid. */
-function faultOf(request: Incoming): Refusal | undefined {
-  const { url = '', headers } = request
-  if (url[0] !== '/') return invalidRequest({ path: 'target', message: 'must be a path' })
-  const { host } = headers
+function faultOf(request: IncomingMessage): Refusal | undefined {
+  if (request.url?.[0] !== '/') return invalidRequest({ path: 'target', message: 'must be a path' })
   if (!hasOneHost(request)) return invalidRequest({ path: 'host', message: 'must be sent once' })
-  if (host === goodHost || host === undefined) return undefined
-  if (/[/?#@\\]/.test(host) || !URL.canParse(`http://${host}`))
-    return invalidRequest({ path: 'host', message: 'must be the name or address of a host' })
-  // The next request nearly always has the same host.
-  goodHost = host
-  return undefined
+  const fault = faultOfHost(request)
+  return fault && invalidRequest(fault)
+}
+
+/** The fault of a host that is no name or address. HTTP/1.0 has requests without a host. */
+export function faultOfHost({ headers: { host } }: IncomingMessage): Fault | undefined {
+  if (host === undefined || (!/[/?#@\\]/.test(host) && URL.canParse(`http://${host}`))) return undefined
+  return { path: 'host', message: 'must be the name or address of a host' }
 }
 
 /**
  * Whether a request has one host, which every version but HTTP/1.0 requires. Of several hosts, Node gives only the first:
  * a proxy that takes another would serve other calls than it allows.
  */
-export function hasOneHost(request: Incoming): boolean {
-  if (request instanceof WholeRequest) return true
-  const { rawHeaders, httpVersion } = request
+export function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
   let hosts = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? ''

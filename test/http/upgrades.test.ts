@@ -183,12 +183,10 @@ describe('an upgrade that the service does not support is ignored', () => {
       }
       send()
     })
-    const parsed: unknown[] = []
     ignoreUpgrades(server, {
       isTaken: () => false,
       upgrade: () => expect.fail(),
       refuse: () => expect.fail(),
-      onParsed: (socket) => parsed.push(socket),
     })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -208,7 +206,6 @@ describe('an upgrade that the service does not support is ignored', () => {
     server.close()
     expect(received).toBeGreaterThan(length)
     expect(end.match(/short/g)).toHaveLength(2)
-    expect(parsed).toHaveLength(1)
   })
 
   it.skipIf(withoutCurl !== '')(`by curl --http2${withoutCurl}`, async () => {
