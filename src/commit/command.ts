@@ -15,7 +15,7 @@ export interface Command<Outcome> {
   /** The player whose rows it decides on. Commands of one player are decided one after another. */
   readonly player?: PlayerRef
   /**
-   * It takes the path of a transaction, which reads all rows anew: it writes more than rows of versioned tables, or reads
+   * It takes the path of a transaction, which reads all rows again: it writes more than rows of versioned tables, or reads
    * rows that are not remembered.
    */
   readonly fresh?: true
