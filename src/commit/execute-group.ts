@@ -239,10 +239,9 @@ function keep(
   for (const player of outdated) {
     // A group of writes may have taken the player by now, and will check it.
     if (isReadOnly && player.isInFlight) continue
-    player.forget()
-    player.isContested = !isReadOnly
+    player.outdate({ isContested: !isReadOnly })
   }
-  for (const player of changed) if (!unproven.has(player)) player.version = group.version
+  for (const player of changed) if (!unproven.has(player)) player.advance(group.version)
   if (!memory) return
   const own = group.path === 'memory' || isReadOnly ? group.players : group.held()
   for (const player of own) memory.count(player, { isOwn: !isReadOnly })

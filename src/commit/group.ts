@@ -101,7 +101,7 @@ export class Group implements Holder {
     this.path = path
     this.isReadOnly = isReadOnly
     this.clockMs = clockMs
-    this.unowned.group = this
+    this.unowned.enter(this)
   }
 
   get now(): Date {
@@ -120,24 +120,22 @@ export class Group implements Holder {
       player = new Player(ref)
       this.enter(player)
     }
-    if (player.heldBy !== this) this.waits = true
+    if (!player.isHeldBy(this)) this.waits = true
     return player
   }
 
   /** A player that this group creates. It has no rows, and no other group knows it. */
   create(ref: PlayerRef): Player {
     const player = new Player(ref)
-    player.isNew = true
-    player.group = this
-    player.heldBy = this
+    player.begin(this)
     this.others.set(player.key, player)
     return player
   }
 
   /** Adds a player, to be locked, read or proven. */
   enter(player: Player): void {
-    if (player.group === this) return
-    player.group = this
+    if (player.isIn(this)) return
+    player.enter(this)
     // A player without a version did not exist when its rows were read.
     if (player.version === undefined) player.forget()
     this.others.set(player.key, player)
@@ -159,11 +157,11 @@ export class Group implements Holder {
   /** Begins a step of a decision. It waits at least until its player is held. */
   begin(player: Player | undefined): void {
     this.current = player
-    if (player && player.group !== this) {
-      player.group = this
+    if (player && !player.isIn(this)) {
+      player.enter(this)
       this.visited.push(player)
     }
-    this.waits = player !== undefined && this.path === 'transaction' && player.heldBy !== this
+    this.waits = player !== undefined && this.path === 'transaction' && !player.isHeldBy(this)
     this.changesBefore = this.changes
   }
 
@@ -279,22 +277,13 @@ export class Group implements Holder {
             if (player) versions.set(player, version)
             this.readClock(Number(clock))
           }
-          for (const player of players) this.hold(player, versions.get(player))
+          for (const player of players) {
+            player.confirm(versions.get(player))
+            player.hold(this)
+          }
         },
       },
     ]
-  }
-
-  /** Keeps the remembered rows of a player whose version is the same, and forgets those of any other. */
-  private hold(player: Player, version: string | undefined): void {
-    player.heldBy = this
-    if (player.version === version && version !== undefined) {
-      // No other instance has changed the player since, so it may be remembered again.
-      player.isContested = false
-      return
-    }
-    if (player.version !== undefined) player.forget()
-    player.version = version
   }
 
   /** Takes the database's clock from an answer. */

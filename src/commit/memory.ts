@@ -53,7 +53,7 @@ export function createMemory({ maxBytes = MAX_BYTES, idleMs = IDLE_MS } = {}): M
     const player = older?.get(playerId) ?? new Player(ref)
     if (older?.delete(playerId)) {
       oldSize -= 1
-      oldWeight -= player.counted
+      oldWeight -= player.takeCounted()
     }
     let players = young.get(environmentId)
     if (!players) {
@@ -62,7 +62,6 @@ export function createMemory({ maxBytes = MAX_BYTES, idleMs = IDLE_MS } = {}): M
     }
     players.set(playerId, player)
     size += 1
-    player.counted = 0
     count(player)
     return player
   }
@@ -70,8 +69,7 @@ export function createMemory({ maxBytes = MAX_BYTES, idleMs = IDLE_MS } = {}): M
   function count(player: Player, { isOwn = false } = {}): void {
     // A player with ever more rows must not displace the others.
     if (player.weight > MAX_PLAYER_BYTES && (isOwn || !player.isInFlight)) player.forget()
-    weight += player.weight - player.counted
-    player.counted = player.weight
+    weight += player.takeGrowth()
   }
 
   return {
@@ -81,10 +79,8 @@ export function createMemory({ maxBytes = MAX_BYTES, idleMs = IDLE_MS } = {}): M
       const player = find(read)
       if (player.isInFlight) return
       // It is not known which of two versions is newer.
-      if (player.version !== undefined && player.version !== read.version) player.forget()
+      if (player.version !== undefined && player.version !== read.version) player.outdate({ isContested: false })
       else player.adopt(read)
-      // The rows are current, whichever instance wrote them.
-      player.isContested = false
       count(player)
     },
     get size() {

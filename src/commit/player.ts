@@ -26,31 +26,24 @@ const ROW_BYTES = 150
 const PLAYER_BYTES = 500
 
 /**
- * The remembered rows of one player, as the database held them at `version`, and the changes that a group is about to
- * write. A player is in one group at a time, so the group's changes are stored with the rows.
+ * A player of one instance. Memory owns its rows, which are those of the database at `version`. The group that decides on
+ * it notes its changes beside the rows, and commits or discards them. A group of writes has the player for itself.
  */
 export class Player implements PlayerRef {
   readonly environmentId: string
   readonly playerId: string
   /** Built once: a string that lives as long as the player is also hashed only once. */
   readonly key: string
-  /** The version of the remembered rows. Undefined while nothing is remembered. */
-  version: string | undefined
-  /** Another instance changed this player after this one did. Until this stops, each command reads the rows. */
-  isContested = false
-  /** The group that decides on it. */
-  group: Holder | undefined
-  /** The group that has locked the player or read its version. */
-  heldBy: Holder | undefined
-  /** A group of writes has the player, so no other group may use its rows. */
-  isInFlight = false
-  /** Created by the group, so it has no rows. */
-  isNew = false
-  /** Bytes, roughly. */
-  weight = PLAYER_BYTES
-  /** The part of `weight` that the memory has counted. */
-  counted = 0
   private readonly slots: (Map<string, Slot> | undefined)[] = []
+  private remembered: string | undefined
+  private contested = false
+  private bytes = PLAYER_BYTES
+  private counted = 0
+  private inFlight = false
+  private decidedBy: Holder | undefined
+  private heldBy: Holder | undefined
+  /** The group creates it, so it has no rows. */
+  private isNew = false
 
   constructor(ref: PlayerRef) {
     this.environmentId = ref.environmentId
@@ -58,10 +51,139 @@ export class Player implements PlayerRef {
     this.key = playerKey(ref)
   }
 
+  // What memory owns.
+
+  /** The version of the remembered rows. Undefined while nothing is remembered. */
+  get version(): string | undefined {
+    return this.remembered
+  }
+
+  /** Another instance changed this player after this one did. Until this stops, each command reads the rows. */
+  get isContested(): boolean {
+    return this.contested
+  }
+
+  /** Bytes, roughly. */
+  get weight(): number {
+    return this.bytes
+  }
+
+  /** How many bytes the player has gained since the last call. */
+  takeGrowth(): number {
+    const growth = this.bytes - this.counted
+    this.counted = this.bytes
+    return growth
+  }
+
+  /** The bytes that were counted, which count no longer. */
+  takeCounted(): number {
+    const { counted } = this
+    this.counted = 0
+    return counted
+  }
+
+  /** Takes the version in the database: the remembered rows of the same one are kept, and any others forgotten. */
+  confirm(version: string | undefined): void {
+    if (this.remembered === version && version !== undefined) {
+      // No other instance has changed the player since, so it may be remembered again.
+      this.contested = false
+      return
+    }
+    if (this.remembered !== undefined) this.forget()
+    this.remembered = version
+  }
+
+  /** Takes the version that a group has given to the player with its changes. */
+  advance(version: string): void {
+    this.remembered = version
+  }
+
+  /** Forgets the rows: the database has another version. */
+  outdate({ isContested }: { isContested: boolean }): void {
+    this.forget()
+    this.contested = isContested
+  }
+
+  /** Forgets all rows. */
+  forget(): void {
+    this.remembered = undefined
+    this.bytes = PLAYER_BYTES
+    this.slots.length = 0
+  }
+
+  /** Takes over rows of the same player that were read elsewhere. */
+  adopt(other: Player): void {
+    if (this.remembered !== other.remembered) this.forget()
+    this.remembered = other.remembered
+    // The rows are current, whichever instance wrote them.
+    this.contested = false
+    for (const slots of other.slots) {
+      if (!slots) continue
+      for (const [key, slot] of slots) {
+        const own = this.slotsOf(slot.read)
+        this.bytes += slot.weight - (own.get(key)?.weight ?? 0)
+        slot.player = this
+        own.set(key, slot)
+      }
+    }
+  }
+
+  /** Whether a group of writes has the player. No other group may use its rows. */
+  get isInFlight(): boolean {
+    return this.inFlight
+  }
+
+  takeOff(): void {
+    if (this.inFlight) throw new Error('two groups of writes have one player')
+    this.inFlight = true
+  }
+
+  land(): void {
+    this.inFlight = false
+  }
+
+  // What a group holds.
+
+  /** The group that decides on it. */
+  get group(): Holder {
+    if (!this.decidedBy) throw new Error('rows of a player are used outside of a group')
+    return this.decidedBy
+  }
+
+  isIn(group: Holder): boolean {
+    return this.decidedBy === group
+  }
+
+  enter(group: Holder): void {
+    this.decidedBy = group
+  }
+
+  /** The group creates the player. */
+  begin(group: Holder): void {
+    this.isNew = true
+    this.enter(group)
+    this.hold(group)
+  }
+
+  /** The group has locked the player or read its version. */
+  hold(group: Holder): void {
+    this.heldBy = group
+  }
+
+  isHeldBy(group: Holder): boolean {
+    return this.heldBy === group
+  }
+
+  /** Ends a group's use of the player. Another group may have it by then. */
+  leave(group: Holder): void {
+    if (this.decidedBy === group) this.decidedBy = undefined
+    if (this.heldBy === group) this.heldBy = undefined
+  }
+
   /** A row, by the values of the columns that the read uses. If it is not in memory, the group waits for it. */
   one<Row>(read: Read<Row>, key = ''): One<Row> {
     const slot = this.slot(read, key)
-    if (slot.row === undefined && slot.next === undefined) this.group?.ask(slot as One<unknown>)
+    if (slot.row === undefined && slot.next === undefined) this.group.ask(slot as One<unknown>)
     return slot
   }
 
@@ -73,7 +195,7 @@ export class Player implements PlayerRef {
       slot = new One(this, read, key)
       if (this.isNew) slot.row = null
       slots.set(key, slot as One<unknown>)
-      this.weight += slot.weight
+      this.bytes += slot.weight
     }
     return slot
   }
@@ -86,9 +208,9 @@ export class Player implements PlayerRef {
       slot = new Many(this, read, key)
       if (this.isNew) slot.rows = new Map()
       slots.set(key, slot as Many<unknown>)
-      this.weight += slot.weight
+      this.bytes += slot.weight
     }
-    if (slot.rows === undefined) this.group?.ask(slot as Many<unknown>)
+    if (slot.rows === undefined) this.group.ask(slot as Many<unknown>)
     return slot
   }
 
@@ -100,46 +222,18 @@ export class Player implements PlayerRef {
     return slots
   }
 
-  /** Forgets all rows. */
-  forget(): void {
-    this.version = undefined
-    this.weight = PLAYER_BYTES
-    this.slots.length = 0
-  }
-
   /** Forgets the rows of one read. */
   drop(slot: Slot): void {
     const slots = this.slots[slot.read.index]
     if (slots?.get(slot.key) !== slot) return
     slots.delete(slot.key)
-    this.weight -= slot.weight
+    this.bytes -= slot.weight
   }
 
   /** Adds to the weight of a slot. */
   grow(slot: Slot, by: number): void {
     slot.weight += by
-    if (this.slots[slot.read.index]?.get(slot.key) === slot) this.weight += by
-  }
-
-  /** Ends a group's use of the player. Another group may have it by then. */
-  leave(group: Holder): void {
-    if (this.group === group) this.group = undefined
-    if (this.heldBy === group) this.heldBy = undefined
-  }
-
-  /** Takes over rows of the same player that were read elsewhere. */
-  adopt(other: Player): void {
-    if (this.version !== other.version) this.forget()
-    this.version = other.version
-    for (const slots of other.slots) {
-      if (!slots) continue
-      for (const [key, slot] of slots) {
-        const own = this.slotsOf(slot.read)
-        this.weight += slot.weight - (own.get(key)?.weight ?? 0)
-        slot.player = this
-        own.set(key, slot)
-      }
-    }
+    if (this.slots[slot.read.index]?.get(slot.key) === slot) this.bytes += by
   }
 }
 
@@ -186,12 +280,12 @@ export class One<Row> {
   /** Writes the whole row with the group. Null removes it. */
   set(row: Row | null): void {
     this.note(row)
-    this.player.group?.write(this as One<unknown>, row === null)
+    this.player.group.write(this as One<unknown>, row === null)
   }
 
   /** Records how another row or statement changes this row. */
   note(row: Row | null): void {
-    if (this.next === undefined) this.player.group?.touch(this as One<unknown>)
+    if (this.next === undefined) this.player.group.touch(this as One<unknown>)
     this.next = row
   }
 
@@ -270,14 +364,14 @@ export class Many<Row> {
     this.note(key, row)
     this.written ??= new Set()
     this.written.add(key)
-    this.player.group?.write(this as Many<unknown>, row === null)
+    this.player.group.write(this as Many<unknown>, row === null)
   }
 
   /** Records how another statement changes a row. */
   note(key: string, row: Row | null): void {
     if (this.next === undefined) {
       this.next = new Map()
-      this.player.group?.touch(this as Many<unknown>)
+      this.player.group.touch(this as Many<unknown>)
     }
     this.next.set(key, row)
   }

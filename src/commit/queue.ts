@@ -141,7 +141,7 @@ export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOption
       }
       if (line.taken.length > 0) {
         group.push(line)
-        if (line.player && isExclusive) line.player.isInFlight = true
+        if (line.player && isExclusive) line.player.takeOff()
       } else if (isFull) {
         break
       } else {
@@ -160,7 +160,7 @@ export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOption
       waiting += left.length
       line.taken = []
       if (left.length > 0) line.waiting.unshift(...left)
-      if (line.player && isExclusive) line.player.isInFlight = false
+      if (line.player && isExclusive) line.player.land()
       settle(line)
     }
   }

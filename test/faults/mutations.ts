@@ -37,8 +37,8 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/events/append.ts',
     changes: [
       [
-        'SELECT $1::uuid, count(*), count(*), clock_timestamp() FROM told HAVING',
-        `SELECT $1::uuid, count(*) + o.position, count(*) + o.position, clock_timestamp() FROM told,
+        'SELECT $1::uuid, count(*), count(*), clock_timestamp() FROM emitted HAVING',
+        `SELECT $1::uuid, count(*) + o.position, count(*) + o.position, clock_timestamp() FROM emitted,
       (SELECT coalesce(max(position), 0) AS position FROM streams WHERE environment_id = $1::uuid) o
     GROUP BY o.position HAVING`,
       ],
