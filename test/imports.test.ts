@@ -10,7 +10,7 @@ const LEVELS = {
   /** Studios and games run these files, too: they import nothing else of the service. */
   sdk: /^(sdk|client)\//,
   ground: /^(errors|json|version)\.ts$|^(request|rate-limits)\//,
-  engine: /^(commit|db|events)\/(?!open\.ts|graphql)|^dev\/embedded[a-z-]*\.ts$/,
+  engine: /^(transactions|db|events)\/(?!open\.ts|graphql)|^dev\/embedded[a-z-]*\.ts$/,
   features:
     /^(audit|auth|battlepass|catalogue|insight|listing|liveops|players|projects|providers|scenario|wallet)\/(?!rest\.ts|graphql|key-ring\.ts)/,
   startUp: /^(config|app\/(log|metrics)|db\/open|auth\/key-ring)\.ts$/,

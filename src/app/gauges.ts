@@ -1,10 +1,10 @@
 import type { Pool } from 'pg'
 import { Gauge, type Registry } from 'prom-client'
-import type { GroupCommit } from '../commit/group-commit.ts'
-import type { Memory } from '../commit/memory.ts'
 import type { Subscriptions } from '../events/subscriptions.ts'
 import type { Readiness } from '../http/health.ts'
 import type { Folding } from '../insight/fold.ts'
+import type { GroupCommit } from '../transactions/group-commit.ts'
+import type { Memory } from '../transactions/memory.ts'
 import { VERSION } from '../version.ts'
 
 export interface GaugeSources {

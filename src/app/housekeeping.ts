@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { purgeEndedAccess } from '../auth/ended-access.ts'
-import { tables } from '../commit/table.ts'
 import type { Config } from '../config.ts'
 import { purgeOldEvents } from '../events/retention.ts'
 import { purgeCalls } from '../insight/calls.ts'
 import { rollUpHours } from '../insight/fold.ts'
 import { purgeExpiredSecrets } from '../providers/rotate-secret.ts'
+import { tables } from '../transactions/table.ts'
 import type { Logger } from './log.ts'
 
 export interface HousekeepingOptions {

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { ObservedGroup } from '../commit/group-commit.ts'
+import type { ObservedGroup } from '../transactions/group-commit.ts'
 
 /** The metrics for the person on call. Labels come from our own tables, never from a request. */
 export function createMetrics() {

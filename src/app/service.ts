@@ -5,11 +5,11 @@ import type { LoginDesk } from '../auth/custom-login.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import type { Webhook } from '../auth/webhook.ts'
 import type { PreviewScenario } from '../battlepass/preview.ts'
-import type { Command } from '../commit/command.ts'
-import type { GroupCommit } from '../commit/group-commit.ts'
 import type { BeginStorageAnswer } from '../players/storage-answers.ts'
 import type { Secrets } from '../providers/secrets.ts'
 import type { RateLimits } from '../rate-limits/rate-limits.ts'
+import type { Command } from '../transactions/command.ts'
+import type { GroupCommit } from '../transactions/group-commit.ts'
 
 /**
  * The dependencies of every call. An edge runs a command: `service.run(addXp(player, input))`. Any other function of a

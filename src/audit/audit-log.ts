@@ -1,11 +1,11 @@
 import type { ClientBase, Pool } from 'pg'
 import type { PlatformCaller, PlayerCaller } from '../auth/callers.ts'
-import type { Extension } from '../commit/group.ts'
-import type { Statement } from '../commit/statement.ts'
-import { boolean, nullable, table, text, uuid } from '../commit/table.ts'
 import { newId } from '../db/ids.ts'
 import { Refusal } from '../errors.ts'
 import { type Json, print } from '../json.ts'
+import type { Extension } from '../transactions/group.ts'
+import type { Statement } from '../transactions/statement.ts'
+import { boolean, nullable, table, text, uuid } from '../transactions/table.ts'
 
 /** A change by an operator. `before` and `after` never contain secrets. */
 export interface AuditEntry {

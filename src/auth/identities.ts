@@ -1,7 +1,7 @@
-import type { Extension, Group } from '../commit/group.ts'
-import { keyOf, type One, type PlayerRef } from '../commit/player.ts'
-import type { Statement } from '../commit/statement.ts'
-import { arrayOf, table, text, uuid } from '../commit/table.ts'
+import type { Extension, Group } from '../transactions/group.ts'
+import { keyOf, type One, type PlayerRef } from '../transactions/player.ts'
+import type { Statement } from '../transactions/statement.ts'
+import { arrayOf, table, text, uuid } from '../transactions/table.ts'
 
 export const identities = table('identities', {
   owner: null,

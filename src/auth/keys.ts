@@ -1,10 +1,10 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { ClientBase, Pool } from 'pg'
-import type { Group } from '../commit/group.ts'
-import { keyOf } from '../commit/player.ts'
-import { boolean, type Column, readOnly, table, text, uuid } from '../commit/table.ts'
 import { newId } from '../db/ids.ts'
 import { Refusal } from '../errors.ts'
+import type { Group } from '../transactions/group.ts'
+import { keyOf } from '../transactions/player.ts'
+import { boolean, type Column, readOnly, table, text, uuid } from '../transactions/table.ts'
 import { type ClientRef, type PlatformCaller, type Role, roleIncludes } from './callers.ts'
 
 /** A new key. Its text is never available again. */

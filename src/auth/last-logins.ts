@@ -1,7 +1,7 @@
-import type { Extension } from '../commit/group.ts'
-import { type PlayerRef, playerKey } from '../commit/player.ts'
-import type { Statement } from '../commit/statement.ts'
-import { table } from '../commit/table.ts'
+import type { Extension } from '../transactions/group.ts'
+import { type PlayerRef, playerKey } from '../transactions/player.ts'
+import type { Statement } from '../transactions/statement.ts'
+import { table } from '../transactions/table.ts'
 
 /** Each player's last login. A token refresh does not count. */
 export const lastLogins = table('last_logins', {

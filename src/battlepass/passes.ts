@@ -1,19 +1,3 @@
-import type { About } from '../commit/command.ts'
-import type { Group } from '../commit/group.ts'
-import { keyOf, type Many, type One, type Player } from '../commit/player.ts'
-import {
-  bigint,
-  boolean,
-  type Column,
-  date,
-  exactJson,
-  int,
-  json,
-  nullable,
-  table,
-  text,
-  uuid,
-} from '../commit/table.ts'
 import { Refusal } from '../errors.ts'
 import { type Measure, Tally } from '../insight/tally.ts'
 import {
@@ -27,6 +11,22 @@ import {
   tierKey,
 } from '../scenario/definition.ts'
 import { Scenarios } from '../scenario/scenarios.ts'
+import type { About } from '../transactions/command.ts'
+import type { Group } from '../transactions/group.ts'
+import { keyOf, type Many, type One, type Player } from '../transactions/player.ts'
+import {
+  bigint,
+  boolean,
+  type Column,
+  date,
+  exactJson,
+  int,
+  json,
+  nullable,
+  table,
+  text,
+  uuid,
+} from '../transactions/table.ts'
 import { levelAt, newPass, type Pass } from './decide.ts'
 
 /** Takes the place of the run in rows that belong to no run. */

@@ -1,11 +1,11 @@
-import type { Command } from '../commit/command.ts'
-import type { PlayerRef } from '../commit/player.ts'
 import { playerCall } from '../players/player-call.ts'
 import { askStatus, requireActive } from '../players/player-status.ts'
 import { inScenario } from '../request/common.ts'
 import { type RequestOf, shape } from '../request/shape.ts'
 import { readTierKey, type Track } from '../scenario/definition.ts'
 import { requireScenario, Scenarios } from '../scenario/scenarios.ts'
+import type { Command } from '../transactions/command.ts'
+import type { PlayerRef } from '../transactions/player.ts'
 import { levelAt } from './decide.ts'
 import { askPass, requirePass } from './passes.ts'
 

@@ -1,8 +1,8 @@
-import type { Command } from '../commit/command.ts'
-import type { PlayerRef } from '../commit/player.ts'
 import { Refusal } from '../errors.ts'
 import { MAX_INT64 } from '../json.ts'
 import { askStatus, requireActive } from '../players/player-status.ts'
+import type { Command } from '../transactions/command.ts'
+import type { PlayerRef } from '../transactions/player.ts'
 import { askWallet, balanceOf, move } from '../wallet/holdings.ts'
 
 export interface Adjustment {

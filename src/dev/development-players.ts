@@ -1,10 +1,10 @@
 import { loadTokenKeys } from '../auth/key-ring.ts'
 import { createTokens } from '../auth/tokens.ts'
-import { createGroupCommit } from '../commit/group-commit.ts'
 import type { Config } from '../config.ts'
 import { withDatabase } from '../db/open.ts'
 import { createPlayer } from '../players/create-player.ts'
 import { findEnvironment } from '../projects/projects.ts'
+import { createGroupCommit } from '../transactions/group-commit.ts'
 import { adjustWallet } from './adjust-wallet.ts'
 
 export interface NewDevelopmentPlayer {

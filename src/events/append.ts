@@ -1,7 +1,7 @@
-import type { Extension, Group } from '../commit/group.ts'
-import type { Row, Statement } from '../commit/statement.ts'
-import { arrayOf, boolean, type Column, nullable, text, uuid } from '../commit/table.ts'
 import { print } from '../json.ts'
+import type { Extension, Group } from '../transactions/group.ts'
+import type { Row, Statement } from '../transactions/statement.ts'
+import { arrayOf, boolean, type Column, nullable, text, uuid } from '../transactions/table.ts'
 import type { Bus } from './bus.ts'
 import type { NewEvent, StreamEvent } from './catalogue.ts'
 

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg'
-import type { Command } from '../commit/command.ts'
 import { Refusal } from '../errors.ts'
 import { type PassNode, TRACKS, type Track, tierKey } from '../scenario/definition.ts'
 import { requireScenario, type ScenarioRef, Scenarios } from '../scenario/scenarios.ts'
+import type { Command } from '../transactions/command.ts'
 import { ceilTo, floorTo, LENGTH_MS, type Range, type Step } from './range.ts'
 
 // The figures of one battle pass on dashboards, as of the last commit: they are sums of the tally, which is written

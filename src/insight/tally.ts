@@ -1,7 +1,7 @@
-import type { Extension, Group, NumberOf } from '../commit/group.ts'
-import type { Player } from '../commit/player.ts'
-import { type Sql, sql } from '../commit/sql.ts'
-import { arrayOf, bigint, int, rowsOf, text, uuid } from '../commit/table.ts'
+import type { Extension, Group, NumberOf } from '../transactions/group.ts'
+import type { Player } from '../transactions/player.ts'
+import { type Sql, sql } from '../transactions/sql.ts'
+import { arrayOf, bigint, int, rowsOf, text, uuid } from '../transactions/table.ts'
 
 /**
  * The measures, with the meaning of their level and detail. `standing` moves with a player: its old level is counted

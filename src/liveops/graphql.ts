@@ -4,7 +4,6 @@ import { track } from '../battlepass/claim-tier.ts'
 import { AddXpPayloadType, ClaimTierPayloadType } from '../battlepass/graphql.ts'
 import { readCreditRules } from '../catalogue/currencies.ts'
 import { currency } from '../catalogue/requests.ts'
-import type { Command } from '../commit/command.ts'
 import { Refusal } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
 import type { Context } from '../graphql/context.ts'
@@ -36,6 +35,7 @@ import {
   shape,
   text,
 } from '../request/shape.ts'
+import type { Command } from '../transactions/command.ts'
 import {
   type Changed,
   type KeyedCall,

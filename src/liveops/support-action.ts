@@ -1,13 +1,13 @@
 import { AuditLog } from '../audit/audit-log.ts'
 import type { PlatformCaller } from '../auth/callers.ts'
 import { askKey } from '../auth/keys.ts'
-import type { About, Command } from '../commit/command.ts'
-import type { Group, Steps } from '../commit/group.ts'
-import type { Player, PlayerRef } from '../commit/player.ts'
 import { newId } from '../db/ids.ts'
 import { type REFUSALS, Refusal, type RefusalKind } from '../errors.ts'
 import type { Json } from '../json.ts'
 import { askStatus } from '../players/player-status.ts'
+import type { About, Command } from '../transactions/command.ts'
+import type { Group, Steps } from '../transactions/group.ts'
+import type { Player, PlayerRef } from '../transactions/player.ts'
 
 // Actions of support on a player. They use the locks and rules of the player's own calls, and write one audit row each.
 

@@ -1,8 +1,8 @@
 import { roleIncludes } from '../auth/callers.ts'
 import { type CreditRules, unknownMessage } from '../catalogue/currencies.ts'
-import type { Command } from '../commit/command.ts'
 import { Refusal } from '../errors.ts'
 import { MAX_INT64 } from '../json.ts'
+import type { Command } from '../transactions/command.ts'
 import { askWallet, balanceOf, balanceOverflow, move } from '../wallet/holdings.ts'
 import { act, type KeyedCall, type Recorded } from './support-action.ts'
 

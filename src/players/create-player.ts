@@ -1,10 +1,10 @@
-import type { Command } from '../commit/command.ts'
-import type { Extension, Group } from '../commit/group.ts'
-import { type Player, type PlayerRef, playerKey } from '../commit/player.ts'
-import type { Statement } from '../commit/statement.ts'
-import { nullable, table, text } from '../commit/table.ts'
 import { newId } from '../db/ids.ts'
 import { Stream } from '../events/append.ts'
+import type { Command } from '../transactions/command.ts'
+import type { Extension, Group } from '../transactions/group.ts'
+import { type Player, type PlayerRef, playerKey } from '../transactions/player.ts'
+import type { Statement } from '../transactions/statement.ts'
+import { nullable, table, text } from '../transactions/table.ts'
 import { admitNew } from './player-status.ts'
 
 export const profiles = table('players', {

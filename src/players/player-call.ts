@@ -1,6 +1,6 @@
-import type { Command } from '../commit/command.ts'
-import type { PlayerRef } from '../commit/player.ts'
 import type { Fields, RequestOf, Shape } from '../request/shape.ts'
+import type { Command } from '../transactions/command.ts'
+import type { PlayerRef } from '../transactions/player.ts'
 
 /** A player's call, for REST and GraphQL. */
 export interface PlayerCall<F extends Fields, Outcome> {

@@ -1,10 +1,10 @@
-import type { Command } from '../commit/command.ts'
-import type { Group, Steps } from '../commit/group.ts'
-import type { One, Player, PlayerRef } from '../commit/player.ts'
-import { type Column, table, text } from '../commit/table.ts'
 import { Refusal } from '../errors.ts'
+import type { Command } from '../transactions/command.ts'
+import type { Group, Steps } from '../transactions/group.ts'
+import type { One, Player, PlayerRef } from '../transactions/player.ts'
+import { type Column, table, text } from '../transactions/table.ts'
 
-export type { PlayerRef } from '../commit/player.ts'
+export type { PlayerRef } from '../transactions/player.ts'
 
 export const STATUSES = ['active', 'banned', 'deleted'] as const
 export type Status = (typeof STATUSES)[number]

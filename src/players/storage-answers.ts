@@ -1,6 +1,6 @@
-import { DEADLINE_MS, type GroupCommit } from '../commit/group-commit.ts'
 import { invalidRequest, Refusal } from '../errors.ts'
 import { createSemaphore, type Semaphore } from '../request/semaphore.ts'
+import { DEADLINE_MS, type GroupCommit } from '../transactions/group-commit.ts'
 import type { PlayerRef } from './player-status.ts'
 import { bytesOfStored, MAX_READ_BYTES, readStorage, type StoredValue, TOO_MUCH } from './storage.ts'
 

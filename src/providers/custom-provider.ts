@@ -1,9 +1,9 @@
 import type { Pool } from 'pg'
-import type { Group } from '../commit/group.ts'
-import { keyOf } from '../commit/player.ts'
-import { table, text, uuid } from '../commit/table.ts'
 import { Refusal } from '../errors.ts'
 import { isSlug, SLUG } from '../request/limits.ts'
+import type { Group } from '../transactions/group.ts'
+import { keyOf } from '../transactions/player.ts'
+import { table, text, uuid } from '../transactions/table.ts'
 import type { SecretContext, Secrets } from './secrets.ts'
 
 /** The provider of a request that names none; its identities are bound as `custom` (spec 2.3). */

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
-import type { Group } from '../commit/group.ts'
-import { keyOf } from '../commit/player.ts'
-import { int, named, table, text, uuid } from '../commit/table.ts'
 import { Refusal } from '../errors.ts'
+import type { Group } from '../transactions/group.ts'
+import { keyOf } from '../transactions/player.ts'
+import { int, named, table, text, uuid } from '../transactions/table.ts'
 import type { Definition } from './definition.ts'
 import { parseDefinition } from './parse-definition.ts'
 

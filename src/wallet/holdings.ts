@@ -1,10 +1,10 @@
-import type { Group } from '../commit/group.ts'
-import type { Player } from '../commit/player.ts'
-import { bigint, table, text, uuid } from '../commit/table.ts'
 import { newId } from '../db/ids.ts'
 import { type Fault, Refusal } from '../errors.ts'
 import { MAX_INT64 } from '../json.ts'
 import type { Reward } from '../scenario/definition.ts'
+import type { Group } from '../transactions/group.ts'
+import type { Player } from '../transactions/player.ts'
+import { bigint, table, text, uuid } from '../transactions/table.ts'
 
 export const WALLET_CAUSES = ['tier_claim', 'premium_purchase', 'reward_node', 'adjustment'] as const
 export type WalletCause = (typeof WALLET_CAUSES)[number]

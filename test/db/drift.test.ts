@@ -5,7 +5,7 @@ import { bindMigrationAwareSqlAdapterFactory, ColumnTypeEnum } from '@prisma/dri
 import type { SchemaEngine } from '@prisma/schema-engine-wasm'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { tables as declaredTables } from '../../src/commit/table.ts'
+import { tables as declaredTables } from '../../src/transactions/table.ts'
 import '../../src/routes.ts'
 import '../../src/schema.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'

@@ -1,11 +1,12 @@
 // A writer with only the group commit and the bus of the built service, so that it starts quickly. It creates players,
 // eight at a time, and prints a dot for each that is acknowledged. It kills itself right after the group number
 // LAST_GROUP is committed, before the events are published and the calls are acknowledged.
-import { createGroupCommit } from '../../dist/commit/group-commit.js'
+
 import { createPool } from '../../dist/db/pool.js'
 import { Stream } from '../../dist/events/append.js'
 import { createRedisBus } from '../../dist/events/redis-bus.js'
 import { createPlayer } from '../../dist/players/create-player.js'
+import { createGroupCommit } from '../../dist/transactions/group-commit.js'
 
 const { DATABASE_URL: url, REDIS_URL, ENVIRONMENT_ID, LAST_GROUP } = process.env
 const pool = createPool({ url, connections: 4, onError: () => undefined })

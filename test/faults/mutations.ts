@@ -17,7 +17,7 @@ export interface Mutation {
 export const MUTATIONS: readonly Mutation[] = [
   {
     what: 'an answer before COMMIT',
-    file: 'src/commit/execute-group.ts',
+    file: 'src/transactions/execute-group.ts',
     changes: [
       [
         'const results = await send(client, statements)\n    if (!isAlone',
@@ -55,7 +55,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     what: 'no check of idempotency keys',
-    file: 'src/commit/command.ts',
+    file: 'src/transactions/command.ts',
     changes: [['const stored = slot.value', 'const stored = Math.random() < 0 ? slot.value : undefined']],
     tests: [
       {
@@ -66,9 +66,11 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     what: 'no retry of conflicts',
-    file: 'src/commit/group-commit.ts',
+    file: 'src/transactions/group-commit.ts',
     changes: [['const MAX_RETRIES = 20', 'const MAX_RETRIES = 0']],
-    tests: [{ file: 'commit/group-commit.test.ts', title: 'retries a group that ends with … until it commits, once' }],
+    tests: [
+      { file: 'transactions/group-commit.test.ts', title: 'retries a group that ends with … until it commits, once' },
+    ],
   },
   {
     what: 'a swallowed publish',

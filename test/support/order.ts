@@ -10,7 +10,7 @@ const FIRST = [
   'serve',
   'auth/webhook-endless',
   'graphql/socket-rules',
-  'commit/linearizability',
+  'transactions/linearizability',
   'faults/slow-sockets',
   'console/feed.browser',
   'unity',

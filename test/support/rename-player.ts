@@ -1,10 +1,10 @@
-import type { Command } from '../../src/commit/command.ts'
-import type { PlayerRef } from '../../src/commit/player.ts'
 import { Profiles } from '../../src/players/create-player.ts'
 import { playerCall } from '../../src/players/player-call.ts'
 import { admitActive } from '../../src/players/player-status.ts'
 import { MAX_NAME } from '../../src/request/limits.ts'
 import { type RequestOf, shape, text } from '../../src/request/shape.ts'
+import type { Command } from '../../src/transactions/command.ts'
+import type { PlayerRef } from '../../src/transactions/player.ts'
 
 // The endpoint of CONTRIBUTING.md, verbatim.
 

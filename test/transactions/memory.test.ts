@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addXp } from '../../src/battlepass/add-xp.ts'
 import { purchasePremium } from '../../src/battlepass/purchase-premium.ts'
 import { readProgress } from '../../src/battlepass/read-progress.ts'
-import type { Command } from '../../src/commit/command.ts'
-import { createMemory } from '../../src/commit/memory.ts'
-import type { PlayerRef } from '../../src/commit/player.ts'
 import { createPool } from '../../src/db/pool.ts'
 import { askStatus } from '../../src/players/player-status.ts'
+import type { Command } from '../../src/transactions/command.ts'
+import { createMemory } from '../../src/transactions/memory.ts'
+import type { PlayerRef } from '../../src/transactions/player.ts'
 import { gold, passNode, scenario } from '../support/definitions.ts'
 import { type Engines, startEngines, type TwoInstances } from '../support/engines.ts'
 import { resetModules } from '../support/fresh-modules.ts'
@@ -61,8 +61,8 @@ describe('the next call of a remembered player', () => {
     // An instance that has seen no scenario yet.
     resetModules()
     const fresh = {
-      ...(await import('../../src/commit/group-commit.ts')),
-      ...(await import('../../src/commit/memory.ts')),
+      ...(await import('../../src/transactions/group-commit.ts')),
+      ...(await import('../../src/transactions/memory.ts')),
       ...(await import('../../src/battlepass/add-xp.ts')),
       ...(await import('../../src/players/player-status.ts')),
     }

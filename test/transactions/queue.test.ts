@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { Command } from '../../src/commit/command.ts'
-import { Player } from '../../src/commit/player.ts'
-import { createQueue, type Entry } from '../../src/commit/queue.ts'
+import type { Command } from '../../src/transactions/command.ts'
+import { Player } from '../../src/transactions/player.ts'
+import { createQueue, type Entry } from '../../src/transactions/queue.ts'
 import { times } from '../support/game.ts'
 import { collectGarbage, collectYoungGarbage } from '../support/garbage.ts'
 
