@@ -15,7 +15,11 @@ const SAMPLES = 21
 const WARM_UPS = 3
 const BATCH = 100_000
 const PAGE = 51
-const PASS = { scenarioId: 'season-1', nodeId: 'pass' }
+const PASS = {
+  scenarioId: 'season-1',
+  nodeId: 'pass',
+  levels: Array.from({ length: 99 }, (_, index) => ({ level: index + 1, xp: BigInt(index + 1) * 100n })),
+}
 const DAY_MS = 86_400_000
 
 const number = (flag: string, otherwise: number): number => {

@@ -5,7 +5,7 @@ import type { Crossing } from '../scenario/plan.ts'
 /** A player's state on one battle-pass node. What can be claimed is derived from it, never stored. */
 export interface Pass {
   readonly xp: bigint
-  /** The highest level whose gain was crossed. An edit of the definition can put the level for the xp above or below. */
+  /** The highest level whose gain was crossed. An edit of the definition can put the player's level above or below. */
   readonly level: number
   readonly premiumOwned: boolean
   readonly maxLevelCrossed: boolean
@@ -227,7 +227,7 @@ function crossing(nodeId: string, handle: string, data: Crossing['data']): Cross
   return { nodeId, handle, data }
 }
 
-/** The highest level that a total of xp reaches; 0 if none. */
+/** A player's level: the highest that its xp reaches by the current version; 0 if none. */
 export function levelAt({ levels }: Pick<PassNode, 'levels'>, xp: bigint): number {
   let reached = 0
   let low = 0

@@ -7,10 +7,12 @@ import { enumType, playerMutation, playerQuery } from '../graphql/shapes.ts'
 import { thaw } from '../json.ts'
 import { type Granted, TRACKS, type Track } from '../scenario/definition.ts'
 import { ExecutionPlanType } from '../scenario/graphql-runs.ts'
+import { currentPass } from '../scenario/scenarios.ts'
 import { RewardType } from '../wallet/graphql.ts'
 import { type AddXpResult, addXpCall } from './add-xp.ts'
 import { type ClaimAllResult, type ClaimResult, claimAllCall, claimTierCall } from './claim-tier.ts'
 import { CLAIM_ERRORS, PURCHASE_ERRORS } from './decide.ts'
+import { levelOf } from './passes.ts'
 import { type PurchaseResult, purchasePremiumCall } from './purchase-premium.ts'
 import { type Progress, progressCall } from './read-progress.ts'
 
@@ -192,9 +194,11 @@ builder.prismaObject('BattlePass', {
     scenarioId: t.exposeString('scenarioId'),
     nodeId: t.exposeString('nodeId'),
     xp: t.expose('xp', { type: 'Int64' }),
-    level: t.exposeInt('level', {
+    level: t.int({
       description:
-        'The highest level that the player has reached. After an edit of the definition, the level for `xp` may differ.',
+        'The level by the current version of the scenario, as in `battlePass`. A pass that the current version no longer has keeps its last level.',
+      select: { environmentId: true, scenarioId: true, nodeId: true, xp: true, level: true, currentLevel: true },
+      resolve: async (pass, _args, { service }) => levelOf(await service.run(currentPass(pass)), pass),
     }),
     premiumOwned: t.exposeBoolean('premiumOwned'),
     completed: t.exposeBoolean('completed', { description: '`onComplete` was crossed.' }),

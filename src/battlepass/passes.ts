@@ -26,6 +26,7 @@ import {
   table,
   text,
   uuid,
+  writeOnly,
 } from '../transactions/table.ts'
 import { levelAt, newPass, type Pass } from './decide.ts'
 
@@ -37,6 +38,11 @@ export const passes = table('passes', {
   columns: {
     xp: bigint,
     level: int,
+    /**
+     * The player's level when the row was written, where it is not `level`. Lists are filtered and sorted by it. A job
+     * writes it, too (insight/store-levels.ts).
+     */
+    currentLevel: writeOnly(nullable(int)),
     premiumOwned: boolean,
     maxLevelCrossed: boolean,
     completed: boolean,
@@ -55,7 +61,19 @@ export const xpLedger = table('xp_ledger', {
   columns: { scenarioId: text, nodeId: text, runId: uuid, amount: bigint, source: text },
   kind: 'append',
 })
-const passOf = passes.one()
+const passOf = passes.one({
+  columns: [
+    'scenarioId',
+    'nodeId',
+    'xp',
+    'level',
+    'premiumOwned',
+    'maxLevelCrossed',
+    'completed',
+    'completedNodes',
+    'activeOn',
+  ],
+})
 const claimsOf = tierClaims.many(['scenarioId', 'nodeId'], ({ level, track }) => tierKey(level, track), {
   columns: ['level', 'track'],
 })
@@ -68,7 +86,19 @@ export interface NodeInput {
 }
 
 type StoredPass = NodeInput & Omit<Pass, 'claimed'>
+type WrittenPass = StoredPass & { readonly currentLevel: number | null }
 type Claimed = { readonly level: number; readonly track: Track }
+
+/**
+ * The level of a row of `passes`. Where the current version has no such pass, it is the level by the last one that had
+ * it.
+ */
+export function levelOf(
+  node: Pick<PassNode, 'levels'> | null,
+  { xp, level, currentLevel }: { xp: bigint; level: number; currentLevel: number | null },
+): number {
+  return node ? levelAt(node, xp) : (currentLevel ?? level)
+}
 
 const NO_CLAIMS = { has: () => false }
 
@@ -154,22 +184,30 @@ export class PassHandle {
     return (this.claims?.keys() ?? []) as TierKey[]
   }
 
+  /** The player's level, with the group's changes. */
+  get level(): number {
+    return levelAt(this.node, this.current.xp)
+  }
+
   /** Writes the pass after a call. */
   set(group: Group, pass: Pass): void {
     const { xp, level, premiumOwned, maxLevelCrossed, completed, completedNodes, activeOn } = pass
-    this.count(group, this.slot.value, pass)
     const { scenarioId, node } = this
-    this.slot.set({
+    const reached = levelAt(node, xp)
+    this.count(group, this.slot.value, pass, reached)
+    const written: WrittenPass = {
       scenarioId,
       nodeId: node.id,
       xp,
       level,
+      currentLevel: reached === level ? null : reached,
       premiumOwned,
       maxLevelCrossed,
       completed,
       completedNodes,
       activeOn,
-    })
+    }
+    this.slot.set(written)
   }
 
   /** Adds a row to the xp ledger. Every grant has one, and it never changes. */
@@ -202,13 +240,11 @@ export class PassHandle {
   }
 
   /**
-   * Counts the change of a pass. A player's level follows from its xp and the current definition, as for the player
-   * itself; edits are counted separately.
+   * Counts the change of a pass, to the level `to`. Edits are counted separately.
    */
-  private count(group: Group, before: StoredPass | null, after: Pass): void {
+  private count(group: Group, before: StoredPass | null, after: Pass, to: number): void {
     if (!before) this.tally(group, 'joined', 1)
     const from = before && levelAt(this.node, before.xp)
-    const to = levelAt(this.node, after.xp)
     // Most calls change no level.
     if (from !== to || before?.premiumOwned !== after.premiumOwned) {
       if (before && from !== null) this.tally(group, 'standing', -1, from, ownership(before))

@@ -196,7 +196,7 @@ export class PlayerRecords {
     books.add('runs', [playerId, this.runId, scenarioId, 'active', JSON.stringify(this.active), plan, null, created])
     if (this.pass) {
       const { xp, level, premiumOwned, maxLevelCrossed, completed, completedNodes, activeOn } = this.pass
-      const row = [playerId, scenarioId, nodeId, xp, level, premiumOwned, maxLevelCrossed, completed]
+      const row = [playerId, scenarioId, nodeId, xp, level, null, premiumOwned, maxLevelCrossed, completed]
       books.add('passes', [...row, JSON.stringify(completedNodes), activeOn])
     }
     if (!this.whole) return

@@ -70,7 +70,11 @@ export const LevelUpEvent = builder.objectRef<StreamEvent>('LevelUpEvent').imple
   interfaces: [NodeType, EventInterface],
   description: 'A pass reached a higher level.',
   fields: (t) => ({
-    fromLevel: t.int({ description: 'The level before.', resolve: (event) => readInt32(dataOf(event), 'fromLevel') }),
+    fromLevel: t.int({
+      description:
+        'The highest level that the player had gained before, also when an edit has lowered its level since.',
+      resolve: (event) => readInt32(dataOf(event), 'fromLevel'),
+    }),
     toLevel: t.int({ description: 'The level after.', resolve: (event) => readInt32(dataOf(event), 'toLevel') }),
     xp: t.field({ type: 'Int64', resolve: (event) => readInt64(dataOf(event), 'xp') }),
     source: t.string({ resolve: (event) => readText(dataOf(event), 'source') }),

@@ -2,8 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { HOURS_KEPT_DAYS } from './range.ts'
 import { recountStanding } from './recount.ts'
+import { storeLevels } from './store-levels.ts'
 
-/** Adds the appended changes to the totals, and counts the effects of edits, repeatedly. */
+/** Adds the appended changes to the totals, counts the effects of edits, and stores the levels that they move, repeatedly. */
 export interface Folding {
   start(): void
   /** Seconds since all changes were last folded, or since the start if that has never succeeded. */
@@ -66,6 +67,11 @@ export function createFolding({ pool, onError }: FoldingOptions): Folding {
           () => recountStanding(pool, { signal }),
           RECOUNT_AGAIN_MS,
           'players could not be counted after an edit of levels; each minute tries again',
+        ),
+        repeat(
+          () => storeLevels(pool, { signal }),
+          RECOUNT_AGAIN_MS,
+          'levels of players could not be stored after an edit of levels; each minute tries again',
         ),
       ])
     },

@@ -3,17 +3,20 @@ import { ACTIONS } from '../audit/actions.ts'
 import { writeAudit } from '../audit/audit-log.ts'
 import type { PlatformCaller } from '../auth/callers.ts'
 import { requireKey } from '../auth/keys.ts'
+import { levelOf } from '../battlepass/passes.ts'
 import { type Json, print } from '../json.ts'
 import type { ProfileRow } from '../players/read-player.ts'
 import { type FoundPlayers, type PlayerSearch, searchPlayers } from './search-players.ts'
-import type { ListPosition } from './statements.ts'
+import type { ListedPass, ListPosition } from './statements.ts'
 
 /** Players that are read at once. No connection of the database is held while they are sent. */
 const PAGE = 500
 
 export interface Export {
   readonly caller: PlatformCaller
-  readonly search: PlayerSearch
+  readonly environmentId: string
+  /** Read for each page, since an edit may move levels meanwhile. */
+  readonly search: () => Promise<PlayerSearch>
   /** The filters of the request, as the audit log keeps them. */
   readonly filters: Json
   /** The name of the environment. */
@@ -24,9 +27,13 @@ export interface Export {
 interface Row extends ProfileRow {
   readonly id: string
   readonly logged_in_at: Date | null
-  readonly level: number | null
-  readonly xp: string | null
-  readonly premium_owned: boolean | null
+  /** Null for a player who has not begun the pass. */
+  readonly pass: {
+    readonly xp: string
+    readonly level: number
+    readonly currentLevel: number | null
+    readonly premiumOwned: boolean
+  } | null
 }
 
 /**
@@ -35,22 +42,30 @@ interface Row extends ProfileRow {
  * when a later page cannot be read or the caller's key or token has ended.
  */
 export async function exportPlayers(pool: Pool, asked: Export): Promise<AsyncIterable<string>> {
-  const { caller, search, filters, environment, reason } = asked
-  const first = await searchPlayers(pool, search, { after: null, limit: PAGE })
-  const { environmentId } = search
+  const { caller, environmentId, filters, environment, reason } = asked
+  const first = await readPage(pool, asked, null)
   const entry = { action: ACTIONS.exportPlayers, target: environment, before: null, after: filters }
   await writeAudit(pool, caller, { ...entry, environmentId, reason })
   return pagesOf(pool, asked, first)
 }
 
-async function* pagesOf(pool: Pool, { caller, search }: Export, first: FoundPlayers): AsyncGenerator<string> {
-  for (let found = first; ; ) {
-    const { positions, stoppedAt } = found
+interface Page extends FoundPlayers {
+  readonly search: PlayerSearch
+}
+
+async function readPage(pool: Pool, asked: Export, after: ListPosition | null): Promise<Page> {
+  const search = await asked.search()
+  return { ...(await searchPlayers(pool, search, { after, limit: PAGE })), search }
+}
+
+async function* pagesOf(pool: Pool, asked: Export, first: Page): AsyncGenerator<string> {
+  for (let page = first; ; ) {
+    const { positions, stoppedAt, search } = page
     if (positions.length > 0) yield await linesOf(pool, search, positions)
     const after = stoppedAt ?? (positions.length === PAGE ? positions.at(-1) : undefined)
     if (!after) return
-    await requireKey(pool, caller)
-    found = await searchPlayers(pool, search, { after, limit: PAGE })
+    await requireKey(pool, asked.caller)
+    page = await readPage(pool, asked, after)
   }
 }
 
@@ -62,19 +77,21 @@ async function linesOf(pool: Pool, { environmentId, pass }: PlayerSearch, positi
         (SELECT coalesce(json_agg(json_build_array(i.provider, i.subject)
            ORDER BY i.provider COLLATE "C", i.subject COLLATE "C"), '[]')
          FROM identities i WHERE i.environment_id = p.environment_id AND i.player_id = p.id) AS identities,
-        s.level, s.xp, s.premium_owned
+        s.pass
       FROM unnest($2::uuid[]) WITH ORDINALITY AS k(id, position)
       CROSS JOIN LATERAL (SELECT * FROM players p WHERE p.environment_id = $1 AND p.id = k.id LIMIT 1) p
       LEFT JOIN LATERAL (
-        SELECT * FROM passes s WHERE s.environment_id = $1 AND s.player_id = k.id AND s.scenario_id = $3 AND s.node_id = $4 LIMIT 1
+        SELECT json_build_object('xp', s.xp::text, 'level', s.level, 'currentLevel', s.current_level,
+          'premiumOwned', s.premium_owned) AS pass
+        FROM passes s WHERE s.environment_id = $1 AND s.player_id = k.id AND s.scenario_id = $3 AND s.node_id = $4 LIMIT 1
       ) s ON true
       ORDER BY k.position`,
     values: [environmentId, positions.map(({ id }) => id), pass?.scenarioId ?? null, pass?.nodeId ?? null],
   })
-  return rows.map((row) => `${print(lineOf(row, Boolean(pass)))}\n`).join('')
+  return rows.map((row) => `${print(lineOf(row, pass ?? null))}\n`).join('')
 }
 
-const lineOf = (row: Row, hasPass: boolean): Json => ({
+const lineOf = (row: Row, asked: ListedPass | null): Json => ({
   playerId: row.id,
   status: row.status,
   nickname: row.nickname,
@@ -84,5 +101,11 @@ const lineOf = (row: Row, hasPass: boolean): Json => ({
   createdAt: row.created_at.toISOString(),
   lastLoginAt: row.logged_in_at?.toISOString() ?? null,
   identities: row.identities.map(([provider, subject]) => ({ provider, subject })),
-  ...(hasPass && { level: row.level, xp: row.xp === null ? null : BigInt(row.xp), premiumOwned: row.premium_owned }),
+  ...(asked && aboutPass(row, asked)),
 })
+
+function aboutPass({ pass }: Row, { levels }: ListedPass): Json & object {
+  if (!pass) return { level: null, xp: null, premiumOwned: null }
+  const xp = BigInt(pass.xp)
+  return { level: levelOf(levels && { levels }, { ...pass, xp }), xp, premiumOwned: pass.premiumOwned }
+}

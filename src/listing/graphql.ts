@@ -63,7 +63,7 @@ builder.queryFields((t) => ({
         const { size, after, sortBy, direction, ...filter } = asked
         const environmentId = await findEnvironment(context.service.pool, projectId, asked.environment)
         const pool = context.service.operatorPool
-        const search = searchOf(filter, environmentId)
+        const search = await searchOf(context.service.run, filter, environmentId)
         const found = await searchPlayers(pool, search, { after, limit: size + 1, sortBy, direction })
         const positions = found.positions.slice(0, size)
         const ids = positions.map(({ id }) => id)

@@ -14,8 +14,10 @@ import {
   shape,
   text,
 } from '../request/shape.ts'
+import { currentPass } from '../scenario/scenarios.ts'
+import type { GroupCommit } from '../transactions/group-commit.ts'
 import type { PlayerSearch } from './search-players.ts'
-import { DIRECTIONS, PLAYER_SORTS } from './statements.ts'
+import { DIRECTIONS, type ListedPass, PLAYER_SORTS } from './statements.ts'
 
 // The request of a list of players, in GraphQL and for the export.
 
@@ -83,13 +85,15 @@ export const checkFilter: Check<Filter & { readonly sortBy?: string }> = (asked)
   return faults
 }
 
-/** The search of a request, in the environment with this id. */
-export function searchOf(asked: Filter, environmentId: string): PlayerSearch {
-  const { search, scenarioId, nodeId, environment: _, ...filter } = asked
-  return {
-    ...filter,
-    environmentId,
-    text: search,
-    pass: scenarioId !== null && nodeId !== null ? { scenarioId, nodeId } : null,
-  }
+/** The search of a request, in the environment with this id, by the levels of the current version. */
+export async function searchOf(
+  run: GroupCommit['run'],
+  asked: Filter,
+  environmentId: string,
+): Promise<PlayerSearch & { readonly pass: ListedPass | null }> {
+  const { search: text, scenarioId, nodeId, environment: _, ...filter } = asked
+  if (scenarioId === null || nodeId === null) return { ...filter, environmentId, text, pass: null }
+  const place = { scenarioId, nodeId }
+  const node = await run(currentPass({ environmentId, ...place }))
+  return { ...filter, environmentId, text, pass: { ...place, levels: node?.levels ?? null } }
 }

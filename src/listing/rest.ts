@@ -20,9 +20,16 @@ export const getPlayers: PlatformStream = async ({ caller, query, service }) => 
   const environmentId = await findEnvironment(service.pool, caller.projectId, asked.environment)
   const filters: Record<string, Json> = {}
   for (const [name, value] of query) if (name in filterRequest.fields && name !== 'environment') filters[name] ??= value
-  const search = searchOf(asked, environmentId)
+  const search = () => searchOf(service.run, asked, environmentId)
   const { environment } = asked
-  const pages = await exportPlayers(service.operatorPool, { caller, search, filters, environment, reason })
+  const pages = await exportPlayers(service.operatorPool, {
+    caller,
+    environmentId,
+    search,
+    filters,
+    environment,
+    reason,
+  })
   return { type: 'application/x-ndjson; charset=utf-8', pages }
 }
 

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { idsAround } from '../db/ids.ts'
 import type { Status } from '../players/player-status.ts'
+import type { Level } from '../scenario/definition.ts'
 
 // The SQL of lists of players. No statement reads more than a given number of rows: it takes them from one index, the
 // source, and looks each of them up in the other tables by key. Its time depends on that number alone, not on the
@@ -12,9 +13,11 @@ export const DIRECTIONS = ['descending', 'ascending'] as const
 export type Direction = (typeof DIRECTIONS)[number]
 
 /** A battle pass: a node of a scenario. */
-export interface PassRef {
+export interface ListedPass {
   readonly scenarioId: string
   readonly nodeId: string
+  /** Its levels by the current version; null when that has no such pass. */
+  readonly levels: readonly Level[] | null
 }
 
 /** The filter of a list. Times include their start and exclude their end; levels include both. */
@@ -28,7 +31,7 @@ export interface PlayerFilter {
   readonly lastLoginFrom?: Date | null
   readonly lastLoginTo?: Date | null
   /** The pass of the following filters. They match players who have begun it. */
-  readonly pass?: PassRef | null
+  readonly pass?: ListedPass | null
   readonly premium?: boolean | null
   readonly levelFrom?: number | null
   readonly levelTo?: number | null
@@ -88,9 +91,26 @@ interface Condition {
   readonly sql: string
 }
 
+/** The stored level of a player. For some seconds after an edit of the levels, it is that of the version before. */
+const LEVEL = 'coalesce(s.current_level, s.level)'
+
+/**
+ * The xp at these levels by the current version, in SQL. It leaves out players whose stored level is not the current
+ * one yet, so that no player is listed under a level that it does not have.
+ */
+function xpAt(levels: readonly Level[], { levelFrom, levelTo }: PlayerFilter): string[] {
+  const first = isGiven(levelFrom) && levelFrom > 0 ? levels.find(({ level }) => level >= levelFrom) : null
+  const next = isGiven(levelTo) ? levels.find(({ level }) => level > levelTo) : undefined
+  return [
+    ...(first ? [`s.xp >= ${first.xp}`] : []),
+    ...(first === undefined ? ['false'] : []),
+    ...(next ? [`s.xp < ${next.xp}`] : []),
+  ]
+}
+
 type Order = 'id' | 'login' | 'level'
 /** The columns of an index before the ids, by order. */
-const INDEXED: Readonly<Record<Order, readonly string[]>> = { id: [], login: ['l.logged_in_at'], level: ['s.level'] }
+const INDEXED: Readonly<Record<Order, readonly string[]>> = { id: [], login: ['l.logged_in_at'], level: [LEVEL] }
 
 /** The rows of an index, or of a search. */
 export interface Source {
@@ -130,7 +150,7 @@ const KEYS: Readonly<Record<Part, Key>> = {
     read: (at) => `${literal(at)}::timestamptz`,
     text: `to_char(l.logged_in_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`,
   },
-  level: { alias: 's', order: 'level', at: 's.level', read: (at) => `${literal(at)}::int`, text: 's.level::text' },
+  level: { alias: 's', order: 'level', at: LEVEL, read: (at) => `${literal(at)}::int`, text: `${LEVEL}::text` },
 }
 
 /** A part of a list: the conditions on its players, and the indexes that contain some of them. */
@@ -143,7 +163,7 @@ export class ListPart {
 
   constructor(filter: PlayerFilter, part: Part, searched: Searched | null) {
     const { status, region, language, createdFrom, createdTo, lastLoginFrom, lastLoginTo, premium } = filter
-    const { levelFrom, levelTo } = filter
+    const { pass, levelFrom, levelTo } = filter
     const sources: Source[] = []
     const conditions: Condition[] = []
     const ask = (alias: Condition['alias'], sql: readonly string[], order: Order | null = null) => {
@@ -160,10 +180,11 @@ export class ListPart {
     }
     if (status) ask('p', [`p.status = '${STATUSES[status]}'`], status === 'active' ? null : 'id')
     const levels = [
-      ...(isGiven(levelFrom) ? [`s.level >= ${levelFrom}`] : []),
-      ...(isGiven(levelTo) ? [`s.level <= ${levelTo}`] : []),
+      ...(isGiven(levelFrom) ? [`${LEVEL} >= ${levelFrom}`] : []),
+      ...(isGiven(levelTo) ? [`${LEVEL} <= ${levelTo}`] : []),
     ]
     ask('s', levels, 'level')
+    if (pass?.levels) ask('s', xpAt(pass.levels, filter))
     const logins = [
       ...(lastLoginFrom ? [`l.logged_in_at >= ${moment(lastLoginFrom)}`] : []),
       ...(lastLoginTo ? [`l.logged_in_at < ${moment(lastLoginTo)}`] : []),

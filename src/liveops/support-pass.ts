@@ -56,12 +56,12 @@ export function grantXp(call: KeyedCall, input: NodeInput & { amount: bigint; so
       const count = group.appendedCount
       const entryId = newId()
       const pass = yield* group.rows(() => askPass(player, definition, input))
-      const earlier = pass?.current
+      const earlier = pass ? { xp: pass.current.xp, level: pass.level } : null
       // An unknown node is refused here.
       const result = yield* addXp(call.player, { ...input, runId }, entryId).decide(group)
       const { xp, level } = result
       const at = { scenarioId, nodeId: pass?.node.id ?? nodeId, runId }
-      const before = { ...at, xp: earlier?.xp ?? 0n, level: earlier?.level ?? 0 }
+      const before = { ...at, ...earlier }
       const walletEntryIds = paidSince(group, count)
       return { outcome: { ...result, entryId, walletEntryIds }, before, after: { ...at, xp, level, source } }
     },
@@ -185,11 +185,11 @@ function setPremium(
 /** Resets a pass: no xp, no premium, no claims. The player keeps its rewards. */
 export function resetPass(call: SupportCall, input: NodeInput): Command<Changed> {
   return actOnPass(call, 'reset_pass', input, { answers: PASS_ANSWERS }, (group, pass) => {
-    const { node } = pass
-    const { xp, level, premiumOwned, activeOn, ...crossed } = pass.current
+    const { node, level } = pass
+    const { xp, premiumOwned, activeOn, ...crossed } = pass.current
     const claimedTiers = [...pass.claimed].sort()
     const hasCrossed = crossed.maxLevelCrossed || crossed.completed || crossed.completedNodes.length > 0
-    const isAtStart = xp === 0n && level === newPass(node).level && !premiumOwned && !hasCrossed
+    const isAtStart = xp === 0n && crossed.level === newPass(node).level && !premiumOwned && !hasCrossed
     const changed = pass.stored !== null && !(isAtStart && claimedTiers.length === 0)
     if (changed) {
       pass.clearClaims(group)

@@ -48,11 +48,17 @@ interface NodeBase {
   readonly data: RawJson
 }
 
+export interface Level {
+  readonly level: number
+  /** The total that reaches it. */
+  readonly xp: bigint
+}
+
 /** A battle pass. State is kept per player, scenario and node. */
 export interface PassNode extends NodeBase {
   readonly type: 'battle-pass'
-  /** Sorted. Each has the total xp that reaches it. */
-  readonly levels: readonly { readonly level: number; readonly xp: bigint }[]
+  /** By level and by xp. */
+  readonly levels: readonly Level[]
   readonly topLevel: number
   /** The tiers of the pass and of its level nodes. Where both list rewards, the level node's count. */
   readonly tiers: ReadonlyMap<TierKey, Tier>

@@ -1,9 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import { Refusal } from '../errors.ts'
+import type { Command } from '../transactions/command.ts'
 import type { Group } from '../transactions/group.ts'
 import { keyOf } from '../transactions/player.ts'
 import { int, named, table, text, uuid } from '../transactions/table.ts'
-import type { Definition } from './definition.ts'
+import type { Definition, PassNode } from './definition.ts'
 import { parseDefinition } from './parse-definition.ts'
 
 const scenarios = table('scenarios', {
@@ -24,6 +25,10 @@ const published = scenarioVersions.one({ columns: ['definition'] })
 export interface ScenarioRef {
   readonly environmentId: string
   readonly scenarioId: string
+}
+
+export interface PassRef extends ScenarioRef {
+  readonly nodeId: string
 }
 
 interface Seen {
@@ -98,4 +103,16 @@ export class Scenarios {
 export function requireScenario(definition: Definition | null | undefined): Definition {
   if (!definition) throw new Refusal('scenarioNotFound')
   return definition
+}
+
+/** A battle pass of the current version; null when that has none. */
+export function currentPass(ref: PassRef): Command<PassNode | null> {
+  return {
+    engine: 'reads',
+    *decide(group) {
+      const definition = yield* group.rows(() => group.of(Scenarios).find(ref))
+      const node = definition?.nodes.get(ref.nodeId)
+      return node?.type === 'battle-pass' ? node : null
+    },
+  }
 }

@@ -3,8 +3,10 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { exportParameters, filtersText, readFilters } from '../../console/src/players/filters.ts'
 import { levelAt, readDefinition } from '../../console/src/scenario/read-definition.ts'
+import { storeLevels } from '../../src/insight/store-levels.ts'
 import { withoutChromium } from '../support/browser.ts'
 import { type ConsoleStage, startConsole } from '../support/console.ts'
+import { season } from '../support/definitions.ts'
 import { type TestPlayer, times } from '../support/game.ts'
 import { until } from '../support/until.ts'
 
@@ -109,6 +111,35 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the players`, () => {
     expect(await table.locator('[aria-rowindex="2"]').count()).toBe(0)
     expect(await table.getByRole('row').count()).toBeLessThan(80)
     await close()
+  })
+
+  it('have the level of the current version, in the list, its filter and on their page', async () => {
+    const { game } = stage
+    const player = await game.player()
+    const publish = async (apart: number) =>
+      expect((await game.publish('leveled', season({ levels: times(5, (at) => at * apart) }))).status).toBe(200)
+    await publish(100)
+    const runId = await player.start('leveled')
+    const call = { scenarioId: 'leveled', nodeId: 'pass', runId, amount: 400 }
+    expect((await player.post('/sdk/v1/battlepass/xp', call)).body.level).toBe(5)
+    await publish(1_000)
+    await until('the level is stored', async () => {
+      await storeLevels(game.app.pool, { settledMs: 0 })
+      const { rows } = await game.app.pool.query(
+        "SELECT FROM scenarios WHERE id = 'leveled' AND leveled_version = version",
+      )
+      return rows.length === 1
+    })
+    const { page, close } = await stage.open('/env/production/players?scenario=leveled&pass=pass&to=1&sort=level')
+    await page.getByRole('table', { name: 'Players' }).getByText('leveled: level 1').waitFor()
+    await page.getByLabel('From level').fill('5')
+    await page.getByLabel('To level').fill('')
+    await page.keyboard.press('Enter')
+    await page.getByText('No player matches').waitFor()
+    await close()
+    const opened = await open(player, '/passes')
+    await opened.page.getByText('Level 1, 400 xp').waitFor()
+    await opened.close()
   })
 
   it('are exported by an operator with the filters of the page and a reason, and not by a viewer', async () => {

@@ -22,6 +22,7 @@ const PARTIAL_INDEXES = [
   'players_long_nickname_idx',
   'runs_one_active_key',
   'scenarios_uncounted_idx',
+  'scenarios_unleveled_idx',
 ]
 const OPTIONS = {
   insight_changes: ['autovacuum_vacuum_scale_factor=0', 'autovacuum_vacuum_threshold=20000'],

@@ -22,7 +22,11 @@ interface Known {
 const COUNT = 25_000
 const PIECE = 5_000
 const MINUTE = 60_000
-const PASS = { scenarioId: 'season', nodeId: 'pass' }
+const PASS = {
+  scenarioId: 'season',
+  nodeId: 'pass',
+  levels: Array.from({ length: 99 }, (_, index) => ({ level: index + 1, xp: BigInt(index + 1) * 10n })),
+}
 const START = Date.now() - COUNT * MINUTE
 
 let game: Game
@@ -51,8 +55,8 @@ beforeAll(async () => {
       values,
     )
     await pool.query(
-      `INSERT INTO passes (environment_id, player_id, scenario_id, node_id, level, premium_owned)
-       SELECT $1, i.id, 'season', 'pass', n * 7919 % 100, n > 5 FROM ${made}`,
+      `INSERT INTO passes (environment_id, player_id, scenario_id, node_id, level, xp, premium_owned)
+       SELECT $1, i.id, 'season', 'pass', n * 7919 % 100, n * 7919 % 100 * 10, n > 5 FROM ${made}`,
       values,
     )
   }
@@ -203,7 +207,8 @@ describe('a list of many players', () => {
   })
 
   it('is exported completely when few players match', async () => {
-    const asked = new URLSearchParams({ environment: 'production', ...PASS, premium: 'false' })
+    const { scenarioId, nodeId } = PASS
+    const asked = new URLSearchParams({ environment: 'production', scenarioId, nodeId, premium: 'false' })
     const url = `${game.baseUrl}/platform/v1/projects/${game.projectId}/players.ndjson?${asked}`
     const response = await fetch(url, { headers: { authorization: `Bearer ${operator.key}` } })
     const lines = (await response.text()).trim().split('\n')

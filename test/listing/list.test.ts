@@ -23,6 +23,8 @@ const HOUR = 3_600_000
 /** After the creation of all players, since no player logs in earlier. */
 const START = Math.ceil(Date.now() / HOUR) * HOUR
 const PASS = { scenarioId: 'season', nodeId: 'pass' }
+/** The xp of the levels from 1 on. */
+const LEVELS = [100, 200, 300, 400, 500, 600, 700, 800]
 
 let game: Game
 let webhook: Webhook
@@ -37,7 +39,7 @@ beforeAll(async () => {
   const { pool } = game.app
   viewer = await newOperator(pool, game.projectId, 'viewer')
   operator = await newOperator(pool, game.projectId)
-  expect((await game.publish('season', season())).status).toBe(200)
+  expect((await game.publish('season', season({ levels: LEVELS }))).status).toBe(200)
   expect(
     (await game.setProviders({ default: { enabled: true, url: webhook.url, secret: webhook.secret } })).status,
   ).toBe(200)
@@ -66,8 +68,8 @@ beforeAll(async () => {
       await pool.query('INSERT INTO last_logins VALUES ($1, $2, $3)', [game.environmentId, id, player.loggedInAt])
     if (player.level !== null)
       await pool.query(
-        `INSERT INTO passes (environment_id, player_id, scenario_id, node_id, level, premium_owned)
-         VALUES ($1, $2, 'season', 'pass', $3, $4), ($1, $2, 'season', 'other', 8, true)`,
+        `INSERT INTO passes (environment_id, player_id, scenario_id, node_id, level, xp, premium_owned)
+         VALUES ($1, $2, 'season', 'pass', $3, $3 * 100, $4), ($1, $2, 'season', 'other', 8, 0, true)`,
         [game.environmentId, id, player.level, player.premium],
       )
   }

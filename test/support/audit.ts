@@ -36,6 +36,19 @@ export async function auditBooks(pool: Pool): Promise<void> {
   )
   expect(gaps, 'every stream is without a gap').toEqual([])
 
+  const { rows: misplaced } = await pool.query(
+    `SELECT p.player_id, p.xp, p.level, p.current_level, l.level AS reached FROM passes p
+     JOIN scenarios s ON (s.environment_id, s.id) = (p.environment_id, p.scenario_id) AND s.leveled_version = s.version
+     JOIN scenario_versions v ON (v.environment_id, v.scenario_id, v.version) = (s.environment_id, s.id, s.version)
+     CROSS JOIN LATERAL json_array_elements(v.definition::json -> 'nodes') n
+     CROSS JOIN LATERAL (
+       SELECT coalesce(max((l ->> 'level')::int), 0) AS level FROM json_array_elements(n -> 'data' -> 'levels') l
+       WHERE (l ->> 'xp')::numeric <= p.xp
+     ) l
+     WHERE n ->> 'type' = 'battle-pass' AND n ->> 'id' = p.node_id AND coalesce(p.current_level, p.level) <> l.level`,
+  )
+  expect(misplaced, 'the level by which lists find a player is its level').toEqual([])
+
   const { rows: misCounted } = await pool.query(
     `WITH counted AS MATERIALIZED (
        -- Levels of what was not edited since it was counted. Of others only the players of all levels are compared.

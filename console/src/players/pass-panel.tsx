@@ -113,7 +113,7 @@ export function PassPanel(
 /** The level, and how far it is to the next one. */
 function XpBar(props: {
   readonly xp: string
-  /** The last level that was crossed. Shown while the definition is not known. */
+  /** Shown while the definition is not known. */
   readonly level: number
   readonly view: PassView | undefined
   readonly children: ReactNode
