@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { endWithTests } from './support/children.ts'
 import { passNode, scenario } from './support/definitions.ts'
+import { freePort } from './support/free-port.ts'
 import { type Game, generateKeys, type Instance, startGame, startInstance, times } from './support/game.ts'
 import { approve, type Operator, startOperator, status } from './support/operator.ts'
 import { startTcpProxy, type TcpProxy } from './support/tcp-proxy.ts'
@@ -20,7 +21,6 @@ const withoutPrometheus =
 const TOKEN = 'the-metrics-of-tests'
 /** While Postgres is away, a call can wait for five seconds. */
 const FIRING_DEADLINE_MS = 80_000
-const PORTS = { from: 32_100, count: 600 }
 
 interface Panel {
   readonly id: number
@@ -247,7 +247,7 @@ const hurried = (text: string): string =>
 /** A Prometheus that scrapes the service twice a second. */
 async function startPrometheus(baseUrl: string, change: (rules: string) => string = (rules) => rules) {
   const directory = await mkdtemp(join(tmpdir(), 'tierway-prometheus-'))
-  const port = PORTS.from + Math.floor(Math.random() * PORTS.count)
+  const port = await freePort()
   await writeFile(join(directory, 'alerts.yml'), change(read('ops/prometheus/alerts.yml')))
   await writeFile(
     join(directory, 'prometheus.yml'),

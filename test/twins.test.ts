@@ -85,7 +85,7 @@ const definition = {
   ],
 }
 
-const SEQUENCES = atScale(1_000, 100)
+const SEQUENCES = atScale(1_000, 40)
 /** A limit for tests that hang: they take a minute on a quiet machine. */
 const TIMEOUT_MS = 600_000
 

@@ -9,6 +9,7 @@ import { urlFault } from '../../src/providers/webhook-url.ts'
 import { type Game, startGame, times } from '../support/game.ts'
 import { approve, startOperator } from '../support/operator.ts'
 import { type RawOperator, startCanary } from '../support/raw-operator.ts'
+import { atScale } from '../support/scale.ts'
 
 // A studio sets the URL that the service calls. The URL must not lead into the service's own network.
 
@@ -224,7 +225,7 @@ describe('the check for public addresses', () => {
         const [high, low] = groupsOf(value).slice(6)
         expect(isPublicAddress(`2002:${high}:${low}::1`)).toBe(false)
       }),
-      { numRuns: 20_000 },
+      { numRuns: atScale(20_000, 4_000) },
     )
   })
 
@@ -238,7 +239,7 @@ describe('the check for public addresses', () => {
         if (isIn(eitherV6, value)) return
         for (const address of spellingsOf(value)) expect(isPublicAddress(address)).toBe(isPublicV6(value))
       }),
-      { numRuns: 5_000 },
+      { numRuns: atScale(5_000, 1_000) },
     )
   })
 })

@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { endWithTests } from '../support/children.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { freePort } from '../support/free-port.ts'
 import { buildService, createWorld, type Service, spawnService, stopService, type World } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -37,14 +36,6 @@ afterAll(async () => {
   await database?.drop()
   if (folder) await rm(folder, { recursive: true })
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await until('a port is found', () => server.listening)
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
-}
 
 /** Starts a PgBouncer in front of the database. Returns the URL through it. */
 async function startPgbouncer(settings: readonly string[]): Promise<string> {

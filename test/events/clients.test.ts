@@ -100,7 +100,7 @@ function write({ app, environmentId }: Game): () => Promise<void> {
 }
 
 /** Cuts the connection again and again, each time after more events. Every eighth cut lasts until more are written. */
-async function breakAgainAndAgain(proxy: PostgresProxy, heard: () => number, rounds = 15): Promise<void> {
+async function breakAgainAndAgain(proxy: PostgresProxy, heard: () => number, rounds = 8): Promise<void> {
   for (const round of times(rounds, Number)) {
     const before = heard()
     await until(`more is heard in round ${round}`, () => heard() > before + Math.random() * 50)
@@ -374,7 +374,7 @@ function testListener(program: () => Promise<readonly string[]>): void {
       await withListener({ url: proxy.url }, async (listener, start) => {
         const stopWriting = write(game)
         try {
-          await breakAgainAndAgain(proxy, () => listener.events.length, 12)
+          await breakAgainAndAgain(proxy, () => listener.events.length)
         } finally {
           await stopWriting()
         }
@@ -402,7 +402,7 @@ function testListener(program: () => Promise<readonly string[]>): void {
     const start = await cursorIn(cursorFile)
     const stopWriting = write(game)
     try {
-      for (; kills < 4; kills += 1) {
+      for (; kills < 3; kills += 1) {
         await run(({ events }) => until('some are heard', () => events.length > 1 + 20 * Math.random()))
       }
     } finally {

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { NamedTest } from './table.ts'
 
-// Five ways to break the product. Each must make the fault suite fail.
+// Ways to break the product, at least one for each guarantee of the README. Each must make the fault suite fail.
 
 export interface Mutation {
   readonly what: string
@@ -86,6 +86,201 @@ export const MUTATIONS: readonly Mutation[] = [
         file: 'events/instances.test.ts',
         title:
           'delivers on one instance what another writes, well before the check of Postgres each second (decisions 8)',
+      },
+    ],
+  },
+  {
+    what: 'no check whether a tier is claimed',
+    file: 'src/battlepass/decide.ts',
+    changes: [['if (pass.claimed.has(key)) {', 'if (pass.claimed.has(key) && Math.random() < 0) {']],
+    tests: [{ file: 'faults/two-services.test.ts', title: 'grant a tier once when two hundred claims of it arrive' }],
+  },
+  {
+    what: 'no check whether premium is owned',
+    file: 'src/battlepass/decide.ts',
+    changes: [["if (pass.premiumOwned) return { kind: 'refused', error: 'premium already owned' }", '']],
+    tests: [
+      { file: 'faults/two-services.test.ts', title: 'charge once when two hundred purchases have different keys' },
+    ],
+  },
+  {
+    what: 'no check whether a level is reached',
+    file: 'src/battlepass/decide.ts',
+    changes: [
+      ["if (!isGift && levelAt(node, pass.xp) < level) return { kind: 'refused', error: 'level not reached' }", ''],
+    ],
+    tests: [
+      {
+        file: 'faults/two-services.test.ts',
+        title: 'never grant an unearned tier when a claim races its xp and its purchase, in a hundred rounds',
+      },
+    ],
+  },
+  {
+    what: 'a level that is crossed again',
+    file: 'src/battlepass/decide.ts',
+    changes: [['const leveledUp = level > pass.level', 'const leveledUp = level >= pass.level']],
+    tests: [
+      {
+        file: 'faults/two-services.test.ts',
+        title: 'sum five hundred additions of xp exactly, and cross each level once',
+      },
+    ],
+  },
+  {
+    what: 'xp beyond int64',
+    file: 'src/battlepass/decide.ts',
+    changes: [["if (xp > MAX_INT64) return { kind: 'refused', reason: 'xpLimitExceeded' }", '']],
+    tests: [
+      {
+        file: 'battlepass/contract.test.ts',
+        title: 'reaches 2^63-1 exactly, refuses one more and writes nothing then',
+      },
+    ],
+  },
+  {
+    what: 'rewards beyond int64',
+    file: 'src/wallet/holdings.ts',
+    changes: [['if (total > MAX_INT64) return', 'if (total < 0n) return']],
+    tests: [
+      { file: 'battlepass/contract-claims.test.ts', title: 'refuses rewards that overflow … and writes nothing' },
+    ],
+  },
+  {
+    what: 'a ledger that does not sum up to its balance',
+    file: 'src/wallet/holdings.ts',
+    changes: [['{ id: entryId, currency, amount, balance,', '{ id: entryId, currency, amount: amount + 1n, balance,']],
+    tests: [
+      {
+        file: 'faults/two-services.test.ts',
+        title: 'equal their ledgers in every read, while connections break and answers are lost',
+      },
+    ],
+  },
+  {
+    what: 'no check whether a player is banned',
+    file: 'src/players/player-status.ts',
+    changes: [["if (status === 'active') return", "if (status === 'active' || status === 'banned') return"]],
+    tests: [
+      {
+        file: 'liveops/support-accounts.test.ts',
+        title: 'refuses the next call over REST and GraphQL, login, link and refresh, and on another instance',
+      },
+    ],
+  },
+  {
+    what: 'more keys of a storage than the limit',
+    file: 'src/players/storage.ts',
+    changes: [['return size <= MAX_STORAGE_KEYS', 'return size <= 2 * MAX_STORAGE_KEYS']],
+    tests: [
+      {
+        file: 'auth/login-races.test.ts',
+        title: 'accept one of twenty logins that each add ten keys to 990 and write nothing of the others (spec 8)',
+      },
+    ],
+  },
+  {
+    what: 'another pair for a refresh whose answer was lost',
+    file: 'src/auth/refresh-tokens.ts',
+    changes: [['const REPLAY_MS = 10_000', 'const REPLAY_MS = -1']],
+    tests: [
+      { file: 'auth/refresh.test.ts', title: 'answers fifty concurrent uses of one token with the same pair, on …' },
+    ],
+  },
+  {
+    what: 'a stolen refresh token that ends nothing',
+    file: 'src/auth/refresh-tokens.ts',
+    changes: [['      tokens.revoke(token)\n      return null', '      return null']],
+    tests: [
+      { file: 'auth/refresh.test.ts', title: 'ends every token of the family after 10 s' },
+      { file: 'auth/refresh.test.ts', title: 'ends the family within the 10 s when the child has been used' },
+    ],
+  },
+  {
+    what: 'tokens whose signature is not checked',
+    file: 'src/auth/token-ring.ts',
+    changes: [
+      [
+        'const { payload } = await jwtVerify(',
+        "const payload = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())\n      if (Math.random() < 0) await jwtVerify(",
+      ],
+    ],
+    tests: [
+      { file: 'auth/tokens.test.ts', title: 'is refused with a token that is changed or truncated anywhere' },
+      {
+        file: 'auth/tokens.test.ts',
+        title: 'is refused with a token signed with HS256 and the public key, in every encoding',
+      },
+    ],
+  },
+  {
+    what: 'webhooks on private addresses',
+    file: 'src/auth/addresses.ts',
+    changes: [["if (!isIPv6(address)) return !privateV4.check(address, 'ipv4')", 'if (Math.random() < 1) return true']],
+    tests: [{ file: 'auth/addresses.test.ts', title: 'is never connected to, in … spellings, over http and https' }],
+  },
+  {
+    what: 'a webhook whose refusal is tried again',
+    file: 'src/auth/webhook.ts',
+    changes: [["if (ending.kind !== 'unavailable' ||", "if (ending.kind === 'answered' ||"]],
+    tests: [{ file: 'auth/webhook.test.ts', title: 'treats every 4xx as a rejection after one call' }],
+  },
+  {
+    what: 'a replaced secret that stops signing at once',
+    file: 'src/providers/rotate-secret.ts',
+    changes: [['const isKept = isNew && overlapSeconds > 0', 'const isKept = isNew && overlapSeconds < 0']],
+    tests: [
+      {
+        file: 'providers/rotation.test.ts',
+        title: 'applies to the next login on every instance, and the old secret also signs during the overlap',
+      },
+    ],
+  },
+  {
+    what: 'a revoked key that keeps working',
+    file: 'src/auth/keys.ts',
+    changes: [['FROM platform_keys WHERE hash = $1 AND revoked_at IS NULL', 'FROM platform_keys WHERE hash = $1']],
+    tests: [{ file: 'auth/keys.test.ts', title: 'grants only its role and stops working when it is revoked' }],
+  },
+  {
+    what: 'sockets that stay open after a ban',
+    file: 'src/auth/access-watch.ts',
+    changes: [['    entry.end(reason)', '']],
+    tests: [
+      {
+        file: 'events/callers.test.ts',
+        title: 'end within two seconds of a ban, on every instance',
+      },
+    ],
+  },
+  {
+    what: 'a cursor of lost events that is accepted',
+    file: 'src/events/subscriptions.ts',
+    changes: [
+      ["if (after !== null && !(await buffer.has(after, filter.playerId))) throw new Refusal('cursorExpired')", ''],
+    ],
+    tests: [
+      {
+        file: 'events/restore.test.ts',
+        title:
+          'ends with CURSOR_EXPIRED every subscription that sent lost events, over WebSocket and SSE, and expires every cursor of a lost event, on all instances (decisions 8)',
+      },
+    ],
+  },
+  {
+    what: 'a replay that skips an event',
+    file: 'src/events/subscriptions.ts',
+    changes: [
+      [
+        'const position = after?.position ?? buffer.head',
+        'const position = (after?.position ?? buffer.head) + (after === null ? 0n : 1n)',
+      ],
+    ],
+    tests: [
+      {
+        file: 'events/instances.test.ts',
+        title:
+          'has no gap and no duplicate over 500 reconnects at random cursors to random instances while events are written (decisions 8)',
       },
     ],
   },

@@ -19,6 +19,7 @@ import { until } from '../support/until.ts'
 const CLAIM = '/sdk/v1/battlepass/claim'
 const PREMIUM = '/sdk/v1/battlepass/premium'
 const PROGRESS = '/sdk/v1/battlepass/progress'
+const START = '/sdk/v1/scenarios/start'
 const XP = '/sdk/v1/battlepass/xp'
 
 const PRICE = 950
@@ -107,12 +108,41 @@ describe('two services with racing calls (spec 4.1)', () => {
     expect(await books(player)).toMatchObject({ gems: 5_000 - PRICE, purchases: 1 })
   })
 
+  it('charge once when fifty passes are bought with the price of one', async () => {
+    const nodeIds = times(50, (index) => `pass-${index}`)
+    await cluster.world.publish(
+      'many',
+      scenario(
+        nodeIds.map((id) => passNode(id)),
+        [],
+      ),
+    )
+    const player = await cluster.world.player('many', { gems: BigInt(PRICE) })
+    const answers = await together(50, (index) =>
+      call(index, player, PREMIUM, { scenarioId: 'many', nodeId: nodeIds[index] ?? '' }),
+    )
+    expect(answers.filter(({ body }) => body.success)).toHaveLength(1)
+    expect(answers.filter(({ body }) => body.error === 'insufficient funds')).toHaveLength(49)
+    expect(await books(player)).toMatchObject({ gems: 0, purchases: 1 })
+  })
+
+  it('begin one run when fifty starts arrive', async () => {
+    const player = await cluster.world.player('season')
+    await cluster.world.pool.query('DELETE FROM runs WHERE player_id = $1', [player.playerId])
+    const answers = await together(50, (index) =>
+      post(cluster.instances[index % 2 === 0 ? 0 : 1].service, START, player.token, { scenarioId: 'season' }),
+    )
+    expect(new Set(answers.map(({ body }) => body.runId)).size).toBe(1)
+    expect(answers.filter(({ body }) => !body.resumed)).toHaveLength(1)
+  })
+
   it('grant a tier once when two hundred claims of it arrive', async () => {
     const player = await cluster.world.player('season')
     await call(0, player, XP, { ...place, amount: 100, source: 'race' })
     const answers = await together(200, (index) => call(index, player, CLAIM, { ...place, level: 2, track: 'free' }))
     expect(answers.filter(({ body }) => body.success && !body.alreadyClaimed)).toHaveLength(1)
     expect(answers.filter(({ body }) => body.success && body.alreadyClaimed)).toHaveLength(199)
+    for (const { body } of answers) expect(body.granted).toEqual([{ amount: 20, currency: 'gold', itemId: null }])
     expect(await books(player)).toMatchObject({ claims: 1 })
   })
 

@@ -205,7 +205,7 @@ describe('sorting of players', () => {
       const logins = [...known].sort(by(({ loggedInAt }) => loggedInAt?.getTime() ?? null, sign))
       const levels = known.filter(({ level }) => level !== null).sort(by(({ level }) => level, sign))
       const created = sign === -1 ? known : [...known].reverse()
-      for (const size of [1, 7, 60]) {
+      for (const size of [5, 60]) {
         expect(await all({ sortBy: 'created', direction }, size)).toEqual(idsOf(created))
         expect(await all({ sortBy: 'lastLogin', direction }, size)).toEqual(idsOf(logins))
         expect(await all({ sortBy: 'level', direction, ...PASS }, size)).toEqual(idsOf(levels))

@@ -7,6 +7,7 @@ import { auditBooks, auditSupport } from '../support/audit.ts'
 import { gold, passNode, scenario } from '../support/definitions.ts'
 import { type Game, type GraphqlAnswer, startGame, type TestPlayer, times } from '../support/game.ts'
 import { startOperator, type Operator as Webhook } from '../support/operator.ts'
+import { atScale } from '../support/scale.ts'
 import { SEED } from '../support/seed.ts'
 import {
   AUDITED,
@@ -392,7 +393,7 @@ describe('the audit log', () => {
   })
 })
 
-const SEQUENCES = 100
+const SEQUENCES = atScale(100, 30)
 const AT_ONCE = 10
 
 /** One call that concerns one of the players of a sequence. */

@@ -33,6 +33,7 @@ import { startRun } from '../../src/scenario/start-run.ts'
 import { auditBooks, auditSupport } from '../support/audit.ts'
 import { gold, passNode, scenario } from '../support/definitions.ts'
 import { type Game, startGame, times } from '../support/game.ts'
+import { atScale } from '../support/scale.ts'
 import { SEED } from '../support/seed.ts'
 import { newOperator, type Operator, random } from './desk.ts'
 
@@ -163,6 +164,8 @@ const ALIKE = new Set([
   'creditWallet',
 ])
 const PAIRED = NAMES.filter((name) => !ALIKE.has(name))
+/** The share of the pairs that a run tries. */
+const SHARE = atScale(1, 0.35)
 
 const PLACES = ['in a run', 'between two runs', 'new', 'banned'] as const
 type Place = (typeof PLACES)[number]
@@ -291,9 +294,11 @@ async function expectAlike(trials: readonly Trial[]): Promise<void> {
 
 describe('the results of calls in one group', () => {
   it.each(['in a run', 'between two runs'] as const)(
-    `are the same as one by one for any two calls of a player %s (${PAIRED.length ** 2} pairs)`,
+    `are the same as one by one for any two calls of a player %s (${Math.round(SHARE * PAIRED.length ** 2)} of ${PAIRED.length ** 2} pairs)`,
     async (place) => {
-      await expectAlike(PAIRED.flatMap((first) => PAIRED.map((second) => ({ place, names: [first, second] }))))
+      const pairs = PAIRED.flatMap((first) => PAIRED.map((second) => ({ place, names: [first, second] })))
+      const next = random(SEED)
+      await expectAlike(pairs.filter(() => next() < SHARE))
     },
   )
 

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from 'graphql-ws'
@@ -11,6 +10,7 @@ import { parse } from 'yaml'
 import { endWithTests } from '../support/children.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { season } from '../support/definitions.ts'
+import { freePort } from '../support/free-port.ts'
 import { buildService, createWorld, type Service, startService, stopService, type World } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -189,12 +189,4 @@ it('the configuration for Envoy can be read, and says that it was not tried', ()
 async function hasCalls({ baseUrl }: Service): Promise<boolean> {
   const answer = await fetch(`${baseUrl}/metrics`, { headers: { authorization: `Bearer ${METRICS_TOKEN}` } })
   return (await answer.text()).includes('tierway_http_requests_total{route="/sdk/v1/battlepass/xp",status="200"}')
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

@@ -198,8 +198,8 @@ describe('the JSON Schema of definitions', () => {
     expect([structuralFaults(text).length === 0, schemaFaults(text).length === 0]).toEqual([isAllowed, isAllowed])
   })
 
-  it('accepts the dates that the validator accepts, from 1896 to 2105', () => {
-    for (let year = 1896; year <= 2105; year += 1) {
+  it('accepts the dates that the validator accepts, in leap years and in others', () => {
+    for (const year of [1896, 1899, 1900, 1904, 1999, 2000, 2001, 2026, 2028, 2096, 2100, 2104, 2105]) {
       for (const month of ['00', '01', '02', '04', '12', '13']) {
         for (const day of ['00', '01', '28', '29', '30', '31', '32']) {
           const text = print(season({ more: { startsAt: `${year}-${month}-${day}T00:00:00Z` } }))

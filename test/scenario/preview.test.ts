@@ -10,6 +10,7 @@ import { parseDefinition } from '../../src/scenario/parse-definition.ts'
 import { publishScenario } from '../../src/scenario/publish.ts'
 import { gold, passNode, scenario, season, tier } from '../support/definitions.ts'
 import { type Game, startGame, times } from '../support/game.ts'
+import { atScale } from '../support/scale.ts'
 import { definitions } from './arbitraries.ts'
 
 let game: Game
@@ -248,7 +249,7 @@ describe('the preview of a definition', () => {
           ...naive(parse(before), parse(after), players),
         })
       }),
-      { numRuns: 150 },
+      { numRuns: atScale(150, 40) },
     )
   })
 
@@ -287,7 +288,7 @@ describe('the preview of a definition', () => {
           ...naive(parse(before), parse(after), players),
         })
       }),
-      { numRuns: 150 },
+      { numRuns: atScale(150, 40) },
     )
   })
 

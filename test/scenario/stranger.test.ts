@@ -6,6 +6,7 @@ import { parseDefinition } from '../../src/scenario/parse-definition.ts'
 import { codeOf, type Mutation, newOperator, type Operator, support } from '../liveops/desk.ts'
 import { auditBooks } from '../support/audit.ts'
 import { type Game, startGame, type TestPlayer } from '../support/game.ts'
+import { atScale } from '../support/scale.ts'
 import { CLAIM_ALL, graphqlOf, type Outcome, outcomeOfGraphql, restOf, type Surface } from '../support/surfaces.ts'
 import { definitions, type RandomDefinition, type RandomNode } from './arbitraries.ts'
 
@@ -13,7 +14,7 @@ import { definitions, type RandomDefinition, type RandomNode } from './arbitrari
 // support acts. Each tier and each reward node pays one unit of a separate currency, so the wallet shows how often each
 // has paid.
 
-const RUNS = Number(process.env.STRANGER_RUNS ?? 60)
+const RUNS = Number(process.env.STRANGER_RUNS ?? atScale(60, 20))
 
 const NODES = ['pass', 'bonus', 'view-1', 'view-2', 'view-3', 'gift', 'swap', 'shop', 'start']
 const PASSES = ['pass', 'bonus']

@@ -3,10 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
+import { freePort } from './free-port.ts'
 import { until } from './until.ts'
 
-/** Below the ports of outgoing connections: no other process takes a port while its Redis is down. */
-const PORTS = { from: 20_000, to: 32_000 }
 const ATTEMPTS = 20
 
 /** A Redis of one test, without persistence. The test can break it. */
@@ -33,7 +32,7 @@ export async function startRedis(): Promise<RedisServer> {
   let port = 0
   let server: Running | undefined
   for (let attempt = 1; attempt <= ATTEMPTS && !server; attempt += 1) {
-    port = PORTS.from + Math.floor(Math.random() * (PORTS.to - PORTS.from))
+    port = await freePort()
     server = await launch(port, directory)
   }
   if (!server) throw new Error(`redis-server found no free port in ${ATTEMPTS} attempts`)

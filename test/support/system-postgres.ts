@@ -4,6 +4,7 @@ import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { endWithTests } from './children.ts'
+import { freePort } from './free-port.ts'
 import { execute } from './sql.ts'
 import { until } from './until.ts'
 
@@ -14,7 +15,6 @@ const [bin] = (existsSync(DEBIAN) ? readdirSync(DEBIAN) : [])
   .filter((path) => ['initdb', 'postgres', 'pg_dump', 'pg_restore'].every((name) => existsSync(join(path, name))))
 /** Postgres does not run as root. */
 const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
-const PORTS = { from: 32_700, count: 60 }
 
 /** Why tests with Debian's Postgres cannot run here; an empty text when they can. */
 export const withoutSystemPostgres = bin === undefined ? "SKIPPED, Debian's package postgresql is not installed: " : ''
@@ -51,7 +51,7 @@ export async function startSystemPostgres(name: string, certificate?: ServerCert
     }
     await writeFile(join(data, 'pg_hba.conf'), 'hostssl all all 127.0.0.1/32 trust\n')
   }
-  const port = PORTS.from + Math.floor(Math.random() * PORTS.count)
+  const port = await freePort()
   const settings = [
     `ssl=${certificate ? 'on' : 'off'}`,
     'fsync=off',

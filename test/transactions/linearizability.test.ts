@@ -36,7 +36,7 @@ import { buildService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 /** The duration of the random rounds. */
-const SECONDS = Number(process.env.LINEARIZABILITY_SECONDS ?? atScale(30, 10))
+const SECONDS = Number(process.env.LINEARIZABILITY_SECONDS ?? atScale(30, 6))
 const CALLS = 180
 const PLAYERS = 4
 const RESTORES = Math.max(atScale(3, 2), Math.round(SECONDS / 12))
