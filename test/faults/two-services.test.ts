@@ -90,6 +90,18 @@ async function books({ playerId }: WorldPlayer) {
   return row
 }
 
+/** Whether the xp and the purchase of a player were committed no later than its claim. */
+async function earnedFirst({ playerId }: WorldPlayer): Promise<boolean> {
+  const { rows } = await cluster.world.pool.query<{ earned: boolean }>(
+    `SELECT greatest(pg_xact_commit_timestamp(x.xmin), pg_xact_commit_timestamp(l.xmin))
+         <= pg_xact_commit_timestamp(c.xmin) AS earned
+     FROM tier_claims c JOIN xp_ledger x USING (player_id) JOIN wallet_ledger l USING (player_id)
+     WHERE player_id = $1 AND l.reason = 'premium_purchase'`,
+    [playerId],
+  )
+  return rows[0]?.earned ?? false
+}
+
 describe('two services with racing calls (spec 4.1)', () => {
   it('charge once and answer identically when two hundred purchases have one key', async () => {
     const player = await cluster.world.player('season', { gems: 5_000n })
@@ -170,6 +182,7 @@ describe('two services with racing calls (spec 4.1)', () => {
       const { claims } = await books(player)
       outcomes.add(claim?.body.success ? 'granted' : claim?.body.error)
       expect(claims).toBe(claim?.body.success ? 1 : 0)
+      if (claims === 1) expect(await earnedFirst(player)).toBe(true)
     }
     for (const outcome of outcomes) expect(['granted', 'level not reached', 'premium required']).toContain(outcome)
   })
