@@ -42,11 +42,11 @@ program
   .addOption(json())
   .action((options) =>
     withDatabase(readConfig(process.env), async (pool) => {
-      const tell = (line: string) => process.stderr.write(`${line}\n`)
+      const print = (line: string) => process.stderr.write(`${line}\n`)
       await untilReachable(pool, {
-        onWait: (error) => tell(`Postgres cannot be reached yet; waiting up to a minute: ${causeText(error)}`),
+        onWait: (error) => print(`Postgres cannot be reached yet; waiting up to a minute: ${causeText(error)}`),
       })
-      const applied = await migrate(pool, { onWait: tell })
+      const applied = await migrate(pool, { onWait: print })
       report(
         options,
         { applied },

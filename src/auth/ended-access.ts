@@ -95,18 +95,18 @@ export function createEndedAccess({
       const playerIds = await read()
       if (awaySince !== null) onBack(performance.now() - awaySince)
       awaySince = null
-      tell(playerIds)
+      notify(playerIds)
     } catch (error) {
       awaySince ??= performance.now()
       onError(error)
-      tell([])
+      notify([])
     } finally {
       if (!isClosed) timer = setTimeout(look, lookMs).unref()
     }
   }
 
   /** Listeners may be slow. The next read does not wait for them. */
-  function tell(playerIds: readonly string[]): void {
+  function notify(playerIds: readonly string[]): void {
     for (const listener of listeners) listener(playerIds).catch(onError)
   }
 

@@ -22,13 +22,13 @@ export function sharedLookup({ hostsFile = HOSTS_FILE } = {}): LookupFunction {
     }
     const callbacks = [callback]
     waiting.set(hostname, callbacks)
-    const tell = (...answer: Answer) => {
+    const done = (...answer: Answer) => {
       waiting.delete(hostname)
       for (const callback of callbacks) callback(...answer)
     }
     void isAnsweredFor(hostname, hostsFile).then((isAnswered) => {
-      if (isAnswered) dns.lookup(hostname, { ...options, all: true }, tell)
-      else tell(Object.assign(new Error('no name server answers'), { code: 'EAI_AGAIN' }), [])
+      if (isAnswered) dns.lookup(hostname, { ...options, all: true }, done)
+      else done(Object.assign(new Error('no name server answers'), { code: 'EAI_AGAIN' }), [])
     })
   }
 }

@@ -123,9 +123,9 @@ function dataOf<Data>(text: string, shape: ShapeOf<Data>): Data {
   const body = parsed(text)
   const { data, errors } = isObject(body) ? body : {}
   if (errors === undefined) return readAs(shape, data)
-  const told = graphqlRefusal(Array.isArray(errors) ? errors[0] : undefined)
-  if (told === undefined) throw invalidAnswer('the answer did not come from the service: its errors have no code')
-  throw new TierwayError({ ...told, status: 200, retryable: PASSING.includes(told.code) })
+  const refusal = graphqlRefusal(Array.isArray(errors) ? errors[0] : undefined)
+  if (refusal === undefined) throw invalidAnswer('the answer did not come from the service: its errors have no code')
+  throw new TierwayError({ ...refusal, status: 200, retryable: PASSING.includes(refusal.code) })
 }
 
 /** One connection: the events until it ends. */

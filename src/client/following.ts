@@ -25,24 +25,24 @@ export class Accounts {
   /** Answered, but not told: the event will tell it. */
   readonly #owed: Told[] = []
   /** Told from an event, while calls are under way whose answers may have it, too. */
-  readonly #heard: string[] = []
+  readonly #seen: string[] = []
 
   /** Whether an answer's crossing is to be told now. */
   answered(told: Told, isLive: boolean): boolean {
-    if (remove(this.#heard, (key) => key === keyOf(told))) return false
+    if (remove(this.#seen, (key) => key === keyOf(told))) return false
     if (isLive) this.#owed.push(told)
     return !isLive
   }
 
   /** Notes that an event's crossing is told. */
-  heard(told: Told, mayBeAnswered: boolean): void {
+  seen(told: Told, mayBeAnswered: boolean): void {
     const key = keyOf(told)
-    if (!remove(this.#owed, (owed) => keyOf(owed) === key) && mayBeAnswered) this.#heard.push(key)
+    if (!remove(this.#owed, (owed) => keyOf(owed) === key) && mayBeAnswered) this.#seen.push(key)
   }
 
   /** No call is under way. */
   settle(): void {
-    this.#heard.length = 0
+    this.#seen.length = 0
   }
 
   /** The events have ended: returns the crossings that are still to be told. */

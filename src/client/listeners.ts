@@ -1,20 +1,20 @@
 /** Listeners by event name. Nothing waits for them, and their errors affect nothing else. */
-export class Listeners<Heard extends object> {
-  readonly #byName = new Map<keyof Heard, Set<(heard: never) => unknown>>()
+export class Listeners<Events extends object> {
+  readonly #byName = new Map<keyof Events, Set<(event: never) => unknown>>()
 
   /** Calls a function with each event. Returns a function that removes the listener. */
-  on<Name extends keyof Heard>(name: Name, listener: (heard: Heard[Name]) => unknown): () => void {
+  on<Name extends keyof Events>(name: Name, listener: (event: Events[Name]) => unknown): () => void {
     const listeners = this.#byName.get(name) ?? new Set()
     this.#byName.set(name, listeners)
-    const own = (heard: Heard[Name]): unknown => listener(heard)
+    const own = (event: Events[Name]): unknown => listener(event)
     listeners.add(own)
     return () => void listeners.delete(own)
   }
 
-  tell<Name extends keyof Heard>(name: Name, heard: Heard[Name]): void {
+  emit<Name extends keyof Events>(name: Name, event: Events[Name]): void {
     for (const listener of [...(this.#byName.get(name) ?? [])]) {
       try {
-        const result = (listener as (heard: Heard[Name]) => unknown)(heard)
+        const result = (listener as (event: Events[Name]) => unknown)(event)
         if (result instanceof Promise) result.catch(report)
       } catch (error) {
         report(error)

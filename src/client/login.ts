@@ -75,7 +75,7 @@ export class PlayerLogin {
   constructor(options: LoginOptions) {
     this.#options = options
     const { storage, storageKey } = options
-    storage.watch?.(storageKey, () => void this.#hear())
+    storage.watch?.(storageKey, () => void this.#take())
   }
 
   /** The player's id; null when no player is signed in. Known after a call or after `restore`. */
@@ -185,7 +185,7 @@ export class PlayerLogin {
   /**
    * Another tab has changed the stored login. A logout there signs out here, too, even while the access token is valid.
    */
-  async #hear(): Promise<void> {
+  async #take(): Promise<void> {
     if (this.#login) await this.#adopt(this.#login).catch(() => undefined)
   }
 

@@ -128,7 +128,7 @@ export class Outbox {
   }
 
   /** Calls a function with each result. Returns a function that removes the listener. */
-  on<Name extends keyof OutboxEvents>(name: Name, listener: (heard: OutboxEvents[Name]) => unknown): () => void {
+  on<Name extends keyof OutboxEvents>(name: Name, listener: (event: OutboxEvents[Name]) => unknown): () => void {
     return this.#listeners.on(name, listener)
   }
 
@@ -189,12 +189,12 @@ export class Outbox {
         return answer
       }
       const answer = await (session ? session.during(send) : send())
-      this.#listeners.tell('sent', { xp, answer })
+      this.#listeners.emit('sent', { xp, answer })
     } catch (error) {
       const isFinal = TierwayError.is(error) && !error.retryable && !WAITING.includes(error.code)
       if (!isFinal) throw error
       await this.#remove(place)
-      this.#listeners.tell('refused', { xp, error })
+      this.#listeners.emit('refused', { xp, error })
     }
   }
 
@@ -215,7 +215,7 @@ export class Outbox {
     try {
       return readAs(ENTRY, parsed(text))
     } catch {
-      if (!this.#unreadable.has(storageKey)) this.#listeners.tell('unreadable', { storageKey, text })
+      if (!this.#unreadable.has(storageKey)) this.#listeners.emit('unreadable', { storageKey, text })
       this.#unreadable.add(storageKey)
       return undefined
     }

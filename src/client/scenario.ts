@@ -169,8 +169,8 @@ export class ScenarioSession {
   }
 
   /** Calls a function with each event of the run. Returns a function that removes the listener. */
-  on<Name extends keyof SessionEvents>(name: Name, listener: (heard: SessionEvents[Name]) => unknown): () => void {
-    return this.#listeners.on(name, listener as (heard: AllEvents[Name]) => unknown)
+  on<Name extends keyof SessionEvents>(name: Name, listener: (event: SessionEvents[Name]) => unknown): () => void {
+    return this.#listeners.on(name, listener as (event: AllEvents[Name]) => unknown)
   }
 
   /**
@@ -212,7 +212,7 @@ export class ScenarioSession {
     const after = await this.#enter(following)
     await this.refresh({ signal }).catch(ignorePassing)
     for await (const event of listen(this.#calls, { after, scenarioId: this.scenarioId, signal }))
-      if (event.runId === this.runId) await this.#hear(event, signal)
+      if (event.runId === this.runId) await this.#take(event, signal)
   }
 
   /** Crossings of earlier calls are told from their answers, those of later calls from the events after this cursor. */
@@ -240,7 +240,7 @@ export class ScenarioSession {
     if (this.#following !== following) return
     this.#following = undefined
     following.ending.abort()
-    for (const { crossing, details } of this.#accounts.end()) this.#tell(crossing, details)
+    for (const { crossing, details } of this.#accounts.end()) this.#emitCrossing(crossing, details)
     this.#isUnsure = false
     if (this.#underWay.size === 0) this.#accounts.settle()
   }
@@ -294,8 +294,8 @@ export class ScenarioSession {
   }
 
   /** @internal For nodes: listens to a node's handle. */
-  hear(nodeId: string, handle: string, listener: (heard: never) => unknown): () => void {
-    return this.#listeners.on('told', ({ crossing, details }) => {
+  onCrossing(nodeId: string, handle: string, listener: (event: never) => unknown): () => void {
+    return this.#listeners.on('crossing', ({ crossing, details }) => {
       if (crossing.nodeId === nodeId && crossing.handle === handle) return listener((details ?? crossing) as never)
     })
   }
@@ -331,8 +331,8 @@ export class ScenarioSession {
       const isLevelUp = crossing.handle === 'onLevelUp' && level !== undefined && xp !== undefined
       this.#answered(crossing, isLevelUp ? { ...crossing, fromLevel, toLevel: level, xp, source } : null)
     }
-    for (const node of plan.entered) this.#listeners.tell('entered', node)
-    if (plan.granted.length > 0) this.#listeners.tell('granted', { rewards: plan.granted })
+    for (const node of plan.entered) this.#listeners.emit('entered', node)
+    if (plan.granted.length > 0) this.#listeners.emit('granted', { rewards: plan.granted })
   }
 
   /**
@@ -340,7 +340,7 @@ export class ScenarioSession {
    * that was claimed has crossed `onComplete`, also when another read has shown this before.
    */
   async #afterClaim(rewards: readonly Reward[] | null, levelNodeId?: string): Promise<void> {
-    if (rewards !== null && rewards.length > 0) this.#listeners.tell('granted', { rewards })
+    if (rewards !== null && rewards.length > 0) this.#listeners.emit('granted', { rewards })
     const run = await this.#read().catch(() => undefined)
     // What is known now: an answer to another claim may have come meanwhile.
     const before = this.#active
@@ -350,7 +350,7 @@ export class ScenarioSession {
     // A claim crosses `onComplete`, of level nodes or of the whole pass, and the plan continues from there.
     const isNew = plan !== null && plan.crossed[0]?.handle === 'onComplete' && print(plan) !== known
     const crossed: Crossing[] = isNew ? [...plan.crossed] : []
-    if (rewards === null && isNew && plan.granted.length > 0) this.#listeners.tell('granted', { rewards: plan.granted })
+    if (rewards === null && isNew && plan.granted.length > 0) this.#listeners.emit('granted', { rewards: plan.granted })
     // Each of several claims has a plan, and the run keeps only the last. A claimed level node is no longer active.
     for (const { nodeId, type } of before.values()) {
       if (type !== 'battle-pass-level' || this.#active.has(nodeId)) continue
@@ -363,20 +363,21 @@ export class ScenarioSession {
       if (this.#levelNodes.has(crossing.nodeId)) this.#completed.add(crossing.nodeId)
       this.#answered(crossing, null)
     }
-    for (const node of this.#active.values()) if (!before.has(node.nodeId)) this.#listeners.tell('entered', node)
+    for (const node of this.#active.values()) if (!before.has(node.nodeId)) this.#listeners.emit('entered', node)
   }
 
   /** Tells a crossing of an answer, unless an event has told it or will tell it. */
   #answered(crossing: Crossing, details: LevelUp | null): void {
-    if (this.#accounts.answered({ crossing, details }, this.#following?.isLive ?? false)) this.#tell(crossing, details)
+    if (this.#accounts.answered({ crossing, details }, this.#following?.isLive ?? false))
+      this.#emitCrossing(crossing, details)
   }
 
-  #tell(crossing: Crossing, details: LevelUp | null): void {
-    this.#listeners.tell('told', { crossing, details })
-    this.#listeners.tell('crossed', details ?? crossing)
+  #emitCrossing(crossing: Crossing, details: LevelUp | null): void {
+    this.#listeners.emit('crossing', { crossing, details })
+    this.#listeners.emit('crossed', details ?? crossing)
   }
 
-  async #hear({ type, nodeId, handle, data }: TierwayEvent, signal: Signal): Promise<void> {
+  async #take({ type, nodeId, handle, data }: TierwayEvent, signal: Signal): Promise<void> {
     if (type === 'RUN_CANCELLED') await this.refresh({ signal }).catch(() => undefined)
     if (nodeId === null || handle === null) return
     const crossing = { nodeId, handle }
@@ -385,8 +386,8 @@ export class ScenarioSession {
     await this.refresh({ signal }).catch(() => undefined)
     if (signal.aborted) return
     const details = handle === 'onLevelUp' ? ({ ...crossing, ...data } as LevelUp) : null
-    this.#accounts.heard({ crossing, details }, this.#underWay.size > 0 || this.#isUnsure)
-    this.#tell(crossing, details)
+    this.#accounts.seen({ crossing, details }, this.#underWay.size > 0 || this.#isUnsure)
+    this.#emitCrossing(crossing, details)
   }
 
   /** A node stays active until it crosses `onComplete`; a battle pass even then. */
@@ -406,7 +407,7 @@ export class ScenarioSession {
   #end(status: RunResponse['status']): void {
     const isNew = this.#status !== status
     this.#status = status
-    if (isNew && status !== 'active') this.#listeners.tell('ended', { status })
+    if (isNew && status !== 'active') this.#listeners.emit('ended', { status })
   }
 
   /** @internal Runs a call, and what takes in its answer, once the session allows it. Counts it as under way. */
@@ -484,9 +485,9 @@ export class BattlePassSession {
   /** Calls a function at each crossing of a handle of the pass. Returns a function that removes the listener. */
   on<Handle extends keyof BattlePassEvents>(
     handle: Handle,
-    listener: (heard: BattlePassEvents[Handle]) => unknown,
+    listener: (event: BattlePassEvents[Handle]) => unknown,
   ): () => void {
-    return this.session.hear(this.nodeId, handle, listener)
+    return this.session.onCrossing(this.nodeId, handle, listener)
   }
 }
 
@@ -507,6 +508,6 @@ export class LevelSession {
 
   /** Calls a function when the tier is claimed. Returns a function that removes the listener. */
   onComplete(listener: (crossing: Crossing) => unknown): () => void {
-    return this.session.hear(this.nodeId, 'onComplete', listener)
+    return this.session.onCrossing(this.nodeId, 'onComplete', listener)
   }
 }

@@ -39,7 +39,7 @@ export interface BattlePassEvents {
 
 export interface AllEvents extends SessionEvents {
   /** A crossed handle, with its details. */
-  readonly told: { readonly crossing: Crossing; readonly details: LevelUp | null }
+  readonly crossing: { readonly crossing: Crossing; readonly details: LevelUp | null }
 }
 
 /** Tiers that were claimed together. */

@@ -81,7 +81,7 @@ export class Tierway {
           timeoutMs: REFRESH_TIMEOUT_MS,
           retries: 3,
         }),
-      signedOut: (why) => this.#listeners.tell('signedOut', { why }),
+      signedOut: (why) => this.#listeners.emit('signedOut', { why }),
     })
     this.calls = playerCalls(this.#transport, this.#login)
     this.storage = new PlayerStorage(this.calls)
@@ -109,7 +109,7 @@ export class Tierway {
     })
     const former = await this.#login.take(pair)
     if (former !== null) void this.#endAtService(former)
-    this.#listeners.tell('signedIn', { playerId: this.playerId ?? '' })
+    this.#listeners.emit('signedIn', { playerId: this.playerId ?? '' })
   }
 
   /** Attaches another identity to the player, through the same webhook. */
@@ -128,7 +128,7 @@ export class Tierway {
   }
 
   /** Calls a function when a login begins or ends. Returns a function that removes the listener. */
-  on<Name extends keyof LoginEvents>(name: Name, listener: (heard: LoginEvents[Name]) => unknown): () => void {
+  on<Name extends keyof LoginEvents>(name: Name, listener: (event: LoginEvents[Name]) => unknown): () => void {
     return this.#listeners.on(name, listener)
   }
 

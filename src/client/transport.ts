@@ -119,24 +119,24 @@ const waits = new WeakMap<TierwayError, number>()
 /** The error of a refusing answer. */
 export function refusalOf(response: FetchResponse, text: string): TierwayError {
   const { status, headers } = response
-  const told = refusalIn(text)
+  const answer = refusalIn(text)
   const refusal = new TierwayError({
     code: status === 429 ? 'rate_limited' : 'invalid_answer',
     message: `the answer has status ${status}`,
     requestId: headers.get('x-request-id'),
-    ...told,
+    ...answer,
     status,
-    retryable: PASSING.includes(status) && !FINAL.includes(told?.code as ErrorCode),
+    retryable: PASSING.includes(status) && !FINAL.includes(answer?.code as ErrorCode),
   })
   const seconds = Number(headers.get('retry-after'))
   if (seconds > 0) waits.set(refusal, Math.min(seconds * 1_000, LONGEST_RETRY_AFTER_MS))
   return refusal
 }
 
-type Told = Pick<TierwayError, 'code' | 'message' | 'details'> & { readonly requestId?: string }
+type Refused = Pick<TierwayError, 'code' | 'message' | 'details'> & { readonly requestId?: string }
 
 /** What a refusing body says, of REST or of GraphQL. Undefined for a body that did not come from the service. */
-function refusalIn(text: string): Told | undefined {
+function refusalIn(text: string): Refused | undefined {
   let body: unknown
   try {
     body = JSON.parse(text)
@@ -151,12 +151,12 @@ function refusalIn(text: string): Told | undefined {
 }
 
 /** The refusal in an error of GraphQL. Undefined for an error without a code: those of the service have one. */
-export function graphqlRefusal(error: unknown): Told | undefined {
+export function graphqlRefusal(error: unknown): Refused | undefined {
   const { message, extensions } = isObject(error) ? error : {}
   const { code, details, requestId } = isObject(extensions) ? extensions : {}
   if (typeof message !== 'string' || typeof code !== 'string') return undefined
-  const told = { code: code.toLowerCase() as ErrorCode, message, details: faultsOf(details) }
-  return typeof requestId === 'string' ? { ...told, requestId } : told
+  const refusal = { code: code.toLowerCase() as ErrorCode, message, details: faultsOf(details) }
+  return typeof requestId === 'string' ? { ...refusal, requestId } : refusal
 }
 
 const faultsOf = (details: unknown): readonly Fault[] => (Array.isArray(details) ? details.filter(isFault) : [])

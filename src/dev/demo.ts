@@ -25,7 +25,7 @@ const isTerminal = process.stdout.isTTY === true
 const latencies: number[] = []
 const levels = new Map<string, number>()
 /** The positions of the events, in the order of their arrival. */
-const heard: number[] = []
+const received: number[] = []
 
 async function main(): Promise<void> {
   const config = readConfig(process.env)
@@ -54,12 +54,12 @@ async function main(): Promise<void> {
 
   const end = positionOf(await streamCursor(demo))
   const written = end - positionOf(before)
-  await until(() => heard.length >= written, 20_000)
+  await until(() => received.length >= written, 20_000)
   stop()
   clearBar()
   const faults = await audit(demo, players)
   // Others may play in the same environment. Their later events do not count.
-  const positions = heard.filter((position) => position <= end)
+  const positions = received.filter((position) => position <= end)
   if (positions.length !== written) faults.push(`the listener received ${positions.length} events of ${written}`)
   const misplaced = positions.findIndex((position, index) => position !== positionOf(before) + index + 1)
   if (misplaced !== -1) faults.push(`event ${misplaced + 1} arrived out of order`)
@@ -144,10 +144,10 @@ function listen(demo: Demo, after: string, names: ReadonlyMap<string, string>): 
       next: ({ data }) => {
         const event = data?.events as Body
         if (!event) return
-        heard.push(positionOf(event.cursor))
-        const told = tell(event)
-        if (told !== undefined)
-          printAboveBar(`  ${event.occurredAt.slice(11, 23)}  ${names.get(event.playerId) ?? event.playerId}  ${told}`)
+        received.push(positionOf(event.cursor))
+        const text = describe(event)
+        if (text !== undefined)
+          printAboveBar(`  ${event.occurredAt.slice(11, 23)}  ${names.get(event.playerId) ?? event.playerId}  ${text}`)
       },
       error: (error) => printAboveBar(`  the subscription failed: ${JSON.stringify(error)}`),
       complete: () => {},
@@ -157,7 +157,7 @@ function listen(demo: Demo, after: string, names: ReadonlyMap<string, string>): 
 }
 
 /** The line for an important event; undefined for others. */
-function tell({ handle, nodeId, data }: Body): string | undefined {
+function describe({ handle, nodeId, data }: Body): string | undefined {
   switch (handle) {
     case 'onLevelUp':
       // The top level has an event of its own.
@@ -250,7 +250,7 @@ let lastTenth = 0
 function drawBar(): void {
   const done = [...levels.values()].reduce((sum, level) => sum + level, 0) / (PLAYERS * TOP_LEVEL)
   const filled = Math.round(done * BAR_WIDTH)
-  const bar = `  ${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)} ${Math.round(done * 100)} %  ${latencies.length} calls, ${heard.length} events`
+  const bar = `  ${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)} ${Math.round(done * 100)} %  ${latencies.length} calls, ${received.length} events`
   // A line that wraps could not be redrawn.
   if (isTerminal) process.stdout.write(`\r\x1b[2K${bar.slice(0, (process.stdout.columns || 80) - 1)}`)
   else if (Math.floor(done * 10) > lastTenth) {

@@ -53,7 +53,7 @@ export function createRedisBus({ url, onError = () => {}, onChange = () => {} }:
   const local = createLocalBus()
   const listeners = new Map<string, Set<BusListener>>()
   /** The environments whose subscription Redis has confirmed. */
-  const heard = new Set<string>()
+  const subscribed = new Set<string>()
   const publisher = new Redis(url, OPTIONS)
   // A connection with subscriptions cannot do anything else.
   const subscriber = new Redis(url, OPTIONS)
@@ -85,7 +85,7 @@ export function createRedisBus({ url, onError = () => {}, onChange = () => {} }:
     onError(error)
   }
 
-  async function hear(environmentIds: readonly string[]): Promise<void> {
+  async function listen(environmentIds: readonly string[]): Promise<void> {
     try {
       await subscriber.subscribe(...environmentIds.map(channelOf))
       maySubscribe = true
@@ -95,8 +95,8 @@ export function createRedisBus({ url, onError = () => {}, onChange = () => {} }:
     }
     for (const environmentId of environmentIds) {
       const group = listeners.get(environmentId)
-      if (!group || heard.has(environmentId)) continue
-      heard.add(environmentId)
+      if (!group || subscribed.has(environmentId)) continue
+      subscribed.add(environmentId)
       // Signals may have been lost until now.
       for (const listener of group) listener.gap()
     }
@@ -112,8 +112,8 @@ export function createRedisBus({ url, onError = () => {}, onChange = () => {} }:
   }
 
   async function beat(): Promise<void> {
-    const missing = [...listeners.keys()].filter((environmentId) => !heard.has(environmentId))
-    const listening = missing.length > 0 ? hear(missing) : subscriber.ping().catch(() => undefined)
+    const missing = [...listeners.keys()].filter((environmentId) => !subscribed.has(environmentId))
+    const listening = missing.length > 0 ? listen(missing) : subscriber.ping().catch(() => undefined)
     await Promise.all([speak(), listening])
     // The `close` event reports a lost connection.
     if (publisher.status === 'ready' && subscriber.status === 'ready') changed()
@@ -125,7 +125,7 @@ export function createRedisBus({ url, onError = () => {}, onChange = () => {} }:
     connection.on('ready', beat)
     connection.on('close', changed)
   }
-  subscriber.on('close', () => heard.clear())
+  subscriber.on('close', () => subscribed.clear())
   const beating = setInterval(beat, BEAT_MS).unref()
 
   subscriber.on('message', (_channel, message) => {
@@ -171,14 +171,14 @@ export function createRedisBus({ url, onError = () => {}, onChange = () => {} }:
       const group = listeners.get(environmentId) ?? new Set()
       listeners.set(environmentId, group.add(listener))
       if (group.size === 1 && subscriber.status === 'ready') {
-        await Promise.race([hear([environmentId]), pause(SUBSCRIBE_TIMEOUT_MS, undefined, { ref: false })])
+        await Promise.race([listen([environmentId]), pause(SUBSCRIBE_TIMEOUT_MS, undefined, { ref: false })])
       }
       return () => {
         leaveLocal()
         group.delete(listener)
         if (group.size > 0) return
         listeners.delete(environmentId)
-        heard.delete(environmentId)
+        subscribed.delete(environmentId)
         if (subscriber.status === 'ready') subscriber.unsubscribe(channelOf(environmentId)).catch(() => undefined)
       }
     },
