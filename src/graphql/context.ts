@@ -28,8 +28,6 @@ export interface Context extends Access {
   readonly service: Service
   readonly subscriptions: Subscriptions
   readonly prisma: PrismaClient
-  /** The result of the only root field's resolver, when it is known already. */
-  readonly outcome?: () => unknown
   /** The text of the variables as the caller sent it, which is exact; undefined for an operation without variables. */
   readonly variablesText: () => string | undefined
   /** Undefined over a WebSocket. */

@@ -1,6 +1,4 @@
 import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core'
-import type { GraphQLFieldResolver } from 'graphql'
-import { resolvedOnce } from './prepared.ts'
 
 declare global {
   namespace PothosSchemaTypes {
@@ -15,13 +13,6 @@ class RootsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   /** A refused mutation is null by itself: the others of its operation took effect, and their payloads say so. */
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
     return config.kind === 'Mutation' ? { ...config, type: { ...config.type, nullable: true } } : config
-  }
-
-  override wrapResolve(
-    resolver: GraphQLFieldResolver<unknown, Types['Context'], object>,
-    { kind }: PothosOutputFieldConfig<Types>,
-  ): GraphQLFieldResolver<unknown, Types['Context'], object> {
-    return kind === 'Query' || kind === 'Mutation' ? resolvedOnce(resolver) : resolver
   }
 }
 
