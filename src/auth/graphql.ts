@@ -1,21 +1,13 @@
 import { ACTIONS } from '../audit/actions.ts'
 import { builder } from '../graphql/builder.ts'
-import { inputOf } from '../graphql/shapes.ts'
+import { answerType, inputOf } from '../graphql/shapes.ts'
 import { requireClient, requireLink } from './access.ts'
 import { linkCustom, loginCustom } from './custom-login.ts'
 import type { IdentityRef } from './identities.ts'
-import { endSession, refreshTokens, type TokenPair } from './refresh-tokens.ts'
+import { endSession, refreshTokens, tokenPair } from './refresh-tokens.ts'
 import { linkCustomRequest, loginCustomRequest, refreshRequest } from './requests.ts'
 
-const TokenPairType = builder.objectRef<TokenPair>('TokenPairPayload').implement({
-  description: 'The tokens of a login.',
-  fields: (t) => ({
-    accessToken: t.exposeString('accessToken', {
-      description: 'Valid 24 hours, or until two seconds after its login has ended.',
-    }),
-    refreshToken: t.exposeString('refreshToken', { description: 'Valid 7 days, and used up by its first use.' }),
-  }),
-})
+const TokenPairType = answerType('TokenPairPayload', tokenPair)
 
 const LinkedIdentity = builder.objectRef<IdentityRef>('LinkedIdentity').implement({
   description: 'A linked identity.',

@@ -2,6 +2,7 @@ import { createHmac, hash, randomBytes } from 'node:crypto'
 import { newId } from '../db/ids.ts'
 import { Refusal } from '../errors.ts'
 import { askStatus, requireActive } from '../players/player-status.ts'
+import { type AnswerOf, answer, out } from '../request/answer.ts'
 import type { Command } from '../transactions/command.ts'
 import type { Extension, Group } from '../transactions/group.ts'
 import type { GroupCommit } from '../transactions/group-commit.ts'
@@ -10,6 +11,7 @@ import type { Statement } from '../transactions/statement.ts'
 import { boolean, moment, nullable, readOnly, table, text, uuid } from '../transactions/table.ts'
 import type { ClientRef, PlayerCaller } from './callers.ts'
 import { askClient } from './keys.ts'
+import { EXAMPLE_REFRESH_TOKEN } from './requests.ts'
 import type { Tokens } from './tokens.ts'
 
 /** Lifetime of a refresh token, in seconds: 7 days (spec 5, spec 8). */
@@ -259,10 +261,23 @@ export function endSession(environmentId: string, text: string): Command<void> {
 }
 
 /** The answer of a login and of a refresh (spec 4.2). */
-export type TokenPair = {
-  readonly accessToken: string
-  readonly refreshToken: string
-}
+export const tokenPair = answer(
+  'The tokens of a login.',
+  {
+    accessToken: out.text(
+      'A JWT for `Authorization: Bearer`. Valid for 24 hours; when the login ends earlier, the token ends within two seconds.',
+    ),
+    refreshToken: out.text('Valid for 7 days and for one use.'),
+  },
+  {
+    name: 'TokenPair',
+    example: {
+      accessToken: 'eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCIsImtpZCI6ImEifQ.eyJzdWIiOiIwMTlhYTRjNSJ9.c2lnbmF0dXJl',
+      refreshToken: EXAMPLE_REFRESH_TOKEN,
+    },
+  },
+)
+export type TokenPair = AnswerOf<typeof tokenPair>
 
 /** The dependencies of logins that issue tokens. */
 export interface TokenDesk {

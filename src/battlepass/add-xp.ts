@@ -2,10 +2,12 @@ import { newId } from '../db/ids.ts'
 import { Refusal } from '../errors.ts'
 import { playerCall } from '../players/player-call.ts'
 import { admitActive } from '../players/player-status.ts'
-import { idempotencyKey, inRun, type Unkeyed } from '../request/common.ts'
+import { type AnswerOf, answer, out } from '../request/answer.ts'
+import { EXAMPLE_RUN, idempotencyKey, inRun, type Unkeyed } from '../request/common.ts'
+import { RUN_CALL } from '../request/contract.ts'
 import { MAX_SOURCE } from '../request/limits.ts'
 import { int64, optional, type RequestOf, shape, text } from '../request/shape.ts'
-import type { ExecutionPlan } from '../scenario/plan.ts'
+import { EXAMPLE_PLAN, type ExecutionPlan, executionPlan } from '../scenario/plan.ts'
 import { askRunRows, askWalk, record, requireActiveRun, settleWalk } from '../scenario/runs.ts'
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
@@ -14,25 +16,33 @@ import { decideXp, levelAt } from './decide.ts'
 import { aboutPass, askPass, requirePass } from './passes.ts'
 
 /** The add-xp request of spec 2.1. Clients may leave `source` out. */
-export const addXpRequest = shape({
-  ...inRun,
-  amount: int64('The amount of xp: 1 or more.', { min: 1n }),
-  source: optional(
-    text(`The source of the xp: up to ${MAX_SOURCE} characters. Default: empty.`, { max: MAX_SOURCE, min: 0 }),
-    '',
-  ),
-  idempotencyKey,
-})
+export const addXpRequest = shape(
+  {
+    ...inRun,
+    amount: int64('The amount of xp: 1 or more.', { min: 1n }),
+    source: optional(
+      text(`The source of the xp: up to ${MAX_SOURCE} characters. Default: empty.`, { max: MAX_SOURCE, min: 0 }),
+      '',
+    ),
+    idempotencyKey,
+  },
+  { name: 'AddXpRequest', example: { ...EXAMPLE_RUN, amount: 1200, source: 'match' } },
+)
 export type AddXp = Unkeyed<RequestOf<typeof addXpRequest>>
 
 /** The add-xp response of spec 2.2. */
-export type AddXpResult = {
-  readonly level: number
-  readonly xp: bigint
-  readonly leveledUp: boolean
-  readonly maxLevel: boolean
-  readonly plan: ExecutionPlan | null
-}
+export const addXpAnswer = answer(
+  'The state after the addition. A call that is repeated with its idempotency key answers the same.',
+  {
+    level: out.int32('The level after the addition.'),
+    xp: out.int64('The xp after the addition.'),
+    leveledUp: out.flag('Whether the call reached a new level.'),
+    maxLevel: out.flag('Whether the player is at the last level.'),
+    plan: out.orNull(executionPlan),
+  },
+  { name: 'AddXpResponse', example: { level: 2, xp: 1200, leveledUp: true, maxLevel: false, plan: EXAMPLE_PLAN } },
+)
+export type AddXpResult = AnswerOf<typeof addXpAnswer>
 
 /**
  * Adds xp to the player's pass (spec 4.1). Every grant is a row of the xp ledger, with the id `entryId` if given. Each
@@ -78,4 +88,15 @@ export function addXp(ref: PlayerRef, input: AddXp, entryId?: string): Command<A
   }
 }
 
-export const addXpCall = playerCall({ request: addXpRequest, action: 'battle_pass.add_xp', command: addXp })
+export const addXpCall = playerCall({
+  request: addXpRequest,
+  action: 'battle_pass.add_xp',
+  command: addXp,
+  contract: {
+    id: 'addXp',
+    tag: 'Battle pass',
+    summary: 'Add xp to a pass. The run must be active; it need not have entered the node.',
+    answer: addXpAnswer,
+    refusals: [...RUN_CALL, 'seasonClosed', 'xpLimitExceeded', 'balanceLimitExceeded', 'idempotencyKeyReused'],
+  },
+})

@@ -1,17 +1,11 @@
 import { invalidRequest } from '../errors.ts'
 import { playerCall } from '../players/player-call.ts'
 import { admitActive } from '../players/player-status.ts'
-import { idempotencyKey, inRun, type Unkeyed } from '../request/common.ts'
+import { type AnswerOf, answer, out } from '../request/answer.ts'
+import { EXAMPLE_RUN, idempotencyKey, inRun, type Unkeyed } from '../request/common.ts'
+import { RUN_CALL } from '../request/contract.ts'
 import { int32, oneOf, optional, type RequestOf, shape } from '../request/shape.ts'
-import {
-  type Definition,
-  type Granted,
-  granted,
-  type Reward,
-  TRACKS,
-  type Track,
-  tierKey,
-} from '../scenario/definition.ts'
+import { type Definition, granted, type Reward, reward, TRACKS, type Track, tierKey } from '../scenario/definition.ts'
 import type { Walk } from '../scenario/plan.ts'
 import { askPaid } from '../scenario/reward-payments.ts'
 import { askRunRows, type Run, record, requireActiveRun, rewardsOf, settleWalk } from '../scenario/runs.ts'
@@ -20,28 +14,45 @@ import type { About, Command } from '../transactions/command.ts'
 import type { Group, Steps } from '../transactions/group.ts'
 import type { PlayerRef } from '../transactions/player.ts'
 import { askHoldings, grant, overflowOf } from '../wallet/holdings.ts'
-import { CLAIM_ERRORS, type ClaimError, decideClaim } from './decide.ts'
+import { CLAIM_ERRORS, type ClaimError, decideClaim, REFUSED } from './decide.ts'
 import { aboutPass, askPass, type NodeInput, type PassHandle, requirePass } from './passes.ts'
+import { claimedTier } from './read-progress.ts'
 
 /** A track of a battle pass. */
 export const track = oneOf('The track of the tier.', TRACKS)
 
 /** The claim request of spec 2.1. */
-export const claimTierRequest = shape({
-  ...inRun,
-  level: optional(int32('The level of the tier. Optional on a level node, which has its own.', { min: 0 })),
-  track,
-  idempotencyKey,
-})
+export const claimTierRequest = shape(
+  {
+    ...inRun,
+    level: optional(int32('The level of the tier. Optional on a level node, which has its own.', { min: 0 })),
+    track,
+    idempotencyKey,
+  },
+  { name: 'ClaimRequest', example: { ...EXAMPLE_RUN, level: 2, track: 'free' } },
+)
 export type ClaimTier = Unkeyed<RequestOf<typeof claimTierRequest>>
 
 /** The claim response of spec 2.2. */
-export type ClaimResult = {
-  readonly success: boolean
-  readonly alreadyClaimed: boolean
-  readonly error: ClaimError | null
-  readonly granted: readonly Granted[]
-}
+export const claimAnswer = answer(
+  'The outcome of a claim. A tier is granted once, however often it is claimed.',
+  {
+    success: out.flag('True when the tier is claimed, by this call or an earlier one.'),
+    alreadyClaimed: out.flag('True when an earlier call claimed the tier.'),
+    error: out.orNull(out.oneOf(CLAIM_ERRORS, { description: REFUSED })),
+    granted: out.list(reward, 'The rewards of the tier. A repeated claim answers the same list.'),
+  },
+  {
+    name: 'ClaimResponse',
+    example: {
+      success: true,
+      alreadyClaimed: false,
+      error: null,
+      granted: [{ amount: 100, currency: 'gold', itemId: null }],
+    },
+  },
+)
+export type ClaimResult = AnswerOf<typeof claimAnswer>
 
 /** Claims one tier of one track (spec 4.1). Repeated calls grant the tier once. */
 export function claimTier(ref: PlayerRef, input: ClaimTier): Command<ClaimResult> {
@@ -91,11 +102,22 @@ function* decideClaimOf(group: Group, ref: PlayerRef, input: ClaimTier, isGift: 
 export const claimAllRequest = shape({ ...inRun, idempotencyKey })
 export type ClaimAll = Unkeyed<RequestOf<typeof claimAllRequest>>
 
-export type ClaimAllResult = {
-  readonly claimed: readonly { readonly level: number; readonly track: Track; readonly granted: readonly Granted[] }[]
-  /** The first reason, in the order of `CLAIM_ERRORS`. Null when a tier was claimed, or all tiers already are. */
-  readonly error: ClaimError | null
-}
+export const grantedTier = answer('A claimed tier with its rewards.', {
+  ...claimedTier.members,
+  granted: out.list(reward, 'The granted rewards.'),
+})
+
+export const claimAllAnswer = answer('The result of `claimAll`.', {
+  claimed: out.list(grantedTier, 'The newly claimed tiers, by level.'),
+  /** The first reason, in the order of `CLAIM_ERRORS`. */
+  error: out.orNull(
+    out.oneOf(CLAIM_ERRORS, {
+      description:
+        'The reason why nothing was claimed. Null when a tier was claimed, and when every tier is already claimed.',
+    }),
+  ),
+})
+export type ClaimAllResult = AnswerOf<typeof claimAllAnswer>
 
 /** Claims every tier of the pass that can be claimed now, all in one transaction. */
 export function claimAll(ref: PlayerRef, input: ClaimAll): Command<ClaimAllResult> {
@@ -232,6 +254,14 @@ export const claimTierCall = playerCall({
   request: claimTierRequest,
   action: 'battle_pass.claim_tier',
   command: claimTier,
+  contract: {
+    id: 'claimTier',
+    tag: 'Battle pass',
+    summary:
+      'Claim one tier of one track. Repeated calls grant the tier once. The run must be active; it need not have entered the node. The rewards of a level node replace those of the pass for its tier.',
+    answer: claimAnswer,
+    refusals: [...RUN_CALL, 'idempotencyKeyReused'],
+  },
 })
 export const claimAllCall = playerCall({
   request: claimAllRequest,

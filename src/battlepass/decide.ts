@@ -19,6 +19,9 @@ export interface Pass {
   readonly claimed: { has(tier: TierKey): boolean }
 }
 
+/** Describes the `error` of an answer. */
+export const REFUSED = 'The reason why the game refused. Null on success.'
+
 /** Why a claim is answered with `success` false, in the order in which it is checked (spec 7.2). */
 export const CLAIM_ERRORS = [
   'tier not found',

@@ -3,25 +3,24 @@ import { globalId } from '../graphql/global-id.ts'
 import { NodeType, nodesOf } from '../graphql/node.ts'
 import { namesOf, PLAYERS_LIST, pageOf } from '../graphql/page.ts'
 import { findReadable } from '../graphql/readable.ts'
-import { enumType, playerMutation, playerQuery } from '../graphql/shapes.ts'
+import { answerType, enumType, playerMutation, playerQuery } from '../graphql/shapes.ts'
 import { thaw } from '../json.ts'
 import { type Granted, TRACKS, type Track } from '../scenario/definition.ts'
-import { ExecutionPlanType } from '../scenario/graphql-runs.ts'
 import { currentPass } from '../scenario/scenarios.ts'
 import { RewardType } from '../wallet/graphql.ts'
-import { type AddXpResult, addXpCall } from './add-xp.ts'
-import { type ClaimAllResult, type ClaimResult, claimAllCall, claimTierCall } from './claim-tier.ts'
+import { addXpAnswer, addXpCall } from './add-xp.ts'
+import { claimAllAnswer, claimAllCall, claimAnswer, claimTierCall, grantedTier } from './claim-tier.ts'
 import { CLAIM_ERRORS, PURCHASE_ERRORS } from './decide.ts'
 import { levelOf } from './passes.ts'
-import { type PurchaseResult, purchasePremiumCall } from './purchase-premium.ts'
-import { type Progress, progressCall } from './read-progress.ts'
+import { purchaseAnswer, purchasePremiumCall } from './purchase-premium.ts'
+import { claimedTier, progressAnswer, progressCall } from './read-progress.ts'
 
 export const TrackType = enumType('Track', TRACKS, {
   description: 'A track of a battle pass.',
   values: { free: 'Open to every player.', premium: 'Open to players who own premium.' },
 })
 
-const ClaimErrorType = enumType('ClaimError', CLAIM_ERRORS, {
+enumType('ClaimError', CLAIM_ERRORS, {
   description: 'The reason why a tier was not claimed.',
   values: {
     'tier not found': 'The pass has no such tier.',
@@ -32,7 +31,7 @@ const ClaimErrorType = enumType('ClaimError', CLAIM_ERRORS, {
   },
 })
 
-const PurchaseErrorType = enumType('PurchaseError', PURCHASE_ERRORS, {
+enumType('PurchaseError', PURCHASE_ERRORS, {
   description: 'The reason why premium was not bought.',
   values: {
     'idempotency key reused': 'The key was used for another request.',
@@ -44,90 +43,13 @@ const PurchaseErrorType = enumType('PurchaseError', PURCHASE_ERRORS, {
   },
 })
 
-const ClaimedTierType = builder.objectRef<{ level: number; track: Track }>('ClaimedTier').implement({
-  description: 'A claimed tier.',
-  fields: (t) => ({ level: t.exposeInt('level'), track: t.expose('track', { type: TrackType }) }),
-})
-
-const BattlePassProgressType = builder.objectRef<Progress>('BattlePassProgress').implement({
-  description: "A player's progress on a battle pass.",
-  fields: (t) => ({
-    level: t.exposeInt('level'),
-    xp: t.field({ type: 'Int64', resolve: (pass) => pass.xp }),
-    premiumOwned: t.exposeBoolean('premiumOwned'),
-    claimedTiers: t.field({
-      description: 'The claimed tiers, by level.',
-      type: [ClaimedTierType],
-      resolve: (pass) => [...pass.claimedTiers],
-    }),
-  }),
-})
-
-export const AddXpPayloadType = builder.objectRef<AddXpResult>('AddXpPayload').implement({
-  fields: (t) => ({
-    level: t.exposeInt('level', { description: 'The level after the addition.' }),
-    xp: t.field({ type: 'Int64', description: 'The xp after the addition.', resolve: (result) => result.xp }),
-    leveledUp: t.exposeBoolean('leveledUp', { description: 'A level was gained.' }),
-    maxLevel: t.exposeBoolean('maxLevel', { description: 'The top level is reached.' }),
-    plan: t.field({ type: ExecutionPlanType, nullable: true, resolve: (result) => result.plan }),
-  }),
-})
-
-export const ClaimTierPayloadType = builder.objectRef<ClaimResult>('ClaimTierPayload').implement({
-  fields: (t) => ({
-    success: t.exposeBoolean('success'),
-    alreadyClaimed: t.exposeBoolean('alreadyClaimed', { description: 'The tier was claimed before.' }),
-    error: t.expose('error', {
-      type: ClaimErrorType,
-      nullable: true,
-      description: 'The reason of a refusal. Null on success.',
-    }),
-    granted: t.field({
-      type: [RewardType],
-      description: 'The rewards of the tier, even when it was claimed before.',
-      resolve: (result) => [...result.granted],
-    }),
-  }),
-})
-
-const GrantedTierType = builder
-  .objectRef<{ level: number; track: Track; granted: readonly Granted[] }>('GrantedTier')
-  .implement({
-    description: 'A claimed tier with its rewards.',
-    fields: (t) => ({
-      level: t.exposeInt('level'),
-      track: t.expose('track', { type: TrackType }),
-      granted: t.field({ type: [RewardType], resolve: (tier) => [...tier.granted] }),
-    }),
-  })
-
-const ClaimAllPayloadType = builder.objectRef<ClaimAllResult>('ClaimAllPayload').implement({
-  fields: (t) => ({
-    claimed: t.field({
-      description: 'The newly claimed tiers, by level.',
-      type: [GrantedTierType],
-      resolve: (result) => [...result.claimed],
-    }),
-    error: t.expose('error', {
-      type: ClaimErrorType,
-      nullable: true,
-      description:
-        'The reason why nothing was claimed. Null when a tier was claimed, and when every tier is already claimed.',
-    }),
-  }),
-})
-
-const PurchasePremiumPayloadType = builder.objectRef<PurchaseResult>('PurchasePremiumPayload').implement({
-  fields: (t) => ({
-    success: t.exposeBoolean('success'),
-    error: t.expose('error', {
-      type: PurchaseErrorType,
-      nullable: true,
-      description: 'The reason of a refusal. Null on success.',
-    }),
-    plan: t.field({ type: ExecutionPlanType, nullable: true, resolve: (result) => result.plan }),
-  }),
-})
+answerType('ClaimedTier', claimedTier)
+answerType('GrantedTier', grantedTier)
+const BattlePassProgressType = answerType('BattlePassProgress', progressAnswer)
+export const AddXpPayloadType = answerType('AddXpPayload', addXpAnswer)
+export const ClaimTierPayloadType = answerType('ClaimTierPayload', claimAnswer)
+const ClaimAllPayloadType = answerType('ClaimAllPayload', claimAllAnswer)
+const PurchasePremiumPayloadType = answerType('PurchasePremiumPayload', purchaseAnswer)
 
 builder.queryField('battlePass', (t) =>
   t.field({

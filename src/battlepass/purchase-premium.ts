@@ -1,25 +1,42 @@
 import { playerCall } from '../players/player-call.ts'
 import { admitActive } from '../players/player-status.ts'
-import { idempotencyKey, inRun, type Unkeyed } from '../request/common.ts'
+import { type AnswerOf, answer, out } from '../request/answer.ts'
+import { EXAMPLE_RUN, idempotencyKey, inRun, type Unkeyed } from '../request/common.ts'
+import { RUN_CALL } from '../request/contract.ts'
 import { type RequestOf, shape } from '../request/shape.ts'
-import type { ExecutionPlan } from '../scenario/plan.ts'
+import { EXAMPLE_PLAN, executionPlan } from '../scenario/plan.ts'
 import { askRunRows, askWalk, record, requireActiveRun, settleWalk } from '../scenario/runs.ts'
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
 import { askWallet, balanceOf, move, overflowOf } from '../wallet/holdings.ts'
-import { decidePurchase, type PurchaseError } from './decide.ts'
+import { decidePurchase, PURCHASE_ERRORS, type PurchaseError, REFUSED } from './decide.ts'
 import { aboutPass, askPass, requirePass } from './passes.ts'
 
 /** The premium request of spec 2.1. Without a key, ownership alone guards against a second charge. */
-export const purchasePremiumRequest = shape({ ...inRun, idempotencyKey })
+export const purchasePremiumRequest = shape(
+  { ...inRun, idempotencyKey },
+  { name: 'PremiumRequest', example: { ...EXAMPLE_RUN, idempotencyKey: '6f1c7e0a-premium' } },
+)
 export type PurchasePremium = Unkeyed<RequestOf<typeof purchasePremiumRequest>>
 
 /** The premium purchase response of spec 2.2. */
-export type PurchaseResult = {
-  readonly success: boolean
-  readonly error: PurchaseError | null
-  readonly plan: ExecutionPlan | null
-}
+export const purchaseAnswer = answer(
+  'The outcome of a purchase. The price is charged once.',
+  {
+    success: out.flag('True when premium was bought.'),
+    error: out.orNull(out.oneOf(PURCHASE_ERRORS, { description: REFUSED })),
+    plan: out.orNull(executionPlan),
+  },
+  {
+    name: 'PremiumResponse',
+    example: {
+      success: true,
+      error: null,
+      plan: { ...EXAMPLE_PLAN, crossed: [{ nodeId: 'pass', handle: 'onPremiumPurchase' }] },
+    },
+  },
+)
+export type PurchaseResult = AnswerOf<typeof purchaseAnswer>
 
 /** Buys premium from the wallet (spec 4.1): debit, ownership, ledger, key and crossing are one transaction. */
 export function purchasePremium(ref: PlayerRef, input: PurchasePremium): Command<PurchaseResult> {
@@ -70,4 +87,11 @@ export const purchasePremiumCall = playerCall({
   request: purchasePremiumRequest,
   action: 'battle_pass.purchase_premium',
   command: purchasePremium,
+  contract: {
+    id: 'purchasePremium',
+    tag: 'Battle pass',
+    summary: 'Buy premium from the wallet. The run must be active; it need not have entered the node.',
+    answer: purchaseAnswer,
+    refusals: RUN_CALL,
+  },
 })

@@ -1,8 +1,9 @@
 import { playerCall } from '../players/player-call.ts'
 import { askStatus, requireActive } from '../players/player-status.ts'
-import { inScenario } from '../request/common.ts'
+import { type AnswerOf, answer, out } from '../request/answer.ts'
+import { EXAMPLE_PASS, inScenario } from '../request/common.ts'
 import { type RequestOf, shape } from '../request/shape.ts'
-import { readTierKey, type Track } from '../scenario/definition.ts'
+import { readTierKey, TRACKS } from '../scenario/definition.ts'
 import { requireScenario, Scenarios } from '../scenario/scenarios.ts'
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
@@ -10,15 +11,29 @@ import { levelAt } from './decide.ts'
 import { askPass, requirePass } from './passes.ts'
 
 /** The progress request of spec 2.1. */
-export const progressRequest = shape(inScenario)
+export const progressRequest = shape(inScenario, { name: 'ProgressRequest', example: EXAMPLE_PASS })
+
+export const claimedTier = answer(
+  'A claimed tier.',
+  { level: out.int32('The level of the tier.'), track: out.oneOf(TRACKS) },
+  { name: 'ClaimedTier' },
+)
 
 /** The progress response of spec 2.2. */
-export type Progress = {
-  readonly level: number
-  readonly xp: bigint
-  readonly premiumOwned: boolean
-  readonly claimedTiers: readonly { readonly level: number; readonly track: Track }[]
-}
+export const progressAnswer = answer(
+  "A player's progress on a battle pass: the state after all calls that were answered.",
+  {
+    level: out.int32('The current level; 0 below the first.'),
+    xp: out.int64('The current xp.'),
+    premiumOwned: out.flag('Whether the player owns the premium track.'),
+    claimedTiers: out.list(claimedTier, 'Claimed tiers, by level, the free track first.'),
+  },
+  {
+    name: 'ProgressResponse',
+    example: { level: 2, xp: 1200, premiumOwned: false, claimedTiers: [{ level: 2, track: 'free' }] },
+  },
+)
+export type Progress = AnswerOf<typeof progressAnswer>
 
 /** Reads the player's pass at one moment (spec 4.1). Claimed tiers come in order of level, the free track first. */
 export function readProgress(ref: PlayerRef, input: RequestOf<typeof progressRequest>): Command<Progress> {
@@ -46,4 +61,14 @@ export function readProgress(ref: PlayerRef, input: RequestOf<typeof progressReq
   }
 }
 
-export const progressCall = playerCall({ request: progressRequest, command: readProgress })
+export const progressCall = playerCall({
+  request: progressRequest,
+  command: readProgress,
+  contract: {
+    id: 'readProgress',
+    tag: 'Battle pass',
+    summary: "Read the player's progress on a pass.",
+    answer: progressAnswer,
+    refusals: ['scenarioNotFound', 'nodeNotFound'],
+  },
+})

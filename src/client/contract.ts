@@ -34,6 +34,45 @@ export interface AddXpResponse {
   readonly plan: ExecutionPlan | null
 }
 
+/** The steps of the run that the call caused; null when the call crossed no handle. */
+export interface ExecutionPlan {
+  /** Id of the run. */
+  readonly runId: string
+  /** The status of the run. */
+  readonly status: 'active' | 'completed'
+  /** Crossed handles, in order. */
+  readonly crossed: readonly {
+    /** Id of the node. */
+    readonly nodeId: string
+    /** The crossed handle. */
+    readonly handle: string
+  }[]
+  /** Entered nodes, in order. The client runs the types that the service does not know. */
+  readonly entered: readonly EnteredNode[]
+  /** Rewards that reward nodes granted. */
+  readonly granted: readonly Reward[]
+}
+
+/** An entered node. */
+export interface EnteredNode {
+  /** Id of the node. */
+  readonly nodeId: string
+  /** Type of the node, such as `battle-pass`. */
+  readonly type: string
+  /** Data of the node, as it was published. */
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** Something granted: exactly one of `currency` and `itemId` is set. */
+export interface Reward {
+  /** The amount of the currency or item. */
+  readonly amount: bigint
+  /** The currency; null for an item. */
+  readonly currency: string | null
+  /** The item; null for a currency. */
+  readonly itemId: string | null
+}
+
 /** The outcome of a claim. A tier is granted once, however often it is claimed. */
 export interface ClaimResponse {
   /** True when the tier is claimed, by this call or an earlier one. */
@@ -68,72 +107,6 @@ export interface PremiumResponse {
   readonly plan: ExecutionPlan | null
 }
 
-/** Exactly one of currency and itemId is set. */
-export interface Reward {
-  /** The amount of the currency or item. */
-  readonly amount: bigint
-  /** The currency; null for an item. */
-  readonly currency: string | null
-  /** The item; null for a currency. */
-  readonly itemId: string | null
-}
-
-/** The steps of the run that the call caused; null when the call crossed no handle. */
-export interface ExecutionPlan {
-  /** Id of the run. */
-  readonly runId: string
-  readonly status: 'active' | 'completed'
-  /** Crossed handles, in order. */
-  readonly crossed: readonly {
-    /** Id of the node. */
-    readonly nodeId: string
-    /** The crossed handle. */
-    readonly handle: string
-  }[]
-  /** Entered nodes, in order. The client runs the types that the service does not know. */
-  readonly entered: readonly EnteredNode[]
-  /** Rewards that reward nodes granted. */
-  readonly granted: readonly Reward[]
-}
-
-/** An entered node. */
-export interface EnteredNode {
-  /** Id of the node. */
-  readonly nodeId: string
-  /** Type of the node. */
-  readonly type: string
-  /** Data of the node, as it was published. */
-  readonly data: Readonly<Record<string, unknown>>
-}
-
-/** The active run. For a resumed run, `plan` is the last plan. */
-export interface StartRunResponse {
-  /** Id of the run. */
-  readonly runId: string
-  /** True when the run was already active. */
-  readonly resumed: boolean
-  readonly plan: ExecutionPlan | null
-}
-
-/** The steps that the crossing caused. */
-export interface CrossResponse {
-  readonly plan: ExecutionPlan | null
-}
-
-/** The run, with its last plan. */
-export interface RunResponse {
-  /** Id of the run. */
-  readonly runId: string
-  /** Id of the scenario. */
-  readonly scenarioId: string
-  readonly status: 'active' | 'completed' | 'cancelled'
-  /** Active nodes: entered and not left. */
-  readonly active: readonly EnteredNode[]
-  readonly plan: ExecutionPlan | null
-  /** The reason why the run was cancelled. Null for any other run, and for a run that was cancelled before causes were recorded. */
-  readonly cause: 'cancelled by support' | 'definition changed' | null
-}
-
 export interface CustomLoginRequest {
   /** Sent to the studio's webhook byte for byte. GraphQL takes an object, or its text. */
   readonly customData: Readonly<Record<string, unknown>>
@@ -147,13 +120,6 @@ export interface CustomLoginRequest {
   readonly language?: string | null
 }
 
-export interface CustomLinkRequest {
-  /** Sent to the studio's webhook byte for byte. GraphQL takes an object, or its text. */
-  readonly customData: Readonly<Record<string, unknown>>
-  /** The name of a custom provider. Default: `default`. */
-  readonly provider?: string | null
-}
-
 /** The tokens of a login. */
 export interface TokenPair {
   /** A JWT for `Authorization: Bearer`. Valid for 24 hours; when the login ends earlier, the token ends within two seconds. */
@@ -162,30 +128,11 @@ export interface TokenPair {
   readonly refreshToken: string
 }
 
-/** Stored values. */
-export interface StorageValues {
-  /** Values by key, byte for byte as they were written. */
-  readonly values: Readonly<Record<string, unknown>>
-}
-
-export interface StorageListRequest {
-  /** The `next` of the previous answer. Default: from the first key. */
-  readonly after?: string | null
-  /** The number of keys: 1 to 200. Default: 200. */
-  readonly first?: number | null
-}
-
-/** A page of keys. */
-export interface StorageKeys {
-  /** Keys in the order of their bytes. */
-  readonly keys: readonly {
-    /** A key. */
-    readonly key: string
-    /** The size of its value in UTF-8. */
-    readonly bytes: number
-  }[]
-  /** Pass it as `after` to read the next page. Null on the last page. */
-  readonly next: string | null
+export interface CustomLinkRequest {
+  /** Sent to the studio's webhook byte for byte. GraphQL takes an object, or its text. */
+  readonly customData: Readonly<Record<string, unknown>>
+  /** The name of a custom provider. Default: `default`. */
+  readonly provider?: string | null
 }
 
 /** The calling player. */
@@ -223,6 +170,62 @@ export interface Player {
     /** The studio's own id of the player. */
     readonly subject: string
   }[]
+}
+
+/** Stored values. */
+export interface StorageValues {
+  /** Values by key, byte for byte as they were written. */
+  readonly values: Readonly<Record<string, unknown>>
+}
+
+export interface StorageListRequest {
+  /** The `next` of the previous answer. Default: from the first key. */
+  readonly after?: string | null
+  /** The number of keys: 1 to 200. Default: 200. */
+  readonly first?: number | null
+}
+
+/** A page of keys. */
+export interface StorageKeys {
+  /** Keys in the order of their bytes. */
+  readonly keys: readonly {
+    /** A key. */
+    readonly key: string
+    /** The size of its value in UTF-8. */
+    readonly bytes: number
+  }[]
+  /** Pass it as `after` to read the next page. Null on the last page. */
+  readonly next: string | null
+}
+
+/** The active run. For a resumed run, `plan` is the last plan. */
+export interface StartRunResponse {
+  /** Id of the run. */
+  readonly runId: string
+  /** True when the run was already active. */
+  readonly resumed: boolean
+  readonly plan: ExecutionPlan | null
+}
+
+/** The steps that the crossing caused. */
+export interface CrossResponse {
+  readonly plan: ExecutionPlan | null
+}
+
+/** The run, with its last plan. */
+export interface RunResponse {
+  /** Id of the run. */
+  readonly runId: string
+  /** Id of the scenario. */
+  readonly scenarioId: string
+  /** The status of the run. */
+  readonly status: 'active' | 'completed' | 'cancelled'
+  /** Active nodes: entered and not left. */
+  readonly active: readonly EnteredNode[]
+  /** The last plan, for a client that lost an answer. */
+  readonly plan: ExecutionPlan | null
+  /** The reason why the run was cancelled. Null for any other run, and for a run that was cancelled before causes were recorded. */
+  readonly cause: 'cancelled by support' | 'definition changed' | null
 }
 
 /** The code of an answer with a status of 400 or more. */

@@ -1,7 +1,8 @@
-import type { EnumRef, InputFieldRef } from '@pothos/core'
+import type { EnumRef, InputFieldRef, ObjectRef } from '@pothos/core'
 import { requirePlayer } from '../auth/access.ts'
 import type { PlayerCaller } from '../auth/callers.ts'
 import type { PlayerCall } from '../players/player-call.ts'
+import type { Answer, Member } from '../request/answer.ts'
 import type { Field, Fields, InputType, Shape } from '../request/shape.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
@@ -29,6 +30,44 @@ export function enumType<T extends string>(
   enums.set(list, type as never)
   return type
 }
+
+/** The object types of the schema, by their answers. */
+const objects = new Map<Answer<unknown>, ObjectRef<Types, unknown>>()
+
+/** The object type of an answer, with its descriptions. Fields of other answers have it as their type. */
+export function answerType<T extends object>(name: string, answer: Answer<T>): ObjectRef<Types, T> {
+  const { description, members } = answer
+  const type = builder.objectRef<T>(name)
+  objects.set(answer as Answer<unknown>, type as never)
+  return type.implement({
+    description,
+    fields: (t) => {
+      const fields = Object.entries<Member<unknown>>(members).map(([field, member]) => [
+        field,
+        t.expose(
+          field as never,
+          {
+            type: outputOf(member.type) as 'String',
+            nullable: member.isNullable ?? false,
+            description: member.description,
+          } as never,
+        ),
+      ])
+      return Object.fromEntries(fields)
+    },
+  })
+}
+
+function outputOf(type: Member<unknown>['type']): unknown {
+  if (typeof type === 'string') return type
+  if (isValues(type)) return enumOf(type)
+  if ('listOf' in type) return [outputOf(type.listOf)]
+  const known = objects.get(type)
+  if (!known) throw new Error(`no object type has the members ${Object.keys(type.members).join(', ')}`)
+  return known
+}
+
+const isValues = (type: object): type is readonly string[] => Array.isArray(type)
 
 function typeOf(type: InputType) {
   if (type === 'Strings') return ['String' as const]

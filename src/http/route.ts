@@ -5,8 +5,9 @@ import { type Access, accessOf, requireClient, requireLink, requirePlatform, req
 import type { ClientRef, PlatformCaller, PlayerCaller, Role } from '../auth/callers.ts'
 import type { Fault } from '../errors.ts'
 import type { Json } from '../json.ts'
-import type { PlayerCall } from '../players/player-call.ts'
+import type { RestCall } from '../players/player-call.ts'
 import { clientAddress } from '../rate-limits/client-address.ts'
+import type { Contract, PublishedCall } from '../request/contract.ts'
 import {
   type Fields,
   type JsonSource,
@@ -34,6 +35,8 @@ export interface Route {
   readonly path: string
   /** A page of this origin, which no other origin calls: it has no OPTIONS. */
   readonly isPage?: boolean
+  /** What `openapi.json` says of it, for the calls of games and operators. */
+  readonly contract?: PublishedCall
   readonly respond: (
     context: RestContext,
     request: IncomingMessage,
@@ -60,10 +63,19 @@ export function accessFor({ service, trustedProxies }: RestContext, request: Inc
 }
 
 /** A call of a player: bearer token, JSON object in, JSON out. */
-export function playerPost<F extends Fields>(path: string, call: PlayerCall<F, unknown>): Route {
+export function playerPost<F extends Fields, Outcome>(path: string, call: RestCall<F, Outcome>): Route {
   const run = ({ caller, input, service }: PlayerRequest<RequestOf<Shape<F>>>) =>
     service.runAs(caller, call.command(caller, input)) as Promise<Json | undefined>
-  return playerRead(path, call.request, run, call.action)
+  return playerRead(path, { ...call, run })
+}
+
+/** A call with a JSON object as its request. Without a result the answer is a 204. */
+export interface Call<F extends Fields, Request> {
+  readonly request: Shape<F>
+  readonly contract: Contract
+  readonly run: (request: Request) => Promise<Json | undefined>
+  /** Its name in the audit log. */
+  readonly action?: string
 }
 
 export interface PlayerRequest<Input> {
@@ -74,17 +86,16 @@ export interface PlayerRequest<Input> {
   readonly closed: () => AbortSignal
 }
 
-/** The same for a read or write that is no command. Without a result the answer is a 204. */
+/** The same for a read or write that is no command. */
 export function playerRead<F extends Fields>(
   path: string,
-  shape: Shape<F>,
-  handler: (request: PlayerRequest<RequestOf<Shape<F>>>) => Promise<Json | undefined>,
-  action?: string,
+  { request: shape, contract, run, action }: Call<F, PlayerRequest<RequestOf<Shape<F>>>>,
 ): Route {
   const isKeyed = 'idempotencyKey' in shape.fields
   return {
     method: 'POST',
     path,
+    contract: { ...contract, access: 'player', request: shape },
     async respond(context, request, _params, closed) {
       const { service } = context
       const found = requirePlayer(accessFor(context, request), action)
@@ -96,7 +107,7 @@ export function playerRead<F extends Fields>(
       const source = isKeyed && request.headers['idempotency-key'] !== undefined ? withKey(body, request, faults) : body
       const input = shape.gather(source, faults)
       refuseFaults(faults)
-      return reply(await handler({ caller, input, service, closed }))
+      return reply(await run({ caller, input, service, closed }))
     },
   }
 }
@@ -143,19 +154,24 @@ export interface ClientRequest<Input> {
   readonly service: Service
 }
 
+export interface LinkCall<F extends Fields>
+  extends Call<F, ClientRequest<RequestOf<Shape<F>>> & { readonly caller: PlayerCaller }> {
+  readonly action: string
+}
+
 /** A call of a game client before any login: SDK key, JSON object in, JSON out. */
 export function clientPost<F extends Fields>(
   path: string,
-  shape: Shape<F>,
-  handler: (request: ClientRequest<RequestOf<Shape<F>>>) => Promise<Json | undefined>,
+  { request: shape, contract, run }: Call<F, ClientRequest<RequestOf<Shape<F>>>>,
 ): Route {
   return {
     method: 'POST',
     path,
+    contract: { ...contract, access: 'client', request: shape },
     async respond(context, request) {
       const client = await requireClient(accessFor(context, request))
       const input = shape.read(await readSource(context, request))
-      return reply(await handler({ client, input, service: context.service }))
+      return reply(await run({ client, input, service: context.service }))
     },
   }
 }
@@ -163,17 +179,16 @@ export function clientPost<F extends Fields>(
 /** A call of a player that also needs the SDK key. Both must be of one environment. */
 export function linkPost<F extends Fields>(
   path: string,
-  shape: Shape<F>,
-  handler: (request: ClientRequest<RequestOf<Shape<F>>> & { caller: PlayerCaller }) => Promise<Json | undefined>,
-  action: string,
+  { request: shape, contract, run, action }: LinkCall<F>,
 ): Route {
   return {
     method: 'POST',
     path,
+    contract: { ...contract, access: 'link', request: shape },
     async respond(context, request) {
       const { client, player: caller } = await requireLink(accessFor(context, request), action)
       const input = shape.read(await readSource(context, request))
-      return reply(await handler({ client, caller, input, service: context.service }))
+      return reply(await run({ client, caller, input, service: context.service }))
     },
   }
 }
@@ -196,12 +211,18 @@ export interface PlatformRequest {
   readonly service: Service
 }
 
-export type PlatformHandler = (request: PlatformRequest) => Promise<Json>
+export interface PlatformHandler {
+  readonly contract: Contract
+  readonly run: (request: PlatformRequest) => Promise<Json>
+  readonly audited?: Audited
+}
 
 /** Answers with a body that is produced while it is sent. Every refusal comes before its first byte. */
-export type PlatformStream = (
-  request: PlatformRequest,
-) => Promise<{ readonly type: string; readonly pages: AsyncIterable<string> }>
+export interface PlatformStream {
+  readonly contract: Contract
+  readonly run: (request: PlatformRequest) => Promise<{ readonly type: string; readonly pages: AsyncIterable<string> }>
+  readonly audited: Audited
+}
 
 /** The audit action of a call that changes something, and the path parameter that is its target. */
 export interface Audited {
@@ -215,9 +236,8 @@ export function platform(
   path: `/platform/v1/projects/:projectId/${string}`,
   role: Role,
   handler: PlatformHandler,
-  audited?: Audited,
 ): Route {
-  return platformCall(method, path, role, async (request) => json(await handler(request)), audited)
+  return platformCall(method, path, role, { ...handler, run: async (request) => json(await handler.run(request)) })
 }
 
 /** The same for an answer that is too long for memory. */
@@ -225,25 +245,28 @@ export function platformStream(
   path: `/platform/v1/projects/:projectId/${string}`,
   role: Role,
   handler: PlatformStream,
-  audited: Audited,
 ): Route {
-  const answer = async (request: PlatformRequest): Promise<Reply> => {
-    const { type, pages } = await handler(request)
+  const run = async (request: PlatformRequest): Promise<Reply> => {
+    const { type, pages } = await handler.run(request)
     return { status: 200, body: null, headers: ['content-type', type, ...NO_STORE], pages }
   }
-  return platformCall('GET', path, role, answer, audited)
+  return platformCall('GET', path, role, { ...handler, run })
 }
 
 function platformCall(
   method: Route['method'],
   path: string,
   role: Role,
-  answerTo: (request: PlatformRequest) => Promise<Reply>,
-  audited?: Audited,
+  {
+    contract,
+    run,
+    audited,
+  }: Omit<PlatformHandler, 'run'> & { readonly run: (request: PlatformRequest) => Promise<Reply> },
 ): Route {
   return {
     method,
     path,
+    contract: { ...contract, access: 'platform' },
     async respond(context, request, params) {
       const { service } = context
       const attempt = audited && { action: audited.action, target: audited.target(params) }
@@ -253,7 +276,7 @@ function platformCall(
       const body = () => readSource(context, request)
       const headers: string[] = []
       const setHeader = (name: string, value: string) => headers.push(name, value)
-      const answer = await answerTo({ caller, params, query, headers: request.headers, setHeader, body, service })
+      const answer = await run({ caller, params, query, headers: request.headers, setHeader, body, service })
       return { ...answer, headers: [...answer.headers, ...headers] }
     },
   }

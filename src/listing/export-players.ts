@@ -5,9 +5,28 @@ import type { PlatformCaller } from '../auth/callers.ts'
 import { requireKey } from '../auth/keys.ts'
 import { levelOf } from '../battlepass/passes.ts'
 import { type Json, print } from '../json.ts'
-import type { ProfileRow } from '../players/read-player.ts'
+import { STATUSES } from '../players/player-status.ts'
+import { identity, type ProfileRow, profile } from '../players/read-player.ts'
+import { answer, out } from '../request/answer.ts'
 import { type FoundPlayers, type PlayerSearch, searchPlayers } from './search-players.ts'
 import type { ListedPass, ListPosition } from './statements.ts'
+
+/** One line of an export. */
+export const exportedPlayer = answer(
+  'One line of an export of players. The last three members are present when the export names a pass; they are null for a player without that pass.',
+  {
+    playerId: out.text("The player's id."),
+    status: out.oneOf(STATUSES),
+    ...profile,
+    createdAt: out.time('Creation time, in UTC.'),
+    lastLoginAt: out.orNull(out.time('Time of the last login, in UTC. Null before the first one.')),
+    identities: out.list(identity, 'The identities that the player can log in with.'),
+    level: out.optional(out.orNull(out.int32('Level on the pass.'))),
+    xp: out.optional(out.orNull(out.int64('Xp on the pass.'))),
+    premiumOwned: out.optional(out.orNull(out.flag('Whether the player owns premium on the pass.'))),
+  },
+  { name: 'ExportedPlayer' },
+)
 
 /** Players that are read at once. No connection of the database is held while they are sent. */
 const PAGE = 500

@@ -1,17 +1,39 @@
+import { ACTIONS } from '../audit/actions.ts'
 import type { Fault } from '../errors.ts'
-import type { PlatformStream } from '../http/route.ts'
+import type { PlatformRequest, PlatformStream } from '../http/route.ts'
 import type { Json } from '../json.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { reason } from '../request/common.ts'
+import { projectId, query, reasonParameter, requiredQuery } from '../request/contract.ts'
 import { momentFault, parseMoment } from '../request/moment.ts'
 import { InputSource, optional, refuseFaults, shape } from '../request/shape.ts'
-import { exportPlayers } from './export-players.ts'
+import { exportedPlayer, exportPlayers } from './export-players.ts'
 import { checkFilter, filterRequest, searchOf } from './requests.ts'
 
 const exportRequest = shape({ ...filterRequest.fields, reason: optional(reason) })
 
 /** GET /platform/v1/projects/{projectId}/players.ndjson?environment=&…&reason= */
-export const getPlayers: PlatformStream = async ({ caller, query, service }) => {
+export const getPlayers: PlatformStream = {
+  contract: {
+    id: 'exportPlayers',
+    tag: 'Platform',
+    summary:
+      'Export players, the newest first, one JSON object a line. When an export fails midway, the connection is closed before the last chunk.',
+    answer: exportedPlayer,
+    mediaType: 'application/x-ndjson',
+    parameters: [
+      projectId,
+      ...Object.entries(filterRequest.fields).map(([name, { isRequired, description, schema }]) =>
+        (isRequired ? requiredQuery : query)(name, description, schema),
+      ),
+      reasonParameter,
+    ],
+  },
+  audited: { action: ACTIONS.exportPlayers, target: () => 'players' },
+  run: exportMatching,
+}
+
+async function exportMatching({ caller, query, service }: PlatformRequest) {
   const faults: Fault[] = []
   const sent = valuesOf(query, faults)
   const { reason, ...asked } = exportRequest.gather(new InputSource(sent), faults)

@@ -1,39 +1,9 @@
 import { REFUSALS, Refusal, type RefusalKind } from '../errors.ts'
+import { answer, type Named, out, referTo } from '../request/answer.ts'
 import { requiredKey } from '../request/common.ts'
-import { MAX_ID, MAX_OPERATOR, MAX_REASON, MAX_REQUEST_ID } from '../request/limits.ts'
+import { type Contract, header, type PublishedCall } from '../request/contract.ts'
+import { MAX_REQUEST_ID } from '../request/limits.ts'
 import type { Schema } from '../request/shape.ts'
-import { examples } from './examples.ts'
-import { ref } from './schema-parts.ts'
-
-export const TAGS = {
-  'Battle pass': 'Xp, levels, tiers and premium, for the calling player.',
-  Login: "Logins through the studio's webhook. These calls take the SDK key.",
-  Player: 'The calling player, with its wallet, inventory and storage.',
-  Scenarios: 'Runs of scenarios, for the calling player.',
-  Platform: 'Login providers and scenarios, for operators with a platform key.',
-  Service: 'The service itself: probes, metrics, keys and schemas. No credential is needed, except where noted.',
-  Webhook: 'The endpoint that a studio implements and the service calls.',
-}
-
-type Tag = keyof typeof TAGS
-type Security = 'playerToken' | 'platformKey' | 'sdkKey' | null
-
-interface Operation {
-  readonly id: string
-  readonly tag: Tag
-  readonly summary: string
-  /** With several, all are required. */
-  readonly security: Security | readonly NonNullable<Security>[]
-  readonly request?: string
-  /** Null for a 204. */
-  readonly response: string | Schema | null
-  readonly refusals: readonly RefusalKind[]
-  readonly parameters?: readonly Schema[]
-  /** Further headers of the answer. */
-  readonly headers?: Schema
-  /** Default: JSON. */
-  readonly mediaType?: string
-}
 
 const EVERY_CALL: readonly RefusalKind[] = [
   'invalidRequest',
@@ -44,130 +14,108 @@ const EVERY_CALL: readonly RefusalKind[] = [
   'internalError',
   'unavailable',
 ]
-export const PLAYER_CALL: readonly RefusalKind[] = [...EVERY_CALL, 'playerBanned', 'playerDeleted']
-export const RUN_CALL: readonly RefusalKind[] = [
-  ...PLAYER_CALL,
-  'scenarioNotFound',
-  'nodeNotFound',
-  'runNotFound',
-  'runNotActive',
-]
-export const PLATFORM_CALL: readonly RefusalKind[] = [...EVERY_CALL, 'forbidden', 'environmentNotFound']
+const CLIENT_CALL: readonly RefusalKind[] = [...EVERY_CALL.filter((kind) => kind !== 'invalidToken'), 'invalidSdkKey']
 
-export const CLIENT_CALL: readonly RefusalKind[] = [
-  ...EVERY_CALL.filter((kind) => kind !== 'invalidToken'),
-  'invalidSdkKey',
-]
-/** Spec 7.1. */
-export const CUSTOM_AUTH: readonly RefusalKind[] = [
-  'customAuthDisabled',
-  'customAuthRejected',
-  'customAuthInvalidData',
-  'playerBanned',
-  'playerDeleted',
-  'customAuthInvalidResponse',
-  'customAuthUnavailable',
-]
-
-export const query = (
-  name: string,
-  required: boolean,
-  description: string,
-  schema: Schema = { type: 'string' },
-): Schema => ({
-  in: 'query',
-  name,
-  required,
-  description,
-  schema,
-})
-const path = (name: string, description: string): Schema => ({
-  in: 'path',
-  name,
-  required: true,
-  description,
-  schema: { type: 'string' },
-})
-export const header = (name: string, description: string): Schema => ({
-  in: 'header',
-  name,
-  required: false,
-  description,
-  schema: { type: 'string' },
-})
-export const projectId = path('projectId', 'The project of the platform key.')
-export const keyHeader: Schema = {
-  in: 'header',
-  name: 'Idempotency-Key',
-  required: false,
-  schema: requiredKey.schema,
-  description:
-    'For 7 days, the same key with the same request gets the same answer. In UTF-8, without control characters, and ' +
-    'without a space at its ends. `"abc"` in quotation marks is the key `abc`.',
+/** The credentials of a call, all of which are required, and the refusals of every such call. */
+const ACCESS: Readonly<
+  Record<PublishedCall['access'], { readonly security: readonly string[]; readonly refusals: readonly RefusalKind[] }>
+> = {
+  player: { security: ['playerToken'], refusals: [...EVERY_CALL, 'playerBanned', 'playerDeleted'] },
+  client: { security: ['sdkKey'], refusals: CLIENT_CALL },
+  link: { security: ['sdkKey', 'playerToken'], refusals: [...CLIENT_CALL, 'invalidToken'] },
+  platform: { security: ['platformKey'], refusals: [...EVERY_CALL, 'forbidden', 'environmentNotFound'] },
 }
-export const operatorParameter = header(
-  'X-Operator',
-  `The person who acts with the key, by name or e-mail address: 1 to ${MAX_OPERATOR} characters, kept in the audit log.`,
-)
-export const reasonParameter = query('reason', false, `Why: 1 to ${MAX_REASON} characters, kept in the audit log.`)
-export const scenarioParameters = [
-  projectId,
-  path('scenarioId', `The scenario: 1 to ${MAX_ID} characters.`),
-  query('environment', true, 'The environment, such as `production`.'),
-]
 
-export const REQUEST_ID: Schema = {
+const text = { type: 'string' }
+
+const keyHeader = header(
+  'Idempotency-Key',
+  'For 7 days, the same key with the same request gets the same answer. In UTF-8, without control characters, and ' +
+    'without a space at its ends. `"abc"` in quotation marks is the key `abc`.',
+  requiredKey.schema,
+)
+const REQUEST_ID: Schema = {
   description: 'Id of the request in the log. A valid `X-Request-Id` of the request is kept.',
   schema: { type: 'string', maxLength: MAX_REQUEST_ID },
 }
-export const VERSION_TAG: Schema = {
-  description:
-    'The version in quotation marks, such as `"4"`. Send it as `If-Match` to publish over this version only.',
-  schema: { type: 'string' },
-}
-export const SETTINGS_TAG: Schema = {
-  description: 'Names the state of the settings of one environment. Send it as `If-Match` to change this state only.',
-  schema: { type: 'string' },
-}
-const RATE_LIMIT: Schema = {
-  description: 'The exceeded limit: calls that are left, and seconds to wait, such as `"player";r=0;t=1`.',
-  schema: { type: 'string' },
-}
-const RATE_LIMIT_POLICY: Schema = {
-  description: 'The exceeded limit: calls in seconds, such as `"player";q=3000;w=60`.',
-  schema: { type: 'string' },
-}
 const RETRY_AFTER: Schema = { description: 'Seconds to wait before the next attempt.', schema: { type: 'integer' } }
+const RATE_LIMITS: Schema = {
+  RateLimit: {
+    description: 'The exceeded limit: calls that are left, and seconds to wait, such as `"player";r=0;t=1`.',
+    schema: text,
+  },
+  'RateLimit-Policy': {
+    description: 'The exceeded limit: calls in seconds, such as `"player";q=3000;w=60`.',
+    schema: text,
+  },
+}
 
-export function operation({
-  id: operationId,
-  tag,
-  summary,
-  security,
-  request: body,
-  response,
-  refusals,
-  parameters = [],
-  headers: further = {},
-  mediaType,
-}: Operation): Schema {
-  // Answers about the service itself come from no route and have no id.
-  const headers = tag === 'Service' ? {} : { headers: { 'X-Request-Id': REQUEST_ID, ...further } }
+/** The answer of every refusal. */
+export const error: Named = {
+  name: 'Error',
+  schema: {
+    type: 'object',
+    required: ['error', 'code', 'requestId'],
+    additionalProperties: false,
+    properties: {
+      error: out.text('The error, for people.').schema,
+      code: out.text('The error in snake_case, for programs.').schema,
+      requestId: out.text('The same as the header `X-Request-Id`.').schema,
+      details: out.list(
+        answer('A fault.', {
+          path: out.text('Path of the faulty member, such as `amount`.'),
+          message: out.text('The fault.'),
+        }),
+        'For 400: every fault of the request. For 412: the current version.',
+      ).schema,
+    },
+  },
+}
+
+/** The operation of a route. */
+export function operationOf({ access, request, body = request, refusals = [], ...call }: PublishedCall): Schema {
+  const { security, refusals: common } = ACCESS[access]
+  const isKeyed = request !== undefined && 'idempotencyKey' in request.fields
+  const parameters = [...(call.parameters ?? []), ...(isKeyed ? [keyHeader] : [])]
   return {
-    operationId,
-    tags: [tag],
-    summary,
-    security: security === null ? [] : [Object.fromEntries([security].flat().map((scheme) => [scheme, []]))],
+    ...introOf(call),
+    security: [Object.fromEntries(security.map((scheme) => [scheme, []]))],
     ...(parameters.length > 0 && { parameters }),
     ...(body !== undefined && { requestBody: { required: true, content: contentOf(body) } }),
-    responses: {
-      ...(response === null
-        ? { 204: { description: 'Success.', ...headers } }
-        : { 200: { description: 'Success.', ...headers, content: contentOf(response, mediaType) } }),
-      ...refusalsOf(refusals),
-    },
+    responses: { ...success(call), ...refusalsOf([...common, ...refusals]) },
   }
 }
+
+/** An operation without credentials. Its answer comes from no route and has no id. */
+export const openOperation = (call: Contract): Schema => ({
+  ...introOf(call),
+  security: [],
+  responses: { 200: { description: 'Success.', content: call.answer && contentOf(call.answer) } },
+})
+
+const introOf = ({ id, tag, summary }: Omit<Contract, 'refusals'>): Schema => ({
+  operationId: id,
+  tags: [tag],
+  summary,
+})
+
+function success({ answer, headers: further, mediaType }: Omit<Contract, 'refusals'>): Schema {
+  const shared = { description: 'Success.', headers: { 'X-Request-Id': REQUEST_ID, ...further } }
+  return answer === null ? { 204: shared } : { 200: { ...shared, content: contentOf(answer, mediaType) } }
+}
+
+export const contentOf = (named: Named, mediaType = 'application/json'): Schema => ({
+  [mediaType]: { schema: referTo(named), ...(named.example !== undefined && { example: named.example }) },
+})
+
+/** An answer of plain text. */
+export const plainText = (description: string, hasId: boolean): Schema => ({
+  200: {
+    description,
+    ...(hasId && { headers: { 'X-Request-Id': REQUEST_ID } }),
+    content: { 'text/plain': { schema: text } },
+  },
+})
 
 /** The refusals by status, each with its text and an example. */
 export function refusalsOf(kinds: readonly RefusalKind[]): Schema {
@@ -184,46 +132,24 @@ export function refusalsOf(kinds: readonly RefusalKind[]): Schema {
         headers: {
           'X-Request-Id': REQUEST_ID,
           ...((status === 429 || status === 503) && { 'Retry-After': RETRY_AFTER }),
-          ...(status === 429 && { RateLimit: RATE_LIMIT, 'RateLimit-Policy': RATE_LIMIT_POLICY }),
+          ...(status === 429 && RATE_LIMITS),
         },
         content: {
-          'application/json': { schema: ref('Error'), examples: Object.fromEntries(found.map(errorExample)) },
+          'application/json': { schema: referTo(error), examples: Object.fromEntries(found.map(errorExample)) },
         },
       },
     ]),
   )
 }
 
+const DETAILS: Readonly<Record<number, Schema>> = {
+  400: { path: 'amount', message: 'must be 1 to 9223372036854775807' },
+  412: { path: 'If-Match', message: 'the current version is 5, not 4' },
+}
+
 function errorExample(kind: RefusalKind): [name: string, example: Schema] {
-  const { message: error, code, status } = new Refusal(kind)
-  const conflict = [{ path: 'If-Match', message: 'the current version is 5, not 4' }]
-  const details = [{ path: 'amount', message: 'must be 1 to 9223372036854775807' }]
+  const { message: words, code, status } = new Refusal(kind)
+  const detail = DETAILS[status]
   const requestId = 'b7d5a0a4-6c1e-4a53-9f57-0f6a1f6f2f6e'
-  return [
-    code,
-    {
-      value: {
-        error,
-        code,
-        requestId,
-        ...((status === 400 || status === 412) && { details: status === 412 ? conflict : details }),
-      },
-    },
-  ]
+  return [code, { value: { error: words, code, requestId, ...(detail && { details: [detail] }) } }]
 }
-
-export const content = (schema: Schema): Schema => ({ 'application/json': { schema } })
-
-export function contentOf(schema: string | Schema, mediaType?: string): Schema {
-  if (mediaType !== undefined) return { [mediaType]: { schema: typeof schema === 'string' ? ref(schema) : schema } }
-  if (typeof schema !== 'string') return content(schema)
-  return { 'application/json': { schema: ref(schema), ...(schema in examples && { example: examples[schema] }) } }
-}
-
-export const webhookHeader = (name: string, description: string): Schema => ({
-  in: 'header',
-  name,
-  required: true,
-  description,
-  schema: { type: 'string' },
-})

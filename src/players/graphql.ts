@@ -4,7 +4,7 @@ import { globalId } from '../graphql/global-id.ts'
 import { NodeType, nodesOf, orNull } from '../graphql/node.ts'
 import { forwardPage, namesOf, PLAYERS_LIST, pageOf, readList } from '../graphql/page.ts'
 import { findReadable } from '../graphql/readable.ts'
-import { argsOf, enumType, inputOf } from '../graphql/shapes.ts'
+import { answerType, argsOf, enumType, inputOf } from '../graphql/shapes.ts'
 import { printCursor, readCursor } from '../request/cursor.ts'
 import { MAX_STORAGE_KEY } from '../request/limits.ts'
 import { shape, uuid } from '../request/shape.ts'
@@ -16,10 +16,10 @@ import {
   deleteStorage,
   deleteStorageCall,
   listStorage,
-  type StoredKey,
   type StoredValue,
   setStorage,
   setStorageCall,
+  storedKey,
 } from './storage.ts'
 
 const KEY = `1 to ${MAX_STORAGE_KEY} characters.`
@@ -33,13 +33,7 @@ const StorageEntryType = builder.objectRef<StoredValue & { key: string }>('Stora
   }),
 })
 
-const StorageKeyType = builder.objectRef<StoredKey>('StorageKey').implement({
-  description: "A key of a player's storage, without its value.",
-  fields: (t) => ({
-    key: t.exposeString('key', { description: KEY }),
-    bytes: t.exposeInt('bytes', { description: 'The size of its value in UTF-8.' }),
-  }),
-})
+const StorageKeyType = answerType('StorageKey', storedKey)
 
 const IdentityType = builder.prismaObject('Identity', {
   fields: (t) => ({

@@ -1,3 +1,5 @@
+import type { Answer } from '../request/answer.ts'
+import type { Contract } from '../request/contract.ts'
 import type { Fields, RequestOf, Shape } from '../request/shape.ts'
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
@@ -10,4 +12,13 @@ export interface PlayerCall<F extends Fields, Outcome> {
   readonly command: (player: PlayerRef, input: RequestOf<Shape<F>>) => Command<Outcome>
 }
 
-export const playerCall = <F extends Fields, Outcome>(call: PlayerCall<F, Outcome>): PlayerCall<F, Outcome> => call
+/** A call that REST has, too. Its answer is the outcome. */
+export interface RestCall<F extends Fields, Outcome> extends PlayerCall<F, Outcome> {
+  readonly contract: Contract & { readonly answer: Answer<Outcome> | null }
+}
+
+export function playerCall<F extends Fields, Outcome>(call: RestCall<F, Outcome>): RestCall<F, Outcome>
+export function playerCall<F extends Fields, Outcome>(call: PlayerCall<F, Outcome>): PlayerCall<F, Outcome>
+export function playerCall<F extends Fields, Outcome>(call: PlayerCall<F, Outcome>): PlayerCall<F, Outcome> {
+  return call
+}

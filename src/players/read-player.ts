@@ -1,20 +1,54 @@
 import type { Pool } from 'pg'
 import { Refusal } from '../errors.ts'
+import { type AnswerOf, answer, out } from '../request/answer.ts'
 import type { PlayerRef, Status } from './player-status.ts'
 
-/** A player as it sees itself. Lists are sorted by name. */
-export type PlayerView = {
-  readonly playerId: string
-  readonly nickname: string | null
-  readonly avatarUrl: string | null
-  readonly region: string | null
-  readonly language: string | null
-  /** RFC 3339, in UTC. */
-  readonly createdAt: string
-  readonly wallet: readonly { readonly currency: string; readonly balance: bigint }[]
-  readonly inventory: readonly { readonly itemId: string; readonly amount: bigint }[]
-  readonly identities: readonly { readonly provider: string; readonly subject: string }[]
+/** Members of every answer about a player. */
+export const profile = {
+  nickname: out.orNull(out.text('The display name.')),
+  avatarUrl: out.orNull(out.text('URL of the avatar.')),
+  region: out.orNull(out.text('Region, as reported by the first login.')),
+  language: out.orNull(out.text('Language, as reported by the first login.')),
 }
+
+export const identity = answer('An identity.', {
+  provider: out.text('`custom`, or `custom:` and the name of another provider.'),
+  subject: out.text("The studio's own id of the player."),
+})
+
+/** A player as it sees itself. Lists are sorted by name. */
+export const playerAnswer = answer(
+  'The calling player.',
+  {
+    playerId: out.text('Id of the player.'),
+    ...profile,
+    createdAt: out.time('Creation time, in UTC.'),
+    wallet: out.list(
+      answer('A balance.', { currency: out.text('The currency.'), balance: out.int64('The balance.', { minimum: 0 }) }),
+      'By currency.',
+    ),
+    inventory: out.list(
+      answer('A held item.', { itemId: out.text('The item.'), amount: out.int64('The amount.', { minimum: 0 }) }),
+      'By item.',
+    ),
+    identities: out.list(identity, 'By provider and subject.'),
+  },
+  {
+    name: 'Player',
+    example: {
+      playerId: '019aa4c5-7a10-7f42-9a55-3c1b7a0f9e21',
+      nickname: 'Ada',
+      avatarUrl: null,
+      region: 'eu-west',
+      language: 'en',
+      createdAt: '2026-11-20T09:30:00.000Z',
+      wallet: [{ currency: 'gold', balance: 100 }],
+      inventory: [{ itemId: 'hat', amount: 1 }],
+      identities: [{ provider: 'custom', subject: 'player-1' }],
+    },
+  },
+)
+export type PlayerView = AnswerOf<typeof playerAnswer>
 
 /** The row of a player, with its identities sorted by name. */
 export interface ProfileRow {

@@ -21,26 +21,40 @@ export const storageValues: Field<StorageValues> = {
 }
 export const storageKeys = texts(`Keys of the storage: up to ${MAX_STORAGE_KEYS}.`, { max: MAX_STORAGE_KEYS })
 
-export const playerRequest = shape({})
-export const storageGetRequest = shape({
-  keys: optional(described(storageKeys, `Keys to read: up to ${MAX_STORAGE_KEYS}. Default: all.`)),
-})
-export const storageSetRequest = shape({ values: storageValues })
-export const storageDeleteRequest = shape({ keys: storageKeys })
+export const EXAMPLE_VALUES = { settings: { music: 0.5, language: 'en' } }
+
+export const playerRequest = shape({}, { name: 'PlayerRequest', example: {} })
+export const storageGetRequest = shape(
+  {
+    keys: optional(described(storageKeys, `Keys to read: up to ${MAX_STORAGE_KEYS}. Default: all.`)),
+  },
+  { name: 'StorageGetRequest', example: { keys: ['settings'] } },
+)
+export const storageSetRequest = shape(
+  { values: storageValues },
+  { name: 'StorageSetRequest', example: { values: EXAMPLE_VALUES } },
+)
+export const storageDeleteRequest = shape(
+  { keys: storageKeys },
+  { name: 'StorageDeleteRequest', example: { keys: ['settings'] } },
+)
 /** A loop over pages may start with an empty `after`: no key sorts before it. */
-export const storageListRequest = shape({
-  after: optional(
-    text('The `next` of the previous answer. Default: from the first key.', {
-      max: MAX_STORAGE_KEY,
-      min: 0,
-    }),
-    '',
-  ),
-  first: optional(
-    int32(`The number of keys: 1 to ${MAX_STORAGE_PAGE}. Default: ${MAX_STORAGE_PAGE}.`, {
-      min: 1,
-      max: MAX_STORAGE_PAGE,
-    }),
-    MAX_STORAGE_PAGE,
-  ),
-})
+export const storageListRequest = shape(
+  {
+    after: optional(
+      text('The `next` of the previous answer. Default: from the first key.', {
+        max: MAX_STORAGE_KEY,
+        min: 0,
+      }),
+      '',
+    ),
+    first: optional(
+      int32(`The number of keys: 1 to ${MAX_STORAGE_PAGE}. Default: ${MAX_STORAGE_PAGE}.`, {
+        min: 1,
+        max: MAX_STORAGE_PAGE,
+      }),
+      MAX_STORAGE_PAGE,
+    ),
+  },
+  { name: 'StorageListRequest', example: { after: 'inventory-7', first: 2 } },
+)

@@ -1,5 +1,6 @@
 import { type Fault, Refusal } from '../errors.ts'
 import { isCleanText } from '../json.ts'
+import { type AnswerOf, answer, out } from '../request/answer.ts'
 import { MAX_STORAGE_KEY, MAX_STORAGE_KEYS, MAX_STORAGE_VALUE_BYTES } from '../request/limits.ts'
 import { lengthOf } from '../request/shape.ts'
 import type { Command } from '../transactions/command.ts'
@@ -190,19 +191,30 @@ export function readStorage(
   }
 }
 
-/** A key of a storage. */
-export interface StoredKey {
-  readonly key: string
-  /** The size of its value, in bytes of UTF-8. */
-  readonly bytes: number
-}
+export const storedKey = answer('A stored key.', {
+  key: out.text('A key.'),
+  bytes: out.int32('The size of its value in UTF-8.', { minimum: 1 }),
+})
+export type StoredKey = AnswerOf<typeof storedKey>
 
-/** Keys in the order of their bytes. */
-export interface StorageList {
-  readonly keys: readonly StoredKey[]
-  /** The `after` for the keys that follow; null when there are none. */
-  readonly next: string | null
-}
+export const storageKeysAnswer = answer(
+  'A page of keys.',
+  {
+    keys: out.list(storedKey, 'Keys in the order of their bytes.'),
+    next: out.orNull(out.text('Pass it as `after` to read the next page. Null on the last page.')),
+  },
+  {
+    name: 'StorageKeys',
+    example: {
+      keys: [
+        { key: 'progress', bytes: 18211 },
+        { key: 'settings', bytes: 29 },
+      ],
+      next: 'settings',
+    },
+  },
+)
+export type StorageList = AnswerOf<typeof storageKeysAnswer>
 
 /**
  * Lists the keys after a given one, so that a full storage can be read in pieces. The given key may be missing. A key
@@ -233,14 +245,31 @@ export function listStorage(
   }
 }
 
-export const listStorageCall = playerCall({ request: storageListRequest, command: listStorage })
+export const listStorageCall = playerCall({
+  request: storageListRequest,
+  command: listStorage,
+  contract: {
+    id: 'listStorage',
+    tag: 'Player',
+    summary: "List the keys of the player's storage with their sizes, in pages.",
+    answer: storageKeysAnswer,
+  },
+})
 export const setStorageCall = playerCall({
   request: storageSetRequest,
   action: 'storage.set',
   command: (player, { values }) => setStorage(player, values),
+  contract: {
+    id: 'setStorage',
+    tag: 'Player',
+    summary: "Merge values into the player's storage, all or nothing.",
+    answer: null,
+    refusals: ['storageLimitExceeded'],
+  },
 })
 export const deleteStorageCall = playerCall({
   request: storageDeleteRequest,
   action: 'storage.delete',
   command: (player, { keys }) => deleteStorage(player, keys),
+  contract: { id: 'deleteStorage', tag: 'Player', summary: "Remove keys from the player's storage.", answer: null },
 })

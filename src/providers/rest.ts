@@ -1,11 +1,162 @@
+import { ACTIONS } from '../audit/actions.ts'
 import type { Fault } from '../errors.ts'
-import type { PlatformHandler } from '../http/route.ts'
+import type { PlatformHandler, PlatformRequest } from '../http/route.ts'
 import type { Json } from '../json.ts'
+import { answer, eitherOf, memberOf, out } from '../request/answer.ts'
+import { environment } from '../request/common.ts'
+import { anyObject, header, operatorParameter, projectId, query } from '../request/contract.ts'
+import { MAX_BLOCK_BYTES, MAX_CUSTOM_PROVIDERS, SLUG } from '../request/limits.ts'
+import { noticesOf } from '../request/notices.ts'
+import { object, shape } from '../request/shape.ts'
 import { type AuthProvidersView, readAuthProviders } from './auth-providers.ts'
-import { authProvidersQuery, readSettings, type SettingsChange, setAuthProviders } from './settings.ts'
+import { RESERVED_NAMES } from './custom-provider.ts'
+import { WITHHELD } from './redaction.ts'
+import {
+  authProvidersQuery,
+  customProviderRequest,
+  PROVIDERS,
+  readSettings,
+  type SettingsChange,
+  setAuthProviders,
+} from './settings.ts'
 
-/** GET /platform/v1/projects/{projectId}/auth-providers?environment= (spec 4.3): one environment, or all of them. */
-export const getAuthProviders: PlatformHandler = async ({ caller, query, service, setHeader }) => {
+const provider = answer('A custom provider.', {
+  enabled: out.flag('When false, logins through this provider fail with `custom auth disabled`.'),
+  url: out.text('URL of the webhook.'),
+  hasSecret: out.flag('True when a secret is stored. The secret itself is never returned.'),
+  updatedAt: out.time('Time of the last change, in UTC.'),
+})
+const members = {
+  environment: out.text('Name of the environment.'),
+  authProviders: memberOf(
+    answer('Providers by kind.', {
+      custom: out.map(provider, 'Custom providers, by name.'),
+      google: out.orNull(out.object(WITHHELD)),
+      apple: out.orNull(out.object(WITHHELD)),
+    }),
+  ),
+}
+const example = {
+  environment: 'production',
+  authProviders: {
+    custom: {
+      default: {
+        enabled: true,
+        url: 'https://studio.example.com/login',
+        hasSecret: true,
+        updatedAt: '2026-11-20T09:30:00.000Z',
+      },
+    },
+    google: null,
+    apple: null,
+  },
+}
+const authProviders = answer('The login providers of an environment, without secrets.', members, {
+  name: 'AuthProviders',
+  example,
+})
+const allAuthProviders = answer('Without an environment.', { environments: out.list(authProviders, 'By name.') })
+const changedAuthProviders = answer(
+  'The login providers of an environment after a change.',
+  {
+    ...members,
+    notices: noticesOf(
+      'Members that no rule knows, members that are repeated, and secrets with white space around them. Absent without any.',
+    ),
+  },
+  {
+    name: 'ChangedAuthProviders',
+    example: {
+      ...example,
+      notices: [
+        {
+          path: 'authProviders.costum',
+          message: 'is ignored: no rule knows this member; did you mean custom?',
+        },
+      ],
+    },
+  },
+)
+
+const block = {
+  anyOf: [
+    { ...anyObject, description: `Up to ${MAX_BLOCK_BYTES} bytes. Null removes the stored block.` },
+    { type: 'null' },
+  ],
+}
+const settingsRequest = shape(
+  {
+    environment,
+    authProviders: object(PROVIDERS, {
+      properties: {
+        custom: {
+          anyOf: [
+            {
+              type: 'object',
+              description: 'All custom providers, by name.',
+              maxProperties: MAX_CUSTOM_PROVIDERS,
+              propertyNames: { pattern: SLUG.source, not: { enum: RESERVED_NAMES } },
+              additionalProperties: customProviderRequest.schema,
+            },
+            { type: 'null' },
+          ],
+        },
+        google: block,
+        apple: block,
+      },
+    }),
+  },
+  {
+    name: 'AuthProvidersRequest',
+    example: {
+      environment: 'production',
+      authProviders: {
+        custom: { default: { enabled: true, url: 'https://studio.example.com/login', secret: 'a shared secret' } },
+      },
+    },
+  },
+)
+
+const headers = {
+  ETag: {
+    description: 'Names the state of the settings of one environment. Send it as `If-Match` to change this state only.',
+    schema: { type: 'string' },
+  },
+}
+
+/** One environment, or all of them (spec 4.3). */
+export const getAuthProviders: PlatformHandler = {
+  contract: {
+    id: 'readAuthProviders',
+    tag: 'Platform',
+    summary: 'Read the login providers of an environment, or of all of them. Secrets are never returned.',
+    answer: eitherOf(authProviders, allAuthProviders),
+    parameters: [projectId, query('environment', 'The environment. Default: all of them.')],
+    headers,
+  },
+  run: read,
+}
+
+export const putAuthProviders: PlatformHandler = {
+  contract: {
+    id: 'setAuthProviders',
+    tag: 'Platform',
+    summary: 'Set the login providers of an environment. The next login uses them.',
+    body: settingsRequest,
+    answer: changedAuthProviders,
+    refusals: ['versionConflict'],
+    parameters: [
+      projectId,
+      operatorParameter,
+      header('If-Match', 'Refuses with 412 unless the settings with this `ETag` are current; `*` for any.'),
+    ],
+    headers,
+  },
+  audited: { action: ACTIONS.setProviders, target: () => 'providers' },
+  run: put,
+}
+
+async function read({ caller, query, service, setHeader }: PlatformRequest): Promise<Json> {
   const { environment } = authProvidersQuery.readInput({ environment: query.get('environment') })
   const views = await readAuthProviders(service.operatorPool, caller.projectId, environment)
   const [view] = views
@@ -14,8 +165,7 @@ export const getAuthProviders: PlatformHandler = async ({ caller, query, service
   return toJson(view)
 }
 
-/** PUT /platform/v1/projects/{projectId}/auth-providers (spec 4.3) */
-export const putAuthProviders: PlatformHandler = async ({ caller, body, headers, service, setHeader }) => {
+async function put({ caller, body, headers, service, setHeader }: PlatformRequest): Promise<Json> {
   const settings = readSettings(await body())
   const faults = [...settings.faults]
   const expected = readExpected(headers['if-match'], faults)

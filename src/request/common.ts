@@ -21,6 +21,10 @@ export const playerId = uuid("A player's id.", 'Player')
 export const inScenario = { scenarioId, nodeId }
 export const inRun = { scenarioId, nodeId, runId }
 
+/** Examples of these in `openapi.json`. */
+export const EXAMPLE_PASS = { scenarioId: 'season-1', nodeId: 'pass' }
+export const EXAMPLE_RUN = { ...EXAMPLE_PASS, runId: '019aa4c5-7a53-7c1e-a8d2-0d9bd0b3e5f1' }
+
 /** Any text: a text that matches no environment is answered as a missing environment. */
 export const environment = text("An environment's name, such as `production`.", { max: MAX_SLUG })
 

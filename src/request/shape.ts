@@ -40,13 +40,23 @@ export type RequestOf<S> = S extends Shape<infer F> ? Values<F> : never
 export type Check<T> = (values: T) => readonly Fault[]
 type Values<F> = { readonly [Name in keyof F]: F[Name] extends Field<infer T> ? T : never }
 
+/** The name of a request in `openapi.json`, and an example. */
+interface Published {
+  readonly name?: string
+  readonly example?: Json
+}
+
 /** The fields of a request, in their order. */
 export class Shape<F extends Fields> {
   readonly fields: F
+  readonly name: string | undefined
+  readonly example: Json | undefined
   private readonly entries: readonly (readonly [name: string, field: Field<unknown>])[]
 
-  constructor(fields: F) {
+  constructor(fields: F, { name, example }: Published) {
     this.fields = fields
+    this.name = name
+    this.example = example
     this.entries = Object.entries(fields)
   }
 
@@ -87,7 +97,7 @@ export class Shape<F extends Fields> {
   }
 }
 
-export const shape = <F extends Fields>(fields: F): Shape<F> => new Shape(fields)
+export const shape = <F extends Fields>(fields: F, published: Published = {}): Shape<F> => new Shape(fields, published)
 
 /** Refuses a request with faults, naming all of them. */
 export function refuseFaults(faults: readonly Fault[]): void {

@@ -1,32 +1,53 @@
 import { invalidRequest, Refusal } from '../errors.ts'
 import { playerCall } from '../players/player-call.ts'
 import { admitActive } from '../players/player-status.ts'
+import { type AnswerOf, answer, out } from '../request/answer.ts'
 import {
+  EXAMPLE_RUN,
   idempotencyKey,
   nodeId as nodeIdField,
   runId as runIdField,
   scenarioId as scenarioIdField,
   type Unkeyed,
 } from '../request/common.ts'
+import { RUN_CALL } from '../request/contract.ts'
 import { MAX_HANDLE } from '../request/limits.ts'
 import { type RequestOf, shape, text } from '../request/shape.ts'
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
 import { requireRoom } from '../wallet/holdings.ts'
 import { nextNodes, SERVER_HANDLES } from './definition.ts'
-import type { ExecutionPlan } from './plan.ts'
+import { EXAMPLE_PLAN, executionPlan } from './plan.ts'
 import { askRunRows, askWalk, record, requireActiveRun, settleWalk } from './runs.ts'
 
-export const crossHandleRequest = shape({
-  scenarioId: scenarioIdField,
-  runId: runIdField,
-  nodeId: nodeIdField,
-  handle: text('A handle of the node, such as `onClick`.', { max: MAX_HANDLE }),
-  idempotencyKey,
-})
+export const crossHandleRequest = shape(
+  {
+    scenarioId: scenarioIdField,
+    runId: runIdField,
+    nodeId: nodeIdField,
+    handle: text('A handle of the node, such as `onClick`.', { max: MAX_HANDLE }),
+    idempotencyKey,
+  },
+  { name: 'CrossRequest', example: { ...EXAMPLE_RUN, nodeId: 'shop', handle: 'onBought' } },
+)
 export type CrossHandle = Unkeyed<RequestOf<typeof crossHandleRequest>>
 
-export type CrossResult = { readonly plan: ExecutionPlan | null }
+export const crossAnswer = answer(
+  'The steps that the crossing caused.',
+  { plan: out.orNull(executionPlan) },
+  {
+    name: 'CrossResponse',
+    example: {
+      plan: {
+        ...EXAMPLE_PLAN,
+        crossed: [{ nodeId: 'shop', handle: 'onBought' }],
+        entered: [{ nodeId: 'gift', type: 'reward', data: { rewards: [{ currency: 'gold', amount: 5 }] } }],
+        granted: [{ amount: 5, currency: 'gold', itemId: null }],
+      },
+    },
+  },
+)
+export type CrossResult = AnswerOf<typeof crossAnswer>
 
 /**
  * Crosses a handle of an active node that the client runs. Refuses nodes that the service runs, and handles that only
@@ -65,4 +86,11 @@ export const crossHandleCall = playerCall({
   request: crossHandleRequest,
   action: 'run.cross_handle',
   command: crossHandle,
+  contract: {
+    id: 'crossHandle',
+    tag: 'Scenarios',
+    summary: 'Cross a handle of an active node that the client runs.',
+    answer: crossAnswer,
+    refusals: [...RUN_CALL, 'handleServerOwned', 'nodeNotActive', 'balanceLimitExceeded', 'idempotencyKeyReused'],
+  },
 })

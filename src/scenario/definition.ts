@@ -1,4 +1,5 @@
 import type { RawJson } from '../json.ts'
+import { type AnswerOf, answer, out } from '../request/answer.ts'
 
 // A scenario's definition: parsed and validated as a whole, with every fault at once. Pure; versions never change.
 
@@ -12,7 +13,16 @@ export interface Reward {
   readonly amount: bigint
 }
 
-export type Granted = { readonly amount: bigint; readonly currency: string | null; readonly itemId: string | null }
+export const reward = answer(
+  'Something granted: exactly one of `currency` and `itemId` is set.',
+  {
+    amount: out.int64('The amount of the currency or item.', { minimum: 1 }),
+    currency: out.orNull(out.text('The currency; null for an item.')),
+    itemId: out.orNull(out.text('The item; null for a currency.')),
+  },
+  { name: 'Reward' },
+)
+export type Granted = AnswerOf<typeof reward>
 
 /** A reward in the form of spec 2.2. */
 export const granted = ({ amount, currency, itemId }: Reward): Granted => ({ amount, currency, itemId })

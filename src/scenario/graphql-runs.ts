@@ -2,31 +2,12 @@ import { builder } from '../graphql/builder.ts'
 import { globalId } from '../graphql/global-id.ts'
 import { NodeType, nodesOf, orNull } from '../graphql/node.ts'
 import { findReadable } from '../graphql/readable.ts'
-import { enumType, playerMutation, playerQuery } from '../graphql/shapes.ts'
-import { RewardType } from '../wallet/graphql.ts'
-import { type CrossResult, crossHandleCall } from './cross-handle.ts'
-import type { EnteredNode, ExecutionPlan } from './plan.ts'
-import { type RunResult, runCall } from './read-run.ts'
-import { RUN_CAUSES, RUN_STATUSES, type RunCause, type RunStatus } from './runs.ts'
-import { type StartResult, startRunCall } from './start-run.ts'
-
-const CrossedHandleType = builder.objectRef<{ nodeId: string; handle: string }>('CrossedHandle').implement({
-  description: 'A crossed handle.',
-  fields: (t) => ({ nodeId: t.exposeString('nodeId'), handle: t.exposeString('handle') }),
-})
-
-const EnteredNodeType = builder.objectRef<EnteredNode>('EnteredNode').implement({
-  description: 'An entered node of a scenario. The client runs the types that the service does not run.',
-  fields: (t) => ({
-    nodeId: t.exposeString('nodeId'),
-    type: t.exposeString('type'),
-    data: t.field({
-      description: 'The data of the node, as it was published.',
-      type: 'JSON',
-      resolve: (node) => node.data,
-    }),
-  }),
-})
+import { answerType, enumType, playerMutation, playerQuery } from '../graphql/shapes.ts'
+import { crossAnswer, crossHandleCall } from './cross-handle.ts'
+import { crossedHandle, enteredNodeAnswer, executionPlan, RUN_STATUSES, type RunStatus } from './plan.ts'
+import { runAnswer, runCall } from './read-run.ts'
+import { RUN_CAUSES, type RunCause } from './runs.ts'
+import { startRunAnswer, startRunCall } from './start-run.ts'
 
 const RunStatusType = enumType('RunStatus', RUN_STATUSES, {
   description: 'The status of a run.',
@@ -47,60 +28,12 @@ export const RunCauseEnum = enumType('RunCause', RUN_CAUSES, {
 const CAUSE_DESCRIPTION =
   'The reason why it was cancelled. Null for any other run, and for one that was cancelled before causes were recorded.'
 
-export const ExecutionPlanType = builder.objectRef<ExecutionPlan>('ExecutionPlan').implement({
-  description: 'The continuation of a run after a call.',
-  fields: (t) => ({
-    runId: t.exposeString('runId'),
-    status: t.expose('status', {
-      type: RunStatusType,
-      description: '`ACTIVE` or `COMPLETED`.',
-    }),
-    crossed: t.field({
-      description: 'The crossed handles, in order.',
-      type: [CrossedHandleType],
-      resolve: (plan) => [...plan.crossed],
-    }),
-    entered: t.field({
-      description: 'The entered nodes, in order.',
-      type: [EnteredNodeType],
-      resolve: (plan) => [...plan.entered],
-    }),
-    granted: t.field({ type: [RewardType], resolve: (plan) => [...plan.granted] }),
-  }),
-})
-
-const StartRunPayload = builder.objectRef<StartResult>('StartRunPayload').implement({
-  fields: (t) => ({
-    runId: t.exposeString('runId'),
-    resumed: t.exposeBoolean('resumed', { description: 'True when the run was already active.' }),
-    plan: t.field({ type: ExecutionPlanType, nullable: true, resolve: (result) => result.plan }),
-  }),
-})
-
-const CrossHandlePayload = builder.objectRef<CrossResult>('CrossHandlePayload').implement({
-  fields: (t) => ({ plan: t.field({ type: ExecutionPlanType, nullable: true, resolve: (result) => result.plan }) }),
-})
-
-const RunProgressType = builder.objectRef<RunResult>('RunProgress').implement({
-  description: 'A run of the calling player.',
-  fields: (t) => ({
-    runId: t.exposeString('runId'),
-    scenarioId: t.exposeString('scenarioId'),
-    status: t.expose('status', { type: RunStatusType, description: 'The status of the run.' }),
-    active: t.field({
-      description: 'The active nodes: entered and not left.',
-      type: [EnteredNodeType],
-      resolve: (run) => [...run.active],
-    }),
-    plan: t.field({
-      type: ExecutionPlanType,
-      nullable: true,
-      description: 'The last plan.',
-      resolve: (run) => run.plan,
-    }),
-    cause: t.expose('cause', { type: RunCauseEnum, nullable: true, description: CAUSE_DESCRIPTION }),
-  }),
-})
+answerType('CrossedHandle', crossedHandle)
+answerType('EnteredNode', enteredNodeAnswer)
+answerType('ExecutionPlan', executionPlan)
+const StartRunPayload = answerType('StartRunPayload', startRunAnswer)
+const CrossHandlePayload = answerType('CrossHandlePayload', crossAnswer)
+const RunProgressType = answerType('RunProgress', runAnswer)
 
 builder.prismaObject('Run', {
   interfaces: [NodeType],

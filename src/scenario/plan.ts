@@ -1,15 +1,20 @@
-import type { Json, RawJson } from '../json.ts'
+import type { Json } from '../json.ts'
+import { type AnswerOf, answer, out } from '../request/answer.ts'
+import { EXAMPLE_RUN } from '../request/common.ts'
 import {
   type Definition,
-  type Granted,
   granted,
   type Node,
   nextNodes,
   type Repeat,
   type Reward,
   type RewardNode,
+  reward,
   typeOf,
 } from './definition.ts'
+
+export const RUN_STATUSES = ['active', 'completed', 'cancelled'] as const
+export type RunStatus = (typeof RUN_STATUSES)[number]
 
 /** A crossed handle of a node, with the data of its event. */
 export interface Crossing {
@@ -20,15 +25,45 @@ export interface Crossing {
   readonly byClient?: boolean
 }
 
-export type EnteredNode = { readonly nodeId: string; readonly type: string; readonly data: RawJson }
+export const crossedHandle = answer('A crossed handle.', {
+  nodeId: out.text('Id of the node.'),
+  handle: out.text('The crossed handle.'),
+})
+
+export const enteredNodeAnswer = answer(
+  'An entered node.',
+  {
+    nodeId: out.text('Id of the node.'),
+    type: out.text('Type of the node, such as `battle-pass`.'),
+    data: out.object('Data of the node, as it was published.'),
+  },
+  { name: 'EnteredNode' },
+)
+export type EnteredNode = AnswerOf<typeof enteredNodeAnswer>
 
 /** The continuation that a call caused (spec 2.2). The client continues with the nodes in `entered`. */
-export type ExecutionPlan = {
-  readonly runId: string
-  readonly status: 'active' | 'completed'
-  readonly crossed: readonly { readonly nodeId: string; readonly handle: string }[]
-  readonly entered: readonly EnteredNode[]
-  readonly granted: readonly Granted[]
+export const executionPlan = answer(
+  'The steps of the run that the call caused; null when the call crossed no handle.',
+  {
+    runId: out.text('Id of the run.'),
+    status: out.oneOf(['active', 'completed'], { description: 'The status of the run.', among: RUN_STATUSES }),
+    crossed: out.list(crossedHandle, 'Crossed handles, in order.'),
+    entered: out.list(
+      enteredNodeAnswer,
+      'Entered nodes, in order. The client runs the types that the service does not know.',
+    ),
+    granted: out.list(reward, 'Rewards that reward nodes granted.'),
+  },
+  { name: 'ExecutionPlan' },
+)
+export type ExecutionPlan = AnswerOf<typeof executionPlan>
+
+export const EXAMPLE_PLAN = {
+  runId: EXAMPLE_RUN.runId,
+  status: 'active',
+  crossed: [{ nodeId: 'pass', handle: 'onLevelUp' }],
+  entered: [],
+  granted: [],
 }
 
 /** A reward node that was entered. */

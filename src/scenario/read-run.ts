@@ -1,28 +1,45 @@
 import { Refusal } from '../errors.ts'
 import { playerCall } from '../players/player-call.ts'
 import { askStatus, requireActive } from '../players/player-status.ts'
-import { runId as runIdField } from '../request/common.ts'
+import { type AnswerOf, answer, out } from '../request/answer.ts'
+import { EXAMPLE_RUN, runId as runIdField } from '../request/common.ts'
 import { type RequestOf, shape } from '../request/shape.ts'
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
-import { type EnteredNode, type ExecutionPlan, enteredNode } from './plan.ts'
-import { askPlan, askRun, type RunCause, type RunStatus } from './runs.ts'
+import { EXAMPLE_PLAN, enteredNode, enteredNodeAnswer, executionPlan, RUN_STATUSES } from './plan.ts'
+import { askPlan, askRun, RUN_CAUSES } from './runs.ts'
 import { requireScenario, Scenarios } from './scenarios.ts'
 
-export const runRequest = shape({ runId: runIdField })
+export const runRequest = shape({ runId: runIdField }, { name: 'RunRequest', example: { runId: EXAMPLE_RUN.runId } })
 
-export type RunResult = {
-  readonly runId: string
-  readonly scenarioId: string
-  readonly status: RunStatus
-  readonly active: readonly EnteredNode[]
-  /** The last plan, for a client that lost an answer. */
-  readonly plan: ExecutionPlan | null
-  /**
-   * The cause of the cancellation. Null for any other run, and for one that was cancelled before causes were recorded.
-   */
-  readonly cause: RunCause | null
-}
+export const runAnswer = answer(
+  'The run, with its last plan.',
+  {
+    runId: out.text('Id of the run.'),
+    scenarioId: out.text('Id of the scenario.'),
+    status: out.oneOf(RUN_STATUSES, { description: 'The status of the run.' }),
+    active: out.list(enteredNodeAnswer, 'Active nodes: entered and not left.'),
+    plan: out.orNull(executionPlan, 'The last plan, for a client that lost an answer.'),
+    cause: out.orNull(
+      out.oneOf(RUN_CAUSES, {
+        description:
+          'The reason why the run was cancelled. Null for any other run, and for a run that was cancelled before causes were recorded.',
+      }),
+    ),
+  },
+  {
+    name: 'RunResponse',
+    example: {
+      runId: EXAMPLE_RUN.runId,
+      scenarioId: 'season-1',
+      status: 'active',
+      active: [{ nodeId: 'shop', type: 'shop', data: { offer: 'starter' } }],
+      plan: EXAMPLE_PLAN,
+      cause: null,
+    },
+  },
+)
+export type RunResult = AnswerOf<typeof runAnswer>
 
 /** Reads a run of the player, with its active nodes as the current version defines them. */
 export function readRun(ref: PlayerRef, { runId }: RequestOf<typeof runRequest>): Command<RunResult> {
@@ -57,4 +74,14 @@ export function readRun(ref: PlayerRef, { runId }: RequestOf<typeof runRequest>)
   }
 }
 
-export const runCall = playerCall({ request: runRequest, command: readRun })
+export const runCall = playerCall({
+  request: runRequest,
+  command: readRun,
+  contract: {
+    id: 'readRun',
+    tag: 'Scenarios',
+    summary: 'Read a run, with its last plan.',
+    answer: runAnswer,
+    refusals: ['runNotFound', 'scenarioNotFound'],
+  },
+})

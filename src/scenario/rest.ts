@@ -1,13 +1,94 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { ACTIONS } from '../audit/actions.ts'
 import type { Fault } from '../errors.ts'
 import type { PlatformHandler, PlatformRequest } from '../http/route.ts'
+import type { Json } from '../json.ts'
 import { findEnvironment } from '../projects/projects.ts'
+import { answer, out } from '../request/answer.ts'
+import { header, operatorParameter, query, reasonParameter, scenarioParameters } from '../request/contract.ts'
+import { noticesOf } from '../request/notices.ts'
 import { InputSource, refuseFaults } from '../request/shape.ts'
+import { definitionBody } from './definition-body.ts'
 import { type ExpectedVersion, publishScenario, readScenario } from './publish.ts'
 import { putRequest, versionRequest } from './requests.ts'
 
-/** PUT /platform/v1/projects/{projectId}/scenarios/{scenarioId}?environment=&reason= */
-export const putScenario: PlatformHandler = async (request) => {
+const members = {
+  environment: out.text('Name of the environment.'),
+  scenarioId: out.text('Id of the scenario.'),
+  version: out.int32('1 for the first publication.', { minimum: 1 }),
+  definition: out.object('The definition, byte for byte as it was published.'),
+  publishedAt: out.time('Time of the publication, in UTC.'),
+}
+const example = {
+  environment: 'production',
+  scenarioId: 'season-1',
+  version: 1,
+  definition: definitionBody.example,
+  publishedAt: '2026-11-20T09:30:00.000Z',
+}
+const published = answer('A published version.', members, { name: 'PublishedScenario', example })
+const publication = answer(
+  'The current version after a publication.',
+  { ...members, notices: noticesOf('Notes for the designer about the definition. Absent without any.') },
+  {
+    name: 'Publication',
+    example: {
+      ...example,
+      notices: [
+        {
+          path: 'nodes[1].data.tiers[0].reward',
+          message: 'is ignored: no rule knows this member; did you mean rewards?',
+        },
+      ],
+    },
+  },
+)
+const headers = {
+  ETag: {
+    description:
+      'The version in quotation marks, such as `"4"`. Send it as `If-Match` to publish over this version only.',
+    schema: { type: 'string' },
+  },
+}
+
+export const getScenario: PlatformHandler = {
+  contract: {
+    id: 'readScenario',
+    tag: 'Platform',
+    summary: 'Read the current version of a scenario, or an older one.',
+    answer: published,
+    refusals: ['scenarioNotFound', 'notFound'],
+    parameters: [
+      ...scenarioParameters,
+      query('version', 'An older version.', { type: 'integer', format: 'int32', minimum: 1 }),
+    ],
+    headers,
+  },
+  run: get,
+}
+
+export const putScenario: PlatformHandler = {
+  contract: {
+    id: 'publishScenario',
+    tag: 'Platform',
+    summary: 'Publish a definition as the next version.',
+    body: definitionBody,
+    answer: publication,
+    refusals: ['versionConflict'],
+    parameters: [
+      ...scenarioParameters,
+      reasonParameter,
+      operatorParameter,
+      header('If-Match', 'Refuses with 412 unless the version with this `ETag` is current; `*` for any version.'),
+      header('If-None-Match', '`*` refuses with 412 unless the scenario has no version yet.'),
+    ],
+    headers,
+  },
+  audited: { action: ACTIONS.publishScenario, target: ({ scenarioId = '' }) => scenarioId },
+  run: put,
+}
+
+async function put(request: PlatformRequest): Promise<Json> {
   const { caller, service, setHeader } = request
   const faults: Fault[] = []
   const { environment, scenarioId, reason } = putRequest.gather(parametersOf(request), faults)
@@ -26,8 +107,7 @@ export const putScenario: PlatformHandler = async (request) => {
   return { environment, ...scenario, ...(notices.length > 0 && { notices: notices.map((notice) => ({ ...notice })) }) }
 }
 
-/** GET /platform/v1/projects/{projectId}/scenarios/{scenarioId}?environment=&version= */
-export const getScenario: PlatformHandler = async (request) => {
+async function get(request: PlatformRequest): Promise<Json> {
   const { caller, service, setHeader } = request
   const { environment, scenarioId, version } = versionRequest.read(parametersOf(request))
   const environmentId = await findEnvironment(service.pool, caller.projectId, environment)

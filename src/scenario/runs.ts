@@ -7,16 +7,13 @@ import type { One, Player, PlayerRef } from '../transactions/player.ts'
 import { type Column, exactJson, json, named, nullable, table, text, uuid, writeOnly } from '../transactions/table.ts'
 import { askHoldings, grant } from '../wallet/holdings.ts'
 import { type Definition, granted, type Reward } from './definition.ts'
-import { type Crossing, type ExecutionPlan, type Walk, walk } from './plan.ts'
+import { type Crossing, type ExecutionPlan, type RunStatus, type Walk, walk } from './plan.ts'
 import { addPayments, settle } from './reward-payments.ts'
 import { requireScenario, Scenarios } from './scenarios.ts'
 
 /** Why a run was cancelled. */
 export const RUN_CAUSES = ['cancelled by support', 'definition changed'] as const
 export type RunCause = (typeof RUN_CAUSES)[number]
-
-export const RUN_STATUSES = ['active', 'completed', 'cancelled'] as const
-export type RunStatus = (typeof RUN_STATUSES)[number]
 
 export const runs = table('runs', {
   key: { runId: named('id', uuid) },

@@ -1,24 +1,44 @@
 import { newId } from '../db/ids.ts'
 import { playerCall } from '../players/player-call.ts'
 import { admitActive, askStatus, requireActive } from '../players/player-status.ts'
-import { idempotencyKey, scenarioId as scenarioIdField, type Unkeyed } from '../request/common.ts'
+import { type AnswerOf, answer, out } from '../request/answer.ts'
+import { EXAMPLE_RUN, idempotencyKey, scenarioId as scenarioIdField, type Unkeyed } from '../request/common.ts'
 import { type RequestOf, shape } from '../request/shape.ts'
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
 import { requireRoom } from '../wallet/holdings.ts'
-import { begin, type ExecutionPlan, isLost } from './plan.ts'
+import { begin, EXAMPLE_PLAN, executionPlan, isLost } from './plan.ts'
 import { settle } from './reward-payments.ts'
 import { askActiveRun, askPlan, askRun, askWalk, cancel, type Run, record } from './runs.ts'
 import { requireScenario, Scenarios } from './scenarios.ts'
 
-export const startRunRequest = shape({ scenarioId: scenarioIdField, idempotencyKey })
+export const startRunRequest = shape(
+  { scenarioId: scenarioIdField, idempotencyKey },
+  { name: 'StartRunRequest', example: { scenarioId: 'season-1' } },
+)
 export type StartRun = Unkeyed<RequestOf<typeof startRunRequest>>
 
-export type StartResult = {
-  readonly runId: string
-  readonly resumed: boolean
-  readonly plan: ExecutionPlan | null
-}
+export const startRunAnswer = answer(
+  'The active run. For a resumed run, `plan` is the last plan.',
+  {
+    runId: out.text('Id of the run.'),
+    resumed: out.flag('True when the run was already active.'),
+    plan: out.orNull(executionPlan),
+  },
+  {
+    name: 'StartRunResponse',
+    example: {
+      runId: EXAMPLE_RUN.runId,
+      resumed: false,
+      plan: {
+        ...EXAMPLE_PLAN,
+        crossed: [{ nodeId: 'start', handle: 'onStart' }],
+        entered: [{ nodeId: 'shop', type: 'shop', data: { offer: 'starter' } }],
+      },
+    },
+  },
+)
+export type StartResult = AnswerOf<typeof startRunAnswer>
 
 /**
  * Starts the player's run of a scenario, or resumes the active one: there is never a second. A run that an edit left
@@ -62,4 +82,16 @@ export function startRun(ref: PlayerRef, { scenarioId, idempotencyKey: key }: St
   }
 }
 
-export const startRunCall = playerCall({ request: startRunRequest, action: 'run.start', command: startRun })
+export const startRunCall = playerCall({
+  request: startRunRequest,
+  action: 'run.start',
+  command: startRun,
+  contract: {
+    id: 'startRun',
+    tag: 'Scenarios',
+    summary:
+      'Start a run, or resume the active one. When an edit has removed all active nodes of a run, the run ends as `cancelled` and another one begins.',
+    answer: startRunAnswer,
+    refusals: ['scenarioNotFound', 'balanceLimitExceeded', 'idempotencyKeyReused'],
+  },
+})

@@ -2,18 +2,11 @@ import { builder } from '../graphql/builder.ts'
 import { globalId } from '../graphql/global-id.ts'
 import { NodeType, nodesOf } from '../graphql/node.ts'
 import { findReadable } from '../graphql/readable.ts'
-import { enumType } from '../graphql/shapes.ts'
-import type { Granted } from '../scenario/definition.ts'
+import { answerType, enumType } from '../graphql/shapes.ts'
+import { reward } from '../scenario/definition.ts'
 import { WALLET_CAUSES, type WalletCause } from './holdings.ts'
 
-export const RewardType = builder.objectRef<Granted>('Reward').implement({
-  description: 'Something granted: exactly one of `currency` and `itemId` is set.',
-  fields: (t) => ({
-    amount: t.field({ type: 'Int64', resolve: (reward) => reward.amount }),
-    currency: t.exposeString('currency', { nullable: true }),
-    itemId: t.exposeString('itemId', { nullable: true }),
-  }),
-})
+export const RewardType = answerType('Reward', reward)
 
 export const PriceType = builder.objectRef<{ currency: string; amount: bigint }>('Price').implement({
   description: 'The price of premium.',

@@ -1,6 +1,7 @@
 import { Profiles } from '../../src/players/create-player.ts'
 import { playerCall } from '../../src/players/player-call.ts'
 import { admitActive } from '../../src/players/player-status.ts'
+import { type AnswerOf, answer, out } from '../../src/request/answer.ts'
 import { MAX_NAME } from '../../src/request/limits.ts'
 import { type RequestOf, shape, text } from '../../src/request/shape.ts'
 import type { Command } from '../../src/transactions/command.ts'
@@ -8,11 +9,22 @@ import type { PlayerRef } from '../../src/transactions/player.ts'
 
 // The endpoint of CONTRIBUTING.md, verbatim.
 
-export const renameRequest = shape({ nickname: text('What the player is called.', { max: MAX_NAME }) })
+const example = { nickname: 'Ada' }
 
-type Rename = RequestOf<typeof renameRequest>
+export const renameRequest = shape(
+  { nickname: text('What the player is called.', { max: MAX_NAME }) },
+  { name: 'RenameRequest', example },
+)
+export const renameAnswer = answer(
+  'The name that the player has now.',
+  { nickname: out.text('What the player is called.') },
+  { name: 'RenameResponse', example },
+)
 
-export function rename(ref: PlayerRef, { nickname }: Rename): Command<{ nickname: string }> {
+export function rename(
+  ref: PlayerRef,
+  { nickname }: RequestOf<typeof renameRequest>,
+): Command<AnswerOf<typeof renameAnswer>> {
   return {
     player: ref,
     fresh: true,
@@ -24,4 +36,9 @@ export function rename(ref: PlayerRef, { nickname }: Rename): Command<{ nickname
   }
 }
 
-export const renameCall = playerCall({ request: renameRequest, action: 'player.rename', command: rename })
+export const renameCall = playerCall({
+  request: renameRequest,
+  action: 'player.rename',
+  command: rename,
+  contract: { id: 'renamePlayer', tag: 'Player', summary: 'Rename the calling player.', answer: renameAnswer },
+})

@@ -1,0 +1,40 @@
+import type { Call, PlayerRequest } from '../http/route.ts'
+import { objectText, RawJson } from '../json.ts'
+import { answer, out } from '../request/answer.ts'
+import type { Fields, RequestOf, Shape } from '../request/shape.ts'
+import { playerAnswer, readPlayer } from './read-player.ts'
+import { EXAMPLE_VALUES, playerRequest, storageGetRequest } from './requests.ts'
+
+const readCall = <F extends Fields>(call: Call<F, PlayerRequest<RequestOf<Shape<F>>>>) => call
+
+export const readPlayerCall = readCall({
+  request: playerRequest,
+  contract: {
+    id: 'readPlayer',
+    tag: 'Player',
+    summary: 'Read the calling player, with wallet, inventory and identities.',
+    answer: playerAnswer,
+  },
+  run: ({ caller, service }) => readPlayer(service.pool, caller),
+})
+
+const storageValues = answer(
+  'Stored values.',
+  { values: out.object('Values by key, byte for byte as they were written.') },
+  { name: 'StorageValues', example: { values: EXAMPLE_VALUES } },
+)
+
+export const readStorageCall = readCall({
+  request: storageGetRequest,
+  contract: {
+    id: 'readStorage',
+    tag: 'Player',
+    summary: "Read the player's storage.",
+    answer: storageValues,
+    refusals: ['storageLimitExceeded'],
+  },
+  run: async ({ caller, input, service, closed }) => {
+    const stored = await service.beginStorageAnswer(caller.playerId, closed).read(caller, input.keys)
+    return { values: new RawJson(objectText([...stored].map(([key, { value }]) => [key, value]))) }
+  },
+})
