@@ -43,10 +43,13 @@ export const scope = {
   environment: optional(described(environment, 'Required for a platform key. A player has its own environment.')),
 }
 export const place = {
-  scenarioId: optional(described(scenarioId, 'Only this scenario.')),
-  nodeId: optional(described(nodeId, 'Only this node.')),
+  scenarioId: optional(described(scenarioId, 'Only this scenario. One that does not exist yet is no fault.')),
+  nodeId: optional(described(nodeId, 'Only this node. One that no scenario has yet is no fault.')),
   playerId: mapped(
-    optional({ ...described(playerId, 'Only this player.'), type: 'String' }),
+    optional({
+      ...described(playerId, 'Only this player. An unknown one is no fault, and has no events.'),
+      type: 'String',
+    }),
     (id) => id?.toLowerCase() ?? null,
   ),
 }

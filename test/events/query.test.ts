@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -417,7 +418,7 @@ describe('a request for a history', () => {
     expect(nodesOf(await read(game, { after: cursorAt(game, played.length) }))).toEqual([])
   })
 
-  it('is refused with invalid ids and handles, and is empty for a handle that no event has', async () => {
+  it('is refused with invalid ids and handles, and is empty for a handle and for ids that no event has', async () => {
     const bad: [Args, string][] = [
       [{ scenarioId: '\0' }, 'scenarioId'],
       [{ scenarioId: '' }, 'scenarioId'],
@@ -436,6 +437,8 @@ describe('a request for a history', () => {
     const starts = await readAll(game, { handles: ['onStart'], first: 200 })
     expect(nodesOf(await read(game, { handles: ['onNothing'] }))).toEqual([])
     expect(await readAll(game, { handles: ['onStart', 'onNothing'], first: 200 })).toEqual(starts)
+    for (const unknown of [{ scenarioId: 'none' }, { nodeId: 'none' }, { playerId: randomUUID() }])
+      expect([unknown, nodesOf(await read(game, unknown))]).toEqual([unknown, []])
     expect(codeOf(await query(game, { types: ['other'] }))).toBe('INVALID_REQUEST')
   })
 })

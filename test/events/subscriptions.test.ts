@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createClient } from 'graphql-ws'
 import pg from 'pg'
@@ -147,15 +148,17 @@ function overSse(token: string, query: string, variables: Record<string, unknown
 
 const ways = { WebSocket: overSocket, SSE: overSse }
 
-async function codeOf(subscriber: Subscriber): Promise<string> {
+async function refusalOf(subscriber: Subscriber): Promise<Event> {
   try {
     await subscriber.next()
   } catch (error) {
     const [first] = Array.isArray(error) ? error : ((error as { errors?: Event[] }).errors ?? [])
-    return first?.extensions?.code ?? String(error)
+    return first?.extensions ?? { code: String(error) }
   }
-  return 'none'
+  return { code: 'none' }
 }
+
+const codeOf = async (subscriber: Subscriber): Promise<string> => (await refusalOf(subscriber)).code
 
 const cursorOf = async (token: string, variables: Record<string, unknown> = {}): Promise<string> =>
   (await game.graphql(token, 'query ($environment: String) { streamCursor(environment: $environment) }', variables))
@@ -323,10 +326,43 @@ for (const [way, subscribe] of Object.entries(ways)) {
         expect([after, code]).toEqual([after, 'INVALID_REQUEST'])
       }
       const handles = [[], [''], ['on level up'], ['onLevelUp', '1st'], ['h'.repeat(65)], times(101, (n) => `h${n}`)]
-      for (const filter of [{ types: [] }, ...handles.map((each) => ({ handles: each }))]) {
-        const code = await codeOf(subscribe(game.platformKey, ALL, { ...production, ...filter }))
-        expect([filter, code]).toEqual([filter, 'INVALID_REQUEST'])
+      const ids = ['', 'x'.repeat(129), '\0']
+      const filters = [
+        { types: [] },
+        ...handles.map((each) => ({ handles: each })),
+        ...ids.flatMap((id) => [{ scenarioId: id }, { nodeId: id }, { playerId: id }]),
+        { playerId: 'ada' },
+        { playerId: '019ac2a1-0000-7000-8000' },
+      ]
+      for (const filter of filters) {
+        const { code, details } = await refusalOf(subscribe(game.platformKey, ALL, { ...production, ...filter }))
+        const [name = ''] = Object.keys(filter)
+        expect([filter, code, details]).toEqual([
+          filter,
+          'INVALID_REQUEST',
+          [{ path: expect.stringMatching(`^${name}(\\[\\d\\])?$`), message: expect.any(String) }],
+        ])
       }
+    })
+
+    it('accept ids that nothing has yet, and deliver the events once something has them', async () => {
+      const after = await endOf()
+      const scenarioId = `later-${way}`
+      const early = [{ scenarioId }, { nodeId: `${scenarioId}-pass` }].map((filter) =>
+        subscribe(game.platformKey, ALL, { ...production, after, handles: ['onLevelUp'], ...filter }).next(),
+      )
+      const nobody = subscribe(game.platformKey, ALL, { ...production, playerId: randomUUID() })
+      const seen: unknown[] = []
+      void nobody.next().then(
+        (event) => seen.push(event),
+        (error) => opened.length > 0 && seen.push(error),
+      )
+      await until('all are open', async () => (await subscriptions()) === 3)
+      await game.publish(scenarioId, scenario([passNode(`${scenarioId}-pass`)], []))
+      const player = await game.player()
+      await add(player, await player.start(scenarioId), 100, { scenarioId, nodeId: `${scenarioId}-pass` })
+      for (const event of await Promise.all(early)) expect(event).toMatchObject({ scenarioId, handle: 'onLevelUp' })
+      expect(seen).toEqual([])
     })
   })
 }
