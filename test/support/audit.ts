@@ -37,15 +37,17 @@ export async function auditBooks(pool: Pool): Promise<void> {
   expect(gaps, 'every stream is without a gap').toEqual([])
 
   const { rows: misplaced } = await pool.query(
-    `SELECT p.player_id, p.xp, p.level, p.current_level, l.level AS reached FROM passes p
-     JOIN scenarios s ON (s.environment_id, s.id) = (p.environment_id, p.scenario_id) AND s.leveled_version = s.version
-     JOIN scenario_versions v ON (v.environment_id, v.scenario_id, v.version) = (s.environment_id, s.id, s.version)
-     CROSS JOIN LATERAL json_array_elements(v.definition::json -> 'nodes') n
-     CROSS JOIN LATERAL (
-       SELECT coalesce(max((l ->> 'level')::int), 0) AS level FROM json_array_elements(n -> 'data' -> 'levels') l
-       WHERE (l ->> 'xp')::numeric <= p.xp
-     ) l
-     WHERE n ->> 'type' = 'battle-pass' AND n ->> 'id' = p.node_id AND coalesce(p.current_level, p.level) <> l.level`,
+    `WITH steps AS MATERIALIZED (
+       SELECT s.environment_id, s.id AS scenario_id, n ->> 'id' AS node_id,
+         array_agg((l ->> 'xp')::bigint ORDER BY (l ->> 'xp')::bigint) AS xps,
+         array_agg((l ->> 'level')::int ORDER BY (l ->> 'xp')::bigint) AS levels
+       FROM scenarios s JOIN scenario_versions v
+         ON (v.environment_id, v.scenario_id, v.version) = (s.environment_id, s.id, s.version),
+         json_array_elements(v.definition::json -> 'nodes') n, json_array_elements(n -> 'data' -> 'levels') l
+       WHERE s.version = s.leveled_version AND n ->> 'type' = 'battle-pass' GROUP BY 1, 2, 3
+     )
+     SELECT player_id, xp, level, current_level FROM passes JOIN steps USING (environment_id, scenario_id, node_id)
+     WHERE coalesce(current_level, level) <> coalesce(levels[width_bucket(xp, xps)], 0)`,
   )
   expect(misplaced, 'the level by which lists find a player is its level').toEqual([])
 
