@@ -7,7 +7,7 @@ import { Refusal } from '../errors.ts'
 import { requireActive } from '../players/player-status.ts'
 import { type TierKey, type Track, tierKey } from '../scenario/definition.ts'
 import { askPayments, removePayments } from '../scenario/reward-payments.ts'
-import { askActiveRun, askPlan, askRun, cancel } from '../scenario/runs.ts'
+import { askActiveRun, askCancel, askRun, cancel } from '../scenario/runs.ts'
 import { requireScenario, Scenarios } from '../scenario/scenarios.ts'
 import { askAnswers, type Command, forgetAnswers } from '../transactions/command.ts'
 import type { Group } from '../transactions/group.ts'
@@ -209,8 +209,6 @@ export function resetPass(call: SupportCall, input: NodeInput): Command<Changed>
 const CLAIM_ANSWERS = ['claim', 'claim-all', 'support.grant_tier']
 const PREMIUM_ANSWERS = ['premium', 'support.grant_premium']
 const PASS_ANSWERS = ['xp', 'support.grant_xp', ...CLAIM_ANSWERS, ...PREMIUM_ANSWERS]
-/** The same for the cancelling of a run. Xp, claims and purchases in it stay. */
-const RUN_ANSWERS = ['start', 'cross']
 
 /** The stored answers that an action undoes: those of one tier, or of the whole pass. */
 interface Undone {
@@ -263,9 +261,8 @@ export function cancelRun(call: SupportCall, { runId }: { runId: string }): Comm
     name: 'cancel_run',
     request: { runId },
     ask(player) {
-      askAnswers(player, RUN_ANSWERS)
       const run = askRun(player, runId)
-      if (run) askPlan(player, run.key)
+      if (run) askCancel(player, run.key)
       return run
     },
     decide(player, group, { asked }) {
@@ -273,7 +270,6 @@ export function cancelRun(call: SupportCall, { runId }: { runId: string }): Comm
       if (!run) throw new Refusal('runNotFound')
       if (run.status !== 'active') throw new Refusal('runNotActive')
       cancel(group, player, run, 'cancelled by support')
-      forgetAnswers(player, RUN_ANSWERS, ([ofRun]) => ofRun === run.runId)
       const { scenarioId, active } = run
       const at = { runId: run.runId, scenarioId }
       return {

@@ -2,6 +2,7 @@ import { Refusal } from '../errors.ts'
 import { Stream } from '../events/append.ts'
 import { askStatus, requireActive } from '../players/player-status.ts'
 import { isUuid } from '../request/shape.ts'
+import { askAnswers, forgetAnswers } from '../transactions/command.ts'
 import type { Group, Steps } from '../transactions/group.ts'
 import type { One, Player, PlayerRef } from '../transactions/player.ts'
 import { type Column, exactJson, json, named, nullable, table, text, uuid, writeOnly } from '../transactions/table.ts'
@@ -72,11 +73,21 @@ function setRun(player: Player, run: Run, plan: ExecutionPlan | null): void {
   else active.note(null)
 }
 
-/** Cancels a run and appends the event. `askPlan` must have been called for the run, since its last plan is kept. */
+/** The operations whose stored answers the cancelling of a run undoes. Xp, claims and purchases in it stay. */
+const RUN_ANSWERS = ['start', 'cross']
+
+/** Asks for what `cancel` needs: the last plan, which is kept, and the stored answers. */
+export function askCancel(player: Player, runId: string): void {
+  askPlan(player, runId)
+  askAnswers(player, RUN_ANSWERS)
+}
+
+/** Cancels a run, forgets the stored answers that this undoes, and appends the event. Only in a transaction. */
 export function cancel(group: Group, player: Player, run: Run, cause: RunCause): void {
   const { runId, scenarioId } = run
   const { environmentId, playerId } = player
   setRun(player, { ...run, status: 'cancelled', active: [], cause }, askPlan(player, runId).value?.plan ?? null)
+  forgetAnswers(player, RUN_ANSWERS, ([ofRun]) => ofRun === runId)
   const at = { environmentId, playerId, scenarioId, runId }
   group
     .of(Stream)

@@ -74,8 +74,8 @@ export class Scenarios {
 
   /** The last seen definition, or the one that was just read. The group proves it with its write. */
   private rest(ref: ScenarioRef, key: string): Definition | undefined {
-    // The absence of a scenario cannot be proven, so the call takes the path of a transaction.
-    if (!lastSeen.has(key) && this.read(ref, undefined) === null) this.group.waits = true
+    // The absence of a scenario cannot be proven.
+    if (!lastSeen.has(key) && this.read(ref, undefined) === null) this.group.askTransaction()
     const seen = lastSeen.get(key)
     if (!seen) return undefined
     const { environmentId, scenarioId } = ref

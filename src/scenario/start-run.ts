@@ -9,7 +9,7 @@ import type { PlayerRef } from '../transactions/player.ts'
 import { requireRoom } from '../wallet/holdings.ts'
 import { begin, EXAMPLE_PLAN, executionPlan, isLost } from './plan.ts'
 import { settle } from './reward-payments.ts'
-import { askActiveRun, askPlan, askRun, askWalk, cancel, type Run, record } from './runs.ts'
+import { askActiveRun, askCancel, askPlan, askRun, askWalk, cancel, type Run, record } from './runs.ts'
 import { requireScenario, Scenarios } from './scenarios.ts'
 
 export const startRunRequest = shape(
@@ -69,6 +69,10 @@ export function startRun(ref: PlayerRef, { scenarioId, idempotencyKey: key }: St
         const { run, last } = yield* group.rows(() => ({ run: askRun(player, runId), last: askPlan(player, runId) }))
         lost = run?.value ?? null
         if (!lost || !isLost(definition, lost)) return { runId, resumed: true, plan: last.value?.plan ?? null }
+        yield* group.rows(() => {
+          group.askTransaction()
+          askCancel(player, runId)
+        })
       }
 
       const begun = begin(definition)

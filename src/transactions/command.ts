@@ -80,8 +80,8 @@ export const askAnswers = (player: Player, operations: readonly string[]) =>
 
 /**
  * Forgets the stored answers of what a command undoes, so that their keys do not repeat a success that no longer holds.
- * Ask for the answers first. The command must be `apart`, as it removes rows. Answers that an earlier version stored do
- * not say what they are about, and stay.
+ * Ask for the answers first, in a transaction, as rows are removed. Answers that an earlier version stored do not say
+ * what they are about, and stay.
  */
 export function forgetAnswers(
   player: Player,

@@ -154,6 +154,11 @@ export class Group implements Holder {
     }
   }
 
+  /** Asks for a transaction: a decision from memory waits, and is made again in one. */
+  askTransaction(): void {
+    if (this.path === 'memory') this.waits = true
+  }
+
   /** Begins a step of a decision. It waits at least until its player is held. */
   begin(player: Player | undefined): void {
     this.current = player

@@ -486,6 +486,28 @@ describe.each([
     ])
   })
 
+  it('forgets the stored answers about the cancelled run, so that an earlier key does not repeat its id', async () => {
+    const [scenarioId, otherId] = [`keyed ${name}`, `other ${name}`]
+    for (const id of [scenarioId, otherId]) await publish(id, step('old'))
+    const surface = surfaceOf(await game.player())
+    /** What a start answers: whether it resumes, and the node that the run has entered. */
+    const start = async (idempotencyKey: string, id = scenarioId) => {
+      const { ok } = (await surface.start({ scenarioId: id, idempotencyKey })) as {
+        ok: { resumed: boolean; plan: { entered: { nodeId: string }[] } }
+      }
+      return [ok.resumed, ok.plan.entered.at(-1)?.nodeId]
+    }
+    const begunOld = [false, 'old']
+    expect([await start('k1'), await start('k0', otherId)]).toEqual([begunOld, begunOld])
+    await publish(scenarioId, step('new'))
+    // The run is active until a start finds that nothing is left to do in it.
+    expect(await start('k1')).toEqual(begunOld)
+    expect(await start('k2')).toEqual([false, 'new'])
+    expect(await start('k1')).toEqual([true, 'new'])
+    expect(await start('k2')).toEqual([false, 'new'])
+    expect(await start('k0', otherId)).toEqual(begunOld)
+  })
+
   it('resumes a run that has an active node left, or none while the scenario has a pass', async () => {
     const scenarioId = `left ${name}`
     const both = [edge('start', 'onStart', 'a'), edge('start', 'onStart', 'b')]

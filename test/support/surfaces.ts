@@ -14,7 +14,7 @@ export interface Place {
 
 /** The calls of a player on either surface. Inputs are sent unchanged: tests also send invalid ones. */
 export interface Surface {
-  start(input: { scenarioId: unknown }): Promise<Outcome>
+  start(input: { scenarioId: unknown; idempotencyKey?: string }): Promise<Outcome>
   cross(input: Record<string, unknown>): Promise<Outcome>
   run(input: { runId: unknown }): Promise<Outcome>
   progress(input: { scenarioId: unknown; nodeId: unknown }): Promise<Outcome>
