@@ -92,41 +92,6 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}subscriptions`, () => {
       expect(instances.map(({ exit }) => exit)).toEqual([undefined, undefined])
     }))
 
-  it.concurrent('deliver events once and in order while Redis is frozen and after it: no call waits, and /readyz is degraded meanwhile (decisions 8)', () =>
-    withFleet(async (fleet) => {
-      const { redis, platformKey } = fleet
-      const [a, b] = await Promise.all([fleet.start(), fleet.start()])
-      const player = await fleet.climber()
-      const start = await fleet.end()
-      const variables = { environment: 'production', after: fleet.cursorAt(start) }
-      const followers = [a, b].map((instance) => listen(instance, { token: platformKey, variables }))
-      await Promise.all([subscribed(a, 1), subscribed(b, 1)])
-
-      redis.freeze()
-      for (const _ of times(100, String)) {
-        const sinceCall = startStopwatch()
-        expect((await climb(a, player)).status).toBe(200)
-        expect(sinceCall()).toBeLessThan(LATE_MS)
-      }
-      const sinceLast = startStopwatch()
-      const heard = () => followers.every(({ positions }) => positions.length >= 100)
-      await until('all is heard', heard)
-      expect(sinceLast()).toBeLessThan(LATE_MS)
-      await becomes('degraded', [a, b])
-
-      // A new subscription, and a new instance.
-      const c = await fleet.start()
-      followers.push(...[b, c].map((instance) => listen(instance, { token: platformKey, variables })))
-      await until('they hear it, too', heard)
-      await becomes('degraded', [c])
-
-      redis.thaw()
-      await becomes('ready', [a, b, c])
-      for (const _ of times(20, String)) await climb(c, player)
-      await until('all is heard', () => followers.every(({ positions }) => positions.length >= 120))
-      for (const { positions } of followers) expect(positions).toEqual(range(start + 1, start + 120))
-    }))
-
   it.concurrent('deliver events once and in order while Redis forbids to publish and subscribe: /readyz is degraded, and Redis is used again once it allows them (decisions 8)', () =>
     withFleet(async (fleet) => {
       const { redis, platformKey } = fleet

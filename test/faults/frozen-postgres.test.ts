@@ -64,6 +64,9 @@ describe('a service whose Postgres is frozen for twenty seconds', () => {
     )
     expect(unavailable).toBeGreaterThan(PLAYERS)
     expect(await isReady(service)).toBe(false)
+    expect((await fetch(`${service.baseUrl}/livez`)).status).toBe(200)
+    const listed = await post(service, '/graphql', players[0]?.token ?? '', { query: '{ me { wallet { balance } } }' })
+    expect(listed.body.errors[0].extensions.code).toBe('UNAVAILABLE')
     expect((await memoryOf(service)) - before).toBeLessThan(MAX_GROWTH_BYTES)
     proxy.resume()
 

@@ -236,17 +236,6 @@ describe('a service that gets a signal to stop (running calls are answered, then
     await auditBooks(world.pool)
   })
 
-  it('closes WebSockets with 1001', async () => {
-    const players = await Promise.all(times(5, () => world.player('season')))
-    service = await startService(world.env)
-    const running = service
-    const sockets = await Promise.all(players.map((player) => openSocket(running, player)))
-    const closed = Promise.all(sockets.map((socket) => once(socket, 'close')))
-    service.kill('SIGTERM')
-    for (const [code] of await closed) expect(code).toBe(1001)
-    expect(await service.exited).toEqual({ code: 0, signal: null })
-  })
-
   it('ends at once with code 1 on a second signal, also during a call', async () => {
     const player = await world.player('season')
     service = await startService(world.env)

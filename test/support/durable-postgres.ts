@@ -16,9 +16,6 @@ export interface DurablePostgres {
   crash(): Promise<void>
   /** Starts it again after a crash, on the same port. */
   restart(): Promise<void>
-  /** Freezes all its processes (Linux only). */
-  freeze(): Promise<void>
-  thaw(): Promise<void>
   remove(): Promise<void>
 }
 
@@ -30,49 +27,24 @@ export async function startDurablePostgres(settings: readonly string[] = []): Pr
   let server: EmbeddedPostgres = await startEmbeddedPostgres({ dataDir, settings })
   const { url } = server
   const cluster = await clusterOf(dataDir)
-  let frozen: number[] = []
 
-  async function postmaster(): Promise<number> {
-    return Number((await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n')[0])
-  }
-
-  async function thaw(): Promise<void> {
-    for (const pid of frozen.splice(0)) signal(pid, 'SIGCONT')
-  }
+  const postmaster = async () => Number.parseInt(await readFile(join(cluster, 'postmaster.pid'), 'utf8'), 10)
 
   return {
     url,
     postmaster,
-    thaw,
     async crash() {
       const pid = await postmaster()
-      signal(pid, 'SIGQUIT')
+      process.kill(pid, 'SIGQUIT')
       await until('Postgres has ended', () => !isAlive(pid))
       await server.stop()
     },
     async restart() {
       server = await startEmbeddedPostgres({ dataDir, settings, port: Number(new URL(url).port) })
     },
-    async freeze() {
-      const pid = await postmaster()
-      // The parent first, so that no child escapes.
-      signal(pid, 'SIGSTOP')
-      const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ').map(Number)
-      for (const child of children) signal(child, 'SIGSTOP')
-      frozen = [pid, ...children]
-    },
     async remove() {
-      await thaw()
       await server.stop()
       await removeDataDir(dataDir)
     },
-  }
-}
-
-function signal(pid: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(pid, name)
-  } catch {
-    // The process has ended meanwhile.
   }
 }
