@@ -15,10 +15,10 @@ const LEVELS = {
     /^(audit|auth|battlepass|catalogue|insight|listing|liveops|players|projects|providers|scenario|wallet)\/(?!rest\.ts|graphql|key-ring\.ts)/,
   startUp: /^(config|app\/(log|metrics)|db\/open|auth\/key-ring)\.ts$/,
   service: /^app\/service\.ts$/,
-  mechanics: /^http\/(?!health\.ts)|^graphql\/(?!yoga\.ts|socket\.ts)/,
+  mechanics: /^http\/(?!health\.ts)|^graphql\/(?!yoga\.ts)/,
   edges: /^(?!http\/)[a-z]+\/(rest|graphql)(-[a-z]+)*\.ts$/,
   contents: /^(routes|schema|dev\/client-contract)\.ts$|^openapi\//,
-  surfaces: /^(http\/health|graphql\/(yoga|socket))\.ts$/,
+  surfaces: /^(http\/health|graphql\/yoga)\.ts$|^live\//,
   app: /^app\/(?!log|metrics|service|serve)[a-z-]+\.ts$/,
   development:
     /^dev\/(season|seed(-[a-z]+)?|progress-bar|demo-operator|console-link|development-players|adjust-wallet|copy)\.ts$/,

@@ -12,7 +12,7 @@ import type { Logger } from '../app/log.ts'
 import type { Metrics } from '../app/metrics.ts'
 import type { Config } from '../config.ts'
 import { type Fault, invalidRequest, Refusal } from '../errors.ts'
-import { acceptedOf, isJsonType } from '../http/media-types.ts'
+import { acceptedOf, isJsonType, STREAM_TYPE } from '../http/media-types.ts'
 import { letBy, readBody, requestIdOf } from '../http/request.ts'
 import { closedOf, endWith } from '../http/respond.ts'
 import { faultOfHost } from '../http/way-in.ts'
@@ -22,7 +22,6 @@ import type { KeptDocuments } from './documents.ts'
 import type { Mask, TidyErrors } from './failures.ts'
 import type { CountRefused } from './operation-metrics.ts'
 import type { FoundDocument, SentOperation } from './persisted-operations.ts'
-import { STREAM_TYPE } from './sse.ts'
 
 export interface ServeOptions {
   readonly yoga: YogaServerInstance<ServerContext, Context>

@@ -12,6 +12,9 @@ import { Refusal } from '../errors.ts'
 import type { Subscriptions } from '../events/subscriptions.ts'
 import { decodeName, operatorHeader } from '../http/request.ts'
 import { closedOf } from '../http/respond.ts'
+import { createLive } from '../live/shared-results.ts'
+import { createSocketServer } from '../live/socket.ts'
+import { serverSentEvents } from '../live/sse.ts'
 import { clientAddress } from '../rate-limits/client-address.ts'
 import { CONNECTION_LIMITS, type ConnectionLimitName, type ConnectionLimits } from '../rate-limits/connection-limits.ts'
 import { schema } from '../schema.ts'
@@ -30,9 +33,6 @@ import {
   type SentOperation,
 } from './persisted-operations.ts'
 import { type CallOfContext, createServe } from './serve.ts'
-import { createLive } from './shared-results.ts'
-import { createSocketServer } from './socket.ts'
-import { serverSentEvents } from './sse.ts'
 
 export interface GraphqlOptions {
   readonly config: Config

@@ -1,5 +1,8 @@
 // What a caller sends and what it takes (RFC 9110, sections 8.3 and 12.5.1).
 
+/** The media type of server-sent events. */
+export const STREAM_TYPE = 'text/event-stream'
+
 interface Media {
   readonly type: string
   /** By name, in lower case, without quotes. */

@@ -9,7 +9,7 @@ const FIRST = [
   'events/clients',
   'serve',
   'auth/webhook-endless',
-  'graphql/socket-rules',
+  'live/socket-rules',
   'transactions/linearizability',
   'faults/slow-sockets',
   'console/feed.browser',

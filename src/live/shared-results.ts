@@ -12,9 +12,9 @@ import type { Metrics } from '../app/metrics.ts'
 import type { StreamEvent } from '../events/catalogue.ts'
 import { cursorOf } from '../events/cursor.ts'
 import { type Sink, Subscription } from '../events/subscription.ts'
-import type { Context } from './context.ts'
-import type { ExecuteOptions } from './execute.ts'
-import { maskedResult, type TidyErrors } from './failures.ts'
+import type { Context } from '../graphql/context.ts'
+import type { ExecuteOptions } from '../graphql/execute.ts'
+import { maskedResult, type TidyErrors } from '../graphql/failures.ts'
 import { textFrame } from './frame.ts'
 
 // Live results: an event is resolved and printed once for all subscribers with the same selections.

@@ -3,12 +3,11 @@ import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import type { Plugin, YogaInitialContext } from 'graphql-yoga'
 import { Refusal } from '../errors.ts'
-import { refusalError } from './failures.ts'
+import { refusalError } from '../graphql/failures.ts'
+import { STREAM_TYPE } from '../http/media-types.ts'
 import { SharedResult } from './shared-results.ts'
 import { Stall } from './stall.ts'
 
-/** The media type of server-sent events. */
-export const STREAM_TYPE = 'text/event-stream'
 const PING_MS = 12_000
 /** How long readers may take to receive the end when the service stops. */
 const CLOSE_TIMEOUT_MS = 2_000
