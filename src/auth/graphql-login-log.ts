@@ -64,24 +64,20 @@ export const WebhookAttemptType = builder.objectRef<WebhookAttempt>('WebhookAtte
       nullable: true,
       description: 'The class of the failure. Null when an answer was read.',
     }),
-    cause: t.string({
+    cause: t.exposeString('cause', {
       nullable: true,
       description:
         'Why the answer let no player in, with the place: `subject: must be a string, was a number`. Null for an answer that did, and without one.',
-      // Attempts that were logged by an earlier version have no cause, and some have no excerpt.
-      resolve: ({ cause }) => cause ?? null,
     }),
-    excerpt: t.string({
+    excerpt: t.exposeString('excerpt', {
       nullable: true,
       description: `The first ${EXCERPT_CHARACTERS} characters of an answer with text that let no player in. Repeated secrets and parts of \`customData\` are replaced by \`…\`, and control characters by spaces.`,
-      resolve: ({ excerpt }) => excerpt ?? null,
     }),
     hint: t.string({
       nullable: true,
       description:
         'A hint for 401 and 403: the receiver may refuse the signature. While a rotation overlaps, it names the secrets that signed. Null for any other status.',
-      resolve: ({ status, replacedSecrets }) =>
-        status === 401 || status === 403 ? hintOf(replacedSecrets ?? 0) : null,
+      resolve: ({ status, replacedSecrets }) => (status === 401 || status === 403 ? hintOf(replacedSecrets) : null),
     }),
   }),
 })

@@ -67,21 +67,12 @@ import {
 } from './support-player.ts'
 import { creditWallet, debitWallet, type Moved, UnknownCurrency } from './support-wallet.ts'
 
-/** The parts of an action's request that its answer needs. */
-interface Asked {
-  readonly currency?: string
-  readonly scenarioId?: string
-  readonly amount?: bigint
-  readonly source?: string
-}
-
 /** The result of an action of support. A refused action has no outcome. */
 interface Payload<Outcome = unknown> extends Audited {
   readonly player: PlayerRef
   readonly outcome: Outcome | null
   readonly error: SupportError | null
   readonly refusal: Refusal | null
-  readonly asked: Asked
 }
 
 const ERRORS: Readonly<Record<SupportError, string>> = {
@@ -107,7 +98,7 @@ const SupportErrorType = enumType('SupportError', SUPPORT_ERRORS, {
   values: ERRORS,
 })
 
-/** The owner of the rows of a ledger. Answers of earlier versions have no row id: the latest matching row counts. */
+/** The owner of the rows of a ledger. */
 const ownerOf = ({ environmentId, playerId }: PlayerRef) => ({ environmentId, playerId })
 
 const payload = <Outcome>(name: string, description?: string) => {
@@ -131,10 +122,7 @@ const payload = <Outcome>(name: string, description?: string) => {
       }),
     }),
   })
-  addAuditEntry(
-    ref,
-    'Null for an action that was refused. A repeated key returns the first entry, or null if an earlier version stored the answer without one.',
-  )
+  addAuditEntry(ref, 'Null for an action that was refused. A repeated key returns the first entry.')
   return ref
 }
 
@@ -171,15 +159,10 @@ builder.objectField(WalletPayload, 'entry', (t) =>
     type: 'WalletEntry',
     nullable: true,
     description: 'The row of the ledger. Null for a refusal.',
-    resolve: (query, { player, outcome, asked: { currency } }, _args, { prisma }) => {
+    resolve: (query, { player, outcome }, _args, { prisma }) => {
       if (!outcome) return null
-      const { entryId, balance } = outcome
-      const owner = ownerOf(player)
-      const id = { ...owner, id: entryId ?? '' }
-      if (entryId !== undefined)
-        return prisma.walletEntry.findUniqueOrThrow({ ...query, where: { environmentId_playerId_id: id } })
-      const same = { ...owner, currency, balance, reason: 'adjustment' }
-      return prisma.walletEntry.findFirstOrThrow({ ...query, where: same, orderBy: { id: 'desc' } })
+      const where = { environmentId_playerId_id: { ...ownerOf(player), id: outcome.entryId } }
+      return prisma.walletEntry.findUniqueOrThrow({ ...query, where })
     },
   }),
 )
@@ -198,15 +181,10 @@ builder.objectField(GrantXpPayload, 'entry', (t) =>
     type: 'XpEntry',
     nullable: true,
     description: 'The row of the xp ledger. Null for a refusal.',
-    resolve: (query, { player, outcome, asked: { scenarioId, amount, source } }, _args, { prisma }) => {
+    resolve: (query, { player, outcome }, _args, { prisma }) => {
       if (!outcome) return null
-      const { entryId } = outcome
-      const owner = ownerOf(player)
-      const id = { ...owner, id: entryId ?? '' }
-      if (entryId !== undefined)
-        return prisma.xpEntry.findUniqueOrThrow({ ...query, where: { environmentId_playerId_id: id } })
-      const same = { ...owner, scenarioId, amount, source }
-      return prisma.xpEntry.findFirstOrThrow({ ...query, where: same, orderBy: { id: 'desc' } })
+      const where = { environmentId_playerId_id: { ...ownerOf(player), id: outcome.entryId } }
+      return prisma.xpEntry.findUniqueOrThrow({ ...query, where })
     },
   }),
 )
@@ -297,17 +275,17 @@ function support<F extends SupportFields, Outcome>(
       const { playerId, reason, idempotencyKey } = input as unknown as RequestOf<typeof moneyRequest>
       const find = () => findPlayer(context.service.pool, caller.projectId, playerId)
       const call = { caller, reason, idempotencyKey, player: await findTarget(context, caller, attempt, find) }
-      const done = { player: call.player, asked: input as Asked }
+      const { player } = call
       try {
         const outcome = await context.service.run(await run(call, input, context.service))
-        return { ...done, outcome, error: null, refusal: null, audit: auditRef(caller, outcome.auditId) }
+        return { player, outcome, error: null, refusal: null, audit: auditRef(caller, outcome.auditId) }
       } catch (refusal) {
         const error = refusal instanceof Refusal && SUPPORT_ERRORS.find((known) => known === refusal.message)
         if (!error) throw refusal
         // The role is too low for the amount.
         if (error === 'credit limit exceeded')
-          await context.service.auditDenied(caller, attempt.action, call.player.playerId)
-        return { ...done, outcome: null, error, refusal, audit: null }
+          await context.service.auditDenied(caller, attempt.action, player.playerId)
+        return { player, outcome: null, error, refusal, audit: null }
       }
     },
   }

@@ -66,8 +66,8 @@ export type SupportError = (typeof SUPPORT_ERRORS)[number]
 
 /** The common part of every action's answer. */
 export interface Recorded {
-  /** Its entry in the audit log. Missing in answers that an earlier version stored. */
-  readonly auditId?: string
+  /** Its entry in the audit log. */
+  readonly auditId: string
 }
 
 /** The result of an action on a player, for the audit row and for the operator. */

@@ -28,16 +28,16 @@ export interface TierInput extends NodeInput {
   readonly track: Track
 }
 
-/** A grant that may pay. Answers that an earlier version stored have no entries. */
+/** A grant that may pay. */
 interface Paid extends Recorded {
   /** The rows of the wallet's ledger, in their order. */
-  readonly walletEntryIds?: readonly string[]
+  readonly walletEntryIds: readonly string[]
 }
 
 /** Granted xp. */
 export interface GrantedXp extends AddXpResult, Paid {
-  /** The row of the xp ledger. Missing in answers that an earlier version stored. */
-  readonly entryId?: string
+  /** The row of the xp ledger. */
+  readonly entryId: string
 }
 
 /** A granted tier. */

@@ -10,8 +10,8 @@ import { act, type KeyedCall, type Recorded } from './support-action.ts'
 export interface Moved extends Recorded {
   /** The balance after the change. */
   readonly balance: bigint
-  /** The row of the ledger. Missing in answers that an earlier version stored. */
-  readonly entryId?: string
+  /** The row of the ledger. */
+  readonly entryId: string
 }
 
 /** The environment does not know the currency: often a typing mistake, so the message names the most similar. */
