@@ -1,27 +1,17 @@
 import { print } from '../json.ts'
 import type { Extension, Group } from '../transactions/group.ts'
 import type { Row, Statement } from '../transactions/statement.ts'
-import { arrayOf, boolean, type Column, nullable, text, uuid } from '../transactions/table.ts'
+import { arrayOf, type Column } from '../transactions/table.ts'
 import type { Bus } from './bus.ts'
-import type { NewEvent, StreamEvent } from './catalogue.ts'
+import { columnOf, EVENT_COLUMNS, EVENT_FIELDS, type NewEvent, type StreamEvent } from './catalogue.ts'
 
-type Printed = NewEvent & { readonly text: string }
+type Printed = Omit<NewEvent, 'data'> & { readonly data: string }
 
-const COLUMNS = [
-  ['type', text],
-  ['handle', nullable(text)],
-  ['playerId', uuid],
-  ['scenarioId', nullable(text)],
-  ['nodeId', nullable(text)],
-  ['runId', nullable(uuid)],
-  ['byClient', boolean],
-  ['text', text],
-] as const
+const columns = EVENT_FIELDS.map(columnOf).join(', ')
 
-const PARAMETERS =
-  'unnest($2::text[], $3::text[], $4::uuid[], $5::text[], $6::text[], $7::uuid[],\n' +
-  '        $8::boolean[], $9::text[])\n' +
-  '      WITH ORDINALITY AS e(type, handle, player_id, scenario_id, node_id, run_id, by_client, data, n)'
+const PARAMETERS = `unnest(${Object.values(EVENT_COLUMNS)
+  .map(({ type }, index) => `$${index + 2}::${type}[]`)
+  .join(', ')}) WITH ORDINALITY AS e(${columns}, n)`
 
 const append = (events: string): string => `WITH emitted AS (
     SELECT e.*, row_number() OVER (ORDER BY e.n) AS place FROM ${events}
@@ -35,9 +25,9 @@ const append = (events: string): string => `WITH emitted AS (
       reached_before = CASE WHEN s.reached_position = s.position THEN s.reached_at END
     RETURNING position, reached_at AS at, reached_before
   ), written AS (
-    INSERT INTO events (environment_id, position, type, handle, player_id, scenario_id, node_id, run_id, by_client, data, occurred_at)
+    INSERT INTO events (environment_id, position, ${columns}, occurred_at)
     SELECT $1::uuid, m.position - (SELECT count(*) FROM emitted) + t.place,
-      t.type, t.handle, t.player_id, t.scenario_id, t.node_id, t.run_id, t.by_client, t.data, m.at
+      ${columns}, m.at
     FROM moved m, emitted t
   )
   SELECT position, extract(epoch FROM at) * 1000, extract(epoch FROM reached_before) * 1000 FROM moved`
@@ -46,7 +36,7 @@ const ALL = append(PARAMETERS)
 /** Rows of players for which the same transaction has written this version. */
 const PROVEN = append(`${PARAMETERS} CROSS JOIN LATERAL (
       SELECT FROM player_versions v
-      WHERE v.environment_id = $1::uuid AND v.player_id = e.player_id AND v.version = $10::bigint LIMIT 1
+      WHERE v.environment_id = $1::uuid AND v.player_id = e.player_id AND v.version = $${EVENT_FIELDS.length + 2}::bigint LIMIT 1
     ) v`)
 
 /**
@@ -66,7 +56,7 @@ export class Stream implements Extension {
 
   append(event: NewEvent): void {
     this.group.note()
-    this.events.push({ ...event, text: print(event.data) })
+    this.events.push({ ...event, data: print(event.data) })
   }
 
   /** After the save: the events with their positions, as one list for each environment. */
@@ -81,13 +71,13 @@ export class Stream implements Extension {
     const isProving = this.group.path === 'memory'
     return environments.map((environmentId) => {
       const events = this.events.filter((event) => event.environmentId === environmentId)
-      const columns = COLUMNS.map(([property, column]) =>
-        arrayOf(events, (event) => (column as Column<string | boolean | null>).encode(event[property])),
+      const arrays = EVENT_FIELDS.map((field) =>
+        arrayOf(events, (event) => (EVENT_COLUMNS[field] as Column<string | boolean | null>).encode(event[field])),
       )
       return {
         name: isProving ? 'stream-append-proven' : 'stream-append',
         text: isProving ? PROVEN : ALL,
-        values: [environmentId, ...columns, ...(isProving ? [this.group.version] : [])],
+        values: [environmentId, ...arrays, ...(isProving ? [this.group.version] : [])],
         take: ([row]: Row[]) => {
           if (!row) return
           const emitted = events.filter(({ playerId }) => !this.isUnproven(environmentId, playerId))
@@ -95,9 +85,8 @@ export class Stream implements Extension {
           const occurredAt = new Date(Number(row[1]))
           const before = row[2] === null ? null : Math.trunc(Number(row[2]))
           this.appended.push(
-            emitted.map(({ text: data, ...event }, index) => ({
+            emitted.map((event, index) => ({
               ...event,
-              data,
               position: end - BigInt(emitted.length - 1 - index),
               occurredAt,
               follows: index === 0 ? before : occurredAt.getTime(),

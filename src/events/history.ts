@@ -1,7 +1,7 @@
 import type { ClientBase, Pool } from 'pg'
 import { inSnapshot } from '../db/transaction.ts'
 import { Refusal } from '../errors.ts'
-import type { EventType, StreamEvent } from './catalogue.ts'
+import { columnOf, EVENT_FIELDS, type StreamEvent } from './catalogue.ts'
 import { agree, type StreamPoint } from './cursor.ts'
 import type { EventFilter } from './filter.ts'
 
@@ -23,38 +23,17 @@ export interface EventPage {
   readonly backwards: boolean
 }
 
-interface EventRow {
-  readonly position: string
-  readonly type: EventType
-  readonly handle: string | null
-  readonly player_id: string
-  readonly scenario_id: string | null
-  readonly node_id: string | null
-  readonly run_id: string | null
-  readonly by_client: boolean
-  readonly data: string
-  readonly occurred_at: Date
-}
+/** An event as it is read: its other fields are those of a `StreamEvent`. */
+type EventRow = Omit<StreamEvent, 'environmentId' | 'position' | 'follows'> & { readonly position: string }
 
-export const EVENT_COLUMNS =
-  'position, type, handle, player_id, scenario_id, node_id, run_id, by_client, data, occurred_at'
+export const SELECTED_EVENT = `position, ${EVENT_FIELDS.map((field) => `${columnOf(field)} AS "${field}"`).join(', ')}, occurred_at AS "occurredAt"`
 
-export function eventOf(environmentId: string, row: EventRow): StreamEvent {
-  return {
-    environmentId,
-    position: BigInt(row.position),
-    type: row.type,
-    handle: row.handle,
-    playerId: row.player_id,
-    scenarioId: row.scenario_id,
-    nodeId: row.node_id,
-    runId: row.run_id,
-    byClient: row.by_client,
-    data: row.data,
-    occurredAt: row.occurred_at,
-    follows: null,
-  }
-}
+export const eventOf = (environmentId: string, row: EventRow): StreamEvent => ({
+  ...row,
+  environmentId,
+  position: BigInt(row.position),
+  follows: null,
+})
 
 export interface EndRow {
   readonly position: string
@@ -116,7 +95,7 @@ async function readPage(client: ClientBase, filter: HistoryFilter, page: EventPa
   ask(filter.types, (parameter) => `type = ANY (${parameter}::text[])`)
   ask(filter.handles, (parameter) => `handle = ANY (${parameter}::text[])`)
   const { rows } = await client.query<EventRow>(
-    `SELECT ${EVENT_COLUMNS} FROM events WHERE ${conditions.join(' AND ')}
+    `SELECT ${SELECTED_EVENT} FROM events WHERE ${conditions.join(' AND ')}
      ORDER BY position ${page.backwards ? 'DESC' : 'ASC'} LIMIT ${page.limit}`,
     values,
   )
@@ -196,8 +175,8 @@ export async function readEvent(
   { position, at }: StreamPoint,
 ): Promise<StreamEvent | null> {
   const { rows } = await pool.query<EventRow>(
-    `SELECT ${EVENT_COLUMNS} FROM events WHERE environment_id = $1 AND position = $2`,
+    `SELECT ${SELECTED_EVENT} FROM events WHERE environment_id = $1 AND position = $2`,
     [environmentId, position],
   )
-  return rows[0] && agree(at, rows[0].occurred_at.getTime()) ? eventOf(environmentId, rows[0]) : null
+  return rows[0] && agree(at, rows[0].occurredAt.getTime()) ? eventOf(environmentId, rows[0]) : null
 }

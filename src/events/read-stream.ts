@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import type { StreamEvent } from './catalogue.ts'
 import type { StreamPoint } from './cursor.ts'
-import { END_COLUMNS, type EndRow, EVENT_COLUMNS, endOf, eventOf, isOfHistory } from './history.ts'
+import { END_COLUMNS, type EndRow, endOf, eventOf, isOfHistory, SELECTED_EVENT } from './history.ts'
 
 /** Positions of a page of a whole stream. */
 export const PAGE = 500
@@ -28,7 +28,7 @@ export interface StreamReader {
 
 export function createStreamReader(pool: Pool): StreamReader {
   async function read(environmentId: string, name: string, where: string, values: unknown[]): Promise<StreamEvent[]> {
-    const text = `SELECT ${EVENT_COLUMNS} FROM events WHERE environment_id = $1 AND ${where}`
+    const text = `SELECT ${SELECTED_EVENT} FROM events WHERE environment_id = $1 AND ${where}`
     const { rows } = await pool.query({ name, text, values: [environmentId, ...values] })
     return rows.map((row) => eventOf(environmentId, row))
   }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Redis, type RedisOptions, ReplyError } from 'ioredis'
 import { type Bus, type BusListener, createLocalBus } from './bus.ts'
-import type { EventType, StreamEvent } from './catalogue.ts'
+import { EVENT_FIELDS, type EventField, type StreamEvent } from './catalogue.ts'
 
 export interface RedisBusOptions {
   readonly url: string
@@ -205,52 +205,31 @@ interface Signal {
   readonly events: readonly StreamEvent[] | null
 }
 
-/** An event in a signal: without property names, and without its environment, which the signal has once. */
-type SentEvent = readonly [
-  position: string,
-  type: EventType,
-  handle: string | null,
-  playerId: string,
-  scenarioId: string | null,
-  nodeId: string | null,
-  runId: string | null,
-  byClient: boolean,
-  data: string,
-  occurredAt: number,
-  /** Missing in signals of earlier versions. */
-  follows?: number | null,
+/** An event in a signal: position, `EVENT_FIELDS`, time and `follows`, without their names and the environment. */
+type SentEvent = readonly (string | number | boolean | null)[]
+
+const sentOf = (event: StreamEvent): SentEvent => [
+  String(event.position),
+  ...EVENT_FIELDS.map((field) => event[field]),
+  event.occurredAt.getTime(),
+  event.follows,
 ]
+
+function receivedEvent(environmentId: string, [position, ...sent]: SentEvent): StreamEvent {
+  const [occurredAt, follows] = sent.slice(EVENT_FIELDS.length) as [number, number | null]
+  const fields = Object.fromEntries(EVENT_FIELDS.map((field, index) => [field, sent[index]]))
+  return {
+    ...(fields as unknown as Pick<StreamEvent, EventField>),
+    environmentId,
+    position: BigInt(String(position)),
+    occurredAt: new Date(occurredAt),
+    follows,
+  }
+}
 
 function printSignal(instance: string, environmentId: string, events: readonly StreamEvent[]): string {
   const end = String(events.at(-1)?.position ?? 0)
-  const sent = events.map(
-    ({
-      position,
-      type,
-      handle,
-      playerId,
-      scenarioId,
-      nodeId,
-      runId,
-      byClient,
-      data,
-      occurredAt,
-      follows,
-    }): SentEvent => [
-      String(position),
-      type,
-      handle,
-      playerId,
-      scenarioId,
-      nodeId,
-      runId,
-      byClient,
-      data,
-      occurredAt.getTime(),
-      follows,
-    ],
-  )
-  const text = JSON.stringify([instance, environmentId, end, sent])
+  const text = JSON.stringify([instance, environmentId, end, events.map(sentOf)])
   return text.length <= MAX_SIGNAL_LENGTH ? text : JSON.stringify([instance, environmentId, end, null])
 }
 
@@ -258,34 +237,7 @@ function printSignal(instance: string, environmentId: string, events: readonly S
 function readSignal(message: string): Signal | undefined {
   try {
     const [instance, environmentId, end, sent]: [string, string, string, SentEvent[] | null] = JSON.parse(message)
-    const events = sent?.map(
-      ([
-        position,
-        type,
-        handle,
-        playerId,
-        scenarioId,
-        nodeId,
-        runId,
-        byClient,
-        data,
-        occurredAt,
-        follows = null,
-      ]): StreamEvent => ({
-        environmentId,
-        position: BigInt(position),
-        type,
-        handle,
-        playerId,
-        scenarioId,
-        nodeId,
-        runId,
-        byClient,
-        data,
-        occurredAt: new Date(occurredAt),
-        follows,
-      }),
-    )
+    const events = sent?.map((event) => receivedEvent(environmentId, event))
     return { instance, environmentId, end: BigInt(end), events: events ?? null }
   } catch {
     return undefined

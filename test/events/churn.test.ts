@@ -4,7 +4,7 @@ import { createRandom } from '../../src/dev/seed-random.ts'
 import type { Bus } from '../../src/events/bus.ts'
 import { EVENT_TYPES, type StreamEvent } from '../../src/events/catalogue.ts'
 import { type EventFilter, matches } from '../../src/events/filter.ts'
-import { EVENT_COLUMNS, eventOf } from '../../src/events/history.ts'
+import { eventOf, SELECTED_EVENT } from '../../src/events/history.ts'
 import type { Subscription } from '../../src/events/subscription.ts'
 import { createSubscriptions, type Subscriptions } from '../../src/events/subscriptions.ts'
 import { countingBus } from '../support/counting-bus.ts'
@@ -48,7 +48,7 @@ async function write(bus: Bus, all: StreamEvent[]): Promise<void> {
      SELECT $1, position - $2 + n, r->>'type', r->>'handle', (r->>'player_id')::uuid, r->>'scenario_id', r->>'node_id', (r->>'by_client')::boolean,
        '{}'
      FROM moved, jsonb_array_elements($3::jsonb) WITH ORDINALITY AS e(r, n)
-     RETURNING ${EVENT_COLUMNS}`,
+     RETURNING ${SELECTED_EVENT}`,
     [game.stagingId, count, JSON.stringify(rows)],
   )
   const events = written.map((row) => eventOf(game.stagingId, row)).sort((a, b) => Number(a.position - b.position))
