@@ -25,7 +25,7 @@ import { until } from './until.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** The options of `npm start`. The smaller size makes a start collect less garbage. */
 const NODE_OPTIONS = ['--min-semi-space-size=16', '--max-semi-space-size=64']
-const START_DEADLINE_MS = 30_000
+const START_DEADLINE_MS = 60_000
 const BUILD_DEADLINE_MS = 100_000
 
 export interface Exit {
