@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findStall } from '../../console/src/battlepass/stall.ts'
+import { xpOverTime } from '../../console/src/battlepass/xp-over-time.ts'
 import { toCsv } from '../../console/src/ui/csv.ts'
 import { withoutChromium } from '../support/browser.ts'
 import { type ConsoleStage, startConsole } from '../support/console.ts'
@@ -146,6 +147,33 @@ describe('the level where most players stop', () => {
     expect(findStall(levels.slice(0, 4))).toEqual({ level: 2, players: 45, share: 0.5 })
     expect(findStall([{ level: 1, reached: 5 }])).toBeUndefined()
     expect(findStall([])).toBeUndefined()
+  })
+})
+
+describe('xp over time', () => {
+  const at = (hour: string) => `2026-11-2${hour}:00:00.000Z`
+
+  it('has every hour or day of the range, with the xp of each source at its own time', () => {
+    const match = { source: 'match', times: [{ startsAt: at('1T00'), xp: '5' }] }
+    const quest = {
+      source: 'quest',
+      times: [
+        { startsAt: at('0T00'), xp: '2' },
+        { startsAt: at('2T00'), xp: '7' },
+      ],
+    }
+    expect(xpOverTime([match, quest], { from: at('0T09'), to: at('2T10'), by: 'DAY' })).toEqual({
+      starts: [at('0T00'), at('1T00'), at('2T00')].map(Date.parse),
+      values: [
+        [0, 5, 0],
+        [2, 0, 7],
+      ],
+    })
+    expect(xpOverTime([match], { from: at('0T23'), to: at('1T01'), by: 'HOUR' })).toEqual({
+      starts: [at('0T23'), at('1T00')].map(Date.parse),
+      values: [[0, 5]],
+    })
+    expect(xpOverTime([match], { from: at('1T00'), to: at('1T00'), by: 'DAY' }).starts).toEqual([])
   })
 })
 

@@ -142,6 +142,29 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the players`, () => {
     await opened.close()
   })
 
+  it('fit a screen of 390 pixels with a nickname of one long word and a scenario with a long id', async () => {
+    const { game } = stage
+    const { playerId } = await game.player()
+    await game.app.pool.query('UPDATE players SET nickname = $2 WHERE id = $1', [playerId, `🐉${'o'.repeat(90)} 🦊`])
+    expect((await game.publish('long'.repeat(25), season())).status).toBe(200)
+    for (const path of [
+      `players/${playerId}`,
+      'players?scenario=season-1&pass=pass',
+      'live',
+      'battle-pass/season-1/pass',
+    ]) {
+      const { page, close } = await stage.open(`/env/production/${path}`, { width: 390 })
+      await page
+        .getByLabel(path.includes(playerId) ? 'Parts of the player' : 'Scenario', { exact: true })
+        .first()
+        .waitFor()
+      const width = await page.evaluate('document.documentElement.scrollWidth')
+      expect([path, width]).toEqual([path, 390])
+      if (path.includes(playerId)) await page.getByText('🐉🦊', { exact: true }).waitFor()
+      await close()
+    }
+  })
+
   it('are exported by an operator with the filters of the page and a reason, and not by a viewer', async () => {
     const { game } = stage
     const { page, close } = await stage.open('/env/production/players?status=ACTIVE&language=en', { role: 'operator' })

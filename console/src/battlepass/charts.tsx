@@ -4,6 +4,7 @@ import { Empty, Notice } from '../ui/states.tsx'
 import { number, percent } from '../ui/text.tsx'
 import type { InsightData } from './insight.tsx'
 import { findStall } from './stall.ts'
+import { xpOverTime } from './xp-over-time.ts'
 
 interface ChartsProps {
   readonly data: InsightData
@@ -208,8 +209,9 @@ function DayChart(
 }
 
 function XpChart({ data, by }: { data: InsightData; by: 'HOUR' | 'DAY' }) {
-  const [largest] = data.xp
-  if (!largest) return <Empty title="No xp was granted in this time" />
+  if (data.xp.length === 0) return <Empty title="No xp was granted in this time" />
+  const shown = data.xp.slice(0, 6)
+  const { starts, values } = xpOverTime(shown, { from: data.from, to: data.to, by })
   return (
     <Chart
       title="Xp by source"
@@ -217,11 +219,11 @@ function XpChart({ data, by }: { data: InsightData; by: 'HOUR' | 'DAY' }) {
       axis={{
         kind: 'time',
         name: by === 'HOUR' ? 'Hour' : 'Day',
-        values: largest.times.map(({ startsAt }) => Date.parse(startsAt)),
+        values: starts,
       }}
-      series={data.xp.slice(0, 6).map(({ source, times }) => ({
+      series={shown.map(({ source }, index) => ({
         name: source === null ? 'all others' : source === '' ? 'no source' : source,
-        values: times.map(({ xp }) => Number(xp)),
+        values: values[index] ?? [],
       }))}
     />
   )

@@ -104,7 +104,7 @@ export function EventList(props: {
                   {event.playerId}
                 </Link>
                 {event.scenarioId === null ? (
-                  <span />
+                  <span className={css.scenario} />
                 ) : (
                   <Link href={`/env/${environment}/scenarios/${event.scenarioId}`} className={css.scenario}>
                     {event.scenarioId}

@@ -147,5 +147,6 @@ const initials = (name: string): string =>
   name
     .split(/[\s_-]+/)
     .slice(0, 2)
-    .map((part) => part[0]?.toUpperCase() ?? '')
+    // A letter may be two units of UTF-16.
+    .map((part) => [...part][0]?.toUpperCase() ?? '')
     .join('')

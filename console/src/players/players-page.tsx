@@ -98,7 +98,12 @@ function PlayerTable({ players, empty }: { players: Pages<Row>; empty: ReactNode
         {
           title: 'Player',
           cell: ({ playerId, nickname }) => (
-            <Link href={playerHref({ environment, playerId })}>{nickname ?? playerId}</Link>
+            <Link
+              href={playerHref({ environment, playerId })}
+              {...(nickname !== null && { className: 'clip', title: nickname })}
+            >
+              {nickname ?? playerId}
+            </Link>
           ),
         },
         { title: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },
