@@ -15,8 +15,6 @@ export interface Sink {
 /** Events that are delivered together to a subscription that is behind, and roughly their bytes of data. */
 const CHUNK = 64
 const CHUNK_BYTES = 16 * 1024
-/** The most events that wait for `next()`, without the last chunk. */
-const PULLED = 32
 
 /**
  * - `new`: has no sink yet;
@@ -30,9 +28,9 @@ type State = 'new' | 'behind' | 'waiting' | 'full' | 'live' | 'ended'
 
 /**
  * The events of a stream that match a filter, from a position on: in order, without a gap or a repeat. They flow into a
- * sink, or `for await` pulls them. A live subscription costs nothing while no event matches.
+ * sink. A live subscription costs nothing while no event matches.
  */
-export class Subscription implements AsyncIterableIterator<StreamEvent>, Subscriber {
+export class Subscription implements AsyncIterable<StreamEvent>, Subscriber {
   readonly filter: EventFilter
   private readonly buffer: StreamBuffer
   private readonly endings: (() => void)[] = []
@@ -55,7 +53,7 @@ export class Subscription implements AsyncIterableIterator<StreamEvent>, Subscri
     buffer.subscriptions.add(this)
   }
 
-  /** Lets the events flow into a sink. Call it once, and not together with `next()`. */
+  /** Lets the events flow into a sink. Call it once. */
   flow(sink: Sink): void {
     this.sink = sink
     if (this.state === 'ended') {
@@ -112,23 +110,9 @@ export class Subscription implements AsyncIterableIterator<StreamEvent>, Subscri
     this.sink?.end(error)
   }
 
-  async next(): Promise<IteratorResult<StreamEvent>> {
-    if (this.sink === undefined) this.flow(new Queue(this))
-    return (this.sink as Queue).next()
-  }
-
-  async return(): Promise<IteratorResult<StreamEvent>> {
-    this.end()
-    return { done: true, value: undefined }
-  }
-
-  async throw(error: unknown): Promise<IteratorResult<StreamEvent>> {
-    this.end()
-    throw error
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this
+  /** graphql-js asks for it, and nothing iterates. */
+  [Symbol.asyncIterator](): never {
+    throw new Error('events flow into a sink')
   }
 
   private advance(): void {
@@ -226,64 +210,4 @@ export interface SubscriptionStart {
   readonly position: bigint
   /** The events after the position, when they are not in memory. */
   readonly first: Page | null
-}
-
-/** The sink of a subscription that is pulled. */
-class Queue implements Sink {
-  private readonly subscription: Subscription
-  private events: StreamEvent[] = []
-  private at = 0
-  private hasEnded = false
-  private error: unknown
-  private waiting: Promise<void> | undefined
-  private wake = (): void => {}
-
-  constructor(subscription: Subscription) {
-    this.subscription = subscription
-  }
-
-  take(events: readonly StreamEvent[]): boolean {
-    this.events.push(...events)
-    this.wake()
-    return this.events.length < PULLED
-  }
-
-  end(error?: unknown): void {
-    this.hasEnded = true
-    this.error = error
-    // Events that arrived before an error are still delivered.
-    if (error === undefined) this.events = []
-    this.wake()
-  }
-
-  async next(): Promise<IteratorResult<StreamEvent>> {
-    for (;;) {
-      const event = this.events[this.at]
-      if (event) {
-        this.at += 1
-        return { done: false, value: event }
-      }
-      this.events = []
-      this.at = 0
-      if (this.hasEnded) {
-        const { error } = this
-        this.error = undefined
-        if (error !== undefined) throw error
-        return { done: true, value: undefined }
-      }
-      this.subscription.resume()
-      if (this.events.length > 0 || this.hasEnded) continue
-      await this.moved()
-    }
-  }
-
-  private moved(): Promise<void> {
-    this.waiting ??= new Promise((resolve) => {
-      this.wake = () => {
-        this.waiting = undefined
-        resolve()
-      }
-    })
-    return this.waiting
-  }
 }

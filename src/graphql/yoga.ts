@@ -125,7 +125,7 @@ export async function createGraphql(options: GraphqlOptions) {
     }
   }
 
-  const streams = serverSentEvents()
+  const streams = serverSentEvents(maskError)
   const yoga = createYoga<ServerContext, Context>({
     schema,
     graphqlEndpoint: '/graphql',

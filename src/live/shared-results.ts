@@ -15,7 +15,6 @@ import { type Sink, Subscription } from '../events/subscription.ts'
 import type { Context } from '../graphql/context.ts'
 import type { ExecuteOptions } from '../graphql/execute.ts'
 import { maskedResult, type TidyErrors } from '../graphql/failures.ts'
-import { textFrame } from './frame.ts'
 
 // Live results: an event is resolved and printed once for all subscribers with the same selections.
 
@@ -28,10 +27,9 @@ export interface LiveOptions extends ExecuteOptions {
 export class SharedResult implements ExecutionResult {
   readonly data: ExecutionResult['data']
   readonly errors?: ExecutionResult['errors']
-  // Private, so that the copy that Yoga makes when it masks an error does not contain them.
+  // Private, so that the JSON does not contain them.
   readonly #event: StreamEvent
   #json: Buffer | undefined
-  #serverSent: Buffer | undefined
 
   constructor(event: StreamEvent, { data, errors }: ExecutionResult) {
     this.#event = event
@@ -45,23 +43,24 @@ export class SharedResult implements ExecutionResult {
     return this.#json
   }
 
-  /** The result as a server-sent event, whose id is the cursor of the event. */
-  get serverSent(): Buffer {
-    if (!this.#serverSent) {
-      this.#serverSent = Buffer.concat([
-        Buffer.from(`id: ${cursorOf(this.#event)}\nevent: next\ndata: `),
-        this.json,
-        END_OF_EVENT,
-      ])
-    }
-    return this.#serverSent
+  /** The cursor of the event. */
+  get cursor(): string {
+    return cursorOf(this.#event)
   }
 }
 
-const END_OF_EVENT = Buffer.from('\n\n')
-const END_OF_MESSAGE = Buffer.from('}')
+/** The receiver of frames: a WebSocket, or a stream of server-sent events. */
+export interface FrameSink {
+  /** Sinks of a view with the same key get the same bytes. */
+  readonly key: string
+  /** A result as it is sent. */
+  frame(result: SharedResult): Buffer
+  /** False asks for a pause until `resume()` of the results is called. */
+  take(frames: Buffer): boolean
+  end(error?: unknown): void
+}
 
-/** Frames of a batch that are cached, by operation id. */
+/** Frames of a batch that are cached, by the key of their sinks. */
 const KEPT_FRAMES = 16
 
 /**
@@ -75,7 +74,7 @@ class View {
   private readonly resolve: (event: StreamEvent) => ExecutionResult
   /** By event: subscribers of all topics receive the same event objects. */
   private readonly results = new WeakMap<StreamEvent, SharedResult>()
-  /** By batch, then by operation id: subscribers of a topic receive the same batch objects. */
+  /** By batch, then by key: subscribers of a topic receive the same batch objects. */
   private readonly frames = new WeakMap<readonly StreamEvent[], Map<string, Buffer>>()
 
   constructor(key: string, resolve: (event: StreamEvent) => ExecutionResult) {
@@ -83,7 +82,7 @@ class View {
     this.resolve = resolve
   }
 
-  resultOf(event: StreamEvent): SharedResult {
+  private resultOf(event: StreamEvent): SharedResult {
     const known = this.results.get(event)
     if (known) return known
     const result = new SharedResult(event, this.resolve(event))
@@ -91,40 +90,28 @@ class View {
     return result
   }
 
-  /**
-   * The WebSocket frames of a batch. Servers do not mask frames, so subscribers with the same operation id share the
-   * bytes.
-   */
-  framesOf(events: readonly StreamEvent[], head: string): Buffer {
+  /** The frames of a batch. */
+  framesOf(events: readonly StreamEvent[], sink: FrameSink): Buffer {
     let known = this.frames.get(events)
     if (!known) {
       known = new Map()
       this.frames.set(events, known)
     }
-    const shared = known.get(head)
+    const shared = known.get(sink.key)
     if (shared) return shared
-    const start = Buffer.from(head)
-    const frames = events.map((event) => textFrame([start, this.resultOf(event).json, END_OF_MESSAGE]))
+    const frames = events.map((event) => sink.frame(this.resultOf(event)))
     const bytes = frames.length === 1 && frames[0] ? frames[0] : Buffer.concat(frames)
-    if (known.size < KEPT_FRAMES) known.set(head, bytes)
+    if (known.size < KEPT_FRAMES) known.set(sink.key, bytes)
     return bytes
   }
 }
 
-/** The receiver of frames: a WebSocket. False asks for a pause until `resume()` of the results is called. */
-export interface FrameSink {
-  take(frames: Buffer): boolean
-  end(error?: unknown): void
-}
-
-/** The results of one subscription: pulled one by one, or flowing into a WebSocket as frames. */
-export class LiveResults implements AsyncGenerator<SharedResult, undefined>, Sink {
+/** The results of one subscription, which flow into a sink as frames. */
+export class LiveResults implements Sink {
   private readonly source: Subscription
   private readonly view: View
   private readonly metrics: Metrics
   private sink: FrameSink | undefined
-  /** The beginning of each message. */
-  private head = ''
 
   constructor(source: Subscription, view: View, metrics: Metrics) {
     this.source = source
@@ -132,9 +119,8 @@ export class LiveResults implements AsyncGenerator<SharedResult, undefined>, Sin
     this.metrics = metrics
   }
 
-  /** Lets the results flow as messages of the protocol `graphql-transport-ws`. Do not use it together with `next()`. */
-  flow(id: string, sink: FrameSink): void {
-    this.head = `{"id":${JSON.stringify(id)},"type":"next","payload":`
+  /** Lets the results flow. Call it once. */
+  flow(sink: FrameSink): void {
     this.sink = sink
     this.source.flow(this)
   }
@@ -146,41 +132,16 @@ export class LiveResults implements AsyncGenerator<SharedResult, undefined>, Sin
 
   take(events: readonly StreamEvent[]): boolean {
     this.metrics.eventsSent.inc(events.length)
-    return this.sink?.take(this.view.framesOf(events, this.head)) ?? false
+    return this.sink?.take(this.view.framesOf(events, this.sink)) ?? false
   }
 
   end(error?: unknown): void {
     this.sink?.end(error)
   }
 
-  async next(): Promise<IteratorResult<SharedResult, undefined>> {
-    const { done, value: event } = await this.source.next()
-    if (done) return { done: true, value: undefined }
-    this.metrics.eventsSent.inc()
-    return { done: false, value: this.view.resultOf(event) }
-  }
-
   /** Ends the subscription. */
   close(): void {
     this.source.end()
-  }
-
-  async return(): Promise<IteratorResult<SharedResult, undefined>> {
-    this.close()
-    return { done: true, value: undefined }
-  }
-
-  async throw(error: unknown): Promise<IteratorResult<SharedResult, undefined>> {
-    this.close()
-    throw error
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.close()
   }
 }
 

@@ -23,9 +23,10 @@ import { headOf, JSON_TYPE } from '../http/respond.ts'
 import { members } from '../json.ts'
 import { clientAddress } from '../rate-limits/client-address.ts'
 import { CONNECTION_LIMITS, type ConnectionLimits } from '../rate-limits/connection-limits.ts'
+import { textFrame } from './frame.ts'
 import { type Beating, Heartbeat } from './heartbeat.ts'
 import { Outlet } from './outlet.ts'
-import { type FrameSink, LiveResults, type Subscribe } from './shared-results.ts'
+import { type FrameSink, LiveResults, type SharedResult, type Subscribe } from './shared-results.ts'
 import { inSpan } from './socket-span.ts'
 
 export interface SocketOptions {
@@ -314,7 +315,8 @@ export function createSocketServer(options: SocketOptions) {
  * subscription; an error that ends the subscription is thrown.
  */
 class SocketStream implements AsyncGenerator<never, undefined>, FrameSink {
-  private readonly id: string
+  /** The beginning of each message. Frames of servers are not masked, so sockets with one operation id share them. */
+  readonly key: string
   private readonly results: LiveResults
   private readonly connection: Connection
   private readonly mask: (error: unknown) => GraphQLError
@@ -322,11 +324,15 @@ class SocketStream implements AsyncGenerator<never, undefined>, FrameSink {
   private reject: ((error: GraphQLError) => void) | undefined
 
   constructor(id: string, results: LiveResults, connection: Connection, mask: (error: unknown) => GraphQLError) {
-    this.id = id
+    this.key = `{"id":${JSON.stringify(id)},"type":"next","payload":`
     this.results = results
     this.connection = connection
     this.mask = mask
     connection.streams.add(this)
+  }
+
+  frame(result: SharedResult): Buffer {
+    return textFrame([Buffer.from(this.key), result.json, END_OF_MESSAGE])
   }
 
   take(frames: Buffer): boolean {
@@ -349,7 +355,7 @@ class SocketStream implements AsyncGenerator<never, undefined>, FrameSink {
       this.resolve = resolve
       this.reject = reject
     })
-    this.results.flow(this.id, this)
+    this.results.flow(this)
     return ended
   }
 
@@ -371,6 +377,8 @@ class SocketStream implements AsyncGenerator<never, undefined>, FrameSink {
     return this
   }
 }
+
+const END_OF_MESSAGE = Buffer.from('}')
 
 const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined }
 

@@ -3,9 +3,10 @@ import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import type { Plugin, YogaInitialContext } from 'graphql-yoga'
 import { Refusal } from '../errors.ts'
-import { refusalError } from '../graphql/failures.ts'
+import type { ServerContext } from '../graphql/context.ts'
+import { type Mask, refusalError } from '../graphql/failures.ts'
 import { STREAM_TYPE } from '../http/media-types.ts'
-import { SharedResult } from './shared-results.ts'
+import { type FrameSink, LiveResults } from './shared-results.ts'
 import { Stall } from './stall.ts'
 
 const PING_MS = 12_000
@@ -14,14 +15,13 @@ const CLOSE_TIMEOUT_MS = 2_000
 
 const COMMENT = ':\n\n'
 const COMPLETE = 'event: complete\ndata:\n\n'
-
-type Results = AsyncIterableIterator<unknown>
+const END_OF_EVENT = Buffer.from('\n\n')
 
 /** Sends subscriptions as server-sent events. Their `id` is the cursor, which returns as `Last-Event-ID`. */
-export function serverSentEvents() {
+export function serverSentEvents(mask: Mask) {
   const open = new Set<ServerResponse>()
 
-  const plugin: Plugin<object, { res?: ServerResponse }> = {
+  const plugin: Plugin<object, ServerContext> = {
     onSubscribe({ args, setResultAndStopExecution }) {
       const { request } = args.contextValue as Partial<YogaInitialContext>
       if (!request || request.headers.get('accept')?.includes(STREAM_TYPE)) return
@@ -30,9 +30,9 @@ export function serverSentEvents() {
       refused.extensions.http = { status: 406 }
       setResultAndStopExecution({ errors: [refused] })
     },
-    onResultProcess({ result, acceptableMediaTypes, setResultProcessor, serverContext: { res } }) {
-      if (!isResults(result) || !acceptableMediaTypes.includes(STREAM_TYPE)) return
-      setResultProcessor((results, { Response }) => {
+    onResultProcess({ result, setResultProcessor, serverContext: { res, requestId } }) {
+      if (!(result instanceof LiveResults)) return
+      setResultProcessor((_results, { Response }) => {
         const headers = {
           'content-type': STREAM_TYPE,
           'cache-control': 'no-cache',
@@ -41,7 +41,7 @@ export function serverSentEvents() {
           // Proxies that buffer answers would hold events back.
           'x-accel-buffering': 'no',
         }
-        const frames = framesOf(results as unknown as Results)
+        const frames = framesOf(result, (error) => mask(error, requestId))
         if (res) endWith(res, frames, open)
         // A Node stream, which is piped into Node's response with back-pressure.
         return new Response(frames as never, { headers })
@@ -86,51 +86,36 @@ function endWith(response: ServerResponse, frames: Readable, open: Set<ServerRes
   if (response.socket) dropStalled(response.socket)
 }
 
-/** Takes the next event when the last one was sent, so at most two events wait for a client that does not read. */
-function framesOf(results: Results): Readable {
-  let asked = false
+/** The events of a subscription as they are sent. They flow while the client reads: one batch waits for it at most. */
+function framesOf(results: LiveResults, mask: Mask): Readable {
   const frames = new Readable({
     highWaterMark: 1,
-    async read() {
-      // A comment between two events is no reason to take another event.
-      if (asked) return
-      asked = true
-      try {
-        const { done, value } = await results.next()
-        asked = false
-        frames.push(done ? COMPLETE : frameOf(value))
-        if (done) end()
-      } catch {
-        // Errors are sent as results. Other failures end the stream without a message, and clients reconnect.
-        end()
-      }
-    },
+    read: () => results.resume(),
     destroy(error, callback) {
       clearInterval(ping)
-      Promise.resolve(results.return?.()).then(
-        () => callback(error),
-        () => callback(error),
-      )
+      results.close()
+      callback(error)
     },
   })
-  // A slow reader may take long to receive the end. Nothing may be pushed after it, not even a comment.
-  function end(): void {
-    clearInterval(ping)
-    frames.push(null)
-  }
-
   // Some clients consider the answer begun only at its first bytes.
   frames.push(COMMENT)
   const ping = setInterval(() => {
     if (frames.readableLength === 0) frames.push(COMMENT)
   }, PING_MS).unref()
+  const sink: FrameSink = {
+    key: STREAM_TYPE,
+    frame: (result) =>
+      Buffer.concat([Buffer.from(`id: ${result.cursor}\nevent: next\ndata: `), result.json, END_OF_EVENT]),
+    take: (bytes) => frames.push(bytes),
+    end(error) {
+      // A slow reader may take long to receive the end. Nothing may be pushed after it, not even a comment.
+      clearInterval(ping)
+      if (frames.destroyed) return
+      if (error !== undefined) frames.push(`event: next\ndata: ${JSON.stringify({ errors: [mask(error)] })}\n\n`)
+      frames.push(COMPLETE)
+      frames.push(null)
+    },
+  }
+  results.flow(sink)
   return frames
-}
-
-function frameOf(value: unknown): string | Buffer {
-  return value instanceof SharedResult ? value.serverSent : `event: next\ndata: ${JSON.stringify(value)}\n\n`
-}
-
-function isResults(result: unknown): result is Results {
-  return typeof result === 'object' && result !== null && Symbol.asyncIterator in result
 }

@@ -23,6 +23,7 @@ import { createDatabase } from '../support/database.ts'
 import { gold, item, passNode, scenario, season, tier } from '../support/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
 import { startProxy } from '../support/proxy.ts'
+import { pull } from '../support/pull.ts'
 import { startStopwatch } from '../support/stopwatch.ts'
 import { until } from '../support/until.ts'
 import { cursorAt, positionOf, storedCursor } from './cursors.ts'
@@ -391,13 +392,11 @@ describe('retention', () => {
       const follow = async (position: bigint) => {
         const opened = createSubscriptions({ pool: aged.app.pool, bus: createLocalBus() })
         try {
-          const events = await opened.open({
-            environmentId: aged.environmentId,
-            after: at(position),
-            filter: EVERY_EVENT,
-          })
+          const events = pull(
+            await opened.open({ environmentId: aged.environmentId, after: at(position), filter: EVERY_EVENT }),
+          )
           if (position < 10n) await events.next()
-          await events.return?.()
+          await events.return(undefined)
           return 'followed'
         } catch (error) {
           return (error as Error).message
@@ -565,18 +564,18 @@ describe('a subscription', () => {
     const [one, two] = await Promise.all([open(), open()])
     two.onceEnded(() => ended.push(1))
     expect(count()).toBe(1)
-    const waiting = one.next()
-    await one.return?.()
+    const waiting = pull(one).next()
+    one.end()
     expect(await waiting).toEqual({ done: true, value: undefined })
     expect(count()).toBe(1)
-    await two.return?.()
-    await two.return?.()
+    two.end()
+    two.end()
     expect([count(), ended]).toEqual([0, [1]])
-    await Promise.all(times(20, async () => (await open()).return?.()))
+    await Promise.all(times(20, async () => (await open()).end()))
     expect(count()).toBe(0)
 
     const last = await open()
-    const pending = last.next()
+    const pending = pull(last).next()
     await opened.close()
     expect(await pending).toEqual({ done: true, value: undefined })
     expect(count()).toBe(0)
@@ -591,8 +590,9 @@ describe('a subscription', () => {
       const { environmentId } = broken
       await Promise.all(times(600, () => broken.app.service.run(createPlayer(environmentId, null))))
       let ended = 0
-      const events = await opened.open({ environmentId, after: at(0n), filter: EVERY_EVENT })
-      events.onceEnded(() => (ended += 1))
+      const subscription = await opened.open({ environmentId, after: at(0n), filter: EVERY_EVENT })
+      subscription.onceEnded(() => (ended += 1))
+      const events = pull(subscription)
       await broken.app.pool.query('ALTER TABLE events RENAME TO gone')
       const replay = async () => {
         for (let read = 0; read < 600; read += 1) await events.next()
@@ -639,7 +639,8 @@ describe('subscriptions at different speeds', () => {
     const server = await startGame()
     try {
       const { app, environmentId } = server
-      const follow = (after: bigint) => app.subscriptions.open({ environmentId, after: at(after), filter: EVERY_EVENT })
+      const follow = async (after: bigint) =>
+        pull(await app.subscriptions.open({ environmentId, after: at(after), filter: EVERY_EVENT }))
       // An earlier subscription ensures that all events are in memory.
       const first = await follow(0n)
       await app.pool.query(
@@ -662,11 +663,11 @@ describe('subscriptions at different speeds', () => {
             heard[index] = (heard[index] ?? 0) + 1
           }
           whenOneHasAll ??= [...heard]
-          await events.return?.()
+          await events.return(undefined)
         }),
       )
       expect(Math.min(...(whenOneHasAll ?? []))).toBeGreaterThan(count / 2)
-      await first.return?.()
+      await first.return(undefined)
     } finally {
       await server.stop()
     }
@@ -698,11 +699,11 @@ describe('subscriptions that fell behind together', () => {
     await Promise.all(
       times(20, async (index) => {
         const after = start + BigInt(index)
-        const events = await behind.open({ environmentId: stagingId, after: at(after), filter: EVERY_EVENT })
+        const events = pull(await behind.open({ environmentId: stagingId, after: at(after), filter: EVERY_EVENT }))
         for (let position = after + 1n; position <= start + BigInt(count); position += 1n) {
           expect((await events.next()).value?.position).toBe(position)
         }
-        events.end()
+        await events.return(undefined)
       }),
     )
     await behind.close()
@@ -836,11 +837,11 @@ describe('lost signals', () => {
     }
     const opened = createSubscriptions({ pool: { query } as unknown as pg.Pool, bus })
     await game.player()
-    const events = await opened.open({ environmentId, after: null, filter: EVERY_EVENT })
+    const events = pull(await opened.open({ environmentId, after: null, filter: EVERY_EVENT }))
     expect(reads).toEqual(['stream-ends'])
     const { playerId } = await game.player()
     expect((await events.next()).value).toMatchObject({ type: 'player.created', playerId })
-    await events.return?.()
+    await events.return(undefined)
     await opened.close()
   })
 
@@ -852,7 +853,7 @@ describe('lost signals', () => {
     const opened = createSubscriptions({ pool, bus })
     try {
       const start = await opened.end(game.stagingId)
-      const events = await opened.open({ environmentId: game.stagingId, after: start, filter: EVERY_EVENT })
+      const events = pull(await opened.open({ environmentId: game.stagingId, after: start, filter: EVERY_EVENT }))
       proxy.pause()
       const { rows } = await game.app.pool.query(
         `WITH moved AS (
@@ -884,7 +885,7 @@ describe('lost signals', () => {
       expect(performance.now() - began).toBeLessThan(2_000)
       proxy.resume()
       for (const { position } of signals) expect((await events.next()).value?.position).toBe(position)
-      await events.return?.()
+      await events.return(undefined)
     } finally {
       await opened.close()
       proxy.cut()
