@@ -1,4 +1,6 @@
 import { graphql } from '../graphql.ts'
+import { entryFragment } from '../project/operations.ts'
+import { loginFragment } from '../providers/operations.ts'
 
 export const playersQuery = graphql(`
   query ConsolePlayers(
@@ -231,37 +233,25 @@ export const runsQuery = graphql(`
   }
 `)
 
-export const loginsQuery = graphql(`
-  query ConsoleLogins($id: ID!, $after: String) {
-    player(id: $id) {
-      id
-      loginLog(first: 50, after: $after) {
-        nodes {
-          id
-          occurredAt
-          operation
-          outcome
-          provider
-          subject
-          milliseconds
-          notes
-          attempts {
-            status
-            error
-            milliseconds
-            cause
-            excerpt
-            hint
+export const loginsQuery = graphql(
+  `
+    query ConsoleLogins($id: ID!, $after: String) {
+      player(id: $id) {
+        id
+        loginLog(first: 50, after: $after) {
+          nodes {
+            ...ConsoleLogin
           }
-        }
-        pageInfo {
-          hasNextPage
-          endCursor
+          pageInfo {
+            hasNextPage
+            endCursor
+          }
         }
       }
     }
-  }
-`)
+  `,
+  [loginFragment],
+)
 
 export const storageKeysQuery = graphql(`
   query ConsoleStorageKeys($id: ID!, $after: String) {
@@ -294,34 +284,27 @@ export const storageValueQuery = graphql(`
   }
 `)
 
-export const playerAuditQuery = graphql(`
-  query ConsolePlayerAudit($id: ID!, $after: String) {
-    player(id: $id) {
-      id
-      auditLog(first: 50, after: $after) {
-        nodes {
-          id
-          occurredAt
-          action
-          actor
-          actorLabel
-          operator
-          operatorIsClaimed
-          environment
-          target
-          reason
-          attempts
-          beforeText
-          afterText
-        }
-        pageInfo {
-          hasNextPage
-          endCursor
+export const playerAuditQuery = graphql(
+  `
+    query ConsolePlayerAudit($id: ID!, $after: String) {
+      player(id: $id) {
+        id
+        auditLog(first: 50, after: $after) {
+          nodes {
+            ...ConsoleAuditEntry
+            beforeText
+            afterText
+          }
+          pageInfo {
+            hasNextPage
+            endCursor
+          }
         }
       }
     }
-  }
-`)
+  `,
+  [entryFragment],
+)
 
 export const currenciesQuery = graphql(`
   query ConsoleCurrencies($environment: String!) {

@@ -1,6 +1,6 @@
 import { graphql } from '../graphql.ts'
 
-const entryFragment = graphql(`
+export const entryFragment = graphql(`
   fragment ConsoleAuditEntry on AuditLogEntry {
     id
     occurredAt

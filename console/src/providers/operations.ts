@@ -55,44 +55,48 @@ export const rotateSecretMutation = graphql(`
   }
 `)
 
-export const testProviderMutation = graphql(`
-  mutation ConsoleTestProvider($input: TestAuthProviderInput!) {
-    testAuthProvider(input: $input) {
-      outcome
-      status
-      subject
-      nickname
-      avatarUrl
-      dataText
-      notes
-      attempts {
+const attemptFragment = graphql(`
+  fragment ConsoleAttempt on WebhookAttempt {
+    status
+    error
+    milliseconds
+    cause
+    excerpt
+    hint
+  }
+`)
+
+export const testProviderMutation = graphql(
+  `
+    mutation ConsoleTestProvider($input: TestAuthProviderInput!) {
+      testAuthProvider(input: $input) {
+        outcome
         status
-        error
-        milliseconds
-        cause
-        excerpt
-        hint
-      }
-      notices {
-        path
-        message
-      }
-      oddBody {
-        result
-        message
-        customDataText
+        subject
+        nickname
+        avatarUrl
+        dataText
+        notes
         attempts {
-          status
-          error
-          milliseconds
-          cause
-          excerpt
-          hint
+          ...ConsoleAttempt
+        }
+        notices {
+          path
+          message
+        }
+        oddBody {
+          result
+          message
+          customDataText
+          attempts {
+            ...ConsoleAttempt
+          }
         }
       }
     }
-  }
-`)
+  `,
+  [attemptFragment],
+)
 
 /** The reach of a change: the logins of a provider in the last 24 hours. */
 export const recentLoginsQuery = graphql(`
@@ -165,39 +169,46 @@ export const loginStatisticsQuery = graphql(
   [figuresFragment],
 )
 
-export const loginLogQuery = graphql(`
-  query ConsoleLoginLog($environment: String!, $after: String, $provider: String, $subject: String, $playerId: ID) {
-    loginLog(
-      environment: $environment
-      first: 50
-      after: $after
-      provider: $provider
-      subject: $subject
-      playerId: $playerId
-    ) {
-      nodes {
-        id
-        occurredAt
-        operation
-        outcome
-        provider
-        subject
-        playerId
-        milliseconds
-        notes
-        attempts {
-          status
-          error
-          milliseconds
-          cause
-          excerpt
-          hint
-        }
-      }
-      pageInfo {
-        hasNextPage
-        endCursor
+export const loginFragment = graphql(
+  `
+    fragment ConsoleLogin on LoginLogEntry {
+      id
+      occurredAt
+      operation
+      outcome
+      provider
+      subject
+      playerId
+      milliseconds
+      notes
+      attempts {
+        ...ConsoleAttempt
       }
     }
-  }
-`)
+  `,
+  [attemptFragment],
+)
+
+export const loginLogQuery = graphql(
+  `
+    query ConsoleLoginLog($environment: String!, $after: String, $provider: String, $subject: String, $playerId: ID) {
+      loginLog(
+        environment: $environment
+        first: 50
+        after: $after
+        provider: $provider
+        subject: $subject
+        playerId: $playerId
+      ) {
+        nodes {
+          ...ConsoleLogin
+        }
+        pageInfo {
+          hasNextPage
+          endCursor
+        }
+      }
+    }
+  `,
+  [loginFragment],
+)
