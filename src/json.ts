@@ -150,9 +150,18 @@ export function walkMembers(text: string, maxDepth: number, visit: (member: Memb
   return walk(text, maxDepth, visit) === undefined
 }
 
-/** The same. Returns the place of the first fault, if any: the first character that cannot stand there. */
-function walk(text: string, maxDepth: number, visit: (member: MemberSpan) => boolean): number | undefined {
+/**
+ * The same, and the elements of an outermost array. Returns the place of the first fault, if any: the first character
+ * that cannot stand there.
+ */
+function walk(
+  text: string,
+  maxDepth: number,
+  visit: (member: MemberSpan) => boolean,
+  visitElement?: (from: number, to: number) => void,
+): number | undefined {
   let at = skipSpace(text, 0)
+  let elementFrom = 0
   // The open brackets: 1 for an object, 0 for an array.
   let open = new Uint8Array(64)
   let depth = 0
@@ -171,6 +180,7 @@ function walk(text: string, maxDepth: number, visit: (member: MemberSpan) => boo
 
   for (;;) {
     // A value.
+    if (depth === 1) elementFrom = at
     const code = text.charCodeAt(at)
     if (isOpening(code)) {
       const isObject = code === OPEN_BRACE
@@ -195,6 +205,7 @@ function walk(text: string, maxDepth: number, visit: (member: MemberSpan) => boo
         place.valueTo = at
         if (!visit(place)) return undefined
       }
+      if (depth === 1 && open[0] === 0) visitElement?.(elementFrom, at)
       at = skipSpace(text, at)
       if (depth === 0) return at === text.length ? undefined : at
       const isObject = open[depth - 1] === 1
@@ -285,49 +296,32 @@ function digitsEnd(text: string, start: number): number {
 /** The raw text of each member of a valid JSON object, by its decoded key. The last of several equal keys counts. */
 export function members(text: string): Map<string, string> {
   const found = new Map<string, string>()
-  for (const [from, to] of parts(text)) {
-    const keyFrom = text.indexOf('"', from)
-    const keyTo = stringEnd(text, keyFrom)
-    const key: string = JSON.parse(text.slice(keyFrom, keyTo))
-    found.set(key, text.slice(text.indexOf(':', keyTo) + 1, to).trim())
-  }
+  walkMembers(text, 1, (member) => {
+    found.set(nameIn(text, member), text.slice(member.valueFrom, member.valueTo))
+    return true
+  })
   return found
 }
 
 /** The names of an object's members in their order, repeated ones too. The text is a valid JSON object. */
 export function memberNames(text: string): string[] {
   const names: string[] = []
-  for (const [from] of parts(text)) {
-    const keyFrom = text.indexOf('"', from)
-    names.push(JSON.parse(text.slice(keyFrom, stringEnd(text, keyFrom))))
-  }
+  walkMembers(text, 1, (member) => names.push(nameIn(text, member)) > 0)
   return names
 }
 
+const nameIn = (text: string, { keyFrom, keyTo }: MemberSpan): string => JSON.parse(text.slice(keyFrom, keyTo))
+
 /** The raw text of each element of a JSON array. The text is valid JSON. */
 export function elements(text: string): string[] {
-  return [...parts(text)].map(([from, to]) => text.slice(from, to).trim())
-}
-
-/** The ranges between the outer brackets and the commas at their level. */
-function* parts(text: string): Generator<[from: number, to: number]> {
-  let depth = 0
-  let from = 0
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at)
-    if (code === QUOTE) {
-      at = stringEnd(text, at) - 1
-    } else if (isOpening(code)) {
-      depth += 1
-      if (depth === 1) from = at + 1
-    } else if (isClosing(code)) {
-      depth -= 1
-      if (depth === 0 && text.slice(from, at).trim() !== '') yield [from, at]
-    } else if (code === COMMA && depth === 1) {
-      yield [from, at]
-      from = at + 1
-    }
-  }
+  const found: string[] = []
+  walk(
+    text,
+    0,
+    () => true,
+    (from, to) => void found.push(text.slice(from, to)),
+  )
+  return found
 }
 
 /** A text without the white space of JSON around it. Other white space stays, and makes it no JSON. */
