@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { exportParameters, filtersText, readFilters } from '../../console/src/players/filters.ts'
 import { levelAt, readDefinition } from '../../console/src/scenario/read-definition.ts'
@@ -146,21 +146,18 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the players`, () => {
     const { game } = stage
     const { playerId } = await game.player()
     await game.app.pool.query('UPDATE players SET nickname = $2 WHERE id = $1', [playerId, `🐉${'o'.repeat(90)} 🦊`])
-    expect((await game.publish('long'.repeat(25), season())).status).toBe(200)
-    for (const path of [
-      `players/${playerId}`,
-      'players?scenario=season-1&pass=pass',
-      'live',
-      'battle-pass/season-1/pass',
-    ]) {
+    const long = 'long'.repeat(25)
+    expect((await game.publish(long, season())).status).toBe(200)
+    const pages: [path: string, shown: (page: Page) => Locator][] = [
+      [`players/${playerId}`, (page) => page.getByText('🐉🦊', { exact: true })],
+      ['players?scenario=season-1&pass=pass', (page) => page.getByLabel('Scenario', { exact: true })],
+      [`live?scenario=${long}`, (page) => page.getByText(`${long}, all players`)],
+      ['battle-pass/season-1/pass', (page) => page.getByLabel('Scenario', { exact: true })],
+    ]
+    for (const [path, shown] of pages) {
       const { page, close } = await stage.open(`/env/production/${path}`, { width: 390 })
-      await page
-        .getByLabel(path.includes(playerId) ? 'Parts of the player' : 'Scenario', { exact: true })
-        .first()
-        .waitFor()
-      const width = await page.evaluate('document.documentElement.scrollWidth')
-      expect([path, width]).toEqual([path, 390])
-      if (path.includes(playerId)) await page.getByText('🐉🦊', { exact: true }).waitFor()
+      await shown(page).first().waitFor()
+      expect([path, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([path, 390])
       await close()
     }
   })

@@ -1,5 +1,5 @@
 import { useQuery } from 'urql'
-import { Link, useLocation, useParams } from 'wouter'
+import { useLocation, useParams } from 'wouter'
 import { useDenial } from '../session/permission.tsx'
 import { projectQuery } from '../shell/operations.ts'
 import { Button } from '../ui/button.tsx'
@@ -11,7 +11,8 @@ import { usePages } from '../ui/pages.ts'
 import { Empty } from '../ui/states.tsx'
 import { PagedTable } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
-import { actionChoices, actionTitle, isDenied } from './actions.ts'
+import { actionChoices } from './actions.ts'
+import { AuditAction } from './audit-action.tsx'
 import { AuditEntry } from './audit-entry.tsx'
 import { auditLogQuery } from './operations.ts'
 import { Target } from './target.tsx'
@@ -134,16 +135,7 @@ function AuditLog() {
           { title: 'Who', cell: (one) => <Who {...one} /> },
           {
             title: 'Action',
-            cell: ({ id, action, attempts }) => (
-              <>
-                <Link href={hrefOf(filters.with('entry', id))} title={action}>
-                  {actionTitle(action)}
-                </Link>{' '}
-                {isDenied(action) && (
-                  <span className="badge bad">{attempts > 1 ? `denied ${attempts} times` : 'denied'}</span>
-                )}
-              </>
-            ),
+            cell: ({ id, ...entry }) => <AuditAction href={hrefOf(filters.with('entry', id))} {...entry} />,
           },
           { title: 'Reason', cell: ({ reason }) => reason ?? '–' },
           { title: 'Environment', cell: ({ environment }) => environment ?? '–' },

@@ -1,5 +1,6 @@
-import { Link } from 'wouter'
+import { AuditAction } from '../../project/audit-action.tsx'
 import { AuditEntry, EntryFacts } from '../../project/audit-entry.tsx'
+import { Who } from '../../project/who.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { usePages } from '../../ui/pages.ts'
 import { Empty } from '../../ui/states.tsx'
@@ -30,13 +31,9 @@ export function AuditTab({ player }: TabProps) {
           { title: 'Time', cell: ({ occurredAt }) => <Time at={occurredAt} /> },
           {
             title: 'Action',
-            cell: ({ id, action }) => (
-              <Link href={auditHref(player, id)} className={action.endsWith('.denied') ? 'fault' : undefined}>
-                {action}
-              </Link>
-            ),
+            cell: ({ id, ...entry }) => <AuditAction href={auditHref(player, id)} {...entry} />,
           },
-          { title: 'Who', cell: ({ operator, actorLabel, actor }) => operator ?? actorLabel ?? actor },
+          { title: 'Who', cell: (entry) => <Who {...entry} /> },
           { title: 'Reason', cell: ({ reason }) => reason ?? '–' },
         ]}
       />
