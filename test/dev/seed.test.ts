@@ -414,14 +414,14 @@ describe('seeding', () => {
         }
       }
       const playing = Promise.all(players.map(play))
-      const seeding = Promise.all([seed(game, { players: 750 }), seed(game, { players: 750, seed: 2 })])
+      const seeding = Promise.all([seed(game, { players: 300 }), seed(game, { players: 300, seed: 2 })])
       const counts = await seeding.finally(() => done.abort())
       await playing
       expect(counts.map(({ players: made, complete }) => [made, complete])).toEqual([
-        [750, true],
-        [750, true],
+        [300, true],
+        [300, true],
       ])
-      expect(await seededPlayers(game)).toHaveLength(1_500 + players.length)
+      expect(await seededPlayers(game)).toHaveLength(600 + players.length)
       await auditSeason(game)
     } finally {
       await game.stop()

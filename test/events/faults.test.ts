@@ -17,7 +17,7 @@ import { climb, createFleet, type Fleet, listen, metric, range, ready, stream, s
 const AWAY_MS = 10_000
 /** Events around the time in which Redis is down, and their subscribers. */
 const AWAY = { events: atScale(2_000, 600), subscribers: atScale(100, 40) }
-const KILLS = atScale(50, 12)
+const KILLS = atScale(50, 8)
 const STALLED_EVENTS = atScale(20_000, 8_000)
 /** Without Redis, events arrive up to a second late. The rest is for a busy machine. */
 const LATE_MS = 4_000

@@ -11,7 +11,7 @@ import { SEED } from '../support/seed.ts'
 import { post, type Service, type WorldPlayer } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-const PLAYERS = atScale(10_000, 1_000)
+const PLAYERS = atScale(10_000, 400)
 const LEVELS = 2
 const CALLERS = 32
 const OPENED_AT_ONCE = 500

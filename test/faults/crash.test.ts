@@ -20,8 +20,8 @@ import {
 import { until } from '../support/until.ts'
 
 const PRICE = 950n
-const PASSES = atScale(60, 28)
-const LOST_ANSWERS = atScale(100, 24)
+const PASSES = atScale(60, 16)
+const LOST_ANSWERS = atScale(100, 12)
 const RETRY_MS = 20
 
 let postgres: DurablePostgres
