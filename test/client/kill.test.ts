@@ -2,19 +2,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { memoryStorage, Tierway } from '../../src/client/index.ts'
 import { auditBooks } from '../support/audit.ts'
 import { inPage, type Site, startBrowser, startSite, withoutChromium } from '../support/browser.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { season } from '../support/definitions.ts'
 import { times } from '../support/game.ts'
 import { type HttpProxy, startHttpProxy } from '../support/http-proxy.ts'
-import { buildService, createWorld, type Service, startService, stopService, type World } from '../support/service.ts'
+import { type Service, startService, stopService, type World } from '../support/service.ts'
 import { until } from '../support/until.ts'
+import { openWorld } from '../support/world.ts'
 
 // A game continues while the service is killed and started again: its xp counts once (spec 4.1).
 
 const PLAYERS = 5
 const CALLS = 60
 
-let database: TestDatabase
 let world: World
 let proxy: HttpProxy
 let service: Service
@@ -24,9 +23,7 @@ let site: Site
 const env = () => ({ ...world.env, ALLOWED_ORIGINS: site.origin })
 
 beforeAll(async () => {
-  await buildService()
-  database = await createDatabase()
-  world = await createWorld(database.url)
+  world = await openWorld()
   await world.publish('season-1', season())
   site = await startSite()
   service = await startService(env())
@@ -37,7 +34,6 @@ afterAll(async () => {
   await site?.close()
   await stopService(service)
   await world?.close()
-  await database?.drop()
 })
 
 /** A login as the library keeps it, without the studio's webhook. */

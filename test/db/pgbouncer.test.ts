@@ -4,26 +4,23 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { endWithTests } from '../support/children.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { freePort } from '../support/free-port.ts'
-import { buildService, createWorld, type Service, spawnService, stopService, type World } from '../support/service.ts'
+import { type Service, spawnService, stopService, type World } from '../support/service.ts'
 import { until } from '../support/until.ts'
+import { openWorld } from '../support/world.ts'
 
 const withoutPgbouncer =
   spawnSync('pgbouncer', ['-V']).error === undefined ? '' : ': SKIPPED, there is no pgbouncer here'
 /** PgBouncer does not run as root. */
 const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 
-let database: TestDatabase
 let world: World
 let folder: string
 let pooler: ChildProcess | undefined
 let service: Service | undefined
 
 beforeAll(async () => {
-  await buildService()
-  database = await createDatabase()
-  world = await createWorld(database.url)
+  world = await openWorld()
   folder = await mkdtemp(join(tmpdir(), 'tierway-pgbouncer-'))
   await chmod(folder, 0o755)
 })
@@ -33,13 +30,12 @@ afterEach(async () => {
 })
 afterAll(async () => {
   await world?.close()
-  await database?.drop()
   if (folder) await rm(folder, { recursive: true })
 })
 
 /** Starts a PgBouncer in front of the database. Returns the URL through it. */
 async function startPgbouncer(settings: readonly string[]): Promise<string> {
-  const { hostname, port, username, password, pathname } = new URL(database.url)
+  const { hostname, port, username, password, pathname } = new URL(world.env.DATABASE_URL)
   const own = await freePort()
   const ini = join(folder, `${own}.ini`)
   const target = `host=${hostname} port=${port} dbname=${pathname.slice(1)} user=${username} password=${password}`

@@ -1,26 +1,16 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { createDatabase, setOnDatabase, type TestDatabase } from '../support/database.ts'
+import { createDatabase, setOnDatabase } from '../support/database.ts'
 import { type RedisServer, startRedis, withoutRedis } from '../support/redis.ts'
-import {
-  buildService,
-  createWorld,
-  type Service,
-  spawnService,
-  startService,
-  stopService,
-  type World,
-} from '../support/service.ts'
+import { createWorld, type Service, spawnService, startService, stopService, type World } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { startUntrusted } from '../support/untrusted.ts'
+import { openWorld } from '../support/world.ts'
 
-let database: TestDatabase
 let world: World
 let service: Service | undefined
 
 beforeAll(async () => {
-  await buildService()
-  database = await createDatabase()
-  world = await createWorld(database.url)
+  world = await openWorld()
 })
 afterEach(async () => {
   await stopService(service)
@@ -28,7 +18,6 @@ afterEach(async () => {
 })
 afterAll(async () => {
   await world?.close()
-  await database?.drop()
 })
 
 const ready = async (): Promise<{ status: number; body: unknown }> => {

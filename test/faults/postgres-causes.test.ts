@@ -3,45 +3,34 @@ import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { causeText } from '../../src/app/log.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
-import {
-  buildService,
-  createWorld,
-  type Service,
-  spawnService,
-  startService,
-  stopService,
-  type World,
-} from '../support/service.ts'
+import { type Service, spawnService, startService, stopService, type World } from '../support/service.ts'
 import { execute } from '../support/sql.ts'
 import { until } from '../support/until.ts'
 import { startUntrusted } from '../support/untrusted.ts'
+import { openWorld } from '../support/world.ts'
 
 const withoutOpenssl = spawnSync('openssl', ['version']).status === 0 ? '' : 'SKIPPED, openssl is not installed: '
 const SECRET = 'secret-of-postgres'
 const ROLE = `tierway_test_${randomBytes(6).toString('hex')}`
 
-let database: TestDatabase
 let world: World
 let service: Service | undefined
 let untrusted: Awaited<ReturnType<typeof startUntrusted>> | undefined
 
 /** The URL of the database with a change. */
 function urlWith(change: (url: URL) => void): string {
-  const url = new URL(database.url)
+  const url = new URL(world.env.DATABASE_URL)
   change(url)
   return url.href
 }
 
 async function asSuperuser(...statements: string[]): Promise<void> {
-  for (const sql of statements) await execute(database.url, sql)
+  for (const sql of statements) await execute(world.env.DATABASE_URL, sql)
 }
 
 beforeAll(async () => {
-  await buildService()
-  database = await createDatabase()
-  world = await createWorld(database.url)
-  const name = new URL(database.url).pathname.slice(1)
+  world = await openWorld()
+  const name = new URL(world.env.DATABASE_URL).pathname.slice(1)
   await asSuperuser(`CREATE ROLE ${ROLE} LOGIN PASSWORD '${SECRET}'`, `REVOKE CONNECT ON DATABASE ${name} FROM PUBLIC`)
   if (withoutOpenssl === '') untrusted = await startUntrusted({ isPostgres: true })
 })
@@ -51,9 +40,8 @@ afterEach(async () => {
 })
 afterAll(async () => {
   untrusted?.close()
-  if (database) await asSuperuser(`DROP ROLE IF EXISTS ${ROLE}`)
+  if (world) await asSuperuser(`DROP ROLE IF EXISTS ${ROLE}`)
   await world?.close()
-  await database?.drop()
 })
 
 const causes: readonly (readonly [title: string, url: () => string, cause: RegExp])[] = [

@@ -1,19 +1,11 @@
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { auditBooks } from '../support/audit.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { season } from '../support/definitions.ts'
 import { times } from '../support/game.ts'
-import {
-  buildService,
-  createWorld,
-  post,
-  type Service,
-  startService,
-  stopService,
-  type World,
-} from '../support/service.ts'
+import { post, type Service, startService, stopService, type World } from '../support/service.ts'
 import { until } from '../support/until.ts'
+import { openWorld } from '../support/world.ts'
 
 const XP = '/sdk/v1/battlepass/xp'
 const SOCKETS = 500
@@ -21,14 +13,11 @@ const DRIP_MS = 1_000
 /** A body can take 30 s, and Node checks for slow requests every 30 s. The rest is for a busy machine. */
 const DEADLINE_MS = 120_000
 
-let database: TestDatabase
 let world: World
 let service: Service
 
 beforeAll(async () => {
-  await buildService()
-  database = await createDatabase()
-  world = await createWorld(database.url)
+  world = await openWorld()
   await world.publish('season', season())
   service = await startService(world.env)
 })
@@ -36,7 +25,6 @@ afterAll(async () => {
   await auditBooks(world.pool)
   await stopService(service)
   await world.close()
-  await database.drop()
 })
 
 interface Slow {

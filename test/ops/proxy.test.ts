@@ -8,11 +8,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { parse } from 'yaml'
 import { endWithTests } from '../support/children.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { season } from '../support/definitions.ts'
 import { freePort } from '../support/free-port.ts'
-import { buildService, createWorld, type Service, startService, stopService, type World } from '../support/service.ts'
+import { type Service, startService, stopService, type World } from '../support/service.ts'
 import { until } from '../support/until.ts'
+import { openWorld } from '../support/world.ts'
 
 const GRACE_MS = 4_000
 /** So many that each instance has some of them. */
@@ -46,20 +46,16 @@ const PROXIES = [
 
 const isMissing = ([command, option]: readonly [string, string]) => spawnSync(command, [option]).status !== 0
 
-let database: TestDatabase
 let world: World
 let env: Readonly<Record<string, string>>
 
 beforeAll(async () => {
-  await buildService()
-  database = await createDatabase()
-  world = await createWorld(database.url)
+  world = await openWorld()
   await world.publish('season', season())
   env = { ...world.env, SHUTDOWN_GRACE_MS: String(GRACE_MS), TRUSTED_PROXIES: '1', METRICS_TOKEN }
 })
 afterAll(async () => {
   await world?.close()
-  await database?.drop()
 })
 
 describe.each(PROXIES)('$name with the configuration of ops/proxy', ({ name, version, file, change, command }) => {

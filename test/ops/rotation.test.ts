@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { decodeProtectedHeader } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlatformKey, createSdkKey } from '../../src/auth/keys.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { season } from '../support/definitions.ts'
 import { type Operator, signatureOf, startOperator } from '../support/operator.ts'
 import { COMMAND_LINE, type PageShell, startPageShell } from '../support/page-shell.ts'
-import { createWorld, type Service, startService, stopService, type World } from '../support/service.ts'
+import { type Service, startService, stopService, type World } from '../support/service.ts'
 import { until } from '../support/until.ts'
+import { openWorld } from '../support/world.ts'
 
 const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
 const section = page.slice(page.indexOf('## Rotating keys'), page.indexOf('## Updates'))
@@ -23,7 +23,6 @@ esac`
 
 type KeysName = 'TOKEN_KEYS' | 'SECRETS_KEYS'
 
-let database: TestDatabase
 let world: World
 let webhook: Operator
 let shell: PageShell
@@ -31,8 +30,7 @@ let credentials: { readonly projectId: string; readonly platformKey: string; rea
 let instances: Service[] = []
 
 beforeAll(async () => {
-  database = await createDatabase()
-  world = await createWorld(database.url)
+  world = await openWorld()
   await world.publish('season', season())
   webhook = await startOperator()
   shell = await startPageShell({ programs: { docker: DOCKER } })
@@ -54,7 +52,6 @@ afterAll(async () => {
   await shell?.close()
   await webhook?.close()
   await world?.close()
-  await database?.drop()
 })
 
 const environmentFile = (): string => join(shell.home, '.env')

@@ -7,11 +7,10 @@ import { COMPATIBILITY } from '../../src/db/compatibility.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { VERSION } from '../../src/version.ts'
 import { startCommandLine } from '../support/command-line.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { createDatabase } from '../support/database.ts'
 import { season } from '../support/definitions.ts'
 import { createNextVersion, type NextVersion } from '../support/next-version.ts'
 import {
-  createWorld,
   post,
   type Service,
   spawnService,
@@ -22,6 +21,7 @@ import {
 } from '../support/service.ts'
 import { execute, openPool } from '../support/sql.ts'
 import { until } from '../support/until.ts'
+import { openWorld } from '../support/world.ts'
 
 /** Changes that a later release can make to tables that this one reads and writes all the time. */
 const SQL = `
@@ -38,7 +38,6 @@ const names = (await readdir(DIRECTORY)).filter((name) => !name.endsWith('.toml'
 const sqlOf = (name: string): Promise<string> => readFile(new URL(`${name}/migration.sql`, DIRECTORY), 'utf8')
 const place = { scenarioId: 'season', nodeId: 'pass' }
 
-let database: TestDatabase
 let world: World
 let next: NextVersion
 /** The instances that a load balancer sends calls to. */
@@ -46,8 +45,7 @@ let instances: Service[] = []
 const started: Service[] = []
 
 beforeAll(async () => {
-  database = await createDatabase()
-  world = await createWorld(database.url)
+  world = await openWorld()
   await world.publish('season', season({ levels: [0, 100, 200, 100_000] }))
   next = await createNextVersion(SQL)
 })
@@ -55,7 +53,6 @@ afterAll(async () => {
   for (const service of started) await stopService(service)
   await next?.remove()
   await world?.close()
-  await database?.drop()
 })
 
 async function start(env: Readonly<Record<string, string>> = {}, root?: string): Promise<Service> {
@@ -239,7 +236,7 @@ CREATE INDEX CONCURRENTLY IF NOT EXISTS "passes_shield_idx" ON "passes" ("enviro
     const before = await start()
     instances = [before]
     const game = play(await world.player('season'))
-    const reader = await openReader(database.url)
+    const reader = await openReader(world.env.DATABASE_URL)
     try {
       const after = spawnService(world.env, changing.root)
       started.push(after)
