@@ -1,7 +1,7 @@
 import { number, words } from '../ui/text.tsx'
 import css from './player.module.css'
 
-interface Attempt {
+export interface Attempt {
   readonly status: number | null
   readonly error: string | null
   readonly milliseconds: number

@@ -1,15 +1,7 @@
+import type { Attempt } from '../players/attempts.tsx'
 import { Table } from '../ui/table.tsx'
 import { number } from '../ui/text.tsx'
 import { errorName } from './words.ts'
-
-interface Attempt {
-  readonly status: number | null
-  readonly error: string | null
-  readonly milliseconds: number
-  readonly cause: string | null
-  readonly excerpt: string | null
-  readonly hint: string | null
-}
 
 /** Each call of a webhook. The webhook is called again only after a failed call. */
 export const AttemptTable = ({ of }: { of: readonly Attempt[] }) => (
