@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
-import Order from './test/support/order.ts'
+import Order from './test/harness/order.ts'
 
 // One seed for all that is random in a run: workers inherit it, and the command that repeats a failure names it.
 process.env.SEED ??= String(Math.floor(Math.random() * 2 ** 31))
@@ -10,8 +10,8 @@ export default defineConfig({
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: './test/support/postgres.ts',
-    setupFiles: './test/support/seed.ts',
+    globalSetup: './test/harness/postgres.ts',
+    setupFiles: './test/harness/seed.ts',
     pool: 'forks',
     // The files of a worker share its process and its modules: loading the service for each file would take a third of
     // the suite's CPU time. So a file puts back what it changes of the process, and shared modules register no hooks.
@@ -26,6 +26,6 @@ export default defineConfig({
     // more.
     maxWorkers: Math.min(6, 3 * availableParallelism()),
     sequence: { sequencer: Order },
-    reporters: ['default', './test/support/run-again.ts', './test/support/closing-line.ts'],
+    reporters: ['default', './test/harness/run-again.ts', './test/harness/closing-line.ts'],
   },
 })

@@ -16,9 +16,9 @@ export default {
     testNamePattern: `(${[...new Set(tests.map(({ title }) => patternOf(title)))].join('|')})$`,
     reporters: [
       'default',
-      './test/support/run-again.ts',
+      './test/harness/run-again.ts',
       './test/faults/result-table.ts',
-      './test/support/closing-line.ts',
+      './test/harness/closing-line.ts',
     ],
   },
 }

@@ -3,8 +3,8 @@ import type { Pool } from 'pg'
 import { createPool } from '../src/db/pool.ts'
 import { countPlayers, type PlayerSearch, searchPlayers } from '../src/listing/search-players.ts'
 import type { ListPosition, PlayerPage } from '../src/listing/statements.ts'
-import { startDurablePostgres } from '../test/support/durable-postgres.ts'
-import { createWorld } from '../test/support/service.ts'
+import { startDurablePostgres } from '../test/harness/durable-postgres.ts'
+import { createWorld } from '../test/harness/service.ts'
 import { withClient } from './database.ts'
 
 // The speed of each filter, order and search of `Query.players` with a million players in an environment. README.md

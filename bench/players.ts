@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { uuidv7 } from 'uuidv7'
-import { createTokens, type TokenKey } from '../src/auth/tokens.ts'
-import type { World } from '../test/support/service.ts'
+import { createTokens, type TokenKey } from '../src/callers/tokens.ts'
+import type { World } from '../test/harness/service.ts'
 import type { LoadPlayer } from './load.ts'
 
 // Players by the thousand. A few are made through the service; the others are copies of their rows.

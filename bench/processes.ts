@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { stat } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { type Service, spawnService, stopService, type World } from '../test/support/service.ts'
-import { until } from '../test/support/until.ts'
+import { type Service, spawnService, stopService, type World } from '../test/harness/service.ts'
+import { until } from '../test/harness/until.ts'
 
 // The processes of the benchmark. They are stopped at its end.
 

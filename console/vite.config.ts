@@ -3,7 +3,7 @@ import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 
 // `npm run console` serves the sources with reload, beside a service at TIERWAY_URL. `npm run build` writes
-// `dist/console`, which the service serves at /console (src/http/console.ts).
+// `dist/console`, which the service serves at /console (src/serve/http/console.ts).
 const service = process.env.TIERWAY_URL ?? 'http://127.0.0.1:4000'
 
 export default defineConfig({

@@ -1,9 +1,9 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createHousekeeping } from '../src/app/housekeeping.ts'
-import { type Game, startGame } from './support/game.ts'
-import { openPool } from './support/sql.ts'
-import { until } from './support/until.ts'
+import { type Game, startGame } from './harness/game.ts'
+import { openPool } from './harness/sql.ts'
+import { until } from './harness/until.ts'
 
 let game: Game
 beforeAll(async () => {

@@ -3,31 +3,46 @@ import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 
-// Imports go one way: a file imports only from its own level and the levels below.
+// Imports go one way. The folder of a file says what it may import.
 
-/** From the bottom up: a file imports from its own level and those below. */
-const LEVELS = {
-  /** Studios and games run these files, too: they import nothing else of the service. */
-  sdk: /^(sdk|client)\//,
-  ground: /^(errors|json|version)\.ts$|^(request|rate-limits)\//,
-  engine: /^(transactions|db|events)\/(?!open\.ts|graphql)|^dev\/embedded[a-z-]*\.ts$/,
-  features:
-    /^(audit|auth|battlepass|catalogue|insight|listing|liveops|players|projects|providers|scenario|wallet)\/(?!rest\.ts|graphql|key-ring\.ts)/,
-  startUp: /^(config|app\/(log|metrics)|db\/open|auth\/key-ring)\.ts$/,
-  service: /^app\/service\.ts$/,
-  mechanics: /^http\/(?!health\.ts)|^graphql\/(?!yoga\.ts)/,
-  edges: /^(?!http\/)[a-z]+\/(rest|graphql)(-[a-z]+)*\.ts$/,
-  contents: /^(routes|schema|dev\/client-contract)\.ts$|^openapi\//,
-  surfaces: /^(http\/health|graphql\/yoga)\.ts$|^live\//,
-  app: /^app\/(?!log|metrics|service|serve)[a-z-]+\.ts$/,
-  development:
-    /^dev\/(season|seed(-[a-z]+)?|progress-bar|demo-operator|console-link|development-players|adjust-wallet|copy)\.ts$/,
-  serve: /^app\/serve\.ts$/,
-  entries: /^(server|cli|dev\/(demo|schema\.print|docs\.copy|client\.pack))\.ts$/,
-} as const
+/**
+ * The folders of src/ from the bottom up, those of one row side by side: a file imports from its own row and those below.
+ * Files of features that are `rest*.ts` or `graphql*.ts` are edges.
+ */
+const ORDER = {
+  sdk: ['sdk', 'client'],
+  base: ['base'],
+  db: ['db'],
+  transactions: ['transactions'],
+  declare: ['declare', 'callers'],
+  features: [
+    ...[
+      'audit',
+      'battlepass',
+      'catalogue',
+      'events',
+      'figures',
+      'listing',
+      'login',
+      'players',
+      'projects',
+      'providers',
+    ],
+    ...['scenario', 'support', 'wallet', 'webhook'],
+  ],
+  edges: [],
+  contents: ['routes.ts', 'schema.ts'],
+  serve: ['serve'],
+  dev: ['dev'],
+  app: ['app'],
+  entries: ['cli.ts', 'server.ts'],
+} as const satisfies Readonly<Record<string, readonly string[]>>
 
-type Level = keyof typeof LEVELS
-const ORDER = Object.keys(LEVELS) as Level[]
+type Row = keyof typeof ORDER
+const ROWS = Object.keys(ORDER) as Row[]
+
+/** What every call gets: types of nearly all features, as types alone. */
+const TYPES_FROM_ABOVE = [/ imports app\/service\.ts$/, /^declare\/graphql\/context\.ts imports /]
 
 /** Files that may read the environment: the entries, which pass it to `readConfig`, and two without a configuration. */
 const READS_ENVIRONMENT = [
@@ -35,12 +50,12 @@ const READS_ENVIRONMENT = [
   'dev/demo.ts',
   'server.ts',
   // The embedded Postgres inherits PATH and others.
-  'dev/embedded-server.ts',
+  'db/embedded-server.ts',
   // The builder runs before the configuration is read; it is stricter in tests.
-  'graphql/builder.ts',
+  'declare/graphql/builder.ts',
 ]
 
-const READS_GENERATED = ['db/prisma.ts', 'graphql/builder.ts']
+const READS_GENERATED = ['db/prisma.ts', 'declare/graphql/builder.ts']
 
 interface Import {
   readonly from: string
@@ -67,19 +82,23 @@ function importsOf(from: string, text: string): Import[] {
   }))
 }
 
-/** Undefined when no level matches, or several do. */
-function levelOf(file: string): Level | undefined {
-  const levels = ORDER.filter((level) => LEVELS[level].test(file))
-  return levels.length === 1 ? levels[0] : undefined
+const isEdgeName = (file: string): boolean => /\/(rest|graphql)(-[a-z]+)*\.ts$/.test(file)
+
+/** Undefined when the folder is in no row. */
+function rowOf(file: string): Row | undefined {
+  const [top = ''] = file.split('/')
+  const row = ROWS.find((one) => (ORDER[one] as readonly string[]).includes(top))
+  return row === 'features' && isEdgeName(file) ? 'edges' : row
 }
 
 function heightOf(file: string): number {
-  const level = levelOf(file)
-  return level === undefined ? Number.NaN : ORDER.indexOf(level)
+  const row = rowOf(file)
+  return row === undefined ? Number.NaN : ROWS.indexOf(row)
 }
 
-const folderOf = (file: string): string => dirname(file)
-const isEdge = (file: string): boolean => levelOf(file) === 'edges'
+/** The folder of a feature; its own folders belong to it. */
+const folderOf = (file: string): string => file.split('/')[0] ?? ''
+const isEdge = (file: string): boolean => rowOf(file) === 'edges'
 const show = ({ from, to }: Import): string => `${from} imports ${to}`
 
 /** The nodes of the first cycle, or undefined. */
@@ -115,23 +134,26 @@ describe('the files of src/', () => {
     expect(imports.map(show)).toContain('cli.ts imports app/serve.ts')
   })
 
-  test('are each on exactly one level', () => {
-    expect(files.filter((file) => levelOf(file) === undefined)).toEqual([])
+  test('are each in a folder with a place in the order', () => {
+    expect(files.filter((file) => rowOf(file) === undefined)).toEqual([])
   })
 
-  test('import only from their own level and the levels below', () => {
-    expect(ours.filter(({ from, to }) => heightOf(to) > heightOf(from)).map(show)).toEqual([])
+  test('import only from their own row of folders and the rows below', () => {
+    const upward = ours.filter(({ from, to }) => heightOf(to) > heightOf(from))
+    const free = (one: Import) => one.typeOnly && TYPES_FROM_ABOVE.some((form) => form.test(show(one)))
+    expect(upward.filter((one) => !free(one)).map(show)).toEqual([])
   })
 
   test('do not import HTTP or GraphQL in operations', () => {
-    const operations = ours.filter(({ from }) => ['features', 'service'].includes(levelOf(from) ?? ''))
-    expect(operations.filter(({ to }) => /^(http|graphql)\//.test(to) || isEdge(to)).map(show)).toEqual([])
+    const operations = ours.filter(({ from }) => rowOf(from) === 'features')
+    const isOfAnEdge = (file: string) => /^declare\/(graphql\/|route|request|respond)/.test(file) || isEdge(file)
+    expect(operations.filter(({ to }) => isOfAnEdge(to)).map(show)).toEqual([])
   })
 
   test('import rest.ts of a feature only in routes.ts, and its GraphQL types only in schema.ts and edges', () => {
     const edges = ours.filter(({ to }) => isEdge(to))
     const strangers = edges.filter(({ from, to }) => {
-      if (to.endsWith('/rest.ts')) return from !== 'routes.ts'
+      if (/\/rest(-[a-z]+)*\.ts$/.test(to)) return from !== 'routes.ts'
       return from !== 'schema.ts' && !isEdge(from)
     })
     expect(strangers.map(show)).toEqual([])
@@ -144,14 +166,14 @@ describe('the files of src/', () => {
   test('have no cycle of imports between the folders of features, types aside', () => {
     // An import of a type, such as a reward's, is no call.
     const calls = ours.filter(
-      ({ from, to, typeOnly }) => !typeOnly && [from, to].every((file) => levelOf(file) === 'features'),
+      ({ from, to, typeOnly }) => !typeOnly && [from, to].every((file) => rowOf(file) === 'features'),
     )
     const between = calls.filter(({ from, to }) => folderOf(from) !== folderOf(to))
     expect(between.length).toBeGreaterThan(0)
     expect(findCircle(between.map(({ from, to }) => [folderOf(from), folderOf(to)]))).toBeUndefined()
   })
 
-  test('import generated code only in db/prisma.ts and graphql/builder.ts', () => {
+  test('import generated code only in db/prisma.ts and declare/graphql/builder.ts', () => {
     const users = imports.filter(({ to }) => to.startsWith('db/generated/')).map(({ from }) => from)
     expect([...new Set(users)].sort()).toEqual(READS_GENERATED)
   })

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createRefusedWrites } from '../src/app/refused-writes.ts'
-import { FOLDING_LOCK } from '../src/insight/fold.ts'
-import { setOnDatabase } from './support/database.ts'
-import { passNode, scenario } from './support/definitions.ts'
-import { type Game, generateKeys, startGame, startInstance, times } from './support/game.ts'
-import { approve, type Operator, startOperator } from './support/operator.ts'
-import { until } from './support/until.ts'
+import { FOLDING_LOCK } from '../src/figures/fold.ts'
+import { setOnDatabase } from './harness/database.ts'
+import { passNode, scenario } from './harness/definitions.ts'
+import { type Game, generateKeys, startGame, startInstance, times } from './harness/game.ts'
+import { approve, type Operator, startOperator } from './harness/operator.ts'
+import { until } from './harness/until.ts'
 
 let game: Game
 let webhook: Operator

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createDatabase, type TestDatabase } from './support/database.ts'
-import { approve, type Operator, startOperator } from './support/operator.ts'
-import { COMMAND_LINE, type PageShell, startPageShell } from './support/page-shell.ts'
-import { type Service, startService, stopService } from './support/service.ts'
+import { createDatabase, type TestDatabase } from './harness/database.ts'
+import { approve, type Operator, startOperator } from './harness/operator.ts'
+import { COMMAND_LINE, type PageShell, startPageShell } from './harness/page-shell.ts'
+import { type Service, startService, stopService } from './harness/service.ts'
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
 const page = read('docs/operations.md')

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openapi } from '../src/openapi/document.ts'
+import { openapi } from '../src/serve/openapi/document.ts'
 
 /** Names of documents that no user has, and places in them. */
 const SECTION = /\b(?:spec|specification|decisions|architecture)(?:\.md| \d)/i

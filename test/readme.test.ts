@@ -4,10 +4,10 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildSchema, parse, validate } from 'graphql'
 import { describe, expect, test } from 'vitest'
+import { RawJson } from '../src/base/json.ts'
 import { demoSeason } from '../src/dev/season.ts'
-import { RawJson } from '../src/json.ts'
-import { startGame } from './support/game.ts'
-import { startPageShell } from './support/page-shell.ts'
+import { startGame } from './harness/game.ts'
+import { startPageShell } from './harness/page-shell.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
@@ -62,7 +62,7 @@ describe('the pages', () => {
 })
 
 test('docs/operations.md and .env.example have every variable that the configuration reads, and no other', () => {
-  const reads = read('src/config.ts').matchAll(/\b(?:text|flag|integer|oneOf)\(\s*'([A-Z_]+)'/g)
+  const reads = read('src/base/config.ts').matchAll(/\b(?:text|flag|integer|oneOf)\(\s*'([A-Z_]+)'/g)
   const known = [...new Set([...reads].map(([, name]) => name))]
   expect(known.length).toBeGreaterThan(20)
   const operations = read('docs/operations.md')

@@ -13,7 +13,7 @@ import {
 } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import { printedSchema, schema } from '../src/schema.ts'
-import { buildService } from './support/service.ts'
+import { buildService } from './harness/service.ts'
 
 const types = Object.values(schema.getTypeMap()).filter(({ name }) => !name.startsWith('__'))
 const fields = types

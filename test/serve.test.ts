@@ -5,9 +5,9 @@ import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { clusterOf, removeDataDir } from './support/data-dir.ts'
-import { buildService } from './support/service.ts'
-import { until } from './support/until.ts'
+import { clusterOf, removeDataDir } from './harness/data-dir.ts'
+import { buildService } from './harness/service.ts'
+import { until } from './harness/until.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 

@@ -5,11 +5,11 @@ import { createClient } from 'graphql-ws'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { createFleet, type Fleet, graphql } from './events/fleet.ts'
-import { times } from './support/game.ts'
-import { approve, type Operator, startOperator } from './support/operator.ts'
-import { withoutRedis } from './support/redis.ts'
-import { post, type Service } from './support/service.ts'
-import { until } from './support/until.ts'
+import { times } from './harness/game.ts'
+import { approve, type Operator, startOperator } from './harness/operator.ts'
+import { withoutRedis } from './harness/redis.ts'
+import { post, type Service } from './harness/service.ts'
+import { until } from './harness/until.ts'
 
 const PARENT = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' }
 const traceparent = `00-${PARENT.traceId}-${PARENT.spanId}-01`

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Json, print } from '../src/json.ts'
-import { auditBooks } from './support/audit.ts'
-import { type Game, startGame, type TestPlayer, times } from './support/game.ts'
-import { atScale } from './support/scale.ts'
-import { SEED } from './support/seed.ts'
-import { graphqlOf, type Outcome, restOf, type Surface } from './support/surfaces.ts'
+import { type Json, print } from '../src/base/json.ts'
+import { auditBooks } from './harness/audit.ts'
+import { type Game, startGame, type TestPlayer, times } from './harness/game.ts'
+import { atScale } from './harness/scale.ts'
+import { SEED } from './harness/seed.ts'
+import { graphqlOf, type Outcome, restOf, type Surface } from './harness/surfaces.ts'
 
 // Two passes, a level node, a reward node, a client node, and an edge from every handle.
 const definition = {

@@ -1,11 +1,11 @@
 import type { Pool } from 'pg'
 import { Gauge, type Registry } from 'prom-client'
+import { VERSION } from '../base/version.ts'
 import type { Subscriptions } from '../events/subscriptions.ts'
-import type { Readiness } from '../http/health.ts'
-import type { Folding } from '../insight/fold.ts'
+import type { Folding } from '../figures/fold.ts'
+import type { Readiness } from '../serve/http/health.ts'
 import type { GroupCommit } from '../transactions/group-commit.ts'
 import type { Memory } from '../transactions/memory.ts'
-import { VERSION } from '../version.ts'
 
 export interface GaugeSources {
   readonly pools: Readonly<Record<string, Pool>>

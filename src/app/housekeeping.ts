@@ -1,13 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Pool } from 'pg'
-import { purgeEndedAccess } from '../auth/ended-access.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../base/config.ts'
+import type { Logger } from '../base/log.ts'
+import { purgeEndedAccess } from '../callers/ended-access.ts'
 import { purgeOldEvents } from '../events/retention.ts'
-import { purgeCalls } from '../insight/calls.ts'
-import { rollUpHours } from '../insight/fold.ts'
+import { purgeCalls } from '../figures/calls.ts'
+import { rollUpHours } from '../figures/fold.ts'
 import { purgeExpiredSecrets } from '../providers/rotate-secret.ts'
 import { tables } from '../transactions/table.ts'
-import type { Logger } from './log.ts'
 
 export interface HousekeepingOptions {
   readonly pool: Pool

@@ -1,15 +1,15 @@
 import type { Pool } from 'pg'
-import type { AuditDenied } from '../audit/denied.ts'
-import type { PlayerCaller } from '../auth/callers.ts'
-import type { LoginDesk } from '../auth/custom-login.ts'
-import type { Tokens } from '../auth/tokens.ts'
-import type { Webhook } from '../auth/webhook.ts'
+import type { RateLimits } from '../base/rate-limits/rate-limits.ts'
+import type { Secrets } from '../base/secrets.ts'
 import type { PreviewScenario } from '../battlepass/preview.ts'
+import type { AuditDenied } from '../callers/access.ts'
+import type { PlayerCaller } from '../callers/callers.ts'
+import type { Tokens } from '../callers/tokens.ts'
+import type { LoginDesk } from '../login/custom-login.ts'
 import type { BeginStorageAnswer } from '../players/storage-answers.ts'
-import type { Secrets } from '../providers/secrets.ts'
-import type { RateLimits } from '../rate-limits/rate-limits.ts'
 import type { Command } from '../transactions/command.ts'
 import type { GroupCommit } from '../transactions/group-commit.ts'
+import type { Webhook } from '../webhook/webhook.ts'
 
 /**
  * The dependencies of every call. An edge runs a command: `service.run(addXp(player, input))`. Any other function of a

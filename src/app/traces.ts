@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Span as OtelSpan, Context as TraceContext } from '@opentelemetry/api'
-import type { Span, TraceHeaders, Tracing } from '../request/tracing.ts'
+import type { Span, TraceHeaders, Tracing } from '../base/tracing.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 

@@ -1,7 +1,8 @@
 import type { Pool, PoolClient } from 'pg'
+import { isCleanText } from '../base/json.ts'
+import type { AuditDenied } from '../callers/access.ts'
 import { newId } from '../db/ids.ts'
 import { inTransaction } from '../db/transaction.ts'
-import { isCleanText } from '../json.ts'
 import { type Actor, actorOf, operatorOf } from './audit-log.ts'
 
 // Refused attempts. A caller that repeats them without end fills neither the log nor the pool.
@@ -42,12 +43,6 @@ interface DeniedAction {
   readonly written: () => void
   readonly failed: (error: unknown) => void
 }
-
-/**
- * Writes down a refused attempt, which changed nothing else. The same attempt within a minute is counted in the same
- * row. Attempts that arrive while others of their source are written wait, and are then written together.
- */
-export type AuditDenied = (caller: Actor, action: string, target: string) => Promise<void>
 
 /** `onDenied` is called with the action of each attempt. */
 export function createAuditDenied(pool: Pool, onDenied: (action: string) => void = () => {}): AuditDenied {

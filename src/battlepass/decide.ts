@@ -1,4 +1,4 @@
-import { MAX_INT64 } from '../json.ts'
+import { MAX_INT64 } from '../base/json.ts'
 import { type PassNode, type Reward, type TierKey, type Track, tierKey } from '../scenario/definition.ts'
 import type { Crossing } from '../scenario/plan.ts'
 

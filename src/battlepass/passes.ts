@@ -1,5 +1,5 @@
-import { Refusal } from '../errors.ts'
-import { type Measure, Tally } from '../insight/tally.ts'
+import { Refusal } from '../base/errors.ts'
+import { type Measure, Tally } from '../figures/tally.ts'
 import {
   type Definition,
   type Granted,
@@ -40,7 +40,7 @@ export const passes = table('passes', {
     level: int,
     /**
      * The player's level when the row was written, where it is not `level`. Lists are filtered and sorted by it. A job
-     * writes it, too (insight/store-levels.ts).
+     * writes it, too (figures/store-levels.ts).
      */
     currentLevel: writeOnly(nullable(int)),
     premiumOwned: boolean,

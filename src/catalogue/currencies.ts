@@ -2,10 +2,10 @@ import { distance } from 'fastest-levenshtein'
 import type { ClientBase, Pool } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
 import { writeAudit } from '../audit/audit-log.ts'
-import type { PlatformCaller } from '../auth/callers.ts'
+import { invalidRequest } from '../base/errors.ts'
+import { MAX_CURRENCIES } from '../base/limits.ts'
+import type { PlatformCaller } from '../callers/callers.ts'
 import { inTransaction } from '../db/transaction.ts'
-import { invalidRequest } from '../errors.ts'
-import { MAX_CURRENCIES } from '../request/limits.ts'
 import { readAssets, type Uses } from './assets.ts'
 
 /** A currency that an environment knows: a current scenario names it, or an admin added it. */

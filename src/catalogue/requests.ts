@@ -1,6 +1,6 @@
-import { environment, reason } from '../request/common.ts'
-import { MAX_ASSET } from '../request/limits.ts'
-import { described, int64, optional, shape, text } from '../request/shape.ts'
+import { MAX_ASSET } from '../base/limits.ts'
+import { environment, reason } from '../declare/common.ts'
+import { described, int64, optional, shape, text } from '../declare/shape.ts'
 
 export const currency = text('A currency, as scenarios and prices name it.', { max: MAX_ASSET })
 

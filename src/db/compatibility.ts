@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { VERSION } from '../version.ts'
+import { VERSION } from '../base/version.ts'
 
 /**
  * The number of this build. A release that earlier versions must not run beside raises it, and adds it to the table

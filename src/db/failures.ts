@@ -1,4 +1,4 @@
-import { Refusal } from '../errors.ts'
+import { Refusal } from '../base/errors.ts'
 
 /** The SQLSTATE of an error that the server reported; undefined when the connection itself is gone, or for a bug. */
 export function sqlState(error: unknown): string | undefined {

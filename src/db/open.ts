@@ -1,8 +1,8 @@
 import type { Pool } from 'pg'
-import { type Config, ConfigError } from '../config.ts'
-import { startEmbeddedPostgres } from '../dev/embedded.ts'
-import { faultOfFiles } from '../dev/embedded-fault.ts'
-import { DataDirError } from '../dev/embedded-home.ts'
+import { type Config, ConfigError } from '../base/config.ts'
+import { startEmbeddedPostgres } from './embedded.ts'
+import { faultOfFiles } from './embedded-fault.ts'
+import { DataDirError } from './embedded-home.ts'
 import { migrate } from './migrate.ts'
 import { createPool } from './pool.ts'
 

@@ -1,5 +1,5 @@
-import { Refusal } from '../errors.ts'
-import { MAX_INT64 } from '../json.ts'
+import { Refusal } from '../base/errors.ts'
+import { MAX_INT64 } from '../base/json.ts'
 import { askStatus, requireActive } from '../players/player-status.ts'
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'

@@ -1,6 +1,6 @@
-import { REFUSALS, Refusal, type RefusalKind } from '../errors.ts'
-import { openapi } from '../openapi/document.ts'
-import type { Schema } from '../request/shape.ts'
+import { REFUSALS, Refusal, type RefusalKind } from '../base/errors.ts'
+import type { Schema } from '../declare/shape.ts'
+import { openapi } from '../serve/openapi/document.ts'
 
 // The types and shapes of the client library, made from the same declarations as `/openapi.json`. The library imports nothing of
 // the service.

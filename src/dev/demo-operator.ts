@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { isCleanText } from '../json.ts'
-import { MAX_NAME } from '../request/limits.ts'
+import { isCleanText } from '../base/json.ts'
+import { MAX_NAME } from '../base/limits.ts'
 import { verifyStandardWebhook } from '../sdk/webhook.ts'
 
 /** The studio of the demo project: the endpoint that a game's own backend would run. */

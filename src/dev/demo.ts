@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { createClient } from 'graphql-ws'
 import { WebSocket } from 'ws'
+import { readConfig } from '../base/config.ts'
 import { Tierway, type Track } from '../client/index.ts'
-import { readConfig } from '../config.ts'
 import { type Demo, requireDemo } from './seed.ts'
 
 // Plays the demo season on a running service with the client library, while a listener receives its events live.

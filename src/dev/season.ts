@@ -1,4 +1,4 @@
-import { type Json, print } from '../json.ts'
+import { type Json, print } from '../base/json.ts'
 
 const LEVELS = 100
 

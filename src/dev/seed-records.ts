@@ -1,7 +1,6 @@
-import { latencyStep } from '../auth/latency.ts'
-import type { WebhookAttempt } from '../auth/webhook.ts'
+import { freeze, print } from '../base/json.ts'
 import { decideClaim, decidePurchase, decideXp, newPass, type Pass } from '../battlepass/decide.ts'
-import { freeze, print } from '../json.ts'
+import { latencyStep } from '../login/log/latency.ts'
 import { DEFAULT_PROVIDER } from '../providers/custom-provider.ts'
 import {
   type Definition,
@@ -15,6 +14,7 @@ import {
 } from '../scenario/definition.ts'
 import { begin, type Crossing, type ExecutionPlan, type Grant, type Walk, walk, withoutPaid } from '../scenario/plan.ts'
 import { scopeOf } from '../scenario/reward-payments.ts'
+import type { WebhookAttempt } from '../webhook/webhook.ts'
 import { idAt, type SeededBooks, type SeededScope, type SeededTotals } from './seed-books.ts'
 import type { Locale } from './seed-names.ts'
 

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import pg from 'pg'
+import { Refusal } from '../base/errors.ts'
 import { targetOf } from '../db/pool.ts'
-import { Refusal } from '../errors.ts'
 import type { PassNode } from '../scenario/definition.ts'
 import { parseDefinition } from '../scenario/parse-definition.ts'
 import { publishScenario, readScenario } from '../scenario/publish.ts'

@@ -1,4 +1,4 @@
-import { print } from '../json.ts'
+import { print } from '../base/json.ts'
 import type { Extension, Group } from '../transactions/group.ts'
 import type { Row, Statement } from '../transactions/statement.ts'
 import { arrayOf, type Column } from '../transactions/table.ts'

@@ -1,5 +1,5 @@
-import { Refusal } from '../errors.ts'
-import type { Semaphore } from '../request/semaphore.ts'
+import { Refusal } from '../base/errors.ts'
+import type { Semaphore } from '../base/semaphore.ts'
 import type { BusListener } from './bus.ts'
 import type { StreamEvent } from './catalogue.ts'
 import { agree, type StreamPoint } from './cursor.ts'

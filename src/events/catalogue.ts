@@ -1,4 +1,4 @@
-import type { Json } from '../json.ts'
+import type { Json } from '../base/json.ts'
 import { boolean, type Column, nullable, text, uuid } from '../transactions/table.ts'
 
 /** The kinds of events in an environment's stream (spec 6). */

@@ -1,6 +1,6 @@
-import { invalidRequest, Refusal } from '../errors.ts'
-import { FOREIGN_CURSOR } from '../request/cursor.ts'
-import { isUuid } from '../request/shape.ts'
+import { invalidRequest, Refusal } from '../base/errors.ts'
+import { FOREIGN_CURSOR } from '../declare/cursor.ts'
+import { isUuid } from '../declare/shape.ts'
 import type { StreamEvent } from './catalogue.ts'
 
 /**

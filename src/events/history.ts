@@ -1,6 +1,6 @@
 import type { ClientBase, Pool } from 'pg'
+import { Refusal } from '../base/errors.ts'
 import { inSnapshot } from '../db/transaction.ts'
-import { Refusal } from '../errors.ts'
 import { columnOf, EVENT_FIELDS, type StreamEvent } from './catalogue.ts'
 import { agree, type StreamPoint } from './cursor.ts'
 import type { EventFilter } from './filter.ts'

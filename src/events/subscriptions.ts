@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
-import { Refusal } from '../errors.ts'
-import { createSemaphore } from '../request/semaphore.ts'
+import { Refusal } from '../base/errors.ts'
+import { createSemaphore } from '../base/semaphore.ts'
 import { StreamBuffer } from './buffer.ts'
 import type { Bus } from './bus.ts'
 import type { StreamEvent } from './catalogue.ts'

@@ -1,7 +1,6 @@
-import type { Fault } from '../errors.ts'
-import { STATUSES } from '../players/player-status.ts'
-import { environment, nodeId, scenarioId } from '../request/common.ts'
-import { MAX_IDENTITY_PROVIDER, MAX_LEVEL, MAX_SUBJECT, MAX_TAG } from '../request/limits.ts'
+import type { Fault } from '../base/errors.ts'
+import { MAX_IDENTITY_PROVIDER, MAX_LEVEL, MAX_SUBJECT, MAX_TAG } from '../base/limits.ts'
+import { environment, nodeId, scenarioId } from '../declare/common.ts'
 import {
   type Check,
   described,
@@ -13,7 +12,8 @@ import {
   type RequestOf,
   shape,
   text,
-} from '../request/shape.ts'
+} from '../declare/shape.ts'
+import { STATUSES } from '../players/player-status.ts'
 import { currentPass } from '../scenario/scenarios.ts'
 import type { GroupCommit } from '../transactions/group-commit.ts'
 import type { PlayerSearch } from './search-players.ts'

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { isUuid } from '../request/shape.ts'
+import { isUuid } from '../declare/shape.ts'
 import {
   ListPart,
   type ListPosition,

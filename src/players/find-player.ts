@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { Refusal } from '../errors.ts'
+import { Refusal } from '../base/errors.ts'
 import type { PlayerRef } from './player-status.ts'
 
 /** A player of a project, by its id. A player of another project counts as missing. */

@@ -1,4 +1,4 @@
-import { Refusal } from '../errors.ts'
+import { Refusal } from '../base/errors.ts'
 import type { Command } from '../transactions/command.ts'
 import type { Group, Steps } from '../transactions/group.ts'
 import type { One, Player, PlayerRef } from '../transactions/player.ts'

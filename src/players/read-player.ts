@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
-import { Refusal } from '../errors.ts'
-import { type AnswerOf, answer, out } from '../request/answer.ts'
+import { Refusal } from '../base/errors.ts'
+import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import type { PlayerRef, Status } from './player-status.ts'
 
 /** Members of every answer about a player. */

@@ -1,7 +1,7 @@
-import type { Fault } from '../errors.ts'
-import { isCleanText, members } from '../json.ts'
-import { MAX_STORAGE_KEY, MAX_STORAGE_KEYS, MAX_STORAGE_PAGE, MAX_STORAGE_VALUE_BYTES } from '../request/limits.ts'
-import { described, type Field, int32, object, optional, type Source, shape, text, texts } from '../request/shape.ts'
+import type { Fault } from '../base/errors.ts'
+import { isCleanText, members } from '../base/json.ts'
+import { MAX_STORAGE_KEY, MAX_STORAGE_KEYS, MAX_STORAGE_PAGE, MAX_STORAGE_VALUE_BYTES } from '../base/limits.ts'
+import { described, type Field, int32, object, optional, type Source, shape, text, texts } from '../declare/shape.ts'
 
 /** Keys of a player's storage root, with the raw JSON text of their values. */
 export type StorageValues = ReadonlyMap<string, string>

@@ -1,7 +1,7 @@
-import type { Call, PlayerRequest } from '../http/route.ts'
-import { objectText, RawJson } from '../json.ts'
-import { answer, out } from '../request/answer.ts'
-import type { Fields, RequestOf, Shape } from '../request/shape.ts'
+import { objectText, RawJson } from '../base/json.ts'
+import { answer, out } from '../declare/answer.ts'
+import type { Call, PlayerRequest } from '../declare/route.ts'
+import type { Fields, RequestOf, Shape } from '../declare/shape.ts'
 import { playerAnswer, readPlayer } from './read-player.ts'
 import { EXAMPLE_VALUES, playerRequest, storageGetRequest } from './requests.ts'
 

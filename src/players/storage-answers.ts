@@ -1,5 +1,5 @@
-import { invalidRequest, Refusal } from '../errors.ts'
-import { createSemaphore, type Semaphore } from '../request/semaphore.ts'
+import { invalidRequest, Refusal } from '../base/errors.ts'
+import { createSemaphore, type Semaphore } from '../base/semaphore.ts'
 import { DEADLINE_MS, type GroupCommit } from '../transactions/group-commit.ts'
 import type { PlayerRef } from './player-status.ts'
 import { bytesOfStored, MAX_READ_BYTES, readStorage, type StoredValue, TOO_MUCH } from './storage.ts'

@@ -1,13 +1,13 @@
 import type { ClientBase, Pool } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
 import { writeAudit } from '../audit/audit-log.ts'
-import type { PlatformCaller } from '../auth/callers.ts'
+import { Refusal } from '../base/errors.ts'
+import { isSlug, MAX_ENVIRONMENTS, MAX_NAME, MAX_SLUG } from '../base/limits.ts'
+import type { PlatformCaller } from '../callers/callers.ts'
 import { newId } from '../db/ids.ts'
 import { inTransaction } from '../db/transaction.ts'
-import { Refusal } from '../errors.ts'
-import { newSlug, reason } from '../request/common.ts'
-import { isSlug, MAX_ENVIRONMENTS, MAX_NAME, MAX_SLUG } from '../request/limits.ts'
-import { type RequestOf, shape, text } from '../request/shape.ts'
+import { newSlug, reason } from '../declare/common.ts'
+import { type RequestOf, shape, text } from '../declare/shape.ts'
 
 export interface NewProject {
   readonly projectId: string

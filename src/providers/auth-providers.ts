@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { ClientBase, Pool } from 'pg'
-import { type Fault, Refusal } from '../errors.ts'
-import { print, RawJson } from '../json.ts'
+import { type Fault, Refusal } from '../base/errors.ts'
+import { print, RawJson } from '../base/json.ts'
 
 // The login providers of an environment, as stored and as operators see them.
 

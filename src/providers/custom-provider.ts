@@ -1,10 +1,10 @@
 import type { Pool } from 'pg'
-import { Refusal } from '../errors.ts'
-import { isSlug, SLUG } from '../request/limits.ts'
+import { Refusal } from '../base/errors.ts'
+import { isSlug, SLUG } from '../base/limits.ts'
+import type { SecretContext, Secrets } from '../base/secrets.ts'
 import type { Group } from '../transactions/group.ts'
 import { keyOf } from '../transactions/player.ts'
 import { table, text, uuid } from '../transactions/table.ts'
-import type { SecretContext, Secrets } from './secrets.ts'
 
 /** The provider of a request that names none; its identities are bound as `custom` (spec 2.3). */
 export const DEFAULT_PROVIDER = 'default'

@@ -1,4 +1,4 @@
-import { elements, kindOf, members, objectText } from '../json.ts'
+import { elements, kindOf, members, objectText } from '../base/json.ts'
 
 // The blocks of `google` and `apple` are stored as given, but members with these names are never returned. A name that
 // only contains such a word, as `keyId` and `tokenUri` do, is returned: the person who set it must be able to see it.

@@ -1,12 +1,13 @@
 import type { ClientBase, Pool } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
 import { writeAudit } from '../audit/audit-log.ts'
-import type { PlatformCaller } from '../auth/callers.ts'
+import { Refusal } from '../base/errors.ts'
+import { MAX_SIGNING_SECRETS } from '../base/limits.ts'
+import { generateSecret, tryToOpen } from '../base/secrets.ts'
+import type { PlatformCaller } from '../callers/callers.ts'
 import { newId } from '../db/ids.ts'
 import { purge } from '../db/purge.ts'
 import { inTransaction } from '../db/transaction.ts'
-import { Refusal } from '../errors.ts'
-import { MAX_SIGNING_SECRETS } from '../request/limits.ts'
 import {
   type CustomProviderView,
   lockSettings,
@@ -14,7 +15,6 @@ import {
   type StoredProvider,
   viewOfCustom,
 } from './auth-providers.ts'
-import { generateSecret, tryToOpen } from './secrets.ts'
 import type { SettingsDesk } from './settings.ts'
 
 /** The default overlap of both secrets: a working day to deploy everywhere. */

@@ -1,15 +1,15 @@
 import type { ClientBase, Pool } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
 import { writeAudit } from '../audit/audit-log.ts'
-import type { PlatformCaller } from '../auth/callers.ts'
-import type { Webhook } from '../auth/webhook.ts'
+import { type Fault, invalidRequest, Refusal } from '../base/errors.ts'
+import { type Json, kindOf, members, RawJson } from '../base/json.ts'
+import { MAX_BLOCK_BYTES, MAX_CUSTOM_PROVIDERS, MAX_SECRET, MAX_URL } from '../base/limits.ts'
+import { type SecretContext, type Secrets, tryToOpen } from '../base/secrets.ts'
+import type { PlatformCaller } from '../callers/callers.ts'
 import { inTransaction } from '../db/transaction.ts'
-import { type Fault, invalidRequest, Refusal } from '../errors.ts'
-import { type Json, kindOf, members, RawJson } from '../json.ts'
-import { blankNotice } from '../request/blanks.ts'
-import { environment } from '../request/common.ts'
-import { MAX_BLOCK_BYTES, MAX_CUSTOM_PROVIDERS, MAX_SECRET, MAX_URL } from '../request/limits.ts'
-import { memberNotices } from '../request/nearest.ts'
+import { blankNotice } from '../declare/blanks.ts'
+import { environment } from '../declare/common.ts'
+import { memberNotices } from '../declare/nearest.ts'
 import {
   described,
   type Fields,
@@ -22,7 +22,8 @@ import {
   type Source,
   shape,
   text,
-} from '../request/shape.ts'
+} from '../declare/shape.ts'
+import type { Webhook } from '../webhook/webhook.ts'
 import {
   type AuthProvidersView,
   changesSince,
@@ -35,7 +36,6 @@ import {
 } from './auth-providers.ts'
 import { isProviderName, NAME_RULE } from './custom-provider.ts'
 import { redact, secretsOf, withKeptSecrets } from './redaction.ts'
-import { type SecretContext, type Secrets, tryToOpen } from './secrets.ts'
 import { newUrlFault, urlFault } from './webhook-url.ts'
 
 // Setting the login providers of an environment (spec 4.3).

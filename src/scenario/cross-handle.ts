@@ -1,7 +1,6 @@
-import { invalidRequest, Refusal } from '../errors.ts'
-import { playerCall } from '../players/player-call.ts'
-import { admitActive } from '../players/player-status.ts'
-import { type AnswerOf, answer, out } from '../request/answer.ts'
+import { invalidRequest, Refusal } from '../base/errors.ts'
+import { MAX_HANDLE } from '../base/limits.ts'
+import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import {
   EXAMPLE_RUN,
   idempotencyKey,
@@ -9,10 +8,11 @@ import {
   runId as runIdField,
   scenarioId as scenarioIdField,
   type Unkeyed,
-} from '../request/common.ts'
-import { RUN_CALL } from '../request/contract.ts'
-import { MAX_HANDLE } from '../request/limits.ts'
-import { type RequestOf, shape, text } from '../request/shape.ts'
+} from '../declare/common.ts'
+import { RUN_CALL } from '../declare/contract.ts'
+import { playerCall } from '../declare/player-call.ts'
+import { type RequestOf, shape, text } from '../declare/shape.ts'
+import { admitActive } from '../players/player-status.ts'
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
 import { requireRoom } from '../wallet/holdings.ts'

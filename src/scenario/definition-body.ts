@@ -1,5 +1,5 @@
-import { anyObject } from '../request/contract.ts'
-import { MAX_EDGES, MAX_ID, MAX_NAME, MAX_NODES } from '../request/limits.ts'
+import { MAX_EDGES, MAX_ID, MAX_NAME, MAX_NODES } from '../base/limits.ts'
+import { anyObject } from '../declare/contract.ts'
 
 const text = (description: string) => ({ type: 'string', description })
 const id = (description: string) => ({ ...text(description), minLength: 1, maxLength: MAX_ID })

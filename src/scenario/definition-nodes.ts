@@ -1,14 +1,5 @@
-import { kindOf, MAX_INT64, RawJson } from '../json.ts'
-import {
-  HANDLE,
-  MAX_ASSET,
-  MAX_HANDLE,
-  MAX_ID,
-  MAX_LEVEL,
-  MAX_LEVELS,
-  MAX_REWARDS,
-  MAX_TYPE,
-} from '../request/limits.ts'
+import { kindOf, MAX_INT64, RawJson } from '../base/json.ts'
+import { HANDLE, MAX_ASSET, MAX_HANDLE, MAX_ID, MAX_LEVEL, MAX_LEVELS, MAX_REWARDS, MAX_TYPE } from '../base/limits.ts'
 import {
   edgeKey,
   type LevelNode,

@@ -1,8 +1,8 @@
-import type { Fault } from '../errors.ts'
-import { elements, isCleanText, kindOf, members, readInt } from '../json.ts'
-import { blankNotice } from '../request/blanks.ts'
-import { momentFault, parseMoment } from '../request/moment.ts'
-import { memberNotices } from '../request/nearest.ts'
+import type { Fault } from '../base/errors.ts'
+import { elements, isCleanText, kindOf, members, readInt } from '../base/json.ts'
+import { momentFault, parseMoment } from '../base/moment.ts'
+import { blankNotice } from '../declare/blanks.ts'
+import { memberNotices } from '../declare/nearest.ts'
 
 /** More than a person reads. The last fault counts the rest. */
 const MAX_FAULTS = 100

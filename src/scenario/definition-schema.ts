@@ -1,4 +1,4 @@
-import { type Json, MAX_INT64, print } from '../json.ts'
+import { type Json, MAX_INT64, print } from '../base/json.ts'
 import {
   HANDLE,
   MAX_ASSET,
@@ -11,7 +11,7 @@ import {
   MAX_NODES,
   MAX_REWARDS,
   MAX_TYPE,
-} from '../request/limits.ts'
+} from '../base/limits.ts'
 import { REPEATS, TRACKS } from './definition.ts'
 
 // A scenario's definition as JSON Schema, for editors and build pipelines. It checks each place by itself. Only

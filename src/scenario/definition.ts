@@ -1,5 +1,5 @@
-import type { RawJson } from '../json.ts'
-import { type AnswerOf, answer, out } from '../request/answer.ts'
+import type { RawJson } from '../base/json.ts'
+import { type AnswerOf, answer, out } from '../declare/answer.ts'
 
 // A scenario's definition: parsed and validated as a whole, with every fault at once. Pure; versions never change.
 

@@ -1,4 +1,4 @@
-import { elements, kindOf, members, readInt } from '../json.ts'
+import { elements, kindOf, members, readInt } from '../base/json.ts'
 import { areSameRewards, type Definition, type Node, nextNodes, type PassNode, typeOf } from './definition.ts'
 import { parseDefinition } from './parse-definition.ts'
 

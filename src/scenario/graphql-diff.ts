@@ -1,7 +1,7 @@
-import { builder } from '../graphql/builder.ts'
-import { jsonOrNull } from '../graphql/scalars.ts'
-import { RawJson } from '../json.ts'
-import { inThousands } from '../request/in-thousands.ts'
+import { inThousands } from '../base/in-thousands.ts'
+import { RawJson } from '../base/json.ts'
+import { builder } from '../declare/graphql/builder.ts'
+import { jsonOrNull } from '../declare/graphql/scalars.ts'
 import {
   type ChangedNode,
   type DiffedNode,

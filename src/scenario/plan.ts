@@ -1,6 +1,6 @@
-import type { Json } from '../json.ts'
-import { type AnswerOf, answer, out } from '../request/answer.ts'
-import { EXAMPLE_RUN } from '../request/common.ts'
+import type { Json } from '../base/json.ts'
+import { type AnswerOf, answer, out } from '../declare/answer.ts'
+import { EXAMPLE_RUN } from '../declare/common.ts'
 import {
   type Definition,
   granted,

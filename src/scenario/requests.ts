@@ -1,6 +1,6 @@
-import { trimJson } from '../json.ts'
-import { environment, reason, scenarioId } from '../request/common.ts'
-import { anyText, described, int32, mapped, optional, shape, text } from '../request/shape.ts'
+import { trimJson } from '../base/json.ts'
+import { environment, reason, scenarioId } from '../declare/common.ts'
+import { anyText, described, int32, mapped, optional, shape, text } from '../declare/shape.ts'
 import type { ExpectedVersion } from './publish.ts'
 
 const version = optional(int32('An older version. Default: the current one.', { min: 1 }))

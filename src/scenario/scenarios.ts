@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { Refusal } from '../errors.ts'
+import { Refusal } from '../base/errors.ts'
 import type { Command } from '../transactions/command.ts'
 import type { Group } from '../transactions/group.ts'
 import { keyOf } from '../transactions/player.ts'

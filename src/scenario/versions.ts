@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { type Fault, invalidRequest, Refusal } from '../errors.ts'
+import { type Fault, invalidRequest, Refusal } from '../base/errors.ts'
 import { diffScenarios, type ScenarioDiff } from './diff.ts'
 import type { ScenarioRef } from './scenarios.ts'
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import { Refusal } from '../errors.ts'
-import { freeze, type Json, thaw } from '../json.ts'
+import { Refusal } from '../base/errors.ts'
+import { freeze, type Json, thaw } from '../base/json.ts'
 import type { Group, Steps } from './group.ts'
 import { keyOf, type Player, type PlayerRef } from './player.ts'
 import { json, nullable, table, text, writeOnly } from './table.ts'

@@ -1,6 +1,6 @@
 import type { PoolClient, QueryArrayResult } from 'pg'
+import { Refusal } from '../base/errors.ts'
 import { sqlState } from '../db/failures.ts'
-import { Refusal } from '../errors.ts'
 import { decideOnce } from './command.ts'
 import { Group, type Path, type Steps } from './group.ts'
 import type { Memory } from './memory.ts'

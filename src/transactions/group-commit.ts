@@ -1,8 +1,9 @@
 import type { Pool, PoolClient } from 'pg'
+import { Refusal } from '../base/errors.ts'
+import type { ObservedGroup } from '../base/metrics.ts'
+import { tracing } from '../base/tracing.ts'
 import { isRetryable, isTransient } from '../db/failures.ts'
 import { ANSWER_TIMEOUT_MS } from '../db/pool.ts'
-import { Refusal } from '../errors.ts'
-import { tracing } from '../request/tracing.ts'
 import type { Command } from './command.ts'
 import { type Clock, executeGroup, type GroupResult } from './execute-group.ts'
 import type { Group, Path } from './group.ts'
@@ -26,18 +27,6 @@ export interface GroupCommitOptions {
   readonly committed?: (group: Group) => void
   /** Called after each group. */
   readonly observe?: (group: ObservedGroup) => void
-}
-
-export interface ObservedGroup {
-  readonly size: number
-  /** Its duration. */
-  readonly seconds: number
-  /** The wait of its oldest call. */
-  readonly waitSeconds: number
-  /** Whether it decided on remembered rows. */
-  readonly isFromMemory: boolean
-  /** Its commands that must run again, since their remembered rows were missing or not current. */
-  readonly unproven: number
 }
 
 export interface GroupCommit {

@@ -1,5 +1,5 @@
-import { Refusal } from '../errors.ts'
-import type { Span } from '../request/tracing.ts'
+import { Refusal } from '../base/errors.ts'
+import type { Span } from '../base/tracing.ts'
 import type { Command } from './command.ts'
 import type { Path } from './group.ts'
 import type { Player } from './player.ts'

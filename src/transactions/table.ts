@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
+import { freeze, type Json, thaw } from '../base/json.ts'
 import { purge } from '../db/purge.ts'
-import { freeze, type Json, thaw } from '../json.ts'
 import type { Sql } from './sql.ts'
 import type { Statement } from './statement.ts'
 

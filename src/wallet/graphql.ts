@@ -1,8 +1,8 @@
-import { builder } from '../graphql/builder.ts'
-import { globalId } from '../graphql/global-id.ts'
-import { NodeType, nodesOf } from '../graphql/node.ts'
-import { findReadable } from '../graphql/readable.ts'
-import { answerType, enumType } from '../graphql/shapes.ts'
+import { builder } from '../declare/graphql/builder.ts'
+import { globalId } from '../declare/graphql/global-id.ts'
+import { NodeType, nodesOf } from '../declare/graphql/node.ts'
+import { answerType, enumType } from '../declare/graphql/shapes.ts'
+import { findReadable } from '../players/graphql-readable.ts'
 import { reward } from '../scenario/definition.ts'
 import { WALLET_CAUSES, type WalletCause } from './holdings.ts'
 

@@ -1,10 +1,10 @@
 import { type ClientRequest, request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Json, print, RawJson } from '../../src/json.ts'
-import { season } from '../support/definitions.ts'
-import { type Answer, type Game, startGame, type TestPlayer } from '../support/game.ts'
-import { checkAnswer } from '../support/openapi.ts'
-import { until } from '../support/until.ts'
+import { type Json, print, RawJson } from '../../src/base/json.ts'
+import { season } from '../harness/definitions.ts'
+import { type Answer, type Game, startGame, type TestPlayer } from '../harness/game.ts'
+import { checkAnswer } from '../harness/openapi.ts'
+import { until } from '../harness/until.ts'
 
 const MIB = 1_048_576
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Json } from '../../src/json.ts'
-import { auditBooks } from '../support/audit.ts'
-import { gold, item, passNode, scenario, season, tier } from '../support/definitions.ts'
-import { type Game, startGame, type TestPlayer } from '../support/game.ts'
-import { CLAIM_ALL } from '../support/surfaces.ts'
+import type { Json } from '../../src/base/json.ts'
+import { auditBooks } from '../harness/audit.ts'
+import { gold, item, passNode, scenario, season, tier } from '../harness/definitions.ts'
+import { type Game, startGame, type TestPlayer } from '../harness/game.ts'
+import { CLAIM_ALL } from '../harness/surfaces.ts'
 
 let game: Game
 

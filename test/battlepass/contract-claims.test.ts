@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Json } from '../../src/json.ts'
-import { gold, item, passNode, scenario, season, tier } from '../support/definitions.ts'
+import type { Json } from '../../src/base/json.ts'
+import { gold, item, passNode, scenario, season, tier } from '../harness/definitions.ts'
 import {
   CLAIM,
   CLAIMS_ONLY,

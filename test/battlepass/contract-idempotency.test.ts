@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { times } from '../support/game.ts'
+import { times } from '../harness/game.ts'
 import {
   CLAIM,
   claimRefused,

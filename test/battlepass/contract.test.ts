@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPlatformKey } from '../../src/auth/keys.ts'
+import { type Json, print } from '../../src/base/json.ts'
+import { createPlatformKey } from '../../src/callers/keys.ts'
 import { adjustWallet } from '../../src/dev/adjust-wallet.ts'
-import { type Json, print } from '../../src/json.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
 import { createProject } from '../../src/projects/projects.ts'
-import { gold, passNode, scenario, season } from '../support/definitions.ts'
-import { times } from '../support/game.ts'
+import { gold, passNode, scenario, season } from '../harness/definitions.ts'
+import { times } from '../harness/game.ts'
 import {
   at,
   CLAIM,

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { print } from '../../src/base/json.ts'
 import {
   type ClaimError,
   decideClaim,
@@ -10,11 +11,10 @@ import {
   type Pass,
   type PurchaseError,
 } from '../../src/battlepass/decide.ts'
-import { print } from '../../src/json.ts'
 import { type PassNode, TRACKS, type Track, tierKey } from '../../src/scenario/definition.ts'
 import { parseDefinition } from '../../src/scenario/parse-definition.ts'
 import type { Crossing } from '../../src/scenario/plan.ts'
-import { gold, passNode, scenario, tier } from '../support/definitions.ts'
+import { gold, passNode, scenario, tier } from '../harness/definitions.ts'
 
 const MAX_INT64 = 2n ** 63n - 1n
 const NOW = new Date('2026-06-01T00:00:00Z')

@@ -1,6 +1,6 @@
-import { auditBooks } from '../support/audit.ts'
-import { season } from '../support/definitions.ts'
-import { type Game, startGame, type TestPlayer } from '../support/game.ts'
+import { auditBooks } from '../harness/audit.ts'
+import { season } from '../harness/definitions.ts'
+import { type Game, startGame, type TestPlayer } from '../harness/game.ts'
 
 // A game with one season, and a player's calls on its pass. Each file starts it once, by `beforeAll(startPassGame)`.
 

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Json, print } from '../../src/base/json.ts'
 import { nearestOf } from '../../src/catalogue/currencies.ts'
-import { type Json, print } from '../../src/json.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
 import { createProject } from '../../src/projects/projects.ts'
-import { auditRows, countAudit, type Input, newOperator, type Operator, payload, support } from '../liveops/desk.ts'
-import { gold, item, passNode, scenario, season, tier } from '../support/definitions.ts'
-import { type Game, startGame, type TestPlayer } from '../support/game.ts'
+import { gold, item, passNode, scenario, season, tier } from '../harness/definitions.ts'
+import { type Game, startGame, type TestPlayer } from '../harness/game.ts'
+import { auditRows, countAudit, type Input, newOperator, type Operator, payload, support } from '../support/desk.ts'
 
 // The catalogue: which currencies and items an environment knows, and which credits operators can make.
 

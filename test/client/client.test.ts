@@ -9,11 +9,11 @@ import {
   type TierwayOptions,
 } from '../../src/client/index.ts'
 import { cursorAt } from '../events/cursors.ts'
-import { auditBooks } from '../support/audit.ts'
-import { gold, passNode, scenario, season, tier } from '../support/definitions.ts'
-import { type Game, startGame, times } from '../support/game.ts'
-import { type Operator, startOperator } from '../support/operator.ts'
-import { until } from '../support/until.ts'
+import { auditBooks } from '../harness/audit.ts'
+import { gold, passNode, scenario, season, tier } from '../harness/definitions.ts'
+import { type Game, startGame, times } from '../harness/game.ts'
+import { type Operator, startOperator } from '../harness/operator.ts'
+import { until } from '../harness/until.ts'
 
 // The client library against the service: sessions, exact values, errors, events (spec 1, 2, 4, 6).
 

@@ -8,13 +8,13 @@ import {
   Tierway,
   type TierwayOptions,
 } from '../../src/client/index.ts'
-import { auditBooks } from '../support/audit.ts'
-import { gold, passNode, scenario, season, tier } from '../support/definitions.ts'
-import { type Game, startGame, times } from '../support/game.ts'
-import { type HttpProxy, type Mishap, startHttpProxy } from '../support/http-proxy.ts'
-import { type Operator, startOperator } from '../support/operator.ts'
-import { SEED } from '../support/seed.ts'
-import { until } from '../support/until.ts'
+import { auditBooks } from '../harness/audit.ts'
+import { gold, passNode, scenario, season, tier } from '../harness/definitions.ts'
+import { type Game, startGame, times } from '../harness/game.ts'
+import { type HttpProxy, type Mishap, startHttpProxy } from '../harness/http-proxy.ts'
+import { type Operator, startOperator } from '../harness/operator.ts'
+import { SEED } from '../harness/seed.ts'
+import { until } from '../harness/until.ts'
 
 // The client library on a bad network: each call counts once, and no login is lost (spec 4.1, 5).
 

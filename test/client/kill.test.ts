@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { memoryStorage, Tierway } from '../../src/client/index.ts'
-import { auditBooks } from '../support/audit.ts'
-import { inPage, type Site, startBrowser, startSite, withoutChromium } from '../support/browser.ts'
-import { season } from '../support/definitions.ts'
-import { times } from '../support/game.ts'
-import { type HttpProxy, startHttpProxy } from '../support/http-proxy.ts'
-import { type Service, startService, stopService, type World } from '../support/service.ts'
-import { until } from '../support/until.ts'
-import { openWorld } from '../support/world.ts'
+import { auditBooks } from '../harness/audit.ts'
+import { inPage, type Site, startBrowser, startSite, withoutChromium } from '../harness/browser.ts'
+import { season } from '../harness/definitions.ts'
+import { times } from '../harness/game.ts'
+import { type HttpProxy, startHttpProxy } from '../harness/http-proxy.ts'
+import { type Service, startService, stopService, type World } from '../harness/service.ts'
+import { until } from '../harness/until.ts'
+import { openWorld } from '../harness/world.ts'
 
 // A game continues while the service is killed and started again: its xp counts once (spec 4.1).
 

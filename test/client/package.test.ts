@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { buildService } from '../support/service.ts'
+import { buildService } from '../harness/service.ts'
 
 // The client library as a game installs it: from the archives that npm would publish, and as a copied folder.
 

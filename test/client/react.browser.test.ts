@@ -4,12 +4,12 @@ import { build } from 'esbuild'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Tierway } from '../../src/client/index.ts'
-import { auditBooks } from '../support/audit.ts'
-import { type Site, startBrowser, startSite, withoutChromium } from '../support/browser.ts'
-import { season } from '../support/definitions.ts'
-import { type Game, startGame, times } from '../support/game.ts'
-import { type Operator, startOperator } from '../support/operator.ts'
-import { until } from '../support/until.ts'
+import { auditBooks } from '../harness/audit.ts'
+import { type Site, startBrowser, startSite, withoutChromium } from '../harness/browser.ts'
+import { season } from '../harness/definitions.ts'
+import { type Game, startGame, times } from '../harness/game.ts'
+import { type Operator, startOperator } from '../harness/operator.ts'
+import { until } from '../harness/until.ts'
 
 // The hook of docs/client.md in a page with React's strict mode, which mounts each component twice.
 

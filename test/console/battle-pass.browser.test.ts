@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findStall } from '../../console/src/battlepass/stall.ts'
 import { xpOverTime } from '../../console/src/battlepass/xp-over-time.ts'
 import { toCsv } from '../../console/src/ui/csv.ts'
-import { withoutChromium } from '../support/browser.ts'
-import { type ConsoleStage, startConsole } from '../support/console.ts'
+import { withoutChromium } from '../harness/browser.ts'
+import { type ConsoleStage, startConsole } from '../harness/console.ts'
 
 const INSIGHT = `query Figures($from: DateTime!) {
   battlePassInsight(environment: "production", scenarioId: "season-1", nodeId: "pass", from: $from) {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { withoutChromium } from '../support/browser.ts'
-import { type ConsoleStage, startConsole } from '../support/console.ts'
-import { publish, SUMMER } from '../support/designer.ts'
+import { withoutChromium } from '../harness/browser.ts'
+import { type ConsoleStage, startConsole } from '../harness/console.ts'
+import { publish, SUMMER } from '../harness/designer.ts'
 
 let stage: ConsoleStage
 

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { withoutChromium } from '../support/browser.ts'
-import { type ConsoleStage, startConsole } from '../support/console.ts'
-import { cell, keptText, publish, published, SUMMER, valid, view } from '../support/designer.ts'
-import { until } from '../support/until.ts'
+import { withoutChromium } from '../harness/browser.ts'
+import { type ConsoleStage, startConsole } from '../harness/console.ts'
+import { cell, keptText, publish, published, SUMMER, valid, view } from '../harness/designer.ts'
+import { until } from '../harness/until.ts'
 
 let stage: ConsoleStage
 

@@ -3,12 +3,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { CatchUp } from '../../console/src/events/catch-up.ts'
 import { describeEvent } from '../../console/src/events/describe.ts'
 import type { GameEvent } from '../../console/src/events/feed.ts'
-import { createPlatformKey } from '../../src/auth/keys.ts'
-import { startBrowser, withoutChromium } from '../support/browser.ts'
-import { type ConsolePage, watch } from '../support/console.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
-import { season } from '../support/definitions.ts'
-import { times } from '../support/game.ts'
+import { createPlatformKey } from '../../src/callers/keys.ts'
+import { startBrowser, withoutChromium } from '../harness/browser.ts'
+import { type ConsolePage, watch } from '../harness/console.ts'
+import { createDatabase, type TestDatabase } from '../harness/database.ts'
+import { season } from '../harness/definitions.ts'
+import { times } from '../harness/game.ts'
 import {
   buildService,
   createWorld,
@@ -18,8 +18,8 @@ import {
   stopService,
   type World,
   type WorldPlayer,
-} from '../support/service.ts'
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
+} from '../harness/service.ts'
+import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts'
 
 const SLOW_MS = 60_000
 

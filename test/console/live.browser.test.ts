@@ -2,10 +2,10 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { choiceOf, filterOf, parametersOf } from '../../console/src/live/filters.ts'
 import { addSample, perMinute, ratesOf } from '../../console/src/live/rates.ts'
-import { withoutChromium } from '../support/browser.ts'
-import { type ConsoleStage, startConsole } from '../support/console.ts'
-import { times } from '../support/game.ts'
-import { until } from '../support/until.ts'
+import { withoutChromium } from '../harness/browser.ts'
+import { type ConsoleStage, startConsole } from '../harness/console.ts'
+import { times } from '../harness/game.ts'
+import { until } from '../harness/until.ts'
 
 /** The events in the page. */
 const rows = (page: Page) => page.getByRole('region', { name: 'Events, the latest first' }).getByRole('listitem')

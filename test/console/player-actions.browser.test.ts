@@ -9,10 +9,10 @@ import {
   tiersText,
 } from '../../console/src/players/actions/forecast.ts'
 import type { PassView } from '../../console/src/scenario/read-definition.ts'
-import { withoutChromium } from '../support/browser.ts'
-import { type ConsoleStage, startConsole } from '../support/console.ts'
-import type { TestPlayer } from '../support/game.ts'
-import { until } from '../support/until.ts'
+import { withoutChromium } from '../harness/browser.ts'
+import { type ConsoleStage, startConsole } from '../harness/console.ts'
+import type { TestPlayer } from '../harness/game.ts'
+import { until } from '../harness/until.ts'
 
 let stage: ConsoleStage
 

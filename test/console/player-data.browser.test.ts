@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { indentedJson } from '../../console/src/players/indented-json.ts'
 import { readRun } from '../../console/src/players/run-nodes.ts'
 import { adjustWallet } from '../../src/dev/adjust-wallet.ts'
-import { withoutChromium } from '../support/browser.ts'
-import { type ConsoleStage, startConsole } from '../support/console.ts'
-import { type TestPlayer, times } from '../support/game.ts'
-import { type Operator, startOperator } from '../support/operator.ts'
-import { until } from '../support/until.ts'
+import { withoutChromium } from '../harness/browser.ts'
+import { type ConsoleStage, startConsole } from '../harness/console.ts'
+import { type TestPlayer, times } from '../harness/game.ts'
+import { type Operator, startOperator } from '../harness/operator.ts'
+import { until } from '../harness/until.ts'
 
 let stage: ConsoleStage
 let operator: Operator

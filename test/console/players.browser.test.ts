@@ -3,12 +3,12 @@ import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { exportParameters, filtersText, readFilters } from '../../console/src/players/filters.ts'
 import { levelAt, readDefinition } from '../../console/src/scenario/read-definition.ts'
-import { storeLevels } from '../../src/insight/store-levels.ts'
-import { withoutChromium } from '../support/browser.ts'
-import { type ConsoleStage, startConsole } from '../support/console.ts'
-import { season } from '../support/definitions.ts'
-import { type TestPlayer, times } from '../support/game.ts'
-import { until } from '../support/until.ts'
+import { storeLevels } from '../../src/figures/store-levels.ts'
+import { withoutChromium } from '../harness/browser.ts'
+import { type ConsoleStage, startConsole } from '../harness/console.ts'
+import { season } from '../harness/definitions.ts'
+import { type TestPlayer, times } from '../harness/game.ts'
+import { until } from '../harness/until.ts'
 
 let stage: ConsoleStage
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { verifyStandardWebhook, verifyWebhookSignature } from '../../src/sdk/webhook.ts'
-import { withoutChromium } from '../support/browser.ts'
-import { type ConsoleStage, startConsole } from '../support/console.ts'
-import { closeDialog, confirm, loseAnswer } from '../support/console-dialog.ts'
-import { approve, type Operator, startOperator, status } from '../support/operator.ts'
+import { withoutChromium } from '../harness/browser.ts'
+import { type ConsoleStage, startConsole } from '../harness/console.ts'
+import { closeDialog, confirm, loseAnswer } from '../harness/console-dialog.ts'
+import { approve, type Operator, startOperator, status } from '../harness/operator.ts'
 
 let stage: ConsoleStage
 /** The studio's webhook. */

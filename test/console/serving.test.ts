@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Game, startGame, startInstance } from '../support/game.ts'
-import { buildService } from '../support/service.ts'
+import { type Game, startGame, startInstance } from '../harness/game.ts'
+import { buildService } from '../harness/service.ts'
 
 let game: Game
 

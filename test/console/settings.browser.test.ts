@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { actionTitle } from '../../console/src/project/actions.ts'
 import { changesOf } from '../../console/src/project/changes.ts'
-import { withoutChromium } from '../support/browser.ts'
-import { type ConsoleStage, startConsole } from '../support/console.ts'
-import { closeDialog, confirm, loseAnswer } from '../support/console-dialog.ts'
-import { until } from '../support/until.ts'
+import { withoutChromium } from '../harness/browser.ts'
+import { type ConsoleStage, startConsole } from '../harness/console.ts'
+import { closeDialog, confirm, loseAnswer } from '../harness/console-dialog.ts'
+import { until } from '../harness/until.ts'
 
 let stage: ConsoleStage
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { withoutChromium } from '../support/browser.ts'
-import { type ConsoleStage, startConsole, watch } from '../support/console.ts'
-import { until } from '../support/until.ts'
+import { withoutChromium } from '../harness/browser.ts'
+import { type ConsoleStage, startConsole, watch } from '../harness/console.ts'
+import { until } from '../harness/until.ts'
 
 let stage: ConsoleStage
 

@@ -1,10 +1,10 @@
 import type pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { VERSION } from '../../src/base/version.ts'
 import { COMPATIBILITY, incompatibilityOf } from '../../src/db/compatibility.ts'
 import { migrate } from '../../src/db/migrate.ts'
-import { VERSION } from '../../src/version.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
-import { openPool } from '../support/sql.ts'
+import { createDatabase, type TestDatabase } from '../harness/database.ts'
+import { openPool } from '../harness/sql.ts'
 
 let database: TestDatabase
 let pool: pg.Pool

@@ -8,8 +8,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { tables as declaredTables } from '../../src/transactions/table.ts'
 import '../../src/routes.ts'
 import '../../src/schema.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
-import { openPool } from '../support/sql.ts'
+import { createDatabase, type TestDatabase } from '../harness/database.ts'
+import { openPool } from '../harness/sql.ts'
 
 const NO_DIFFERENCE = '-- This is an empty migration.'
 

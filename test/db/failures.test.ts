@@ -1,12 +1,12 @@
 import { createServer } from 'node:net'
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Refusal } from '../../src/base/errors.ts'
 import { sqlState, toRefusal } from '../../src/db/failures.ts'
 import { createPool } from '../../src/db/pool.ts'
-import { Refusal } from '../../src/errors.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
-import { startProxy } from '../support/proxy.ts'
-import { openPool } from '../support/sql.ts'
+import { createDatabase, type TestDatabase } from '../harness/database.ts'
+import { startProxy } from '../harness/proxy.ts'
+import { openPool } from '../harness/sql.ts'
 
 let database: TestDatabase
 

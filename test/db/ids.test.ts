@@ -1,7 +1,7 @@
 import { UUID } from 'uuidv7'
 import { expect, it } from 'vitest'
 import { databaseNow, newId } from '../../src/db/ids.ts'
-import { times } from '../support/game.ts'
+import { times } from '../harness/game.ts'
 
 it('ids are texts of UUIDs of version 7, in the order in which they were made, with the time of their making', () => {
   // Services that other files ran in this process may have set the clock of ids.

@@ -5,8 +5,8 @@ import { migrate } from '../../src/db/migrate.ts'
 import { createPool } from '../../src/db/pool.ts'
 import { createPrisma } from '../../src/db/prisma.ts'
 import { createProject } from '../../src/projects/projects.ts'
-import { createDatabase, setOnDatabase, type TestDatabase } from '../support/database.ts'
-import { startProxy } from '../support/proxy.ts'
+import { createDatabase, setOnDatabase, type TestDatabase } from '../harness/database.ts'
+import { startProxy } from '../harness/proxy.ts'
 
 let database: TestDatabase
 let pool: pg.Pool

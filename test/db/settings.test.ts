@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { print } from '../../src/base/json.ts'
 import { seedSeason } from '../../src/dev/seed-season.ts'
-import { print } from '../../src/json.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
-import { setOnDatabase } from '../support/database.ts'
-import { season } from '../support/definitions.ts'
-import { type Game, generateKeys, type Instance, startGame, startInstance, times } from '../support/game.ts'
+import { setOnDatabase } from '../harness/database.ts'
+import { season } from '../harness/definitions.ts'
+import { type Game, generateKeys, type Instance, startGame, startInstance, times } from '../harness/game.ts'
 
 // A database or its role can have settings that differ from the defaults of Postgres.
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPlatformKey } from '../../src/auth/keys.ts'
+import { createPlatformKey } from '../../src/callers/keys.ts'
 import { createPool } from '../../src/db/pool.ts'
 import { createProject } from '../../src/projects/projects.ts'
-import { createDatabase, setOnDatabase, type TestDatabase } from '../support/database.ts'
-import { type Instance, startInstance } from '../support/game.ts'
+import { createDatabase, setOnDatabase, type TestDatabase } from '../harness/database.ts'
+import { type Instance, startInstance } from '../harness/game.ts'
 
 // A server's Postgres, or an embedded one on a laptop, can have a local time zone.
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { untilReachable } from '../../src/db/until-reachable.ts'
-import { startCommandLine } from '../support/command-line.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
-import { generateKeys } from '../support/game.ts'
-import { buildService, spawnService, stopService } from '../support/service.ts'
-import { openPool } from '../support/sql.ts'
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
-import { until } from '../support/until.ts'
+import { startCommandLine } from '../harness/command-line.ts'
+import { createDatabase, type TestDatabase } from '../harness/database.ts'
+import { generateKeys } from '../harness/game.ts'
+import { buildService, spawnService, stopService } from '../harness/service.ts'
+import { openPool } from '../harness/sql.ts'
+import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts'
+import { until } from '../harness/until.ts'
 
 let database: TestDatabase
 let proxy: TcpProxy

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { copyInto, copyLine } from '../../src/dev/copy.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { createDatabase, type TestDatabase } from '../harness/database.ts'
 
 let database: TestDatabase
 let client: pg.Client

@@ -2,13 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { print } from '../../src/base/json.ts'
+import { createSecrets, generateSecretsKey } from '../../src/base/secrets.ts'
 import { type DemoOperator, startDemoOperator } from '../../src/dev/demo-operator.ts'
 import { type Demo, seedDemo } from '../../src/dev/seed.ts'
-import { print } from '../../src/json.ts'
-import { createSecrets, generateSecretsKey } from '../../src/providers/secrets.ts'
 import { signStandardWebhook } from '../../src/sdk/webhook.ts'
-import { type Game, startGame } from '../support/game.ts'
-import { startOperator } from '../support/operator.ts'
+import { type Game, startGame } from '../harness/game.ts'
+import { startOperator } from '../harness/operator.ts'
 
 // The studio of the demo, which `npm start` runs: a small webhook that is set up and called like any other.
 

@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/dev/embedded.ts'
-import { removeDataDir } from '../support/data-dir.ts'
-import { buildService } from '../support/service.ts'
-import { until } from '../support/until.ts'
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded.ts'
+import { removeDataDir } from '../harness/data-dir.ts'
+import { buildService } from '../harness/service.ts'
+import { until } from '../harness/until.ts'
 
 const isRoot = process.getuid?.() === 0
 
@@ -56,7 +56,7 @@ async function query(url: string, sql: string): Promise<unknown[]> {
   }
 }
 
-const embedded = JSON.stringify(new URL('../../dist/dev/embedded.js', import.meta.url).href)
+const embedded = JSON.stringify(new URL('../../dist/db/embedded.js', import.meta.url).href)
 
 /** Another process that runs this source. */
 function run(source: string) {

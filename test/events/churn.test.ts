@@ -7,10 +7,10 @@ import { type EventFilter, matches } from '../../src/events/filter.ts'
 import { eventOf, SELECTED_EVENT } from '../../src/events/history.ts'
 import type { Subscription } from '../../src/events/subscription.ts'
 import { createSubscriptions, type Subscriptions } from '../../src/events/subscriptions.ts'
-import { countingBus } from '../support/counting-bus.ts'
-import { type Game, startGame, times } from '../support/game.ts'
-import { SEED } from '../support/seed.ts'
-import { until } from '../support/until.ts'
+import { countingBus } from '../harness/counting-bus.ts'
+import { type Game, startGame, times } from '../harness/game.ts'
+import { SEED } from '../harness/seed.ts'
+import { until } from '../harness/until.ts'
 
 const PLAYERS = times(4, (index) => `00000000-0000-7000-8000-00000000000${index}`)
 const SCENARIOS = ['season', 'other', null]

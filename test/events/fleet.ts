@@ -1,10 +1,10 @@
 import { WebSocket } from 'ws'
-import { createPlatformKey } from '../../src/auth/keys.ts'
-import { createTokens, type Tokens } from '../../src/auth/tokens.ts'
-import { createDatabase } from '../support/database.ts'
-import { passNode, scenario } from '../support/definitions.ts'
-import { type GraphqlAnswer, times } from '../support/game.ts'
-import { type RedisServer, startRedis } from '../support/redis.ts'
+import { createPlatformKey } from '../../src/callers/keys.ts'
+import { createTokens, type Tokens } from '../../src/callers/tokens.ts'
+import { createDatabase } from '../harness/database.ts'
+import { passNode, scenario } from '../harness/definitions.ts'
+import { type GraphqlAnswer, times } from '../harness/game.ts'
+import { type RedisServer, startRedis } from '../harness/redis.ts'
 import {
   buildService,
   createWorld,
@@ -15,8 +15,8 @@ import {
   stopService,
   type World,
   type WorldPlayer,
-} from '../support/service.ts'
-import { until } from '../support/until.ts'
+} from '../harness/service.ts'
+import { until } from '../harness/until.ts'
 import { cursorAt, positionOf } from './cursors.ts'
 
 const METRICS_TOKEN = 'the-metrics-of-tests'

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { createPlatformKey } from '../../src/auth/keys.ts'
+import { createPlatformKey } from '../../src/callers/keys.ts'
 import { createProject } from '../../src/projects/projects.ts'
-import { times } from '../support/game.ts'
-import { withoutRedis } from '../support/redis.ts'
-import type { Service, WorldPlayer } from '../support/service.ts'
-import { until } from '../support/until.ts'
+import { times } from '../harness/game.ts'
+import { withoutRedis } from '../harness/redis.ts'
+import type { Service, WorldPlayer } from '../harness/service.ts'
+import { until } from '../harness/until.ts'
 import {
   climb,
   createFleet,

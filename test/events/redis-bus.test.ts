@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { StreamEvent } from '../../src/events/catalogue.ts'
 import { createRedisBus } from '../../src/events/redis-bus.ts'
-import { type RedisServer, startRedis, withoutRedis } from '../support/redis.ts'
-import { until } from '../support/until.ts'
+import { type RedisServer, startRedis, withoutRedis } from '../harness/redis.ts'
+import { until } from '../harness/until.ts'
 
 const event: StreamEvent = {
   environmentId: '00000000-0000-7000-8000-000000000000',

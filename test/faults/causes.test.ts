@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { createDatabase, setOnDatabase } from '../support/database.ts'
-import { type RedisServer, startRedis, withoutRedis } from '../support/redis.ts'
-import { createWorld, type Service, spawnService, startService, stopService, type World } from '../support/service.ts'
-import { until } from '../support/until.ts'
-import { startUntrusted } from '../support/untrusted.ts'
-import { openWorld } from '../support/world.ts'
+import { createDatabase, setOnDatabase } from '../harness/database.ts'
+import { type RedisServer, startRedis, withoutRedis } from '../harness/redis.ts'
+import { createWorld, type Service, spawnService, startService, stopService, type World } from '../harness/service.ts'
+import { until } from '../harness/until.ts'
+import { startUntrusted } from '../harness/untrusted.ts'
+import { openWorld } from '../harness/world.ts'
 
 let world: World
 let service: Service | undefined

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createFleet, type Fleet, graphql } from '../events/fleet.ts'
-import { times } from '../support/game.ts'
-import { withoutRedis } from '../support/redis.ts'
-import { post, type Service } from '../support/service.ts'
+import { times } from '../harness/game.ts'
+import { withoutRedis } from '../harness/redis.ts'
+import { post, type Service } from '../harness/service.ts'
 
 const HOUR_MS = 3_600_000
 const CALLS = 12
-const SHIFT = new URL('../support/shifted-clock.mjs', import.meta.url).href
+const SHIFT = new URL('../harness/shifted-clock.mjs', import.meta.url).href
 
 const XP_LEDGER = `query ($playerId: ID!, $after: String) {
   player(id: $playerId) { passes { xpLedger(first: 5, after: $after) {

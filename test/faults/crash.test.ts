@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import type { Json } from '../../src/json.ts'
-import { auditBooks } from '../support/audit.ts'
-import { passNode, scenario, season } from '../support/definitions.ts'
-import { type DurablePostgres, startDurablePostgres } from '../support/durable-postgres.ts'
-import { times } from '../support/game.ts'
-import { type PostgresProxy, startProxy } from '../support/proxy.ts'
-import { atScale } from '../support/scale.ts'
+import type { Json } from '../../src/base/json.ts'
+import { auditBooks } from '../harness/audit.ts'
+import { passNode, scenario, season } from '../harness/definitions.ts'
+import { type DurablePostgres, startDurablePostgres } from '../harness/durable-postgres.ts'
+import { times } from '../harness/game.ts'
+import { type PostgresProxy, startProxy } from '../harness/proxy.ts'
+import { atScale } from '../harness/scale.ts'
 import {
   buildService,
   createWorld,
@@ -16,8 +16,8 @@ import {
   stopService,
   type World,
   type WorldPlayer,
-} from '../support/service.ts'
-import { until } from '../support/until.ts'
+} from '../harness/service.ts'
+import { until } from '../harness/until.ts'
 
 const PRICE = 950n
 const PASSES = atScale(60, 16)

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { routes } from '../../src/routes.ts'
-import type { Values } from '../graphql/documents.ts'
-import { auditBooks } from '../support/audit.ts'
-import { season } from '../support/definitions.ts'
-import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
-import { approve, type Operator, startOperator } from '../support/operator.ts'
+import { auditBooks } from '../harness/audit.ts'
+import { season } from '../harness/definitions.ts'
+import { type Game, startGame, type TestPlayer, times } from '../harness/game.ts'
+import { approve, type Operator, startOperator } from '../harness/operator.ts'
+import type { Values } from '../serve/graphql/documents.ts'
 import { requestOf } from './requests.ts'
 
 // Sends hostile texts as the body of every route and of GraphQL, and as each member of a request.

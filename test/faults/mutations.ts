@@ -163,7 +163,7 @@ export const MUTATIONS: readonly Mutation[] = [
     changes: [["if (status === 'active') return", "if (status === 'active' || status === 'banned') return"]],
     tests: [
       {
-        file: 'liveops/support-accounts.test.ts',
+        file: 'support/support-accounts.test.ts',
         title: 'refuses the next call over REST and GraphQL, login, link and refresh, and on another instance',
       },
     ],
@@ -174,31 +174,31 @@ export const MUTATIONS: readonly Mutation[] = [
     changes: [['return size <= MAX_STORAGE_KEYS', 'return size <= 2 * MAX_STORAGE_KEYS']],
     tests: [
       {
-        file: 'auth/login-races.test.ts',
+        file: 'login/login-races.test.ts',
         title: 'accept one of twenty logins that each add ten keys to 990 and write nothing of the others (spec 8)',
       },
     ],
   },
   {
     what: 'another pair for a refresh whose answer was lost',
-    file: 'src/auth/refresh-tokens.ts',
+    file: 'src/login/refresh-tokens.ts',
     changes: [['const REPLAY_MS = 10_000', 'const REPLAY_MS = -1']],
     tests: [
-      { file: 'auth/refresh.test.ts', title: 'answers fifty concurrent uses of one token with the same pair, on …' },
+      { file: 'login/refresh.test.ts', title: 'answers fifty concurrent uses of one token with the same pair, on …' },
     ],
   },
   {
     what: 'a stolen refresh token that ends nothing',
-    file: 'src/auth/refresh-tokens.ts',
+    file: 'src/login/refresh-tokens.ts',
     changes: [['      tokens.revoke(token)\n      return null', '      return null']],
     tests: [
-      { file: 'auth/refresh.test.ts', title: 'ends every token of the family after 10 s' },
-      { file: 'auth/refresh.test.ts', title: 'ends the family within the 10 s when the child has been used' },
+      { file: 'login/refresh.test.ts', title: 'ends every token of the family after 10 s' },
+      { file: 'login/refresh.test.ts', title: 'ends the family within the 10 s when the child has been used' },
     ],
   },
   {
     what: 'tokens whose signature is not checked',
-    file: 'src/auth/token-ring.ts',
+    file: 'src/callers/token-ring.ts',
     changes: [
       [
         'const { payload } = await jwtVerify(',
@@ -206,24 +206,24 @@ export const MUTATIONS: readonly Mutation[] = [
       ],
     ],
     tests: [
-      { file: 'auth/tokens.test.ts', title: 'is refused with a token that is changed or truncated anywhere' },
+      { file: 'callers/tokens.test.ts', title: 'is refused with a token that is changed or truncated anywhere' },
       {
-        file: 'auth/tokens.test.ts',
+        file: 'callers/tokens.test.ts',
         title: 'is refused with a token signed with HS256 and the public key, in every encoding',
       },
     ],
   },
   {
     what: 'webhooks on private addresses',
-    file: 'src/auth/addresses.ts',
+    file: 'src/webhook/addresses.ts',
     changes: [["if (!isIPv6(address)) return !privateV4.check(address, 'ipv4')", 'if (Math.random() < 1) return true']],
-    tests: [{ file: 'auth/addresses.test.ts', title: 'is never connected to, in … spellings, over http and https' }],
+    tests: [{ file: 'webhook/addresses.test.ts', title: 'is never connected to, in … spellings, over http and https' }],
   },
   {
     what: 'a webhook whose refusal is tried again',
-    file: 'src/auth/webhook.ts',
+    file: 'src/webhook/webhook.ts',
     changes: [["if (ending.kind !== 'unavailable' ||", "if (ending.kind === 'answered' ||"]],
-    tests: [{ file: 'auth/webhook.test.ts', title: 'treats every 4xx as a rejection after one call' }],
+    tests: [{ file: 'webhook/webhook.test.ts', title: 'treats every 4xx as a rejection after one call' }],
   },
   {
     what: 'a replaced secret that stops signing at once',
@@ -238,13 +238,13 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     what: 'a revoked key that keeps working',
-    file: 'src/auth/keys.ts',
+    file: 'src/callers/keys.ts',
     changes: [['FROM platform_keys WHERE hash = $1 AND revoked_at IS NULL', 'FROM platform_keys WHERE hash = $1']],
-    tests: [{ file: 'auth/keys.test.ts', title: 'grants only its role and stops working when it is revoked' }],
+    tests: [{ file: 'callers/keys.test.ts', title: 'grants only its role and stops working when it is revoked' }],
   },
   {
     what: 'sockets that stay open after a ban',
-    file: 'src/auth/access-watch.ts',
+    file: 'src/callers/access-watch.ts',
     changes: [['    entry.end(reason)', '']],
     tests: [
       {

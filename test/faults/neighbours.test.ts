@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { createPool } from '../../src/db/pool.ts'
 import { cursorAt } from '../events/cursors.ts'
-import { season } from '../support/definitions.ts'
-import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
+import { season } from '../harness/definitions.ts'
+import { type Game, startGame, type TestPlayer, times } from '../harness/game.ts'
 
 // Requests of other callers that wait long for the database do not block the calls of players.
 

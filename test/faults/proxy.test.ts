@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
-import { type PostgresProxy, startProxy } from '../support/proxy.ts'
+import { createDatabase, type TestDatabase } from '../harness/database.ts'
+import { type PostgresProxy, startProxy } from '../harness/proxy.ts'
 
 // Other tests rely on this behaviour of the proxy that fails on demand.
 

@@ -1,12 +1,12 @@
 import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { climb, createFleet, type Fleet, listen, range, ready, stream, subscribed } from '../events/fleet.ts'
-import { times } from '../support/game.ts'
-import { withoutRedis } from '../support/redis.ts'
-import { type Service, stopService, type WorldPlayer } from '../support/service.ts'
-import { startStopwatch } from '../support/stopwatch.ts'
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
-import { until } from '../support/until.ts'
+import { times } from '../harness/game.ts'
+import { withoutRedis } from '../harness/redis.ts'
+import { type Service, stopService, type WorldPlayer } from '../harness/service.ts'
+import { startStopwatch } from '../harness/stopwatch.ts'
+import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts'
+import { until } from '../harness/until.ts'
 
 /** The limit of a client address per hour. */
 const LOGINS = 4

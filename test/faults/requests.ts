@@ -1,5 +1,5 @@
-import { openapi } from '../../src/openapi/document.ts'
-import type { Values } from '../graphql/documents.ts'
+import { openapi } from '../../src/serve/openapi/document.ts'
+import type { Values } from '../serve/graphql/documents.ts'
 
 // REST requests that are made from the OpenAPI document, so that a test of every route covers new routes, too.
 

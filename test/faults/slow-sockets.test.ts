@@ -1,11 +1,11 @@
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { auditBooks } from '../support/audit.ts'
-import { season } from '../support/definitions.ts'
-import { times } from '../support/game.ts'
-import { post, type Service, startService, stopService, type World } from '../support/service.ts'
-import { until } from '../support/until.ts'
-import { openWorld } from '../support/world.ts'
+import { auditBooks } from '../harness/audit.ts'
+import { season } from '../harness/definitions.ts'
+import { times } from '../harness/game.ts'
+import { post, type Service, startService, stopService, type World } from '../harness/service.ts'
+import { until } from '../harness/until.ts'
+import { openWorld } from '../harness/world.ts'
 
 const XP = '/sdk/v1/battlepass/xp'
 const SOCKETS = 500

@@ -4,11 +4,11 @@ import { connect, type Socket } from 'node:net'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { auditBooks } from '../support/audit.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
-import { season } from '../support/definitions.ts'
-import { times } from '../support/game.ts'
-import { startProxy } from '../support/proxy.ts'
+import { auditBooks } from '../harness/audit.ts'
+import { createDatabase, type TestDatabase } from '../harness/database.ts'
+import { season } from '../harness/definitions.ts'
+import { times } from '../harness/game.ts'
+import { startProxy } from '../harness/proxy.ts'
 import {
   buildService,
   createWorld,
@@ -19,8 +19,8 @@ import {
   stopService,
   type World,
   type WorldPlayer,
-} from '../support/service.ts'
-import { until } from '../support/until.ts'
+} from '../harness/service.ts'
+import { until } from '../harness/until.ts'
 
 let database: TestDatabase
 let world: World

@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlayer } from '../../src/players/create-player.ts'
-import { auditRows, newOperator, type Operator } from '../liveops/desk.ts'
-import { type Game, startGame, startInstance } from '../support/game.ts'
-import { startProxy } from '../support/proxy.ts'
-import { until } from '../support/until.ts'
+import { type Game, startGame, startInstance } from '../harness/game.ts'
+import { startProxy } from '../harness/proxy.ts'
+import { until } from '../harness/until.ts'
+import { auditRows, newOperator, type Operator } from '../support/desk.ts'
 
 // The export of players: lines of JSON, produced while they are sent.
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { countPlayers, MAX_COUNT, type PlayerSearch, searchPlayers } from '../../src/listing/search-players.ts'
 import { DIRECTIONS, type ListPosition, PLAYER_SORTS, type PlayerPage } from '../../src/listing/statements.ts'
-import { newOperator, type Operator } from '../liveops/desk.ts'
-import { type Game, startGame } from '../support/game.ts'
+import { type Game, startGame } from '../harness/game.ts'
+import { newOperator, type Operator } from '../support/desk.ts'
 
 // Lists of more players than are examined for a page.
 

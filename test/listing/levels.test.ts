@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { storeLevels } from '../../src/insight/store-levels.ts'
-import { random } from '../liveops/desk.ts'
-import { auditBooks } from '../support/audit.ts'
-import { scenario, season } from '../support/definitions.ts'
-import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
-import { until } from '../support/until.ts'
+import { storeLevels } from '../../src/figures/store-levels.ts'
+import { auditBooks } from '../harness/audit.ts'
+import { scenario, season } from '../harness/definitions.ts'
+import { type Game, startGame, type TestPlayer, times } from '../harness/game.ts'
+import { until } from '../harness/until.ts'
+import { random } from '../support/desk.ts'
 
 // A player has one level: that of the current version. An edit moves players to other levels without a call of theirs.
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlayer } from '../../src/players/create-player.ts'
-import { logIn, newOperator, type Operator, obey, payload, support } from '../liveops/desk.ts'
-import { season } from '../support/definitions.ts'
-import { type Game, type GraphqlAnswer, startGame } from '../support/game.ts'
-import { startOperator, type Operator as Webhook } from '../support/operator.ts'
+import { season } from '../harness/definitions.ts'
+import { type Game, type GraphqlAnswer, startGame } from '../harness/game.ts'
+import { startOperator, type Operator as Webhook } from '../harness/operator.ts'
+import { logIn, newOperator, type Operator, obey, payload, support } from '../support/desk.ts'
 
 // The filters and orders of a list of players.
 

@@ -3,13 +3,13 @@ import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPlatformKey } from '../../src/auth/keys.ts'
+import { createPlatformKey } from '../../src/callers/keys.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { graphql } from '../events/fleet.ts'
-import { auditBooks } from '../support/audit.ts'
-import { passNode, scenario } from '../support/definitions.ts'
-import { times } from '../support/game.ts'
-import { type PageShell, startPageShell } from '../support/page-shell.ts'
+import { auditBooks } from '../harness/audit.ts'
+import { passNode, scenario } from '../harness/definitions.ts'
+import { times } from '../harness/game.ts'
+import { type PageShell, startPageShell } from '../harness/page-shell.ts'
 import {
   buildService,
   createWorld,
@@ -18,9 +18,9 @@ import {
   startService,
   stopService,
   type World,
-} from '../support/service.ts'
-import { execute } from '../support/sql.ts'
-import { type SystemPostgres, startSystemPostgres, withoutSystemPostgres } from '../support/system-postgres.ts'
+} from '../harness/service.ts'
+import { execute } from '../harness/sql.ts'
+import { type SystemPostgres, startSystemPostgres, withoutSystemPostgres } from '../harness/system-postgres.ts'
 
 const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
 const section = page.slice(page.indexOf('## Backup and restore'), page.indexOf('## Rotating keys'))

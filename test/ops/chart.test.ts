@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, test } from 'vitest'
 import { parse } from 'yaml'
-import { createDatabase } from '../support/database.ts'
-import { COMMAND_LINE, startPageShell } from '../support/page-shell.ts'
-import { type Service, startService, stopService } from '../support/service.ts'
+import { createDatabase } from '../harness/database.ts'
+import { COMMAND_LINE, startPageShell } from '../harness/page-shell.ts'
+import { type Service, startService, stopService } from '../harness/service.ts'
 
 const CHART = fileURLToPath(new URL('../../ops/helm/tierway/', import.meta.url))
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
@@ -93,7 +93,7 @@ describe.skipIf(withoutGo !== '')(`${withoutGo}the Helm chart`, () => {
     const { manifests } = render({ ...SECRET, shutdownGraceMs: 7_000 })
     const { spec } = manifests.get('Deployment').spec.template
     const [container] = spec.containers
-    const health = read('src/http/health.ts')
+    const health = read('src/serve/http/health.ts')
     for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe']) {
       const { path, port } = container[probe].httpGet
       expect([probe, health.includes(`get('${path}'`), port]).toEqual([probe, true, 'http'])
@@ -106,7 +106,7 @@ describe.skipIf(withoutGo !== '')(`${withoutGo}the Helm chart`, () => {
 
   it('sets variables that exist, and takes secrets from the Secret', () => {
     const { manifests } = render(EVERYTHING)
-    const config = read('src/config.ts')
+    const config = read('src/base/config.ts')
     const containers = [manifests.get('Deployment'), manifests.get('Job')].map(
       ({ spec }) => spec.template.spec.containers[0],
     )

@@ -7,12 +7,12 @@ import { createClient } from 'graphql-ws'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { parse } from 'yaml'
-import { endWithTests } from '../support/children.ts'
-import { season } from '../support/definitions.ts'
-import { freePort } from '../support/free-port.ts'
-import { type Service, startService, stopService, type World } from '../support/service.ts'
-import { until } from '../support/until.ts'
-import { openWorld } from '../support/world.ts'
+import { endWithTests } from '../harness/children.ts'
+import { season } from '../harness/definitions.ts'
+import { freePort } from '../harness/free-port.ts'
+import { type Service, startService, stopService, type World } from '../harness/service.ts'
+import { until } from '../harness/until.ts'
+import { openWorld } from '../harness/world.ts'
 
 const GRACE_MS = 4_000
 /** So many that each instance has some of them. */

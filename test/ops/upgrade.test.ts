@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { VERSION } from '../../src/base/version.ts'
 import { COMPATIBILITY } from '../../src/db/compatibility.ts'
 import { migrate } from '../../src/db/migrate.ts'
-import { VERSION } from '../../src/version.ts'
-import { startCommandLine } from '../support/command-line.ts'
-import { createDatabase } from '../support/database.ts'
-import { season } from '../support/definitions.ts'
-import { createNextVersion, type NextVersion } from '../support/next-version.ts'
+import { startCommandLine } from '../harness/command-line.ts'
+import { createDatabase } from '../harness/database.ts'
+import { season } from '../harness/definitions.ts'
+import { createNextVersion, type NextVersion } from '../harness/next-version.ts'
 import {
   post,
   type Service,
@@ -18,10 +18,10 @@ import {
   stopService,
   type World,
   type WorldPlayer,
-} from '../support/service.ts'
-import { execute, openPool } from '../support/sql.ts'
-import { until } from '../support/until.ts'
-import { openWorld } from '../support/world.ts'
+} from '../harness/service.ts'
+import { execute, openPool } from '../harness/sql.ts'
+import { until } from '../harness/until.ts'
+import { openWorld } from '../harness/world.ts'
 
 /** Changes that a later release can make to tables that this one reads and writes all the time. */
 const SQL = `

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type PlayerSearch, searchPlayers } from '../../src/listing/search-players.ts'
 import type { Status } from '../../src/players/player-status.ts'
-import { type Game, startGame } from '../support/game.ts'
+import { type Game, startGame } from '../harness/game.ts'
 
 /** More than are sorted as a whole. All are old: the newcomers are more than are examined for a page. */
 const CROWD = 10_076

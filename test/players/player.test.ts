@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { MAX_INT64 } from '../../src/base/json.ts'
 import { migrate } from '../../src/db/migrate.ts'
-import { MAX_INT64 } from '../../src/json.ts'
-import { gold, item, passNode, scenario, tier } from '../support/definitions.ts'
-import { type Answer, type Game, startGame, type TestPlayer, times } from '../support/game.ts'
-import { approve, type Operator, startOperator } from '../support/operator.ts'
-import { execute } from '../support/sql.ts'
+import { gold, item, passNode, scenario, tier } from '../harness/definitions.ts'
+import { type Answer, type Game, startGame, type TestPlayer, times } from '../harness/game.ts'
+import { approve, type Operator, startOperator } from '../harness/operator.ts'
+import { execute } from '../harness/sql.ts'
 
 const PATH = '/sdk/v1/player/get'
 const ME = `{ me { playerId nickname avatarUrl region language createdAt wallet { currency balance }

@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
-import { collectGarbage } from '../support/garbage.ts'
-import { until } from '../support/until.ts'
+import { type Game, startGame, type TestPlayer, times } from '../harness/game.ts'
+import { collectGarbage } from '../harness/garbage.ts'
+import { until } from '../harness/until.ts'
 
 // A small request can ask for an answer of up to 16 MiB, so a client that does not read its answers gets few of them.
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { members } from '../../src/json.ts'
+import { members } from '../../src/base/json.ts'
 import {
   type Answer,
   type Game,
@@ -11,7 +11,7 @@ import {
   startInstance,
   type TestPlayer,
   times,
-} from '../support/game.ts'
+} from '../harness/game.ts'
 
 const SET = '/sdk/v1/storage/set'
 const GET = '/sdk/v1/storage/get'

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createProject } from '../../src/projects/projects.ts'
-import { auditRows, newOperator, type Operator } from '../liveops/desk.ts'
-import { season } from '../support/definitions.ts'
-import { type Game, type GraphqlAnswer, startGame, times } from '../support/game.ts'
-import { approve, startOperator, type Operator as Webhook } from '../support/operator.ts'
+import { season } from '../harness/definitions.ts'
+import { type Game, type GraphqlAnswer, startGame, times } from '../harness/game.ts'
+import { approve, startOperator, type Operator as Webhook } from '../harness/operator.ts'
+import { auditRows, newOperator, type Operator } from '../support/desk.ts'
 
 let game: Game
 let webhook: Webhook

@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { generateSecretsKey } from '../../src/base/secrets.ts'
 import { purgeExpiredSecrets } from '../../src/providers/rotate-secret.ts'
-import { generateSecretsKey } from '../../src/providers/secrets.ts'
 import { verifyStandardWebhook, verifyWebhookSignature } from '../../src/sdk/webhook.ts'
-import { type Game, generateKeys, type Instance, startGame, startInstance, times } from '../support/game.ts'
-import { type Hit, type Operator, type Respond, signatureOf, startOperator } from '../support/operator.ts'
-import { until } from '../support/until.ts'
+import { type Game, generateKeys, type Instance, startGame, startInstance, times } from '../harness/game.ts'
+import { type Hit, type Operator, type Respond, signatureOf, startOperator } from '../harness/operator.ts'
+import { until } from '../harness/until.ts'
 
 // How the secret of a provider is replaced without refused logins. docs/webhook.md describes it for studios.
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readConfig } from '../../src/config.ts'
-import { createSecrets, generateSecretsKey, type SecretContext } from '../../src/providers/secrets.ts'
-import { times } from '../support/game.ts'
+import { readConfig } from '../../src/base/config.ts'
+import { createSecrets, generateSecretsKey, type SecretContext } from '../../src/base/secrets.ts'
+import { times } from '../harness/game.ts'
 
 const [oldKey, newKey] = [generateSecretsKey(), generateSecretsKey()]
 const context: SecretContext = { projectId: 'p', environmentId: 'e', kind: 'custom', name: 'default' }

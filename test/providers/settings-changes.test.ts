@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { generateSecretsKey, type SecretsKey } from '../../src/base/secrets.ts'
 import { createProject } from '../../src/projects/projects.ts'
-import { generateSecretsKey, type SecretsKey } from '../../src/providers/secrets.ts'
-import { times } from '../support/game.ts'
-import { approve, startOperator, status } from '../support/operator.ts'
+import { times } from '../harness/game.ts'
+import { approve, startOperator, status } from '../harness/operator.ts'
 import {
   auditRows,
   bearer,

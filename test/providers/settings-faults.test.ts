@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createProject } from '../../src/projects/projects.ts'
-import { type Answer, times } from '../support/game.ts'
+import { type Answer, times } from '../harness/game.ts'
 import {
   auditRows,
   bearer,

@@ -1,10 +1,10 @@
 import { pino } from 'pino'
 import { expect } from 'vitest'
-import { generateTokenKey } from '../../src/auth/tokens.ts'
-import { members } from '../../src/json.ts'
-import { createSecrets, generateSecretsKey, type SecretsKey } from '../../src/providers/secrets.ts'
-import { type Answer, type Game, type Instance, startGame, startInstance } from '../support/game.ts'
-import { type Hit, type Operator, signatureOf, startOperator } from '../support/operator.ts'
+import { members } from '../../src/base/json.ts'
+import { createSecrets, generateSecretsKey, type SecretsKey } from '../../src/base/secrets.ts'
+import { generateTokenKey } from '../../src/callers/tokens.ts'
+import { type Answer, type Game, type Instance, startGame, startInstance } from '../harness/game.ts'
+import { type Hit, type Operator, signatureOf, startOperator } from '../harness/operator.ts'
 
 // Two instances whose provider settings the tests write. Each file starts them once, by `beforeAll(startSettings)`.
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Json } from '../../src/json.ts'
-import { type Game, startGame } from '../support/game.ts'
+import type { Json } from '../../src/base/json.ts'
+import { type Game, startGame } from '../harness/game.ts'
 
 let game: Game
 let path: string

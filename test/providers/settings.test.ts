@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { members } from '../../src/json.ts'
-import { type Answer, times } from '../support/game.ts'
+import { members } from '../../src/base/json.ts'
+import { type Answer, times } from '../harness/game.ts'
 import {
   auditRows,
   blocks,

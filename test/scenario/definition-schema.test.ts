@@ -1,12 +1,12 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Json, print } from '../../src/base/json.ts'
 import { demoSeason } from '../../src/dev/season.ts'
-import { type Json, print } from '../../src/json.ts'
 import { definitionSchemaText } from '../../src/scenario/definition-schema.ts'
 import { parseDefinition } from '../../src/scenario/parse-definition.ts'
-import { gold, item, passNode, scenario, season, tier } from '../support/definitions.ts'
-import { type Game, startGame } from '../support/game.ts'
+import { gold, item, passNode, scenario, season, tier } from '../harness/definitions.ts'
+import { type Game, startGame } from '../harness/game.ts'
 import { definitions } from './arbitraries.ts'
 
 // The schema has a pattern beside each format, and every validator checks patterns.

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { type Json, MAX_INT64, print } from '../../src/base/json.ts'
 import { demoSeason } from '../../src/dev/season.ts'
-import { type Json, MAX_INT64, print } from '../../src/json.ts'
 import { nextNodes } from '../../src/scenario/definition.ts'
 import { parseDefinition, validateDefinition } from '../../src/scenario/parse-definition.ts'
-import { gold, passNode, scenario, tier } from '../support/definitions.ts'
+import { gold, passNode, scenario, tier } from '../harness/definitions.ts'
 
 const levelNode = (data: Json): Json => ({ id: 'level', type: 'battle-pass-level', data })
 const reward = (id: string, rewards: readonly Json[] = [gold(1)]): Json => ({ id, type: 'reward', data: { rewards } })

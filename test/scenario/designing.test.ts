@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPlatformKey } from '../../src/auth/keys.ts'
-import { type Json, MAX_INT64, print } from '../../src/json.ts'
+import { type Json, MAX_INT64, print } from '../../src/base/json.ts'
+import { createPlatformKey } from '../../src/callers/keys.ts'
 import { createProject } from '../../src/projects/projects.ts'
-import { gold, item, passNode, scenario, season, tier } from '../support/definitions.ts'
-import { type Game, type GraphqlAnswer, startGame, type TestPlayer, times } from '../support/game.ts'
+import { gold, item, passNode, scenario, season, tier } from '../harness/definitions.ts'
+import { type Game, type GraphqlAnswer, startGame, type TestPlayer, times } from '../harness/game.ts'
 import { definitions } from './arbitraries.ts'
 
 let game: Game

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { elements, type Json, kindOf, MAX_INT64, members, print } from '../../src/base/json.ts'
 import { diffPasses, type PassDiff } from '../../src/battlepass/diff-passes.ts'
 import { demoSeason } from '../../src/dev/season.ts'
-import { elements, type Json, kindOf, MAX_INT64, members, print } from '../../src/json.ts'
 import type { PassNode } from '../../src/scenario/definition.ts'
 import { diffScenarios, type ValueChange } from '../../src/scenario/diff.ts'
 import { parseDefinition } from '../../src/scenario/parse-definition.ts'
-import { gold, item, passNode, scenario, season, tier } from '../support/definitions.ts'
+import { gold, item, passNode, scenario, season, tier } from '../harness/definitions.ts'
 import { definitions, type RandomDefinition } from './arbitraries.ts'
 
 const popup = (data: Json): Json => ({ id: 'popup', type: 'popup', data })

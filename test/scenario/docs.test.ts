@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Game, startGame } from '../support/game.ts'
-import { type Operator, startOperator } from '../support/operator.ts'
-import { type PageShell, startPageShell } from '../support/page-shell.ts'
+import { type Game, startGame } from '../harness/game.ts'
+import { type Operator, startOperator } from '../harness/operator.ts'
+import { type PageShell, startPageShell } from '../harness/page-shell.ts'
 
 const page = readFileSync(new URL('../../docs/scenarios.md', import.meta.url), 'utf8')
 const withoutCurl = spawnSync('curl', ['--version']).status === 0 ? '' : ': SKIPPED, curl is not installed'

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Json, print } from '../../src/json.ts'
+import { type Json, print } from '../../src/base/json.ts'
 import { parseDefinition } from '../../src/scenario/parse-definition.ts'
-import { auditRows, codeOf, newOperator, type Operator, payload, support } from '../liveops/desk.ts'
-import { auditBooks } from '../support/audit.ts'
-import { gold, passNode, scenario } from '../support/definitions.ts'
+import { auditBooks } from '../harness/audit.ts'
+import { gold, passNode, scenario } from '../harness/definitions.ts'
 import {
   type Game,
   generateKeys,
@@ -12,8 +11,9 @@ import {
   startInstance,
   type TestPlayer,
   times,
-} from '../support/game.ts'
-import { graphqlOf, restOf, type Surface } from '../support/surfaces.ts'
+} from '../harness/game.ts'
+import { graphqlOf, restOf, type Surface } from '../harness/surfaces.ts'
+import { auditRows, codeOf, newOperator, type Operator, payload, support } from '../support/desk.ts'
 
 // How often a reward node pays: players cannot make it pay at will (decisions 11.1).
 

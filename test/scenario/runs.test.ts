@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPlatformKey } from '../../src/auth/keys.ts'
-import { type Json, print } from '../../src/json.ts'
+import { type Json, print } from '../../src/base/json.ts'
+import { createPlatformKey } from '../../src/callers/keys.ts'
 import { createProject } from '../../src/projects/projects.ts'
-import { auditBooks } from '../support/audit.ts'
-import { gold, item, passNode, scenario, season } from '../support/definitions.ts'
-import { type Game, startGame, type TestPlayer, times } from '../support/game.ts'
-import { graphqlOf, plain, restOf } from '../support/surfaces.ts'
+import { auditBooks } from '../harness/audit.ts'
+import { gold, item, passNode, scenario, season } from '../harness/definitions.ts'
+import { type Game, startGame, type TestPlayer, times } from '../harness/game.ts'
+import { graphqlOf, plain, restOf } from '../harness/surfaces.ts'
 
 const MAX_INT64 = 2n ** 63n - 1n
 const START = '/sdk/v1/scenarios/start'

@@ -3,8 +3,8 @@ import { connect } from 'node:net'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { signStandardWebhook, signWebhook } from '../../src/sdk/webhook.ts'
-import { endWithTests } from '../support/children.ts'
-import { until } from '../support/until.ts'
+import { endWithTests } from '../harness/children.ts'
+import { until } from '../harness/until.ts'
 
 const START_DEADLINE_MS = 30_000
 const MAX_BODY_BYTES = 2 ** 20

@@ -1,17 +1,17 @@
 import { createServer } from 'node:net'
 import pg, { type Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { Refusal } from '../../src/base/errors.ts'
 import { createPool } from '../../src/db/pool.ts'
-import { Refusal } from '../../src/errors.ts'
 import type { Command } from '../../src/transactions/command.ts'
 import type { Extension, Group } from '../../src/transactions/group.ts'
 import { createGroupCommit, type GroupCommit, type GroupCommitOptions } from '../../src/transactions/group-commit.ts'
 import type { Row, Statement } from '../../src/transactions/statement.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
-import { times } from '../support/game.ts'
-import { type PostgresProxy, startProxy } from '../support/proxy.ts'
-import { startStopwatch } from '../support/stopwatch.ts'
-import { until } from '../support/until.ts'
+import { createDatabase, type TestDatabase } from '../harness/database.ts'
+import { times } from '../harness/game.ts'
+import { type PostgresProxy, startProxy } from '../harness/proxy.ts'
+import { startStopwatch } from '../harness/stopwatch.ts'
+import { until } from '../harness/until.ts'
 
 let database: TestDatabase
 let proxy: PostgresProxy

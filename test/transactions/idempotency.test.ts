@@ -4,10 +4,10 @@ import { claimTier } from '../../src/battlepass/claim-tier.ts'
 import { purchasePremium } from '../../src/battlepass/purchase-premium.ts'
 import type { Path } from '../../src/transactions/group.ts'
 import type { PlayerRef } from '../../src/transactions/player.ts'
-import { gold, season, tier } from '../support/definitions.ts'
-import { type Engines, startEngines, type TwoInstances } from '../support/engines.ts'
-import { times } from '../support/game.ts'
-import type { World } from '../support/service.ts'
+import { gold, season, tier } from '../harness/definitions.ts'
+import { type Engines, startEngines, type TwoInstances } from '../harness/engines.ts'
+import { times } from '../harness/game.ts'
+import type { World } from '../harness/service.ts'
 
 // A group that uses remembered rows assumes that a key is new, and proves it when it writes (architecture: remember,
 // decide, prove; spec 4.1: the same key takes effect once).

@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { auditBooks, auditSupport } from '../support/audit.ts'
-import { backUp } from '../support/linearizability/books.ts'
+import { auditBooks, auditSupport } from '../harness/audit.ts'
+import { backUp } from '../harness/linearizability/books.ts'
 import {
   BEGINNER,
   BOOKS_AT_TOP,
@@ -22,18 +22,18 @@ import {
   start as startCall,
   xp,
   xpAnswer,
-} from '../support/linearizability/by-hand.ts'
-import { check, type PlayerHistory } from '../support/linearizability/checker.ts'
-import { ask, type Client, createClient, publish } from '../support/linearizability/clients.ts'
-import { breakConnections, type Cluster, FAULTS, type Fault, startCluster } from '../support/linearizability/cluster.ts'
-import { drawDefinition, SCENARIOS } from '../support/linearizability/definitions.ts'
-import { Random } from '../support/linearizability/random.ts'
-import { Round } from '../support/linearizability/round.ts'
-import type { Saboteur } from '../support/proxy.ts'
-import { atScale } from '../support/scale.ts'
-import { SEED } from '../support/seed.ts'
-import { buildService } from '../support/service.ts'
-import { until } from '../support/until.ts'
+} from '../harness/linearizability/by-hand.ts'
+import { check, type PlayerHistory } from '../harness/linearizability/checker.ts'
+import { ask, type Client, createClient, publish } from '../harness/linearizability/clients.ts'
+import { breakConnections, type Cluster, FAULTS, type Fault, startCluster } from '../harness/linearizability/cluster.ts'
+import { drawDefinition, SCENARIOS } from '../harness/linearizability/definitions.ts'
+import { Random } from '../harness/linearizability/random.ts'
+import { Round } from '../harness/linearizability/round.ts'
+import type { Saboteur } from '../harness/proxy.ts'
+import { atScale } from '../harness/scale.ts'
+import { SEED } from '../harness/seed.ts'
+import { buildService } from '../harness/service.ts'
+import { until } from '../harness/until.ts'
 
 /** The duration of the random rounds. */
 const SECONDS = Number(process.env.LINEARIZABILITY_SECONDS ?? atScale(30, 6))

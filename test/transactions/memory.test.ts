@@ -8,11 +8,11 @@ import { askStatus } from '../../src/players/player-status.ts'
 import type { Command } from '../../src/transactions/command.ts'
 import { createMemory } from '../../src/transactions/memory.ts'
 import type { PlayerRef } from '../../src/transactions/player.ts'
-import { gold, passNode, scenario } from '../support/definitions.ts'
-import { type Engines, startEngines, type TwoInstances } from '../support/engines.ts'
-import { resetModules } from '../support/fresh-modules.ts'
-import { times } from '../support/game.ts'
-import type { World } from '../support/service.ts'
+import { gold, passNode, scenario } from '../harness/definitions.ts'
+import { type Engines, startEngines, type TwoInstances } from '../harness/engines.ts'
+import { resetModules } from '../harness/fresh-modules.ts'
+import { times } from '../harness/game.ts'
+import type { World } from '../harness/service.ts'
 
 // Rows of active players stay in memory (architecture: remember, decide, prove). Changes by others count at once, an
 // exception fails only its own command, and memory is bounded.

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { Command } from '../../src/transactions/command.ts'
 import { Player } from '../../src/transactions/player.ts'
 import { createQueue, type Entry } from '../../src/transactions/queue.ts'
-import { times } from '../support/game.ts'
-import { collectGarbage, collectYoungGarbage } from '../support/garbage.ts'
+import { times } from '../harness/game.ts'
+import { collectGarbage, collectYoungGarbage } from '../harness/garbage.ts'
 
 const PLAYERS = 256
 const CALL_BYTES = 16 * 1024

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { useClient } from 'urql'
 import { useLocation } from 'wouter'
-import { MAX_ID, MAX_NAME } from '../../../src/request/limits.ts'
+import { MAX_ID, MAX_NAME } from '../../../src/base/limits.ts'
 import { useOperator } from '../session/permission.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { type CombinedError, useClient, useQuery } from 'urql'
-import { MAX_LABEL } from '../../../src/request/limits.ts'
+import { MAX_LABEL } from '../../../src/base/limits.ts'
 import { createClient } from '../session/client.ts'
 import { useOperator } from '../session/permission.tsx'
 import { ROLES, type Role } from '../session/session.ts'

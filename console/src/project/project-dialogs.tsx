@@ -1,6 +1,6 @@
 import { useRef, useState } from 'react'
 import { useClient } from 'urql'
-import { MAX_NAME, MAX_SLUG } from '../../../src/request/limits.ts'
+import { MAX_NAME, MAX_SLUG } from '../../../src/base/limits.ts'
 import { isProduction } from '../shell/environment.tsx'
 import { ActionDialog, type ActionResult } from '../ui/action-dialog.tsx'
 import { codeOf, isOutcomeOpen } from '../ui/errors.ts'

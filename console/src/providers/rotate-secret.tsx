@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { useClient } from 'urql'
-import { MAX_SECRET } from '../../../src/request/limits.ts'
+import { MAX_SECRET } from '../../../src/base/limits.ts'
 import { useEnvironment } from '../shell/environment.tsx'
 import { ActionDialog, type ActionResult } from '../ui/action-dialog.tsx'
 import { Button } from '../ui/button.tsx'

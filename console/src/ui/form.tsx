@@ -9,7 +9,7 @@ import {
   useId,
   useState,
 } from 'react'
-import { MAX_REASON } from '../../../src/request/limits.ts'
+import { MAX_REASON } from '../../../src/base/limits.ts'
 import { Button } from './button.tsx'
 import { type Fault, sentence } from './errors.ts'
 import { Notice } from './states.tsx'

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react'
-import { MAX_ID, MAX_TYPE } from '../../../../src/request/limits.ts'
+import { MAX_ID, MAX_TYPE } from '../../../../src/base/limits.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/form.tsx'

@@ -1,4 +1,4 @@
-import { HANDLE, MAX_HANDLE } from '../../../../src/request/limits.ts'
+import { HANDLE, MAX_HANDLE } from '../../../../src/base/limits.ts'
 import {
   itemsOf,
   type JsonArray,

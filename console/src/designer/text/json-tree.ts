@@ -1,4 +1,4 @@
-import { MAX_DEPTH } from '../../../../src/request/limits.ts'
+import { MAX_DEPTH } from '../../../../src/base/limits.ts'
 
 // The syntax of a JSON text with the place of each value. Numbers stay texts, and members with the same name all stay,
 // so that an edit can change one place of the text and leave the rest as it is.

@@ -1,4 +1,4 @@
-import { MAX_STORAGE_KEY } from '../../../../src/request/limits.ts'
+import { MAX_STORAGE_KEY } from '../../../../src/base/limits.ts'
 import { number } from '../../ui/text.tsx'
 import { indentedJson } from '../indented-json.ts'
 import {

@@ -1,0 +1,287 @@
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { type ConnectionLimitSettings, readConnectionLimits } from './rate-limits/connection-limits.ts'
+import { type RateLimitSettings, readRateLimits } from './rate-limits/rate-limits.ts'
+import type { SecretsKey } from './secrets.ts'
+
+/** A private Ed25519 key as a JWK with its `kid`. */
+export interface TokenKey {
+  readonly kty: 'OKP'
+  readonly crv: 'Ed25519'
+  readonly kid: string
+  readonly x: string
+  readonly d: string
+}
+
+/** The configuration from environment variables. Read once at start, and passed on. */
+export interface Config {
+  readonly production: boolean
+  readonly host: string
+  readonly port: number
+  /** Null starts an embedded Postgres under `dataDir` (development only). */
+  readonly databaseUrl: string | null
+  /** The certificates of the authorities that sign the certificate of Postgres, in PEM. Null takes the machine's. */
+  readonly databaseCa: string | null
+  readonly databaseConnections: number
+  readonly migrateOnStart: boolean
+  /** Refuses a Postgres that can lose commits in a crash. */
+  readonly requireFsync: boolean
+  /** Carries the live signal between instances. Null keeps it within this instance. */
+  readonly redisUrl: string | null
+  /** How long events are kept, for subscriptions that resume from a cursor. */
+  readonly eventRetentionDays: number
+  readonly dataDir: string
+  /** Null creates a key and stores it under `dataDir` (development only). The first key signs, all verify. */
+  readonly tokenKeys: readonly TokenKey[] | null
+  readonly tokenIssuer: string
+  readonly tokenAudience: string
+  /** Null creates a key and stores it under `dataDir` (development only). The first key encrypts, all decrypt. */
+  readonly secretsKeys: readonly SecretsKey[] | null
+  /** Whether webhooks may have private, loopback and other addresses that are not public. */
+  readonly allowPrivateWebhooks: boolean
+  readonly maxBodyBytes: number
+  readonly rateLimits: RateLimitSettings
+  readonly connectionLimits: ConnectionLimitSettings
+  /** The number of proxies in front of the service that append their client's address to `X-Forwarded-For`. */
+  readonly trustedProxies: number
+  /** Browser origins that may call and subscribe. Native clients send no origin and are always allowed. */
+  readonly allowedOrigins: readonly string[]
+  readonly graphiql: boolean
+  readonly introspection: boolean
+  /** Whether the page of the REST contract is at `/docs`. */
+  readonly docs: boolean
+  /** Whether the console is at `/console`. */
+  readonly console: boolean
+  /** Files of the GraphQL documents that clients may name by their hash. */
+  readonly persistedOperations: readonly string[]
+  /** Refuses every document that is not in these files. */
+  readonly persistedOperationsOnly: boolean
+  /** The most that one GraphQL operation may cost. */
+  readonly graphqlMaxCost: number
+  /** A separate port for metrics. Null serves them on the main port, with `metricsToken` or, in development, openly. */
+  readonly metricsPort: number | null
+  readonly metricsToken: string | null
+  /** How long calls are still served after the signal to stop, while `/readyz` is 503. */
+  readonly shutdownGraceMs: number
+  readonly logLevel: LogLevel
+}
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/** Thrown by `readConfig`; its message names every fault and what to set instead. */
+export class ConfigError extends Error {
+  constructor(faults: readonly string[]) {
+    super(
+      `The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
+    )
+    this.name = 'ConfigError'
+  }
+}
+
+/** Reads the configuration from environment variables. Every fault is named in one error. */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const faults: string[] = []
+  const text = (name: string): string | null => env[name]?.trim() || null
+
+  function integer(name: string, fallback: number, min: number, max: number): number {
+    const value = text(name)
+    if (value === null) return fallback
+    const number = Number(value)
+    if (/^\d+$/.test(value) && number >= min && number <= max) return number
+    faults.push(`${name} must be a whole number from ${min} to ${max}`)
+    return fallback
+  }
+
+  function flag(name: string, fallback: boolean): boolean {
+    const value = text(name)
+    if (value === null || value === 'true' || value === 'false') return value === null ? fallback : value === 'true'
+    faults.push(`${name} must be true or false`)
+    return fallback
+  }
+
+  function oneOf<T extends string>(name: string, values: readonly T[], fallback: T): T {
+    const value = text(name)
+    if (value === null) return fallback
+    const known = values.find((candidate) => candidate === value)
+    if (known === undefined) faults.push(`${name} must be one of ${values.join(', ')}`)
+    return known ?? fallback
+  }
+
+  const production = oneOf('NODE_ENV', ['production', 'development', 'test'], 'development') === 'production'
+
+  const databaseUrl = text('DATABASE_URL')
+  if (databaseUrl !== null && !isUrlOf(databaseUrl, ['postgres:', 'postgresql:'])) {
+    faults.push('DATABASE_URL must be a postgres:// URL, such as postgres://user:password@host:5432/tierway')
+  }
+  if (databaseUrl === null && production) {
+    faults.push('DATABASE_URL must be set in production: the embedded Postgres is for development')
+  }
+
+  const ca = text('DATABASE_CA')
+  const databaseCa = ca === null ? null : readCertificates(ca, faults)
+  if (ca !== null && databaseUrl !== null && !leavesTlsToUs(databaseUrl)) {
+    faults.push(
+      'DATABASE_URL must have no sslmode but require, verify-ca or verify-full, and no sslrootcert, sslcert or sslkey, when DATABASE_CA is set',
+    )
+  }
+
+  const redisUrl = text('REDIS_URL')
+  if (redisUrl !== null && !isUrlOf(redisUrl, ['redis:', 'rediss:'])) {
+    faults.push('REDIS_URL must be a redis:// or rediss:// URL, such as redis://host:6379')
+  }
+
+  const keys = text('TOKEN_KEYS')
+  const tokenKeys = keys === null ? null : readTokenKeys(keys, faults)
+  if (keys === null && (production || databaseUrl !== null)) {
+    faults.push(
+      'TOKEN_KEYS must be set unless the database is the embedded one: make a key with `npx tierway key token`',
+    )
+  }
+
+  const secrets = text('SECRETS_KEYS')
+  const secretsKeys = secrets === null ? null : readSecretsKeys(secrets, faults)
+  if (secrets === null && (production || databaseUrl !== null)) {
+    faults.push(
+      'SECRETS_KEYS must be set unless the database is the embedded one: make a key with `npx tierway key secrets`',
+    )
+  }
+
+  const origins = (text('ALLOWED_ORIGINS') ?? '').split(',').flatMap((origin) => origin.trim() || [])
+  for (const [index, origin] of origins.entries()) {
+    // Named by its position: a URL given by mistake may contain a password.
+    if (!isOrigin(origin))
+      faults.push(`ALLOWED_ORIGINS must list origins such as https://dashboard.example.com; entry ${index + 1} is none`)
+  }
+
+  const persistedOperations = (text('PERSISTED_OPERATIONS') ?? '').split(',').flatMap((path) => path.trim() || [])
+  const persistedOperationsOnly = flag('PERSISTED_OPERATIONS_ONLY', false)
+  if (persistedOperationsOnly && persistedOperations.length === 0) {
+    faults.push('PERSISTED_OPERATIONS must name a file of documents when PERSISTED_OPERATIONS_ONLY is true')
+  }
+
+  const metricsToken = text('METRICS_TOKEN')
+  if (metricsToken !== null && metricsToken.length < 16) faults.push('METRICS_TOKEN must have at least 16 characters')
+  const metricsPort = text('METRICS_PORT') === null ? null : integer('METRICS_PORT', 0, 0, 65_535)
+
+  const config: Config = {
+    production,
+    host: text('HOST') ?? (production ? '0.0.0.0' : '127.0.0.1'),
+    port: integer('PORT', 4000, 0, 65_535),
+    databaseUrl,
+    databaseCa,
+    databaseConnections: integer('DATABASE_CONNECTIONS', 10, 4, 1000),
+    migrateOnStart: flag('MIGRATE_ON_START', true),
+    requireFsync: flag('REQUIRE_FSYNC', production),
+    redisUrl,
+    eventRetentionDays: integer('EVENT_RETENTION_DAYS', 30, 1, 3650),
+    dataDir: text('TIERWAY_DATA_DIR') ?? '.tierway',
+    tokenKeys,
+    tokenIssuer: text('TOKEN_ISSUER') ?? 'tierway',
+    tokenAudience: text('TOKEN_AUDIENCE') ?? 'tierway',
+    secretsKeys,
+    allowPrivateWebhooks:
+      oneOf('WEBHOOK_PRIVATE_ADDRESSES', ['allow', 'deny'], databaseUrl === null ? 'allow' : 'deny') === 'allow',
+    maxBodyBytes: integer('MAX_BODY_BYTES', 1_048_576, 1024, 64 * 1_048_576),
+    rateLimits: readRateLimits(text('RATE_LIMITS'), faults),
+    connectionLimits: readConnectionLimits(text('CONNECTION_LIMITS'), faults),
+    trustedProxies: integer('TRUSTED_PROXIES', 0, 0, 10),
+    allowedOrigins: origins,
+    graphiql: flag('GRAPHIQL', !production),
+    introspection: flag('INTROSPECTION', !production),
+    docs: flag('DOCS', true),
+    console: flag('CONSOLE', true),
+    persistedOperations,
+    persistedOperationsOnly,
+    graphqlMaxCost: integer('GRAPHQL_MAX_COST', 20_000, 1, 1_000_000_000),
+    metricsPort,
+    metricsToken,
+    shutdownGraceMs: integer('SHUTDOWN_GRACE_MS', 0, 0, 300_000),
+    logLevel: oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),
+  }
+  if (faults.length > 0) throw new ConfigError(faults)
+  return config
+}
+
+/** Certificates in PEM, or the path of a file with them. Line ends may be written as `\\n`, as in files of variables. */
+function readCertificates(given: string, faults: string[]): string | null {
+  const fault = 'DATABASE_CA must be the certificates of an authority in PEM, or the path of a file with them'
+  let pem = given.replaceAll('\\n', '\n')
+  try {
+    if (!pem.startsWith('-----BEGIN')) pem = readFileSync(given, 'utf8')
+    const certificates = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? []
+    for (const certificate of certificates) new X509Certificate(certificate)
+    if (certificates.length > 0) return pem
+    faults.push(fault)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    faults.push(code && !pem.startsWith('-----BEGIN') ? `${fault}; the file cannot be read (${code})` : fault)
+  }
+  return null
+}
+
+/** With an authority of ours, TLS is always verified. The driver would let the URL's own settings win. */
+function leavesTlsToUs(url: string): boolean {
+  if (!URL.canParse(url)) return true
+  const { searchParams } = new URL(url)
+  const mode = searchParams.get('sslmode')
+  const isOwn = ['ssl', 'sslrootcert', 'sslcert', 'sslkey'].some((name) => searchParams.has(name))
+  return !isOwn && (mode === null || ['require', 'verify-ca', 'verify-full'].includes(mode))
+}
+
+function readTokenKeys(text: string, faults: string[]): TokenKey[] {
+  const keys = readKeys<TokenKey>(text, isTokenKey)
+  if (!keys) {
+    faults.push(
+      'TOKEN_KEYS must be a JSON list of private Ed25519 JWKs with kid, x and d; make one with `npx tierway key token`',
+    )
+    return []
+  }
+  if (repeatsKid(keys)) faults.push('TOKEN_KEYS must not repeat a kid')
+  return keys.map(({ kty, crv, kid, x, d }) => ({ kty, crv, kid, x, d }))
+}
+
+function isTokenKey(key: Record<string, unknown>): boolean {
+  const { kty, crv, kid, x, d } = key
+  return kty === 'OKP' && crv === 'Ed25519' && typeof kid === 'string' && kid.length > 0 && is32Bytes(x) && is32Bytes(d)
+}
+
+function readSecretsKeys(text: string, faults: string[]): SecretsKey[] {
+  const keys = readKeys<SecretsKey>(text, ({ kid, key }) => typeof kid === 'string' && isKid(kid) && is32Bytes(key))
+  if (!keys) {
+    faults.push(
+      'SECRETS_KEYS must be a JSON list of {"kid", "key"} with 32 bytes in base64url as key; make one with `npx tierway key secrets`',
+    )
+    return []
+  }
+  if (repeatsKid(keys)) faults.push('SECRETS_KEYS must not repeat a kid')
+  return keys.map(({ kid, key }) => ({ kid, key }))
+}
+
+/** A list of keys; undefined when the text is no list, is empty, or has an invalid entry. */
+function readKeys<Key>(text: string, isKey: (key: Record<string, unknown>) => boolean): Key[] | undefined {
+  let keys: unknown
+  try {
+    keys = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  if (!Array.isArray(keys) || keys.length === 0) return undefined
+  return keys.every((key) => typeof key === 'object' && key !== null && isKey(key)) ? keys : undefined
+}
+
+const isKid = (kid: string): boolean => /^[\w-]{1,64}$/.test(kid)
+const is32Bytes = (part: unknown): boolean => typeof part === 'string' && /^[\w-]{43}$/.test(part)
+const repeatsKid = (keys: readonly { kid: string }[]): boolean => new Set(keys.map(({ kid }) => kid)).size < keys.length
+
+function isUrlOf(text: string, protocols: readonly string[]): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol, hostname, searchParams } = new URL(text)
+  // For a Postgres on a socket the host is empty, and `?host=` names the directory.
+  const onSocket = protocol.startsWith('postgres') && searchParams.get('host')?.startsWith('/')
+  return protocols.includes(protocol) && (hostname !== '' || onSocket === true)
+}
+
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text
+}

@@ -1,0 +1,153 @@
+import { hash, randomBytes } from 'node:crypto'
+import type { ClientBase, Pool } from 'pg'
+import { Refusal } from '../base/errors.ts'
+import { newId } from '../db/ids.ts'
+import type { Group } from '../transactions/group.ts'
+import { keyOf } from '../transactions/player.ts'
+import { boolean, type Column, readOnly, table, text, uuid } from '../transactions/table.ts'
+import { type ClientRef, type PlatformCaller, type Role, roleIncludes } from './callers.ts'
+
+/** A new key. Its text is never available again. */
+export interface NewKey {
+  readonly id: string
+  readonly key: string
+  /** The beginning of the key, which lists show. */
+  readonly prefix: string
+}
+
+const SDK_PREFIX = 'twsdk_'
+const PLATFORM_PREFIX = 'twplat_'
+/** Enough to tell keys apart in a list, and of no use to an attacker. */
+export const SHOWN_CHARACTERS = 12
+
+const hashKey = (key: string): Buffer => hash('sha256', key, 'buffer')
+
+function newKey(kind: string): NewKey & { hash: Buffer } {
+  const key = kind + randomBytes(32).toString('base64url')
+  return { id: newId(), key, hash: hashKey(key), prefix: key.slice(0, SHOWN_CHARACTERS) }
+}
+
+/** Notes that are stored with a key. */
+export interface KeyNote {
+  /** The actor that made it, as the audit log names it; null for the command line. */
+  readonly createdBy?: string | null
+  /** Its purpose, in the words of the person who made it. */
+  readonly label?: string | null
+}
+
+/** Makes an SDK key, which names a project and an environment for game clients. */
+export async function createSdkKey(
+  pool: Pool | ClientBase,
+  environmentId: string,
+  { createdBy = null, label = null }: KeyNote = {},
+): Promise<NewKey> {
+  const { id, key, hash, prefix } = newKey(SDK_PREFIX)
+  await pool.query(
+    'INSERT INTO sdk_keys (id, environment_id, prefix, hash, created_by, label) VALUES ($1, $2, $3, $4, $5, $6)',
+    [id, environmentId, prefix, hash, createdBy, label],
+  )
+  return { id, key, prefix }
+}
+
+/** Makes a platform key of a project. */
+export async function createPlatformKey(
+  pool: Pool | ClientBase,
+  projectId: string,
+  role: Role,
+  { createdBy = null, label = null }: KeyNote = {},
+): Promise<NewKey> {
+  const { id, key, hash, prefix } = newKey(PLATFORM_PREFIX)
+  const { rowCount } = await pool.query(
+    `INSERT INTO platform_keys (id, project_id, role, prefix, hash, created_by, label)
+     SELECT $1, id, $3, $4, $5, $6, $7 FROM projects WHERE id = $2`,
+    [id, projectId, role, prefix, hash, createdBy, label],
+  )
+  if (rowCount === 0) throw new Refusal('projectNotFound')
+  return { id, key, prefix }
+}
+
+/** The project and environment of an SDK key. Read for each call, so that a revocation counts at once. */
+export async function findClient(pool: Pool, key: string | null | undefined): Promise<ClientRef> {
+  if (!key?.startsWith(SDK_PREFIX)) throw new Refusal('invalidSdkKey')
+  const { rows } = await pool.query<{ id: string; project_id: string; environment_id: string }>({
+    name: 'sdk-key',
+    text: `SELECT k.id, e.project_id, k.environment_id FROM sdk_keys k JOIN environments e ON e.id = k.environment_id
+      WHERE k.hash = $1 AND k.revoked_at IS NULL`,
+    values: [hashKey(key)],
+  })
+  const [found] = rows
+  if (!found) throw new Refusal('invalidSdkKey')
+  return { keyId: found.id, projectId: found.project_id, environmentId: found.environment_id }
+}
+
+export const isPlatformKey = (token: string): boolean => token.startsWith(PLATFORM_PREFIX)
+
+/** The caller behind a platform key. Read for each call, so that a revocation counts at once. */
+export async function findPlatformCaller(pool: Pool, key: string): Promise<PlatformCaller> {
+  const { rows } = await pool.query<{ id: string; project_id: string; role: Role }>({
+    name: 'platform-key',
+    text: 'SELECT id, project_id, role FROM platform_keys WHERE hash = $1 AND revoked_at IS NULL',
+    values: [hashKey(key)],
+  })
+  const [found] = rows
+  if (!found) throw new Refusal('invalidToken')
+  return { kind: 'platform', keyId: found.id, projectId: found.project_id, role: found.role }
+}
+
+/**
+ * Refuses an operator whose key or token has ended. An operator token is checked with each call, since it ends with its
+ * key. An operator whose call waited is checked again: here, or by the entry in the audit log.
+ */
+export async function requireKey(pool: Pool, caller: PlatformCaller): Promise<PlatformCaller> {
+  const { rows } = await pool.query<{ role: Role }>({
+    name: 'key-of-operator',
+    text: 'SELECT role FROM platform_keys WHERE id = $1 AND project_id = $2 AND revoked_at IS NULL',
+    values: [caller.keyId, caller.projectId],
+  })
+  requireRole(caller, rows[0]?.role)
+  return caller
+}
+
+/** Refuses an operator whose token has expired, or whose key no longer has its role. */
+function requireRole(caller: PlatformCaller, role: Role | undefined): void {
+  requireUnexpired(caller)
+  if (role === undefined || !roleIncludes(role, caller.role)) throw new Refusal('invalidToken')
+}
+
+export function requireUnexpired({ expiresAt }: PlatformCaller): void {
+  if (expiresAt !== undefined && expiresAt <= Date.now()) throw new Refusal('invalidToken')
+}
+
+const VALID = 't.revoked_at IS NULL'
+const platformKeys = table('platform_keys', {
+  owner: null,
+  key: { projectId: uuid, id: uuid },
+  columns: { role: text as Column<Role> },
+  kind: 'append',
+})
+const validPlatformKey = platformKeys.one({ where: VALID, columns: ['role'] })
+
+/**
+ * `requireKey` for a command: asks for the key. Ask no earlier than for the player, whose lock can take long. The
+ * returned function makes the check, once the group no longer waits.
+ */
+export function askKey(group: Group, caller: PlatformCaller): () => void {
+  const found = group.unowned.one(validPlatformKey, keyOf(caller.projectId, caller.keyId))
+  return () => requireRole(caller, found.value?.role)
+}
+
+const sdkKeys = table('sdk_keys', {
+  owner: null,
+  key: { id: uuid },
+  columns: { isRevoked: readOnly(boolean, 't.revoked_at IS NOT NULL') },
+  kind: 'append',
+})
+const sdkKey = sdkKeys.one()
+
+/** The same for the SDK key of a game client. */
+export function askClient(group: Group, { keyId }: ClientRef): () => void {
+  const found = group.unowned.one(sdkKey, keyId)
+  return () => {
+    if (found.value?.isRevoked !== false) throw new Refusal('invalidSdkKey')
+  }
+}

@@ -1,0 +1,113 @@
+import { hash } from 'node:crypto'
+import type { CryptoKey, JWK, JWTPayload } from 'jose'
+// Imported by path: the whole library has 46 modules, most of them for encryption, and each start would load them.
+import { SignJWT } from 'jose/jwt/sign'
+import { jwtVerify } from 'jose/jwt/verify'
+import { exportJWK } from 'jose/key/export'
+import { generateKeyPair } from 'jose/key/generate/keypair'
+import { importJWK } from 'jose/key/import'
+import type { TokenKey } from '../base/config.ts'
+import { Refusal } from '../base/errors.ts'
+
+export type { TokenKey } from '../base/config.ts'
+
+const ALGORITHM = 'EdDSA'
+/** Our tokens have about 450 bytes, or 1,300 with a long name. Longer tokens are refused without verification. */
+export const MAX_TOKEN_LENGTH = 4096
+/** The signature identifies a token. Hashing a whole token would cost more than the rest of finding its player. */
+export const SIGNATURE_LENGTH = 86
+/** The form of our ids. A query with another text could fail. */
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** The properties of a kind of token. A verifier checks each of them, so that no kind is accepted as another. */
+export interface TokenKind {
+  /** `typ` of the header. */
+  readonly type: string
+  readonly issuer: string
+  readonly audience: string
+  /** Required claims, in addition to those of every kind. */
+  readonly claims: readonly string[]
+}
+
+/** A token to sign. Times are in seconds since 1970. */
+export interface NewToken {
+  readonly subject: string
+  readonly issuedAt: number
+  readonly expiresAt: number
+  readonly tokenId: string
+  /** The claims of its kind. */
+  readonly claims: JWTPayload
+}
+
+/** The keys that sign and verify tokens. */
+export interface TokenRing {
+  /** Signs with the first key. */
+  sign(kind: TokenKind, token: NewToken): Promise<string>
+  /**
+   * The claims of a token, verified with any key of the ring. Throws when the token is of another kind, expired or
+   * invalid.
+   */
+  verify(kind: TokenKind, token: string): Promise<JWTPayload>
+  /** The public keys. */
+  readonly jwks: { readonly keys: readonly JWK[] }
+}
+
+/** The first key signs, all verify. */
+export async function createTokenRing(keys: readonly TokenKey[]): Promise<TokenRing> {
+  const [signing] = keys
+  if (!signing) throw new Error('at least one token key is needed')
+  const signingKey = await importJWK(signing, ALGORITHM)
+  const publicKeys = new Map<string, CryptoKey>()
+  const jwks: JWK[] = []
+  for (const { d: _, ...publicPart } of keys) {
+    publicKeys.set(publicPart.kid, (await importJWK(publicPart, ALGORITHM)) as CryptoKey)
+    jwks.push({ ...publicPart, alg: ALGORITHM, use: 'sig' })
+  }
+
+  function findKey({ kid }: { kid?: string }): CryptoKey {
+    const key = kid === undefined ? undefined : publicKeys.get(kid)
+    if (!key) throw new Refusal('invalidToken')
+    return key
+  }
+
+  return {
+    jwks: { keys: jwks },
+
+    sign({ type, issuer, audience }, { subject, issuedAt, expiresAt, tokenId, claims }) {
+      return new SignJWT(claims)
+        .setProtectedHeader({ alg: ALGORITHM, typ: type, kid: signing.kid })
+        .setIssuer(issuer)
+        .setAudience(audience)
+        .setSubject(subject)
+        .setIssuedAt(issuedAt)
+        .setExpirationTime(expiresAt)
+        .setJti(tokenId)
+        .sign(signingKey)
+    },
+
+    async verify({ type, issuer, audience, claims }, token) {
+      const { payload } = await jwtVerify(token, findKey, {
+        algorithms: [ALGORITHM],
+        typ: type,
+        issuer,
+        audience,
+        requiredClaims: ['iss', 'aud', 'sub', 'iat', 'exp', 'jti', ...claims],
+      })
+      return payload
+    },
+  }
+}
+
+/** Whether a claim has the form of our ids. */
+export function isId(claim: unknown): claim is string {
+  return typeof claim === 'string' && ID.test(claim)
+}
+
+/** Makes a new signing key; its `kid` is the thumbprint of the public part. */
+export async function generateTokenKey(): Promise<TokenKey> {
+  const { privateKey } = await generateKeyPair(ALGORITHM, { crv: 'Ed25519', extractable: true })
+  const { x, d } = await exportJWK(privateKey)
+  if (x === undefined || d === undefined) throw new Error('the key could not be exported')
+  const kid = hash('sha256', x, 'base64url').slice(0, 16)
+  return { kty: 'OKP', crv: 'Ed25519', kid, x, d }
+}

@@ -1,0 +1,85 @@
+import type { RefusalKind } from '../base/errors.ts'
+import { MAX_ID, MAX_OPERATOR, MAX_REASON } from '../base/limits.ts'
+import type { Named } from './answer.ts'
+import type { Fields, Schema, Shape } from './shape.ts'
+
+// The words of `openapi.json` about a call, which stand beside the call. `serve/openapi/document.ts` makes the document.
+
+export const TAGS = {
+  'Battle pass': 'Xp, levels, tiers and premium, for the calling player.',
+  Login: "Logins through the studio's webhook. These calls take the SDK key.",
+  Player: 'The calling player, with its wallet, inventory and storage.',
+  Scenarios: 'Runs of scenarios, for the calling player.',
+  Platform: 'Login providers and scenarios, for operators with a platform key.',
+  Service: 'The service itself: probes, metrics, keys and schemas. No credential is needed, except where noted.',
+  Webhook: 'The endpoint that a studio implements and the service calls.',
+}
+
+/** What `openapi.json` says of a call. */
+export interface Contract {
+  readonly id: string
+  readonly tag: keyof typeof TAGS
+  readonly summary: string
+  /** The body of the request, where no shape is its whole. */
+  readonly body?: Named
+  /** Null for a 204. */
+  readonly answer: Named | null
+  /** Refusals besides those of every call with the same credentials. */
+  readonly refusals?: readonly RefusalKind[]
+  readonly parameters?: readonly Schema[]
+  /** Further headers of the answer. */
+  readonly headers?: Schema
+  /** Default: JSON. */
+  readonly mediaType?: string
+}
+
+/** A call at its route. */
+export interface PublishedCall extends Contract {
+  readonly access: 'player' | 'client' | 'link' | 'platform'
+  /** The body of the request, where a shape is its whole. */
+  readonly request?: Shape<Fields>
+}
+
+/** The refusals of a call in a run. */
+export const RUN_CALL: readonly RefusalKind[] = ['scenarioNotFound', 'nodeNotFound', 'runNotFound', 'runNotActive']
+
+/** The refusals of a call that asks the studio's webhook (spec 7.1). */
+export const CUSTOM_AUTH: readonly RefusalKind[] = [
+  'customAuthDisabled',
+  'customAuthRejected',
+  'customAuthInvalidData',
+  'playerBanned',
+  'playerDeleted',
+  'customAuthInvalidResponse',
+  'customAuthUnavailable',
+]
+
+const parameter =
+  (place: 'query' | 'path' | 'header', isRequired = place === 'path') =>
+  (name: string, description: string, schema: Schema = { type: 'string' }): Schema => ({
+    in: place,
+    name,
+    required: isRequired,
+    description,
+    schema,
+  })
+
+export const query = parameter('query')
+export const requiredQuery = parameter('query', true)
+export const path = parameter('path')
+export const header = parameter('header')
+export const requiredHeader = parameter('header', true)
+
+export const projectId = path('projectId', 'The project of the platform key.')
+export const operatorParameter = header(
+  'X-Operator',
+  `The person who acts with the key, by name or e-mail address: 1 to ${MAX_OPERATOR} characters, kept in the audit log.`,
+)
+export const reasonParameter = query('reason', `Why: 1 to ${MAX_REASON} characters, kept in the audit log.`)
+export const scenarioParameters = [
+  projectId,
+  path('scenarioId', `The scenario: 1 to ${MAX_ID} characters.`),
+  requiredQuery('environment', 'The environment, such as `production`.'),
+]
+
+export const anyObject: Schema = { type: 'object', additionalProperties: true }

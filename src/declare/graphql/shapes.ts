@@ -1,0 +1,133 @@
+import type { EnumRef, InputFieldRef, ObjectRef } from '@pothos/core'
+import { requirePlayer } from '../../callers/access.ts'
+import type { PlayerCaller } from '../../callers/callers.ts'
+import type { Answer, Member } from '../answer.ts'
+import type { PlayerCall } from '../player-call.ts'
+import type { Field, Fields, InputType, Shape } from '../shape.ts'
+import { builder } from './builder.ts'
+import type { Context } from './context.ts'
+
+type Types = typeof builder extends PothosSchemaTypes.SchemaBuilder<infer T> ? T : never
+
+/** The enums of the schema, by their list of values. */
+const enums = new Map<readonly string[], EnumRef<Types, string, string>>()
+
+/**
+ * An enum with these values, each with a description. Fields of shapes with the same list have it as their type.
+ * `player.created` becomes `PLAYER_CREATED`, and `definition changed` `DEFINITION_CHANGED`.
+ */
+export function enumType<T extends string>(
+  name: string,
+  list: readonly T[],
+  { description, values }: { description: string; values: Readonly<Record<T, string>> },
+) {
+  const nameOf = (value: string) => value.replace(/[. ]/g, '_').toUpperCase()
+  const described = Object.fromEntries(list.map((value) => [nameOf(value), { value, description: values[value] }]))
+  const type = builder.enumType(name, {
+    description,
+    values: described as Record<T, { value: T; description: string }>,
+  })
+  enums.set(list, type as never)
+  return type
+}
+
+/** The object types of the schema, by their answers. */
+const objects = new Map<Answer<unknown>, ObjectRef<Types, unknown>>()
+
+/** The object type of an answer, with its descriptions. Fields of other answers have it as their type. */
+export function answerType<T extends object>(name: string, answer: Answer<T>): ObjectRef<Types, T> {
+  const { description, members } = answer
+  const type = builder.objectRef<T>(name)
+  objects.set(answer as Answer<unknown>, type as never)
+  return type.implement({
+    description,
+    fields: (t) => {
+      const fields = Object.entries<Member<unknown>>(members).map(([field, member]) => [
+        field,
+        t.expose(
+          field as never,
+          {
+            type: outputOf(member.type) as 'String',
+            nullable: member.isNullable ?? false,
+            description: member.description,
+          } as never,
+        ),
+      ])
+      return Object.fromEntries(fields)
+    },
+  })
+}
+
+function outputOf(type: Member<unknown>['type']): unknown {
+  if (typeof type === 'string') return type
+  if (isValues(type)) return enumOf(type)
+  if ('listOf' in type) return [outputOf(type.listOf)]
+  const known = objects.get(type)
+  if (!known) throw new Error(`no object type has the members ${Object.keys(type.members).join(', ')}`)
+  return known
+}
+
+const isValues = (type: object): type is readonly string[] => Array.isArray(type)
+
+function typeOf(type: InputType) {
+  if (type === 'Strings') return ['String' as const]
+  if (typeof type === 'string') return type
+  return 'listOf' in type ? [enumOf(type.listOf)] : enumOf(type)
+}
+
+function enumOf(values: readonly string[]) {
+  const known = enums.get(values)
+  if (!known) throw new Error(`no enum has the values ${values.join(', ')}`)
+  return known
+}
+
+const optionsOf = ({ type, isRequired, description }: Field<unknown>) =>
+  ({ type: typeOf(type) as 'String', required: isRequired, description }) as const
+
+/** Values as graphql-js delivers them. Their limits are not checked: a shape does that. */
+export type Sent<F> = { readonly [Name in keyof F]: F[Name] extends Field<string> ? string : unknown }
+
+/** The single argument `input` of a mutation, with an input type made from the request. */
+export function inputOf<F extends Fields>(
+  name: string,
+  { fields }: Shape<F>,
+): { input: InputFieldRef<Types, Sent<F>> } {
+  const type = builder.inputRef<object>(name).implement({
+    fields: (t) => mapFields(fields, (field) => t.field(optionsOf(field))),
+  })
+  return builder.args((t) => ({ input: t.field({ type, required: true }) })) as never
+}
+
+/** The arguments of a field, for a request without an input type. */
+export function argsOf<F extends Fields>({
+  fields,
+}: Shape<F>): { [Name in keyof F]: InputFieldRef<Types, Sent<F>[Name]> } {
+  return builder.args((t) => mapFields(fields, (field) => t.field(optionsOf(field)))) as never
+}
+
+const mapFields = <T>(fields: Fields, map: (field: Field<unknown>) => T): Record<string, T> =>
+  Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, map(field)]))
+
+/** The arguments and the resolver of a player's query. */
+export const playerQuery = <F extends Fields, Outcome>(call: PlayerCall<F, Outcome>) => ({
+  args: argsOf(call.request),
+  resolve: (_root: unknown, args: object, context: Context): Promise<Outcome> => runAs(context, call, args),
+})
+
+/** The same for a mutation, with its input type. */
+export const playerMutation = <F extends Fields, Outcome>(name: string, call: PlayerCall<F, Outcome>) => ({
+  args: inputOf(name, call.request),
+  resolve: (_root: unknown, { input }: { input: Sent<F> }, context: Context): Promise<Outcome> =>
+    runAs(context, call, input),
+})
+
+/** Runs a call as its player: synchronously for a known token. */
+function runAs<F extends Fields, Outcome>(
+  context: Context,
+  { request, action, command }: PlayerCall<F, Outcome>,
+  sent: object,
+): Promise<Outcome> {
+  const run = (player: PlayerCaller) => context.service.runAs(player, command(player, request.readInput(sent)))
+  const found = requirePlayer(context, action)
+  return found instanceof Promise ? found.then(run) : run(found)
+}

@@ -1,0 +1,24 @@
+import type { Command } from '../transactions/command.ts'
+import type { PlayerRef } from '../transactions/player.ts'
+import type { Answer } from './answer.ts'
+import type { Contract } from './contract.ts'
+import type { Fields, RequestOf, Shape } from './shape.ts'
+
+/** A player's call, for REST and GraphQL. */
+export interface PlayerCall<F extends Fields, Outcome> {
+  readonly request: Shape<F>
+  /** Its name in the audit log, for attempts by operators. Reads have none. */
+  readonly action?: string
+  readonly command: (player: PlayerRef, input: RequestOf<Shape<F>>) => Command<Outcome>
+}
+
+/** A call that REST has, too. Its answer is the outcome. */
+export interface RestCall<F extends Fields, Outcome> extends PlayerCall<F, Outcome> {
+  readonly contract: Contract & { readonly answer: Answer<Outcome> | null }
+}
+
+export function playerCall<F extends Fields, Outcome>(call: RestCall<F, Outcome>): RestCall<F, Outcome>
+export function playerCall<F extends Fields, Outcome>(call: PlayerCall<F, Outcome>): PlayerCall<F, Outcome>
+export function playerCall<F extends Fields, Outcome>(call: PlayerCall<F, Outcome>): PlayerCall<F, Outcome> {
+  return call
+}

@@ -1,0 +1,135 @@
+import { isAscii, isUtf8 } from 'node:buffer'
+import { randomUUID } from 'node:crypto'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { invalidRequest, Refusal } from '../base/errors.ts'
+import { depthExceeds, kindOf, syntaxFault } from '../base/json.ts'
+import { MAX_DEPTH, MAX_REQUEST_ID } from '../base/limits.ts'
+import { createSemaphore } from '../base/semaphore.ts'
+import { JsonSource } from './shape.ts'
+
+// A byte order mark is kept, and refused like any other text that is not JSON.
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Longer bodies take milliseconds to parse. */
+const LONG_BYTES = 64 * 1024
+/** One long body in each turn of the event loop, so that other requests are served between hundreds of them. */
+const turns = createSemaphore(1)
+
+/** Reads a request's body up to a limit. Beyond it nothing more is read. */
+export function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  if (isEncoded(request)) throw encoded()
+  return new Promise((resolve, reject) => {
+    if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw new Refusal('payloadTooLarge')
+    let body: Buffer = Buffer.of()
+    let length = 0
+    request.on('data', function take(chunk: Buffer) {
+      const from = length
+      length += chunk.length
+      if (length > maxBytes) {
+        request.off('data', take).pause()
+        reject(new Refusal('payloadTooLarge'))
+      } else if (from === 0) {
+        body = chunk
+      } else {
+        // Copied, not kept: a million chunks of one byte would take hundreds of megabytes.
+        if (length > body.length) body = grown(body, length)
+        chunk.copy(body, from)
+      }
+    })
+    request.on('end', () => resolve(length > LONG_BYTES ? inTurn(body.subarray(0, length)) : body.subarray(0, length)))
+    // A client that leaves early gets no answer, but the promise must still settle.
+    request.on('error', () => reject(unreadable('the body must be whole')))
+  })
+}
+
+/** Whether a body is compressed. A compressed body can be a thousand times as long as its bytes. */
+function isEncoded({ headers }: IncomingMessage): boolean {
+  const encoding = headers['content-encoding']
+  return encoding !== undefined && encoding.trim().toLowerCase() !== 'identity'
+}
+
+function encoded(): Refusal {
+  const message = 'must be absent or identity: the service does not decompress bodies'
+  return new Refusal('unsupportedMediaType', { faults: [{ path: 'Content-Encoding', message }] })
+}
+
+async function inTurn(body: Buffer): Promise<Buffer> {
+  setImmediate(await turns.acquire())
+  return body
+}
+
+/** How long a client that is refused while it sends may take to read the answer. */
+export const LINGER_MS = 500
+
+/**
+ * Reads on for a moment after the answer to an incomplete body. A client whose connection closes while it sends would
+ * not read the answer.
+ */
+export function letBy(request: IncomingMessage, response: ServerResponse): void {
+  if (request.complete || !(request.headers['content-length'] || request.headers['transfer-encoding'])) return
+  response.once('finish', () => {
+    const timer = setTimeout(() => request.socket.destroySoon(), LINGER_MS).unref()
+    request.once('close', () => clearTimeout(timer)).resume()
+  })
+}
+
+/** A copy of the bytes, with room for twice this many. */
+function grown(bytes: Buffer, length: number): Buffer {
+  const larger = Buffer.allocUnsafe(2 * length)
+  bytes.copy(larger)
+  return larger
+}
+
+/** The members of a body that is one JSON object. Any other body is a 400 with the reason. */
+export function readJson(body: Buffer): JsonSource {
+  const text = textOf(body)
+  if (nestsDeeper(text, MAX_DEPTH)) throw unreadable(`the body must not nest deeper than ${MAX_DEPTH}`)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw unreadable(`the body must be JSON: ${syntaxFault(text)}`)
+  }
+  const trimmed = text.trim()
+  if (kindOf(trimmed) !== 'object') throw unreadable('the body must be a JSON object')
+  return new JsonSource(trimmed, value)
+}
+
+function textOf(body: Buffer): string {
+  if (isAscii(body)) return body.toString('latin1')
+  try {
+    return utf8.decode(body)
+  } catch {
+    throw unreadable('the body must be valid UTF-8')
+  }
+}
+
+/** Most bodies open one object and no list, which is quick to see. */
+function nestsDeeper(text: string, limit: number): boolean {
+  if (!text.includes('[') && text.indexOf('{') === text.lastIndexOf('{')) return false
+  return depthExceeds(text, limit)
+}
+
+const unreadable = (message: string): Refusal => invalidRequest({ path: '', message })
+
+/** Allowed request ids. They can break neither a log nor a header. */
+const SANE_REQUEST_ID = new RegExp(`^[\\w.:-]{1,${MAX_REQUEST_ID}}$`)
+
+/** The caller's id for its request if it is allowed, otherwise a new one. */
+export function requestIdOf({ headers }: IncomingMessage): string {
+  const sent = headers['x-request-id']
+  return typeof sent === 'string' && SANE_REQUEST_ID.test(sent) ? sent : randomUUID()
+}
+
+/** The header by which a call with a platform key names the person behind it; null without one. */
+export const operatorHeader = (headers: IncomingHttpHeaders): string | null => decodeName(headers['x-operator'])
+
+/**
+ * A name as it was meant. A header arrives as bytes, each of which is one character: names are UTF-8, as terminals send
+ * them, or Latin-1, as `fetch` does.
+ */
+export function decodeName(header: string | readonly string[] | null | undefined): string | null {
+  if (header === undefined || header === null) return null
+  const bytes = Buffer.from(String(header), 'latin1')
+  return isUtf8(bytes) ? bytes.toString() : bytes.toString('latin1')
+}

@@ -1,0 +1,283 @@
+import { isUtf8 } from 'node:buffer'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { Service } from '../app/service.ts'
+import type { Fault } from '../base/errors.ts'
+import type { Json } from '../base/json.ts'
+import { clientAddress } from '../base/rate-limits/client-address.ts'
+import { type Access, accessOf, requireClient, requireLink, requirePlatform, requirePlayer } from '../callers/access.ts'
+import type { ClientRef, PlatformCaller, PlayerCaller, Role } from '../callers/callers.ts'
+import type { Contract, PublishedCall } from './contract.ts'
+import type { RestCall } from './player-call.ts'
+import { operatorHeader, readBody, readJson } from './request.ts'
+import { json, NO_STORE, noContent, type Reply } from './respond.ts'
+import {
+  type Fields,
+  type JsonSource,
+  type RequestOf,
+  refuseFaults,
+  type Shape,
+  type Source,
+  withMember,
+} from './shape.ts'
+
+/** What every handler needs. */
+export interface RestContext {
+  readonly service: Service
+  readonly maxBodyBytes: number
+  /** Proxies before the service that append to `X-Forwarded-For`. */
+  readonly trustedProxies: number
+}
+
+/** One line of the contents page: method, path, caller and handler. */
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PUT'
+  /** The path with its parameters: `/platform/v1/projects/:projectId`. */
+  readonly path: string
+  /** A page of this origin, which no other origin calls: it has no OPTIONS. */
+  readonly isPage?: boolean
+  /** What `openapi.json` says of it, for the calls of games and operators. */
+  readonly contract?: PublishedCall
+  readonly respond: (
+    context: RestContext,
+    request: IncomingMessage,
+    params: Readonly<Record<string, string>>,
+    /** Aborts when the answer was sent, or the client is gone. */
+    closed: () => AbortSignal,
+  ) => Reply | Promise<Reply>
+}
+
+/**
+ * A call's credentials. A value that is no string was sent several times. Of these headers, Node allows that only for
+ * the SDK key.
+ */
+export function accessFor({ service, trustedProxies }: RestContext, request: IncomingMessage): Access {
+  const { headers } = request
+  const { authorization, 'x-sdk-key': sdkKey } = headers
+  const credentials = {
+    authorization,
+    sdkKey: typeof sdkKey === 'string' ? sdkKey : null,
+    operator: operatorHeader(headers),
+    address: () => clientAddress(request, trustedProxies),
+  }
+  return accessOf(service, credentials, 'invalidToken')
+}
+
+/** A call of a player: bearer token, JSON object in, JSON out. */
+export function playerPost<F extends Fields, Outcome>(path: string, call: RestCall<F, Outcome>): Route {
+  const run = ({ caller, input, service }: PlayerRequest<RequestOf<Shape<F>>>) =>
+    service.runAs(caller, call.command(caller, input)) as Promise<Json | undefined>
+  return playerRead(path, { ...call, run })
+}
+
+/** A call with a JSON object as its request. Without a result the answer is a 204. */
+export interface Call<F extends Fields, Request> {
+  readonly request: Shape<F>
+  readonly contract: Contract
+  readonly run: (request: Request) => Promise<Json | undefined>
+  /** Its name in the audit log. */
+  readonly action?: string
+}
+
+export interface PlayerRequest<Input> {
+  readonly caller: PlayerCaller
+  readonly input: Input
+  readonly service: Service
+  /** Aborts when the answer was sent, or the client is gone. */
+  readonly closed: () => AbortSignal
+}
+
+/** The same for a read or write that is no command. */
+export function playerRead<F extends Fields>(
+  path: string,
+  { request: shape, contract, run, action }: Call<F, PlayerRequest<RequestOf<Shape<F>>>>,
+): Route {
+  const isKeyed = 'idempotencyKey' in shape.fields
+  return {
+    method: 'POST',
+    path,
+    contract: { ...contract, access: 'player', request: shape },
+    async respond(context, request, _params, closed) {
+      const { service } = context
+      const found = requirePlayer(accessFor(context, request), action)
+      const caller = found instanceof Promise ? await found : found
+      const body = await readSource(context, request)
+      // A body can take long to arrive.
+      service.tokens.requireValid(caller)
+      const faults: Fault[] = []
+      const source = isKeyed && request.headers['idempotency-key'] !== undefined ? withKey(body, request, faults) : body
+      const input = shape.gather(source, faults)
+      refuseFaults(faults)
+      return reply(await run({ caller, input, service, closed }))
+    },
+  }
+}
+
+/** The idempotency key may also come in the header, even several times. */
+function withKey(body: Source, request: IncomingMessage, faults: Fault[]): Source {
+  const fault = (message: string) => void faults.push({ path: 'idempotencyKey', message })
+  const keys = new Set(keysOf(request))
+  const [key] = keys
+  const own = body.value('idempotencyKey')
+  if (keys.has(undefined)) fault('must be UTF-8 in the header Idempotency-Key')
+  else if (keys.size > 1) fault('must be the same in each header Idempotency-Key')
+  else if (own !== undefined && own !== key)
+    fault('must be the same as in the header Idempotency-Key, or stand in one of the two')
+  // The fault stands already when the key could not be read.
+  return withMember(body, 'idempotencyKey', key ?? 'unread')
+}
+
+/** One key of these characters, as nearly all are: it needs no further reading. */
+const PLAIN_KEY = /^[\w.:-]+$/
+
+/** Node joins the values of a header that was sent several times. */
+function keysOf(request: IncomingMessage): readonly (string | undefined)[] {
+  const joined = String(request.headers['idempotency-key'])
+  if (PLAIN_KEY.test(joined)) return [joined]
+  return (request.headersDistinct['idempotency-key'] ?? []).map(readKey)
+}
+
+/** A key in quotation marks, as the IETF's draft for the header writes it. */
+const QUOTED = /^"(?:[^"\\]|\\["\\])*"$/
+
+/** The key of a header, which arrives as bytes, each of which is one character. Undefined unless they are UTF-8. */
+function readKey(sent: string): string | undefined {
+  const bytes = Buffer.from(sent, 'latin1')
+  if (!isUtf8(bytes)) return undefined
+  const key = bytes.toString()
+  return QUOTED.test(key) ? key.slice(1, -1).replaceAll(/\\(["\\])/g, '$1') : key
+}
+
+export interface ClientRequest<Input> {
+  /** The project and environment of the SDK key. */
+  readonly client: ClientRef
+  readonly input: Input
+  readonly service: Service
+}
+
+export interface LinkCall<F extends Fields>
+  extends Call<F, ClientRequest<RequestOf<Shape<F>>> & { readonly caller: PlayerCaller }> {
+  readonly action: string
+}
+
+/** A call of a game client before any login: SDK key, JSON object in, JSON out. */
+export function clientPost<F extends Fields>(
+  path: string,
+  { request: shape, contract, run }: Call<F, ClientRequest<RequestOf<Shape<F>>>>,
+): Route {
+  return {
+    method: 'POST',
+    path,
+    contract: { ...contract, access: 'client', request: shape },
+    async respond(context, request) {
+      const client = await requireClient(accessFor(context, request))
+      const input = shape.read(await readSource(context, request))
+      return reply(await run({ client, input, service: context.service }))
+    },
+  }
+}
+
+/** A call of a player that also needs the SDK key. Both must be of one environment. */
+export function linkPost<F extends Fields>(
+  path: string,
+  { request: shape, contract, run, action }: LinkCall<F>,
+): Route {
+  return {
+    method: 'POST',
+    path,
+    contract: { ...contract, access: 'link', request: shape },
+    async respond(context, request) {
+      const { client, player: caller } = await requireLink(accessFor(context, request), action)
+      const input = shape.read(await readSource(context, request))
+      return reply(await run({ client, caller, input, service: context.service }))
+    },
+  }
+}
+
+async function readSource({ maxBodyBytes }: RestContext, request: IncomingMessage): Promise<JsonSource> {
+  return readJson(await readBody(request, maxBodyBytes))
+}
+
+const reply = (answer: Json | undefined): Reply => (answer === undefined ? noContent() : json(answer))
+
+export interface PlatformRequest {
+  readonly caller: PlatformCaller
+  readonly params: Readonly<Record<string, string>>
+  readonly query: URLSearchParams
+  readonly headers: IncomingHttpHeaders
+  /** Sets a header of the answer. */
+  readonly setHeader: (name: string, value: string) => void
+  /** The request's body, for methods that have one: a JSON object. */
+  readonly body: () => Promise<JsonSource>
+  readonly service: Service
+}
+
+export interface PlatformHandler {
+  readonly contract: Contract
+  readonly run: (request: PlatformRequest) => Promise<Json>
+  readonly audited?: Audited
+}
+
+/** Answers with a body that is produced while it is sent. Every refusal comes before its first byte. */
+export interface PlatformStream {
+  readonly contract: Contract
+  readonly run: (request: PlatformRequest) => Promise<{ readonly type: string; readonly pages: AsyncIterable<string> }>
+  readonly audited: Audited
+}
+
+/** The audit action of a call that changes something, and the path parameter that is its target. */
+export interface Audited {
+  readonly action: string
+  readonly target: (params: Readonly<Record<string, string>>) => string
+}
+
+/** A call of an operator: a platform key of the project in the path, with at least this role. */
+export function platform(
+  method: Route['method'],
+  path: `/platform/v1/projects/:projectId/${string}`,
+  role: Role,
+  handler: PlatformHandler,
+): Route {
+  return platformCall(method, path, role, { ...handler, run: async (request) => json(await handler.run(request)) })
+}
+
+/** The same for an answer that is too long for memory. */
+export function platformStream(
+  path: `/platform/v1/projects/:projectId/${string}`,
+  role: Role,
+  handler: PlatformStream,
+): Route {
+  const run = async (request: PlatformRequest): Promise<Reply> => {
+    const { type, pages } = await handler.run(request)
+    return { status: 200, body: null, headers: ['content-type', type, ...NO_STORE], pages }
+  }
+  return platformCall('GET', path, role, { ...handler, run })
+}
+
+function platformCall(
+  method: Route['method'],
+  path: string,
+  role: Role,
+  {
+    contract,
+    run,
+    audited,
+  }: Omit<PlatformHandler, 'run'> & { readonly run: (request: PlatformRequest) => Promise<Reply> },
+): Route {
+  return {
+    method,
+    path,
+    contract: { ...contract, access: 'platform' },
+    async respond(context, request, params) {
+      const { service } = context
+      const attempt = audited && { action: audited.action, target: audited.target(params) }
+      const access = accessFor(context, request)
+      const caller = await requirePlatform(access, role, attempt, params.projectId?.toLowerCase())
+      const query = new URLSearchParams(request.url?.split('?', 2)[1])
+      const body = () => readSource(context, request)
+      const headers: string[] = []
+      const setHeader = (name: string, value: string) => headers.push(name, value)
+      const answer = await run({ caller, params, query, headers: request.headers, setHeader, body, service })
+      return { ...answer, headers: [...answer.headers, ...headers] }
+    },
+  }
+}

@@ -1,0 +1,435 @@
+import { type Fault, invalidRequest } from '../base/errors.ts'
+import { isCleanText, type Json, kindOf, MAX_INT32, MAX_INT64, members, RawJson, readInt } from '../base/json.ts'
+
+// Requests, declared once. A shape names the fields of a request with their types, limits and descriptions. The
+// TypeScript type, the readers of both surfaces, the GraphQL input and the JSON Schema in `openapi.json` are made from
+// it.
+
+export type Schema = { readonly [keyword: string]: Json }
+
+/** The type of a field in GraphQL: a scalar, a list of strings, the enum of these values, or a list of that. */
+export type InputType =
+  | 'String'
+  | 'ID'
+  | 'Int'
+  | 'Int64'
+  | 'Boolean'
+  | 'JSONObject'
+  | 'DateTime'
+  | 'Strings'
+  | readonly string[]
+  | { readonly listOf: readonly string[] }
+
+/** One field of a request. */
+export interface Field<T> {
+  readonly description: string
+  /** Its JSON Schema, without the description. */
+  readonly schema: Schema
+  readonly type: InputType
+  /** Whether a request without it is faulty. */
+  readonly isRequired: boolean
+  /** Reads the field and adds its faults. A faulty value gets a stand-in, so that reading continues. */
+  read(source: Source, name: string, faults: Fault[]): T
+}
+
+export type Fields = Readonly<Record<string, Field<unknown>>>
+
+/** The values that a shape reads: `RequestOf<typeof addXpRequest>`. */
+export type RequestOf<S> = S extends Shape<infer F> ? Values<F> : never
+/** Faults between values of different fields. */
+export type Check<T> = (values: T) => readonly Fault[]
+type Values<F> = { readonly [Name in keyof F]: F[Name] extends Field<infer T> ? T : never }
+
+/** The name of a request in `openapi.json`, and an example. */
+interface Published {
+  readonly name?: string
+  readonly example?: Json
+}
+
+/** The fields of a request, in their order. */
+export class Shape<F extends Fields> {
+  readonly fields: F
+  readonly name: string | undefined
+  readonly example: Json | undefined
+  private readonly entries: readonly (readonly [name: string, field: Field<unknown>])[]
+
+  constructor(fields: F, { name, example }: Published) {
+    this.fields = fields
+    this.name = name
+    this.example = example
+    this.entries = Object.entries(fields)
+  }
+
+  /** Reads all fields and adds every fault. */
+  gather(source: Source, faults: Fault[]): Values<F> {
+    const values: Record<string, unknown> = {}
+    for (const [name, field] of this.entries) values[name] = field.read(source, name, faults)
+    return values as Values<F>
+  }
+
+  /**
+   * Reads all fields. Refuses the request with every fault at once, including those that `check` finds between fields.
+   */
+  read(source: Source, check?: Check<Values<F>>): Values<F> {
+    const faults: Fault[] = []
+    const values = this.gather(source, faults)
+    if (check) faults.push(...check(values))
+    refuseFaults(faults)
+    return values
+  }
+
+  /** Reads the input or the arguments of a GraphQL field. */
+  readInput(input: object, check?: Check<Values<F>>): Values<F> {
+    return this.read(new InputSource(input), check)
+  }
+
+  /** The JSON Schema of the request. Unknown members are ignored, and null counts as absent. */
+  get schema(): Schema {
+    const properties = this.entries.map(([name, { schema, description, isRequired }]) => {
+      const described = description === '' ? schema : { ...schema, description }
+      return [name, isRequired ? described : { anyOf: [described, { type: 'null' }] }]
+    })
+    return {
+      type: 'object',
+      properties: Object.fromEntries(properties),
+      required: this.entries.flatMap(([name, { isRequired }]) => (isRequired ? [name] : [])),
+    }
+  }
+}
+
+export const shape = <F extends Fields>(fields: F, published: Published = {}): Shape<F> => new Shape(fields, published)
+
+/** Refuses a request with faults, naming all of them. */
+export function refuseFaults(faults: readonly Fault[]): void {
+  if (faults.length > 0) throw invalidRequest(...faults)
+}
+
+/** Reads a present field. Reports a fault in words. */
+type Read<T> = (source: Source, name: string, fault: (message: string, path?: string) => void) => T
+
+function field<T>(
+  description: string,
+  { schema, type, standIn }: { schema: Schema; type: InputType; standIn: T },
+  read: Read<T>,
+): Field<T> {
+  return {
+    description,
+    schema,
+    type,
+    isRequired: true,
+    read(source, name, faults) {
+      if (source.value(name) !== undefined)
+        return read(source, name, (message, path = name) => void faults.push({ path, message }))
+      faults.push({ path: name, message: 'is required' })
+      return standIn
+    },
+  }
+}
+
+/** An optional field: null, or a default. */
+export function optional<T>(inner: Field<T>): Field<T | null>
+export function optional<T>(inner: Field<T>, otherwise: T): Field<T>
+export function optional<T>(inner: Field<T>, otherwise: T | null = null): Field<T | null> {
+  return {
+    ...inner,
+    isRequired: false,
+    read: (source, name, faults) => (source.value(name) === undefined ? otherwise : inner.read(source, name, faults)),
+  }
+}
+
+/** The same field with another description. */
+export const described = <T>(inner: Field<T>, description: string): Field<T> => ({ ...inner, description })
+
+/** A field whose value is converted after reading. */
+export const mapped = <T, U>(inner: Field<T>, map: (value: T) => U): Field<U> => ({
+  ...inner,
+  read: (source, name, faults) => map(inner.read(source, name, faults)),
+})
+
+export interface TextLimits {
+  /** In characters. */
+  readonly max: number
+  /** Default: 1. */
+  readonly min?: number
+  /** Further faults of a text of an allowed length. */
+  readonly check?: (value: string) => string | undefined
+  readonly type?: 'String' | 'ID'
+  /** Further keywords of the JSON Schema. */
+  readonly schema?: Schema
+}
+
+/** A text that can be stored: no NUL, no lone surrogate. */
+export function text(
+  description: string,
+  { max, min = 1, check, type = 'String', schema = {} }: TextLimits,
+): Field<string> {
+  const limits = { ...(min > 0 && { minLength: min }), ...(Number.isSafeInteger(max + 1) && { maxLength: max }) }
+  const rule = lengthRule(min, max)
+  return field(
+    description,
+    { schema: { type: 'string', ...limits, ...schema }, type, standIn: '' },
+    (source, name, fault) => {
+      const value = source.value(name)
+      const length = typeof value === 'string' ? lengthOf(value, max) : 0
+      let message: string | undefined
+      if (typeof value !== 'string') message = 'must be a string'
+      else if (!isCleanText(value)) message = 'must not contain NUL or a lone surrogate'
+      else if (length > max || length < min) message = rule
+      else message = check?.(value)
+      if (message === undefined) return value as string
+      fault(message)
+      return ''
+    },
+  )
+}
+
+function lengthRule(min: number, max: number): string {
+  if (!Number.isSafeInteger(max + 1)) return 'must not be empty'
+  return min === 0 ? `must be at most ${max} characters` : `must be ${min} to ${max} characters`
+}
+
+/** A text that counts as absent when it is empty. */
+export const unlessEmpty = (description: string, max: number): Field<string | null> =>
+  mapped(optional(text(description, { max, min: 0 })), (value) => value || null)
+
+/** Text that is compared and not stored: any text is allowed. */
+export const anyText = (description: string): Field<string> =>
+  field(description, { schema: { type: 'string' }, type: 'String', standIn: '' }, (source, name, fault) => {
+    const value = source.value(name)
+    if (typeof value === 'string') return value
+    fault('must be a string')
+    return ''
+  })
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** Whether a text is an id of ours, in any letter case. */
+export const isUuid = (text: string): boolean => UUID.test(text)
+
+/** The id of a player or a key. With a type, global ids such as `Player:…` are accepted, too. */
+export function uuid(description: string, type?: string): Field<string> {
+  const schema = { type: 'string', minLength: 1, maxLength: 36, format: 'uuid' }
+  const bare = field(description, { schema, type: 'ID', standIn: '' }, (source, name, fault) => {
+    const value = source.value(name)
+    if (typeof value === 'string' && isUuid(value)) return value
+    fault(typeof value === 'string' ? 'must be an id' : 'must be a string')
+    return ''
+  })
+  if (type === undefined) return bare
+  return {
+    ...bare,
+    read(source, name, faults) {
+      const given = source.value(name)
+      if (typeof given !== 'string' || !given.startsWith(`${type}:`)) return bare.read(source, name, faults)
+      return bare.read(new InputSource({ [name]: given.slice(type.length + 1) }), name, faults)
+    },
+  }
+}
+
+/** One of these texts. In GraphQL it is the enum of the same list. */
+export const oneOf = <T extends string>(description: string, values: readonly [T, ...T[]]): Field<T> =>
+  field(
+    description,
+    { schema: { type: 'string', enum: values }, type: values, standIn: values[0] },
+    (source, name, fault) => {
+      const value = source.value(name)
+      const known = values.find((one) => one === value)
+      if (known === undefined) fault(`must be one of ${values.join(', ')}`)
+      return known ?? values[0]
+    },
+  )
+
+export const flag = (description: string): Field<boolean> =>
+  field(description, { schema: { type: 'boolean' }, type: 'Boolean', standIn: false }, (source, name, fault) => {
+    const value = source.value(name)
+    if (typeof value === 'boolean') return value
+    fault('must be true or false')
+    return false
+  })
+
+/** A JSON object. Its text is read exactly as it was sent. */
+export const object = (description: string, schema: Schema = { additionalProperties: true }): Field<string> =>
+  field(
+    description,
+    { schema: { type: 'object', ...schema }, type: 'JSONObject', standIn: '{}' },
+    (source, name, fault) => {
+      const value = source.objectText(name)
+      if (value === undefined) fault('must be a JSON object')
+      return value ?? '{}'
+    },
+  )
+
+/** The form of each text in a list. */
+interface Form {
+  readonly pattern: RegExp
+  readonly maxLength: number
+  readonly message: string
+}
+
+/** A list of texts, each of this form, or any without one. */
+export function texts(
+  description: string,
+  { min = 0, max, form }: { min?: number; max: number; form?: Form },
+): Field<readonly string[]> {
+  const items = { type: 'string', ...(form && { pattern: form.pattern.source, maxLength: form.maxLength }) }
+  const schema = { type: 'array', items, ...(min > 0 && { minItems: min }), maxItems: max }
+  return field<readonly string[]>(description, { schema, type: 'Strings', standIn: [] }, (source, name, fault) => {
+    const list = source.value(name)
+    if (!Array.isArray(list)) fault('must be a list of strings')
+    else if (list.length > max) fault(`must have at most ${max} elements`)
+    else if (list.length < min) fault('must not be empty: leave it out for all')
+    else
+      return list.map((element: unknown, index) => {
+        const message = faultOfText(element, form)
+        if (message === undefined) return element as string
+        fault(message, `${name}[${index}]`)
+        return ''
+      })
+    return []
+  })
+}
+
+function faultOfText(element: unknown, form: Form | undefined): string | undefined {
+  if (typeof element !== 'string') return 'must be a string'
+  if (!isCleanText(element)) return 'must not contain NUL or a lone surrogate'
+  if (!form || (form.pattern.test(element) && element.length <= form.maxLength)) return undefined
+  return form.message
+}
+
+/** At least one of these texts. In GraphQL it is a list of the enum of the same list. */
+export const someOf = (description: string, values: readonly string[]): Field<readonly string[]> => ({
+  ...texts(description, { min: 1, max: values.length }),
+  type: { listOf: values },
+})
+
+/** A JSON integer of 64 bits, exact: `1.0`, `1e3` and `"10"` are refused. */
+export function int64(description: string, { min, max = MAX_INT64 }: { min: bigint; max?: bigint }): Field<bigint> {
+  const schema = {
+    type: 'integer',
+    format: 'int64',
+    minimum: Number(min),
+    ...(max < MAX_INT64 && { maximum: Number(max) }),
+  }
+  return field(description, { schema, type: 'Int64', standIn: 0n }, integerIn(min, max))
+}
+
+/** A JSON integer of 32 bits. */
+export function int32(description: string, { min, max = MAX_INT32 }: { min: number; max?: number }): Field<number> {
+  const schema = { type: 'integer', format: 'int32', minimum: min, ...(max < MAX_INT32 && { maximum: max }) }
+  const read = integerIn(BigInt(min), BigInt(max))
+  return field(description, { schema, type: 'Int', standIn: 0 }, (...place) => Number(read(...place)))
+}
+
+const integerIn =
+  (min: bigint, max: bigint): Read<bigint> =>
+  (source, name, fault) => {
+    const value = source.integer(name)
+    if (value === undefined) fault(integerFault(source.value(name)))
+    else if (value < min || value > max) fault(`must be ${min} to ${max}`)
+    else return value
+    return 0n
+  }
+
+function integerFault(value: unknown): string {
+  if (typeof value === 'string' && readInt(value) !== undefined) return 'must be an integer without quotation marks'
+  // `1.0` and `1e3`, which other readers round or refuse.
+  return Number.isInteger(value) ? 'must be an integer without a fraction or an exponent' : 'must be an integer'
+}
+
+/** A moment that was already parsed from RFC 3339, by the GraphQL scalar or from a query string. */
+export const moment = (description: string): Field<Date> =>
+  field(
+    description,
+    { schema: { type: 'string', format: 'date-time' }, type: 'DateTime', standIn: new Date(0) },
+    (source, name) => source.value(name) as Date,
+  )
+
+/** The number of code points of a text, or a larger number when it certainly exceeds `max`. */
+export function lengthOf(value: string, max: number): number {
+  return value.length <= max || value.length > 2 * max ? value.length : [...value].length
+}
+
+/** The members of a request, as they arrived. Null counts as absent. */
+export interface Source {
+  /** Strings and booleans as they are, lists as lists. Undefined when the member is absent. */
+  value(name: string): unknown
+  /** The integer of a member. Undefined for `1.0`, `1e3` and anything else. */
+  integer(name: string): bigint | undefined
+  /** The text of a member that is an object, as it was sent. Undefined for another kind of value. */
+  objectText(name: string): string | undefined
+}
+
+/** A number with a fraction or exponent, after a character that precedes values. Strings can contain such text, too. */
+const FRACTION = /[:[,]\s*-?\d+[.eE]/
+
+/**
+ * The members of a JSON object. `JSON.parse` gives the values; the text is read again only where they are not exact.
+ */
+export class JsonSource implements Source {
+  /** The whole object, as it was sent. */
+  readonly text: string
+  private readonly values: { readonly [name: string]: unknown }
+  private mayRound: boolean | undefined
+  private slices: ReadonlyMap<string, string> | undefined
+
+  /** Takes the text of a valid JSON object. */
+  constructor(text: string, values: unknown = JSON.parse(text)) {
+    this.text = text
+    this.values = values as { readonly [name: string]: unknown }
+  }
+
+  value(name: string): unknown {
+    return this.values[name] ?? undefined
+  }
+
+  integer(name: string): bigint | undefined {
+    const value = this.values[name]
+    if (typeof value !== 'number') return undefined
+    this.mayRound ??= FRACTION.test(this.text)
+    return Number.isSafeInteger(value) && !this.mayRound ? BigInt(value) : readInt(this.slice(name))
+  }
+
+  objectText(name: string): string | undefined {
+    return isObject(this.values[name]) ? this.slice(name) : undefined
+  }
+
+  private slice(name: string): string {
+    this.slices ??= members(this.text)
+    return this.slices.get(name) ?? ''
+  }
+}
+
+/** Members that were parsed already: the input of a GraphQL field, or parameters of a URL. */
+export class InputSource implements Source {
+  private readonly values: { readonly [name: string]: unknown }
+
+  constructor(values: object) {
+    this.values = values as { readonly [name: string]: unknown }
+  }
+
+  value(name: string): unknown {
+    return this.values[name] ?? undefined
+  }
+
+  integer(name: string): bigint | undefined {
+    const value = this.values[name]
+    if (typeof value === 'bigint') return value
+    return typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : undefined
+  }
+
+  objectText(name: string): string | undefined {
+    const value = this.values[name]
+    return value instanceof RawJson && kindOf(value.text) === 'object' ? value.text : undefined
+  }
+}
+
+/** A source with one more member, such as a header. It hides a member of the same name. */
+export function withMember(source: Source, added: string, text: string): Source {
+  return {
+    value: (name) => (name === added ? text : source.value(name)),
+    integer: (name) => (name === added ? undefined : source.integer(name)),
+    objectText: (name) => (name === added ? undefined : source.objectText(name)),
+  }
+}
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,0 +1,252 @@
+import { MAX_INT64, MIN_INT64 } from '../base/json.ts'
+import { MAX_INSIGHT_DAYS, MAX_INSIGHT_DAYS_BY_HOUR, MAX_XP_SOURCES } from '../base/limits.ts'
+import { TrackType } from '../battlepass/graphql.ts'
+import { requirePlatform } from '../callers/access.ts'
+import { environment, nodeId, scenarioId } from '../declare/common.ts'
+import { builder } from '../declare/graphql/builder.ts'
+import { argsOf, enumType } from '../declare/graphql/shapes.ts'
+import { described, moment, optional, refuseFaults, shape } from '../declare/shape.ts'
+import { findEnvironment } from '../projects/projects.ts'
+import { HOURS_KEPT_DAYS, readRanged, STEPS, stepFaults } from './range.ts'
+import {
+  type CompletionInsight,
+  type DayInsight,
+  findPass,
+  type InsightRef,
+  type LevelInsight,
+  readCompletion,
+  readDays,
+  readLevels,
+  readTiers,
+  readXp,
+  type SourceInsight,
+  type TierInsight,
+} from './read-insight.ts'
+
+const DEFAULT_DAYS = 7
+const SOURCES = 20
+
+/** The sum of many players' xp can exceed 64 bits. */
+const SUM = 'A sum beyond 64 bits is given as the largest or smallest 64-bit integer.'
+const toInt64 = (sum: bigint): bigint => (sum > MAX_INT64 ? MAX_INT64 : sum < MIN_INT64 ? MIN_INT64 : sum)
+
+const share = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole)
+
+const LevelInsightType = builder.objectRef<LevelInsight>('LevelInsight').implement({
+  description: 'Players of a level at the end of the range, and changes in it.',
+  fields: (t) => ({
+    level: t.exposeInt('level', {
+      description: 'A level of the pass, or a removed level that still has players; 0 is below the first level.',
+    }),
+    players: t.expose('players', {
+      type: 'Count',
+      description: 'Players at exactly this level.',
+    }),
+    premium: t.expose('premium', { type: 'Count', description: 'Players at exactly this level with premium.' }),
+    reached: t.expose('reached', { type: 'Count', description: 'Players at this level or above.' }),
+    reachedPremium: t.expose('reachedPremium', {
+      type: 'Count',
+      description: 'Players at this level or above with premium.',
+    }),
+    conversion: t.float({
+      nullable: true,
+      description: 'The share of players at this level or above who own premium, 0 to 1; null without such players.',
+      resolve: ({ reached, reachedPremium }) => share(reachedPremium, reached),
+    }),
+    reachedInRange: t.expose('reachedInRange', {
+      type: 'Count',
+      description: 'The growth of `reached` in the range.',
+    }),
+    premiumInRange: t.expose('premiumInRange', {
+      type: 'Count',
+      description: 'Premium bought or granted in the range by players at this level, minus revoked.',
+    }),
+  }),
+})
+
+const TierInsightType = builder.objectRef<TierInsight>('TierInsight').implement({
+  description: 'The claim funnel of a tier, up to the end of the range.',
+  fields: (t) => ({
+    level: t.exposeInt('level'),
+    track: t.field({ type: TrackType, resolve: ({ track }) => track }),
+    reached: t.expose('reached', { type: 'Count', description: 'Players who reached its level.' }),
+    entitled: t.expose('entitled', {
+      type: 'Count',
+      description: 'Players who reached its level and, for a tier of the premium track, own premium.',
+    }),
+    claimed: t.expose('claimed', { type: 'Count', description: 'Claims, including those by support.' }),
+    unclaimed: t.expose('unclaimed', { type: 'Count', description: 'Players who are entitled and have not claimed.' }),
+    claimedInRange: t.expose('claimedInRange', {
+      type: 'Count',
+      description: 'Claims in the range, minus reset ones.',
+    }),
+  }),
+})
+
+const DayInsightType = builder.objectRef<DayInsight>('DayInsight').implement({
+  description: 'One day of a battle pass, in UTC.',
+  fields: (t) => ({
+    startsAt: t.field({ type: 'DateTime', description: 'The start of the day.', resolve: ({ day }) => day }),
+    players: t.expose('players', { type: 'Count', description: 'Players who earned xp, claimed or bought that day.' }),
+    newPlayers: t.expose('newPlayers', {
+      type: 'Count',
+      description: 'Players who began the pass that day.',
+    }),
+    premium: t.expose('premium', { type: 'Count', description: 'Premium bought or granted, minus revoked.' }),
+    claims: t.expose('claims', { type: 'Count', description: 'Claimed tiers, minus reset ones.' }),
+    completed: t.expose('completed', { type: 'Count', description: 'Players who completed the pass.' }),
+  }),
+})
+
+const XpTimeType = builder.objectRef<SourceInsight['times'][number]>('XpTime').implement({
+  description: 'The xp of an hour or day.',
+  fields: (t) => ({
+    startsAt: t.field({
+      type: 'DateTime',
+      description: 'The start of the hour or day.',
+      resolve: ({ at }) => at,
+    }),
+    grants: t.expose('grants', { type: 'Count', description: 'The number of grants and resets.' }),
+    xp: t.field({
+      description: `Granted xp, minus resets. ${SUM}`,
+      type: 'Int64',
+      resolve: ({ xp }) => toInt64(xp),
+    }),
+  }),
+})
+
+const XpSourceType = builder.objectRef<SourceInsight>('XpSource').implement({
+  description: 'The xp of one source in the range.',
+  fields: (t) => ({
+    source: t.exposeString('source', {
+      nullable: true,
+      description: 'Null for the sum of the sources beyond the requested number.',
+    }),
+    grants: t.expose('grants', { type: 'Count', description: 'The number of grants and resets.' }),
+    xp: t.field({
+      type: 'Int64',
+      description: `Negative for resets by support. ${SUM}`,
+      resolve: ({ xp }) => toInt64(xp),
+    }),
+    times: t.field({
+      type: [XpTimeType],
+      description: 'The hours or days with xp of this source, in order.',
+      resolve: ({ times }) => [...times],
+    }),
+  }),
+})
+
+const CompletionType = builder.objectRef<CompletionInsight>('CompletionInsight').implement({
+  description: 'Progress of players at the end of the range.',
+  fields: (t) => ({
+    players: t.expose('players', { type: 'Count', description: 'Players who have played the pass.' }),
+    atTopLevel: t.expose('atTopLevel', { type: 'Count', description: 'Players who have reached the top level.' }),
+    completed: t.expose('completed', {
+      type: 'Count',
+      description: 'Players who have reached the top level and claimed every tier of their tracks.',
+    }),
+    rate: t.float({
+      nullable: true,
+      description: '`completed` divided by `players`, 0 to 1; null without players.',
+      resolve: ({ completed, players }) => share(completed, players),
+    }),
+  }),
+})
+
+export const StepType = enumType('InsightStep', STEPS, {
+  description: 'The length of a step in time.',
+  values: { hour: 'Hours in UTC.', day: 'Days in UTC.' },
+})
+
+/** Three of the fields need the levels, so each request reads the levels once. */
+interface Insight extends InsightRef {
+  readonly levels: () => Promise<LevelInsight[]>
+}
+
+const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
+  description:
+    'Figures of one battle pass, as of the last commit. Levels of players are those at the end of the range. Days and hours are in UTC, and count as a whole when the range touches them. Deleted players stay counted.',
+  fields: (t) => ({
+    from: t.field({
+      description: 'The start of the range, included.',
+      type: 'DateTime',
+      resolve: ({ range }) => range.from,
+    }),
+    to: t.field({
+      description: 'The end of the range, not included.',
+      type: 'DateTime',
+      resolve: ({ range }) => range.to,
+    }),
+    levels: t.field({
+      type: [LevelInsightType],
+      description:
+        'The distribution of levels and of premium: every level of the pass, in order. An edit of the definition is counted within half a minute.',
+      resolve: (insight) => insight.levels(),
+    }),
+    days: t.field({
+      type: [DayInsightType],
+      description: 'Every day of the range, in order, including days without figures.',
+      resolve: (insight, _args, { service }) => readDays(service.operatorPool, insight),
+    }),
+    xp: t.field({
+      type: [XpSourceType],
+      description: `Xp by source, the largest first, then the sum of the rest. Each hour has up to a hundred sources; further sources count as \`other\`. Hours are available for the last ${HOURS_KEPT_DAYS} days, up to ${MAX_INSIGHT_DAYS_BY_HOUR} days at a time.`,
+      args: {
+        by: t.arg({ type: StepType, defaultValue: 'hour', required: true, description: 'Times by hour or by day.' }),
+        sources: t.arg.int({ defaultValue: SOURCES, required: true, description: `1 to ${MAX_XP_SOURCES}.` }),
+      },
+      resolve: (insight, args, { service }) => {
+        const { by, sources } = args
+        const faults = stepFaults(by, insight.range, MAX_INSIGHT_DAYS_BY_HOUR)
+        if (sources < 1 || sources > MAX_XP_SOURCES)
+          faults.push({ path: 'sources', message: `must be 1 to ${MAX_XP_SOURCES}` })
+        refuseFaults(faults)
+        return readXp(service.operatorPool, insight, { step: by, sources })
+      },
+    }),
+    tiers: t.field({
+      type: [TierInsightType],
+      description: 'The claim funnel: every tier of the pass, by level.',
+      resolve: async (insight, _args, { service }) => readTiers(service.operatorPool, insight, await insight.levels()),
+    }),
+    completion: t.field({
+      description: 'Players who played, reached the top level and completed the pass.',
+      type: CompletionType,
+      resolve: async (insight, _args, { service }) =>
+        readCompletion(service.operatorPool, insight, await insight.levels()),
+    }),
+  }),
+})
+
+const insightRequest = shape({
+  environment,
+  scenarioId,
+  nodeId: described(nodeId, 'A battle-pass node of the published version.'),
+  from: optional(moment(`Default: ${DEFAULT_DAYS} days before the end.`)),
+  to: optional(moment('The end of the range, not included. Default: now.')),
+})
+
+builder.queryField('battlePassInsight', (t) =>
+  t.field({
+    type: InsightType,
+    nullable: true,
+    description: 'Figures of one battle pass of a scenario, over a range of time.',
+    args: argsOf(insightRequest),
+    resolve: async (_root, args, context) => {
+      const { projectId } = await requirePlatform(context, 'viewer')
+      const { service } = context
+      const asked = readRanged(insightRequest, args, { days: DEFAULT_DAYS, maxDays: MAX_INSIGHT_DAYS })
+      const { environment, scenarioId, nodeId, range } = asked
+      const place = { environmentId: await findEnvironment(service.pool, projectId, environment), scenarioId, nodeId }
+      const ref = { place, pass: await service.run(findPass(place)), range }
+      let levels: Promise<LevelInsight[]> | undefined
+      return {
+        ...ref,
+        levels() {
+          levels ??= readLevels(service.operatorPool, ref)
+          return levels
+        },
+      }
+    },
+  }),
+)

@@ -1,0 +1,64 @@
+import type { Fault } from '../base/errors.ts'
+import type { Field, Fields, RequestOf, Shape } from '../declare/shape.ts'
+
+// Time ranges of figures. Days and hours are in UTC.
+
+/** Includes `from` and excludes `to`. Days and hours that the range touches count as a whole. */
+export interface Range {
+  readonly from: Date
+  readonly to: Date
+}
+
+export const STEPS = ['hour', 'day'] as const
+export type Step = (typeof STEPS)[number]
+
+export const LENGTH_MS = { hour: 3_600_000, day: 86_400_000 } as const satisfies Record<Step, number>
+
+/** The start of the day or hour of a moment. */
+export const floorTo = (step: Step, moment: Date): Date =>
+  new Date(Math.floor(moment.getTime() / LENGTH_MS[step]) * LENGTH_MS[step])
+
+/** The start of the first whole day or hour at or after a moment. */
+export const ceilTo = (step: Step, moment: Date): Date =>
+  new Date(Math.ceil(moment.getTime() / LENGTH_MS[step]) * LENGTH_MS[step])
+
+const daysAgo = (days: number, moment: Date): Date => new Date(moment.getTime() - days * LENGTH_MS.day)
+const daysOf = ({ from, to }: Range): number => (to.getTime() - from.getTime()) / LENGTH_MS.day
+
+/** Hours are readable for this long; older figures are readable only by day. */
+export const HOURS_KEPT_DAYS = 90
+
+/** The first moment with readable hours: the start of a day. */
+export const hoursKeptFrom = (now = new Date()): Date => daysAgo(HOURS_KEPT_DAYS, floorTo('day', now))
+
+/** The fields of a request with a range. Either end may be left out. */
+type Ranged = { from: Field<Date | null>; to: Field<Date | null> }
+
+/** Reads a request with a range. By default it ends now, and starts `days` days before its end. */
+export function readRanged<F extends Fields & Ranged>(
+  request: Shape<F>,
+  args: object,
+  { days, maxDays }: { days: number; maxDays: number },
+): RequestOf<Shape<F>> & { range: Range } {
+  const now = new Date()
+  const rangeOf = (values: RequestOf<Shape<F>>): Range => {
+    const { from, to } = values as RequestOf<Shape<Ranged>>
+    return { from: from ?? daysAgo(days, to ?? now), to: to ?? now }
+  }
+  const values = request.readInput(args, (read) => {
+    const range = rangeOf(read)
+    const faults: Fault[] = []
+    if (range.from >= range.to) faults.push({ path: 'from', message: 'must be before to' })
+    if (daysOf(range) > maxDays) faults.push({ path: 'from', message: `must be at most ${maxDays} days before to` })
+    return faults
+  })
+  return { ...values, range: rangeOf(values) }
+}
+
+/** Faults of a range by the hour: it is too long, or its hours are no longer kept. */
+export function stepFaults(by: Step, range: Range, maxDaysByHour: number): Fault[] {
+  if (by !== 'hour') return []
+  if (daysOf(range) > maxDaysByHour) return [{ path: 'by', message: `must be DAY for more than ${maxDaysByHour} days` }]
+  if (range.from >= hoursKeptFrom()) return []
+  return [{ path: 'by', message: `must be DAY for what is more than ${HOURS_KEPT_DAYS} days ago` }]
+}

@@ -1,0 +1,230 @@
+import type { Pool } from 'pg'
+import { Refusal } from '../base/errors.ts'
+import { type PassNode, TRACKS, type Track, tierKey } from '../scenario/definition.ts'
+import { requireScenario, type ScenarioRef, Scenarios } from '../scenario/scenarios.ts'
+import type { Command } from '../transactions/command.ts'
+import { ceilTo, floorTo, LENGTH_MS, type Range, type Step } from './range.ts'
+
+// The figures of one battle pass on dashboards, as of the last commit: they are sums of the tally, which is written
+// with the books. No player is read.
+
+export interface PassNodeRef extends ScenarioRef {
+  readonly nodeId: string
+}
+
+export interface InsightRef {
+  readonly place: PassNodeRef
+  /** The currently published pass. */
+  readonly pass: PassNode
+  readonly range: Range
+}
+
+/** The players of a level at the end of the range, and the changes in the range. */
+export interface LevelInsight {
+  readonly level: number
+  /** Players at exactly this level, and those of them with premium. */
+  readonly players: number
+  readonly premium: number
+  /** Players at this level or above, and those of them with premium. */
+  readonly reached: number
+  readonly reachedPremium: number
+  /** The growth of `reached` in the range. */
+  readonly reachedInRange: number
+  /** Premium bought or granted in the range by players at this level. */
+  readonly premiumInRange: number
+}
+
+export interface TierInsight {
+  readonly level: number
+  readonly track: Track
+  readonly reached: number
+  /** Players who can claim the tier or have claimed it: on the premium track those with premium. */
+  readonly entitled: number
+  readonly claimed: number
+  readonly unclaimed: number
+  readonly claimedInRange: number
+}
+
+export interface DayInsight {
+  readonly day: Date
+  readonly players: number
+  readonly newPlayers: number
+  readonly premium: number
+  readonly claims: number
+  readonly completed: number
+}
+
+export interface SourceInsight {
+  /** Null for the sum of all but the largest sources. */
+  readonly source: string | null
+  readonly grants: bigint
+  readonly xp: bigint
+  readonly times: readonly { readonly at: Date; readonly grants: bigint; readonly xp: bigint }[]
+}
+
+export interface CompletionInsight {
+  readonly players: number
+  readonly atTopLevel: number
+  readonly completed: number
+}
+
+/** The currently published pass. */
+export function findPass(place: PassNodeRef): Command<PassNode> {
+  return {
+    engine: 'reads',
+    *decide(group) {
+      const definition = yield* group.rows(() => group.of(Scenarios).find(place))
+      const node = requireScenario(definition).nodes.get(place.nodeId)
+      if (node?.type !== 'battle-pass') throw new Refusal('nodeNotFound')
+      return node
+    },
+  }
+}
+
+const AT_PLACE = 'environment_id = $1 AND scenario_id = $2 AND node_id = $3'
+const keyOf = ({ environmentId, scenarioId, nodeId }: PassNodeRef): string[] => [environmentId, scenarioId, nodeId]
+
+/** Every level of the pass, and every other level with a player. */
+export async function readLevels(pool: Pool, { place, pass, range }: InsightRef): Promise<LevelInsight[]> {
+  const { rows } = await pool.query({
+    name: 'insight-levels',
+    text: `SELECT level,
+        coalesce(sum(count) FILTER (WHERE measure = 'standing'), 0)::int AS players,
+        coalesce(sum(count) FILTER (WHERE measure = 'standing' AND detail = 'premium'), 0)::int AS premium,
+        coalesce(sum(count) FILTER (WHERE measure = 'standing' AND bucket < $4), 0)::int AS before,
+        coalesce(sum(count) FILTER (WHERE measure = 'premium' AND bucket >= $4), 0)::int AS bought
+      FROM insight WHERE ${AT_PLACE} AND measure IN ('standing', 'premium') AND bucket < $5
+      GROUP BY level`,
+    values: [...keyOf(place), floorTo('day', range.from), range.to],
+  })
+  const counted = new Map(rows.map((row) => [row.level as number, row]))
+  const known = new Set(pass.levels.map(({ level }) => level))
+  const others = rows.filter((row) => row.players !== 0 || row.before !== 0 || row.bought !== 0)
+  const levels = [...new Set([...known, ...others.map((row) => row.level as number)])].sort((a, b) => b - a)
+
+  const above = { reached: 0, premium: 0, before: 0 }
+  return levels
+    .map((level): LevelInsight => {
+      const { players = 0, premium = 0, before = 0, bought = 0 } = counted.get(level) ?? {}
+      above.reached += players
+      above.premium += premium
+      above.before += before
+      const { reached, premium: reachedPremium } = above
+      const reachedInRange = reached - above.before
+      // Until an edit is counted, calls may subtract players from levels where they were not counted yet.
+      const here = { players: Math.max(players, 0), premium: Math.max(premium, 0) }
+      return { level, ...here, reached, reachedPremium, reachedInRange, premiumInRange: bought }
+    })
+    .reverse()
+}
+
+/** Every tier of the pass, and every other that was claimed, by level; the free track first. */
+export async function readTiers(
+  pool: Pool,
+  { place, pass, range }: InsightRef,
+  levels: readonly LevelInsight[],
+): Promise<TierInsight[]> {
+  const { rows } = await pool.query({
+    name: 'insight-tiers',
+    text: `SELECT level, detail AS track, sum(count)::int AS claimed,
+        coalesce(sum(count) FILTER (WHERE bucket >= $4), 0)::int AS in_range
+      FROM insight WHERE ${AT_PLACE} AND measure = 'claimed' AND bucket < $5
+      GROUP BY level, detail`,
+    values: [...keyOf(place), floorTo('day', range.from), range.to],
+  })
+  const counted = new Map(rows.map((row) => [tierKey(row.level, row.track), row]))
+  const others = rows.filter((row) => row.claimed !== 0 || row.in_range !== 0)
+  const tiers = new Map(
+    [...pass.tiers.values(), ...others].map(({ level, track }) => [tierKey(level, track), { level, track }] as const),
+  )
+  return [...tiers.values()]
+    .sort((a, b) => a.level - b.level || TRACKS.indexOf(a.track) - TRACKS.indexOf(b.track))
+    .map(({ level, track }) => {
+      const { claimed = 0, in_range: claimedInRange = 0 } = counted.get(tierKey(level, track)) ?? {}
+      // Levels are sorted, and players above a level have reached it.
+      const at = levels.find((row) => row.level >= level)
+      const reached = at?.reached ?? 0
+      const entitled = track === 'premium' ? (at?.reachedPremium ?? 0) : reached
+      // Support may grant a tier that is not reached.
+      return { level, track, reached, entitled, claimed, unclaimed: Math.max(entitled - claimed, 0), claimedInRange }
+    })
+}
+
+export async function readDays(pool: Pool, { place, range }: InsightRef): Promise<DayInsight[]> {
+  const { rows } = await pool.query({
+    name: 'insight-days',
+    text: `SELECT bucket AS day,
+        coalesce(sum(count) FILTER (WHERE measure = 'active'), 0)::int AS players,
+        coalesce(sum(count) FILTER (WHERE measure = 'joined'), 0)::int AS "newPlayers",
+        coalesce(sum(count) FILTER (WHERE measure = 'premium'), 0)::int AS premium,
+        coalesce(sum(count) FILTER (WHERE measure = 'claimed'), 0)::int AS claims,
+        coalesce(sum(count) FILTER (WHERE measure = 'completed'), 0)::int AS completed
+      FROM insight WHERE ${AT_PLACE} AND measure IN ('active', 'joined', 'premium', 'claimed', 'completed')
+        AND bucket >= $4 AND bucket < $5
+      GROUP BY bucket`,
+    values: [...keyOf(place), floorTo('day', range.from), range.to],
+  })
+  const counted = new Map(rows.map((row) => [row.day.getTime() as number, row as DayInsight]))
+  const none = { players: 0, newPlayers: 0, premium: 0, claims: 0, completed: 0 }
+  const days: DayInsight[] = []
+  for (let day = floorTo('day', range.from); day < range.to; day = new Date(day.getTime() + LENGTH_MS.day)) {
+    days.push(counted.get(day.getTime()) ?? { day, ...none })
+  }
+  return days
+}
+
+/** The largest sources first, each with the hours or days in which it gave xp; then the rest as one. */
+export async function readXp(
+  pool: Pool,
+  { place, range }: InsightRef,
+  { step, sources }: { step: Step; sources: number },
+): Promise<SourceInsight[]> {
+  const { rows } = await pool.query({
+    name: 'insight-xp',
+    text: `WITH xp AS MATERIALIZED (
+        SELECT detail AS source, date_trunc($6, bucket, 'UTC') AS at, sum(count) AS grants, sum(amount) AS xp
+        FROM insight WHERE ${AT_PLACE} AND measure = 'xp' AND bucket >= $4 AND bucket < $5 GROUP BY 1, 2
+      ), largest AS MATERIALIZED (
+        SELECT source FROM xp GROUP BY source ORDER BY sum(xp) DESC, source LIMIT $7
+      )
+      SELECT l.source, xp.at, sum(grants)::text AS grants, sum(xp)::text AS xp
+      FROM xp LEFT JOIN largest l USING (source) GROUP BY l.source, xp.at ORDER BY xp.at`,
+    values: [...keyOf(place), floorTo(step, range.from), ceilTo(step, range.to), step, sources],
+  })
+  const bySource = new Map<string | null, SourceInsight['times'][number][]>()
+  for (const { source, at, grants, xp } of rows) {
+    const times = bySource.get(source) ?? []
+    times.push({ at, grants: BigInt(grants), xp: BigInt(xp) })
+    bySource.set(source, times)
+  }
+  const sum = (numbers: readonly bigint[]): bigint => numbers.reduce((total, number) => total + number, 0n)
+  const found = [...bySource].map(([source, times]) => ({
+    source,
+    grants: sum(times.map(({ grants }) => grants)),
+    xp: sum(times.map(({ xp }) => xp)),
+    times,
+  }))
+  const inOrder = (a: SourceInsight, b: SourceInsight): number => Number(b.xp > a.xp) - Number(b.xp < a.xp)
+  return [
+    ...found.filter(({ source }) => source !== null).sort(inOrder),
+    ...found.filter(({ source }) => source === null),
+  ]
+}
+
+export async function readCompletion(
+  pool: Pool,
+  { place, pass, range }: InsightRef,
+  levels: readonly LevelInsight[],
+): Promise<CompletionInsight> {
+  const { rows } = await pool.query({
+    name: 'insight-completion',
+    text: `SELECT coalesce(sum(count), 0)::int AS completed
+      FROM insight WHERE ${AT_PLACE} AND measure = 'completed' AND bucket < $4`,
+    values: [...keyOf(place), range.to],
+  })
+  return {
+    players: levels[0]?.reached ?? 0,
+    atTopLevel: levels.find(({ level }) => level >= pass.topLevel)?.reached ?? 0,
+    completed: rows[0]?.completed ?? 0,
+  }
+}

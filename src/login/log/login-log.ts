@@ -1,0 +1,127 @@
+import { print } from '../../base/json.ts'
+import { newId } from '../../db/ids.ts'
+import { Tally } from '../../figures/tally.ts'
+import { askStatus } from '../../players/player-status.ts'
+import type { Command } from '../../transactions/command.ts'
+import type { Extension, Group } from '../../transactions/group.ts'
+import type { Statement } from '../../transactions/statement.ts'
+import { type Column, int, nullable, table, text, uuid } from '../../transactions/table.ts'
+import { withoutValues } from '../../webhook/excerpt.ts'
+import type { WebhookAttempt } from '../../webhook/webhook.ts'
+import type { LoginNote } from '../../webhook/webhook-answer.ts'
+import { askOwner, identityProvider } from '../identities.ts'
+import { latencyStep } from './latency.ts'
+
+const KEPT_DAYS = 30
+
+export const loginLog = table('login_log', {
+  owner: null,
+  key: { environmentId: uuid, id: uuid },
+  columns: {
+    operation: text as Column<LoginAttempt['operation']>,
+    provider: text,
+    subject: nullable(text),
+    playerId: nullable(uuid),
+    outcome: text,
+    milliseconds: int,
+    attempts: text,
+    notes: text,
+  },
+  kind: 'append',
+  expired: `created_at < now() - interval '${KEPT_DAYS} days'`,
+})
+
+export const LOGIN_OPERATIONS = ['login', 'link'] as const
+
+/** The result of a login or link: `ok`, or the code that the client receives. Results after an approval come last. */
+export const LOGIN_OUTCOMES = [
+  'ok',
+  'custom_auth_disabled',
+  'custom_auth_rejected',
+  'custom_auth_invalid_response',
+  'custom_auth_unavailable',
+  'custom_auth_invalid_data',
+  'player_banned',
+  'player_deleted',
+  'identity_already_linked',
+  'invalid_sdk_key',
+  'invalid_token',
+] as const
+export type LoginOutcome = (typeof LOGIN_OUTCOMES)[number]
+
+/** A login or link that called a webhook, and its outcome. It holds no secret, and no text that `excerptOf` removes. */
+export interface LoginAttempt {
+  readonly environmentId: string
+  readonly operation: (typeof LOGIN_OPERATIONS)[number]
+  /** The provider's name, such as `default`. */
+  readonly provider: string
+  /** Null unless the webhook named one. */
+  readonly subject: string | null
+  readonly playerId: string | null
+  /** `ok`, or the code that the client received. */
+  readonly outcome: string
+  readonly milliseconds: number
+  readonly attempts: readonly WebhookAttempt[]
+  /** The parts of an approval that were ignored. */
+  readonly notes: readonly LoginNote[]
+}
+
+/** The entries of a group, written with its changes. Logins are also counted; the counts are kept longer. */
+export class LoginLog implements Extension {
+  static readonly stage = 'records'
+  private readonly group: Group
+  private readonly entries: LoginAttempt[] = []
+
+  constructor(group: Group) {
+    this.group = group
+  }
+
+  /** The entry of a deleted player has no subject: nothing personal is logged. */
+  add(entry: LoginAttempt): void {
+    this.entries.push(entry.outcome === 'player_deleted' ? { ...entry, subject: null } : entry)
+    if (entry.operation === 'login') this.count(entry)
+  }
+
+  /** The provider was called, so it is in the settings: clients cannot invent names to count. */
+  private count({ environmentId, provider, outcome, milliseconds, attempts }: LoginAttempt): void {
+    const scope = { environmentId, scenarioId: '', nodeId: provider }
+    const login = { ...scope, level: latencyStep(milliseconds), detail: outcome }
+    const tally = this.group.of(Tally)
+    for (const measure of ['login', 'login_day'] as const)
+      tally.add(null, { ...login, measure }, 1, BigInt(milliseconds))
+    tally.add(null, { ...scope, measure: 'attempts', level: attempts.length })
+  }
+
+  save(): Statement[] {
+    const rows = this.entries.map((entry) => ({
+      ...entry,
+      id: newId(),
+      attempts: print(
+        entry.attempts.map(({ status, milliseconds, error, cause, excerpt, replacedSecrets }) => ({
+          ...{ status, milliseconds, error, cause, replacedSecrets },
+          excerpt: status === 200 && excerpt !== null ? withoutValues(excerpt) : excerpt,
+        })),
+      ),
+      notes: print(entry.notes),
+    }))
+    return loginLog.save(rows)
+  }
+}
+
+/** Writes a single entry: the webhook did not approve, so nothing else is written. */
+export function logAttempt(entry: LoginAttempt): Command<void> {
+  const { environmentId, provider, subject } = entry
+  const identity = subject === null ? null : { environmentId, provider: identityProvider(provider), subject }
+  return {
+    engine: 'logins',
+    fresh: true,
+    *decide(group) {
+      const standing = yield* group.rows(() => {
+        const owner = identity && askOwner(group, identity)
+        return owner && askStatus(group.player(owner))
+      })
+      const isErased = standing?.value?.status === 'deleted'
+      group.of(LoginLog).add(isErased ? { ...entry, subject: null } : entry)
+    },
+  }
+}

@@ -1,0 +1,290 @@
+import { ACTIONS } from '../audit/actions.ts'
+import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
+import { MAX_OPERATOR_TOKEN_SECONDS } from '../base/limits.ts'
+import { findTarget, forbid, requirePlatform } from '../callers/access.ts'
+import { ROLES, type Role, roleIncludes } from '../callers/callers.ts'
+import { type NewKey, SHOWN_CHARACTERS } from '../callers/keys.ts'
+import type { IssuedOperatorToken } from '../callers/operator-tokens.ts'
+import { environment, keyLabel, operatorName, reason } from '../declare/common.ts'
+import { builder } from '../declare/graphql/builder.ts'
+import type { Context } from '../declare/graphql/context.ts'
+import { bareId, globalId } from '../declare/graphql/global-id.ts'
+import { NodeType, nodesOf } from '../declare/graphql/node.ts'
+import { namesOf, pageOf } from '../declare/graphql/page.ts'
+import { argsOf, enumType, inputOf, type Sent } from '../declare/graphql/shapes.ts'
+import { described, int32, mapped, oneOf, optional, shape, text, uuid } from '../declare/shape.ts'
+import { issueOperatorToken, issuePlatformKey, issueSdkKey, type KeyKind, revokeKey } from './manage-keys.ts'
+import { findEnvironment } from './projects.ts'
+
+const keyLabelDescription = 'The purpose of the key, from its creator. Null for a key without a label.'
+const keyActor = 'The actor: `platform_key:` and its id; null for the command line.'
+
+builder.prismaObject('SdkKey', {
+  interfaces: [NodeType],
+  fields: (t) => ({
+    id: t.id({ resolve: ({ id }) => globalId('SdkKey', id) }),
+    keyId: t.exposeID('id', { description: 'The id, as in the audit log.' }),
+    prefix: t.exposeString('prefix', { description: 'The beginning of the key, to tell it from others.' }),
+    environment: t.string({
+      select: { environment: { select: { name: true } } },
+      resolve: (key) => key.environment.name,
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    createdBy: t.exposeString('createdBy', { nullable: true, description: keyActor }),
+    revokedAt: t.expose('revokedAt', { type: 'DateTime', nullable: true, description: 'Null for a valid key.' }),
+    revokedBy: t.exposeString('revokedBy', { nullable: true, description: keyActor }),
+    label: t.exposeString('label', { nullable: true, description: keyLabelDescription }),
+  }),
+})
+
+export const RoleType = enumType('Role', ROLES, {
+  description: 'The rights of a platform key.',
+  values: {
+    viewer: 'Reads.',
+    operator: 'The rights of a viewer. Also acts on players, and reads the audit log of each.',
+    admin:
+      'The rights of an operator. Also changes scenarios, providers, environments and keys, and reads the audit log.',
+  },
+})
+
+builder.prismaObject('PlatformKey', {
+  interfaces: [NodeType],
+  fields: (t) => ({
+    id: t.id({ resolve: ({ id }) => globalId('PlatformKey', id) }),
+    keyId: t.exposeID('id', { description: 'The id, as in the audit log.' }),
+    prefix: t.exposeString('prefix', { description: 'The beginning of the key, to tell it from others.' }),
+    role: t.field({ type: RoleType, select: { role: true }, resolve: ({ role }) => role as Role }),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    createdBy: t.exposeString('createdBy', { nullable: true, description: keyActor }),
+    revokedAt: t.expose('revokedAt', { type: 'DateTime', nullable: true, description: 'Null for a valid key.' }),
+    revokedBy: t.exposeString('revokedBy', { nullable: true, description: keyActor }),
+    label: t.exposeString('label', { nullable: true, description: keyLabelDescription }),
+  }),
+})
+
+/** Keys by their beginning. Prisma appends a `%` and does not escape wildcards in the text. */
+const prefix = mapped(
+  optional(text('The beginning of the key, as far as it is shown.', { max: SHOWN_CHARACTERS })),
+  (beginning) => (beginning === null ? {} : { prefix: { startsWith: beginning.replace(/[\\%_]/g, '\\$&') } }),
+)
+const sdkKeysRequest = shape({ environment: optional(described(environment, 'Only this environment.')), prefix })
+const platformKeysRequest = shape({ role: optional(oneOf('Only this role.', ROLES)), prefix })
+
+builder.queryFields((t) => ({
+  sdkKeys: t.prismaConnection(
+    {
+      type: 'SdkKey',
+      cursor: 'id',
+      description: "The SDK keys of the key's project, the latest first.",
+      args: argsOf(sdkKeysRequest),
+      resolve: async (query, _root, args, context) => {
+        const { projectId } = await requireKeeper(context, ACTIONS.readSdkKeys)
+        const { environment, prefix } = sdkKeysRequest.readInput(args)
+        const scope =
+          environment === null
+            ? { environment: { projectId } }
+            : { environmentId: await findEnvironment(context.service.pool, projectId, environment) }
+        const { page, beyond } = pageOf(query, { scope: {}, order: 'desc' })
+        return context.prisma.sdkKey.findMany({ ...page, where: { ...scope, ...prefix, ...beyond } })
+      },
+    },
+    ...namesOf('SdkKey'),
+  ),
+  platformKeys: t.prismaConnection(
+    {
+      type: 'PlatformKey',
+      cursor: 'id',
+      description: "The platform keys of the key's project, the latest first.",
+      args: argsOf(platformKeysRequest),
+      resolve: async (query, _root, args, context) => {
+        const { projectId } = await requireKeeper(context, ACTIONS.readPlatformKeys)
+        const { role, prefix } = platformKeysRequest.readInput(args)
+        const { page, beyond } = pageOf(query, { scope: {}, order: 'desc' })
+        const where = { projectId, ...(role && { role }), ...prefix, ...beyond }
+        return context.prisma.platformKey.findMany({ ...page, where })
+      },
+    },
+    ...namesOf('PlatformKey'),
+  ),
+}))
+
+const KEY = 'The key itself. It is shown in this answer only.'
+
+const CreateSdkKeyPayload = builder.objectRef<NewKey & Audited>('CreateSdkKeyPayload').implement({
+  fields: (t) => ({
+    key: t.exposeString('key', { description: KEY }),
+    sdkKey: t.prismaField({
+      type: 'SdkKey',
+      description: 'The key as in lists.',
+      resolve: (query, { id }, _args, { prisma }) => prisma.sdkKey.findUniqueOrThrow({ ...query, where: { id } }),
+    }),
+  }),
+})
+addAuditEntry(CreateSdkKeyPayload, 'Never null.')
+
+const CreatePlatformKeyPayload = builder.objectRef<NewKey & Audited>('CreatePlatformKeyPayload').implement({
+  fields: (t) => ({
+    key: t.exposeString('key', { description: KEY }),
+    platformKey: t.prismaField({
+      type: 'PlatformKey',
+      description: 'The key as in lists.',
+      resolve: (query, { id }, _args, { prisma }) => prisma.platformKey.findUniqueOrThrow({ ...query, where: { id } }),
+    }),
+  }),
+})
+
+const RevokeSdkKeyPayload = builder.objectRef<Audited & { readonly id: string }>('RevokeSdkKeyPayload').implement({
+  fields: (t) => ({
+    sdkKey: t.prismaField({
+      type: 'SdkKey',
+      description: 'The revoked key.',
+      resolve: (query, { id }, _args, { prisma }) => prisma.sdkKey.findUniqueOrThrow({ ...query, where: { id } }),
+    }),
+  }),
+})
+
+const RevokePlatformKeyPayload = builder
+  .objectRef<Audited & { readonly id: string }>('RevokePlatformKeyPayload')
+  .implement({
+    fields: (t) => ({
+      platformKey: t.prismaField({
+        type: 'PlatformKey',
+        description: 'The revoked key.',
+        resolve: (query, { id }, _args, { prisma }) =>
+          prisma.platformKey.findUniqueOrThrow({ ...query, where: { id } }),
+      }),
+    }),
+  })
+for (const payload of [CreatePlatformKeyPayload, RevokePlatformKeyPayload]) addAuditEntry(payload, 'Never null.')
+addAuditEntry(RevokeSdkKeyPayload, 'Never null.')
+
+const createSdkKeyRequest = shape({ environment, label: keyLabel, reason })
+const createPlatformKeyRequest = shape({ role: oneOf('The role of the key.', ROLES), label: keyLabel, reason })
+const KEY_TYPES = { sdk: 'SdkKey', platform: 'PlatformKey' } as const satisfies Record<KeyKind, string>
+const revokeRequest = (kind: KeyKind) =>
+  shape({ id: uuid("The key's id: its `keyId`, or its `id`.", KEY_TYPES[kind]), reason })
+const revokeRequests = { sdk: revokeRequest('sdk'), platform: revokeRequest('platform') }
+
+async function revoke(
+  context: Context,
+  kind: KeyKind,
+  sent: Sent<typeof revokeRequests.sdk.fields>,
+): Promise<Audited & { id: string }> {
+  const attempt = { action: `${kind}_key.revoke`, target: bareId(KEY_TYPES[kind], sent.id) }
+  const caller = await requirePlatform(context, 'admin', attempt)
+  const { id: keyId, reason } = revokeRequests[kind].readInput(sent)
+  const revoking = { kind, keyId, reason }
+  const revoked = () => revokeKey(context.service.operatorPool, caller, revoking)
+  return { id: keyId, audit: auditRef(caller, await findTarget(context, caller, attempt, revoked)) }
+}
+
+const requireKeeper = (context: Context, action: string) =>
+  requirePlatform(context, 'admin', { action, target: 'keys' })
+
+const DEFAULT_OPERATOR_TOKEN_SECONDS = 3_600
+
+const createOperatorTokenRequest = shape({
+  role: oneOf("The role of the token: at most the key's own.", ROLES),
+  expiresInSeconds: optional(
+    int32(`The lifetime in seconds: 1 to ${MAX_OPERATOR_TOKEN_SECONDS}. Default: ${DEFAULT_OPERATOR_TOKEN_SECONDS}.`, {
+      min: 1,
+      max: MAX_OPERATOR_TOKEN_SECONDS,
+    }),
+    DEFAULT_OPERATOR_TOKEN_SECONDS,
+  ),
+  actor: operatorName,
+  reason,
+})
+
+type NewOperatorToken = Audited & IssuedOperatorToken & { readonly role: Role; readonly actor: string }
+
+const CreateOperatorTokenPayload = builder.objectRef<NewOperatorToken>('CreateOperatorTokenPayload').implement({
+  fields: (t) => ({
+    token: t.exposeString('token', { description: 'Sent as `Authorization: Bearer …`, like a platform key.' }),
+    role: t.expose('role', { type: RoleType, description: 'The role of the token.' }),
+    actor: t.exposeString('actor', { description: 'The person whom the audit log names.' }),
+    expiresAt: t.expose('expiresAt', {
+      type: 'DateTime',
+      description: 'The first moment at which the token is refused.',
+    }),
+  }),
+})
+addAuditEntry(CreateOperatorTokenPayload, 'Never null.')
+
+builder.mutationField('createOperatorToken', (t) =>
+  t.field({
+    type: CreateOperatorTokenPayload,
+    description:
+      'Makes a short-lived token for a person, for pages in browsers, which cannot keep a key. It ends with its lifetime or with the key. Requires a platform key: a token cannot make tokens.',
+    args: inputOf('CreateOperatorTokenInput', createOperatorTokenRequest),
+    resolve: async (_root, { input }, context) => {
+      const attempt = { action: ACTIONS.createOperatorToken, target: 'keys' }
+      const caller = await requirePlatform(context, 'viewer', attempt)
+      if (caller.expiresAt !== undefined) return forbid(context, caller, attempt, BY_TOKEN)
+      const { role, expiresInSeconds: seconds, actor, reason } = createOperatorTokenRequest.readInput(input)
+      if (!roleIncludes(caller.role, role)) {
+        const message = `must be at most the key's own, ${caller.role}`
+        return forbid(context, caller, attempt, { path: 'role', message })
+      }
+      const made = await issueOperatorToken(context.service, caller, { role, seconds, actor, reason })
+      return { role, actor, ...made, audit: auditRef(caller, made.auditId) }
+    },
+  }),
+)
+
+const BY_TOKEN = {
+  path: 'authorization',
+  message: 'must be a platform key: an operator token makes neither tokens nor platform keys',
+}
+
+builder.mutationFields((t) => ({
+  createSdkKey: t.field({
+    type: CreateSdkKeyPayload,
+    description: 'Makes a key for the game clients of an environment.',
+    args: inputOf('CreateSdkKeyInput', createSdkKeyRequest),
+    resolve: async (_root, { input }, context) => {
+      const caller = await requireKeeper(context, ACTIONS.createSdkKey)
+      const { environment, label, reason } = createSdkKeyRequest.readInput(input)
+      const environmentId = await findEnvironment(context.service.pool, caller.projectId, environment)
+      const made = await issueSdkKey(context.service.operatorPool, caller, { environmentId, label, reason })
+      return { ...made, audit: auditRef(caller, made.auditId) }
+    },
+  }),
+  createPlatformKey: t.field({
+    type: CreatePlatformKeyPayload,
+    description:
+      'Makes a key of this project for operators, dashboards and tools. Requires a platform key: a new key would outlive an operator token.',
+    args: inputOf('CreatePlatformKeyInput', createPlatformKeyRequest),
+    resolve: async (_root, { input }, context) => {
+      const caller = await requireKeeper(context, ACTIONS.createPlatformKey)
+      // The key would outlive the token.
+      const attempt = { action: ACTIONS.createPlatformKey, target: 'keys' }
+      if (caller.expiresAt !== undefined) return forbid(context, caller, attempt, BY_TOKEN)
+      const asked = createPlatformKeyRequest.readInput(input)
+      const made = await issuePlatformKey(context.service.operatorPool, caller, asked)
+      return { ...made, audit: auditRef(caller, made.auditId) }
+    },
+  }),
+  revokeSdkKey: t.field({
+    type: RevokeSdkKeyPayload,
+    description: 'Revokes a key: its next call is refused, and its open sockets and streams close.',
+    args: inputOf('RevokeSdkKeyInput', revokeRequests.sdk),
+    resolve: (_root, { input }, context) => revoke(context, 'sdk', input),
+  }),
+  revokePlatformKey: t.field({
+    type: RevokePlatformKeyPayload,
+    description: 'Revokes a key: its next call is refused, and its open sockets and streams close.',
+    args: inputOf('RevokePlatformKeyInput', revokeRequests.platform),
+    resolve: (_root, { input }, context) => revoke(context, 'platform', input),
+  }),
+}))
+
+nodesOf('SdkKey', ['uuid'], async (context, [id = '']) => {
+  const { projectId } = await requireKeeper(context, ACTIONS.readSdkKeys)
+  return context.prisma.sdkKey.findFirst({ where: { id, environment: { projectId } } })
+})
+
+nodesOf('PlatformKey', ['uuid'], async (context, [id = '']) => {
+  const { projectId } = await requireKeeper(context, ACTIONS.readPlatformKeys)
+  return context.prisma.platformKey.findFirst({ where: { id, projectId } })
+})

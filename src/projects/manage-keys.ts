@@ -1,0 +1,129 @@
+import type { Pool } from 'pg'
+import { ACTIONS } from '../audit/actions.ts'
+import { actorOf, writeAudit } from '../audit/audit-log.ts'
+import { Refusal } from '../base/errors.ts'
+import { type PlatformCaller, type Role, roleIncludes } from '../callers/callers.ts'
+import { createPlatformKey, createSdkKey, type NewKey } from '../callers/keys.ts'
+import type { IssuedOperatorToken } from '../callers/operator-tokens.ts'
+import type { Tokens } from '../callers/tokens.ts'
+import { inTransaction } from '../db/transaction.ts'
+
+// Changes to the keys of a project, each with its audit row. A key is shown once, when it is created.
+
+/** A new key, and its entry in the audit log. */
+export interface AuditedKey extends NewKey {
+  readonly label: string | null
+  readonly auditId: string
+}
+
+/** The keys of game clients, or those of operators. */
+export type KeyKind = 'sdk' | 'platform'
+
+export function issueSdkKey(
+  pool: Pool,
+  caller: PlatformCaller,
+  { environmentId, label, reason }: { environmentId: string; label: string | null; reason: string },
+): Promise<AuditedKey> {
+  return inTransaction(pool, async (client) => {
+    const made = await createSdkKey(client, environmentId, { createdBy: actorOf(caller), label })
+    const auditId = await writeAudit(client, caller, {
+      environmentId,
+      action: ACTIONS.createSdkKey,
+      target: made.id,
+      before: null,
+      after: { prefix: made.prefix, ...(label !== null && { label }) },
+      reason,
+    })
+    return { ...made, label, auditId }
+  })
+}
+
+export function issuePlatformKey(
+  pool: Pool,
+  caller: PlatformCaller,
+  { role, label, reason }: { role: Role; label: string | null; reason: string },
+): Promise<AuditedKey> {
+  // An operator token must not lead to a key with a higher role.
+  if (!roleIncludes(caller.role, role)) throw new Refusal('forbidden')
+  return inTransaction(pool, async (client) => {
+    const made = await createPlatformKey(client, caller.projectId, role, { createdBy: actorOf(caller), label })
+    const auditId = await writeAudit(client, caller, {
+      environmentId: null,
+      action: ACTIONS.createPlatformKey,
+      target: made.id,
+      before: null,
+      after: { prefix: made.prefix, role, ...(label !== null && { label }) },
+      reason,
+    })
+    return { ...made, label, auditId }
+  })
+}
+
+const FIND: Readonly<Record<KeyKind, string>> = {
+  sdk: `SELECT k.prefix, k.environment_id FROM sdk_keys k JOIN environments e ON e.id = k.environment_id
+    WHERE e.project_id = $1 AND k.id = $2 FOR NO KEY UPDATE OF k`,
+  platform: `SELECT k.prefix, NULL::uuid AS environment_id FROM platform_keys k
+    WHERE k.project_id = $1 AND k.id = $2 FOR NO KEY UPDATE`,
+}
+
+/**
+ * Revokes a key and the tokens that were made with it. The next call is refused on every instance; open sockets and
+ * streams close within two seconds. Returns the id of the audit entry.
+ */
+export function revokeKey(
+  pool: Pool,
+  caller: PlatformCaller,
+  { kind, keyId, reason }: { kind: KeyKind; keyId: string; reason: string },
+): Promise<string> {
+  return inTransaction(pool, async (client) => {
+    const { rows } = await client.query<{ prefix: string; environment_id: string | null }>(FIND[kind], [
+      caller.projectId,
+      keyId,
+    ])
+    const [found] = rows
+    if (!found) throw new Refusal('notFound')
+    // Before the revocation: a key may revoke itself.
+    const auditId = await writeAudit(client, caller, {
+      environmentId: found.environment_id,
+      action: `${kind}_key.revoke`,
+      target: keyId,
+      before: { prefix: found.prefix },
+      after: null,
+      reason,
+    })
+    // A second revocation changes nothing.
+    await client.query(
+      `UPDATE ${kind}_keys SET revoked_at = now(), revoked_by = $2 WHERE id = $1 AND revoked_at IS NULL`,
+      [keyId, actorOf(caller)],
+    )
+    return auditId
+  })
+}
+
+export interface OperatorTokenRequest {
+  /** At most the role of the key. */
+  readonly role: Role
+  readonly seconds: number
+  readonly actor: string
+  readonly reason: string
+}
+
+/** Makes a token for a person, for whom the key vouches. Returns once the token is in the audit log. */
+export async function issueOperatorToken(
+  { operatorPool, tokens }: { readonly operatorPool: Pool; readonly tokens: Tokens },
+  caller: PlatformCaller,
+  { role, seconds, actor, reason }: OperatorTokenRequest,
+): Promise<IssuedOperatorToken & { readonly auditId: string }> {
+  const { projectId, keyId } = caller
+  const issued = await tokens.issueOperatorToken({ projectId, keyId, role, actor, seconds })
+  const { tokenId, expiresAt } = issued
+  const auditId = await writeAudit(operatorPool, caller, {
+    environmentId: null,
+    action: ACTIONS.createOperatorToken,
+    target: keyId,
+    before: null,
+    after: { tokenId, role, actor, expiresAt: expiresAt.toISOString() },
+    reason,
+  })
+  return { ...issued, auditId }
+}

@@ -1,0 +1,72 @@
+import { type ExecutionArgs, type ExecutionResult, getOperationAST } from 'graphql'
+import { isPromise } from 'graphql-yoga'
+import { Refusal } from '../../base/errors.ts'
+import type { Metrics } from '../../base/metrics.ts'
+import { idOfCaller } from '../../callers/access.ts'
+import type { Context } from '../../declare/graphql/context.ts'
+import { retryHeaders } from '../../declare/respond.ts'
+import { refusalError } from './failures.ts'
+import { costOf } from './operation-cost.ts'
+
+/** The answer to an operation that must not run; undefined when it may run. */
+export type RefuseCost = (args: ExecutionArgs) => ExecutionResult | undefined | Promise<ExecutionResult | undefined>
+
+export interface CostLimitOptions {
+  /** The most that one operation may cost. */
+  readonly maxCost: number
+  readonly metrics: Metrics
+}
+
+/** Refuses an operation before it runs when it costs too much, or when its caller has spent its share of cost. */
+export function createCostLimit({ maxCost, metrics }: CostLimitOptions): RefuseCost {
+  return (args) => {
+    const cost = costOfArgs(args)
+    if (cost === undefined) return undefined
+    metrics.operationCost.observe(cost)
+    const context = args.contextValue as Context
+    if (cost > maxCost) {
+      const message = `costs ${cost}, and an operation may cost at most ${maxCost}`
+      return answerOf(new Refusal('costLimitExceeded', { faults: [{ path: 'query', message }] }), context)
+    }
+    const charge = (key: string): ExecutionResult | undefined => {
+      try {
+        context.service.rateLimits.countCost(key, cost)
+        return undefined
+      } catch (error) {
+        if (error instanceof Refusal) return answerOf(error, context)
+        throw error
+      }
+    }
+    const key = payerOf(context)
+    return isPromise(key) ? key.then(charge) : charge(key)
+  }
+}
+
+/** Undefined for a request that names no operation of its document: execution refuses it. */
+function costOfArgs({ schema, document, operationName, variableValues }: ExecutionArgs): number | undefined {
+  const operation = getOperationAST(document, operationName)
+  if (!operation) return undefined
+  return costOf(operation, { schema, document, variables: variableValues ?? {} })
+}
+
+/** The caller that the cost is charged to; the client's address without a valid caller, which resolvers refuse. */
+function payerOf({ caller, address }: Context): string | Promise<string> {
+  try {
+    const found = caller()
+    return found instanceof Promise ? found.then(idOfCaller, address) : idOfCaller(found)
+  } catch {
+    return address()
+  }
+}
+
+/** The refusal of a whole operation, with the headers of REST over HTTP. */
+function answerOf(refusal: Refusal, { requestId }: Context): ExecutionResult {
+  const error = refusalError(refusal)
+  // A WebSocket has no request id, and no headers.
+  if (requestId === undefined) return { errors: [error] }
+  const headers: Record<string, string> = {}
+  const sent = retryHeaders(refusal)
+  for (let at = 0; at < sent.length; at += 2) headers[sent[at] ?? ''] = sent[at + 1] ?? ''
+  error.extensions.http = { headers }
+  return { errors: [error] }
+}

@@ -1,0 +1,155 @@
+import { REFUSALS, Refusal, type RefusalKind } from '../../base/errors.ts'
+import { MAX_REQUEST_ID } from '../../base/limits.ts'
+import { answer, type Named, out, referTo } from '../../declare/answer.ts'
+import { requiredKey } from '../../declare/common.ts'
+import { type Contract, header, type PublishedCall } from '../../declare/contract.ts'
+import type { Schema } from '../../declare/shape.ts'
+
+const EVERY_CALL: readonly RefusalKind[] = [
+  'invalidRequest',
+  'invalidToken',
+  'payloadTooLarge',
+  'unsupportedMediaType',
+  'rateLimited',
+  'internalError',
+  'unavailable',
+]
+const CLIENT_CALL: readonly RefusalKind[] = [...EVERY_CALL.filter((kind) => kind !== 'invalidToken'), 'invalidSdkKey']
+
+/** The credentials of a call, all of which are required, and the refusals of every such call. */
+const ACCESS: Readonly<
+  Record<PublishedCall['access'], { readonly security: readonly string[]; readonly refusals: readonly RefusalKind[] }>
+> = {
+  player: { security: ['playerToken'], refusals: [...EVERY_CALL, 'playerBanned', 'playerDeleted'] },
+  client: { security: ['sdkKey'], refusals: CLIENT_CALL },
+  link: { security: ['sdkKey', 'playerToken'], refusals: [...CLIENT_CALL, 'invalidToken'] },
+  platform: { security: ['platformKey'], refusals: [...EVERY_CALL, 'forbidden', 'environmentNotFound'] },
+}
+
+const text = { type: 'string' }
+
+const keyHeader = header(
+  'Idempotency-Key',
+  'For 7 days, the same key with the same request gets the same answer. In UTF-8, without control characters, and ' +
+    'without a space at its ends. `"abc"` in quotation marks is the key `abc`.',
+  requiredKey.schema,
+)
+const REQUEST_ID: Schema = {
+  description: 'Id of the request in the log. A valid `X-Request-Id` of the request is kept.',
+  schema: { type: 'string', maxLength: MAX_REQUEST_ID },
+}
+const RETRY_AFTER: Schema = { description: 'Seconds to wait before the next attempt.', schema: { type: 'integer' } }
+const RATE_LIMITS: Schema = {
+  RateLimit: {
+    description: 'The exceeded limit: calls that are left, and seconds to wait, such as `"player";r=0;t=1`.',
+    schema: text,
+  },
+  'RateLimit-Policy': {
+    description: 'The exceeded limit: calls in seconds, such as `"player";q=3000;w=60`.',
+    schema: text,
+  },
+}
+
+/** The answer of every refusal. */
+export const error: Named = {
+  name: 'Error',
+  schema: {
+    type: 'object',
+    required: ['error', 'code', 'requestId'],
+    additionalProperties: false,
+    properties: {
+      error: out.text('The error, for people.').schema,
+      code: out.text('The error in snake_case, for programs.').schema,
+      requestId: out.text('The same as the header `X-Request-Id`.').schema,
+      details: out.list(
+        answer('A fault.', {
+          path: out.text('Path of the faulty member, such as `amount`.'),
+          message: out.text('The fault.'),
+        }),
+        'For 400: every fault of the request. For 412: the current version.',
+      ).schema,
+    },
+  },
+}
+
+/** The operation of a route. */
+export function operationOf({ access, request, body = request, refusals = [], ...call }: PublishedCall): Schema {
+  const { security, refusals: common } = ACCESS[access]
+  const isKeyed = request !== undefined && 'idempotencyKey' in request.fields
+  const parameters = [...(call.parameters ?? []), ...(isKeyed ? [keyHeader] : [])]
+  return {
+    ...introOf(call),
+    security: [Object.fromEntries(security.map((scheme) => [scheme, []]))],
+    ...(parameters.length > 0 && { parameters }),
+    ...(body !== undefined && { requestBody: { required: true, content: contentOf(body) } }),
+    responses: { ...success(call), ...refusalsOf([...common, ...refusals]) },
+  }
+}
+
+/** An operation without credentials. Its answer comes from no route and has no id. */
+export const openOperation = (call: Contract): Schema => ({
+  ...introOf(call),
+  security: [],
+  responses: { 200: { description: 'Success.', content: call.answer && contentOf(call.answer) } },
+})
+
+const introOf = ({ id, tag, summary }: Omit<Contract, 'refusals'>): Schema => ({
+  operationId: id,
+  tags: [tag],
+  summary,
+})
+
+function success({ answer, headers: further, mediaType }: Omit<Contract, 'refusals'>): Schema {
+  const shared = { description: 'Success.', headers: { 'X-Request-Id': REQUEST_ID, ...further } }
+  return answer === null ? { 204: shared } : { 200: { ...shared, content: contentOf(answer, mediaType) } }
+}
+
+export const contentOf = (named: Named, mediaType = 'application/json'): Schema => ({
+  [mediaType]: { schema: referTo(named), ...(named.example !== undefined && { example: named.example }) },
+})
+
+/** An answer of plain text. */
+export const plainText = (description: string, hasId: boolean): Schema => ({
+  200: {
+    description,
+    ...(hasId && { headers: { 'X-Request-Id': REQUEST_ID } }),
+    content: { 'text/plain': { schema: text } },
+  },
+})
+
+/** The refusals by status, each with its text and an example. */
+export function refusalsOf(kinds: readonly RefusalKind[]): Schema {
+  const byStatus = new Map<number, RefusalKind[]>()
+  for (const kind of new Set(kinds)) {
+    const [status] = REFUSALS[kind]
+    byStatus.set(status, [...(byStatus.get(status) ?? []), kind])
+  }
+  return Object.fromEntries(
+    [...byStatus].map(([status, found]) => [
+      status,
+      {
+        description: found.map((kind) => `\`${REFUSALS[kind][1]}\``).join(', '),
+        headers: {
+          'X-Request-Id': REQUEST_ID,
+          ...((status === 429 || status === 503) && { 'Retry-After': RETRY_AFTER }),
+          ...(status === 429 && RATE_LIMITS),
+        },
+        content: {
+          'application/json': { schema: referTo(error), examples: Object.fromEntries(found.map(errorExample)) },
+        },
+      },
+    ]),
+  )
+}
+
+const DETAILS: Readonly<Record<number, Schema>> = {
+  400: { path: 'amount', message: 'must be 1 to 9223372036854775807' },
+  412: { path: 'If-Match', message: 'the current version is 5, not 4' },
+}
+
+function errorExample(kind: RefusalKind): [name: string, example: Schema] {
+  const { message: words, code, status } = new Refusal(kind)
+  const detail = DETAILS[status]
+  const requestId = 'b7d5a0a4-6c1e-4a53-9f57-0f6a1f6f2f6e'
+  return [code, { value: { error: words, code, requestId, ...(detail && { details: [detail] }) } }]
+}

@@ -1,0 +1,390 @@
+import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
+import { Refusal } from '../base/errors.ts'
+import { MAX_IDENTITY_PROVIDER, MAX_SOURCE, MAX_SUBJECT } from '../base/limits.ts'
+import { track } from '../battlepass/claim-tier.ts'
+import { AddXpPayloadType, ClaimTierPayloadType } from '../battlepass/graphql.ts'
+import { findTarget, requirePlatform } from '../callers/access.ts'
+import { readCreditRules } from '../catalogue/currencies.ts'
+import { currency } from '../catalogue/requests.ts'
+import {
+  idempotencyKey,
+  inScenario,
+  nodeId,
+  playerId,
+  reason,
+  requiredKey,
+  runId,
+  scenarioId,
+} from '../declare/common.ts'
+import { builder } from '../declare/graphql/builder.ts'
+import type { Context } from '../declare/graphql/context.ts'
+import { bareId } from '../declare/graphql/global-id.ts'
+import { enumType, inputOf, type Sent } from '../declare/graphql/shapes.ts'
+import {
+  described,
+  type Fields,
+  flag,
+  int32,
+  int64,
+  optional,
+  type RequestOf,
+  type Shape,
+  shape,
+  text,
+} from '../declare/shape.ts'
+import { findPlayer } from '../players/find-player.ts'
+import type { PlayerRef } from '../players/player-status.ts'
+import { storageKeys, storageValues } from '../players/requests.ts'
+import type { Command } from '../transactions/command.ts'
+import {
+  type Changed,
+  type KeyedCall,
+  type Recorded,
+  SUPPORT_ERRORS,
+  type SupportAction,
+  type SupportError,
+} from './support-action.ts'
+import {
+  cancelRun,
+  type GrantedTier,
+  type GrantedXp,
+  grantPremium,
+  grantTier,
+  grantXp,
+  resetPass,
+  resetReward,
+  resetTier,
+  revokePremium,
+} from './support-pass.ts'
+import {
+  banPlayer,
+  deletePlayer,
+  deletePlayerStorage,
+  endSessions,
+  setPlayerStorage,
+  unbanPlayer,
+  unlinkIdentity,
+} from './support-player.ts'
+import { creditWallet, debitWallet, type Moved, UnknownCurrency } from './support-wallet.ts'
+
+/** The result of an action of support. A refused action has no outcome. */
+interface Payload<Outcome = unknown> extends Audited {
+  readonly player: PlayerRef
+  readonly outcome: Outcome | null
+  readonly error: SupportError | null
+  readonly refusal: Refusal | null
+}
+
+const ERRORS: Readonly<Record<SupportError, string>> = {
+  'player banned': 'The player is banned. Unban it first.',
+  'player deleted': 'The player is deleted.',
+  'run not active': 'The player has no active run of the scenario, or the run has ended.',
+  'season closed': 'Xp can be added from `startsAt` to `endsAt`.',
+  'xp limit exceeded': 'The xp would pass the largest 64-bit integer.',
+  'balance limit exceeded': 'The balance would pass the largest 64-bit integer.',
+  'insufficient funds': 'The wallet has less than the amount.',
+  'unknown currency': 'The environment does not know the currency.',
+  'credit limit exceeded': 'The amount is above the credit limit, and the caller is not an admin.',
+  'premium tiers claimed': 'Premium tiers are claimed. Reset them first.',
+  'premium not available': 'The pass sells no premium.',
+  'tier not found': 'The published version has no such tier.',
+  'premium required': 'The player does not own premium. Grant premium first.',
+  'last identity':
+    'It is the only identity of the player, who could not log in again. To unlink it all the same, send `allowLast: true`.',
+}
+
+const SupportErrorType = enumType('SupportError', SUPPORT_ERRORS, {
+  description: 'The reason why an action of support was refused.',
+  values: ERRORS,
+})
+
+/** The owner of the rows of a ledger. */
+const ownerOf = ({ environmentId, playerId }: PlayerRef) => ({ environmentId, playerId })
+
+const payload = <Outcome>(name: string, description?: string) => {
+  const ref = builder.objectRef<Payload<Outcome>>(name).implement({
+    ...(description !== undefined && { description }),
+    fields: (t) => ({
+      player: t.prismaField({
+        type: 'Player',
+        resolve: (query, { player: { environmentId, playerId: id } }, _args, { prisma }) =>
+          prisma.player.findUniqueOrThrow({ ...query, where: { environmentId_id: { environmentId, id } } }),
+      }),
+      error: t.expose('error', {
+        type: SupportErrorType,
+        nullable: true,
+        description: 'The reason of a refusal; then nothing changed. Null on success.',
+      }),
+      message: t.string({
+        nullable: true,
+        description: 'The refusal as a sentence for the operator.',
+        resolve: ({ error, refusal }) => error && (refusal?.faults[0]?.message ?? ERRORS[error]),
+      }),
+    }),
+  })
+  addAuditEntry(ref, 'Null for an action that was refused. A repeated key returns the first entry.')
+  return ref
+}
+
+const PlayerPayload = payload('PlayerPayload', 'The payload of an action of support.')
+
+const ChangePayload = payload<Changed>(
+  'ChangePayload',
+  'The payload of an action of support that may have nothing to do.',
+)
+builder.objectField(ChangePayload, 'changed', (t) =>
+  t.boolean({
+    description: 'False when there was nothing to do.',
+    resolve: ({ outcome }) => outcome?.changed ?? false,
+  }),
+)
+
+const WalletPayload = payload<Moved>('WalletPayload', 'The result of `creditWallet` and `debitWallet`.')
+builder.objectField(WalletPayload, 'balance', (t) =>
+  t.field({
+    type: 'Int64',
+    nullable: true,
+    description: 'The balance after the change. Null for a refusal.',
+    resolve: ({ outcome }) => outcome?.balance,
+  }),
+)
+builder.objectField(WalletPayload, 'nearest', (t) =>
+  t.stringList({
+    description: 'For `UNKNOWN_CURRENCY` the most similar known names, the most similar first. Otherwise empty.',
+    resolve: ({ refusal }) => (refusal instanceof UnknownCurrency ? [...refusal.nearest] : []),
+  }),
+)
+builder.objectField(WalletPayload, 'entry', (t) =>
+  t.prismaField({
+    type: 'WalletEntry',
+    nullable: true,
+    description: 'The row of the ledger. Null for a refusal.',
+    resolve: (query, { player, outcome }, _args, { prisma }) => {
+      if (!outcome) return null
+      const where = { environmentId_playerId_id: { ...ownerOf(player), id: outcome.entryId } }
+      return prisma.walletEntry.findUniqueOrThrow({ ...query, where })
+    },
+  }),
+)
+
+const GrantXpPayload = payload<GrantedXp>('GrantXpPayload')
+builder.objectField(GrantXpPayload, 'result', (t) =>
+  t.field({
+    type: AddXpPayloadType,
+    nullable: true,
+    description: "The same result that the player's own call returns. Null for a refusal.",
+    resolve: ({ outcome }) => outcome,
+  }),
+)
+builder.objectField(GrantXpPayload, 'entry', (t) =>
+  t.prismaField({
+    type: 'XpEntry',
+    nullable: true,
+    description: 'The row of the xp ledger. Null for a refusal.',
+    resolve: (query, { player, outcome }, _args, { prisma }) => {
+      if (!outcome) return null
+      const where = { environmentId_playerId_id: { ...ownerOf(player), id: outcome.entryId } }
+      return prisma.xpEntry.findUniqueOrThrow({ ...query, where })
+    },
+  }),
+)
+
+const GrantTierPayload = payload<GrantedTier>('GrantTierPayload')
+builder.objectField(GrantTierPayload, 'result', (t) =>
+  t.field({
+    type: ClaimTierPayloadType,
+    nullable: true,
+    description: "The same result that the player's own call returns. Null for a refusal.",
+    resolve: ({ outcome }) => outcome,
+  }),
+)
+
+// The wallet entries of granted xp and tiers.
+for (const ref of [GrantXpPayload, GrantTierPayload] as unknown as [typeof GrantTierPayload])
+  builder.objectField(ref, 'walletEntries', (t) =>
+    t.prismaField({
+      type: ['WalletEntry'],
+      description: "The rows of the wallet's ledger that the grant wrote, in order. Empty when it paid no currency.",
+      resolve: (query, { player, outcome }, _args, { prisma }) => {
+        const where = { ...ownerOf(player), id: { in: [...(outcome?.walletEntryIds ?? [])] } }
+        return prisma.walletEntry.findMany({ ...query, where, orderBy: { id: 'asc' } })
+      },
+    }),
+  )
+
+/** The arguments of every action of support. */
+const whom = { playerId, reason, idempotencyKey }
+const amount = int64('1 or more.', { min: 1n })
+const level = int32('A level of the pass.', { min: 0 })
+
+const playerRequest = shape(whom)
+const moneyRequest = shape({
+  ...whom,
+  currency,
+  amount,
+  idempotencyKey: requiredKey,
+})
+const creditRequest = shape({
+  ...moneyRequest.fields,
+  allowNew: optional(flag('True credits a currency even if the environment does not know it. Default: false.'), false),
+})
+const passRequest = shape({ ...whom, ...inScenario })
+const rewardRequest = shape({ ...whom, scenarioId, nodeId: described(nodeId, 'A reward node of the scenario.') })
+const identityRequest = shape({
+  ...whom,
+  provider: text('`custom`, or `custom:` and the name of another provider.', { max: MAX_IDENTITY_PROVIDER }),
+  subject: text("The studio's own id of the player, from its webhook.", { max: MAX_SUBJECT }),
+  allowLast: optional(flag('True unlinks even the only identity of the player. Default: false.'), false),
+})
+const xpRequest = shape({
+  ...whom,
+  ...inScenario,
+  amount,
+  source: optional(text('Default: `support`.', { max: MAX_SOURCE }), 'support'),
+  idempotencyKey: requiredKey,
+})
+const tierRequest = shape({ ...whom, ...inScenario, level, track })
+const grantTierRequest = shape({ ...tierRequest.fields, idempotencyKey: requiredKey })
+const runRequest = shape({ ...whom, runId })
+const setStorageRequest = shape({ ...whom, values: storageValues })
+const deleteStorageRequest = shape({ ...whom, keys: storageKeys })
+
+type SupportFields = Fields & typeof whom
+
+/**
+ * The input and the resolver of an action of support on a player of the operator's project. All faults are reported at
+ * once. An operator without the role is refused before anything is read, and a player of another project counts as
+ * missing; both attempts are in the audit log. A refusal that an operator can act on is data of the payload.
+ */
+function support<F extends SupportFields, Outcome>(
+  name: string,
+  action: SupportAction,
+  request: Shape<F>,
+  run: (
+    call: KeyedCall,
+    input: RequestOf<Shape<F>>,
+    service: Context['service'],
+  ) => Command<Outcome & Recorded> | Promise<Command<Outcome & Recorded>>,
+) {
+  return {
+    args: inputOf(name, request),
+    resolve: async (_root: unknown, { input: sent }: { input: Sent<F> }, context: Context) => {
+      const attempt = { action: `player.${action}`, target: bareId('Player', String(sent.playerId)) }
+      const caller = await requirePlatform(context, 'operator', attempt)
+      const input = request.readInput(sent)
+      const { playerId, reason, idempotencyKey } = input as unknown as RequestOf<typeof moneyRequest>
+      const find = () => findPlayer(context.service.pool, caller.projectId, playerId)
+      const call = { caller, reason, idempotencyKey, player: await findTarget(context, caller, attempt, find) }
+      const { player } = call
+      try {
+        const outcome = await context.service.run(await run(call, input, context.service))
+        return { player, outcome, error: null, refusal: null, audit: auditRef(caller, outcome.auditId) }
+      } catch (refusal) {
+        const error = refusal instanceof Refusal && SUPPORT_ERRORS.find((known) => known === refusal.message)
+        if (!error) throw refusal
+        // The role is too low for the amount.
+        if (error === 'credit limit exceeded')
+          await context.service.auditDenied(caller, attempt.action, player.playerId)
+        return { player, outcome: null, error, refusal, audit: null }
+      }
+    },
+  }
+}
+
+builder.mutationFields((t) => ({
+  banPlayer: t.field({
+    type: PlayerPayload,
+    description: 'Bans a player: its calls are refused from the next one on, and its open sockets and streams close.',
+    ...support('BanPlayerInput', 'ban', playerRequest, banPlayer),
+  }),
+  unbanPlayer: t.field({
+    type: PlayerPayload,
+    description: 'Lets a banned player play again. A deleted player stays deleted.',
+    ...support('UnbanPlayerInput', 'unban', playerRequest, unbanPlayer),
+  }),
+  deletePlayer: t.field({
+    type: PlayerPayload,
+    description:
+      'Deletes a player permanently: profile, storage, login log and sessions are erased; ledgers, claims and identities stay.',
+    ...support('DeletePlayerInput', 'delete', playerRequest, deletePlayer),
+  }),
+  endSessions: t.field({
+    type: PlayerPayload,
+    description:
+      'Ends all logins of a player: refresh tokens at once, access tokens and sockets within two seconds. The player can log in again.',
+    ...support('EndSessionsInput', 'end_sessions', playerRequest, endSessions),
+  }),
+  unlinkIdentity: t.field({
+    type: PlayerPayload,
+    description:
+      'Removes an identity from a player and ends all logins of the player, since a login does not record its identity. The next login with the subject creates a new player, or the subject can be linked to another player. The only identity is refused unless `allowLast` is true.',
+    ...support('UnlinkIdentityInput', 'unlink_identity', identityRequest, unlinkIdentity),
+  }),
+  creditWallet: t.field({
+    type: WalletPayload,
+    description:
+      "Credits a player's wallet. Refuses a currency that the environment does not know unless `allowNew` is true, and an amount above the credit limit unless the caller is an admin.",
+    ...support('CreditWalletInput', 'credit_wallet', creditRequest, async (call, input, { operatorPool }) =>
+      creditWallet(call, input, await readCreditRules(operatorPool, call.player.environmentId, input.currency)),
+    ),
+  }),
+  debitWallet: t.field({
+    type: WalletPayload,
+    description: "Debits a player's wallet. Refuses an amount above the balance.",
+    ...support('DebitWalletInput', 'debit_wallet', moneyRequest, debitWallet),
+  }),
+  grantXp: t.field({
+    type: GrantXpPayload,
+    description: "Adds xp in the player's active run, by the rules of the game.",
+    ...support('GrantXpInput', 'grant_xp', xpRequest, grantXp),
+  }),
+  grantTier: t.field({
+    type: GrantTierPayload,
+    description: 'Claims a tier for a player, even one that it has not reached. Premium tiers require premium.',
+    ...support('GrantTierInput', 'grant_tier', grantTierRequest, grantTier),
+  }),
+  resetTier: t.field({
+    type: ChangePayload,
+    description: 'Makes one claimed tier of one player claimable again. The player keeps its rewards.',
+    ...support('ResetTierInput', 'reset_tier', tierRequest, resetTier),
+  }),
+  resetReward: t.field({
+    type: ChangePayload,
+    description: 'Lets a reward node that pays once pay a player again. The player keeps its rewards.',
+    ...support('ResetRewardInput', 'reset_reward', rewardRequest, resetReward),
+  }),
+  grantPremium: t.field({
+    type: ChangePayload,
+    description: 'Grants premium without a price. Refused for a pass that sells none.',
+    ...support('GrantPremiumInput', 'grant_premium', passRequest, grantPremium),
+  }),
+  revokePremium: t.field({
+    type: ChangePayload,
+    description: 'Revokes premium, without a refund. Refused while premium tiers are claimed: reset them first.',
+    ...support('RevokePremiumInput', 'revoke_premium', passRequest, revokePremium),
+  }),
+  resetPass: t.field({
+    type: ChangePayload,
+    description: 'Resets a pass: no xp, no premium, no claims. The player keeps its rewards.',
+    ...support('ResetPassInput', 'reset_pass', passRequest, resetPass),
+  }),
+  cancelRun: t.field({
+    type: PlayerPayload,
+    description: 'Ends a run as it stands. The player may start another.',
+    ...support('CancelRunInput', 'cancel_run', runRequest, cancelRun),
+  }),
+  setPlayerStorage: t.field({
+    type: PlayerPayload,
+    description: "Merges values into a player's storage, all or nothing.",
+    ...support('SetPlayerStorageInput', 'set_storage', setStorageRequest, (call, { values }) =>
+      setPlayerStorage(call, values),
+    ),
+  }),
+  deletePlayerStorage: t.field({
+    type: PlayerPayload,
+    description: "Removes keys from a player's storage. Missing keys are no error.",
+    ...support('DeletePlayerStorageInput', 'delete_storage', deleteStorageRequest, (call, { keys }) =>
+      deletePlayerStorage(call, keys),
+    ),
+  }),
+}))

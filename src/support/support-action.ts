@@ -1,0 +1,143 @@
+import { AuditLog } from '../audit/audit-log.ts'
+import { type REFUSALS, Refusal, type RefusalKind } from '../base/errors.ts'
+import type { Json } from '../base/json.ts'
+import type { PlatformCaller } from '../callers/callers.ts'
+import { askKey } from '../callers/keys.ts'
+import { newId } from '../db/ids.ts'
+import { askStatus } from '../players/player-status.ts'
+import type { About, Command } from '../transactions/command.ts'
+import type { Group, Steps } from '../transactions/group.ts'
+import type { Player, PlayerRef } from '../transactions/player.ts'
+
+// Actions of support on a player. They use the locks and rules of the player's own calls, and write one audit row each.
+
+/** The operator, the player and the reason. */
+export interface SupportCall {
+  readonly caller: PlatformCaller
+  readonly player: PlayerRef
+  readonly reason: string
+  /** The same key and request takes effect once and gets the same answer. */
+  readonly idempotencyKey?: string | null
+}
+
+/** A call of an action that moves value, which needs a key. */
+export interface KeyedCall extends SupportCall {
+  readonly idempotencyKey: string
+}
+
+/** The names of the actions: `ban` is `player.ban` in the audit log, and `player.ban.denied` when it is refused. */
+export type SupportAction =
+  | 'ban'
+  | 'unban'
+  | 'delete'
+  | 'end_sessions'
+  | 'unlink_identity'
+  | 'credit_wallet'
+  | 'debit_wallet'
+  | 'grant_xp'
+  | 'grant_tier'
+  | 'reset_tier'
+  | 'reset_reward'
+  | 'grant_premium'
+  | 'revoke_premium'
+  | 'reset_pass'
+  | 'cancel_run'
+  | 'set_storage'
+  | 'delete_storage'
+
+/** Refusals that an operator can act on. They are data of the payload; any other refusal is an error of the request. */
+export const SUPPORT_ERRORS = [
+  'player banned',
+  'player deleted',
+  'run not active',
+  'season closed',
+  'xp limit exceeded',
+  'balance limit exceeded',
+  'insufficient funds',
+  'unknown currency',
+  'credit limit exceeded',
+  'premium tiers claimed',
+  'premium not available',
+  'tier not found',
+  'premium required',
+  'last identity',
+] as const satisfies readonly (typeof REFUSALS)[RefusalKind][1][]
+export type SupportError = (typeof SUPPORT_ERRORS)[number]
+
+/** The common part of every action's answer. */
+export interface Recorded {
+  /** Its entry in the audit log. */
+  readonly auditId: string
+}
+
+/** The result of an action on a player, for the audit row and for the operator. */
+export interface Done<Outcome> {
+  readonly outcome: Outcome
+  readonly before: Json
+  readonly after: Json
+}
+
+export interface Action<Outcome, Asked> {
+  readonly name: SupportAction
+  /** The request without the player, the reason and the key. A key stands for one request. */
+  readonly request: Json
+  /** Asks for the rows that the action needs in addition to the player. */
+  readonly ask?: (player: Player, group: Group) => Asked
+  /** Refuses or changes. Asks for further rows in steps, if it needs any. */
+  readonly decide: (player: Player, group: Group, context: Context<Asked>) => Done<Outcome> | Steps<Done<Outcome>>
+  /** What the action's stored answer is about, if another action undoes it. */
+  readonly about?: (group: Group) => About
+}
+
+interface Context<Asked> {
+  readonly asked: Asked
+  /** The id of the entry in the audit log. */
+  readonly auditId: string
+}
+
+/** Runs an action on a player that is not deleted, and adds its audit entry. Repeated with its key, it runs once. */
+export function act<Outcome extends object, Asked = undefined>(
+  call: SupportCall,
+  action: Action<Outcome, Asked>,
+): Command<Outcome & Recorded> {
+  const { caller, reason, idempotencyKey: key } = call
+  const { name, request, about } = action
+  return {
+    player: call.player,
+    once: {
+      operation: `support.${name}`,
+      key,
+      request,
+      *admit(group) {
+        const requireKey = yield* group.rows(() => askKey(group, caller))
+        requireKey()
+      },
+      ...(about && { about: (_outcome, group) => about(group) }),
+    },
+    fresh: true,
+    *decide(group) {
+      const { player, status, asked, requireKey } = yield* group.rows(() => {
+        const player = group.player(call.player)
+        const status = askStatus(player)
+        const asked = action.ask?.(player, group) as Asked
+        return { player, status, asked, requireKey: askKey(group, caller) }
+      })
+      requireKey()
+      if (!status.value) throw new Refusal('playerNotFound')
+      if (status.value.status === 'deleted') throw new Refusal('playerDeleted')
+      const auditId = newId()
+      const decision = action.decide(player, group, { asked, auditId })
+      const done = 'outcome' in decision ? decision : yield* decision
+      const { environmentId, playerId: target } = player
+      const { before, after } = done
+      const entry = { environmentId, action: `player.${name}`, target, before, after, reason }
+      group.of(AuditLog).add(caller, entry, auditId)
+      return { ...done.outcome, auditId }
+    },
+  }
+}
+
+export interface Changed extends Recorded {
+  /** Whether anything changed. */
+  readonly changed: boolean
+}

@@ -1,0 +1,296 @@
+import { Refusal } from '../base/errors.ts'
+import { type AddXpResult, addXp } from '../battlepass/add-xp.ts'
+import { aboutClaim, type ClaimResult, claimedLevel, giveTier } from '../battlepass/claim-tier.ts'
+import { type ClaimError, newPass } from '../battlepass/decide.ts'
+import { aboutPass, askPass, NO_RUN, type NodeInput, type PassHandle, requirePass } from '../battlepass/passes.ts'
+import { newId } from '../db/ids.ts'
+import { requireActive } from '../players/player-status.ts'
+import { type TierKey, type Track, tierKey } from '../scenario/definition.ts'
+import { askPayments, removePayments } from '../scenario/reward-payments.ts'
+import { askActiveRun, askCancel, askRun, cancel } from '../scenario/runs.ts'
+import { requireScenario, Scenarios } from '../scenario/scenarios.ts'
+import { askAnswers, type Command, forgetAnswers } from '../transactions/command.ts'
+import type { Group } from '../transactions/group.ts'
+import type { Player } from '../transactions/player.ts'
+import { walletLedger } from '../wallet/holdings.ts'
+import {
+  act,
+  type Changed,
+  type Done,
+  type KeyedCall,
+  type Recorded,
+  type SupportAction,
+  type SupportCall,
+} from './support-action.ts'
+
+export interface TierInput extends NodeInput {
+  readonly level: number
+  readonly track: Track
+}
+
+/** A grant that may pay. */
+interface Paid extends Recorded {
+  /** The rows of the wallet's ledger, in their order. */
+  readonly walletEntryIds: readonly string[]
+}
+
+/** Granted xp. */
+export interface GrantedXp extends AddXpResult, Paid {
+  /** The row of the xp ledger. */
+  readonly entryId: string
+}
+
+/** A granted tier. */
+export type GrantedTier = ClaimResult & Paid
+
+/** Adds xp in the player's active run by the rules of the game: season, levels, crossings. */
+export function grantXp(call: KeyedCall, input: NodeInput & { amount: bigint; source: string }): Command<GrantedXp> {
+  const { scenarioId, nodeId, amount, source } = input
+  return act(call, {
+    name: 'grant_xp',
+    request: { scenarioId, nodeId, amount, source },
+    about: (group) => aboutPass(group, call.player, input),
+    ask: (player, group) => askRunOf(player, group, scenarioId),
+    *decide(player, group, { asked }) {
+      const { definition, runId } = requireRun(player, asked)
+      const count = group.appendedCount
+      const entryId = newId()
+      const pass = yield* group.rows(() => askPass(player, definition, input))
+      const earlier = pass ? { xp: pass.current.xp, level: pass.level } : null
+      // An unknown node is refused here.
+      const result = yield* addXp(call.player, { ...input, runId }, entryId).decide(group)
+      const { xp, level } = result
+      const at = { scenarioId, nodeId: pass?.node.id ?? nodeId, runId }
+      const before = { ...at, ...earlier }
+      const walletEntryIds = paidSince(group, count)
+      return { outcome: { ...result, entryId, walletEntryIds }, before, after: { ...at, xp, level, source } }
+    },
+  })
+}
+
+/** Claims a tier for the player, even one that it has not reached. Premium tiers require premium. */
+export function grantTier(call: KeyedCall, input: TierInput): Command<GrantedTier> {
+  const { scenarioId, nodeId, level, track } = input
+  return act(call, {
+    name: 'grant_tier',
+    request: { scenarioId, nodeId, level, track },
+    about: (group) => aboutClaim(group, call.player, input),
+    ask: (player, group) => askRunOf(player, group, scenarioId),
+    *decide(player, group, { asked }) {
+      const { runId } = requireRun(player, asked)
+      const count = group.appendedCount
+      const result = yield* giveTier(group, call.player, { ...input, runId })
+      if (result.error) throw refusalOf(result.error)
+      const tier = { scenarioId, nodeId, level, track }
+      const { success, error, granted, alreadyClaimed: claimed } = result
+      const outcome = { ...result, walletEntryIds: paidSince(group, count) }
+      return { outcome, before: { ...tier, claimed }, after: { ...tier, success, error, granted } }
+    },
+  })
+}
+
+/** A claim's "no" is a refusal of the action. The level and the season do not matter for a gift. */
+function refusalOf(error: ClaimError): Error {
+  switch (error) {
+    case 'tier not found':
+      return new Refusal('tierNotFound')
+    case 'premium required':
+      return new Refusal('premiumRequired')
+    case 'balance limit exceeded':
+      return new Refusal('balanceLimitExceeded')
+    case 'season closed':
+    case 'level not reached':
+      return new Error(`a gift was refused: ${error}`)
+  }
+}
+
+/** The rows that were added to the wallet's ledger after this count of appended rows. */
+const paidSince = (group: Group, count: number): string[] =>
+  group.appendedSince(count, walletLedger).map(({ id }) => id)
+
+/** Makes a claimed tier claimable again. The player keeps its rewards. */
+export function resetTier(call: SupportCall, { level, track, ...input }: TierInput): Command<Changed> {
+  const undone = { answers: CLAIM_ANSWERS, tier: tierKey(level, track) }
+  return actOnPass(call, 'reset_tier', { ...input, level, track }, undone, (group, pass) => {
+    claimedLevel(pass, level)
+    const tier = { scenarioId: input.scenarioId, nodeId: pass.node.id, level, track }
+    const isClaimed = pass.claimed.includes(tierKey(level, track))
+    if (isClaimed) pass.removeClaim(group, level, track)
+    return {
+      outcome: { changed: isClaimed },
+      before: { ...tier, claimed: isClaimed },
+      after: { ...tier, claimed: false },
+    }
+  })
+}
+
+/**
+ * Lets a reward node that pays once pay the player again. The player keeps earlier rewards. Stored answers stay: what
+ * they say was paid, and the next payment needs a new crossing.
+ */
+export function resetReward(call: SupportCall, { scenarioId, nodeId }: NodeInput): Command<Changed> {
+  return act(call, {
+    name: 'reset_reward',
+    request: { scenarioId, nodeId },
+    ask(player, group) {
+      askPayments(player, scenarioId, nodeId)
+      return group.of(Scenarios).find({ environmentId: player.environmentId, scenarioId })
+    },
+    decide(player, _group, { asked }) {
+      const { nodes } = requireScenario(asked)
+      const count = removePayments(player, scenarioId, nodeId)
+      // A node that an edit has removed may have paid.
+      if (count === 0 && nodes.get(nodeId)?.type !== 'reward') throw new Refusal('nodeNotFound')
+      const at = { scenarioId, nodeId }
+      return {
+        outcome: { changed: count > 0 },
+        before: { ...at, payments: count },
+        after: { ...at, payments: 0 },
+      }
+    },
+  })
+}
+
+/** Grants premium where it is sold. No price is charged, so `onPremiumPurchase` is not crossed. */
+export function grantPremium(call: SupportCall, input: NodeInput): Command<Changed> {
+  return setPremium(call, 'grant_premium', input, true, [])
+}
+
+/** Revokes premium. Refused while premium tiers are claimed, since their rewards required it. */
+export function revokePremium(call: SupportCall, input: NodeInput): Command<Changed> {
+  return setPremium(call, 'revoke_premium', input, false, PREMIUM_ANSWERS)
+}
+
+function setPremium(
+  call: SupportCall,
+  name: SupportAction,
+  input: NodeInput,
+  owned: boolean,
+  answers: readonly string[],
+): Command<Changed> {
+  return actOnPass(call, name, input, { answers }, (group, pass) => {
+    const { current, node } = pass
+    if (owned && !node.premium) throw new Refusal('premiumNotAvailable')
+    if (!owned && pass.claimed.some((tier) => tier.startsWith('premium'))) throw new Refusal('premiumTiersClaimed')
+    if (current.premiumOwned !== owned) pass.set(group, { ...current, premiumOwned: owned })
+    const at = { scenarioId: input.scenarioId, nodeId: node.id }
+    return {
+      outcome: { changed: current.premiumOwned !== owned },
+      before: { ...at, premiumOwned: current.premiumOwned },
+      after: { ...at, premiumOwned: owned },
+    }
+  })
+}
+
+/** Resets a pass: no xp, no premium, no claims. The player keeps its rewards. */
+export function resetPass(call: SupportCall, input: NodeInput): Command<Changed> {
+  return actOnPass(call, 'reset_pass', input, { answers: PASS_ANSWERS }, (group, pass) => {
+    const { node, level } = pass
+    const { xp, premiumOwned, activeOn, ...crossed } = pass.current
+    const claimedTiers = [...pass.claimed].sort()
+    const hasCrossed = crossed.maxLevelCrossed || crossed.completed || crossed.completedNodes.length > 0
+    const isAtStart = xp === 0n && crossed.level === newPass(node).level && !premiumOwned && !hasCrossed
+    const changed = pass.stored !== null && !(isAtStart && claimedTiers.length === 0)
+    if (changed) {
+      pass.clearClaims(group)
+      pass.set(group, { ...newPass(node), activeOn })
+      if (xp > 0n) pass.addXp(group, newId(), { runId: NO_RUN, amount: -xp, source: 'support:reset' })
+    }
+    const at = { scenarioId: input.scenarioId, nodeId: node.id }
+    return {
+      outcome: { changed },
+      before: { ...at, xp, level, premiumOwned, claimedTiers },
+      after: { ...at, xp: 0n, premiumOwned: false, claimedTiers: [] },
+    }
+  })
+}
+
+/** The operations whose stored answers an action on a pass undoes. */
+const CLAIM_ANSWERS = ['claim', 'claim-all', 'support.grant_tier']
+const PREMIUM_ANSWERS = ['premium', 'support.grant_premium']
+const PASS_ANSWERS = ['xp', 'support.grant_xp', ...CLAIM_ANSWERS, ...PREMIUM_ANSWERS]
+
+/** The stored answers that an action undoes: those of one tier, or of the whole pass. */
+interface Undone {
+  readonly answers: readonly string[]
+  readonly tier?: TierKey
+}
+
+/**
+ * An action on one pass, in a group of its own: it may remove rows that other commands of the group have just written.
+ * Forgets the stored answers that it undoes.
+ */
+function actOnPass<Outcome extends object>(
+  call: SupportCall,
+  name: SupportAction,
+  input: NodeInput & Partial<TierInput>,
+  { answers, tier }: Undone,
+  decide: (group: Group, pass: PassHandle) => Done<Outcome>,
+): Command<Outcome & Recorded> {
+  const command = act(call, {
+    name,
+    request: {
+      scenarioId: input.scenarioId,
+      nodeId: input.nodeId,
+      level: input.level ?? null,
+      track: input.track ?? null,
+    },
+    about: (group) => aboutPass(group, call.player, input),
+    ask(player, group) {
+      askAnswers(player, answers)
+      const definition = group.of(Scenarios).find({ ...call.player, scenarioId: input.scenarioId })
+      return { definition, pass: askPass(player, definition, input)?.askClaims() }
+    },
+    decide(player, group, { asked }) {
+      requireScenario(asked.definition)
+      const known = requirePass(asked.pass)
+      const done = decide(group, known)
+      forgetAnswers(player, answers, ([scenarioId, nodeId, ...tiers]) => {
+        const isOfPass = scenarioId === input.scenarioId && nodeId === known.node.id
+        return isOfPass && (tier === undefined || tiers.includes(tier))
+      })
+      return done
+    },
+  })
+  return { ...command, apart: true }
+}
+
+/** Cancels a run. The player may start another. */
+export function cancelRun(call: SupportCall, { runId }: { runId: string }): Command<Recorded> {
+  const command = act(call, {
+    name: 'cancel_run',
+    request: { runId },
+    ask(player) {
+      const run = askRun(player, runId)
+      if (run) askCancel(player, run.key)
+      return run
+    },
+    decide(player, group, { asked }) {
+      const run = asked?.value
+      if (!run) throw new Refusal('runNotFound')
+      if (run.status !== 'active') throw new Refusal('runNotActive')
+      cancel(group, player, run, 'cancelled by support')
+      const { scenarioId, active } = run
+      const at = { runId: run.runId, scenarioId }
+      return {
+        outcome: {},
+        before: { ...at, status: run.status, active },
+        after: { ...at, status: 'cancelled', active: [] },
+      }
+    },
+  })
+  return { ...command, apart: true }
+}
+
+const askRunOf = (player: Player, group: Group, scenarioId: string) => ({
+  definition: group.of(Scenarios).find({ environmentId: player.environmentId, scenarioId }),
+  run: askActiveRun(player, scenarioId),
+})
+
+/** The player's active run. Refuses in the same order as the player's own call. */
+function requireRun(player: Player, { definition, run }: ReturnType<typeof askRunOf>) {
+  requireActive(player)
+  const current = requireScenario(definition)
+  if (!run.value) throw new Refusal('runNotActive')
+  return { definition: current, runId: run.value.runId }
+}

@@ -1,0 +1,78 @@
+import { Refusal } from '../base/errors.ts'
+import { MAX_INT64 } from '../base/json.ts'
+import { roleIncludes } from '../callers/callers.ts'
+import { type CreditRules, unknownMessage } from '../catalogue/currencies.ts'
+import type { Command } from '../transactions/command.ts'
+import { askWallet, balanceOf, balanceOverflow, move } from '../wallet/holdings.ts'
+import { act, type KeyedCall, type Recorded } from './support-action.ts'
+
+/** A balance that an operator changed. */
+export interface Moved extends Recorded {
+  /** The balance after the change. */
+  readonly balance: bigint
+  /** The row of the ledger. */
+  readonly entryId: string
+}
+
+/** The environment does not know the currency: often a typing mistake, so the message names the most similar. */
+export class UnknownCurrency extends Refusal {
+  readonly nearest: readonly string[]
+
+  constructor(currency: string, nearest: readonly string[]) {
+    const message = `\`${currency}\` ${unknownMessage(nearest)}. To credit it all the same, send \`allowNew: true\`.`
+    super('unknownCurrency', { faults: [{ path: 'currency', message }] })
+    this.nearest = nearest
+  }
+}
+
+export interface MoneyInput {
+  readonly currency: string
+  /** 1 or more. */
+  readonly amount: bigint
+}
+
+/**
+ * Credits a player. With rules, refuses an unknown currency unless `allowNew` is true, and an amount above the limit
+ * unless the caller is an admin.
+ */
+export const creditWallet = (
+  call: KeyedCall,
+  input: MoneyInput & { readonly allowNew?: boolean },
+  rules: CreditRules | null = null,
+): Command<Moved> =>
+  moveMoney(call, 'credit_wallet', input, input.amount, () => {
+    if (rules && !rules.isKnown && !input.allowNew) throw new UnknownCurrency(input.currency, rules.nearest)
+    const limit = rules?.creditLimit ?? null
+    if (limit === null || input.amount <= limit || roleIncludes(call.caller.role, 'admin')) return
+    const message = `The amount is above ${limit}, the largest that an operator can credit. An admin can credit more.`
+    throw new Refusal('creditLimitExceeded', { faults: [{ path: 'amount', message }] })
+  })
+
+/** Refuses an amount above the balance. */
+export const debitWallet = (call: KeyedCall, input: MoneyInput): Command<Moved> =>
+  moveMoney(call, 'debit_wallet', input, -input.amount)
+
+function moveMoney(
+  call: KeyedCall,
+  name: 'credit_wallet' | 'debit_wallet',
+  { currency }: MoneyInput,
+  amount: bigint,
+  check?: () => void,
+): Command<Moved> {
+  return act(call, {
+    name,
+    request: { currency, amount },
+    ask: askWallet,
+    decide(player, group, { auditId }) {
+      check?.()
+      const before = balanceOf(player, currency)
+      const balance = before + amount
+      if (balance < 0n) throw new Refusal('insufficientFunds')
+      if (balance > MAX_INT64) throw new Refusal('balanceLimitExceeded', { faults: [balanceOverflow(currency)] })
+      // Players can read their ledger, so the operator's reason is only in the audit log.
+      const cause = { reason: 'adjustment', reference: `support/${auditId}` } as const
+      const { entryId } = move(group, player, currency, amount, cause)
+      return { outcome: { balance, entryId }, before: { currency, balance: before }, after: { currency, balance } }
+    },
+  })
+}

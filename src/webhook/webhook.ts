@@ -1,0 +1,301 @@
+import type { LookupFunction } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { createFetch } from 'ofetch'
+import { Agent, Headers } from 'undici'
+import { createSemaphore, type Semaphore } from '../base/semaphore.ts'
+import { tracing } from '../base/tracing.ts'
+import { newId } from '../db/ids.ts'
+import { signStandardWebhook, signWebhook } from '../sdk/webhook.ts'
+import { isPrivateHost } from './addresses.ts'
+import { EXCERPT_BYTES, excerptOf } from './excerpt.ts'
+import {
+  AnswerFault,
+  ATTEMPT_TIMEOUT_MS,
+  type AttemptError,
+  bytesOf,
+  causeOfStatus,
+  createPlainFetch,
+  errorOf,
+  guardedConnector,
+  MAX_ANSWER_BYTES,
+  meaningOf,
+} from './webhook-connection.ts'
+
+// The call of the studio's endpoint (spec 4.4), and the meaning of each ending (spec 7.1).
+
+const ATTEMPTS = 3 // spec 8
+const PAUSE_MS = 300 // spec 8
+/** Answers up to this size are read at once. A longer one waits for its provider's turn, within its attempt's time. */
+const SHORT_ANSWER_BYTES = 64 * 2 ** 10
+/** Long answers of one provider that are read at the same time. */
+const MAX_LONG_ANSWERS = 2
+/**
+ * Memory for all answers that are read. Beyond it, or beyond the project's share, an attempt fails; a later one may
+ * succeed.
+ */
+const MAX_BUFFERED_BYTES = 512 * 2 ** 20
+/** The share of one project, however many providers it has. */
+const MAX_PROJECT_BYTES = 128 * 2 ** 20
+/**
+ * The most calls of one provider that are under way. Further calls fail at once: an endpoint with this many waiting
+ * calls does not answer.
+ */
+const MAX_CALLS = 500
+const KEEP_ALIVE_MS = 4_000
+
+export interface WebhookTarget {
+  /** Identifies the provider among all providers of the service. The limits of a provider count by this key. */
+  readonly key: string
+  /** The provider's project. The memory limit counts by it. */
+  readonly projectId: string
+  readonly url: string
+  /** Signs `X-Signature`, and comes first in `webhook-signature`. */
+  readonly secret: string
+  /** Also sign `webhook-signature`, while endpoints may still have an old secret. */
+  readonly replacedSecrets: readonly string[]
+}
+
+/** The result of one attempt. */
+export interface WebhookAttempt {
+  /** Null when no answer came. */
+  readonly status: number | null
+  readonly milliseconds: number
+  /** The class of the failure: `timeout`, `dns`, `refused`, `tls`… Null when an answer was read. */
+  readonly error: AttemptError | null
+  /** Why the answer lets no player in, with the place: `subject: must be a string, was a number`. Null otherwise. */
+  readonly cause: string | null
+  /** The beginning of such an answer, if it is text. */
+  readonly excerpt: string | null
+  /** How many replaced secrets signed beside the current one. */
+  readonly replacedSecrets: number
+}
+
+export type WebhookResult =
+  /** Status 200, and its body to the last byte. */
+  | {
+      readonly kind: 'answered'
+      readonly text: string
+      /** The beginning of a text without secrets and texts of `customData`, for people. */
+      readonly clean: (text: string) => string | null
+      readonly attempts: readonly WebhookAttempt[]
+    }
+  | {
+      readonly kind: 'rejected' | 'invalidResponse' | 'unavailable'
+      readonly attempts: readonly WebhookAttempt[]
+    }
+
+export interface Webhook {
+  /** False for a host that is surely not a public one, unless such hosts are allowed: a literal address, `localhost`. */
+  readonly mayCall: (host: string) => boolean
+  /** Sends `{"customData": …}` with exactly the given text, up to three times. Never throws. */
+  call(target: WebhookTarget, customData: string, id?: string): Promise<WebhookResult>
+  close(): Promise<void>
+}
+
+export interface WebhookOptions {
+  readonly allowPrivateAddresses: boolean
+  readonly lookup?: LookupFunction
+  readonly observe?: (attempt: WebhookAttempt, target: WebhookTarget) => void
+}
+
+/** The identification of the calls of one login, `webhook-id`. */
+export const newWebhookId = (): string => `msg_${newId()}`
+
+const NOT_CALLED = { status: null, milliseconds: 0, cause: null, excerpt: null, replacedSecrets: 0 }
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** The only place that calls studios' endpoints. Connections are kept; every attempt has its own three seconds. */
+export function createWebhook(options: WebhookOptions): Webhook {
+  const agent = new Agent({
+    connect: guardedConnector(options),
+    pipelining: 1,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // Our own timeout is shorter, and covers the whole attempt.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+  const attemptOnce = createFetch({ fetch: createPlainFetch(agent), Headers: Headers as typeof globalThis.Headers })
+  const providers = new Map<string, Provider>()
+  const memory = createMemory(MAX_BUFFERED_BYTES, MAX_PROJECT_BYTES)
+
+  async function call(target: WebhookTarget, customData: string, id = newWebhookId()): Promise<WebhookResult> {
+    const provider = providers.get(target.key) ?? { calls: 0, longAnswers: createSemaphore(MAX_LONG_ANSWERS) }
+    if (provider.calls >= MAX_CALLS) {
+      return {
+        kind: 'unavailable',
+        attempts: [observed({ ...NOT_CALLED, error: 'overloaded' }, target)],
+      }
+    }
+    providers.set(target.key, provider)
+    provider.calls += 1
+    try {
+      return await callUpToThrice(target, provider, { id, customData })
+    } finally {
+      provider.calls -= 1
+      if (provider.calls === 0) providers.delete(target.key)
+    }
+  }
+
+  async function callUpToThrice(
+    target: WebhookTarget,
+    provider: Provider,
+    { id, customData }: { readonly id: string; readonly customData: string },
+  ): Promise<WebhookResult> {
+    const body = Buffer.from(`{"customData":${customData}}`)
+    const attempts: WebhookAttempt[] = []
+    for (;;) {
+      const { ending, ...attempt } = await attemptCall(target, provider, id, body, customData)
+      attempts.push(observed(attempt, target))
+      if (ending.kind !== 'unavailable' || attempts.length === ATTEMPTS) return { ...ending, attempts }
+      await pause(PAUSE_MS)
+    }
+  }
+
+  async function attemptCall(
+    { projectId, url, secret, replacedSecrets }: WebhookTarget,
+    { longAnswers }: Provider,
+    id: string,
+    body: Buffer,
+    customData: string,
+  ): Promise<WebhookAttempt & Ended> {
+    const started = performance.now()
+    const signal = AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)
+    const timestamp = Math.floor(Date.now() / 1000)
+    const signature = signWebhook(secret, body)
+    const span = tracing()?.begin('POST login webhook')
+    let status: number | null = null
+    let ending: Ending
+    let error: AttemptError | null = null
+    let cause: string | null = null
+    let excerpt: string | null = null
+    const cleanBytes = (bytes: Uint8Array) => excerptOf(bytes, customData, [signature, secret, ...replacedSecrets])
+    const clean = (text: string) => cleanBytes(Buffer.from(text.slice(0, EXCERPT_BYTES)))
+    try {
+      const response = await attemptOnce.raw(url, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json',
+          'accept-encoding': 'gzip, deflate, br',
+          'user-agent': 'tierway',
+          ...span?.headers,
+          'x-signature': signature,
+          'webhook-id': id,
+          'webhook-timestamp': String(timestamp),
+          'webhook-signature': [secret, ...replacedSecrets]
+            .map((each) => signStandardWebhook(each, { id, timestamp }, body))
+            .join(' '),
+        },
+        body,
+        signal,
+        // ofetch's retries and timeout do not fit spec 8: its retries reuse the signal, and its timeout ends at the
+        // headers.
+        retry: false,
+        redirect: 'manual',
+        ignoreResponseError: true,
+        responseType: 'stream',
+      })
+      status = response.status
+      if (status === 200) {
+        const text = await readText(response.body, projectId, longAnswers, signal)
+        ending = { kind: 'answered', text, clean }
+      } else {
+        ending = { kind: meaningOf(status) }
+        const location = response.headers.get('location')
+        cause = causeOfStatus(status, location && clean(location))
+        excerpt = cleanBytes(await bytesOf(response.body))
+      }
+    } catch (thrown) {
+      error = errorOf(thrown, signal)
+      ending = { kind: ANSWER_FAULTS.has(error) ? 'invalidResponse' : 'unavailable' }
+    }
+    if (status !== null) span?.set('http.response.status_code', status)
+    span?.end(error ?? undefined)
+    const milliseconds = Math.round(performance.now() - started)
+    return { status, milliseconds, error, cause, excerpt, replacedSecrets: replacedSecrets.length, ending }
+  }
+
+  async function readText(
+    body: unknown,
+    projectId: string,
+    longAnswers: Semaphore,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const chunks: Uint8Array[] = []
+    let length = 0
+    let leave: (() => void) | undefined
+    try {
+      for await (const chunk of body as AsyncIterable<Uint8Array>) {
+        length += chunk.length
+        const fits = memory.take(projectId, chunk.length)
+        if (length > MAX_ANSWER_BYTES) throw new AnswerFault('too_large')
+        if (!fits) throw new AnswerFault('overloaded')
+        chunks.push(chunk)
+        // A waiting body is not read, so its sender is held back.
+        if (length > SHORT_ANSWER_BYTES) leave ??= await longAnswers.acquire(signal)
+      }
+      return utf8.decode(Buffer.concat(chunks, length))
+    } catch (error) {
+      throw error instanceof TypeError ? new AnswerFault('encoding') : error
+    } finally {
+      memory.giveBack(projectId, length)
+      leave?.()
+    }
+  }
+
+  function observed(attempt: WebhookAttempt, target: WebhookTarget): WebhookAttempt {
+    options.observe?.(attempt, target)
+    return attempt
+  }
+
+  return {
+    mayCall: (host) => options.allowPrivateAddresses || !isPrivateHost(host),
+    call,
+    close: () => agent.destroy(),
+  }
+}
+
+type Ending =
+  | { readonly kind: 'answered'; readonly text: string; readonly clean: (text: string) => string | null }
+  | { readonly kind: Exclude<WebhookResult['kind'], 'answered'> }
+
+/** The calls of one provider that are under way. */
+interface Provider {
+  calls: number
+  readonly longAnswers: Semaphore
+}
+
+interface Ended {
+  readonly ending: Ending
+}
+
+/** Faults of the answer itself: another attempt would get the same answer. */
+const ANSWER_FAULTS: ReadonlySet<AttemptError> = new Set(['bad_status', 'too_large', 'encoding'])
+
+interface Memory {
+  /** Counts bytes for an owner. False when they exceed the share of the owner or the total. */
+  take(owner: string, bytes: number): boolean
+  giveBack(owner: string, bytes: number): void
+}
+
+function createMemory(most: number, mostOfOne: number): Memory {
+  const taken = new Map<string, number>()
+  let all = 0
+
+  function take(owner: string, bytes: number): boolean {
+    const own = (taken.get(owner) ?? 0) + bytes
+    taken.set(owner, own)
+    all += bytes
+    return own <= mostOfOne && all <= most
+  }
+
+  function giveBack(owner: string, bytes: number): void {
+    const own = (taken.get(owner) ?? 0) - bytes
+    if (own > 0) taken.set(owner, own)
+    else taken.delete(owner)
+    all -= bytes
+  }
+
+  return { take, giveBack }
+}

@@ -1,0 +1,41 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { openapi } from '../../src/serve/openapi/document.ts'
+import type { Answer } from './game.ts'
+
+const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false })
+ajv.addSchema(openapi, 'openapi')
+const validators = new Map<string, ValidateFunction>()
+
+/** Fails unless an answer matches the OpenAPI document. Every REST answer of every `Game` goes through here. */
+export function checkAnswer(method: string, path: string, { status, body, text }: Answer): void {
+  const pattern = findPath(path.split('?', 1)[0] ?? path)
+  const described = pattern !== undefined && hasStatus(pattern, method, status)
+  if (pattern && !described && status !== 405)
+    throw new Error(`${method} ${path} answered an undescribed ${status}: ${text}`)
+  if (status === 204) {
+    if (text !== '') throw new Error(`${method} ${path} answered 204 with a body: ${text}`)
+    return
+  }
+  const pointer = described
+    ? `openapi#/paths/${escapePointer(pattern)}/${method.toLowerCase()}/responses/${status}/content/application~1json/schema`
+    : 'openapi#/components/schemas/Error'
+  const validate = validators.get(pointer) ?? ajv.compile({ $ref: pointer })
+  validators.set(pointer, validate)
+  if (!validate(body))
+    throw new Error(`${method} ${path} answered ${text}, against its description: ${ajv.errorsText(validate.errors)}`)
+}
+
+type Paths = Record<string, Record<string, { responses: Record<number, { content: Record<string, unknown> }> }>>
+
+function findPath(path: string): string | undefined {
+  return Object.keys(openapi.paths).find((pattern) =>
+    new RegExp(`^${pattern.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
+  )
+}
+
+function hasStatus(pattern: string, method: string, status: number): boolean {
+  return (openapi.paths as unknown as Paths)[pattern]?.[method.toLowerCase()]?.responses[status] !== undefined
+}
+
+const escapePointer = (pattern: string): string =>
+  encodeURIComponent(pattern.replaceAll('~', '~0').replaceAll('/', '~1'))

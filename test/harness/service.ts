@@ -1,0 +1,235 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { readdir, readlink, rm, stat, symlink, utimes } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { Pool } from 'pg'
+import { type Json, print } from '../../src/base/json.ts'
+import { generateSecretsKey } from '../../src/base/secrets.ts'
+import { createTokens, generateTokenKey, type TokenKey } from '../../src/callers/tokens.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { createPool } from '../../src/db/pool.ts'
+import { adjustWallet } from '../../src/dev/adjust-wallet.ts'
+import { createPlayer } from '../../src/players/create-player.ts'
+import type { PlayerRef } from '../../src/players/player-status.ts'
+import { createProject } from '../../src/projects/projects.ts'
+import { publishScenario } from '../../src/scenario/publish.ts'
+import { startRun } from '../../src/scenario/start-run.ts'
+import { createGroupCommit } from '../../src/transactions/group-commit.ts'
+import { endWithTests } from './children.ts'
+import { isAlive } from './data-dir.ts'
+import { until } from './until.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+/** The options of `npm start`. The smaller size makes a start collect less garbage. */
+const NODE_OPTIONS = ['--min-semi-space-size=16', '--max-semi-space-size=64']
+const START_DEADLINE_MS = 60_000
+const BUILD_DEADLINE_MS = 100_000
+
+export interface Exit {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+/** The service as it is shipped, in its own process. */
+export interface Service {
+  readonly child: ChildProcess
+  /** Empty until it listens. */
+  readonly baseUrl: string
+  /** Its output, of stdout and stderr. */
+  readonly output: string
+  readonly errors: string
+  readonly exit: Exit | undefined
+  /** Resolves when the process has ended. */
+  readonly exited: Promise<Exit>
+  kill(signal: NodeJS.Signals): void
+}
+
+export interface ServiceAnswer {
+  readonly status: number
+  readonly headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape.
+  readonly body: any
+}
+
+/**
+ * Builds what `npm start` would run, unless the build is up to date. Two builds at once, or a build while a service
+ * starts, would break each other.
+ */
+export async function buildService(): Promise<void> {
+  const release = await lock(
+    join(tmpdir(), `tierway-build-${createHash('sha256').update(ROOT).digest('hex').slice(0, 12)}`),
+  )
+  try {
+    const record = join(ROOT, 'dist/.tsbuildinfo')
+    const built = await stat(record).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => 0,
+    )
+    if (built >= (await lastChange())) return
+    await promisify(execFile)('npm', ['run', 'build', '--silent'], { cwd: ROOT })
+    // The compiler leaves the file unchanged when there is nothing to do.
+    await utimes(record, new Date(), new Date())
+  } finally {
+    await release()
+  }
+}
+
+async function lastChange(): Promise<number> {
+  const sources = (await readdir(join(ROOT, 'src'), { recursive: true })).filter(
+    (name) => name.endsWith('.ts') && !name.includes('generated'),
+  )
+  const paths = ['prisma/schema.prisma', 'tsconfig.build.json', ...sources.map((name) => join('src', name))]
+  const found = await Promise.all(paths.map((path) => stat(join(ROOT, path)).catch(() => null)))
+  return Math.max(...found.map((entry) => entry?.mtimeMs ?? 0))
+}
+
+/** Takes a lock: a symbolic link that names its process. The lock of a process that has died does not count. */
+async function lock(link: string): Promise<() => Promise<void>> {
+  await until(
+    `${link} is free`,
+    async () => {
+      const owner = Number(await readlink(link).catch(() => 0))
+      if (owner > 0 && !isAlive(owner)) await rm(link, { force: true })
+      return symlink(String(process.pid), link).then(
+        () => true,
+        () => false,
+      )
+    },
+    { deadlineMs: BUILD_DEADLINE_MS },
+  )
+  return () => rm(link, { force: true })
+}
+
+/** Starts the process without waiting for it. `root` is the folder of another version. */
+export function spawnService(env: Readonly<Record<string, string>>, root = ROOT): Service {
+  const child = spawn(process.execPath, [...NODE_OPTIONS, 'dist/server.js'], {
+    cwd: root,
+    // The Postgres of the tests runs without fsync.
+    env: {
+      ...{ PATH: process.env.PATH, NODE_ENV: 'production', HOST: '127.0.0.1', PORT: '0' },
+      ...{ RATE_LIMITS: 'off', CONNECTION_LIMITS: 'off', REQUIRE_FSYNC: 'false', ...env },
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  let errors = ''
+  let exit: Exit | undefined
+  child.stdout.on('data', (chunk) => {
+    output += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    errors += chunk
+  })
+  const exited = new Promise<Exit>((resolve) => {
+    // `close` comes after the outputs are read to the end.
+    child.once('close', (code, signal) => {
+      exit = { code, signal }
+      resolve(exit)
+    })
+  })
+  endWithTests(child)
+  return {
+    child,
+    exited,
+    get baseUrl() {
+      return /Tierway \S+ is ready at (http:\/\/[\d.:]+)/.exec(output)?.[1] ?? ''
+    },
+    get output() {
+      return output + errors
+    },
+    get errors() {
+      return errors
+    },
+    get exit() {
+      return exit
+    },
+    kill: (signal) => void child.kill(signal),
+  }
+}
+
+/** Starts the process and waits until it serves. */
+export async function startService(env: Readonly<Record<string, string>>, root = ROOT): Promise<Service> {
+  const service = spawnService(env, root)
+  await until('the service is ready', () => service.baseUrl !== '' || service.exit !== undefined, {
+    deadlineMs: START_DEADLINE_MS,
+  })
+  if (service.exit) throw new Error(`the service ended with ${JSON.stringify(service.exit)}:\n${service.output}`)
+  return service
+}
+
+export async function stopService(service: Service | undefined): Promise<void> {
+  if (!service || service.exit) return
+  service.kill('SIGKILL')
+  await service.exited
+}
+
+export async function post(
+  { baseUrl }: Service,
+  path: string,
+  token: string,
+  body: Json,
+  headers: Record<string, string> = {},
+): Promise<ServiceAnswer> {
+  const response = await fetch(`${baseUrl}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+    body: print(body),
+  })
+  return { status: response.status, headers: response.headers, body: await response.json() }
+}
+
+export interface WorldPlayer extends PlayerRef {
+  readonly token: string
+  readonly runId: string
+}
+
+/** A project with its players, made in the service's database without the service. */
+export interface World {
+  readonly pool: Pool
+  readonly environmentId: string
+  /** The variables with which the service serves this world. */
+  readonly env: { readonly DATABASE_URL: string; readonly TOKEN_KEYS: string; readonly SECRETS_KEYS: string }
+  publish(scenarioId: string, definition: Json): Promise<void>
+  /** A player that has started a scenario. */
+  player(scenarioId: string, wallet?: Readonly<Record<string, bigint>>): Promise<WorldPlayer>
+  close(): Promise<void>
+}
+
+export async function createWorld(databaseUrl: string): Promise<World> {
+  await migrate(databaseUrl)
+  const keys: TokenKey[] = [await generateTokenKey()]
+  const tokens = await createTokens({ keys, issuer: 'tierway', audience: 'tierway' })
+  const pool = createPool({ url: databaseUrl, connections: 8, onError: () => undefined })
+  const groupPool = createPool({ url: databaseUrl, connections: 3, isForGroups: true, onError: () => undefined })
+  const writes = createGroupCommit({ pool: groupPool })
+  const { projectId, environments } = await createProject(pool, { name: 'World', environments: ['production'] })
+  const environmentId = environments.get('production') ?? ''
+  return {
+    pool,
+    environmentId,
+    env: {
+      DATABASE_URL: databaseUrl,
+      TOKEN_KEYS: JSON.stringify(keys),
+      SECRETS_KEYS: JSON.stringify([generateSecretsKey()]),
+    },
+    async publish(scenarioId, definition) {
+      await publishScenario(pool, { environmentId, scenarioId }, print(definition))
+    },
+    async player(scenarioId, wallet = {}) {
+      const ref = await writes.run(createPlayer(environmentId, null))
+      for (const [currency, amount] of Object.entries(wallet)) {
+        await writes.run(adjustWallet(ref, { currency, amount, reference: 'test' }))
+      }
+      const { runId } = await writes.run(startRun(ref, { scenarioId }))
+      return { ...ref, runId, token: await tokens.issueAccessToken({ ...ref, projectId }) }
+    },
+    async close() {
+      await writes.close()
+      await groupPool.end()
+      await pool.end()
+    },
+  }
+}

@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { GraphQLError } from 'graphql'
+import { createClient } from 'graphql-ws'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { type Game, startGame } from '../../harness/game.ts'
+
+const DEAR = 'query Dear($first: Int) { auditLog(first: $first) { nodes { id } } }'
+const hash = createHash('sha256').update(DEAR).digest('hex')
+
+let folder: string
+let game: Game
+let key: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tierway-cost-'))
+  await writeFile(join(folder, 'operations.json'), JSON.stringify({ [hash]: DEAR }))
+  game = await startGame({
+    GRAPHQL_MAX_COST: '60',
+    RATE_LIMITS: 'login=off,sdk_key=off,player=off,operator=off,graphql=100/h',
+    TRUSTED_PROXIES: '1',
+    PERSISTED_OPERATIONS: join(folder, 'operations.json'),
+  })
+  key = await game.key('admin')
+})
+afterAll(async () => {
+  await game?.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+type Told = Pick<GraphQLError, 'message' | 'extensions'>
+
+const newKey = () => game.key('admin')
+
+async function post(body: object, token: string | null, headers: Record<string, string> = {}) {
+  const response = await fetch(`${game.baseUrl}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }), ...headers },
+    body: JSON.stringify(body),
+  })
+  return { status: response.status, headers: response.headers, text: await response.text() }
+}
+
+async function overSocket(token: string, payload: { query: string; variables?: Record<string, unknown> }) {
+  const client = createClient({
+    url: `${game.baseUrl.replace('http', 'ws')}/graphql`,
+    webSocketImpl: WebSocket,
+    connectionParams: { authorization: `Bearer ${token}` },
+  })
+  const results = client.iterate(payload)
+  const { value } = await results.next()
+  await client.dispose()
+  return value?.errors?.map(({ message, extensions }: Told) => ({ message, extensions }))
+}
+
+const refusal = (cost: number) => ({
+  message: 'cost limit exceeded',
+  extensions: {
+    code: 'COST_LIMIT_EXCEEDED',
+    details: [{ path: 'query', message: `costs ${cost}, and an operation may cost at most 60` }],
+  },
+})
+const errorsOf = (text: string) =>
+  JSON.parse(text).errors.map(({ message, extensions }: Told) => ({
+    message,
+    extensions,
+  }))
+
+describe('an operation over the maximum cost', () => {
+  it('is refused over HTTP with its cost and the limit, for a new and a known document', async () => {
+    for (const first of [70, 80, 20]) {
+      const { status, text } = await post({ query: DEAR, variables: { first } }, key)
+      expect(status).toBe(200)
+      if (first === 20) expect(JSON.parse(text).data.auditLog.nodes).toEqual(expect.any(Array))
+      else expect(errorsOf(text)).toEqual([refusal(first + 1)])
+    }
+  })
+
+  it('is refused with its cost and the limit when it is a persisted operation', async () => {
+    const { text } = await post({ documentId: hash, variables: { first: 100 } }, key)
+    expect(errorsOf(text)).toEqual([refusal(101)])
+  })
+
+  it('is refused with its cost and the limit by GET', async () => {
+    const query = new URLSearchParams({ query: DEAR, variables: '{"first":90}' })
+    const response = await fetch(`${game.baseUrl}/graphql?${query}`, { headers: { authorization: `Bearer ${key}` } })
+    expect(errorsOf(await response.text())).toEqual([refusal(91)])
+  })
+
+  it('is refused with its cost and the limit over WebSocket', async () => {
+    expect(await overSocket(key, { query: DEAR, variables: { first: 99 } })).toEqual([refusal(100)])
+  })
+
+  it('changes nothing when it is a mutation', async () => {
+    const rename = (index: number) =>
+      `a${index}: renameProject(input: { name: "renamed", reason: "test" }) { project { name } }`
+    const query = `mutation { ${[0, 1, 2, 3, 4, 5].map(rename).join(' ')} }`
+    expect(errorsOf((await post({ query }, key)).text)).toEqual([refusal(66)])
+    const { text } = await post({ query: '{ project { name } }' }, key)
+    expect(JSON.parse(text).data.project.name).not.toBe('renamed')
+  })
+})
+
+describe('the rate limit `graphql`', () => {
+  const limited = { message: 'rate limited', extensions: { code: 'RATE_LIMITED', retryAfter: expect.any(Number) } }
+
+  it('charges the cost to one platform key, over HTTP and WebSocket together, with the headers of REST over HTTP', async () => {
+    const spent = await newKey()
+    for (const first of [49, 48]) {
+      expect((await post({ query: DEAR, variables: { first } }, spent)).text).toContain('"data"')
+    }
+    const { status, headers, text } = await post({ query: DEAR, variables: { first: 49 } }, spent)
+    expect(status).toBe(200)
+    expect(errorsOf(text)).toEqual([limited])
+    expect(headers.get('ratelimit-policy')).toBe('"graphql";q=100;w=3600')
+    expect(headers.get('ratelimit')).toMatch(/^"graphql";r=0;t=\d+$/)
+    expect(headers.get('retry-after')).toBe(String(errorsOf(text)[0].extensions.retryAfter))
+    expect(await overSocket(spent, { query: DEAR, variables: { first: 49 } })).toEqual([limited])
+    expect((await post({ query: DEAR, variables: { first: 49 } }, await newKey())).text).toContain('"data"')
+  })
+
+  it('applies to subscriptions, over server-sent events and WebSocket', async () => {
+    const spent = await newKey()
+    for (const first of [49, 48]) await post({ query: DEAR, variables: { first } }, spent)
+    const query = 'subscription { events(environment: "production") { cursor } }'
+    const { text } = await post({ query }, spent, { accept: 'text/event-stream' })
+    expect(text).toContain('"RATE_LIMITED"')
+    expect(text).not.toContain('"http"')
+    expect(await overSocket(spent, { query })).toEqual([limited])
+  })
+
+  it('charges the cost to the player that calls', async () => {
+    const player = await game.player()
+    const query = 'mutation { setStorage(input: { values: { a: "1" } }) { storage { key } } }'
+    const answers = []
+    for (let call = 0; call < 6; call += 1) answers.push((await post({ query }, player.token)).text)
+    expect(answers.map((text) => text.includes('RATE_LIMITED'))).toEqual([false, false, false, false, false, true])
+  })
+
+  it("charges the cost to the client's address without a caller", async () => {
+    const query = 'mutation { loginCustom(input: { customData: {} }) { accessToken } }'
+    const login = async (address: string) =>
+      (await post({ query }, null, { 'x-sdk-key': game.sdkKey, 'x-forwarded-for': address })).text
+    const answers = [await login('198.51.100.1'), await login('198.51.100.1'), await login('198.51.100.1')]
+    expect(answers.map((text) => text.includes('RATE_LIMITED'))).toEqual([false, false, true])
+    expect(await login('198.51.100.2')).not.toContain('RATE_LIMITED')
+  })
+})
+
+it('the metrics have the cost of operations, and count refused ones', async () => {
+  const metrics = await (await fetch(`${game.baseUrl}/metrics`)).text()
+  expect(metrics).toMatch(/^tierway_graphql_cost_count [1-9]/m)
+  expect(metrics).toMatch(/^tierway_rate_limited_total\{limit="graphql"\} [1-9]/m)
+})
