@@ -9,7 +9,7 @@ const FIRST = [
   'events/clients',
   'serve',
   'webhook/webhook-endless',
-  'live/socket-rules',
+  'serve/live/socket-rules',
   'transactions/linearizability',
   'faults/slow-sockets',
   'console/feed.browser',

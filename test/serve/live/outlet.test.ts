@@ -3,10 +3,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
-import { pongFrame, textFrame } from '../../src/serve/live/frame.ts'
-import { Outlet } from '../../src/serve/live/outlet.ts'
-import { times } from '../harness/game.ts'
-import { until } from '../harness/until.ts'
+import { pongFrame, textFrame } from '../../../src/serve/live/frame.ts'
+import { Outlet } from '../../../src/serve/live/outlet.ts'
+import { times } from '../../harness/game.ts'
+import { until } from '../../harness/until.ts'
 
 const http = createServer()
 const wss = new WebSocketServer({ noServer: true, autoPong: false })
