@@ -1,19 +1,20 @@
 import type { Pool, PoolClient } from 'pg'
 import { inTransaction } from '../db/transaction.ts'
 import type { PassNode } from '../scenario/definition.ts'
-import { type FollowOptions, levelSql, levelValues, passesOf, SETTLED_MS } from './recount.ts'
+import {
+  type FollowOptions,
+  levelSql,
+  levelValues,
+  markDone,
+  nextPublished,
+  type Published,
+  passesOf,
+} from './published.ts'
 
 /** Passes that one transaction looks at. Calls of their players wait for it. */
 const ROWS = 1_000
 /** A number that nothing else locks. */
 const STORE_LOCK = 7_274_410_003
-
-interface Edited {
-  readonly environmentId: string
-  readonly scenarioId: string
-  readonly version: number
-  readonly definition: string
-}
 
 /** The pass of one player in the order of the index. */
 interface Place {
@@ -34,46 +35,29 @@ interface Step {
  * and store the level of their own players. Returns the number of scenarios that are done; what is left of another
  * follows in the next call.
  */
-export async function storeLevels(pool: Pool, { settledMs = SETTLED_MS, signal }: FollowOptions = {}): Promise<number> {
+export async function storeLevels(pool: Pool, { settledMs, signal }: FollowOptions = {}): Promise<number> {
   let stored = 0
   for (;;) {
-    const edited = await findEdited(pool, settledMs)
-    if (!edited || !(await storeOf(pool, edited, signal))) return stored
+    const published = await nextPublished(pool, 'leveled_version', settledMs)
+    if (!published || !(await storeOf(pool, published, signal))) return stored
     stored += 1
   }
 }
 
-async function findEdited(pool: Pool, settledMs: number): Promise<Edited | undefined> {
-  const { rows } = await pool.query<Edited>({
-    name: 'levels-edited',
-    text: `SELECT s.environment_id AS "environmentId", s.id AS "scenarioId", s.version, v.definition FROM scenarios s
-      JOIN scenario_versions v ON v.environment_id = s.environment_id AND v.scenario_id = s.id AND v.version = s.version
-      WHERE s.leveled_version <> s.version AND s.published_at <= now() - make_interval(secs => $1::float8 / 1000)
-      LIMIT 1`,
-    values: [settledMs],
-  })
-  return rows[0]
-}
-
 /** False when something is left: it was aborted, another instance does this, or passes were being written. */
-async function storeOf(pool: Pool, edited: Edited, signal: AbortSignal | undefined): Promise<boolean> {
+async function storeOf(pool: Pool, published: Published, signal: AbortSignal | undefined): Promise<boolean> {
   let skipped = 0
-  for (const pass of passesOf(edited.definition)) {
+  for (const pass of passesOf(published.definition)) {
     for (let after: Place | null = { level: -1, playerId: NO_PLAYER }; after; ) {
       if (signal?.aborted) return false
-      const step: Step | null = await storeNext(pool, edited, pass, after)
+      const step: Step | null = await storeNext(pool, published, pass, after)
       if (!step) return false
       skipped += step.skipped
       after = step.after
     }
   }
   if (skipped > 0) return false
-  // A publication that came meanwhile follows next.
-  await pool.query('UPDATE scenarios SET leveled_version = $3 WHERE environment_id = $1 AND id = $2', [
-    edited.environmentId,
-    edited.scenarioId,
-    edited.version,
-  ])
+  await markDone(pool, 'leveled_version', published)
   return true
 }
 
@@ -85,7 +69,7 @@ const REACHED = levelSql('$4', '$5')
 /** Stores the levels of the next passes. Null while another session does so. */
 function storeNext(
   pool: Pool,
-  { environmentId, scenarioId }: Edited,
+  { environmentId, scenarioId }: Published,
   pass: PassNode,
   after: Place,
 ): Promise<Step | null> {

@@ -195,7 +195,6 @@ export const storedKey = answer('A stored key.', {
   key: out.text('A key.'),
   bytes: out.int32('The size of its value in UTF-8.', { minimum: 1 }),
 })
-export type StoredKey = AnswerOf<typeof storedKey>
 
 export const storageKeysAnswer = answer(
   'A page of keys.',

@@ -1,8 +1,9 @@
+import { groupBy } from '../base/group-by.ts'
 import { randomsFrom } from '../db/ids.ts'
 import { type Holder, One, Player, type PlayerRef, playerKey, type Slot } from './player.ts'
 import type { Sql } from './sql.ts'
 import type { Row, Statement } from './statement.ts'
-import { type AnyTable, arrayOf, type Read, type Table, type Written } from './table.ts'
+import { type AnyTable, arrayOf, type Table, type Written } from './table.ts'
 
 /** A decision in steps. It yields while its group waits for rows, and goes on once they are in memory. */
 export type Steps<Outcome> = Generator<void, Outcome, void>
@@ -303,14 +304,7 @@ export class Group implements Holder {
     const { asked } = this
     if (asked.length === 0) return []
     this.asked = []
-    const byRead = new Map<Read<unknown>, Set<Slot>>()
-    for (const slot of asked) {
-      const slots = byRead.get(slot.read)
-      if (slots) slots.add(slot)
-      else byRead.set(slot.read, new Set([slot]))
-    }
-    return [...byRead].map(([read, set]) => {
-      const slots = [...set]
+    return [...groupBy(new Set(asked), ({ read }) => read)].map(([read, slots]) => {
       if (this.path === 'memory') this.unlocked.push(...slots)
       return {
         ...read.statement(slots),

@@ -1,8 +1,9 @@
-import type { Group, Precondition } from './group.ts'
+import { groupBy } from '../base/group-by.ts'
+import type { Group } from './group.ts'
 import type { One, Player } from './player.ts'
 import { compose, join, plain, type Sql, sql } from './sql.ts'
 import type { Row, Statement } from './statement.ts'
-import { arrayOf, type Read, text } from './table.ts'
+import { arrayOf, text } from './table.ts'
 
 /** The answer of the proving statement. */
 export interface Proof {
@@ -100,15 +101,9 @@ function numbered(group: Group, isProving: boolean): Numbered {
 function conditions(group: Group, isProving: boolean): Sql[] {
   if (!isProving) return [plain('true')]
   const clock = sql`abs(extract(epoch FROM now()) * 1000 - ${String(group.clockMs)}::float8) < ${plain(String(CLOCK_TOLERANCE_MS))}`
-  const byTable = new Map<string, Precondition[]>()
-  for (const precondition of group.preconditions.values()) {
-    const same = byTable.get(precondition.table)
-    if (same) same.push(precondition)
-    else byTable.set(precondition.table, [precondition])
-  }
   return [
     clock,
-    ...[...byTable].map(
+    ...[...groupBy(group.preconditions.values(), ({ table }) => table)].map(
       ([table, rows]) => sql`NOT EXISTS (
       SELECT FROM unnest(${arrayOf(rows, ({ environmentId }) => environmentId)}::uuid[],
         ${arrayOf(rows, ({ id }) => text.encode(id))}::text[],
@@ -123,13 +118,7 @@ function conditions(group: Group, isProving: boolean): Sql[] {
 
 /** The numbers of the players for whom a row exists that was assumed absent. */
 function present(absent: readonly One<unknown>[], players: Numbered): Sql {
-  const byRead = new Map<Read<unknown>, One<unknown>[]>()
-  for (const slot of absent) {
-    const slots = byRead.get(slot.read)
-    if (slots) slots.push(slot)
-    else byRead.set(slot.read, [slot])
-  }
-  const found = [...byRead].map(([read, slots]) =>
+  const found = [...groupBy(absent, ({ read }) => read)].map(([read, slots]) =>
     read.present(
       slots,
       slots.map(({ player }) => players.of(player)),

@@ -7,8 +7,6 @@ export const RANGES = [
   ['custom', 'From … to …'],
 ] as const
 
-export type RangeName = (typeof RANGES)[number][0]
-
 const HOUR_MS = 3_600_000
 const LENGTHS_MS: Readonly<Record<string, number>> = {
   '24h': 24 * HOUR_MS,

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import { groupBy } from '../../base/group-by.ts'
 import { ceilTo, floorTo, hoursKeptFrom, LENGTH_MS, type Range, type Step } from '../../figures/range.ts'
 import { percentile, type StepCount } from './latency.ts'
 
@@ -51,17 +52,16 @@ export async function readLoginStatistics(pool: Pool, ref: LoginStatisticsRef): 
   return {
     ...wholeHours(ref),
     total: figuresOf(rows),
-    providers: groupBy(rows, ({ provider }) => provider ?? '').map(([provider, those]) => ({
-      provider,
-      figures: figuresOf(those),
-    })),
+    providers: [...groupBy(rows, ({ provider }) => provider ?? '')]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([provider, those]) => ({ provider, figures: figuresOf(those) })),
   }
 }
 
 /** The figures of each hour or day of a range, including those without a login. */
 export async function readLoginTimes(pool: Pool, ref: LoginStatisticsRef, by: Step): Promise<LoginTime[]> {
   const { from, to } = wholeHours(ref)
-  const known = new Map(groupBy(await readCounts(pool, by, ref), ({ at }) => at?.getTime() ?? 0))
+  const known = groupBy(await readCounts(pool, by, ref), ({ at }) => at?.getTime() ?? 0)
   const lengthMs = LENGTH_MS[by]
   const first = floorTo(by, from).getTime()
   return Array.from({ length: Math.ceil((to.getTime() - first) / lengthMs) }, (_, index) => {
@@ -169,16 +169,4 @@ function latencyOf(steps: readonly StepCount[], mean: number): Latency | null {
 
 function add<K>(sums: Map<K, number>, key: K, count: number): void {
   sums.set(key, (sums.get(key) ?? 0) + count)
-}
-
-/** Rows by a key, in the order of the keys. */
-function groupBy<K extends string | number>(rows: readonly Counts[], keyOf: (row: Counts) => K): [K, Counts[]][] {
-  const groups = new Map<K, Counts[]>()
-  for (const row of rows) {
-    const key = keyOf(row)
-    const group = groups.get(key)
-    if (group) group.push(row)
-    else groups.set(key, [row])
-  }
-  return [...groups].sort(([a], [b]) => (a < b ? -1 : 1))
 }

@@ -121,7 +121,7 @@ export function createFind(
     const known = hash === undefined ? undefined : operations.get(hash)
     if (known !== undefined) {
       if (query !== undefined && query !== known)
-        throw invalidRequest({ path: 'query', message: 'must be absent, or the very document of the hash' })
+        throw invalidRequest({ path: 'query', message: 'must be absent, or the document with this hash' })
       return { text: known, isPersisted: true }
     }
     if (query === undefined) {
@@ -132,7 +132,7 @@ export function createFind(
     if (only && !isPersisted)
       throw new Refusal(hash === undefined ? 'persistedQueryRequired' : 'persistedQueryNotFound')
     if (hash !== undefined && hash !== sha256(query))
-      throw invalidRequest({ path: 'query', message: 'must be absent, or the very document of the hash' })
+      throw invalidRequest({ path: 'query', message: 'must be absent, or the document with this hash' })
     return { text: query, isPersisted }
   }
 }

@@ -10,6 +10,7 @@ import { toRefusal } from '../../db/failures.ts'
 import { LINGER_MS, letBy, requestIdOf } from '../../declare/request.ts'
 import { closedOf, endWith, headOf, type Reply, refusalReply } from '../../declare/respond.ts'
 import type { RestContext, Route } from '../../declare/route.ts'
+import { answerOf } from './upgrades.ts'
 
 export interface WayInOptions {
   readonly routes: readonly Route[]
@@ -165,8 +166,7 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
   }
 
   function refuseSocket(error: NodeJS.ErrnoException, socket: Duplex): void {
-    // The response that currently uses the socket, found as Node's own handler does.
-    const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse | null }
+    const answer = answerOf(socket)
     // The previous call is answered first, or its caller would take this answer for its own.
     if (answer?.req.complete) answer.once('close', () => refuseSocket(error, socket))
     else if (error.code === 'ECONNRESET' || !socket.writable || answer?.headersSent) socket.destroy()

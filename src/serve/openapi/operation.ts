@@ -1,4 +1,5 @@
 import { REFUSALS, Refusal, type RefusalKind } from '../../base/errors.ts'
+import { groupBy } from '../../base/group-by.ts'
 import { MAX_REQUEST_ID } from '../../base/limits.ts'
 import { answer, type Named, out, referTo } from '../../declare/answer.ts'
 import { requiredKey } from '../../declare/common.ts'
@@ -119,13 +120,8 @@ export const plainText = (description: string, hasId: boolean): Schema => ({
 
 /** The refusals by status, each with its text and an example. */
 export function refusalsOf(kinds: readonly RefusalKind[]): Schema {
-  const byStatus = new Map<number, RefusalKind[]>()
-  for (const kind of new Set(kinds)) {
-    const [status] = REFUSALS[kind]
-    byStatus.set(status, [...(byStatus.get(status) ?? []), kind])
-  }
   return Object.fromEntries(
-    [...byStatus].map(([status, found]) => [
+    [...groupBy(new Set(kinds), (kind) => REFUSALS[kind][0])].map(([status, found]) => [
       status,
       {
         description: found.map((kind) => `\`${REFUSALS[kind][1]}\``).join(', '),

@@ -9,7 +9,7 @@ import {
   type Value,
 } from '../text/json-edit.ts'
 import { findNode, type Path } from '../text/json-path.ts'
-import { type JsonNode, memberOf, valueAt } from '../text/json-tree.ts'
+import { type JsonNode, valueAt } from '../text/json-tree.ts'
 import { type Definition, HANDLES_OF, type NodeModel, readDefinition, stringsAt } from './definition.ts'
 
 /** An edit of a draft: the text afterwards. An edit that does not fit the text leaves it as it is. */
@@ -146,6 +146,3 @@ export function furtherMembers({ type, data }: NodeModel, shown: readonly string
   const isOwn = type in HANDLES_OF
   return [...new Set((data?.items ?? []).map(({ name }) => name))].filter((name) => !isOwn || !shown.includes(name))
 }
-
-export const hasMember = (node: JsonNode | undefined, name: string): boolean =>
-  memberOf(node, name) !== undefined && valueAt(node, name) !== undefined

@@ -59,9 +59,6 @@ export const rewardValue = ({ kind, name, amount }: Reward): Value =>
 const isSame = (a: Reward | undefined, b: Reward | undefined): boolean =>
   a !== undefined && b !== undefined && a.kind === b.kind && a.name === b.name && a.amount === b.amount
 
-export const areSame = (a: readonly Reward[], b: readonly Reward[]): boolean =>
-  a.length === b.length && a.every((one, at) => isSame(one, b[at]))
-
 /** Changes a list of rewards in place. Rewards that stay keep their other members. */
 export function changeRewards(text: string, list: JsonArray, rewards: readonly Reward[]): Change[] {
   const items = itemsOf(list)
