@@ -20,6 +20,7 @@ import {
 import { until } from '../harness/until.ts'
 
 const PRICE = 950n
+const KILLED_PLAYERS = atScale(24, 12)
 const PASSES = atScale(60, 16)
 const LOST_ANSWERS = atScale(100, 12)
 const RETRY_MS = 20
@@ -58,6 +59,7 @@ afterAll(async () => {
 })
 
 const XP = '/sdk/v1/battlepass/xp'
+const CLAIM = '/sdk/v1/battlepass/claim'
 const PREMIUM = '/sdk/v1/battlepass/premium'
 
 type Body = { readonly [key: string]: Json }
@@ -93,7 +95,101 @@ async function status(path: string): Promise<number> {
   return status
 }
 
+/** Writes of one player, by kind. */
+interface Writes {
+  xp: number
+  claims: number
+  purchases: number
+}
+
+/** The writes that the books have, for each of the players. */
+async function books(players: readonly WorldPlayer[]): Promise<ReadonlyMap<string, Writes>> {
+  const { rows } = await world.pool.query<{ id: string } & Writes>(
+    `SELECT id,
+       (SELECT count(*)::int FROM xp_ledger x WHERE (x.environment_id, x.player_id) = (p.environment_id, p.id)) AS xp,
+       (SELECT count(*)::int FROM tier_claims c WHERE (c.environment_id, c.player_id) = (p.environment_id, p.id)) AS claims,
+       (SELECT count(*)::int FROM wallet_ledger w WHERE (w.environment_id, w.player_id) = (p.environment_id, p.id)
+         AND reason = 'premium_purchase') AS purchases
+     FROM players p WHERE id = ANY($1)`,
+    [players.map(({ playerId }) => playerId)],
+  )
+  return new Map(rows.map(({ id, ...writes }) => [id, writes]))
+}
+
+/** Expects that the books have at least these writes, which were acknowledged before. */
+function expectKept(kept: ReadonlyMap<string, Writes>, acknowledged: ReadonlyMap<string, Writes>): void {
+  for (const [playerId, { xp, claims, purchases }] of acknowledged) {
+    const found = kept.get(playerId)
+    expect(found?.xp).toBeGreaterThanOrEqual(xp)
+    expect(found?.claims).toBeGreaterThanOrEqual(claims)
+    expect(found?.purchases).toBeGreaterThanOrEqual(purchases)
+  }
+}
+
+async function gemsOf(players: readonly WorldPlayer[]): Promise<string[]> {
+  const { rows } = await world.pool.query<{ balance: string }>(
+    `SELECT DISTINCT balance FROM wallets WHERE currency = 'gems' AND player_id = ANY($1)`,
+    [players.map(({ playerId }) => playerId)],
+  )
+  return rows.map(({ balance }) => balance)
+}
+
+const noWrites = (players: readonly WorldPlayer[]): Map<string, Writes> =>
+  new Map(players.map(({ playerId }) => [playerId, { xp: 0, claims: 0, purchases: 0 }]))
+
 const place = { scenarioId: 'season', nodeId: 'pass' }
+
+describe('a service that is killed under load (spec 8: an answered write is durable)', () => {
+  it('keeps every acknowledged write and does none twice, through three kills', async () => {
+    const players = await Promise.all(times(KILLED_PLAYERS, () => world.player('season', { gems: 5_000n })))
+    const acknowledged = noWrites(players)
+    let calls = 0
+    let isOver = false
+
+    /** Makes calls until the kills are over, and at least as many as earn four levels. */
+    async function play(player: WorldPlayer): Promise<void> {
+      const own = acknowledged.get(player.playerId)
+      if (!own) throw new Error('an unknown player')
+      while (!isOver || own.xp < 60) {
+        await insist(player, XP, { ...place, amount: 7, source: 'load' }, `xp ${own.xp}`)
+        own.xp += 1
+        calls += 1
+        if (own.xp === 5) {
+          const { body } = await insist(player, PREMIUM, place, 'premium')
+          expect(body).toMatchObject({ success: true })
+          own.purchases += 1
+        }
+        const level = own.xp / 15
+        if (level === 1 || level === 2 || level === 3 || level === 4) {
+          for (const track of ['free', 'premium']) {
+            const { body } = await insist(player, CLAIM, { ...place, level, track }, `${level} ${track}`)
+            expect(body).toMatchObject({ success: true })
+            own.claims += 1
+          }
+        }
+      }
+    }
+
+    service = await startService(world.env)
+    const load = Promise.all(players.map(play))
+    // A failure is reported at the end; until then it must not count as an unhandled rejection.
+    load.catch(() => undefined)
+    for (const kill of [1, 2, 3]) {
+      await Promise.race([load, until('the load has gone on', () => calls > kill * 12 * players.length)])
+      const killed: Service = service
+      killed.kill('SIGKILL')
+      await killed.exited
+      service = null
+      expectKept(await books(players), acknowledged)
+      service = await startService(world.env)
+    }
+    isOver = true
+    await load
+    expect(await books(players)).toEqual(acknowledged)
+    expect(await gemsOf(players)).toEqual(['4050'])
+    await auditBooks(world.pool)
+  })
+})
 
 describe('a service whose Postgres fails under load (spec 8: unavailable, never lost, never twice)', () => {
   it('answers 200 or 503 while Postgres crashes five times, then charges every purchase once', async () => {
@@ -102,7 +198,7 @@ describe('a service whose Postgres fails under load (spec 8: unavailable, never 
     other = await startService(world.env)
     const running = [service, other]
     let bought = 0
-    const acknowledged = new Map<string, number>()
+    const acknowledged = noWrites(players)
     const load = Promise.all(
       players.map(async (player) => {
         for (const index of times(PASSES, (pass) => pass)) {
@@ -110,7 +206,7 @@ describe('a service whose Postgres fails under load (spec 8: unavailable, never 
           const answer = await insist(player, PREMIUM, body, `purchase ${index}`)
           expect(answer.body).toMatchObject({ success: true, error: null })
           bought += 1
-          acknowledged.set(player.playerId, index + 1)
+          acknowledged.set(player.playerId, { xp: 0, claims: 0, purchases: index + 1 })
         }
       }),
     )
@@ -122,22 +218,12 @@ describe('a service whose Postgres fails under load (spec 8: unavailable, never 
       await until('the service says that it is not ready', async () => (await status('/readyz')) === 503)
       expect(await status('/livez')).toBe(200)
       await postgres.restart()
-      const { rows } = await world.pool.query<{ player_id: string; bought: number }>(
-        `SELECT player_id, count(*)::int AS bought FROM wallet_ledger
-         WHERE reason = 'premium_purchase' AND player_id = ANY($1) GROUP BY player_id`,
-        [players.map(({ playerId }) => playerId)],
-      )
-      const kept = new Map(rows.map((row) => [row.player_id, row.bought]))
-      for (const [playerId, count] of known) expect(kept.get(playerId)).toBeGreaterThanOrEqual(count)
+      expectKept(await books(players), known)
       await until('the service is ready again', async () => (await status('/readyz')) === 200)
     }
     await load
     for (const { exit } of running) expect(exit).toBeUndefined()
-    const { rows } = await world.pool.query(
-      `SELECT DISTINCT balance FROM wallets WHERE currency = 'gems' AND player_id = ANY($1)`,
-      [players.map(({ playerId }) => playerId)],
-    )
-    expect(rows).toEqual([{ balance: '0' }])
+    expect(await gemsOf(players)).toEqual(['0'])
     await auditBooks(world.pool)
   })
 
