@@ -8,7 +8,7 @@ import { causeText } from './base/log.ts'
 import { generateSecretsKey } from './base/secrets.ts'
 import { VERSION } from './base/version.ts'
 import { ROLES, type Role } from './callers/callers.ts'
-import { createPlatformKey, createSdkKey } from './callers/keys.ts'
+import { createPlatformKey, createSdkKey, createServerKey } from './callers/keys.ts'
 import { generateTokenKey } from './callers/tokens.ts'
 import { isTurnedAway, tlsFault, toRefusal } from './db/failures.ts'
 import { migrate } from './db/migrate.ts'
@@ -80,14 +80,14 @@ program
 const key = program.command('key').description('keys')
 key
   .command('create')
-  .description('make an SDK key or a platform key; it is shown once')
+  .description('make an SDK key, a server key or a platform key; it is shown once')
   .addOption(
-    new Option('--kind <kind>', 'the callers: game clients, or dashboards and tools')
-      .choices(['sdk', 'platform'])
+    new Option('--kind <kind>', 'the callers: game clients, game servers, or dashboards and tools')
+      .choices(['sdk', 'server', 'platform'])
       .makeOptionMandatory(),
   )
   .requiredOption('--project <id>', 'the id of the project, from `project create`', readProjectId)
-  .option('--environment <name>', 'the environment of an SDK key', 'production')
+  .option('--environment <name>', 'the environment of an SDK key or a server key', 'production')
   .addOption(new Option('--role <role>', 'the role of a platform key').choices(ROLES).default('admin'))
   .option('--label <text>', 'what the key is for, shown in lists and in the audit log', readLabel)
   .addOption(json())
@@ -95,9 +95,13 @@ key
     withDatabase(readConfig(process.env), async (pool) => {
       const { label = null } = options
       const made =
-        options.kind === 'sdk'
-          ? await createSdkKey(pool, await findEnvironment(pool, options.project, options.environment), { label })
-          : await createPlatformKey(pool, options.project, options.role as Role, { label })
+        options.kind === 'platform'
+          ? await createPlatformKey(pool, options.project, options.role as Role, { label })
+          : await (options.kind === 'sdk' ? createSdkKey : createServerKey)(
+              pool,
+              await findEnvironment(pool, options.project, options.environment),
+              { label },
+            )
       report(options, { ...made, ...(label !== null && { label }) }, made.key)
     }),
   )

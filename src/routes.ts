@@ -2,10 +2,19 @@ import { addXpCall } from './battlepass/add-xp.ts'
 import { claimTierCall } from './battlepass/claim-tier.ts'
 import { purchasePremiumCall } from './battlepass/purchase-premium.ts'
 import { progressCall } from './battlepass/read-progress.ts'
-import { clientPost, linkPost, platform, platformStream, playerPost, playerRead, type Route } from './declare/route.ts'
+import {
+  clientPost,
+  linkPost,
+  platform,
+  platformStream,
+  playerPost,
+  playerRead,
+  type Route,
+  serverPost,
+} from './declare/route.ts'
 import { getPlayers } from './listing/rest.ts'
 import { linkIdentityCall, loginCall, logoutCall, refreshCall } from './login/rest.ts'
-import { readPlayerCall, readStorageCall } from './players/rest.ts'
+import { findPlayerCall, readPlayerCall, readStorageCall } from './players/rest.ts'
 import { deleteStorageCall, listStorageCall, setStorageCall } from './players/storage.ts'
 import { getAuthProviders, putAuthProviders } from './providers/rest.ts'
 import { crossHandleCall } from './scenario/cross-handle.ts'
@@ -42,6 +51,9 @@ export const routes: readonly Route[] = [
   playerPost('/sdk/v1/scenarios/start', startRunCall),
   playerPost('/sdk/v1/scenarios/cross', crossHandleCall),
   playerPost('/sdk/v1/scenarios/run', runCall),
+
+  // Game servers
+  serverPost('/server/v1/players/find', findPlayerCall),
 
   // Players, for live-ops
   platformStream('/platform/v1/projects/:projectId/players.ndjson', 'operator', getPlayers),

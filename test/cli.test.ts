@@ -49,7 +49,7 @@ describe('the command line', () => {
   })
 
   test('creates keys with a label, which the list of keys shows', async () => {
-    for (const kind of ['sdk', 'platform']) {
+    for (const kind of ['sdk', 'server', 'platform']) {
       const args = ['key', 'create', '--kind', kind, '--project', game.projectId, '--label', `of ${kind}`, '--json']
       const { code, out, error } = await tierway(args)
       expect(code, error).toBe(0)

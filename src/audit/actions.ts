@@ -8,6 +8,8 @@ export const ACTIONS = {
   testProvider: 'auth_providers.test',
   createSdkKey: 'sdk_key.create',
   readSdkKeys: 'sdk_key.read',
+  createServerKey: 'server_key.create',
+  readServerKeys: 'server_key.read',
   createPlatformKey: 'platform_key.create',
   readPlatformKeys: 'platform_key.read',
   createOperatorToken: 'operator_token.create',

@@ -3,8 +3,23 @@ import { type Fault, invalidRequest, Refusal, type RefusalKind } from '../base/e
 import type { RateLimits } from '../base/rate-limits/rate-limits.ts'
 import { operatorName } from '../declare/common.ts'
 import { optional, shape } from '../declare/shape.ts'
-import { type ClientRef, type PlatformCaller, type PlayerCaller, type Role, roleIncludes } from './callers.ts'
-import { findClient, findPlatformCaller, isPlatformKey, requireKey, requireUnexpired } from './keys.ts'
+import {
+  type ClientRef,
+  type PlatformCaller,
+  type PlayerCaller,
+  type Role,
+  roleIncludes,
+  type ServerCaller,
+} from './callers.ts'
+import {
+  findClient,
+  findPlatformCaller,
+  findServer,
+  isPlatformKey,
+  isServerKey,
+  requireKey,
+  requireUnexpired,
+} from './keys.ts'
 import type { Tokens } from './tokens.ts'
 
 // The caller and its rights: the same for REST, GraphQL and sockets.
@@ -87,13 +102,14 @@ export function accessOf(service: Registry, credentials: Credentials, wrongKind:
 }
 
 const BEARER = /^Bearer +([^\s]+)$/i
+const tokenOf = (authorization: string): string | undefined => BEARER.exec(authorization)?.[1]
 
 /** Returns at once for a player's token that was verified before. */
 function findCaller({ tokens, pool }: Registry, { authorization, operator }: Credentials): Caller | Promise<Caller> {
   if (!authorization) throw new Refusal('invalidToken')
   const known = tokens.known(authorization)
   if (known) return known
-  const token = BEARER.exec(authorization)?.[1]
+  const token = tokenOf(authorization)
   if (token === undefined) throw new Refusal('invalidToken')
   const named = (caller: PlatformCaller) => withOperator(caller, operator)
   if (isPlatformKey(token)) return findPlatformCaller(pool, token).then(named)
@@ -160,6 +176,24 @@ export async function requireClient(access: Access): Promise<ClientRef> {
   const client = await access.client()
   await access.service.rateLimits.countLoginOf(client.keyId)
   return client
+}
+
+/**
+ * The game server that calls. Any other caller is refused, and its attempt is in the audit log when the call would have
+ * changed something.
+ */
+export async function requireServer(
+  access: Access,
+  authorization: string | undefined,
+  attempt?: AttemptedAction,
+): Promise<ServerCaller> {
+  const { pool, rateLimits } = access.service
+  const token = tokenOf(authorization ?? '')
+  if (token === undefined || !isServerKey(token))
+    return deny(access, await requireCaller(access), access.wrongKind, attempt)
+  const server = await findServer(pool, token)
+  rateLimits.countServer(server.keyId)
+  return server
 }
 
 /** The player that calls with its token and an SDK key. Both must be of the same environment. */

@@ -17,6 +17,14 @@ export interface ClientRef {
   readonly environmentId: string
 }
 
+/** A game server: its server key opens one environment. */
+export interface ServerCaller {
+  readonly kind: 'server'
+  readonly keyId: string
+  readonly projectId: string
+  readonly environmentId: string
+}
+
 export const ROLES = ['viewer', 'operator', 'admin'] as const
 export type Role = (typeof ROLES)[number]
 

@@ -5,7 +5,7 @@ import { newId } from '../db/ids.ts'
 import type { Group } from '../transactions/group.ts'
 import { keyOf } from '../transactions/player.ts'
 import { boolean, type Column, readOnly, table, text, uuid } from '../transactions/table.ts'
-import { type ClientRef, type PlatformCaller, type Role, roleIncludes } from './callers.ts'
+import { type ClientRef, type PlatformCaller, type Role, roleIncludes, type ServerCaller } from './callers.ts'
 
 /** A new key. Its text is never available again. */
 export interface NewKey {
@@ -16,6 +16,7 @@ export interface NewKey {
 }
 
 const SDK_PREFIX = 'twsdk_'
+const SERVER_PREFIX = 'twsrv_'
 const PLATFORM_PREFIX = 'twplat_'
 /** Enough to tell keys apart in a list, and of no use to an attacker. */
 export const SHOWN_CHARACTERS = 12
@@ -35,19 +36,26 @@ export interface KeyNote {
   readonly label?: string | null
 }
 
+const creates =
+  (table: 'sdk_keys' | 'server_keys', kind: string) =>
+  async (
+    pool: Pool | ClientBase,
+    environmentId: string,
+    { createdBy = null, label = null }: KeyNote = {},
+  ): Promise<NewKey> => {
+    const { id, key, hash, prefix } = newKey(kind)
+    await pool.query(
+      `INSERT INTO ${table} (id, environment_id, prefix, hash, created_by, label) VALUES ($1, $2, $3, $4, $5, $6)`,
+      [id, environmentId, prefix, hash, createdBy, label],
+    )
+    return { id, key, prefix }
+  }
+
 /** Makes an SDK key, which names a project and an environment for game clients. */
-export async function createSdkKey(
-  pool: Pool | ClientBase,
-  environmentId: string,
-  { createdBy = null, label = null }: KeyNote = {},
-): Promise<NewKey> {
-  const { id, key, hash, prefix } = newKey(SDK_PREFIX)
-  await pool.query(
-    'INSERT INTO sdk_keys (id, environment_id, prefix, hash, created_by, label) VALUES ($1, $2, $3, $4, $5, $6)',
-    [id, environmentId, prefix, hash, createdBy, label],
-  )
-  return { id, key, prefix }
-}
+export const createSdkKey = creates('sdk_keys', SDK_PREFIX)
+
+/** Makes a server key, which opens an environment to the game's own servers. */
+export const createServerKey = creates('server_keys', SERVER_PREFIX)
 
 /** Makes a platform key of a project. */
 export async function createPlatformKey(
@@ -78,6 +86,21 @@ export async function findClient(pool: Pool, key: string | null | undefined): Pr
   const [found] = rows
   if (!found) throw new Refusal('invalidSdkKey')
   return { keyId: found.id, projectId: found.project_id, environmentId: found.environment_id }
+}
+
+export const isServerKey = (token: string): boolean => token.startsWith(SERVER_PREFIX)
+
+/** The game server behind a server key. Read for each call, so that a revocation counts at once. */
+export async function findServer(pool: Pool, key: string): Promise<ServerCaller> {
+  const { rows } = await pool.query<{ id: string; project_id: string; environment_id: string }>({
+    name: 'server-key',
+    text: `SELECT k.id, e.project_id, k.environment_id FROM server_keys k JOIN environments e ON e.id = k.environment_id
+      WHERE k.hash = $1 AND k.revoked_at IS NULL`,
+    values: [hashKey(key)],
+  })
+  const [found] = rows
+  if (!found) throw new Refusal('invalidToken')
+  return { kind: 'server', keyId: found.id, projectId: found.project_id, environmentId: found.environment_id }
 }
 
 export const isPlatformKey = (token: string): boolean => token.startsWith(PLATFORM_PREFIX)

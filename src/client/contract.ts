@@ -135,7 +135,7 @@ export interface CustomLinkRequest {
   readonly provider?: string | null
 }
 
-/** The calling player. */
+/** A player with everything that it owns. */
 export interface Player {
   /** Id of the player. */
   readonly playerId: string

@@ -10,6 +10,7 @@ export const TAGS = {
   Login: "Logins through the studio's webhook. These calls take the SDK key.",
   Player: 'The calling player, with its wallet, inventory and storage.',
   Scenarios: 'Runs of scenarios, for the calling player.',
+  'Game servers': "Calls of the game's own servers, which take a server key. Browsers must not call them.",
   Platform: 'Login providers and scenarios, for operators with a platform key.',
   Service: 'The service itself: probes, metrics, keys and schemas. No credential is needed, except where noted.',
   Webhook: 'The endpoint that a studio implements and the service calls.',
@@ -35,7 +36,7 @@ export interface Contract {
 
 /** A call at its route. */
 export interface PublishedCall extends Contract {
-  readonly access: 'player' | 'client' | 'link' | 'platform'
+  readonly access: 'player' | 'client' | 'link' | 'server' | 'platform'
   /** The body of the request, where a shape is its whole. */
   readonly request?: Shape<Fields>
 }

@@ -1,11 +1,19 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Service } from '../app/service.ts'
-import type { Fault } from '../base/errors.ts'
+import { type Fault, Refusal } from '../base/errors.ts'
 import type { Json } from '../base/json.ts'
 import { clientAddress } from '../base/rate-limits/client-address.ts'
-import { type Access, accessOf, requireClient, requireLink, requirePlatform, requirePlayer } from '../callers/access.ts'
-import type { ClientRef, PlatformCaller, PlayerCaller, Role } from '../callers/callers.ts'
+import {
+  type Access,
+  accessOf,
+  requireClient,
+  requireLink,
+  requirePlatform,
+  requirePlayer,
+  requireServer,
+} from '../callers/access.ts'
+import type { ClientRef, PlatformCaller, PlayerCaller, Role, ServerCaller } from '../callers/callers.ts'
 import type { Contract, PublishedCall } from './contract.ts'
 import type { RestCall } from './player-call.ts'
 import { operatorHeader, readBody, readJson } from './request.ts'
@@ -35,6 +43,8 @@ export interface Route {
   readonly path: string
   /** A page of this origin, which no other origin calls: it has no OPTIONS. */
   readonly isPage?: boolean
+  /** A call of game servers, which no page makes: no origin is allowed. */
+  readonly isOfServers?: boolean
   /** What `openapi.json` says of it, for the calls of games and operators. */
   readonly contract?: PublishedCall
   readonly respond: (
@@ -91,7 +101,7 @@ export function playerRead<F extends Fields>(
   path: string,
   { request: shape, contract, run, action }: Call<F, PlayerRequest<RequestOf<Shape<F>>>>,
 ): Route {
-  const isKeyed = 'idempotencyKey' in shape.fields
+  const readInput = inputReader(shape)
   return {
     method: 'POST',
     path,
@@ -103,16 +113,24 @@ export function playerRead<F extends Fields>(
       const body = await readSource(context, request)
       // A body can take long to arrive.
       service.tokens.requireValid(caller)
-      const faults: Fault[] = []
-      const source = isKeyed && request.headers['idempotency-key'] !== undefined ? withKey(body, request, faults) : body
-      const input = shape.gather(source, faults)
-      refuseFaults(faults)
-      return reply(await run({ caller, input, service, closed }))
+      return reply(await run({ caller, input: readInput(body, request), service, closed }))
     },
   }
 }
 
-/** The idempotency key may also come in the header, even several times. */
+/** The reader of a call whose idempotency key, if it takes one, may also come in the header. */
+function inputReader<F extends Fields>(shape: Shape<F>) {
+  const isKeyed = 'idempotencyKey' in shape.fields
+  return (body: Source, request: IncomingMessage): RequestOf<Shape<F>> => {
+    const faults: Fault[] = []
+    const source = isKeyed && request.headers['idempotency-key'] !== undefined ? withKey(body, request, faults) : body
+    const input = shape.gather(source, faults)
+    refuseFaults(faults)
+    return input
+  }
+}
+
+/** The header may come several times. */
 function withKey(body: Source, request: IncomingMessage, faults: Fault[]): Source {
   const fault = (message: string) => void faults.push({ path: 'idempotencyKey', message })
   const keys = new Set(keysOf(request))
@@ -191,6 +209,38 @@ export function linkPost<F extends Fields>(
       return reply(await run({ client, caller, input, service: context.service }))
     },
   }
+}
+
+export interface ServerRequest<Input> {
+  readonly caller: ServerCaller
+  readonly input: Input
+  readonly service: Service
+}
+
+/** A call of a game server: server key, JSON object in, JSON out. */
+export function serverPost<F extends Fields>(
+  path: `/server/v1/${string}`,
+  { request: shape, contract, run, action }: Call<F, ServerRequest<RequestOf<Shape<F>>>>,
+): Route {
+  const readInput = inputReader(shape)
+  const attempt = action === undefined ? undefined : { action, target: 'players' }
+  return {
+    method: 'POST',
+    path,
+    isOfServers: true,
+    contract: { ...contract, access: 'server', request: shape },
+    async respond(context, request) {
+      if (request.headers.origin !== undefined) throw new Refusal('forbidden', { faults: [BY_PAGE] })
+      const caller = await requireServer(accessFor(context, request), request.headers.authorization, attempt)
+      const input = readInput(await readSource(context, request), request)
+      return reply(await run({ caller, input, service: context.service }))
+    },
+  }
+}
+
+const BY_PAGE: Fault = {
+  path: 'Origin',
+  message: 'must not be sent: only game servers make this call, since a browser cannot keep a server key secret',
 }
 
 async function readSource({ maxBodyBytes }: RestContext, request: IncomingMessage): Promise<JsonSource> {

@@ -18,7 +18,7 @@ export const identity = answer('An identity.', {
 
 /** A player as it sees itself. Lists are sorted by name. */
 export const playerAnswer = answer(
-  'The calling player.',
+  'A player with everything that it owns.',
   {
     playerId: out.text('Id of the player.'),
     ...profile,

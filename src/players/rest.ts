@@ -1,7 +1,8 @@
 import { objectText, RawJson } from '../base/json.ts'
 import { answer, out } from '../declare/answer.ts'
-import type { Call, PlayerRequest } from '../declare/route.ts'
+import type { Call, PlayerRequest, ServerRequest } from '../declare/route.ts'
 import type { Fields, RequestOf, Shape } from '../declare/shape.ts'
+import { findByIdentity, identityRequest } from './find-player.ts'
 import { playerAnswer, readPlayer } from './read-player.ts'
 import { EXAMPLE_VALUES, playerRequest, storageGetRequest } from './requests.ts'
 
@@ -37,4 +38,19 @@ export const readStorageCall = readCall({
     const stored = await service.beginStorageAnswer(caller.playerId, closed).read(caller, input.keys)
     return { values: new RawJson(objectText([...stored].map(([key, { value }]) => [key, value]))) }
   },
+})
+
+const serverCall = <F extends Fields>(call: Call<F, ServerRequest<RequestOf<Shape<F>>>>) => call
+
+export const findPlayerCall = serverCall({
+  request: identityRequest,
+  contract: {
+    id: 'findPlayer',
+    tag: 'Game servers',
+    summary: 'Find a player by an identity, and read it with wallet, inventory and identities.',
+    answer: playerAnswer,
+    refusals: ['playerNotFound', 'playerBanned', 'playerDeleted'],
+  },
+  run: async ({ caller, input, service: { pool } }) =>
+    readPlayer(pool, await findByIdentity(pool, caller.environmentId, input)),
 })

@@ -2,7 +2,7 @@ import { ACTIONS } from '../audit/actions.ts'
 import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import { MAX_OPERATOR_TOKEN_SECONDS } from '../base/limits.ts'
 import { findTarget, forbid, requirePlatform } from '../callers/access.ts'
-import { ROLES, type Role, roleIncludes } from '../callers/callers.ts'
+import { type PlatformCaller, ROLES, type Role, roleIncludes } from '../callers/callers.ts'
 import { type NewKey, SHOWN_CHARACTERS } from '../callers/keys.ts'
 import type { IssuedOperatorToken } from '../callers/operator-tokens.ts'
 import { environment, keyLabel, operatorName, reason } from '../declare/common.ts'
@@ -13,7 +13,7 @@ import { NodeType, nodesOf } from '../declare/graphql/node.ts'
 import { namesOf, pageOf } from '../declare/graphql/page.ts'
 import { argsOf, enumType, inputOf, type Sent } from '../declare/graphql/shapes.ts'
 import { described, int32, mapped, oneOf, optional, shape, text, uuid } from '../declare/shape.ts'
-import { issueOperatorToken, issuePlatformKey, issueSdkKey, type KeyKind, revokeKey } from './manage-keys.ts'
+import { issueEnvironmentKey, issueOperatorToken, issuePlatformKey, type KeyKind, revokeKey } from './manage-keys.ts'
 import { findEnvironment } from './projects.ts'
 
 const keyLabelDescription = 'The purpose of the key, from its creator. Null for a key without a label.'
@@ -23,6 +23,24 @@ builder.prismaObject('SdkKey', {
   interfaces: [NodeType],
   fields: (t) => ({
     id: t.id({ resolve: ({ id }) => globalId('SdkKey', id) }),
+    keyId: t.exposeID('id', { description: 'The id, as in the audit log.' }),
+    prefix: t.exposeString('prefix', { description: 'The beginning of the key, to tell it from others.' }),
+    environment: t.string({
+      select: { environment: { select: { name: true } } },
+      resolve: (key) => key.environment.name,
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    createdBy: t.exposeString('createdBy', { nullable: true, description: keyActor }),
+    revokedAt: t.expose('revokedAt', { type: 'DateTime', nullable: true, description: 'Null for a valid key.' }),
+    revokedBy: t.exposeString('revokedBy', { nullable: true, description: keyActor }),
+    label: t.exposeString('label', { nullable: true, description: keyLabelDescription }),
+  }),
+})
+
+builder.prismaObject('ServerKey', {
+  interfaces: [NodeType],
+  fields: (t) => ({
+    id: t.id({ resolve: ({ id }) => globalId('ServerKey', id) }),
     keyId: t.exposeID('id', { description: 'The id, as in the audit log.' }),
     prefix: t.exposeString('prefix', { description: 'The beginning of the key, to tell it from others.' }),
     environment: t.string({
@@ -67,8 +85,16 @@ const prefix = mapped(
   optional(text('The beginning of the key, as far as it is shown.', { max: SHOWN_CHARACTERS })),
   (beginning) => (beginning === null ? {} : { prefix: { startsWith: beginning.replace(/[\\%_]/g, '\\$&') } }),
 )
-const sdkKeysRequest = shape({ environment: optional(described(environment, 'Only this environment.')), prefix })
+const environmentKeysRequest = shape({
+  environment: optional(described(environment, 'Only this environment.')),
+  prefix,
+})
 const platformKeysRequest = shape({ role: optional(oneOf('Only this role.', ROLES)), prefix })
+
+const scopeOf = async ({ service }: Context, projectId: string, environment: string | null) =>
+  environment === null
+    ? { environment: { projectId } }
+    : { environmentId: await findEnvironment(service.pool, projectId, environment) }
 
 builder.queryFields((t) => ({
   sdkKeys: t.prismaConnection(
@@ -76,19 +102,32 @@ builder.queryFields((t) => ({
       type: 'SdkKey',
       cursor: 'id',
       description: "The SDK keys of the key's project, the latest first.",
-      args: argsOf(sdkKeysRequest),
+      args: argsOf(environmentKeysRequest),
       resolve: async (query, _root, args, context) => {
         const { projectId } = await requireKeeper(context, ACTIONS.readSdkKeys)
-        const { environment, prefix } = sdkKeysRequest.readInput(args)
-        const scope =
-          environment === null
-            ? { environment: { projectId } }
-            : { environmentId: await findEnvironment(context.service.pool, projectId, environment) }
+        const { environment, prefix } = environmentKeysRequest.readInput(args)
+        const scope = await scopeOf(context, projectId, environment)
         const { page, beyond } = pageOf(query, { scope: {}, order: 'desc' })
         return context.prisma.sdkKey.findMany({ ...page, where: { ...scope, ...prefix, ...beyond } })
       },
     },
     ...namesOf('SdkKey'),
+  ),
+  serverKeys: t.prismaConnection(
+    {
+      type: 'ServerKey',
+      cursor: 'id',
+      description: "The server keys of the key's project, the latest first.",
+      args: argsOf(environmentKeysRequest),
+      resolve: async (query, _root, args, context) => {
+        const { projectId } = await requireKeeper(context, ACTIONS.readServerKeys)
+        const { environment, prefix } = environmentKeysRequest.readInput(args)
+        const scope = await scopeOf(context, projectId, environment)
+        const { page, beyond } = pageOf(query, { scope: {}, order: 'desc' })
+        return context.prisma.serverKey.findMany({ ...page, where: { ...scope, ...prefix, ...beyond } })
+      },
+    },
+    ...namesOf('ServerKey'),
   ),
   platformKeys: t.prismaConnection(
     {
@@ -122,6 +161,18 @@ const CreateSdkKeyPayload = builder.objectRef<NewKey & Audited>('CreateSdkKeyPay
 })
 addAuditEntry(CreateSdkKeyPayload, 'Never null.')
 
+const CreateServerKeyPayload = builder.objectRef<NewKey & Audited>('CreateServerKeyPayload').implement({
+  fields: (t) => ({
+    key: t.exposeString('key', { description: KEY }),
+    serverKey: t.prismaField({
+      type: 'ServerKey',
+      description: 'The key as in lists.',
+      resolve: (query, { id }, _args, { prisma }) => prisma.serverKey.findUniqueOrThrow({ ...query, where: { id } }),
+    }),
+  }),
+})
+addAuditEntry(CreateServerKeyPayload, 'Never null.')
+
 const CreatePlatformKeyPayload = builder.objectRef<NewKey & Audited>('CreatePlatformKeyPayload').implement({
   fields: (t) => ({
     key: t.exposeString('key', { description: KEY }),
@@ -143,6 +194,18 @@ const RevokeSdkKeyPayload = builder.objectRef<Audited & { readonly id: string }>
   }),
 })
 
+const RevokeServerKeyPayload = builder
+  .objectRef<Audited & { readonly id: string }>('RevokeServerKeyPayload')
+  .implement({
+    fields: (t) => ({
+      serverKey: t.prismaField({
+        type: 'ServerKey',
+        description: 'The revoked key.',
+        resolve: (query, { id }, _args, { prisma }) => prisma.serverKey.findUniqueOrThrow({ ...query, where: { id } }),
+      }),
+    }),
+  })
+
 const RevokePlatformKeyPayload = builder
   .objectRef<Audited & { readonly id: string }>('RevokePlatformKeyPayload')
   .implement({
@@ -157,13 +220,21 @@ const RevokePlatformKeyPayload = builder
   })
 for (const payload of [CreatePlatformKeyPayload, RevokePlatformKeyPayload]) addAuditEntry(payload, 'Never null.')
 addAuditEntry(RevokeSdkKeyPayload, 'Never null.')
+addAuditEntry(RevokeServerKeyPayload, 'Never null.')
 
-const createSdkKeyRequest = shape({ environment, label: keyLabel, reason })
+const createEnvironmentKeyRequest = shape({ environment, label: keyLabel, reason })
 const createPlatformKeyRequest = shape({ role: oneOf('The role of the key.', ROLES), label: keyLabel, reason })
-const KEY_TYPES = { sdk: 'SdkKey', platform: 'PlatformKey' } as const satisfies Record<KeyKind, string>
+const KEY_TYPES = { sdk: 'SdkKey', server: 'ServerKey', platform: 'PlatformKey' } as const satisfies Record<
+  KeyKind,
+  string
+>
 const revokeRequest = (kind: KeyKind) =>
   shape({ id: uuid("The key's id: its `keyId`, or its `id`.", KEY_TYPES[kind]), reason })
-const revokeRequests = { sdk: revokeRequest('sdk'), platform: revokeRequest('platform') }
+const revokeRequests = {
+  sdk: revokeRequest('sdk'),
+  server: revokeRequest('server'),
+  platform: revokeRequest('platform'),
+}
 
 async function revoke(
   context: Context,
@@ -234,20 +305,46 @@ builder.mutationField('createOperatorToken', (t) =>
 
 const BY_TOKEN = {
   path: 'authorization',
-  message: 'must be a platform key: an operator token makes neither tokens nor platform keys',
+  message: 'must be a platform key: an operator token makes neither tokens, platform keys nor server keys',
+}
+
+/** The admin that makes a secret key, which would outlive an operator token. */
+async function requireMaker(context: Context, action: string): Promise<PlatformCaller> {
+  const caller = await requireKeeper(context, action)
+  return caller.expiresAt === undefined ? caller : forbid(context, caller, { action, target: 'keys' }, BY_TOKEN)
+}
+
+async function createOfEnvironment(
+  context: Context,
+  caller: PlatformCaller,
+  kind: 'sdk' | 'server',
+  sent: Sent<typeof createEnvironmentKeyRequest.fields>,
+): Promise<NewKey & Audited> {
+  const { environment, label, reason } = createEnvironmentKeyRequest.readInput(sent)
+  const { pool, operatorPool } = context.service
+  const environmentId = await findEnvironment(pool, caller.projectId, environment)
+  const made = await issueEnvironmentKey(operatorPool, caller, kind, { environmentId, label, reason })
+  return { ...made, audit: auditRef(caller, made.auditId) }
 }
 
 builder.mutationFields((t) => ({
   createSdkKey: t.field({
     type: CreateSdkKeyPayload,
     description: 'Makes a key for the game clients of an environment.',
-    args: inputOf('CreateSdkKeyInput', createSdkKeyRequest),
+    args: inputOf('CreateSdkKeyInput', createEnvironmentKeyRequest),
     resolve: async (_root, { input }, context) => {
       const caller = await requireKeeper(context, ACTIONS.createSdkKey)
-      const { environment, label, reason } = createSdkKeyRequest.readInput(input)
-      const environmentId = await findEnvironment(context.service.pool, caller.projectId, environment)
-      const made = await issueSdkKey(context.service.operatorPool, caller, { environmentId, label, reason })
-      return { ...made, audit: auditRef(caller, made.auditId) }
+      return createOfEnvironment(context, caller, 'sdk', input)
+    },
+  }),
+  createServerKey: t.field({
+    type: CreateServerKeyPayload,
+    description:
+      "Makes a key of an environment for the game's own servers. Requires a platform key: a new key would outlive an operator token.",
+    args: inputOf('CreateServerKeyInput', createEnvironmentKeyRequest),
+    resolve: async (_root, { input }, context) => {
+      const caller = await requireMaker(context, ACTIONS.createServerKey)
+      return createOfEnvironment(context, caller, 'server', input)
     },
   }),
   createPlatformKey: t.field({
@@ -256,10 +353,7 @@ builder.mutationFields((t) => ({
       'Makes a key of this project for operators, dashboards and tools. Requires a platform key: a new key would outlive an operator token.',
     args: inputOf('CreatePlatformKeyInput', createPlatformKeyRequest),
     resolve: async (_root, { input }, context) => {
-      const caller = await requireKeeper(context, ACTIONS.createPlatformKey)
-      // The key would outlive the token.
-      const attempt = { action: ACTIONS.createPlatformKey, target: 'keys' }
-      if (caller.expiresAt !== undefined) return forbid(context, caller, attempt, BY_TOKEN)
+      const caller = await requireMaker(context, ACTIONS.createPlatformKey)
       const asked = createPlatformKeyRequest.readInput(input)
       const made = await issuePlatformKey(context.service.operatorPool, caller, asked)
       return { ...made, audit: auditRef(caller, made.auditId) }
@@ -270,6 +364,12 @@ builder.mutationFields((t) => ({
     description: 'Revokes a key: its next call is refused, and its open sockets and streams close.',
     args: inputOf('RevokeSdkKeyInput', revokeRequests.sdk),
     resolve: (_root, { input }, context) => revoke(context, 'sdk', input),
+  }),
+  revokeServerKey: t.field({
+    type: RevokeServerKeyPayload,
+    description: 'Revokes a key: its next call is refused.',
+    args: inputOf('RevokeServerKeyInput', revokeRequests.server),
+    resolve: (_root, { input }, context) => revoke(context, 'server', input),
   }),
   revokePlatformKey: t.field({
     type: RevokePlatformKeyPayload,
@@ -282,6 +382,11 @@ builder.mutationFields((t) => ({
 nodesOf('SdkKey', ['uuid'], async (context, [id = '']) => {
   const { projectId } = await requireKeeper(context, ACTIONS.readSdkKeys)
   return context.prisma.sdkKey.findFirst({ where: { id, environment: { projectId } } })
+})
+
+nodesOf('ServerKey', ['uuid'], async (context, [id = '']) => {
+  const { projectId } = await requireKeeper(context, ACTIONS.readServerKeys)
+  return context.prisma.serverKey.findFirst({ where: { id, environment: { projectId } } })
 })
 
 nodesOf('PlatformKey', ['uuid'], async (context, [id = '']) => {

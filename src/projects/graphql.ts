@@ -21,6 +21,12 @@ builder.prismaObject('Environment', {
       select: { _count: { select: { sdkKeys: { where: { revokedAt: null } } } } },
       resolve: ({ _count }) => _count.sdkKeys,
     }),
+    serverKeys: t.field({
+      type: 'Count',
+      description: 'The number of valid server keys.',
+      select: { _count: { select: { serverKeys: { where: { revokedAt: null } } } } },
+      resolve: ({ _count }) => _count.serverKeys,
+    }),
   }),
 })
 

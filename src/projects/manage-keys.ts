@@ -3,7 +3,7 @@ import { ACTIONS } from '../audit/actions.ts'
 import { actorOf, writeAudit } from '../audit/audit-log.ts'
 import { Refusal } from '../base/errors.ts'
 import { type PlatformCaller, type Role, roleIncludes } from '../callers/callers.ts'
-import { createPlatformKey, createSdkKey, type NewKey } from '../callers/keys.ts'
+import { createPlatformKey, createSdkKey, createServerKey, type NewKey } from '../callers/keys.ts'
 import type { IssuedOperatorToken } from '../callers/operator-tokens.ts'
 import type { Tokens } from '../callers/tokens.ts'
 import { inTransaction } from '../db/transaction.ts'
@@ -16,19 +16,27 @@ export interface AuditedKey extends NewKey {
   readonly auditId: string
 }
 
-/** The keys of game clients, or those of operators. */
-export type KeyKind = 'sdk' | 'platform'
+/** The keys of game clients, of game servers, or of operators. */
+export type KeyKind = 'sdk' | 'server' | 'platform'
 
-export function issueSdkKey(
+const OF_ENVIRONMENT = {
+  sdk: { create: createSdkKey, action: ACTIONS.createSdkKey },
+  server: { create: createServerKey, action: ACTIONS.createServerKey },
+}
+
+/** Makes an SDK key or a server key. */
+export function issueEnvironmentKey(
   pool: Pool,
   caller: PlatformCaller,
+  kind: keyof typeof OF_ENVIRONMENT,
   { environmentId, label, reason }: { environmentId: string; label: string | null; reason: string },
 ): Promise<AuditedKey> {
+  const { create, action } = OF_ENVIRONMENT[kind]
   return inTransaction(pool, async (client) => {
-    const made = await createSdkKey(client, environmentId, { createdBy: actorOf(caller), label })
+    const made = await create(client, environmentId, { createdBy: actorOf(caller), label })
     const auditId = await writeAudit(client, caller, {
       environmentId,
-      action: ACTIONS.createSdkKey,
+      action,
       target: made.id,
       before: null,
       after: { prefix: made.prefix, ...(label !== null && { label }) },
@@ -59,9 +67,13 @@ export function issuePlatformKey(
   })
 }
 
+const findOfEnvironment = (kind: keyof typeof OF_ENVIRONMENT) =>
+  `SELECT k.prefix, k.environment_id FROM ${kind}_keys k JOIN environments e ON e.id = k.environment_id
+    WHERE e.project_id = $1 AND k.id = $2 FOR NO KEY UPDATE OF k`
+
 const FIND: Readonly<Record<KeyKind, string>> = {
-  sdk: `SELECT k.prefix, k.environment_id FROM sdk_keys k JOIN environments e ON e.id = k.environment_id
-    WHERE e.project_id = $1 AND k.id = $2 FOR NO KEY UPDATE OF k`,
+  sdk: findOfEnvironment('sdk'),
+  server: findOfEnvironment('server'),
   platform: `SELECT k.prefix, NULL::uuid AS environment_id FROM platform_keys k
     WHERE k.project_id = $1 AND k.id = $2 FOR NO KEY UPDATE`,
 }

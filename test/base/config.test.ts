@@ -76,12 +76,13 @@ describe('rate limits', () => {
       sdk_key: { calls: 120_000, seconds: 60 },
       player: { calls: 100, seconds: 3_600 },
       operator: null,
+      server: { calls: 60_000, seconds: 60 },
       graphql: { calls: 600_000, seconds: 60 },
     })
   })
 
   it('can all be turned off', () => {
-    expect(Object.values(readConfig({ RATE_LIMITS: 'off' }).rateLimits)).toEqual([null, null, null, null, null])
+    expect(Object.values(readConfig({ RATE_LIMITS: 'off' }).rateLimits)).toEqual([null, null, null, null, null, null])
   })
 })
 

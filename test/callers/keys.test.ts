@@ -1,11 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPlatformKey, createSdkKey } from '../../src/callers/keys.ts'
+import { createPlatformKey, createSdkKey, createServerKey } from '../../src/callers/keys.ts'
 import { createProject } from '../../src/projects/projects.ts'
 import { type Game, startGame } from '../harness/game.ts'
 import { startOperator } from '../harness/operator.ts'
 
 let game: Game
-let elsewhere: { readonly sdkKeyId: string; readonly platformKeyId: string; readonly platformKey: string }
+let elsewhere: {
+  readonly sdkKeyId: string
+  readonly serverKeyId: string
+  readonly platformKeyId: string
+  readonly platformKey: string
+}
 
 beforeAll(async () => {
   game = await startGame()
@@ -14,16 +19,20 @@ beforeAll(async () => {
     environments: ['production'],
   })
   const sdk = await createSdkKey(game.app.pool, environments.get('production') ?? '')
+  const server = await createServerKey(game.app.pool, environments.get('production') ?? '')
   const platform = await createPlatformKey(game.app.pool, projectId, 'admin')
-  elsewhere = { sdkKeyId: sdk.id, platformKeyId: platform.id, platformKey: platform.key }
+  elsewhere = { sdkKeyId: sdk.id, serverKeyId: server.id, platformKeyId: platform.id, platformKey: platform.key }
 })
 afterAll(() => game?.stop())
 
 const CREATE_SDK =
   'mutation ($input: CreateSdkKeyInput!) { createSdkKey(input: $input) { key sdkKey { id keyId prefix } } }'
+const CREATE_SERVER =
+  'mutation ($input: CreateServerKeyInput!) { createServerKey(input: $input) { key serverKey { id keyId prefix } } }'
 const CREATE_PLATFORM =
   'mutation ($input: CreatePlatformKeyInput!) { createPlatformKey(input: $input) { key platformKey { id keyId prefix } } }'
 const REVOKE_SDK = 'mutation ($input: RevokeSdkKeyInput!) { revokeSdkKey(input: $input) { sdkKey { id } } }'
+const REVOKE_SERVER = 'mutation ($input: RevokeServerKeyInput!) { revokeServerKey(input: $input) { serverKey { id } } }'
 const REVOKE_PLATFORM =
   'mutation ($input: RevokePlatformKeyInput!) { revokePlatformKey(input: $input) { platformKey { id } } }'
 
@@ -71,6 +80,44 @@ describe('an SDK key made by an admin (decisions 1)', () => {
   })
 })
 
+describe('a server key made by an admin', () => {
+  it('is shown once, opens its environment and stops working when it is revoked', async () => {
+    const { data } = await admin(CREATE_SERVER, { environment: 'staging', label: 'match server', reason: 'a fleet' })
+    const { key, serverKey } = data.createServerKey
+    const { id, keyId, prefix } = serverKey
+    expect([key.startsWith(prefix), prefix]).toEqual([true, expect.stringMatching(/^twsrv_.{6}$/)])
+    const find = () =>
+      game.request('POST', '/server/v1/players/find', {
+        body: '{"provider":"custom","subject":"nobody"}',
+        headers: { authorization: `Bearer ${key}` },
+      })
+    expect((await find()).body.error).toBe('player not found')
+
+    const listed = await admin(
+      '{ serverKeys(first: 200) { nodes { id prefix label environment createdBy revokedAt revokedBy } } }',
+    )
+    const { rows } = await game.app.pool.query(
+      'SELECT id FROM platform_keys WHERE project_id = $1 ORDER BY id LIMIT 1',
+      [game.projectId],
+    )
+    expect(listed.data.serverKeys.nodes).toContainEqual({
+      ...{ id, prefix, label: 'match server', environment: 'staging' },
+      ...{ createdBy: `platform_key:${rows[0].id}`, revokedAt: null, revokedBy: null },
+    })
+    expect(JSON.stringify(listed)).not.toContain(key)
+    expect(JSON.stringify(listed)).not.toContain(elsewhere.serverKeyId)
+
+    await admin(REVOKE_SERVER, { id, reason: 'the fleet is gone' })
+    expect([(await find()).status, (await find()).body.error]).toEqual([401, 'invalid token'])
+    expect(await auditRows('server_key.create')).toMatchObject([
+      { target: keyId, reason: 'a fleet', before: null, after: JSON.stringify({ prefix, label: 'match server' }) },
+    ])
+    expect(await auditRows('server_key.revoke')).toMatchObject([
+      { target: keyId, reason: 'the fleet is gone', before: JSON.stringify({ prefix }), after: null },
+    ])
+  })
+})
+
 describe('a platform key made by an admin (decisions 1)', () => {
   it('grants only its role and stops working when it is revoked', async () => {
     const { data } = await admin(CREATE_PLATFORM, { role: 'VIEWER', reason: 'a dashboard' })
@@ -90,7 +137,7 @@ describe('a platform key made by an admin (decisions 1)', () => {
 })
 
 describe('the lists of keys', () => {
-  const names = { sdk: 'sdkKeys', platform: 'platformKeys' } as const
+  const names = { sdk: 'sdkKeys', server: 'serverKeys', platform: 'platformKeys' } as const
   const list = async (kind: keyof typeof names, args: string, key = game.platformKey) => {
     const query = `{ ${names[kind]}(${args}) { edges { cursor node { id prefix createdBy revokedAt revokedBy } }
       pageInfo { hasNextPage endCursor } } }`
@@ -104,6 +151,7 @@ describe('the lists of keys', () => {
     const other = (await admin(CREATE_PLATFORM, { role: 'VIEWER', reason: 'x' })).data.createPlatformKey.platformKey
     for (const [kind, made] of [
       ['sdk', { id, prefix }],
+      ['server', (await admin(CREATE_SERVER, { environment: 'staging', reason: 'x' })).data.createServerKey.serverKey],
       ['platform', other],
     ] as const) {
       for (const length of [12, 11, 10]) {
@@ -127,6 +175,9 @@ describe('the lists of keys', () => {
     expect(idsOf((await list('sdk', 'environment: "staging", first: 200')).page)).toContain(id)
     expect(idsOf((await list('sdk', 'environment: "production", first: 200')).page)).not.toContain(id)
     expect((await list('sdk', 'environment: "nowhere"')).error?.code).toBe('ENVIRONMENT_NOT_FOUND')
+    const server = (await admin(CREATE_SERVER, { environment: 'staging', reason: 'x' })).data.createServerKey.serverKey
+    expect(idsOf((await list('server', 'environment: "staging", first: 200')).page)).toContain(server.id)
+    expect(idsOf((await list('server', 'environment: "production", first: 200')).page)).not.toContain(server.id)
     const made = (await admin(CREATE_PLATFORM, { role: 'OPERATOR', reason: 'x' })).data.createPlatformKey.platformKey
     expect(idsOf((await list('platform', 'role: OPERATOR, first: 200')).page)).toContain(made.id)
     expect(idsOf((await list('platform', 'role: VIEWER, first: 200')).page)).not.toContain(made.id)
@@ -159,14 +210,22 @@ describe('the creation and revocation of keys', () => {
       [REVOKE_SDK, elsewhere.sdkKeyId],
       [REVOKE_PLATFORM, elsewhere.platformKeyId],
       [REVOKE_SDK, elsewhere.platformKeyId],
+      [REVOKE_SERVER, elsewhere.serverKeyId],
+      [REVOKE_SERVER, elsewhere.sdkKeyId],
       [REVOKE_PLATFORM, '00000000-0000-4000-8000-000000000000'],
     ] as const) {
       expect((await admin(query, { id, reason: 'x' })).errors?.[0]?.extensions.code).toBe('NOT_FOUND')
     }
     // The audit log of the caller's project records each attempt.
-    const denied = [...(await auditRows('sdk_key.revoke.denied')), ...(await auditRows('platform_key.revoke.denied'))]
+    const denied = []
+    for (const kind of ['sdk', 'server', 'platform']) denied.push(...(await auditRows(`${kind}_key.revoke.denied`)))
     expect(new Set(denied.map(({ target }) => target))).toEqual(
-      new Set([elsewhere.sdkKeyId, elsewhere.platformKeyId, '00000000-0000-4000-8000-000000000000']),
+      new Set([
+        elsewhere.sdkKeyId,
+        elsewhere.serverKeyId,
+        elsewhere.platformKeyId,
+        '00000000-0000-4000-8000-000000000000',
+      ]),
     )
     expect((await game.graphql(elsewhere.platformKey, '{ platformKeys { edges { node { id } } } }')).data).toEqual({
       platformKeys: { edges: [{ node: { id: `PlatformKey:${elsewhere.platformKeyId}` } }] },

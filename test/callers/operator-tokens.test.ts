@@ -191,7 +191,7 @@ describe('an operator token', () => {
       details: [
         {
           path: 'authorization',
-          message: 'must be a platform key: an operator token makes neither tokens nor platform keys',
+          message: 'must be a platform key: an operator token makes neither tokens, platform keys nor server keys',
         },
       ],
     })
@@ -208,10 +208,13 @@ describe('an operator token', () => {
       ])
   })
 
-  it('creates no platform keys, which would outlive it', async () => {
+  it.each([
+    ['Platform', { role: nameOf('admin') }],
+    ['Server', { environment: 'production' }],
+  ])('creates no %s key, which would outlive it', async (kind, of) => {
     const { key: by } = await newOperator(game.app.pool, game.projectId, 'admin')
-    const document = 'mutation ($input: CreatePlatformKeyInput!) { createPlatformKey(input: $input) { key } }'
-    const input = { role: nameOf('admin'), reason: 'test' }
+    const document = `mutation ($input: Create${kind}KeyInput!) { create${kind}Key(input: $input) { key } }`
+    const input = { ...of, reason: 'test' }
     for (const role of ['operator', 'admin'] as const)
       expect(codeOf(await game.graphql(await tokenOf(by, role), document, { input }))).toBe('FORBIDDEN')
     expect(codeOf(await game.graphql(by, document, { input }))).toBe('ok')

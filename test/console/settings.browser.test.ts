@@ -44,6 +44,35 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}keys`, () => {
     expect((await game.graphql(platformKey, '{ project { name } }')).errors).toBeUndefined()
     await closeDialog(page)
 
+    await page.getByRole('button', { name: 'New server key' }).click()
+    await page.getByLabel('Your platform key').fill(await game.key('operator'))
+    await page.getByRole('dialog').getByLabel('Reason').fill('for a tool')
+    await page.getByRole('button', { name: 'Make the key' }).click()
+    await page.getByText('This platform key does not have the role admin.').waitFor()
+    await page.getByLabel('Your platform key').fill(game.platformKey)
+    await page.getByLabel('Environment', { exact: true }).last().selectOption('staging')
+    await page.getByLabel('Purpose').fill('match server')
+    await page
+      .getByText('Game servers with this key act for the players of staging, until the key is revoked.')
+      .waitFor()
+    await confirm(page, 'Make the key', 'for a fleet')
+    const serverKey = (await page.getByRole('dialog').locator('code').textContent()) ?? ''
+    const find = () =>
+      game.request('POST', '/server/v1/players/find', {
+        body: '{"provider":"custom","subject":"nobody"}',
+        headers: { authorization: `Bearer ${serverKey}` },
+      })
+    expect((await find()).status).toBe(404)
+    await closeDialog(page)
+    const server = page.getByRole('row').filter({ hasText: 'match server' })
+    await server.getByRole('button', { name: /^Revoke/ }).click()
+    await page
+      .getByText('It is the last valid key of staging: no game server can call until it has a new one.')
+      .waitFor()
+    await confirm(page, 'Revoke')
+    await closeDialog(page)
+    expect((await find()).status).toBe(401)
+
     await page.getByRole('button', { name: `Revoke ${platformKey.slice(0, 12)}` }).click()
     await confirm(page, 'Revoke')
     await closeDialog(page)

@@ -58,6 +58,12 @@ const CHECKS: [check: string, table: string, row: Row, ...faults: Row[]][] = [
     { credit_limit: -1 },
   ],
   ['sdk_keys_hash_check', 'sdk_keys', { id: ID, environment_id: ENVIRONMENT, prefix: 'p', hash: HASH }, { hash: '' }],
+  [
+    'server_keys_hash_check',
+    'server_keys',
+    { id: ID, environment_id: ENVIRONMENT, prefix: 'p', hash: HASH },
+    { hash: '' },
+  ],
   ...each(
     'platform_keys',
     { id: ID, project_id: PROJECT, role: 'viewer', prefix: 'p', hash: HASH },

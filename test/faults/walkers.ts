@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { print } from '../../src/base/json.ts'
-import { createPlatformKey, createSdkKey } from '../../src/callers/keys.ts'
+import { createPlatformKey, createSdkKey, createServerKey } from '../../src/callers/keys.ts'
 import { ACCESS_TOKEN_SECONDS } from '../../src/callers/tokens.ts'
 import { adjustWallet } from '../../src/dev/adjust-wallet.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
@@ -115,6 +115,7 @@ export async function startWorld(): Promise<World> {
 
   const labelled = await createPlatformKey(pool, game.projectId, 'viewer', { label: CANARIES.keyLabel })
   const sdk = await createSdkKey(pool, game.environmentId, { label: CANARIES.keyLabel })
+  const server = await createServerKey(pool, game.environmentId, { label: CANARIES.keyLabel })
   const { walkers, other } = await makeWalkers(game, admin.key)
   // From here on the studio refuses every login.
   studio.answer(status(401))
@@ -157,6 +158,7 @@ export async function startWorld(): Promise<World> {
     node: `Player:${victim.playerId}`,
     player: victim.playerId,
     revokeSdkKey: sdk.id,
+    revokeServerKey: server.id,
     revokePlatformKey: labelled.id,
   }
   async function close(): Promise<void> {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { MAX_INT64 } from '../../src/base/json.ts'
+import { createServerKey } from '../../src/callers/keys.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { gold, item, passNode, scenario, tier } from '../harness/definitions.ts'
 import { type Answer, type Game, startGame, type TestPlayer, times } from '../harness/game.ts'
@@ -237,6 +238,60 @@ const onServer = (sql: string) => execute(inject('postgres').url, sql)
 const withIcu = `SELECT FROM pg_collation
   WHERE collprovider = 'i' AND current_setting('server_version_num')::int >= 150000 LIMIT 1`
 const hasIcu = (await onServer(withIcu)).rowCount === 1
+
+describe('finding a player by an identity, for game servers', () => {
+  const found = async (body: unknown) => {
+    const { key } = await createServerKey(game.app.pool, game.environmentId)
+    return game.request('POST', '/server/v1/players/find', {
+      body: JSON.stringify(body),
+      headers: { authorization: `Bearer ${key}` },
+    })
+  }
+
+  it('answers what the player itself reads', async () => {
+    const token = await login('find-me', { nickname: 'Ada' })
+    operator.answer(approve({ subject: 'found by studio' }))
+    expect((await game.link(token, {}, { provider: 'studio' })).status).toBe(204)
+    const own = (await seen(token)).text
+    for (const identity of [
+      { provider: 'custom', subject: 'find-me' },
+      { provider: 'custom:studio', subject: 'found by studio' },
+    ])
+      expect((await found(identity)).text).toBe(own)
+  })
+
+  it('is 404 for an unknown identity, and compares exactly', async () => {
+    await login('Exact')
+    for (const identity of [
+      { provider: 'custom', subject: 'exact' },
+      { provider: 'custom', subject: 'Exact ' },
+      { provider: 'Custom', subject: 'Exact' },
+      { provider: 'custom:studio', subject: 'Exact' },
+      { provider: 'default', subject: 'Exact' },
+    ])
+      expect([identity, (await found(identity)).body]).toMatchObject([identity, { error: 'player not found' }])
+  })
+
+  it('is 403 for a banned player', async () => {
+    await login('banned-one')
+    await game.app.pool.query(
+      "UPDATE players SET status = 'banned' FROM identities i WHERE i.player_id = players.id AND i.subject = 'banned-one'",
+    )
+    const { status, body } = await found({ provider: 'custom', subject: 'banned-one' })
+    expect([status, body.error]).toEqual([403, 'player banned'])
+  })
+
+  it('is 400 with every fault at once', async () => {
+    expect((await found({ provider: 1, subject: '' })).body).toMatchObject({
+      error: 'invalid request',
+      details: [
+        { path: 'provider', message: 'must be a string' },
+        { path: 'subject', message: 'must be 1 to 255 characters' },
+      ],
+    })
+    expect((await found({})).body.details).toHaveLength(2)
+  })
+})
 
 describe('the lists of a player on a database with an ICU locale', () => {
   it.skipIf(!hasIcu)('are sorted by bytes on both surfaces (needs a Postgres with ICU)', async () => {

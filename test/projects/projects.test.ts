@@ -37,7 +37,7 @@ const fresh = (): string => {
 }
 
 const CREATE = `mutation ($input: CreateEnvironmentInput!) {
-  createEnvironment(input: $input) { environment { id name createdAt sdkKeys } } }`
+  createEnvironment(input: $input) { environment { id name createdAt sdkKeys serverKeys } } }`
 const create = (name: string, { key = admin.key, reason = 'a new world' } = {}): Promise<GraphqlAnswer> =>
   game.graphql(key, CREATE, { input: { name, reason } })
 
@@ -46,7 +46,7 @@ const rename = (name: string, { key = admin.key, reason = 'a better name' } = {}
   game.graphql(key, RENAME, { input: { name, reason } })
 
 const PROJECT =
-  '{ project { projectId name createdAt environments { name sdkKeys } platformKeys { role keys } } environments { id name } }'
+  '{ project { projectId name createdAt environments { name sdkKeys serverKeys } platformKeys { role keys } } environments { id name } }'
 
 const codeOf = ({ errors }: GraphqlAnswer): string => errors?.[0]?.extensions.code ?? 'ok'
 
@@ -76,22 +76,24 @@ describe('the queries project and environments', () => {
   it('count valid keys and not revoked ones', async () => {
     const counts = async () => {
       const { project } = (await game.graphql(admin.key, PROJECT)).data
-      const { sdkKeys } = project.environments.find(({ name }: { name: string }) => name === 'staging')
-      return [sdkKeys, project.platformKeys.find(({ role }: { role: string }) => role === 'OPERATOR').keys]
+      const { sdkKeys, serverKeys } = project.environments.find(({ name }: { name: string }) => name === 'staging')
+      return [sdkKeys, serverKeys, project.platformKeys.find(({ role }: { role: string }) => role === 'OPERATOR').keys]
     }
-    const [sdkKeys, keys] = await counts()
+    const before = await counts()
     const made = await game.graphql(
       admin.key,
       `mutation { sdk: createSdkKey(input: { environment: "staging", reason: "x" }) { sdkKey { id } }
+        server: createServerKey(input: { environment: "staging", reason: "x" }) { serverKey { id } }
         platform: createPlatformKey(input: { role: OPERATOR, reason: "x" }) { platformKey { id } } }`,
     )
-    expect(await counts()).toEqual([sdkKeys + 1, keys + 1])
+    expect(await counts()).toEqual(before.map((count) => count + 1))
     await game.graphql(
       admin.key,
       `mutation { revokeSdkKey(input: { id: "${made.data.sdk.sdkKey.id}", reason: "x" }) { sdkKey { id } }
+        revokeServerKey(input: { id: "${made.data.server.serverKey.id}", reason: "x" }) { serverKey { id } }
         revokePlatformKey(input: { id: "${made.data.platform.platformKey.id}", reason: "x" }) { platformKey { id } } }`,
     )
-    expect(await counts()).toEqual([sdkKeys, keys])
+    expect(await counts()).toEqual(before)
   })
 })
 
@@ -100,7 +102,7 @@ describe('createEnvironment', () => {
     const name = fresh()
     const { data } = await create(name, { reason: 'for the "beta" 💎' })
     const { environment } = data.createEnvironment
-    expect(environment).toMatchObject({ name, sdkKeys: 0 })
+    expect(environment).toMatchObject({ name, sdkKeys: 0, serverKeys: 0 })
     expect(await auditRows(game.app.pool, game.projectId, name)).toEqual([
       {
         action: 'environment.create',

@@ -24,6 +24,8 @@ const TITLES: Readonly<Record<string, string>> = {
   'auth_providers.rotate_secret': 'Rotate a provider’s secret',
   'sdk_key.create': 'Make an SDK key',
   'sdk_key.revoke': 'Revoke an SDK key',
+  'server_key.create': 'Make a server key',
+  'server_key.revoke': 'Revoke a server key',
   'platform_key.create': 'Make a platform key',
   'platform_key.revoke': 'Revoke a platform key',
   'operator_token.create': 'Sign in',
@@ -39,6 +41,7 @@ const DENIED_TITLES: Readonly<Record<string, string>> = {
   'auth_providers.test': 'Test a provider',
   'audit_log.read': 'Read the audit log',
   'sdk_key.read': 'List SDK keys',
+  'server_key.read': 'List server keys',
   'platform_key.read': 'List platform keys',
   'battle_pass.add_xp': 'Add xp as a player',
   'battle_pass.claim_tier': 'Claim a tier as a player',
@@ -74,6 +77,8 @@ export function actionChoices(current: string): readonly (readonly [value: strin
   return choices.some(([action]) => action === current) ? choices : [...choices, [current, current]]
 }
 
+const KEYS: ReadonlySet<string | undefined> = new Set(['sdk_key', 'server_key', 'platform_key', 'operator_token'])
+
 /** The address of an action's target; undefined when no page shows it. */
 export function targetHref(entry: {
   readonly action: string
@@ -84,7 +89,7 @@ export function targetHref(entry: {
   const action = attempted(entry.action)
   const [kind] = action.split('.')
   if (target === '') return undefined
-  if (kind === 'sdk_key' || kind === 'platform_key' || kind === 'operator_token') return '/project/keys?revoked=yes'
+  if (KEYS.has(kind)) return '/project/keys?revoked=yes'
   if (kind === 'environment' || kind === 'project') return '/project/environments'
   if (environment === null) return undefined
   const place = `/env/${encodeURIComponent(environment)}`

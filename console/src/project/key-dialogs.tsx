@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { type CombinedError, useClient, useQuery } from 'urql'
+import { type Client, type CombinedError, useClient, useQuery } from 'urql'
 import { MAX_LABEL } from '../../../src/base/limits.ts'
 import { createClient } from '../session/client.ts'
 import { useOperator } from '../session/permission.tsx'
@@ -9,13 +9,15 @@ import { ActionDialog, type ActionResult } from '../ui/action-dialog.tsx'
 import { codeOf, isOutcomeOpen } from '../ui/errors.ts'
 import { SelectField, TextField } from '../ui/form.tsx'
 import { Id } from '../ui/text.tsx'
-import { type KeyRow, platformRevocation, sdkRevocation } from './keys.ts'
+import { type KeyRow, platformRevocation, sdkRevocation, serverRevocation } from './keys.ts'
 import {
   createPlatformKeyMutation,
   createSdkKeyMutation,
+  createServerKeyMutation,
   keyCountsQuery,
   revokePlatformKeyMutation,
   revokeSdkKeyMutation,
+  revokeServerKeyMutation,
 } from './operations.ts'
 
 const LABEL_HINT = 'What the key is for, such as “iOS client”. It cannot be changed.'
@@ -78,7 +80,82 @@ export function NewSdkKey(props: {
   )
 }
 
-/** A platform key outlives the session, so only the holder of a platform key can make one. */
+/** A secret key outlives the session, so only the holder of a platform key can make one. */
+async function clientOf(own: string, projectId: string): Promise<Client | ActionResult> {
+  const client = createClient(own.trim(), { endsSession: false })
+  // A key of another project would make a key there.
+  const { data: known, error: unknown } = await client.query(keyCountsQuery, {})
+  if (!known) return refusalOf(unknown)
+  if (known.project.projectId !== projectId) return { refusal: 'This platform key belongs to another project.' }
+  return client
+}
+
+const OwnKey = ({ value, onChange }: { readonly value: string; readonly onChange: (value: string) => void }) => (
+  <TextField
+    label="Your platform key"
+    name="own"
+    type="password"
+    hint="A session cannot make secret keys, since they outlive it. This key needs the role admin. It is used once and not kept."
+    value={value}
+    onChange={onChange}
+    autoComplete="off"
+    required
+  />
+)
+
+export function NewServerKey(props: {
+  readonly environments: readonly string[]
+  readonly environment: string
+  /** Called when a key was made, or may have been: lists of this session do not know of a call with another key. */
+  readonly onMade: () => void
+  readonly onClose: () => void
+}) {
+  const { environments, onMade, onClose } = props
+  const { projectId } = useOperator()
+  const [own, setOwn] = useState('')
+  const [environment, setEnvironment] = useState(props.environment)
+  const [label, setLabel] = useState('')
+
+  async function run(reason: string): Promise<ActionResult> {
+    const client = await clientOf(own, projectId)
+    if (!('mutation' in client)) return client
+    const input = { environment, label: label.trim() || undefined, reason }
+    const { data, error } = await client.mutation(createServerKeyMutation, { input })
+    if (data?.createServerKey || isOutcomeOpen(error)) onMade()
+    if (!data?.createServerKey) return isOutcomeOpen(error) ? { refusal: LOST } : refusalOf(error)
+    setOwn('')
+    const { key, auditEntry } = data.createServerKey
+    return { done: <NewKey value={key} />, isShownOnce: true, auditEntry }
+  }
+  return (
+    <ActionDialog
+      title="New server key"
+      effect={`Game servers with this key act for the players of ${environment}${isProduction(environment) ? ', who are real' : ''}, until the key is revoked.`}
+      confirm="Make the key"
+      disabled={own.trim() === '' || environment === ''}
+      run={run}
+      onClose={onClose}
+    >
+      <OwnKey value={own} onChange={setOwn} />
+      <SelectField
+        label="Environment"
+        name="environment"
+        value={environment}
+        onChange={setEnvironment}
+        options={environments.map((name) => [name, name])}
+      />
+      <TextField
+        label="Purpose"
+        name="label"
+        hint={LABEL_HINT}
+        value={label}
+        onChange={setLabel}
+        maxLength={MAX_LABEL}
+      />
+    </ActionDialog>
+  )
+}
+
 export function NewPlatformKey(props: {
   /** Called when a key was made, or may have been: lists of this session do not know of a call with another key. */
   readonly onMade: () => void
@@ -91,11 +168,8 @@ export function NewPlatformKey(props: {
   const [label, setLabel] = useState('')
 
   async function run(reason: string): Promise<ActionResult> {
-    const client = createClient(own.trim(), { endsSession: false })
-    // A key of another project would make a key there.
-    const { data: known, error: unknown } = await client.query(keyCountsQuery, {})
-    if (!known) return refusalOf(unknown)
-    if (known.project.projectId !== projectId) return { refusal: 'This platform key belongs to another project.' }
+    const client = await clientOf(own, projectId)
+    if (!('mutation' in client)) return client
     const input = { role, label: label.trim() || undefined, reason }
     const { data, error } = await client.mutation(createPlatformKeyMutation, { input })
     if (data?.createPlatformKey || isOutcomeOpen(error)) onMade()
@@ -113,16 +187,7 @@ export function NewPlatformKey(props: {
       run={run}
       onClose={onClose}
     >
-      <TextField
-        label="Your platform key"
-        name="own"
-        type="password"
-        hint="A session cannot make keys, since they outlive it. This key needs the role admin. It is used once and not kept."
-        value={own}
-        onChange={setOwn}
-        autoComplete="off"
-        required
-      />
+      <OwnKey value={own} onChange={setOwn} />
       <SelectField
         label="Role"
         name="role"
@@ -156,7 +221,7 @@ function refusalOf(error: CombinedError | undefined): ActionResult {
 
 /** A key to revoke, with the field of its kind. */
 export type Revoked =
-  | { readonly kind: 'sdk'; readonly key: KeyRow; readonly environment: string }
+  | { readonly kind: 'sdk' | 'server'; readonly key: KeyRow; readonly environment: string }
   | { readonly kind: 'platform'; readonly key: KeyRow; readonly role: Role }
 
 export function RevokeKey({ of, onClose }: { of: Revoked; onClose: () => void }) {
@@ -172,21 +237,28 @@ export function RevokeKey({ of, onClose }: { of: Revoked; onClose: () => void })
       const { data, error } = await client.mutation(revokeSdkKeyMutation, { input })
       return data?.revokeSdkKey ? { done, auditEntry: data.revokeSdkKey.auditEntry } : { error }
     }
+    if (of.kind === 'server') {
+      const { data, error } = await client.mutation(revokeServerKeyMutation, { input })
+      return data?.revokeServerKey ? { done, auditEntry: data.revokeServerKey.auditEntry } : { error }
+    }
     const { data, error } = await client.mutation(revokePlatformKeyMutation, { input })
     return data?.revokePlatformKey ? { done, auditEntry: data.revokePlatformKey.auditEntry } : { error }
   }
 
-  const effects =
-    of.kind === 'sdk'
-      ? sdkRevocation(of.environment, counts?.project.environments.find(({ name }) => name === of.environment)?.sdkKeys)
-      : platformRevocation(of.role, {
-          valid: counts?.project.platformKeys.find(({ role }) => role === of.role)?.keys,
-          isOwn: keyId === session.keyId,
-        })
+  function effectsOf(): readonly string[] {
+    if (of.kind === 'platform') {
+      const valid = counts?.project.platformKeys.find(({ role }) => role === of.role)?.keys
+      return platformRevocation(of.role, { valid, isOwn: keyId === session.keyId })
+    }
+    const counted = counts?.project.environments.find(({ name }) => name === of.environment)
+    return of.kind === 'sdk'
+      ? sdkRevocation(of.environment, counted?.sdkKeys)
+      : serverRevocation(of.environment, counted?.serverKeys)
+  }
   return (
     <ActionDialog
       title={`Revoke ${label ?? `${prefix}…`}`}
-      effect={effects.map((text) => <p key={text}>{text}</p>)}
+      effect={effectsOf().map((text) => <p key={text}>{text}</p>)}
       confirm="Revoke"
       tone="danger"
       run={run}

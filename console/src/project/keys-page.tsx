@@ -10,9 +10,9 @@ import { CheckField, SelectField } from '../ui/form.tsx'
 import { Page, Panel } from '../ui/page.tsx'
 import { usePages } from '../ui/pages.ts'
 import { Empty } from '../ui/states.tsx'
-import { NewPlatformKey, NewSdkKey, type Revoked, RevokeKey } from './key-dialogs.tsx'
+import { NewPlatformKey, NewSdkKey, NewServerKey, type Revoked, RevokeKey } from './key-dialogs.tsx'
 import { KeyTable } from './key-table.tsx'
-import { platformKeysQuery, sdkKeysQuery } from './operations.ts'
+import { platformKeysQuery, sdkKeysQuery, serverKeysQuery } from './operations.ts'
 
 export default function KeysPage() {
   const denial = useDenial('ADMIN')
@@ -22,7 +22,8 @@ export default function KeysPage() {
         <Keys />
       ) : (
         <Empty title="Not allowed">
-          {denial} Ask an admin for the SDK key of a game client or the platform key of a tool.
+          {denial} Ask an admin for the SDK key of a game client, the server key of a game server or the platform key of
+          a tool.
         </Empty>
       )}
     </Page>
@@ -30,7 +31,7 @@ export default function KeysPage() {
 }
 
 function Keys() {
-  const [opened, setOpened] = useState<'sdk' | 'platform' | Revoked>()
+  const [opened, setOpened] = useState<'sdk' | 'server' | 'platform' | Revoked>()
   const { keyId: ownKeyId } = useOperator()
   const current = useEnvironment()
   const filters = useFilters()
@@ -45,6 +46,12 @@ function Keys() {
     connectionOf: (answer) => answer.sdkKeys,
     additionalTypenames: ['SdkKey'],
   })
+  const serverKeys = usePages({
+    query: serverKeysQuery,
+    variables: { environment: environment || undefined },
+    connectionOf: (answer) => answer.serverKeys,
+    additionalTypenames: ['ServerKey'],
+  })
   const platformKeys = usePages({
     query: platformKeysQuery,
     variables: { role },
@@ -52,12 +59,13 @@ function Keys() {
     additionalTypenames: ['PlatformKey'],
   })
   const close = () => setOpened(undefined)
+  const first = environment || (environments.includes(current) ? current : (environments[0] ?? ''))
   const table = { isAll, makers: platformKeys.rows, ownKeyId }
   return (
     <>
       <p className="muted">
         A key is shown once, when it is made: only its hash is stored. SDK keys are in game clients and are no secret:
-        they name the environment. Platform keys are secrets of the studio.
+        they name the environment. Server keys are secrets of game servers, platform keys those of tools and people.
       </p>
       <CheckField
         label="Show revoked keys"
@@ -65,6 +73,15 @@ function Keys() {
         value={isAll}
         onChange={(isOn) => filters.set('revoked', isOn ? 'yes' : '')}
       />
+      <div className="filters">
+        <SelectField
+          label="Keys of the environment"
+          name="environment"
+          value={environment}
+          onChange={(value) => filters.set('environment', value)}
+          options={[['', 'all'], ...environments.map((name) => [name, name] as const)]}
+        />
+      </div>
       <Panel
         title="SDK keys"
         actions={
@@ -73,15 +90,6 @@ function Keys() {
           </RoleButton>
         }
       >
-        <div className="filters">
-          <SelectField
-            label="Keys of the environment"
-            name="environment"
-            value={environment}
-            onChange={(value) => filters.set('environment', value)}
-            options={[['', 'all'], ...environments.map((name) => [name, name] as const)]}
-          />
-        </div>
         <KeyTable
           {...table}
           caption="SDK keys"
@@ -92,6 +100,26 @@ function Keys() {
             text: 'Game clients cannot log in without one.',
           }}
           onRevoke={(key) => setOpened({ kind: 'sdk', key, environment: key.environment })}
+        />
+      </Panel>
+      <Panel
+        title="Server keys"
+        actions={
+          <RoleButton needs="ADMIN" onClick={() => setOpened('server')} disabled={environments.length === 0}>
+            New server key
+          </RoleButton>
+        }
+      >
+        <KeyTable
+          {...table}
+          caption="Server keys"
+          pages={serverKeys}
+          first={{ title: 'Environment', cell: (key) => key.environment }}
+          empty={{
+            title: environment === '' ? 'There is no valid server key' : `${environment} has no valid server key`,
+            text: 'Game servers need one to call.',
+          }}
+          onRevoke={(key) => setOpened({ kind: 'server', key, environment: key.environment })}
         />
       </Panel>
       <Panel
@@ -125,12 +153,9 @@ function Keys() {
           onRevoke={(key) => setOpened({ kind: 'platform', key, role: key.role })}
         />
       </Panel>
-      {opened === 'sdk' && (
-        <NewSdkKey
-          environments={environments}
-          environment={environment || (environments.includes(current) ? current : (environments[0] ?? ''))}
-          onClose={close}
-        />
+      {opened === 'sdk' && <NewSdkKey environments={environments} environment={first} onClose={close} />}
+      {opened === 'server' && (
+        <NewServerKey environments={environments} environment={first} onMade={serverKeys.reload} onClose={close} />
       )}
       {opened === 'platform' && <NewPlatformKey onMade={platformKeys.reload} onClose={close} />}
       {typeof opened === 'object' && <RevokeKey of={opened} onClose={close} />}

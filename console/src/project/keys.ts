@@ -1,7 +1,7 @@
 import type { Role } from '../session/session.ts'
 import { number } from '../ui/text.tsx'
 
-/** A key of a list, of either kind. */
+/** A key of a list, of any kind. */
 export interface KeyRow {
   readonly id: string
   readonly keyId: string
@@ -38,6 +38,17 @@ export const sdkRevocation = (environment: string, valid: number | undefined): r
     : valid > 1
       ? [others(valid - 1, `of ${environment}`)]
       : [`It is the last valid key of ${environment}: no game client can log in until one with a new key is shipped.`]),
+  'A revocation cannot be undone.',
+]
+
+/** The effects of revoking a server key. `valid` counts the valid keys of its environment, with this one. */
+export const serverRevocation = (environment: string, valid: number | undefined): readonly string[] => [
+  'The next call of every game server that has this key is refused.',
+  ...(valid === undefined
+    ? []
+    : valid > 1
+      ? [others(valid - 1, `of ${environment}`)]
+      : [`It is the last valid key of ${environment}: no game server can call until it has a new one.`]),
   'A revocation cannot be undone.',
 ]
 

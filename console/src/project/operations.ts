@@ -90,6 +90,27 @@ export const sdkKeysQuery = graphql(`
   }
 `)
 
+export const serverKeysQuery = graphql(`
+  query ConsoleServerKeys($after: String, $environment: String) {
+    serverKeys(first: 50, after: $after, environment: $environment) {
+      nodes {
+        id
+        keyId
+        prefix
+        label
+        environment
+        createdAt
+        createdBy
+        revokedAt
+        revokedBy
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+    }
+  }
+`)
 export const platformKeysQuery = graphql(`
   query ConsolePlatformKeys($after: String, $role: Role) {
     platformKeys(first: 50, after: $after, role: $role) {
@@ -122,6 +143,7 @@ export const keyCountsQuery = graphql(`
         id
         name
         sdkKeys
+        serverKeys
       }
       platformKeys {
         role
@@ -145,6 +167,19 @@ export const createSdkKeyMutation = graphql(`
   }
 `)
 
+export const createServerKeyMutation = graphql(`
+  mutation ConsoleCreateServerKey($input: CreateServerKeyInput!) {
+    createServerKey(input: $input) {
+      key
+      serverKey {
+        id
+      }
+      auditEntry {
+        id
+      }
+    }
+  }
+`)
 export const createPlatformKeyMutation = graphql(`
   mutation ConsoleCreatePlatformKey($input: CreatePlatformKeyInput!) {
     createPlatformKey(input: $input) {
@@ -173,6 +208,19 @@ export const revokeSdkKeyMutation = graphql(`
   }
 `)
 
+export const revokeServerKeyMutation = graphql(`
+  mutation ConsoleRevokeServerKey($input: RevokeServerKeyInput!) {
+    revokeServerKey(input: $input) {
+      serverKey {
+        id
+        revokedAt
+      }
+      auditEntry {
+        id
+      }
+    }
+  }
+`)
 export const revokePlatformKeyMutation = graphql(`
   mutation ConsoleRevokePlatformKey($input: RevokePlatformKeyInput!) {
     revokePlatformKey(input: $input) {
@@ -199,6 +247,7 @@ export const environmentsQuery = graphql(`
         name
         createdAt
         sdkKeys
+        serverKeys
       }
       platformKeys {
         role

@@ -8,6 +8,7 @@ const RATE_LIMITS = {
   sdk_key: 'logins, links, refreshes and logouts of an SDK key',
   player: 'calls of a player',
   operator: 'calls of a platform key, or of its operator tokens',
+  server: 'calls of a server key',
   graphql: 'the cost of GraphQL operations of a player or platform key, or of a client address without either',
 } as const
 
@@ -22,12 +23,13 @@ export interface RateLimit {
 /** Null turns a limit off. */
 export type RateLimitSettings = Readonly<Record<RateLimitName, RateLimit | null>>
 
-/** High enough for a whole school behind one address, and for a game that calls with each shot. */
+/** High enough for a whole school behind one address, a game that calls with each shot, and a fleet of game servers. */
 const DEFAULT_RATE_LIMITS: RateLimitSettings = {
   login: { calls: 1_200, seconds: 60 },
   sdk_key: { calls: 120_000, seconds: 60 },
   player: { calls: 3_000, seconds: 60 },
   operator: { calls: 6_000, seconds: 60 },
+  server: { calls: 60_000, seconds: 60 },
   graphql: { calls: 600_000, seconds: 60 },
 }
 
@@ -58,6 +60,8 @@ export interface RateLimits {
   countPlayer(playerId: string): void
   /** A call of a platform key, counted only by this instance. */
   countOperator(keyId: string): void
+  /** A call of a server key, counted only by this instance. */
+  countServer(keyId: string): void
   /** The cost of a GraphQL operation, by its caller's id or the client's address, counted only by this instance. */
   countCost(payer: string, cost: number): void
   close(): Promise<void>
@@ -145,6 +149,7 @@ export async function createRateLimits({
     countLoginOf: await shared('sdk_key'),
     countPlayer: local('player'),
     countOperator: local('operator'),
+    countServer: local('server'),
     countCost: local('graphql'),
     async close() {
       redis?.disconnect()

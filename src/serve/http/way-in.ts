@@ -33,6 +33,8 @@ interface Endpoint {
   readonly methods: string
   /** The methods that OPTIONS lists; null where OPTIONS is refused. */
   readonly allow: string | null
+  /** Whether every origin is refused, also a listed one. */
+  readonly isOfServers: boolean
   readonly count: (status: number, milliseconds: number) => void
 }
 
@@ -76,7 +78,7 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
     const reply = await replyTo(found, request, requestId, () => closedOf(response), fault)
     const { status, body } = reply
     letBy(request, response)
-    response.writeHead(status, headersOf(reply, request, requestId))
+    response.writeHead(status, headersOf(endpoint, reply, request, requestId))
     if (reply.pages && request.method !== 'HEAD') await send(endpoint, reply.pages, response)
     else endWith(response, body)
     endpoint.count(status, performance.now() - started)
@@ -99,13 +101,14 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
 
   /** The headers of an answer, except those of the connection: names and values in turn. */
   function headersOf(
+    endpoint: Endpoint,
     { headers, body }: Reply,
     { method, headers: { origin } }: IncomingMessage,
     requestId: string,
   ): string[] {
     const all = [...headers, 'x-request-id', requestId]
     if (body !== null) all.push('content-length', String(Buffer.byteLength(body)))
-    const isOpen = isAllowed(origin)
+    const isOpen = isAllowed(endpoint, origin)
     if (isOpen) all.push('access-control-allow-origin', origin, 'access-control-expose-headers', EXPOSED_HEADERS)
     // A cache must not give one origin the preflight of another.
     if (isOpen || method === 'OPTIONS') all.push('vary', 'origin')
@@ -138,7 +141,7 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
     if (endpoint === nowhere) throw new Refusal('notFound')
     if (method !== 'OPTIONS' || endpoint.allow === null) throw new Refusal('methodNotAllowed')
     const headers = ['allow', endpoint.allow]
-    if (isAllowed(request.headers.origin)) {
+    if (isAllowed(endpoint, request.headers.origin)) {
       headers.push('access-control-allow-methods', endpoint.methods, 'access-control-allow-headers', ALLOWED_HEADERS)
       headers.push('access-control-max-age', '600')
     }
@@ -154,8 +157,8 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
     return reply.status === 405 ? { ...reply, headers: [...reply.headers, 'allow', methods] } : reply
   }
 
-  const isAllowed = (origin: string | undefined): origin is string =>
-    origin !== undefined && allowedOrigins.includes(origin)
+  const isAllowed = ({ isOfServers }: Endpoint, origin: string | undefined): origin is string =>
+    !isOfServers && origin !== undefined && allowedOrigins.includes(origin)
 
   const refused = new WeakSet<Duplex>()
 
@@ -213,6 +216,7 @@ function endpointOf(path: string, metrics: Metrics, routes: readonly Route[]): E
     respond,
     methods: isPage ? all : here.map(({ method }) => method).join(', '),
     allow: isPage ? null : `${all}, OPTIONS`,
+    isOfServers: here.some((route) => route.isOfServers),
     count: metrics.answersOf(path),
   }
 }

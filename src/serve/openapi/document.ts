@@ -55,6 +55,7 @@ export const openapi = {
     securitySchemes: {
       playerToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: "A player's access token." },
       sdkKey: { type: 'apiKey', in: 'header', name: 'X-SDK-Key', description: 'Names a project and an environment.' },
+      serverKey: { type: 'http', scheme: 'bearer', description: 'A server key, `twsrv_…`, of one environment.' },
       platformKey: { type: 'http', scheme: 'bearer', description: 'A platform key, `twplat_…`, or an operator token.' },
       metricsToken: { type: 'http', scheme: 'bearer', description: "The configuration's `METRICS_TOKEN`." },
     },

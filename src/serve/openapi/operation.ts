@@ -24,6 +24,7 @@ const ACCESS: Readonly<
   player: { security: ['playerToken'], refusals: [...EVERY_CALL, 'playerBanned', 'playerDeleted'] },
   client: { security: ['sdkKey'], refusals: CLIENT_CALL },
   link: { security: ['sdkKey', 'playerToken'], refusals: [...CLIENT_CALL, 'invalidToken'] },
+  server: { security: ['serverKey'], refusals: [...EVERY_CALL, 'forbidden'] },
   platform: { security: ['platformKey'], refusals: [...EVERY_CALL, 'forbidden', 'environmentNotFound'] },
 }
 

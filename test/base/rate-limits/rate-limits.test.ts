@@ -3,13 +3,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { RawJson } from '../../../src/base/json.ts'
 import { createRateLimits, readRateLimits } from '../../../src/base/rate-limits/rate-limits.ts'
+import { createServerKey, type NewKey } from '../../../src/callers/keys.ts'
 import { demoSeason } from '../../../src/dev/season.ts'
 import { type Answer, type Game, generateKeys, startGame, startInstance } from '../../harness/game.ts'
 import { type Operator, startOperator } from '../../harness/operator.ts'
 import { type RedisServer, startRedis, withoutRedis } from '../../harness/redis.ts'
 import { until } from '../../harness/until.ts'
 
-const LIMITS = 'login=3/h,sdk_key=off,player=4/h,operator=3/h'
+const LIMITS = 'login=3/h,sdk_key=off,player=4/h,operator=3/h,server=2/h'
 const limited = (policy: string) => ({
   error: 'rate limited',
   code: 'rate_limited',
@@ -110,9 +111,24 @@ describe('a rate limit that is reached', () => {
     expect((await game.graphql(key, '{ environments { name } }')).errors?.[0]?.extensions.code).toBe('RATE_LIMITED')
   })
 
+  it('refuses calls of one server key, but not of another key of its environment', async () => {
+    const [one, other] = [
+      await createServerKey(game.app.pool, game.environmentId),
+      await createServerKey(game.app.pool, game.environmentId),
+    ]
+    const find = ({ key }: NewKey) =>
+      game.request('POST', '/server/v1/players/find', {
+        body: '{"provider":"custom","subject":"nobody"}',
+        headers: { authorization: `Bearer ${key}` },
+      })
+    for (let call = 0; call < 2; call += 1) expect((await find(one)).status).toBe(404)
+    expect(refusalOf(await find(one))).toMatchObject({ status: 429, ...limited('"server";q=2;w=3600'), waits: true })
+    expect((await find(other)).status).toBe(404)
+  })
+
   it('is counted in the metrics by name', async () => {
     const text = await (await fetch(`${game.baseUrl}/metrics`)).text()
-    for (const limit of ['login', 'player', 'operator'])
+    for (const limit of ['login', 'player', 'operator', 'server'])
       expect(
         Number(new RegExp(`^tierway_rate_limited_total\\{limit="${limit}"\\} (\\d+)$`, 'm').exec(text)?.[1]),
       ).toBeGreaterThan(0)

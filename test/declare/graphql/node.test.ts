@@ -3,6 +3,7 @@ import { Client, fetchExchange } from '@urql/core'
 import { type CacheExchangeOpts, cacheExchange } from '@urql/exchange-graphcache'
 import { type IntrospectionType, introspectionFromSchema } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createServerKey } from '../../../src/callers/keys.ts'
 import { createProject } from '../../../src/projects/projects.ts'
 import { schema } from '../../../src/schema.ts'
 import { season } from '../../harness/definitions.ts'
@@ -39,6 +40,7 @@ const WAYS: Readonly<Record<string, string>> = {
   Scenario: 'scenarios(environment: "production") { nodes { ID } }',
   ScenarioVersion: 'scenario(environment: "production", scenarioId: "a/season ☃") { ID }',
   SdkKey: 'sdkKeys { nodes { ID } }',
+  ServerKey: 'serverKeys { nodes { ID } }',
   Wallet: 'player(id: "PLAYER") { wallet { ID } }',
   WalletEntry: 'player(id: "PLAYER") { walletLedger { nodes { ID } } }',
   XpEntry: 'player(id: "PLAYER") { passes { xpLedger { nodes { ID } } } }',
@@ -60,6 +62,7 @@ beforeAll(async () => {
   const { pool } = game.app
   const other = await createProject(pool, { name: 'Other', environments: ['production'] })
   stranger = await newOperator(pool, other.projectId, 'admin')
+  await createServerKey(pool, game.environmentId)
   await game.publish(encodeURIComponent('a/season ☃'), season())
   player = await logIn(game, 'ada')
   const scenarioId = 'a/season ☃'

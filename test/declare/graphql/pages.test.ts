@@ -61,10 +61,11 @@ beforeAll(async () => {
     'mutation { addCurrency(input: { environment: "production", currency: "coins", reason: "x" }) { auditEntry { id } } }',
   )
   for (const name of ['one', 'two', 'three'])
-    await ask(
-      game.platformKey,
-      `mutation { createSdkKey(input: { environment: "production", reason: "${name}" }) { key } }`,
-    )
+    for (const kind of ['Sdk', 'Server'])
+      await ask(
+        game.platformKey,
+        `mutation { create${kind}Key(input: { environment: "production", reason: "${name}" }) { key } }`,
+      )
 })
 afterAll(async () => {
   await webhook.close()
@@ -283,7 +284,7 @@ describe('every connection of the schema', () => {
 
   it('refuses a caller without access with FORBIDDEN, even when the page arguments are invalid', async () => {
     const viewer = await game.key('viewer')
-    for (const list of ['auditLog', 'sdkKeys', 'platformKeys']) {
+    for (const list of ['auditLog', 'sdkKeys', 'serverKeys', 'platformKeys']) {
       for (const asked of ['(first: 0) { edges { cursor } }', '(after: "x") { edges { cursor } }', '{ __typename }']) {
         const document = `{ ${list} ${asked} }`
         expect([document, refusal(await ask(viewer, document))]).toEqual([document, ['FORBIDDEN', []]])

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createSdkKey } from '../../../src/callers/keys.ts'
+import { createSdkKey, createServerKey } from '../../../src/callers/keys.ts'
 import { createProject } from '../../../src/projects/projects.ts'
 import { season } from '../../harness/definitions.ts'
 import { type Game, startGame, type TestPlayer } from '../../harness/game.ts'
@@ -34,7 +34,7 @@ let stranger: Operator
 /** Values for all arguments: those of the project, and those of nothing that exists. */
 let ours: Values
 let nobodys: Values
-let keys: { sdk: string; platform: string }
+let keys: { sdk: string; server: string; platform: string }
 
 const NOBODY = '01900000-0000-7000-8000-000000000000'
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
@@ -52,7 +52,11 @@ beforeAll(async () => {
     newOperator(pool, game.projectId, 'admin'),
   ])
   stranger = await newOperator(pool, other.projectId, 'admin')
-  keys = { sdk: (await createSdkKey(pool, game.environmentId)).id, platform: viewer.caller.keyId }
+  keys = {
+    sdk: (await createSdkKey(pool, game.environmentId)).id,
+    server: (await createServerKey(pool, game.environmentId)).id,
+    platform: viewer.caller.keyId,
+  }
   headers = {
     nobody: {},
     'SDK key': { 'x-sdk-key': game.sdkKey },
@@ -102,6 +106,7 @@ async function call({ kind, field }: Called, caller: Caller, values: Values): Pr
 function idsOf(name: string): string {
   if (name === 'node') return `Player:${player.playerId}`
   if (name === 'revokeSdkKey') return keys.sdk
+  if (name === 'revokeServerKey') return keys.server
   return name === 'revokePlatformKey' ? keys.platform : player.playerId
 }
 
@@ -115,7 +120,15 @@ async function attempts(pool: Pool): Promise<Map<string, number>> {
 /** Everything of the project that a call could change. */
 async function everything(): Promise<unknown> {
   const { pool } = game.app
-  const tables = ['projects', 'environments', 'sdk_keys', 'platform_keys', 'scenario_versions', 'auth_providers']
+  const tables = [
+    'projects',
+    'environments',
+    'sdk_keys',
+    'server_keys',
+    'platform_keys',
+    'scenario_versions',
+    'auth_providers',
+  ]
   const mine = `(SELECT id::text FROM environments WHERE project_id = '${game.projectId}')`
   const columns = tables.map(
     (name) => `(SELECT json_agg(t ORDER BY t::text) FROM ${name} t WHERE '${game.projectId}' IN

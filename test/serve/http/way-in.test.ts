@@ -4,6 +4,7 @@ import { type IncomingMessage, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createServerKey } from '../../../src/callers/keys.ts'
 import { routes } from '../../../src/routes.ts'
 import { season } from '../../harness/definitions.ts'
 import { type Game, startGame, startInstance, type TestPlayer, times } from '../../harness/game.ts'
@@ -100,6 +101,10 @@ describe('CORS of REST', () => {
         'access-control-request-method': 'POST',
       })
       expect([path, status, text]).toEqual([path, 204, ''])
+      if (path.startsWith('/server/')) {
+        expect(allowed(headers)).toEqual({ vary: 'origin' })
+        continue
+      }
       expect(allowed(headers)).toEqual({
         ...OPEN,
         'access-control-allow-methods': methods.join(', '),
@@ -118,6 +123,20 @@ describe('CORS of REST', () => {
       // Caches keep the preflights of origins apart.
       for (const path of [PROGRESS, '/graphql', '/nowhere'])
         expect(allowed((await send('OPTIONS', path, headers)).headers)).toEqual({ vary: 'origin' })
+    }
+  })
+})
+
+describe('a call of game servers', () => {
+  it('is refused from every origin, also a listed one and with a valid key, and allows none', async () => {
+    const { key } = await createServerKey(game.app.pool, game.environmentId)
+    for (const origin of [ORIGIN, game.baseUrl, 'null', '']) {
+      const answer = await send('POST', '/server/v1/players/find', { origin, authorization: `Bearer ${key}` }, '{}')
+      expectError(answer, [403, 'forbidden'])
+      expect(JSON.parse(answer.text).details).toEqual([
+        { path: 'Origin', message: expect.stringContaining('a browser cannot keep a server key secret') },
+      ])
+      expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control-'))).toEqual([])
     }
   })
 })
