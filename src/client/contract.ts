@@ -139,35 +139,35 @@ export interface CustomLinkRequest {
 export interface Player {
   /** Id of the player. */
   readonly playerId: string
-  /** The display name. */
+  /** The player's name. */
   readonly nickname: string | null
-  /** URL of the avatar. */
+  /** The URL of the player's picture, from the webhook. */
   readonly avatarUrl: string | null
-  /** Region, as reported by the first login. */
+  /** The region that the client gave at the first login, such as `eu-west`. */
   readonly region: string | null
-  /** Language, as reported by the first login. */
+  /** The language that the client gave at the first login, such as `pt-BR`. */
   readonly language: string | null
-  /** Creation time, in UTC. */
+  /** The time of its creation, in UTC. */
   readonly createdAt: string
   /** By currency. */
   readonly wallet: readonly {
-    /** The currency. */
+    /** The currency, as the scenario and its prices name it. */
     readonly currency: string
-    /** The balance. */
+    /** The balance, in whole units. */
     readonly balance: bigint
   }[]
   /** By item. */
   readonly inventory: readonly {
-    /** The item. */
+    /** The item's id in scenarios. */
     readonly itemId: string
-    /** The amount. */
+    /** The number of units. */
     readonly amount: bigint
   }[]
   /** By provider and subject. */
   readonly identities: readonly {
     /** `custom`, or `custom:` and the name of another provider. */
     readonly provider: string
-    /** The studio's own id of the player. */
+    /** The studio's own id of the player, from its webhook. */
     readonly subject: string
   }[]
 }
@@ -226,6 +226,25 @@ export interface RunResponse {
   readonly plan: ExecutionPlan | null
   /** The reason why the run was cancelled. Null for any other run, and for a run that was cancelled before causes were recorded. */
   readonly cause: 'cancelled by support' | 'definition changed' | null
+}
+
+/** The fields of every event, except its data. */
+export interface EventFields {
+  /** Its place in the stream. Store it, and pass it as `after` to continue from there. */
+  readonly cursor: string
+  readonly type: 'CROSSING' | 'PLAYER_CREATED' | 'RUN_CANCELLED'
+  /** RFC 3339, UTC. */
+  readonly occurredAt: string
+  /** A player's id. */
+  readonly playerId: string
+  /** The scenario of the run; null for `PLAYER_CREATED`. */
+  readonly scenarioId: string | null
+  /** The node of the crossed handle; null for an event that is no crossing. */
+  readonly nodeId: string | null
+  /** The run; null for `PLAYER_CREATED`. */
+  readonly runId: string | null
+  /** The crossed handle; null for an event that is no crossing. */
+  readonly handle: string | null
 }
 
 /** The code of an answer with a status of 400 or more. */
@@ -364,4 +383,17 @@ export const STORAGE_VALUES: ShapeOf<StorageValues> = { members: { values: 'obje
 
 export const STORAGE_KEYS: ShapeOf<StorageKeys> = {
   members: { keys: { list: { members: { key: 'string', bytes: 'integer' } } }, next: { orNull: 'string' } },
+}
+
+export const EVENT_FIELDS: ShapeOf<EventFields> = {
+  members: {
+    cursor: 'string',
+    type: 'string',
+    occurredAt: 'string',
+    playerId: 'string',
+    scenarioId: { orNull: 'string' },
+    nodeId: { orNull: 'string' },
+    runId: { orNull: 'string' },
+    handle: { orNull: 'string' },
+  },
 }

@@ -1,26 +1,13 @@
 import { invalidAnswer, parsed, readAs } from './answers.ts'
 import type { ForPlayer, PlayerCalls } from './calls.ts'
+import { EVENT_FIELDS, type EventFields } from './contract.ts'
 import { type ErrorCode, TierwayError } from './error.ts'
 import type { FetchBody, Signal } from './platform.ts'
 import { isObject, type ShapeOf } from './shape.ts'
 import { backoff, type CallOptions, graphqlRefusal, listenOnline, pause, refusalOf } from './transport.ts'
 
 /** An event of the player: a handle that a node of a scenario crossed, the end of a run, or `PLAYER_CREATED`. */
-export interface TierwayEvent {
-  /** Its place in the stream. Store it, and pass it as `after` to continue from there. */
-  readonly cursor: string
-  readonly type: 'CROSSING' | 'PLAYER_CREATED' | 'RUN_CANCELLED'
-  /** RFC 3339, UTC. */
-  readonly occurredAt: string
-  readonly playerId: string
-  /** Null for `PLAYER_CREATED`. */
-  readonly scenarioId: string | null
-  /** Null for `PLAYER_CREATED`. */
-  readonly runId: string | null
-  /** Null unless a handle was crossed. */
-  readonly nodeId: string | null
-  /** Null unless a handle was crossed. */
-  readonly handle: string | null
+export interface TierwayEvent extends EventFields {
   /**
    * The event's data. `onLevelUp`: `fromLevel`, `toLevel`, `xp`, `source`. `onMaxLevel`: `level`, `xp`, `source`.
    * `onPremiumPurchase`: `price`. `RUN_CANCELLED`: `cause`. Xp and amounts are `bigint`.
@@ -44,7 +31,7 @@ export interface EventOptions {
 const CURSOR = '{ streamCursor }'
 const EVENTS = `subscription ($after: String, $handles: [String!], $scenarioId: String, $nodeId: String) {
   events(after: $after, handles: $handles, scenarioId: $scenarioId, nodeId: $nodeId) {
-    cursor type occurredAt playerId scenarioId nodeId runId handle data
+    ${Object.keys(EVENT_FIELDS.members).join(' ')} data
   }
 }`
 
@@ -185,14 +172,7 @@ const EVENT_DATA: ShapeOf<{ readonly events: TierwayEvent }> = {
   members: {
     events: {
       members: {
-        cursor: 'string',
-        type: 'string',
-        occurredAt: 'string',
-        playerId: 'string',
-        scenarioId: { orNull: 'string' },
-        runId: { orNull: 'string' },
-        nodeId: { orNull: 'string' },
-        handle: { orNull: 'string' },
+        ...EVENT_FIELDS.members,
         data: { members: { xp: { ifPresent: 'int64' }, price: { ifPresent: { members: { amount: 'int64' } } } } },
       },
     },

@@ -8,6 +8,8 @@ import type { Schema } from './shape.ts'
 /** The type of a member in GraphQL: a scalar, the enum of these values, another answer, or a list. */
 type OutputType =
   | 'String'
+  | 'ID'
+  | 'DateTime'
   | 'Int'
   | 'Int64'
   | 'Boolean'
@@ -98,8 +100,17 @@ const text = (description?: string, more: Schema = {}): Member<string> => ({
   type: 'String',
 })
 
+/** The id of a player. In GraphQL it is an ID. */
+const id = (description?: string): Member<string> => ({ ...text(description), type: 'ID' })
+
 /** RFC 3339, in UTC. */
-const time = (description: string): Member<string> => text(description, { format: 'date-time' })
+const time = (description?: string): Member<string> => ({
+  ...text(description, { format: 'date-time' }),
+  type: 'DateTime',
+})
+
+/** A time that is a `Date` in code, for answers of GraphQL alone. */
+const moment = (description?: string): Member<Date> => ({ ...time(description), value: undefined })
 
 const flag = (description?: string): Member<boolean> => ({
   description,
@@ -124,6 +135,9 @@ const oneOf = <const T extends string>(
   values: readonly T[],
   { description, among = values }: { description?: string; among?: readonly string[] } = {},
 ): Member<T> => ({ description, schema: described({ type: 'string', enum: values }, description), type: among })
+
+/** The name of a value in GraphQL: `PLAYER_CREATED` for `player.created`. */
+export const enumName = (value: string): string => value.replace(/[. ]/g, '_').toUpperCase()
 
 /** Values by name, all of one kind. */
 const map = <T>(of: Answer<T>, description: string): Member<Readonly<Record<string, T>>> => ({
@@ -155,4 +169,4 @@ const orNull = <T>(of: Answer<T> | Member<T>, description?: string): Member<T | 
 const optional = <T>(member: Member<T>): Member<T | undefined> => ({ ...member, isOptional: true })
 
 /** The members of answers: `out.int64('The xp.')`. Shapes have functions of the same names for requests. */
-export const out = { text, time, flag, int32, int64, oneOf, map, object, list, orNull, optional }
+export const out = { text, id, time, moment, flag, int32, int64, oneOf, map, object, list, orNull, optional }

@@ -1,5 +1,6 @@
 import { REFUSALS, Refusal, type RefusalKind } from '../base/errors.ts'
 import type { Schema } from '../declare/shape.ts'
+import { clientEvent } from '../events/client-event.ts'
 import { openapi } from '../serve/openapi/document.ts'
 
 // The types and shapes of the client library, made from the same declarations as `/openapi.json`. The library imports nothing of
@@ -21,9 +22,11 @@ const ROOTS = [
   'StorageValues',
   'StorageListRequest',
   'StorageKeys',
+  'EventFields',
 ]
 
-const schemas: Record<string, Schema> = openapi.components.schemas
+/** Those of REST, and the fields of an event, which the library reads over GraphQL. */
+const schemas: Record<string, Schema> = { ...openapi.components.schemas, EventFields: clientEvent.schema }
 
 const nameOf = ({ $ref }: Schema): string | undefined => ($ref as string | undefined)?.split('/').at(-1)
 const isInt64 = ({ format }: Schema): boolean => format === 'int64'

@@ -1,54 +1,67 @@
 import type { Json } from '../base/json.ts'
+import { type Member, out } from '../declare/answer.ts'
 import { boolean, type Column, nullable, text, uuid } from '../transactions/table.ts'
 
 /** The kinds of events in an environment's stream (spec 6). */
 export const EVENT_TYPES = ['crossing', 'player.created', 'run.cancelled'] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
+const NO_CROSSING = 'null for an event that is no crossing.'
+const field = <T>(column: Column<T>, member: Member<unknown>) => ({ column, member })
+
+/**
+ * The fields of an event, in the order in which they are written, read and sent to other instances: each with its column
+ * and with what GraphQL and the client library say of it.
+ */
+const FIELDS = {
+  type: field(text as Column<EventType>, out.oneOf(EVENT_TYPES, { description: 'The kind of event.' })),
+  handle: field(nullable(text), out.orNull(out.text(`The crossed handle; ${NO_CROSSING}`))),
+  playerId: field(uuid, out.id("A player's id.")),
+  scenarioId: field(nullable(text), out.orNull(out.text('The scenario of the run; null for `PLAYER_CREATED`.'))),
+  nodeId: field(nullable(text), out.orNull(out.text(`The node of the crossed handle; ${NO_CROSSING}`))),
+  runId: field(nullable(uuid), out.orNull(out.text('The run; null for `PLAYER_CREATED`.'))),
+  byClient: field(
+    boolean,
+    out.flag('True when a client crossed the handle of a node that the client runs: the service has not verified it.'),
+  ),
+  /** JSON text. */
+  data: field(
+    text,
+    out.object(
+      "The event's data. Each type of event has it as fields, too. Xp and amounts are decimal strings, as Int64.",
+    ),
+  ),
+}
+
+export type EventField = keyof typeof FIELDS
+export const EVENT_FIELDS = Object.keys(FIELDS) as EventField[]
+
+type Fields = typeof FIELDS
+const each = <Part extends 'column' | 'member'>(part: Part) =>
+  Object.fromEntries(EVENT_FIELDS.map((name) => [name, FIELDS[name][part]])) as {
+    readonly [Name in EventField]: Fields[Name][Part]
+  }
+export const EVENT_COLUMNS = each('column')
+export const EVENT_MEMBERS = each('member')
+
+type Values = { readonly [Name in EventField]: Fields[Name]['column'] extends Column<infer T> ? T : never }
+
 /** An event that a transaction is about to append. */
-export interface NewEvent {
+export interface NewEvent extends Omit<Values, 'data'> {
   readonly environmentId: string
-  readonly type: EventType
-  /** The crossed handle; null for an event that is no crossing. */
-  readonly handle: string | null
-  readonly playerId: string
-  readonly scenarioId: string | null
-  readonly nodeId: string | null
-  readonly runId: string | null
-  /** A client crossed the handle of a node that the client runs. */
-  readonly byClient: boolean
   /** The event's own data, such as `fromLevel` and `toLevel`. */
   readonly data: Json
 }
 
-/** The fields of an event, in the order in which they are written, read and sent to other instances. */
-export const EVENT_COLUMNS = {
-  type: text as Column<EventType>,
-  handle: nullable(text),
-  playerId: uuid,
-  scenarioId: nullable(text),
-  nodeId: nullable(text),
-  runId: nullable(uuid),
-  byClient: boolean,
-  /** JSON text. */
-  data: text,
-} satisfies { [Field in keyof Omit<NewEvent, 'environmentId' | 'data'>]: Column<NewEvent[Field]> } & {
-  data: Column<string>
-}
-
-export type EventField = keyof typeof EVENT_COLUMNS
-export const EVENT_FIELDS = Object.keys(EVENT_COLUMNS) as EventField[]
-
-/** The column of a field: `player_id`. */
-export const columnOf = (field: EventField): string =>
-  field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-
 /** An event at its place in the stream: positions are gapless and in commit order. */
-export interface StreamEvent extends Omit<NewEvent, 'data'> {
+export interface StreamEvent extends Values {
+  readonly environmentId: string
   readonly position: bigint
-  /** JSON text. */
-  readonly data: string
   readonly occurredAt: Date
   /** When the event before it occurred, in milliseconds. Null when that is not known. */
   readonly follows: number | null
 }
+
+/** The column of a field: `player_id`. */
+export const columnOf = (field: EventField): string =>
+  field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

@@ -2,15 +2,15 @@ import { RawJson } from '../base/json.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType } from '../declare/graphql/node.ts'
-import { enumType } from '../declare/graphql/shapes.ts'
+import { enumType, fieldsOf } from '../declare/graphql/shapes.ts'
 import { JsonSource } from '../declare/shape.ts'
 import { RunCauseEnum } from '../scenario/graphql-runs.ts'
 import type { RunCause } from '../scenario/runs.ts'
 import { PriceType } from '../wallet/graphql.ts'
-import { EVENT_TYPES, type EventType, type StreamEvent } from './catalogue.ts'
+import { EVENT_MEMBERS, EVENT_TYPES, type EventType, type StreamEvent } from './catalogue.ts'
 import { cursorOf } from './cursor.ts'
 
-const EventTypeEnum = enumType('EventType', EVENT_TYPES, {
+enumType('EventType', EVENT_TYPES, {
   description: 'The kind of an event.',
   values: {
     crossing: 'A handle of a node was crossed.',
@@ -19,39 +19,19 @@ const EventTypeEnum = enumType('EventType', EVENT_TYPES, {
   },
 })
 
+const { data, ...members } = EVENT_MEMBERS
+
 export const EventInterface = builder.interfaceRef<StreamEvent>('Event').implement({
   interfaces: [NodeType],
   description: "An event of an environment's stream. Subscribe with `after` and its cursor to continue from there.",
   fields: (t) => ({
     id: t.id({ resolve: (event) => globalId('Event', cursorOf(event)) }),
     cursor: t.string({ resolve: cursorOf }),
-    type: t.expose('type', { description: 'The kind of event.', type: EventTypeEnum }),
     occurredAt: t.expose('occurredAt', { type: 'DateTime' }),
-    playerId: t.exposeID('playerId'),
-    scenarioId: t.exposeString('scenarioId', {
-      description: 'The scenario of the run; null for `PLAYER_CREATED`.',
-      nullable: true,
-    }),
-    nodeId: t.exposeString('nodeId', {
-      description: 'The node of the crossed handle; null for an event that is no crossing.',
-      nullable: true,
-    }),
-    runId: t.exposeString('runId', {
-      description: 'The run; null for `PLAYER_CREATED`.',
-      nullable: true,
-    }),
-    handle: t.exposeString('handle', {
-      nullable: true,
-      description: 'The crossed handle; null for an event that is no crossing.',
-    }),
-    byClient: t.exposeBoolean('byClient', {
-      description:
-        'True when a client crossed the handle of a node that the client runs: the service has not verified it.',
-    }),
+    ...fieldsOf(t, members),
     data: t.field({
       type: 'JSON',
-      description:
-        "The event's data. Each type of event has it as fields, too. Xp and amounts are decimal strings, as Int64.",
+      description: data.description,
       // A text value cannot contain this member: its quotation marks would be escaped.
       resolve: (event) => new RawJson(event.data.replace(/"(xp|amount)":(\d+)/g, '"$1":"$2"')),
     }),

@@ -18,7 +18,6 @@ export const exportedPlayer = answer(
     playerId: out.text("The player's id."),
     status: out.oneOf(STATUSES),
     ...profile,
-    createdAt: out.time('Creation time, in UTC.'),
     lastLoginAt: out.orNull(out.time('Time of the last login, in UTC. Null before the first one.')),
     identities: out.list(identity, 'The identities that the player can log in with.'),
     level: out.optional(out.orNull(out.int32('Level on the pass.'))),

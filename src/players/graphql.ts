@@ -1,46 +1,33 @@
-import { MAX_STORAGE_KEY } from '../base/limits.ts'
 import { requirePlatform, requirePlayer } from '../callers/access.ts'
 import { printCursor, readCursor } from '../declare/cursor.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType, nodesOf, orNull } from '../declare/graphql/node.ts'
 import { forwardPage, namesOf, PLAYERS_LIST, pageOf, readList } from '../declare/graphql/page.ts'
-import { answerType, argsOf, enumType, inputOf } from '../declare/graphql/shapes.ts'
+import { answerType, argsOf, enumType, fieldsOf, inputOf } from '../declare/graphql/shapes.ts'
 import { shape, uuid } from '../declare/shape.ts'
 import { InventoryItemType, WalletType } from '../wallet/graphql.ts'
 import { findPlayer } from './find-player.ts'
 import { findReadable } from './graphql-readable.ts'
 import { admitPlayer, STATUSES, type Status } from './player-status.ts'
+import { identity, profile } from './read-player.ts'
 import { playerRequest, storageDeleteRequest, storageGetRequest, storageSetRequest } from './requests.ts'
 import {
   deleteStorage,
   deleteStorageCall,
   listStorage,
-  type StoredValue,
   setStorage,
   setStorageCall,
+  storageEntry,
   storedKey,
+  writtenValue,
 } from './storage.ts'
 
-const KEY = `1 to ${MAX_STORAGE_KEY} characters.`
-
-const StorageEntryType = builder.objectRef<StoredValue & { key: string }>('StorageEntry').implement({
-  description: "A key of a player's storage.",
-  fields: (t) => ({
-    key: t.exposeString('key', { description: KEY }),
-    value: t.exposeString('value', { description: 'The JSON text of the value, byte for byte as it was written.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
-  }),
-})
+const StorageEntryType = answerType('StorageEntry', storageEntry)
 
 const StorageKeyType = answerType('StorageKey', storedKey)
 
-const IdentityType = builder.prismaObject('Identity', {
-  fields: (t) => ({
-    provider: t.exposeString('provider', { description: '`custom`, or `custom:` and the name of another provider.' }),
-    subject: t.exposeString('subject'),
-  }),
-})
+const IdentityType = builder.prismaObject('Identity', { fields: (t) => fieldsOf(t, identity.members) })
 
 const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
@@ -69,11 +56,7 @@ export const PlayerType = builder.prismaObject('Player', {
       select: { status: true },
       resolve: ({ status }) => status as Status,
     }),
-    nickname: t.exposeString('nickname', { nullable: true }),
-    avatarUrl: t.exposeString('avatarUrl', { nullable: true }),
-    region: t.exposeString('region', { nullable: true }),
-    language: t.exposeString('language', { nullable: true }),
-    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    ...fieldsOf(t, profile),
     lastLoginAt: t.field({
       type: 'DateTime',
       nullable: true,
@@ -110,7 +93,7 @@ export const PlayerType = builder.prismaObject('Player', {
         const byOperator = (await context.caller()).kind === 'platform'
         const answer = await context.storageAnswer()
         const stored = await answer.read({ environmentId, playerId: id }, keys, { byOperator })
-        return [...stored].map(([key, entry]) => ({ key, ...entry }))
+        return [...stored.values()]
       },
     }),
     storageKeys: t.connection(
@@ -200,13 +183,7 @@ builder.queryFields((t) => ({
   }),
 }))
 
-const StoredText = builder.objectRef<{ key: string; value: string }>('StoredText').implement({
-  description: 'A value that was written.',
-  fields: (t) => ({
-    key: t.exposeString('key', { description: KEY }),
-    value: t.exposeString('value', { description: 'The JSON text of the value, as it is stored now.' }),
-  }),
-})
+const StoredText = answerType('StoredText', writtenValue)
 
 const SetStoragePayload = builder
   .objectRef<{ storage: { key: string; value: string }[] }>('SetStoragePayload')

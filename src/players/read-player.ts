@@ -5,15 +5,26 @@ import type { PlayerRef, Status } from './player-status.ts'
 
 /** Members of every answer about a player. */
 export const profile = {
-  nickname: out.orNull(out.text('The display name.')),
-  avatarUrl: out.orNull(out.text('URL of the avatar.')),
-  region: out.orNull(out.text('Region, as reported by the first login.')),
-  language: out.orNull(out.text('Language, as reported by the first login.')),
+  nickname: out.orNull(out.text("The player's name.")),
+  avatarUrl: out.orNull(out.text("The URL of the player's picture, from the webhook.")),
+  region: out.orNull(out.text('The region that the client gave at the first login, such as `eu-west`.')),
+  language: out.orNull(out.text('The language that the client gave at the first login, such as `pt-BR`.')),
+  createdAt: out.time('The time of its creation, in UTC.'),
 }
 
 export const identity = answer('An identity.', {
   provider: out.text('`custom`, or `custom:` and the name of another provider.'),
-  subject: out.text("The studio's own id of the player."),
+  subject: out.text("The studio's own id of the player, from its webhook."),
+})
+
+export const balance = answer('A balance.', {
+  currency: out.text('The currency, as the scenario and its prices name it.'),
+  balance: out.int64('The balance, in whole units.', { minimum: 0 }),
+})
+
+export const heldItem = answer('A held item.', {
+  itemId: out.text("The item's id in scenarios."),
+  amount: out.int64('The number of units.', { minimum: 0 }),
 })
 
 /** A player as it sees itself. Lists are sorted by name. */
@@ -22,15 +33,8 @@ export const playerAnswer = answer(
   {
     playerId: out.text('Id of the player.'),
     ...profile,
-    createdAt: out.time('Creation time, in UTC.'),
-    wallet: out.list(
-      answer('A balance.', { currency: out.text('The currency.'), balance: out.int64('The balance.', { minimum: 0 }) }),
-      'By currency.',
-    ),
-    inventory: out.list(
-      answer('A held item.', { itemId: out.text('The item.'), amount: out.int64('The amount.', { minimum: 0 }) }),
-      'By item.',
-    ),
+    wallet: out.list(balance, 'By currency.'),
+    inventory: out.list(heldItem, 'By item.'),
     identities: out.list(identity, 'By provider and subject.'),
   },
   {

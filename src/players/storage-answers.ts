@@ -2,7 +2,7 @@ import { invalidRequest, Refusal } from '../base/errors.ts'
 import { createSemaphore, type Semaphore } from '../base/semaphore.ts'
 import { DEADLINE_MS, type GroupCommit } from '../transactions/group-commit.ts'
 import type { PlayerRef } from './player-status.ts'
-import { bytesOfStored, MAX_READ_BYTES, readStorage, type StoredValue, TOO_MUCH } from './storage.ts'
+import { bytesOfStored, MAX_READ_BYTES, readStorage, type StorageEntry, TOO_MUCH } from './storage.ts'
 
 /** The most answers with storage that one caller can have under way. The next answer waits until one was sent. */
 const MAX_ANSWERS = 2
@@ -14,7 +14,7 @@ export interface StorageAnswer {
     player: PlayerRef,
     keys: readonly string[] | null,
     options?: { byOperator?: boolean },
-  ): Promise<ReadonlyMap<string, StoredValue>>
+  ): Promise<ReadonlyMap<string, StorageEntry>>
 }
 
 /** Begins an answer to a caller. `closed` aborts when the answer was sent or the client is gone. */

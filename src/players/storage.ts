@@ -131,12 +131,19 @@ export function deleteStorage(ref: PlayerRef, keys: readonly string[]): Command<
   }
 }
 
-/** A value as it is stored. */
-export interface StoredValue {
-  /** The JSON text, byte for byte as it was written. */
-  readonly value: string
-  readonly updatedAt: Date
-}
+const key = out.text(`1 to ${MAX_STORAGE_KEY} characters.`)
+
+export const storageEntry = answer("A key of a player's storage.", {
+  key,
+  value: out.text('The JSON text of the value, byte for byte as it was written.'),
+  updatedAt: out.moment('The time of the last change.'),
+})
+export type StorageEntry = AnswerOf<typeof storageEntry>
+
+export const writtenValue = answer('A value that was written.', {
+  key,
+  value: out.text('The JSON text of the value, as it is stored now.'),
+})
 
 /** The most bytes of values in one answer. */
 export const MAX_READ_BYTES = 16 * 2 ** 20
@@ -149,7 +156,7 @@ export const TOO_MUCH: Fault = {
 }
 
 /** The bytes of values, counted as the database counts them. */
-export function bytesOfStored(stored: ReadonlyMap<string, StoredValue>): number {
+export function bytesOfStored(stored: ReadonlyMap<string, StorageEntry>): number {
   let bytes = 0
   for (const { value } of stored.values()) bytes += Buffer.byteLength(value)
   return bytes
@@ -174,7 +181,7 @@ export function readStorage(
   ref: PlayerRef,
   keys: readonly string[] | null,
   { byOperator = false } = {},
-): Command<ReadonlyMap<string, StoredValue>> {
+): Command<ReadonlyMap<string, StorageEntry>> {
   return {
     engine: 'storage',
     player: ref,

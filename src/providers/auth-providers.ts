@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { ClientBase, Pool } from 'pg'
 import { type Fault, Refusal } from '../base/errors.ts'
 import { print, RawJson } from '../base/json.ts'
+import { type AnswerOf, answer, out } from '../declare/answer.ts'
 
 // The login providers of an environment, as stored and as operators see them.
 
@@ -20,12 +21,20 @@ export type AuthProvidersView = {
   }
 }
 
-export type CustomProviderView = {
-  readonly enabled: boolean
-  readonly url: string
-  readonly hasSecret: boolean
-  readonly updatedAt: string
-  /** The times at which replaced secrets stop signing, the earliest first. */
+export const customProvider = answer("A login provider that calls a studio's webhook.", {
+  enabled: out.flag('When false, logins through this provider fail with `custom auth disabled`.'),
+  url: out.text('The address of the webhook.'),
+  hasSecret: out.flag('True when a secret is stored. The secret itself is never returned.'),
+  updatedAt: out.time('The time of the last change, in UTC.'),
+})
+/** The state of a rotation, which GraphQL has. */
+export const rotation = {
+  replacedSecretsExpireAt: out.list(
+    out.time(),
+    'The times at which secrets replaced by `rotateProviderSecret` stop signing, the earliest first.',
+  ),
+}
+export type CustomProviderView = AnswerOf<typeof customProvider> & {
   readonly replacedSecretsExpireAt: readonly string[]
 }
 

@@ -5,11 +5,12 @@ import { objectText } from '../base/json.ts'
 import { MAX_OVERLAP_SECONDS, MAX_SECRET } from '../base/limits.ts'
 import { requirePlatform } from '../callers/access.ts'
 import { requireKey } from '../callers/keys.ts'
+import { answer, out } from '../declare/answer.ts'
 import { blankNotice } from '../declare/blanks.ts'
 import { environment, providerName, reason } from '../declare/common.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { jsonOrNull } from '../declare/graphql/scalars.ts'
-import { argsOf, enumType, inputOf } from '../declare/graphql/shapes.ts'
+import { answerType, argsOf, enumType, inputOf } from '../declare/graphql/shapes.ts'
 import { InputSource, int32, optional, shape, text } from '../declare/shape.ts'
 import { ODD_BODY_RESULTS, type OddBodyCheck, type Rehearsal, rehearseLogin } from '../login/custom-login.ts'
 import {
@@ -21,7 +22,13 @@ import {
 import { credentials } from '../login/requests.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import type { WebhookAnswer } from '../webhook/webhook-answer.ts'
-import { type AuthProvidersView, type CustomProviderView, readAuthProviders } from './auth-providers.ts'
+import {
+  type AuthProvidersView,
+  type CustomProviderView,
+  customProvider,
+  readAuthProviders,
+  rotation,
+} from './auth-providers.ts'
 import { WITHHELD } from './redaction.ts'
 import { DEFAULT_OVERLAP_SECONDS, type RotatedSecret, rotateProviderSecret } from './rotate-secret.ts'
 import { authProvidersQuery, authProvidersRequest, readSettings, setAuthProviders } from './settings.ts'
@@ -35,23 +42,14 @@ const NoticeType = builder.objectRef<Fault>('Notice').implement({
   }),
 })
 
-const CustomProviderType = builder.objectRef<CustomProviderView & { name: string }>('CustomProvider').implement({
-  description: "A login provider that calls a studio's webhook.",
-  fields: (t) => ({
-    name: t.exposeString('name', { description: 'The name that logins use, such as `default`.' }),
-    enabled: t.exposeBoolean('enabled'),
-    url: t.exposeString('url', { description: 'The address of the webhook.' }),
-    hasSecret: t.exposeBoolean('hasSecret', {
-      description: 'True when a secret is stored. The secret itself is never returned.',
-    }),
-    updatedAt: t.field({ type: 'DateTime', resolve: ({ updatedAt }) => new Date(updatedAt) }),
-    replacedSecretsExpireAt: t.field({
-      type: ['DateTime'],
-      description: 'The times at which secrets replaced by `rotateProviderSecret` stop signing, the earliest first.',
-      resolve: ({ replacedSecretsExpireAt }) => replacedSecretsExpireAt.map((at) => new Date(at)),
-    }),
+const CustomProviderType = answerType<CustomProviderView & { readonly name: string }>(
+  'CustomProvider',
+  answer(customProvider.description, {
+    name: out.text('The name that logins use, such as `default`.'),
+    ...customProvider.members,
+    ...rotation,
   }),
-})
+)
 
 const AuthProvidersType = builder.objectRef<AuthProvidersView>('AuthProviders').implement({
   description: 'The login providers of an environment.',

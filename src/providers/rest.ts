@@ -8,7 +8,7 @@ import { anyObject, header, operatorParameter, projectId, query } from '../decla
 import { noticesOf } from '../declare/notices.ts'
 import type { PlatformHandler, PlatformRequest } from '../declare/route.ts'
 import { object, shape } from '../declare/shape.ts'
-import { type AuthProvidersView, readAuthProviders } from './auth-providers.ts'
+import { type AuthProvidersView, customProvider, readAuthProviders } from './auth-providers.ts'
 import { RESERVED_NAMES } from './custom-provider.ts'
 import { WITHHELD } from './redaction.ts'
 import {
@@ -20,17 +20,11 @@ import {
   setAuthProviders,
 } from './settings.ts'
 
-const provider = answer('A custom provider.', {
-  enabled: out.flag('When false, logins through this provider fail with `custom auth disabled`.'),
-  url: out.text('URL of the webhook.'),
-  hasSecret: out.flag('True when a secret is stored. The secret itself is never returned.'),
-  updatedAt: out.time('Time of the last change, in UTC.'),
-})
 const members = {
   environment: out.text('Name of the environment.'),
   authProviders: memberOf(
     answer('Providers by kind.', {
-      custom: out.map(provider, 'Custom providers, by name.'),
+      custom: out.map(customProvider, 'Custom providers, by name.'),
       google: out.orNull(out.object(WITHHELD)),
       apple: out.orNull(out.object(WITHHELD)),
     }),

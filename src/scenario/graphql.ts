@@ -4,18 +4,26 @@ import type { Fault } from '../base/errors.ts'
 import { MAX_INT32 } from '../base/json.ts'
 import { requirePlatform } from '../callers/access.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
+import type { AnswerOf } from '../declare/answer.ts'
 import { printCursor, readCursor } from '../declare/cursor.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import type { Context } from '../declare/graphql/context.ts'
 import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType, nodesOf, orNull } from '../declare/graphql/node.ts'
 import { forwardPage, namesOf, pageOf, readList } from '../declare/graphql/page.ts'
-import { argsOf, inputOf } from '../declare/graphql/shapes.ts'
+import { argsOf, fieldsOf, inputOf } from '../declare/graphql/shapes.ts'
 import { findOwnEnvironment } from '../players/graphql-readable.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { DiffType } from './graphql-diff.ts'
 import { type Validation, validateDefinition } from './parse-definition.ts'
-import { cloneScenario, type Publication, type PublishedScenario, publishScenario, readScenario } from './publish.ts'
+import {
+  cloneScenario,
+  type Publication,
+  publishedMembers,
+  publishedScenario,
+  publishScenario,
+  readScenario,
+} from './publish.ts'
 import {
   cloneRequest,
   diffRequest,
@@ -28,32 +36,27 @@ import {
 import type { ScenarioRef } from './scenarios.ts'
 import { countVersions, diffVersions, listVersions, type VersionSummary } from './versions.ts'
 
-const ScenarioVersionType = builder
-  .objectRef<PublishedScenario & { environment: string }>('ScenarioVersion')
-  .implement({
-    description: 'A published version of a scenario.',
-    interfaces: [NodeType],
-    fields: (t) => ({
-      id: t.id({
-        resolve: ({ environment, scenarioId, version }) =>
-          globalId('ScenarioVersion', environment, scenarioId, version),
-      }),
-      scenarioId: t.exposeString('scenarioId'),
-      environment: t.exposeString('environment'),
-      version: t.exposeInt('version'),
-      definition: t.field({
-        type: 'JSON',
-        description: 'The definition as values. The last of several members with the same name counts.',
-        resolve: (scenario) => scenario.definition,
-      }),
-      definitionText: t.string({
-        description:
-          'The definition as JSON text, byte for byte as it was published. Publishing the current text again changes nothing.',
-        resolve: (scenario) => scenario.definition.text,
-      }),
-      publishedAt: t.field({ type: 'DateTime', resolve: (scenario) => new Date(scenario.publishedAt) }),
+const { definition: _text, ...versionMembers } = publishedMembers
+
+const ScenarioVersionType = builder.objectRef<AnswerOf<typeof publishedScenario>>('ScenarioVersion').implement({
+  description: publishedScenario.description,
+  interfaces: [NodeType],
+  fields: (t) => ({
+    id: t.id({
+      resolve: ({ environment, scenarioId, version }) => globalId('ScenarioVersion', environment, scenarioId, version),
     }),
-  })
+    ...fieldsOf(t, versionMembers),
+    definition: t.expose('definition', {
+      type: 'JSON',
+      description: 'The definition as values. The last of several members with the same name counts.',
+    }),
+    definitionText: t.string({
+      description:
+        'The definition as JSON text, byte for byte as it was published. Publishing the current text again changes nothing.',
+      resolve: (scenario) => scenario.definition.text,
+    }),
+  }),
+})
 
 builder.prismaObject('Scenario', {
   interfaces: [NodeType],
@@ -188,7 +191,7 @@ builder.queryFields((t) => ({
 }))
 
 interface Published extends Audited {
-  readonly scenario: PublishedScenario & { environment: string }
+  readonly scenario: AnswerOf<typeof publishedScenario>
   readonly notices: readonly Fault[]
 }
 

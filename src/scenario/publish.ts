@@ -6,15 +6,32 @@ import { type Fault, invalidRequest, Refusal } from '../base/errors.ts'
 import { RawJson } from '../base/json.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { inTransaction } from '../db/transaction.ts'
+import { type AnswerOf, answer, out } from '../declare/answer.ts'
+import { definitionBody } from './definition-body.ts'
 import { parseDefinition, pastSeasons } from './parse-definition.ts'
 import type { ScenarioRef } from './scenarios.ts'
 
-export type PublishedScenario = {
-  readonly scenarioId: string
-  readonly version: number
-  readonly definition: RawJson
-  readonly publishedAt: string
+export const EXAMPLE_VERSION = {
+  environment: 'production',
+  scenarioId: 'season-1',
+  version: 1,
+  definition: definitionBody.example,
+  publishedAt: '2026-11-20T09:30:00.000Z',
 }
+/** Members of every answer with a version of a scenario. */
+export const publishedMembers = {
+  environment: out.text("An environment's name, such as `production`."),
+  scenarioId: out.text("A scenario's id in its environment."),
+  version: out.int32('The number of the version, from 1.', { minimum: 1 }),
+  definition: out.object('The definition, byte for byte as it was published.'),
+  publishedAt: out.time('The time of the publication, in UTC.'),
+}
+export const publishedScenario = answer('A published version of a scenario.', publishedMembers, {
+  name: 'PublishedScenario',
+  example: EXAMPLE_VERSION,
+})
+/** A version of a scenario whose environment the caller has named. */
+export type PublishedScenario = Omit<AnswerOf<typeof publishedScenario>, 'environment'>
 
 /** The publisher, for the audit log, and the reason. */
 export interface Publisher {

@@ -2,38 +2,30 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { ACTIONS } from '../audit/actions.ts'
 import type { Fault } from '../base/errors.ts'
 import type { Json } from '../base/json.ts'
-import { answer, out } from '../declare/answer.ts'
+import { answer } from '../declare/answer.ts'
 import { header, operatorParameter, query, reasonParameter, scenarioParameters } from '../declare/contract.ts'
 import { noticesOf } from '../declare/notices.ts'
 import type { PlatformHandler, PlatformRequest } from '../declare/route.ts'
 import { InputSource, refuseFaults } from '../declare/shape.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { definitionBody } from './definition-body.ts'
-import { type ExpectedVersion, publishScenario, readScenario } from './publish.ts'
+import {
+  EXAMPLE_VERSION,
+  type ExpectedVersion,
+  publishedMembers,
+  publishedScenario,
+  publishScenario,
+  readScenario,
+} from './publish.ts'
 import { putRequest, versionRequest } from './requests.ts'
 
-const members = {
-  environment: out.text('Name of the environment.'),
-  scenarioId: out.text('Id of the scenario.'),
-  version: out.int32('1 for the first publication.', { minimum: 1 }),
-  definition: out.object('The definition, byte for byte as it was published.'),
-  publishedAt: out.time('Time of the publication, in UTC.'),
-}
-const example = {
-  environment: 'production',
-  scenarioId: 'season-1',
-  version: 1,
-  definition: definitionBody.example,
-  publishedAt: '2026-11-20T09:30:00.000Z',
-}
-const published = answer('A published version.', members, { name: 'PublishedScenario', example })
 const publication = answer(
   'The current version after a publication.',
-  { ...members, notices: noticesOf('Notes for the designer about the definition. Absent without any.') },
+  { ...publishedMembers, notices: noticesOf('Notes for the designer about the definition. Absent without any.') },
   {
     name: 'Publication',
     example: {
-      ...example,
+      ...EXAMPLE_VERSION,
       notices: [
         {
           path: 'nodes[1].data.tiers[0].reward',
@@ -56,7 +48,7 @@ export const getScenario: PlatformHandler = {
     id: 'readScenario',
     tag: 'Platform',
     summary: 'Read the current version of a scenario, or an older one.',
-    answer: published,
+    answer: publishedScenario,
     refusals: ['scenarioNotFound', 'notFound'],
     parameters: [
       ...scenarioParameters,

@@ -1,8 +1,9 @@
 import { builder } from '../declare/graphql/builder.ts'
 import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
-import { answerType, enumType } from '../declare/graphql/shapes.ts'
+import { answerType, enumType, fieldsOf } from '../declare/graphql/shapes.ts'
 import { findReadable } from '../players/graphql-readable.ts'
+import { balance, heldItem } from '../players/read-player.ts'
 import { reward } from '../scenario/definition.ts'
 import { WALLET_CAUSES, type WalletCause } from './holdings.ts'
 
@@ -20,8 +21,7 @@ export const WalletType = builder.prismaObject('Wallet', {
   interfaces: [NodeType],
   fields: (t) => ({
     id: t.id({ resolve: ({ playerId, currency }) => globalId('Wallet', playerId, currency) }),
-    currency: t.exposeString('currency'),
-    balance: t.expose('balance', { description: 'The balance, in whole units.', type: 'Int64' }),
+    ...fieldsOf(t, balance.members),
   }),
 })
 
@@ -60,8 +60,7 @@ export const InventoryItemType = builder.prismaObject('InventoryItem', {
   interfaces: [NodeType],
   fields: (t) => ({
     id: t.id({ resolve: ({ playerId, itemId }) => globalId('InventoryItem', playerId, itemId) }),
-    itemId: t.exposeString('itemId'),
-    amount: t.expose('amount', { type: 'Int64' }),
+    ...fieldsOf(t, heldItem.members),
   }),
 })
 

@@ -22,7 +22,7 @@ export const builder = new SchemaBuilder<{
     ID: { Input: string; Output: string }
     Int64: { Input: bigint; Output: bigint }
     Count: { Input: never; Output: number | bigint }
-    DateTime: { Input: Date; Output: Date }
+    DateTime: { Input: Date; Output: Date | string }
     JSON: { Input: never; Output: RawJson }
     JSONObject: { Input: RawJson; Output: never }
   }
@@ -65,7 +65,7 @@ builder.scalarType('Count', {
 
 builder.scalarType('DateTime', {
   description: 'A date and time in RFC 3339, in UTC.',
-  serialize: (value) => value.toISOString(),
+  serialize: (value) => (typeof value === 'string' ? value : value.toISOString()),
   parseValue: parseDateTime,
 })
 

@@ -1,7 +1,7 @@
 import type { EnumRef, InputFieldRef, ObjectRef } from '@pothos/core'
 import { requirePlayer } from '../../callers/access.ts'
 import type { PlayerCaller } from '../../callers/callers.ts'
-import type { Answer, Member } from '../answer.ts'
+import { type Answer, enumName, type Member } from '../answer.ts'
 import type { PlayerCall } from '../player-call.ts'
 import type { Field, Fields, InputType, Shape } from '../shape.ts'
 import { builder } from './builder.ts'
@@ -14,15 +14,13 @@ const enums = new Map<readonly string[], EnumRef<Types, string, string>>()
 
 /**
  * An enum with these values, each with a description. Fields of shapes with the same list have it as their type.
- * `player.created` becomes `PLAYER_CREATED`, and `definition changed` `DEFINITION_CHANGED`.
  */
 export function enumType<T extends string>(
   name: string,
   list: readonly T[],
   { description, values }: { description: string; values: Readonly<Record<T, string>> },
 ) {
-  const nameOf = (value: string) => value.replace(/[. ]/g, '_').toUpperCase()
-  const described = Object.fromEntries(list.map((value) => [nameOf(value), { value, description: values[value] }]))
+  const described = Object.fromEntries(list.map((value) => [enumName(value), { value, description: values[value] }]))
   const type = builder.enumType(name, {
     description,
     values: described as Record<T, { value: T; description: string }>,
@@ -39,23 +37,19 @@ export function answerType<T extends object>(name: string, answer: Answer<T>): O
   const { description, members } = answer
   const type = builder.objectRef<T>(name)
   objects.set(answer as Answer<unknown>, type as never)
-  return type.implement({
-    description,
-    fields: (t) => {
-      const fields = Object.entries<Member<unknown>>(members).map(([field, member]) => [
-        field,
-        t.expose(
-          field as never,
-          {
-            type: outputOf(member.type) as 'String',
-            nullable: member.isNullable ?? false,
-            description: member.description,
-          } as never,
-        ),
-      ])
-      return Object.fromEntries(fields)
-    },
+  return type.implement({ description, fields: (t) => fieldsOf(t, members) })
+}
+
+/** Fields for members of an answer, in a type that has further ones. Each has the value of its name. */
+export function fieldsOf<M extends Readonly<Record<string, Member<unknown>>>>(
+  t: { expose(name: never, options: never): unknown },
+  members: M,
+): { [Name in keyof M]: never } {
+  const fields = Object.entries(members).map(([name, { type, isNullable, description }]) => {
+    const options = { type: outputOf(type), nullable: isNullable ?? false, description }
+    return [name, t.expose(name as never, options as never)]
   })
+  return Object.fromEntries(fields)
 }
 
 function outputOf(type: Member<unknown>['type']): unknown {
