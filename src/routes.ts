@@ -2,6 +2,7 @@ import { addXpCall } from './battlepass/add-xp.ts'
 import { claimTierCall } from './battlepass/claim-tier.ts'
 import { purchasePremiumCall } from './battlepass/purchase-premium.ts'
 import { progressCall } from './battlepass/read-progress.ts'
+import { progressOfPlayersCall } from './battlepass/rest.ts'
 import {
   clientPost,
   linkPost,
@@ -54,6 +55,7 @@ export const routes: readonly Route[] = [
 
   // Game servers
   serverPost('/server/v1/players/find', findPlayerCall),
+  serverPost('/server/v1/players/progress', progressOfPlayersCall),
 
   // Players, for live-ops
   platformStream('/platform/v1/projects/:projectId/players.ndjson', 'operator', getPlayers),

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Json, print } from '../src/base/json.ts'
+import { createServerKey } from '../src/callers/keys.ts'
 import { auditBooks } from './harness/audit.ts'
 import { type Game, startGame, type TestPlayer, times } from './harness/game.ts'
 import { atScale } from './harness/scale.ts'
@@ -251,6 +252,31 @@ describe('a season over REST and the same season over GraphQL (decisions: one op
       )
     }
   })
+})
+
+it('a player that a game server finds by its identity is the one that operators find, with the same state', async () => {
+  const player = await game.player({ wallet: { gems: 9_007_199_254_740_993n, gold: 3n } })
+  const identity = { provider: 'custom:studio', subject: 'twin of "both"' }
+  await game.app.pool.query(
+    'INSERT INTO identities (environment_id, provider, subject, player_id) VALUES ($1, $2, $3, $4)',
+    [game.environmentId, identity.provider, identity.subject, player.playerId],
+  )
+  const { key } = await createServerKey(game.app.pool, game.environmentId)
+  const found = await game.request('POST', '/server/v1/players/find', {
+    body: JSON.stringify(identity),
+    headers: { authorization: `Bearer ${key}` },
+  })
+  const { data } = await game.graphql(
+    game.platformKey,
+    `query ($provider: String!, $subject: String!) {
+      players(environment: "production", search: $subject, provider: $provider) { nodes {
+        playerId nickname avatarUrl region language createdAt
+        wallet { currency balance } inventory { itemId amount } identities { provider subject } } } }`,
+    identity,
+  )
+  const [node] = data.players.nodes
+  const asText = JSON.parse(found.text.replaceAll(/"(balance|amount)":(\d+)/g, '"$1":"$2"'))
+  expect(asText).toEqual({ ...node, createdAt: new Date(node.createdAt).toISOString() })
 })
 
 /** Random numbers from 0 to below 1, determined by a seed (mulberry32). */

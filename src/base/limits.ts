@@ -84,6 +84,9 @@ export const MAX_CUSTOM_PROVIDERS = 500
 /** Environments of one project. Lists of environments are complete, never paged. */
 export const MAX_ENVIRONMENTS = 100
 
+/** Players of one call of a game server: those of a match. */
+export const MAX_BATCH_PLAYERS = 200
+
 /** Entries of one page of a list in GraphQL. */
 export const MAX_PAGE = 200
 /** Handles in a filter of events. */

@@ -217,6 +217,9 @@ export interface ServerRequest<Input> {
   readonly service: Service
 }
 
+/** Gives the handler of a game server's call its types. */
+export const serverCall = <F extends Fields>(call: Call<F, ServerRequest<RequestOf<Shape<F>>>>) => call
+
 /** A call of a game server: server key, JSON object in, JSON out. */
 export function serverPost<F extends Fields>(
   path: `/server/v1/${string}`,

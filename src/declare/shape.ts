@@ -1,5 +1,15 @@
 import { type Fault, invalidRequest } from '../base/errors.ts'
-import { isCleanText, type Json, kindOf, MAX_INT32, MAX_INT64, members, RawJson, readInt } from '../base/json.ts'
+import {
+  elements,
+  isCleanText,
+  type Json,
+  kindOf,
+  MAX_INT32,
+  MAX_INT64,
+  members,
+  RawJson,
+  readInt,
+} from '../base/json.ts'
 
 // Requests, declared once. A shape names the fields of a request with their types, limits and descriptions. The
 // TypeScript type, the readers of both surfaces, the GraphQL input and the JSON Schema in `openapi.json` are made from
@@ -7,7 +17,10 @@ import { isCleanText, type Json, kindOf, MAX_INT32, MAX_INT64, members, RawJson,
 
 export type Schema = { readonly [keyword: string]: Json }
 
-/** The type of a field in GraphQL: a scalar, a list of strings, the enum of these values, or a list of that. */
+/**
+ * The type of a field in GraphQL: a scalar, a list of strings, the enum of these values, or a list of that. Objects with
+ * fields of their own are for REST alone.
+ */
 export type InputType =
   | 'String'
   | 'ID'
@@ -17,6 +30,7 @@ export type InputType =
   | 'JSONObject'
   | 'DateTime'
   | 'Strings'
+  | 'REST'
   | readonly string[]
   | { readonly listOf: readonly string[] }
 
@@ -259,6 +273,55 @@ export const object = (description: string, schema: Schema = { additionalPropert
     },
   )
 
+/** An object with fields of its own. A fault names its place: `player.subject`. */
+export const nested = <F extends Fields>(
+  description: string,
+  inner: Shape<F>,
+  check?: Check<Values<F>>,
+): Field<Values<F>> =>
+  field(description, { schema: inner.schema, type: 'REST', standIn: standInOf(inner) }, (source, name, fault) =>
+    readPart(source.object(name), { inner, check }, (message, path) => fault(message, placeOf(name, path))),
+  )
+
+/** A list of such objects. A fault names its place: `players[3].subject`. */
+export const listOf = <F extends Fields>(
+  description: string,
+  inner: Shape<F>,
+  { min = 1, max, check }: { min?: number; max: number; check?: Check<Values<F>> },
+): Field<readonly Values<F>[]> => {
+  const schema = { type: 'array', items: inner.schema, minItems: min, maxItems: max }
+  return field<readonly Values<F>[]>(description, { schema, type: 'REST', standIn: [] }, (source, name, fault) => {
+    const list = source.objects(name)
+    if (list === undefined) fault('must be a list of objects')
+    else if (list.length < min || list.length > max) fault(`must have ${min} to ${max} elements`)
+    else
+      return list.map((part, index) =>
+        readPart(part, { inner, check }, (message, path) => fault(message, placeOf(`${name}[${index}]`, path))),
+      )
+    return []
+  })
+}
+
+function readPart<F extends Fields>(
+  part: Source | undefined,
+  { inner, check }: { readonly inner: Shape<F>; readonly check?: Check<Values<F>> },
+  fault: (message: string, path: string) => void,
+): Values<F> {
+  if (part === undefined) {
+    fault('must be an object', '')
+    return standInOf(inner)
+  }
+  const faults: Fault[] = []
+  const values = inner.gather(part, faults)
+  for (const { path, message } of [...faults, ...(check?.(values) ?? [])]) fault(message, path)
+  return values
+}
+
+/** A fault of the object itself has an empty path. */
+const placeOf = (name: string, path: string): string => (path === '' ? name : `${name}.${path}`)
+
+const standInOf = <F extends Fields>(inner: Shape<F>): Values<F> => inner.gather(new InputSource({}), [])
+
 /** The form of each text in a list. */
 interface Form {
   readonly pattern: RegExp
@@ -357,6 +420,10 @@ export interface Source {
   integer(name: string): bigint | undefined
   /** The text of a member that is an object, as it was sent. Undefined for another kind of value. */
   objectText(name: string): string | undefined
+  /** The members of a member that is an object. Undefined for another kind of value. */
+  object(name: string): Source | undefined
+  /** The elements of a member that is a list, undefined where they are no objects. Undefined for another kind of value. */
+  objects(name: string): readonly (Source | undefined)[] | undefined
 }
 
 /** A number with a fraction or exponent, after a character that precedes values. Strings can contain such text, too. */
@@ -393,6 +460,17 @@ export class JsonSource implements Source {
     return isObject(this.values[name]) ? this.slice(name) : undefined
   }
 
+  object(name: string): Source | undefined {
+    return isObject(this.values[name]) ? new JsonSource(this.slice(name), this.values[name]) : undefined
+  }
+
+  objects(name: string): readonly (Source | undefined)[] | undefined {
+    const list = this.values[name]
+    if (!Array.isArray(list)) return undefined
+    const texts = elements(this.slice(name))
+    return list.map((value, index) => (isObject(value) ? new JsonSource(texts[index] ?? '{}', value) : undefined))
+  }
+
   private slice(name: string): string {
     this.slices ??= members(this.text)
     return this.slices.get(name) ?? ''
@@ -421,6 +499,16 @@ export class InputSource implements Source {
     const value = this.values[name]
     return value instanceof RawJson && kindOf(value.text) === 'object' ? value.text : undefined
   }
+
+  object(name: string): Source | undefined {
+    const value = this.values[name]
+    return isObject(value) ? new InputSource(value as object) : undefined
+  }
+
+  objects(name: string): readonly (Source | undefined)[] | undefined {
+    const list = this.values[name]
+    return Array.isArray(list) ? list.map((value) => (isObject(value) ? new InputSource(value) : undefined)) : undefined
+  }
 }
 
 /** A source with one more member, such as a header. It hides a member of the same name. */
@@ -429,6 +517,8 @@ export function withMember(source: Source, added: string, text: string): Source 
     value: (name) => (name === added ? text : source.value(name)),
     integer: (name) => (name === added ? undefined : source.integer(name)),
     objectText: (name) => (name === added ? undefined : source.objectText(name)),
+    object: (name) => (name === added ? undefined : source.object(name)),
+    objects: (name) => (name === added ? undefined : source.objects(name)),
   }
 }
 

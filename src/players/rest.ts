@@ -1,8 +1,8 @@
 import { objectText, RawJson } from '../base/json.ts'
 import { answer, out } from '../declare/answer.ts'
-import type { Call, PlayerRequest, ServerRequest } from '../declare/route.ts'
+import { type Call, type PlayerRequest, serverCall } from '../declare/route.ts'
 import type { Fields, RequestOf, Shape } from '../declare/shape.ts'
-import { findByIdentity, identityRequest } from './find-player.ts'
+import { findTarget, identityRequest } from './player-target.ts'
 import { playerAnswer, readPlayer } from './read-player.ts'
 import { EXAMPLE_VALUES, playerRequest, storageGetRequest } from './requests.ts'
 
@@ -40,8 +40,6 @@ export const readStorageCall = readCall({
   },
 })
 
-const serverCall = <F extends Fields>(call: Call<F, ServerRequest<RequestOf<Shape<F>>>>) => call
-
 export const findPlayerCall = serverCall({
   request: identityRequest,
   contract: {
@@ -52,5 +50,5 @@ export const findPlayerCall = serverCall({
     refusals: ['playerNotFound', 'playerBanned', 'playerDeleted'],
   },
   run: async ({ caller, input, service: { pool } }) =>
-    readPlayer(pool, await findByIdentity(pool, caller.environmentId, input)),
+    readPlayer(pool, await findTarget(pool, caller.environmentId, { playerId: null, ...input })),
 })

@@ -9,6 +9,8 @@ import {
   int32,
   int64,
   JsonSource,
+  listOf,
+  nested,
   object,
   optional,
   shape,
@@ -251,3 +253,54 @@ function maximaIn(text: string): { maximum: number; text: string }[] {
     text: before + after,
   }))
 }
+
+describe('objects in a request', () => {
+  const grant = shape({
+    player: nested('A player.', shape({ id: text('An id.', { max: 3 }) })),
+    amount: int64('', { min: 1n }),
+  })
+  const request = shape({
+    grants: listOf('Grants.', grant, {
+      max: 3,
+      check: ({ amount }) => (amount === 13n ? [{ path: '', message: 'must not be unlucky' }] : []),
+    }),
+  })
+  const read = (body: string) => request.read(new JsonSource(body))
+
+  it('are read with exact integers, and with the last of repeated members', () => {
+    const body =
+      '{"grants":[{"player":{"id":"x","id":"a"},"amount":9007199254740993}, {"amount":2,"player":{"id":"b","more":[{}]}}]}'
+    const grants = [
+      { player: { id: 'a' }, amount: 9_007_199_254_740_993n },
+      { player: { id: 'b' }, amount: 2n },
+    ]
+    expect(read(body)).toEqual({ grants })
+    expect(request.readInput({ grants })).toEqual({ grants })
+  })
+
+  it('have every fault at its place, all at once', () => {
+    const body = '{"grants":[{"player":{"id":"long"},"amount":1.0},7,{"player":[],"amount":13}]}'
+    expect(faultsOf(() => read(body))).toEqual([
+      { path: 'grants[0].player.id', message: 'must be 1 to 3 characters' },
+      { path: 'grants[0].amount', message: 'must be an integer without a fraction or an exponent' },
+      { path: 'grants[1]', message: 'must be an object' },
+      { path: 'grants[2].player', message: 'must be an object' },
+      { path: 'grants[2]', message: 'must not be unlucky' },
+    ])
+    expect(faultsOf(() => read('{"grants":[{}]}'))).toEqual([
+      { path: 'grants[0].player', message: 'is required' },
+      { path: 'grants[0].amount', message: 'is required' },
+    ])
+  })
+
+  it.each([
+    ['{}', 'is required'],
+    ['{"grants":null}', 'is required'],
+    ['{"grants":{}}', 'must be a list of objects'],
+    ['{"grants":"[]"}', 'must be a list of objects'],
+    ['{"grants":[]}', 'must have 1 to 3 elements'],
+    ['{"grants":[{},{},{},{}]}', 'must have 1 to 3 elements'],
+  ])('are refused as a whole: %s', (body, message) => {
+    expect(faultsOf(() => read(body))).toEqual([{ path: 'grants', message }])
+  })
+})

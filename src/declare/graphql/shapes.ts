@@ -65,6 +65,7 @@ const isValues = (type: object): type is readonly string[] => Array.isArray(type
 
 function typeOf(type: InputType) {
   if (type === 'Strings') return ['String' as const]
+  if (type === 'REST') throw new Error('an object with fields of its own is for REST alone')
   if (typeof type === 'string') return type
   return 'listOf' in type ? [enumOf(type.listOf)] : enumOf(type)
 }
