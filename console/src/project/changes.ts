@@ -1,3 +1,5 @@
+import { canonical, itemsOf, type JsonNode, parseJson } from '../designer/text/json-tree.ts'
+
 /** A member of a state, with its text before and after. Undefined when absent. */
 export interface Change {
   readonly path: string
@@ -23,24 +25,19 @@ export function changesOf(before: string | null, after: string | null): readonly
 function membersOf(text: string | null): ReadonlyMap<string, string> {
   const members = new Map<string, string>()
   if (text === null) return members
-  try {
-    // Numbers become marked strings first, so that their digits survive.
-    collect(JSON.parse(markNumbers(text)), '', 0, members)
-  } catch {
-    members.set('', text)
-  }
+  const { root } = parseJson(text)
+  if (root) collect(root, '', 0, members)
+  else members.set('', text)
   return members
 }
 
-function collect(value: unknown, path: string, depth: number, members: Map<string, string>): void {
-  if (typeof value !== 'object' || value === null || depth === MAX_DEPTH || Object.keys(value).length === 0) {
-    members.set(path === '' ? 'value' : path, printed(value))
-    return
-  }
-  for (const [name, member] of Object.entries(value)) {
-    const isIndex = Array.isArray(value)
-    collect(member, isIndex ? `${path}[${name}]` : path + nameOf(name, path), depth + 1, members)
-  }
+function collect(node: JsonNode, path: string, depth: number, members: Map<string, string>): void {
+  const entries =
+    node.kind === 'object'
+      ? node.items.map(({ name, value }) => [path + nameOf(name, path), value] as const)
+      : itemsOf(node).map((value, index) => [`${path}[${index}]`, value] as const)
+  if (depth === MAX_DEPTH || entries.length === 0) members.set(path === '' ? 'value' : path, canonical(node))
+  else for (const [inner, value] of entries) collect(value, inner, depth + 1, members)
 }
 
 /** Names that look like a path are quoted, so that no two members have the same path. */
@@ -48,10 +45,3 @@ const nameOf = (name: string, path: string): string => {
   if (!/^[\w-]+$/.test(name)) return `[${JSON.stringify(name)}]`
   return path === '' ? name : `.${name}`
 }
-
-const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
-
-const markNumbers = (text: string): string =>
-  text.replace(TOKENS, (token) => (token.startsWith('"') ? token : `"\\u0000${token}"`))
-
-const printed = (value: unknown): string => JSON.stringify(value).replaceAll(/"\\u0000(-?[\d.eE+-]+)"/g, '$1')

@@ -9,7 +9,7 @@ import {
   type Value,
 } from '../text/json-edit.ts'
 import { findNode, type Path } from '../text/json-path.ts'
-import { type JsonNode, valueAt } from '../text/json-tree.ts'
+import type { JsonNode } from '../text/json-tree.ts'
 import { type Definition, HANDLES_OF, type NodeModel, readDefinition, stringsAt } from './definition.ts'
 
 /** An edit of a draft: the text afterwards. An edit that does not fit the text leaves it as it is. */

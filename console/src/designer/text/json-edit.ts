@@ -1,6 +1,7 @@
 import { type JsonArray, type JsonNode, type JsonObject, memberOf, type Place } from './json-tree.ts'
 
-// Edits of a JSON text by ranges of its syntax tree. Everything outside of a range stays byte for byte.
+// Edits of a JSON text by ranges of its syntax tree. Everything outside of a range stays byte for byte, and new values
+// are written as their neighbours are. `modify` of jsonc-parser does neither, and reads the whole text for each edit.
 
 /** The text of `from` to `to`, exclusive, becomes another. */
 export interface Change extends Place {

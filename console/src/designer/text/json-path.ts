@@ -29,19 +29,3 @@ export function nearestNode(root: JsonNode, path: Path): JsonNode {
   }
   return node
 }
-
-/** The path of the innermost value around an offset. */
-export function pathAt(root: JsonNode, offset: number): Path {
-  const path: (string | number)[] = []
-  let node: JsonNode | undefined = root
-  while (node?.kind === 'object' || node?.kind === 'array') {
-    const index: number = (node.items as readonly { from: number; to: number }[]).findIndex(
-      ({ from, to }) => from <= offset && offset <= to,
-    )
-    if (index < 0) break
-    const found: JsonNode | undefined = node.kind === 'object' ? node.items[index]?.value : node.items[index]
-    path.push(node.kind === 'object' ? (node.items[index]?.name ?? '') : index)
-    node = found
-  }
-  return path
-}

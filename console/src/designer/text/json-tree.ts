@@ -1,3 +1,4 @@
+import { type ParseErrorCode, printParseErrorCode, visit } from 'jsonc-parser'
 import { MAX_DEPTH } from '../../../../src/base/limits.ts'
 
 // The syntax of a JSON text with the place of each value. Numbers stay texts, and members with the same name all stay,
@@ -41,6 +42,7 @@ export type ParsedJson =
   | { readonly root: JsonNode; readonly fault?: undefined }
   | { readonly root?: undefined; readonly fault: SyntaxFault }
 
+/** The first fault of a text, which ends its reading. */
 class Unexpected extends Error {
   readonly at: number
 
@@ -50,123 +52,82 @@ class Unexpected extends Error {
   }
 }
 
+/** A list or object whose end is not read yet. */
+interface Open {
+  readonly kind: 'array' | 'object'
+  readonly from: number
+  readonly items: (JsonNode | JsonMember)[]
+  /** The name of the member of an object that is being read, and its place. */
+  name: string
+  nameAt: number
+}
+
 export function parseJson(text: string): ParsedJson {
+  const opened = (kind: Open['kind'], from: number): Open => ({ kind, from, items: [], name: '', nameAt: 0 })
+  // The outermost list has the one value of the text.
+  const open: [Open, ...Open[]] = [opened('array', 0)]
+  const inner = () => open.at(-1) as Open
+  const begin = (kind: Open['kind']) => (from: number) => {
+    if (open.length > MAX_DEPTH) throw new Unexpected(from, `Values must not nest deeper than ${MAX_DEPTH}.`)
+    open.push(opened(kind, from))
+  }
+  const add = (value: JsonNode) => {
+    const { kind, items, name, nameAt } = inner()
+    items.push(kind === 'array' ? value : { from: nameAt, to: value.to, name, value })
+  }
+  const end = (at: number) => {
+    const { kind, from, items } = open.pop() as Open
+    add({ kind, from, to: at + 1, items } as JsonArray | JsonObject)
+  }
   try {
-    return { root: new Parser(text).whole() }
+    visit(
+      text,
+      {
+        onObjectBegin: begin('object'),
+        onObjectProperty(name, nameAt) {
+          const object = inner()
+          object.name = name
+          object.nameAt = nameAt
+        },
+        onObjectEnd: end,
+        onArrayBegin: begin('array'),
+        onArrayEnd: end,
+        onLiteralValue(value, from, length) {
+          const kind = value === null ? 'null' : (typeof value as 'string' | 'number' | 'boolean')
+          add({ kind, from, to: from + length, raw: text.slice(from, from + length) })
+        },
+        onError(code, at) {
+          throw faultOf(text, code, at)
+        },
+      },
+      { disallowComments: true },
+    )
   } catch (error) {
     if (error instanceof Unexpected) return { fault: { at: error.at, message: error.message } }
     throw error
   }
+  return { root: open[0].items[0] as JsonNode }
 }
 
-const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y
-const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
-const WORD = /true|false|null/y
-const SPACE = /[ \t\n\r]*/y
+/** Faults of the parser in words. All others are of strings. */
+const MESSAGES: Readonly<Record<string, string>> = {
+  InvalidSymbol: 'This is neither a value nor a name in quotation marks.',
+  PropertyNameExpected: 'A name in quotation marks must stand here.',
+  ValueExpected: 'A value must stand here.',
+  ColonExpected: 'A colon must stand after the name.',
+  CommaExpected: 'A comma, or the end of the list or object, must stand here.',
+  EndOfFileExpected: 'There is text after the end of the JSON.',
+  InvalidCommentToken: 'JSON has no comments.',
+  UnexpectedEndOfNumber: 'This number is not complete.',
+}
 
-class Parser {
-  private readonly text: string
-  private at = 0
-
-  constructor(text: string) {
-    this.text = text
-  }
-
-  whole(): JsonNode {
-    this.space()
-    const root = this.value(0)
-    this.space()
-    if (this.at < this.text.length) throw new Unexpected(this.at, 'There is text after the end of the JSON.')
-    return root
-  }
-
-  private value(depth: number): JsonNode {
-    switch (this.text[this.at]) {
-      case '{':
-        return this.object(depth + 1)
-      case '[':
-        return this.array(depth + 1)
-      case '"':
-        return this.scalar('string', STRING, 'This string does not end, or has an escape that JSON does not know.')
-      case 't':
-      case 'f':
-        return this.scalar('boolean', WORD, 'A value must stand here.')
-      case 'n':
-        return this.scalar('null', WORD, 'A value must stand here.')
-      case undefined:
-        throw new Unexpected(this.at, 'The text ends too early.')
-      default:
-        return this.scalar('number', NUMBER, 'A value must stand here.')
-    }
-  }
-
-  private object(depth: number): JsonObject {
-    const from = this.enter(depth)
-    const items: JsonMember[] = []
-    while (this.goesOn('}', items.length)) {
-      const start = this.at
-      if (this.text[start] !== '"') throw new Unexpected(start, 'A name in quotation marks must stand here.')
-      const { raw } = this.scalar('string', STRING, 'This name does not end.')
-      this.space()
-      if (this.text[this.at] !== ':') throw new Unexpected(this.at, 'A colon must stand after the name.')
-      this.at += 1
-      this.space()
-      const value = this.value(depth)
-      items.push({ from: start, to: this.at, name: decode(raw), value })
-    }
-    return { kind: 'object', from, to: this.at, items }
-  }
-
-  private array(depth: number): JsonArray {
-    const from = this.enter(depth)
-    const items: JsonNode[] = []
-    while (this.goesOn(']', items.length)) items.push(this.value(depth))
-    return { kind: 'array', from, to: this.at, items }
-  }
-
-  private enter(depth: number): number {
-    if (depth > MAX_DEPTH) throw new Unexpected(this.at, `Values must not nest deeper than ${MAX_DEPTH}.`)
-    this.at += 1
-    return this.at - 1
-  }
-
-  /** Whether another item follows. Otherwise the bracket is closed. */
-  private goesOn(close: string, count: number): boolean {
-    this.space()
-    const next = this.text[this.at]
-    if (next === close) {
-      this.at += 1
-      return false
-    }
-    if (count === 0) return true
-    if (next !== ',')
-      throw new Unexpected(
-        this.at,
-        next === undefined ? 'The text ends too early.' : `A comma or ${close} must stand here.`,
-      )
-    const comma = this.at
-    this.at += 1
-    this.space()
-    if (this.text[this.at] === close) throw new Unexpected(comma, 'There is a comma, and nothing behind it.')
-    return true
-  }
-
-  private scalar(kind: JsonScalar['kind'], pattern: RegExp, message: string): JsonScalar {
-    const from = this.at
-    pattern.lastIndex = from
-    const raw = pattern.exec(this.text)?.[0]
-    if (raw === undefined || raw === '') throw new Unexpected(from, message)
-    this.at = from + raw.length
-    return { kind, from, to: this.at, raw }
-  }
-
-  private space(): void {
-    // Most values have no space before them.
-    if (this.text.charCodeAt(this.at) > 0x20) return
-    SPACE.lastIndex = this.at
-    SPACE.exec(this.text)
-    this.at = SPACE.lastIndex
-  }
+function faultOf(text: string, code: ParseErrorCode, at: number): Unexpected {
+  if (at >= text.length) return new Unexpected(at, 'The text ends too early.')
+  const before = text.slice(0, at).trimEnd()
+  if (before.endsWith(',') && /[\]}]/.test(text[at] ?? ''))
+    return new Unexpected(before.length - 1, 'There is a comma, and nothing behind it.')
+  const message = MESSAGES[printParseErrorCode(code)]
+  return new Unexpected(at, message ?? 'This string does not end, or has an escape that JSON does not know.')
 }
 
 /** The string that a JSON string stands for. */
