@@ -68,7 +68,7 @@ function Season(props: {
               name="scenario"
               value={scenarioId}
               onChange={(id) => navigate(`${base}/${encodeURIComponent(id)}${query}`)}
-              options={props.scenarioIds.map((id) => [id, id])}
+              options={props.scenarioIds}
             />
             {passes.length > 1 && (
               <SelectField
@@ -78,7 +78,7 @@ function Season(props: {
                 onChange={(id) =>
                   navigate(`${base}/${encodeURIComponent(scenarioId)}/${encodeURIComponent(id)}${query}`)
                 }
-                options={passes.map(({ id }) => [id, id])}
+                options={passes.map(({ id }) => id)}
               />
             )}
           </>

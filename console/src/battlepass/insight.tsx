@@ -1,11 +1,10 @@
 import { type ReactNode, useState } from 'react'
 import { useQuery } from 'urql'
-import { useSearchParams } from 'wouter'
 import type { ResultOf } from '../graphql.ts'
 import type { PassView } from '../scenario/read-definition.ts'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button } from '../ui/button.tsx'
-import { SelectField, TextField } from '../ui/form.tsx'
+import { FilterDay, FilterSelect, useFilters } from '../ui/filters.tsx'
 import { Answer, Notice } from '../ui/states.tsx'
 import { Time } from '../ui/time.tsx'
 import { Charts } from './charts.tsx'
@@ -25,61 +24,31 @@ export function Insight(props: {
 }) {
   const environment = useEnvironment()
   const { scenarioId, nodeId, pass } = props
-  const [search, setSearch] = useSearchParams()
+  const filters = useFilters()
   const [now, setNow] = useState(Date.now)
-  const rangeName = search.get('range') ?? '7d'
-  const range = rangeOf(rangeName, { from: search.get('from'), to: search.get('to') }, now)
-  const compared = search.get('compare') ?? ''
-
-  const set = (name: string, value: string) =>
-    setSearch(
-      (before) => {
-        const after = new URLSearchParams(before)
-        if (value === '') after.delete(name)
-        else after.set(name, value)
-        return after
-      },
-      { replace: true },
-    )
+  const rangeName = filters.value('range') || '7d'
+  const range = rangeOf(rangeName, { from: filters.value('from'), to: filters.value('to') }, now)
+  const compared = filters.value('compare')
 
   const [result, read] = useInsight({ environment, scenarioId, nodeId, ...range })
-  const other = otherOf({ compared, scenarioId, nodeId, range, begins: search.get('begins') })
+  const other = otherOf({ compared, scenarioId, nodeId, range, begins: filters.value('begins') })
   const [otherResult] = useInsight({ environment, ...(other ?? { scenarioId, nodeId, ...range }) }, other === undefined)
 
   return (
     <>
       <div className="filters">
         {props.children}
-        <SelectField
-          label="Time"
-          name="range"
-          value={rangeName}
-          onChange={(value) => set('range', value)}
-          options={RANGES}
-        />
+        <FilterSelect label="Time" name="range" value={rangeName} filters={filters} options={RANGES} />
         {rangeName === 'custom' && (
           <>
-            <TextField
-              label="From (UTC)"
-              name="from"
-              type="date"
-              value={range.from.slice(0, 10)}
-              onChange={(value) => set('from', value)}
-            />
-            <TextField
-              label="To (UTC)"
-              name="to"
-              type="date"
-              value={range.to.slice(0, 10)}
-              onChange={(value) => set('to', value)}
-            />
+            <FilterDay label="From (UTC)" name="from" value={range.from.slice(0, 10)} filters={filters} />
+            <FilterDay label="To (UTC)" name="to" value={range.to.slice(0, 10)} filters={filters} />
           </>
         )}
-        <SelectField
+        <FilterSelect
           label="Compare with"
           name="compare"
-          value={compared}
-          onChange={(value) => set('compare', value)}
+          filters={filters}
           options={[
             ['', 'nothing'],
             ['before', 'the same time before'],
@@ -87,13 +56,12 @@ export function Insight(props: {
           ]}
         />
         {other && compared !== 'before' && (
-          <TextField
+          <FilterDay
             label="Its first day (UTC)"
             name="begins"
-            type="date"
             hint="The charts show day 1 of both seasons beside each other."
             value={other.from.slice(0, 10)}
-            onChange={(value) => set('begins', value)}
+            filters={filters}
           />
         )}
         <Button onClick={() => setNow(Date.now())} busy={result.fetching}>
@@ -150,7 +118,7 @@ interface Comparison {
   readonly scenarioId: string
   readonly nodeId: string
   readonly range: Range
-  readonly begins: string | null
+  readonly begins: string
 }
 
 /** The figures to compare with: the same pass in the range before, or the pass with the same id in another scenario. */

@@ -2,6 +2,7 @@ import { Link } from 'wouter'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
+import { Facts } from '../ui/page.tsx'
 import { copy, Id } from '../ui/text.tsx'
 import { Time } from '../ui/time.tsx'
 import { describeEvent } from './describe.ts'
@@ -15,35 +16,19 @@ export function EventDetails({ event, onClose }: { event: GameEvent; onClose: ()
   const json = JSON.stringify(withoutTypename(event), null, 2)
   return (
     <Dialog title={describeEvent(event)} onClose={onClose}>
-      <dl className={css.details}>
-        <dt>Time of the call</dt>
-        <dd>
-          <Time at={occurredAt} />
-        </dd>
-        <dt>Player</dt>
-        <dd>
-          <Link href={`/env/${environment}/players/${playerId}`}>{playerId}</Link>
-        </dd>
-        {scenarioId !== null && (
-          <>
-            <dt>Scenario</dt>
-            <dd>
-              <Link href={`/env/${environment}/scenarios/${scenarioId}`}>{scenarioId}</Link>
-            </dd>
-            <dt>Run</dt>
-            <dd>{runId === null ? '–' : <Id of={runId} />}</dd>
-          </>
-        )}
-        {handle !== null && (
-          <>
-            <dt>Node and handle</dt>
-            <dd>
-              {nodeId} · {handle}
-              {byClient && ', by the game client: the service has not verified it'}
-            </dd>
-          </>
-        )}
-      </dl>
+      <Facts
+        of={{
+          'Time of the call': <Time at={occurredAt} />,
+          Player: <Link href={`/env/${environment}/players/${playerId}`}>{playerId}</Link>,
+          Scenario: scenarioId !== null && (
+            <Link href={`/env/${environment}/scenarios/${scenarioId}`}>{scenarioId}</Link>
+          ),
+          Run: scenarioId !== null && (runId === null ? '–' : <Id of={runId} />),
+          'Node and handle':
+            handle !== null &&
+            `${nodeId} · ${handle}${byClient ? ', by the game client: the service has not verified it' : ''}`,
+        }}
+      />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard */}
       <pre tabIndex={0} className={css.json}>
         {json}

@@ -5,7 +5,8 @@ import { definitionQuery, passesQuery } from '../battlepass/operations.ts'
 import { readDefinition } from '../scenario/read-definition.ts'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button } from '../ui/button.tsx'
-import { SelectField, TextField } from '../ui/form.tsx'
+import { withParameters } from '../ui/filters.tsx'
+import { type Option, SelectField, TextField } from '../ui/form.tsx'
 import { usePages } from '../ui/pages.ts'
 import { toast } from '../ui/toast.tsx'
 import { readFilters } from './filters.ts'
@@ -39,12 +40,8 @@ export function PlayerFilters() {
 
   /** Changes the address, unless it already has these values. */
   function set(changes: Texts): void {
-    const after = new URLSearchParams(search)
-    for (const [name, entered] of Object.entries(changes)) {
-      const text = entered.trim()
-      if (text === '') after.delete(name)
-      else after.set(name, text)
-    }
+    const trimmed = Object.entries(changes).map(([name, entered]) => [name, entered.trim() || null])
+    const after = withParameters(search, Object.fromEntries(trimmed))
     if (after.toString() !== address) setSearch(after)
   }
 
@@ -71,7 +68,7 @@ export function PlayerFilters() {
       }}
     />
   )
-  const choice = (name: string, label: string, options: readonly (readonly [string, string])[]) => (
+  const choice = (name: string, label: string, options: readonly Option[]) => (
     <SelectField
       label={label}
       name={name}
@@ -127,10 +124,7 @@ export function PlayerFilters() {
               onChange={(scenario) => void chooseScenario(scenario)}
               options={[
                 ['', 'any'],
-                ...new Map([
-                  ...(scenarioId ? [[scenarioId, scenarioId] as const] : []),
-                  ...scenarios.rows.map((one) => [one.scenarioId, one.scenarioId] as const),
-                ]),
+                ...new Set([...(scenarioId ? [scenarioId] : []), ...scenarios.rows.map((one) => one.scenarioId)]),
               ]}
             />
             {hasPass && (
@@ -139,7 +133,7 @@ export function PlayerFilters() {
                   choice(
                     'pass',
                     'Pass',
-                    passes.map(({ id }) => [id, id] as const),
+                    passes.map(({ id }) => id),
                   )}
                 {field('from', 'From level', 'number')}
                 {field('to', 'To level', 'number')}

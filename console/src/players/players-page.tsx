@@ -4,7 +4,7 @@ import { Link, useSearchParams } from 'wouter'
 import type { ResultOf } from '../graphql.ts'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button, RoleButton } from '../ui/button.tsx'
-import { saveFile, toCsv } from '../ui/csv.ts'
+import { saveRows } from '../ui/csv.ts'
 import { Page } from '../ui/page.tsx'
 import { type Pages, usePages } from '../ui/pages.ts'
 import { Empty } from '../ui/states.tsx'
@@ -45,10 +45,7 @@ export default function PlayersPage() {
       actions={
         <>
           <Button
-            onClick={() => {
-              const rows = players.rows.map((player) => CSV_TITLES.map((title) => player[title]))
-              saveFile('players.csv', toCsv(CSV_TITLES, rows))
-            }}
+            onClick={() => saveRows('players.csv', CSV_TITLES, players.rows)}
             disabled={players.rows.length === 0}
           >
             CSV of the shown

@@ -1,14 +1,8 @@
 import { useSearchParams } from 'wouter'
+import { withParameters } from '../ui/filters.tsx'
 
 /** A value of the address's query. Null for none. Setting it adds an entry to the browser's history. */
 export function useParameter(name: string): readonly [string | null, (value: string | null) => void] {
   const [search, setSearch] = useSearchParams()
-  const set = (value: string | null) =>
-    setSearch((before) => {
-      const after = new URLSearchParams(before)
-      if (value === null) after.delete(name)
-      else after.set(name, value)
-      return after
-    })
-  return [search.get(name), set]
+  return [search.get(name), (value) => setSearch((before) => withParameters(before, { [name]: value }))]
 }

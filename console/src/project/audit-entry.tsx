@@ -2,6 +2,7 @@ import { useQuery } from 'urql'
 import { Link } from 'wouter'
 import { useDenial } from '../session/permission.tsx'
 import { Dialog } from '../ui/dialog.tsx'
+import { Facts } from '../ui/page.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { Time } from '../ui/time.tsx'
 import { actionTitle, isDenied } from './actions.ts'
@@ -46,42 +47,35 @@ export function EntryFacts({ of }: { of: Entry }) {
   const isAdmin = useDenial('ADMIN') === undefined
   return (
     <>
-      <dl className={css.facts}>
-        <dt>Action</dt>
-        <dd>
-          {actionTitle(action)} <code className="muted">{action}</code>{' '}
-          {isDenied(action) && <span className="badge bad">denied</span>}
-        </dd>
-        <dt>Who</dt>
-        <dd>
-          <Who {...of} /> <code className="muted">{actor}</code>
-        </dd>
-        <dt>Time</dt>
-        <dd>
-          <Time at={occurredAt} />
-        </dd>
-        <dt>Environment</dt>
-        <dd>{environment ?? '–'}</dd>
-        <dt>Target</dt>
-        <dd>
-          <Target of={of} />
-        </dd>
-        <dt>Reason</dt>
-        <dd>{reason ?? '–'}</dd>
-        {isAdmin && (
-          <>
-            <dt>See also</dt>
-            <dd className={css.links}>
+      <Facts
+        of={{
+          Action: (
+            <>
+              {actionTitle(action)} <code className="muted">{action}</code>{' '}
+              {isDenied(action) && <span className="badge bad">denied</span>}
+            </>
+          ),
+          Who: (
+            <>
+              <Who {...of} /> <code className="muted">{actor}</code>
+            </>
+          ),
+          Time: <Time at={occurredAt} />,
+          Environment: environment ?? '–',
+          Target: <Target of={of} />,
+          Reason: reason ?? '–',
+          'See also': isAdmin && (
+            <span className={css.links}>
               {target !== '' && <Link href={auditHref('target', target)}>All of this target</Link>}
               {operator === null ? (
                 <Link href={auditHref('actor', actor)}>All with this key</Link>
               ) : (
                 <Link href={auditHref('operator', operator)}>All of this person</Link>
               )}
-            </dd>
-          </>
-        )}
-      </dl>
+            </span>
+          ),
+        }}
+      />
       <ChangesTable before={beforeText} after={afterText} />
     </>
   )

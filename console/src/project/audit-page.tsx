@@ -3,13 +3,12 @@ import { useLocation, useParams } from 'wouter'
 import { useDenial } from '../session/permission.tsx'
 import { projectQuery } from '../shell/operations.ts'
 import { Button } from '../ui/button.tsx'
-import { saveFile, toCsv } from '../ui/csv.ts'
-import { FilterField, useFilters } from '../ui/filters.tsx'
-import { SelectField, TextField } from '../ui/form.tsx'
+import { saveRows } from '../ui/csv.ts'
+import { FilterDay, FilterField, FilterSelect, useFilters } from '../ui/filters.tsx'
 import { Page } from '../ui/page.tsx'
 import { usePages } from '../ui/pages.ts'
 import { Empty } from '../ui/states.tsx'
-import { PagedTable } from '../ui/table.tsx'
+import { ListActions, PagedTable } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { actionChoices } from './actions.ts'
 import { AuditAction } from './audit-action.tsx'
@@ -19,6 +18,17 @@ import { Target } from './target.tsx'
 import { Who } from './who.tsx'
 
 const FILTERS = ['action', 'operator', 'target', 'environment', 'actor', 'from', 'to'] as const
+const CSV_TITLES = [
+  'occurredAt',
+  'action',
+  'operator',
+  'actor',
+  'actorLabel',
+  'environment',
+  'target',
+  'reason',
+  'attempts',
+] as const
 
 /** Without the role the log is not requested: it would record a denied attempt. */
 export default function AuditPage() {
@@ -59,66 +69,24 @@ function AuditLog() {
   const isFiltered = filters.isSet(...FILTERS)
   const environments = project?.project.environments.map(({ name }) => name) ?? []
 
-  function save(): void {
-    const titles = [
-      'occurredAt',
-      'action',
-      'operator',
-      'actor',
-      'actorLabel',
-      'environment',
-      'target',
-      'reason',
-      'attempts',
-    ]
-    const rows = pages.rows.map((one) => [
-      one.occurredAt,
-      one.action,
-      one.operator,
-      one.actor,
-      one.actorLabel,
-      one.environment,
-      one.target,
-      one.reason,
-      one.attempts,
-    ])
-    saveFile('audit-log.csv', toCsv(titles, rows))
-  }
-
   return (
     <Page
       title="Audit log"
-      actions={
-        <>
-          <Button onClick={pages.reload} busy={pages.isLoading}>
-            Refresh
-          </Button>
-          <Button onClick={save} disabled={pages.rows.length === 0}>
-            CSV of the shown
-          </Button>
-        </>
-      }
+      actions={<ListActions pages={pages} onSave={() => saveRows('audit-log.csv', CSV_TITLES, pages.rows)} />}
     >
       <search className="filters">
-        <SelectField
-          label="Action"
-          name="action"
-          value={value('action')}
-          onChange={(chosen) => filters.set('action', chosen)}
-          options={actionChoices(value('action'))}
-        />
+        <FilterSelect label="Action" name="action" filters={filters} options={actionChoices(value('action'))} />
         <FilterField label="Person" name="operator" placeholder="ada@studio.example" filters={filters} />
         <FilterField label="Target" name="target" placeholder="id of a player, key, scenario" filters={filters} />
-        <SelectField
+        <FilterSelect
           label="In the environment"
           name="environment"
-          value={value('environment')}
-          onChange={(chosen) => filters.set('environment', chosen)}
-          options={[['', 'all'], ...environments.map((name) => [name, name] as const)]}
+          filters={filters}
+          options={[['', 'all'], ...environments]}
         />
         <FilterField label="Key" name="actor" placeholder="platform_key:…" filters={filters} />
-        <DayField label="From (UTC)" name="from" value={value('from')} onChange={filters.set} />
-        <DayField label="To (UTC)" name="to" value={value('to')} onChange={filters.set} />
+        <FilterDay label="From (UTC)" name="from" filters={filters} />
+        <FilterDay label="To (UTC)" name="to" filters={filters} />
         {isFiltered && <Button onClick={() => filters.clear(...FILTERS)}>Clear</Button>}
       </search>
       <PagedTable
@@ -154,18 +122,3 @@ function dayOf(day: string, later = 0): string | undefined {
   const at = Date.parse(`${day}T00:00:00Z`)
   return Number.isNaN(at) ? undefined : new Date(at + later * 86_400_000).toISOString()
 }
-
-const DayField = (props: {
-  readonly label: string
-  readonly name: string
-  readonly value: string
-  readonly onChange: (name: string, value: string) => void
-}) => (
-  <TextField
-    label={props.label}
-    name={props.name}
-    type="date"
-    value={props.value}
-    onChange={(day) => props.onChange(props.name, day)}
-  />
-)

@@ -66,7 +66,7 @@ export function NewSdkKey(props: {
         name="environment"
         value={environment}
         onChange={setEnvironment}
-        options={environments.map((name) => [name, name])}
+        options={environments}
       />
       <TextField
         label="Purpose"
@@ -142,7 +142,7 @@ export function NewServerKey(props: {
         name="environment"
         value={environment}
         onChange={setEnvironment}
-        options={environments.map((name) => [name, name])}
+        options={environments}
       />
       <TextField
         label="Purpose"

@@ -5,8 +5,8 @@ import { ROLES } from '../session/session.ts'
 import { useEnvironment } from '../shell/environment.tsx'
 import { projectQuery } from '../shell/operations.ts'
 import { RoleButton } from '../ui/button.tsx'
-import { useFilters } from '../ui/filters.tsx'
-import { CheckField, SelectField } from '../ui/form.tsx'
+import { FilterSelect, useFilters } from '../ui/filters.tsx'
+import { CheckField } from '../ui/form.tsx'
 import { Page, Panel } from '../ui/page.tsx'
 import { usePages } from '../ui/pages.ts'
 import { Empty } from '../ui/states.tsx'
@@ -74,12 +74,11 @@ function Keys() {
         onChange={(isOn) => filters.set('revoked', isOn ? 'yes' : '')}
       />
       <div className="filters">
-        <SelectField
+        <FilterSelect
           label="Keys of the environment"
           name="environment"
-          value={environment}
-          onChange={(value) => filters.set('environment', value)}
-          options={[['', 'all'], ...environments.map((name) => [name, name] as const)]}
+          filters={filters}
+          options={[['', 'all'], ...environments]}
         />
       </div>
       <Panel
@@ -131,12 +130,11 @@ function Keys() {
         }
       >
         <div className="filters">
-          <SelectField
+          <FilterSelect
             label="Keys with the role"
             name="role"
-            value={role ?? ''}
-            onChange={(value) => filters.set('role', value.toLowerCase())}
-            options={[['', 'all'], ...ROLES.map((one) => [one, one.toLowerCase()] as const)]}
+            filters={filters}
+            options={[['', 'all'], ...ROLES.map((one) => one.toLowerCase())]}
           />
         </div>
         <KeyTable

@@ -9,6 +9,7 @@ export const AttemptTable = ({ of }: { of: readonly Attempt[] }) => (
     whole
     caption="Attempts"
     rows={of.map((attempt, index) => ({ ...attempt, place: index + 1 }))}
+    empty={<p className="muted">The webhook was not called.</p>}
     keyOf={({ place }) => String(place)}
     columns={[
       { title: 'Attempt', cell: ({ place }) => place },

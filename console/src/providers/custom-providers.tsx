@@ -1,4 +1,6 @@
+import { useEnvironment } from '../shell/environment.tsx'
 import { RoleButton } from '../ui/button.tsx'
+import { Empty } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import type { CustomProvider } from './providers-page.tsx'
@@ -9,47 +11,51 @@ const KINDS = ['test', 'edit', 'rotate', 'remove'] as const
 export type ProviderAction = (typeof KINDS)[number]
 
 /** The custom providers of an environment, each with its actions. */
-export const CustomProviders = (props: {
+export function CustomProviders(props: {
   readonly providers: readonly CustomProvider[]
   readonly onAction: (action: ProviderAction, provider: CustomProvider) => void
-}) => (
-  <Table
-    whole
-    caption="Custom providers"
-    rows={props.providers}
-    keyOf={({ name }) => name}
-    columns={[
-      { title: 'Name', cell: ({ name }) => name },
-      {
-        title: 'Actions',
-        cell: (provider) => (
-          <span className="actions">
-            {KINDS.map((kind) => (
-              <RoleButton
-                key={kind}
-                needs="ADMIN"
-                tone="quiet"
-                label={`${ACTIONS[kind]} ${provider.name}`}
-                onClick={() => props.onAction(kind, provider)}
-              >
-                {ACTIONS[kind]}
-              </RoleButton>
-            ))}
-          </span>
-        ),
-      },
-      {
-        title: 'State',
-        cell: ({ enabled }) => (
-          <span className={enabled ? 'badge good' : 'badge warn'}>{enabled ? 'enabled' : 'disabled'}</span>
-        ),
-      },
-      { title: 'Webhook', cell: ({ url }) => <code>{url}</code> },
-      { title: 'Secret', cell: (provider) => <Secret of={provider} /> },
-      { title: 'Changed', cell: ({ updatedAt }) => <Time at={updatedAt} parts="minute" /> },
-    ]}
-  />
-)
+}) {
+  const environment = useEnvironment()
+  return (
+    <Table
+      whole
+      caption="Custom providers"
+      rows={props.providers}
+      empty={<Empty title={`No provider in ${environment} yet`}>Players cannot log in before one is set.</Empty>}
+      keyOf={({ name }) => name}
+      columns={[
+        { title: 'Name', cell: ({ name }) => name },
+        {
+          title: 'Actions',
+          cell: (provider) => (
+            <span className="actions">
+              {KINDS.map((kind) => (
+                <RoleButton
+                  key={kind}
+                  needs="ADMIN"
+                  tone="quiet"
+                  label={`${ACTIONS[kind]} ${provider.name}`}
+                  onClick={() => props.onAction(kind, provider)}
+                >
+                  {ACTIONS[kind]}
+                </RoleButton>
+              ))}
+            </span>
+          ),
+        },
+        {
+          title: 'State',
+          cell: ({ enabled }) => (
+            <span className={enabled ? 'badge good' : 'badge warn'}>{enabled ? 'enabled' : 'disabled'}</span>
+          ),
+        },
+        { title: 'Webhook', cell: ({ url }) => <code>{url}</code> },
+        { title: 'Secret', cell: (provider) => <Secret of={provider} /> },
+        { title: 'Changed', cell: ({ updatedAt }) => <Time at={updatedAt} parts="minute" /> },
+      ]}
+    />
+  )
+}
 
 function Secret({ of: { hasSecret, replacedSecretsExpireAt } }: { of: CustomProvider }) {
   if (!hasSecret) return <span className="badge bad">none</span>

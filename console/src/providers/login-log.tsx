@@ -2,16 +2,28 @@ import { Link } from 'wouter'
 import { Attempts } from '../players/attempts.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button } from '../ui/button.tsx'
-import { saveFile, toCsv } from '../ui/csv.ts'
+import { saveRows } from '../ui/csv.ts'
 import { FilterField, useFilters } from '../ui/filters.tsx'
 import { Panel } from '../ui/page.tsx'
 import { usePages } from '../ui/pages.ts'
 import { Empty } from '../ui/states.tsx'
-import { PagedTable } from '../ui/table.tsx'
+import { ListActions, PagedTable } from '../ui/table.tsx'
 import { number } from '../ui/text.tsx'
 import { Time } from '../ui/time.tsx'
 import { loginLogQuery } from './operations.ts'
 import { noteName, outcomeName } from './words.ts'
+
+const CSV_TITLES = [
+  'occurredAt',
+  'operation',
+  'outcome',
+  'provider',
+  'subject',
+  'playerId',
+  'milliseconds',
+  'attempts',
+  'cause',
+] as const
 
 /** Logins and links of the last 30 days, each with its attempts at the webhook. */
 export function LoginLog() {
@@ -32,44 +44,18 @@ export function LoginLog() {
   })
 
   function save(): void {
-    const titles = [
-      'occurredAt',
-      'operation',
-      'outcome',
-      'provider',
-      'subject',
-      'playerId',
-      'milliseconds',
-      'attempts',
-      'cause',
-    ]
-    const rows = pages.rows.map((entry) => [
-      entry.occurredAt,
-      entry.operation,
-      entry.outcome,
-      entry.provider,
-      entry.subject,
-      entry.playerId,
-      entry.milliseconds,
-      entry.attempts.map(({ status, error }) => status ?? error).join(' '),
-      entry.attempts.at(-1)?.cause ?? '',
-    ])
-    saveFile(`logins-${environment}.csv`, toCsv(titles, rows))
+    const rows = pages.rows.map((entry) => ({
+      ...entry,
+      attempts: entry.attempts.map(({ status, error }) => status ?? error).join(' '),
+      cause: entry.attempts.at(-1)?.cause ?? '',
+    }))
+    saveRows(`logins-${environment}.csv`, CSV_TITLES, rows)
   }
 
   return (
     <Panel
       title={provider === '' ? 'Login log' : `Login log of ${provider}`}
-      actions={
-        <>
-          <Button onClick={pages.reload} busy={pages.isLoading}>
-            Refresh
-          </Button>
-          <Button onClick={save} disabled={pages.rows.length === 0}>
-            CSV of the shown
-          </Button>
-        </>
-      }
+      actions={<ListActions pages={pages} onSave={save} />}
     >
       <div className="filters">
         <FilterField label="Subject" name="subject" placeholder="the studio’s id, whole" filters={filters} />

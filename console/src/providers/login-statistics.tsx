@@ -5,9 +5,8 @@ import type { ResultOf } from '../graphql.ts'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button } from '../ui/button.tsx'
 import { Chart } from '../ui/chart.tsx'
-import { saveFile, toCsv } from '../ui/csv.ts'
-import { useFilters } from '../ui/filters.tsx'
-import { SelectField } from '../ui/form.tsx'
+import { saveRows } from '../ui/csv.ts'
+import { FilterSelect, useFilters } from '../ui/filters.tsx'
 import { Figures, Panel } from '../ui/page.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
@@ -48,31 +47,10 @@ export function LoginStatistics({ providers }: { providers: readonly string[] })
   return (
     <Panel title={provider === '' ? 'Logins' : `Logins through ${provider}`}>
       <div className="filters">
-        <SelectField
-          label="Provider"
-          name="provider"
-          value={provider}
-          onChange={(value) => filters.set('provider', value)}
-          options={[['', 'all'], ...choices.map((one) => [one, one] as const)]}
-        />
-        <SelectField
-          label="Time"
-          name="range"
-          value={name}
-          onChange={(value) => filters.set('range', value)}
-          options={RANGES}
-        />
+        <FilterSelect label="Provider" name="provider" filters={filters} options={[['', 'all'], ...choices]} />
+        <FilterSelect label="Time" name="range" value={name} filters={filters} options={RANGES} />
         {HAS_HOURS.includes(name) && (
-          <SelectField
-            label="By"
-            name="by"
-            value={by.toLowerCase()}
-            onChange={(value) => filters.set('by', value)}
-            options={[
-              ['hour', 'hour'],
-              ['day', 'day'],
-            ]}
-          />
+          <FilterSelect label="By" name="by" value={by.toLowerCase()} filters={filters} options={['hour', 'day']} />
         )}
       </div>
       <Answer of={result} onRetry={() => read({ requestPolicy: 'network-only' })}>
@@ -153,15 +131,18 @@ function Charts({ of, by }: { of: Statistics['times']; by: 'HOUR' | 'DAY' }) {
 
 function ByProvider({ of }: { of: Statistics['providers'] }) {
   function save(): void {
-    const titles = ['provider', 'logins', 'failed', 'callsPerLogin', 'p50', 'p90', 'p95', 'p99']
-    const rows = of.map(({ provider, figures }) => [
+    const rows = of.map(({ provider, figures }) => ({
       provider,
-      figures.logins,
-      failedOf(figures),
-      figures.attemptsPerLogin,
-      ...(['p50', 'p90', 'p95', 'p99'] as const).map((name) => figures.latency?.[name] ?? null),
-    ])
-    saveFile('logins-by-provider.csv', toCsv(titles, rows))
+      logins: figures.logins,
+      failed: failedOf(figures),
+      callsPerLogin: figures.attemptsPerLogin,
+      p50: figures.latency?.p50 ?? null,
+      p90: figures.latency?.p90 ?? null,
+      p95: figures.latency?.p95 ?? null,
+      p99: figures.latency?.p99 ?? null,
+    }))
+    const titles = ['provider', 'logins', 'failed', 'callsPerLogin', 'p50', 'p90', 'p95', 'p99'] as const
+    saveRows('logins-by-provider.csv', titles, rows)
   }
   return (
     <div>

@@ -4,7 +4,7 @@ import type { ResultOf } from '../graphql.ts'
 import { useEnvironment } from '../shell/environment.tsx'
 import { RoleButton } from '../ui/button.tsx'
 import { Page, Panel } from '../ui/page.tsx'
-import { Answer, Empty } from '../ui/states.tsx'
+import { Answer } from '../ui/states.tsx'
 import { CustomProviders, type ProviderAction } from './custom-providers.tsx'
 import { LoginLog } from './login-log.tsx'
 import { LoginStatistics } from './login-statistics.tsx'
@@ -45,11 +45,7 @@ export default function ProvidersPage() {
         <Answer of={result} onRetry={() => read({ requestPolicy: 'network-only' })}>
           {({ authProviders: [found] }) => (
             <>
-              {custom.length === 0 ? (
-                <Empty title={`No provider in ${environment} yet`}>Players cannot log in before one is set.</Empty>
-              ) : (
-                <CustomProviders providers={custom} onAction={(action, provider) => setOpened({ action, provider })} />
-              )}
+              <CustomProviders providers={custom} onAction={(action, provider) => setOpened({ action, provider })} />
               {found?.google != null && <StoredSettings name="Google" value={found.google} />}
               {found?.apple != null && <StoredSettings name="Apple" value={found.apple} />}
             </>

@@ -5,11 +5,11 @@ import { useEnvironment } from '../shell/environment.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { type Fault, faultsOf, textOf } from '../ui/errors.ts'
 import { Form, SubmitButton, TextAreaField } from '../ui/form.tsx'
+import { Facts } from '../ui/page.tsx'
 import { Notice } from '../ui/states.tsx'
 import { keepText } from '../ui/storage.ts'
 import { AttemptTable } from './attempt-table.tsx'
 import { testProviderMutation } from './operations.ts'
-import css from './providers.module.css'
 import type { CustomProvider } from './providers-page.tsx'
 import { SamplePicker } from './sample-picker.tsx'
 import { noteName, outcomeAdvice, outcomeName } from './words.ts'
@@ -66,11 +66,7 @@ export function TestProvider({ provider, onClose }: { provider: CustomProvider; 
           ))}
           {result.outcome === 'OK' && <Stored of={result} />}
           <h3>Attempts</h3>
-          {result.attempts.length === 0 ? (
-            <p className="muted">The webhook was not called.</p>
-          ) : (
-            <AttemptTable of={result.attempts} />
-          )}
+          <AttemptTable of={result.attempts} />
           {result.oddBody && <OddBody of={result.oddBody} />}
         </>
       )}
@@ -111,22 +107,16 @@ function Stored({ of: { nickname, avatarUrl, dataText, notes } }: { of: Result }
   return (
     <>
       <h3>What would be stored</h3>
-      <dl className={css.facts}>
-        <dt>Nickname</dt>
-        <dd>
-          {nickname ?? <span className="muted">stays as it is; a new player gets the nickname of its client</span>}
-        </dd>
-        <dt>Avatar</dt>
-        <dd>{avatarUrl ?? <span className="muted">stays as it is</span>}</dd>
-        <dt>Storage</dt>
-        <dd>{dataText === null ? <span className="muted">stays as it is</span> : <pre>{dataText}</pre>}</dd>
-        {notes.length > 0 && (
-          <>
-            <dt>Ignored</dt>
-            <dd>{notes.map(noteName).join(', ')}</dd>
-          </>
-        )}
-      </dl>
+      <Facts
+        of={{
+          Nickname: nickname ?? <Kept>; a new player gets the nickname of its client</Kept>,
+          Avatar: avatarUrl ?? <Kept />,
+          Storage: dataText === null ? <Kept /> : <pre>{dataText}</pre>,
+          Ignored: notes.length > 0 && notes.map(noteName).join(', '),
+        }}
+      />
     </>
   )
 }
+
+const Kept = ({ children }: { children?: string }) => <span className="muted">stays as it is{children}</span>

@@ -14,6 +14,20 @@ function cellText(cell: Cell): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
+/** Saves some members of each row as a CSV file. */
+export const saveRows = <Title extends string>(
+  name: string,
+  titles: readonly Title[],
+  rows: readonly Readonly<Record<Title, Cell>>[],
+): void =>
+  saveFile(
+    name,
+    toCsv(
+      titles,
+      rows.map((row) => titles.map((title) => row[title])),
+    ),
+  )
+
 /** Saves a text or bytes as a file of the person's computer. */
 export function saveFile(name: string, content: string | Blob, type = 'text/csv'): void {
   const address = URL.createObjectURL(new Blob([content], { type: `${type};charset=utf-8` }))

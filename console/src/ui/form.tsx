@@ -199,23 +199,27 @@ export function TextAreaField(
   )
 }
 
+/** A choice: a value and its text, which may be the same. */
+export type Option = string | readonly [value: string, text: string]
+
 export function SelectField(
   props: FieldProps & {
     readonly value: string
     readonly onChange: (value: string) => void
-    /** Pairs of a value and its text. */
-    readonly options: readonly (readonly [value: string, text: string])[]
+    readonly options: readonly Option[]
   },
 ) {
   return (
     <Field label={props.label} name={props.name} hint={props.hint}>
       {(control) => (
         <select {...control} value={props.value} onChange={(event) => props.onChange(event.target.value)}>
-          {props.options.map(([value, text]) => (
-            <option key={value} value={value}>
-              {text}
-            </option>
-          ))}
+          {props.options
+            .map((option) => (typeof option === 'string' ? [option, option] : option))
+            .map(([value, text]) => (
+              <option key={value} value={value}>
+                {text}
+              </option>
+            ))}
         </select>
       )}
     </Field>

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect } from 'react'
+import { Fragment, type ReactNode, useEffect } from 'react'
 
 /** A page with its title, which is also that of the browser's tab. */
 export function Page(props: { readonly title: string; readonly actions?: ReactNode; readonly children: ReactNode }) {
@@ -29,6 +29,21 @@ export const Panel = (props: {
     </header>
     {props.children}
   </section>
+)
+
+/** Facts below each other, by their names. Those that are false are left out. */
+export const Facts = ({ of }: { of: Readonly<Record<string, ReactNode>> }) => (
+  <dl className="facts">
+    {Object.entries(of).map(
+      ([name, value]) =>
+        value !== false && (
+          <Fragment key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </Fragment>
+        ),
+    )}
+  </dl>
 )
 
 /** Figures in a row, each with its name. */

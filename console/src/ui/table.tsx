@@ -16,6 +16,8 @@ interface TableProps<Row> {
   readonly caption: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
+  /** Shown in place of a table without rows. */
+  readonly empty?: ReactNode
   readonly keyOf: (row: Row) => string
   /** The content below the rows. */
   readonly children?: ReactNode
@@ -28,7 +30,7 @@ const MANY_ROWS = 100
 const ROW_PX = 37
 
 /** A table. A long one scrolls in itself and keeps only visible rows in the page. */
-export function Table<Row>({ caption, columns, rows, keyOf, children, whole }: TableProps<Row>) {
+export function Table<Row>({ caption, columns, rows, empty, keyOf, children, whole }: TableProps<Row>) {
   const scroller = useRef<HTMLDivElement>(null)
   const isVirtual = !whole && rows.length > MANY_ROWS
   const virtualizer = useVirtualizer({
@@ -38,6 +40,7 @@ export function Table<Row>({ caption, columns, rows, keyOf, children, whole }: T
     estimateSize: () => ROW_PX,
     overscan: 12,
   })
+  if (rows.length === 0 && empty !== undefined) return empty
   const items = isVirtual ? virtualizer.getVirtualItems() : []
   const shown = isVirtual
     ? items.flatMap(({ index }) => (rows[index] === undefined ? [] : [[index, rows[index]] as const]))
@@ -94,6 +97,18 @@ const Gap = ({ height, columns }: { height: number; columns: number }) => (
   </tr>
 )
 
+/** The buttons of a list: to read it again, and to save the rows that are shown. */
+export const ListActions = ({ pages, onSave }: { pages: Pages<unknown>; onSave: () => void }) => (
+  <>
+    <Button onClick={pages.reload} busy={pages.isLoading}>
+      Refresh
+    </Button>
+    <Button onClick={onSave} disabled={pages.rows.length === 0}>
+      CSV of the shown
+    </Button>
+  </>
+)
+
 /** After this many empty pages, the next page is read only when the person asks for it. */
 const MAX_FOLLOWED = 5
 
@@ -102,7 +117,7 @@ export function PagedTable<Row>({
   pages,
   empty,
   ...table
-}: Omit<TableProps<Row>, 'rows' | 'children'> & { readonly pages: Pages<Row>; readonly empty: ReactNode }) {
+}: Omit<TableProps<Row>, 'rows' | 'children' | 'empty'> & { readonly pages: Pages<Row>; readonly empty: ReactNode }) {
   const { rows, error, isLoading, isStale, hasMore, more, reload } = pages
   // A page may end before it has found anything.
   const isFruitless = rows.length === 0 && hasMore && !isLoading && !isStale && !error

@@ -68,7 +68,7 @@ function ScenarioFields(props: {
           ...(definition.byId.has(definition.start)
             ? []
             : [[definition.start, `${definition.start} (missing)`] as const]),
-          ...[...definition.byId.keys()].map((id) => [id, id] as const),
+          ...definition.byId.keys(),
         ]}
       />
       <TextField label="Find a node" name="find" value={search} onChange={setSearch} placeholder="Id or type" />

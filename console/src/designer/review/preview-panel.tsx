@@ -7,35 +7,37 @@ import css from './review.module.css'
 import type { Preview, PreviewState } from './use-preview.ts'
 
 /** The effect on players, in sentences and in tables. */
-export function PreviewPanel({ of, title = 'Effect on players' }: { of: PreviewState; title?: string }) {
-  const { preview, error, isLoading, retry } = of
-  return (
-    <Panel title={title}>
-      {error && <Failed error={error} onRetry={retry} />}
-      {isLoading && <Loading what="Counting players" />}
-      {preview && <PreviewBody preview={preview} />}
-    </Panel>
-  )
-}
+export const PreviewPanel = ({ of }: { of: PreviewState }) => (
+  <Panel title="Effect on players">
+    <PreviewBody of={of} />
+  </Panel>
+)
 
-export function PreviewBody({ preview }: { preview: Preview }) {
+export function PreviewBody({ of: { preview, error, isLoading, retry } }: { of: PreviewState }) {
+  if (error) return <Failed error={error} onRetry={retry} />
+  if (isLoading) return <Loading what="Counting players" />
+  if (!preview) return null
   if (!preview.valid) return <Notice tone="error">The draft has faults, so its effect cannot be counted.</Notice>
-  const sentences = previewSentences(preview)
   return (
     <>
-      {sentences.length === 0 ? (
-        <p>No player’s level, tiers or price would change at once.</p>
-      ) : (
-        <ul className={css.sentences}>
-          {sentences.map((sentence) => (
-            <li key={sentence}>{sentence}</li>
-          ))}
-        </ul>
-      )}
+      <PreviewSentences of={preview} none="No player’s level, tiers or price would change at once." />
       {preview.passes.map((pass) => (
         <PassTables key={pass.nodeId} pass={pass} />
       ))}
     </>
+  )
+}
+
+/** The effect on players in sentences. `none` says that there is none. */
+export function PreviewSentences({ of, none }: { of: Preview; none: string }) {
+  const sentences = previewSentences(of)
+  if (sentences.length === 0) return <p>{none}</p>
+  return (
+    <ul className={css.sentences}>
+      {sentences.map((sentence) => (
+        <li key={sentence}>{sentence}</li>
+      ))}
+    </ul>
   )
 }
 

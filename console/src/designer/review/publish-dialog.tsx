@@ -3,8 +3,7 @@ import { ActionDialog, type ActionResult } from '../../ui/action-dialog.tsx'
 import { codeOf } from '../../ui/errors.ts'
 import type { Draft } from '../draft/draft.ts'
 import { publishMutation } from '../operations.ts'
-import { previewSentences } from './preview-words.ts'
-import css from './review.module.css'
+import { PreviewSentences } from './preview-panel.tsx'
 import type { Preview } from './use-preview.ts'
 
 /**
@@ -23,7 +22,6 @@ export function PublishDialog(props: {
   const { draft, environment, scenarioId, preview, changes, onConflict, onClose } = props
   const client = useClient()
   const { base } = draft.now()
-  const sentences = previewSentences(preview)
 
   async function run(reason: string): Promise<ActionResult> {
     const { text } = draft
@@ -59,15 +57,7 @@ export function PublishDialog(props: {
               : `Version ${base.version + 1} replaces version ${base.version}, with ${changes === 1 ? '1 change' : `${changes} changes`}.`}{' '}
             It applies to all players from their next call on.
           </p>
-          {sentences.length === 0 ? (
-            <p>No player’s level, tiers or price changes at once.</p>
-          ) : (
-            <ul className={css.sentences}>
-              {sentences.map((sentence) => (
-                <li key={sentence}>{sentence}</li>
-              ))}
-            </ul>
-          )}
+          <PreviewSentences of={preview} none="No player’s level, tiers or price changes at once." />
         </>
       }
       run={run}

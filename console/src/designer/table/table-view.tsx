@@ -1,7 +1,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type ClipboardEvent, type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react'
 import { Button } from '../../ui/button.tsx'
-import { saveFile, toCsv } from '../../ui/csv.ts'
+import { saveRows } from '../../ui/csv.ts'
 import { SelectField } from '../../ui/form.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { Empty, Notice } from '../../ui/states.tsx'
@@ -63,13 +63,7 @@ export function TableView(props: {
       target={target}
     >
       {passes.length > 1 && (
-        <SelectField
-          label="Pass"
-          name="pass"
-          value={pass.id}
-          onChange={onPass}
-          options={passes.map(({ id }) => [id, id])}
-        />
+        <SelectField label="Pass" name="pass" value={pass.id} onChange={onPass} options={passes.map(({ id }) => id)} />
       )}
     </PassTable>
   )
@@ -142,10 +136,12 @@ function PassTable(props: {
     toast(added > 0 ? `Pasted. New levels: ${added}.` : 'Pasted.', 'success')
   }
 
-  function save(): void {
-    const lines = rows.map(({ cells }) => COLUMNS.map((column) => cells[column]))
-    saveFile(`${pass.id}.csv`, toCsv(COLUMNS, lines))
-  }
+  const save = () =>
+    saveRows(
+      `${pass.id}.csv`,
+      COLUMNS,
+      rows.map(({ cells }) => cells),
+    )
 
   function remove(index: number, row: PassRow): void {
     draft.edit(removeLevels(pass, [row]))

@@ -4,7 +4,7 @@ import { projectQuery } from '../../shell/operations.ts'
 import { ActionDialog, type ActionResult } from '../../ui/action-dialog.tsx'
 import { codeOf } from '../../ui/errors.ts'
 import { SelectField, TextField } from '../../ui/form.tsx'
-import { Failed, Loading } from '../../ui/states.tsx'
+import { Failed } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { cloneMutation, scenarioHeadQuery } from '../operations.ts'
 import { PreviewBody } from '../review/preview-panel.tsx'
@@ -79,9 +79,7 @@ export function CloneDialog(props: {
               Publishes version {version} as version {there.version + 1} of {toScenarioId} in {toEnvironment}, where
               version {there.version} of <Time at={there.publishedAt} parts="minute" /> is current.
             </p>
-            {preview.isLoading && <Loading what="Counting players" />}
-            {preview.error && <Failed error={preview.error} onRetry={preview.retry} />}
-            {preview.preview && <PreviewBody preview={preview.preview} />}
+            <PreviewBody of={preview} />
           </>
         )
       }
@@ -93,7 +91,7 @@ export function CloneDialog(props: {
         name="toEnvironment"
         value={toEnvironment}
         onChange={setEnvironment}
-        options={environments.map((one) => [one, one])}
+        options={environments}
       />
       <TextField
         label="As"

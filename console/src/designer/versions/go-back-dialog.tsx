@@ -3,7 +3,7 @@ import { useClient } from 'urql'
 import { useOperator } from '../../session/permission.tsx'
 import { ActionDialog, type ActionResult } from '../../ui/action-dialog.tsx'
 import { codeOf } from '../../ui/errors.ts'
-import { Failed, Loading } from '../../ui/states.tsx'
+import { Loading } from '../../ui/states.tsx'
 import { findDraft } from '../draft/draft.ts'
 import { draftKey } from '../draft/kept-drafts.ts'
 import { describeChanges } from '../model/words.ts'
@@ -26,7 +26,7 @@ export function GoBackDialog(props: {
   const { projectId } = useOperator()
   const old = useVersion(environment, scenarioId, version)
   const now = useVersion(environment, scenarioId, current)
-  const { preview, error, isLoading, retry } = usePreview(environment, scenarioId, old.version?.text)
+  const preview = usePreview(environment, scenarioId, old.version?.text)
   const changes = useMemo(
     () => (old.version && now.version ? describeChanges(now.version.text, old.version.text) : undefined),
     [old.version, now.version],
@@ -62,7 +62,7 @@ export function GoBackDialog(props: {
     <ActionDialog
       title={`Go back to version ${version}`}
       confirm={`Publish version ${current + 1}`}
-      disabled={preview?.valid !== true || changes === undefined}
+      disabled={preview.preview?.valid !== true || changes === undefined}
       effect={
         <p>
           Publishes the text of version {version} as version {current + 1} of {scenarioId} in {environment}. It applies
@@ -75,9 +75,7 @@ export function GoBackDialog(props: {
       <h3>What changes</h3>
       {changes ? <ChangeList changes={changes} /> : <Loading />}
       <h3>Effect on players</h3>
-      {error && <Failed error={error} onRetry={retry} />}
-      {isLoading && <Loading what="Counting players" />}
-      {preview && <PreviewBody preview={preview} />}
+      <PreviewBody of={preview} />
     </ActionDialog>
   )
 }

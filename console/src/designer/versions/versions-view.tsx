@@ -2,6 +2,7 @@ import { useEffect, useMemo, useState } from 'react'
 import { type CombinedError, useClient } from 'urql'
 import { useSearchParams } from 'wouter'
 import { Button, RoleButton } from '../../ui/button.tsx'
+import { withParameters } from '../../ui/filters.tsx'
 import { SelectField } from '../../ui/form.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { usePages } from '../../ui/pages.ts'
@@ -38,12 +39,8 @@ export function VersionsView({ environment, scenarioId }: { environment: string;
   }
   const to = pick('to', current)
   const from = pick('from', current === undefined || current < 2 ? undefined : current - 1)
-  const choose = (name: string) => (value: string) =>
-    setSearch((before) => {
-      const next = new URLSearchParams(before)
-      next.set(name, value)
-      return next
-    })
+  const compare = (versions: { from?: string; to?: string }) => setSearch((before) => withParameters(before, versions))
+  const choose = (name: string) => (version: string) => compare({ [name]: version })
   const options = [...new Set([...known, from, to])]
     .filter((one) => one !== undefined)
     .sort((a, b) => b - a)
@@ -77,14 +74,7 @@ export function VersionsView({ environment, scenarioId }: { environment: string;
                   {!isCurrent && (
                     <>
                       <Button
-                        onClick={() =>
-                          setSearch((before) => {
-                            const next = new URLSearchParams(before)
-                            next.set('from', String(version))
-                            next.set('to', String(current))
-                            return next
-                          })
-                        }
+                        onClick={() => compare({ from: String(version), to: String(current) })}
                         label={`Compare version ${version} with the current one`}
                       >
                         Compare

@@ -165,7 +165,7 @@ export const resetRewardAction = (
       name: 'nodeId',
       label: 'Reward node',
       kind: 'choice',
-      options: nodeIds.map((id) => [id, id]),
+      options: nodeIds,
     },
   ],
   initial: { nodeId: nodeIds[0] ?? '' },

@@ -1,6 +1,7 @@
 import type { TypedDocumentNode } from 'urql'
 import type { ResultOf } from '../../graphql.ts'
 import type { PassView } from '../../scenario/read-definition.ts'
+import type { Option } from '../../ui/form.tsx'
 import type { playerQuery } from '../operations.ts'
 import type { PassState } from './forecast.ts'
 
@@ -13,7 +14,7 @@ export interface ActionField {
   readonly kind: 'text' | 'amount' | 'check' | 'choice' | 'json'
   readonly hint?: string
   readonly suggestions?: readonly string[]
-  readonly options?: readonly (readonly [value: string, text: string])[]
+  readonly options?: readonly Option[]
   readonly isOptional?: boolean
 }
 

@@ -27,100 +27,88 @@ export function OverviewTab({ player, open }: TabProps) {
           )
         }
       >
-        {wallet.length === 0 ? (
-          <Empty title="The wallet is empty" />
-        ) : (
-          <Table
-            whole
-            caption="Balances"
-            rows={wallet}
-            keyOf={({ id }) => id}
-            columns={[
-              { title: 'Currency', cell: ({ currency }) => currency },
-              { title: 'Balance', isNumber: true, cell: ({ balance }) => number(balance) },
-            ]}
-          />
-        )}
+        <Table
+          whole
+          caption="Balances"
+          rows={wallet}
+          empty={<Empty title="The wallet is empty" />}
+          keyOf={({ id }) => id}
+          columns={[
+            { title: 'Currency', cell: ({ currency }) => currency },
+            { title: 'Balance', isNumber: true, cell: ({ balance }) => number(balance) },
+          ]}
+        />
       </Panel>
       <Panel title="Battle passes">
-        {passes.length === 0 ? (
-          <Empty title="No pass begun">A pass begins with the first xp, claim or purchase.</Empty>
-        ) : (
-          <Table
-            whole
-            caption="Battle passes"
-            rows={passes}
-            keyOf={({ id }) => id}
-            columns={[
-              {
-                title: 'Pass',
-                cell: ({ scenarioId, nodeId }) => (
-                  <Link href={`/env/${environment}/players/${playerId}/passes`}>
-                    {scenarioId} / {nodeId}
-                  </Link>
-                ),
-              },
-              { title: 'Level', isNumber: true, cell: ({ level }) => level },
-              { title: 'Xp', isNumber: true, cell: ({ xp }) => number(xp) },
-              { title: 'Claims', isNumber: true, cell: ({ claims }) => claims.length },
-              {
-                title: 'State',
-                cell: ({ premiumOwned, completed }) => (
-                  <>
-                    {premiumOwned && <span className="badge">premium</span>}{' '}
-                    {completed && <span className="badge good">completed</span>}
-                  </>
-                ),
-              },
-            ]}
-          />
-        )}
+        <Table
+          whole
+          caption="Battle passes"
+          rows={passes}
+          empty={<Empty title="No pass begun">A pass begins with the first xp, claim or purchase.</Empty>}
+          keyOf={({ id }) => id}
+          columns={[
+            {
+              title: 'Pass',
+              cell: ({ scenarioId, nodeId }) => (
+                <Link href={`/env/${environment}/players/${playerId}/passes`}>
+                  {scenarioId} / {nodeId}
+                </Link>
+              ),
+            },
+            { title: 'Level', isNumber: true, cell: ({ level }) => level },
+            { title: 'Xp', isNumber: true, cell: ({ xp }) => number(xp) },
+            { title: 'Claims', isNumber: true, cell: ({ claims }) => claims.length },
+            {
+              title: 'State',
+              cell: ({ premiumOwned, completed }) => (
+                <>
+                  {premiumOwned && <span className="badge">premium</span>}{' '}
+                  {completed && <span className="badge good">completed</span>}
+                </>
+              ),
+            },
+          ]}
+        />
       </Panel>
       <Panel title="Inventory">
-        {inventory.length === 0 ? (
-          <Empty title="The inventory is empty" />
-        ) : (
-          <Table
-            caption="Inventory"
-            rows={inventory}
-            keyOf={({ id }) => id}
-            columns={[
-              { title: 'Item', cell: ({ itemId }) => itemId },
-              { title: 'Amount', isNumber: true, cell: ({ amount }) => number(amount) },
-            ]}
-          />
-        )}
+        <Table
+          caption="Inventory"
+          rows={inventory}
+          empty={<Empty title="The inventory is empty" />}
+          keyOf={({ id }) => id}
+          columns={[
+            { title: 'Item', cell: ({ itemId }) => itemId },
+            { title: 'Amount', isNumber: true, cell: ({ amount }) => number(amount) },
+          ]}
+        />
       </Panel>
       <Panel title="Identities">
-        {identities.length === 0 ? (
-          <Empty title="No identity">Nobody can log in to this player.</Empty>
-        ) : (
-          <Table
-            whole
-            caption="Identities"
-            rows={identities}
-            keyOf={({ provider, subject }) => `${provider} ${subject}`}
-            columns={[
-              { title: 'Provider', cell: ({ provider }) => provider },
-              { title: 'Subject', cell: ({ subject }) => <Id of={subject} /> },
-              {
-                title: 'Action',
-                cell: ({ provider, subject }) =>
-                  player.status === 'DELETED' ? (
-                    '–'
-                  ) : (
-                    <ActionButton
-                      tone="quiet"
-                      label={`Unlink ${subject}`}
-                      onClick={() => open(unlinkAction(player, provider, subject))}
-                    >
-                      Unlink
-                    </ActionButton>
-                  ),
-              },
-            ]}
-          />
-        )}
+        <Table
+          whole
+          caption="Identities"
+          rows={identities}
+          empty={<Empty title="No identity">Nobody can log in to this player.</Empty>}
+          keyOf={({ provider, subject }) => `${provider} ${subject}`}
+          columns={[
+            { title: 'Provider', cell: ({ provider }) => provider },
+            { title: 'Subject', cell: ({ subject }) => <Id of={subject} /> },
+            {
+              title: 'Action',
+              cell: ({ provider, subject }) =>
+                player.status === 'DELETED' ? (
+                  '–'
+                ) : (
+                  <ActionButton
+                    tone="quiet"
+                    label={`Unlink ${subject}`}
+                    onClick={() => open(unlinkAction(player, provider, subject))}
+                  >
+                    Unlink
+                  </ActionButton>
+                ),
+            },
+          ]}
+        />
       </Panel>
     </div>
   )
