@@ -1,4 +1,4 @@
-import { type Axis, Chart, type Series } from '../ui/chart.tsx'
+import { Chart, type ChartProps, type Series } from '../ui/chart.tsx'
 import { Figures, Panel } from '../ui/page.tsx'
 import { Empty, Notice } from '../ui/states.tsx'
 import { number, percent } from '../ui/text.tsx'
@@ -6,15 +6,15 @@ import type { InsightData } from './insight.tsx'
 import { findStall } from './stall.ts'
 import { xpOverTime } from './xp-over-time.ts'
 
-interface ChartsProps {
+interface Compared {
   readonly data: InsightData
   /** The figures to compare with, and their name in legends. */
   readonly other: InsightData | undefined
   readonly otherName: string
-  readonly by: 'HOUR' | 'DAY'
 }
 
-export function Charts({ data, other, otherName, by }: ChartsProps) {
+export function Charts({ by, ...compared }: Compared & { readonly by: 'HOUR' | 'DAY' }) {
+  const { data } = compared
   const { completion, days, levels } = data
   if (completion.players === 0 && days.every(({ players }) => players === 0))
     return (
@@ -26,7 +26,7 @@ export function Charts({ data, other, otherName, by }: ChartsProps) {
   const next = levels.find(({ level }) => stall !== undefined && level > stall.level)
   return (
     <>
-      <Summary data={data} other={other} otherName={otherName} />
+      <Summary {...compared} />
       {stall && (
         <Notice tone="warning">
           <strong>Most players stop at level {stall.level}.</strong> Of the{' '}
@@ -36,87 +36,55 @@ export function Charts({ data, other, otherName, by }: ChartsProps) {
         </Notice>
       )}
       <div className="columns">
-        <Panel title="Players at each level">
-          <LevelChart
-            title="Players at each level"
-            data={data}
-            other={other}
-            otherName={otherName}
-            figures={[['players', 'at the level', 'bars']]}
-          />
-        </Panel>
-        <Panel title="Players who have reached a level">
-          <LevelChart
-            title="Players who have reached a level"
-            data={data}
-            other={other}
-            otherName={otherName}
-            figures={[
-              ['reached', 'reached it', 'line'],
-              ['reachedPremium', 'of them with premium', 'line'],
-            ]}
-          />
-        </Panel>
-        <Panel title="Players by day">
-          <DayChart
-            title="Players by day"
-            data={data}
-            other={other}
-            otherName={otherName}
-            figures={[
-              ['players', 'played'],
-              ['newPlayers', 'began the pass'],
-            ]}
-          />
-        </Panel>
-        <Panel title="Claimed tiers by day">
-          <DayChart
-            title="Claimed tiers by day"
-            data={data}
-            other={other}
-            otherName={otherName}
-            figures={[['claims', 'claimed']]}
-          />
-        </Panel>
-        <Panel title="Premium and completion by day">
-          <DayChart
-            title="Premium and completion by day"
-            data={data}
-            other={other}
-            otherName={otherName}
-            figures={[
-              ['premium', 'premium bought or granted'],
-              ['completed', 'completed the pass'],
-            ]}
-          />
-        </Panel>
-        <Panel title={by === 'HOUR' ? 'Xp by source and hour' : 'Xp by source and day'}>
-          <XpChart data={data} by={by} />
-        </Panel>
-        <Panel title="Premium by level reached">
-          <Chart
-            title="Premium by level reached"
-            axis={levelAxis(data)}
-            format={(value) => percent(value)}
-            series={[
-              { name: 'of those who reached it have premium', values: levels.map(({ conversion }) => conversion) },
-              ...(other
-                ? [{ name: otherName, isFaint: true, values: byLevel(data, other, ({ conversion }) => conversion) }]
-                : []),
-            ]}
-          />
-        </Panel>
-        {(['FREE', 'PREMIUM'] as const).map((track) => (
-          <Panel key={track} title={`Claims of the ${track.toLowerCase()} track`}>
-            <ClaimChart data={data} track={track} />
-          </Panel>
-        ))}
+        <LevelChart
+          title="Players at each level"
+          {...compared}
+          series={[{ name: 'at the level', kind: 'bars', of: ({ players }) => players }]}
+        />
+        <LevelChart
+          title="Players who have reached a level"
+          {...compared}
+          series={[
+            { name: 'reached it', of: ({ reached }) => reached },
+            { name: 'of them with premium', of: ({ reachedPremium }) => reachedPremium },
+          ]}
+        />
+        <DayChart
+          title="Players by day"
+          {...compared}
+          series={[
+            { name: 'played', of: ({ players }) => players },
+            { name: 'began the pass', of: ({ newPlayers }) => newPlayers },
+          ]}
+        />
+        <DayChart
+          title="Claimed tiers by day"
+          {...compared}
+          series={[{ name: 'claimed', of: ({ claims }) => claims }]}
+        />
+        <DayChart
+          title="Premium and completion by day"
+          {...compared}
+          series={[
+            { name: 'premium bought or granted', of: ({ premium }) => premium },
+            { name: 'completed the pass', of: ({ completed }) => completed },
+          ]}
+        />
+        <XpChart data={data} by={by} />
+        <LevelChart
+          title="Premium by level reached"
+          {...compared}
+          format={percent}
+          series={[{ name: 'of those who reached it have premium', of: ({ conversion }) => conversion }]}
+        />
+        <ClaimChart data={data} track="FREE" />
+        <ClaimChart data={data} track="PREMIUM" />
       </div>
     </>
   )
 }
 
-function Summary({ data, other, otherName }: Omit<ChartsProps, 'by'>) {
+function Summary({ data, other, otherName }: Compared) {
   const figures = (of: InsightData) => {
     const premium = of.levels[0]?.reachedPremium ?? 0
     return {
@@ -155,72 +123,74 @@ function Summary({ data, other, otherName }: Omit<ChartsProps, 'by'>) {
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 
-type Level = InsightData['levels'][number]
-
-const levelAxis = ({ levels }: InsightData): Axis => ({
-  kind: 'names',
-  name: 'Level',
-  values: levels.map(({ level }) => String(level)),
-})
-
-/** Figures of another pass at the levels of this one. */
-function byLevel(data: InsightData, other: InsightData, pick: (level: Level) => number | null): (number | null)[] {
-  const known = new Map(other.levels.map((one) => [one.level, pick(one)]))
-  return data.levels.map(({ level }) => known.get(level) ?? null)
+/** Figures of each level or day. The first ones are compared. */
+interface ComparedSeries<Entry> {
+  readonly name: string
+  readonly kind?: Series['kind']
+  readonly of: (entry: Entry) => number | null
 }
 
+/** A chart by level. */
 function LevelChart(
-  props: Omit<ChartsProps, 'by'> & {
+  props: Compared & {
     readonly title: string
-    readonly figures: readonly (readonly ['players' | 'reached' | 'reachedPremium', string, Series['kind']])[]
+    readonly format?: (value: number) => string
+    readonly series: readonly ComparedSeries<InsightData['levels'][number]>[]
   },
 ) {
-  const { title, data, other, otherName, figures } = props
-  const series = figures.map(
-    ([field, name, kind]): Series => ({ name, kind, values: data.levels.map((level) => level[field]) }),
+  const { title, format, data, other } = props
+  const otherLevels = new Map(other?.levels.map((one) => [one.level, one]))
+  const pairs = data.levels.map((one) => [one, otherLevels.get(one.level)] as const)
+  return (
+    <ChartPanel
+      title={title}
+      format={format}
+      axis={{ kind: 'names', name: 'Level', values: data.levels.map(({ level }) => String(level)) }}
+      series={seriesOf(props, pairs)}
+    />
   )
-  const [first] = figures
-  if (other && first) {
-    const [field, , kind] = first
-    series.push({ name: otherName, kind, isFaint: true, values: byLevel(data, other, (level) => level[field]) })
-  }
-  return <Chart title={title} axis={levelAxis(data)} series={series} />
 }
 
+/** A chart by day. Days are compared by their place in the range, not by date: the first day with the first day. */
 function DayChart(
-  props: Omit<ChartsProps, 'by'> & {
+  props: Compared & {
     readonly title: string
-    readonly figures: readonly (readonly ['players' | 'newPlayers' | 'claims' | 'premium' | 'completed', string])[]
+    readonly series: readonly ComparedSeries<InsightData['days'][number]>[]
   },
 ) {
-  const { title, data, other, otherName, figures } = props
-  const series = figures.map(([field, name]): Series => ({ name, values: data.days.map((day) => day[field]) }))
-  const [first] = figures
-  if (other && first) {
-    // Days are compared by their place in the range, not by date: the first day with the first day.
-    series.push({
-      name: otherName,
-      isFaint: true,
-      values: data.days.map((_, day) => other.days[day]?.[first[0]] ?? null),
-    })
-  }
-  const axis: Axis = { kind: 'time', name: 'Day', values: data.days.map(({ startsAt }) => Date.parse(startsAt)) }
-  return <Chart title={title} axis={axis} series={series} />
+  const { title, data, other } = props
+  const pairs = data.days.map((one, day) => [one, other?.days[day]] as const)
+  return (
+    <ChartPanel
+      title={title}
+      axis={{ kind: 'time', name: 'Day', values: data.days.map(({ startsAt }) => Date.parse(startsAt)) }}
+      series={seriesOf(props, pairs)}
+    />
+  )
+}
+
+/** The series of a chart, from the entries of this pass and those that they are compared with. */
+function seriesOf<Entry>(
+  { series, other, otherName }: Omit<Compared, 'data'> & { readonly series: readonly ComparedSeries<Entry>[] },
+  pairs: readonly (readonly [own: Entry, other: Entry | undefined])[],
+): Series[] {
+  const own = series.map(({ name, kind, of }) => ({ name, kind, values: pairs.map(([entry]) => of(entry)) }))
+  const [first] = series
+  if (!other || !first) return own
+  const values = pairs.map(([, entry]) => (entry ? first.of(entry) : null))
+  return [...own, { name: otherName, kind: first.kind, isFaint: true, values }]
 }
 
 function XpChart({ data, by }: { data: InsightData; by: 'HOUR' | 'DAY' }) {
-  if (data.xp.length === 0) return <Empty title="No xp was granted in this time" />
   const shown = data.xp.slice(0, 6)
   const { starts, values } = xpOverTime(shown, { from: data.from, to: data.to, by })
   return (
-    <Chart
-      title="Xp by source"
+    <ChartPanel
+      title={by === 'HOUR' ? 'Xp by source and hour' : 'Xp by source and day'}
+      name="Xp by source"
+      empty="No xp was granted in this time"
       parts={by === 'HOUR' ? 'minute' : 'day'}
-      axis={{
-        kind: 'time',
-        name: by === 'HOUR' ? 'Hour' : 'Day',
-        values: starts,
-      }}
+      axis={{ kind: 'time', name: by === 'HOUR' ? 'Hour' : 'Day', values: starts }}
       series={shown.map(({ source }, index) => ({
         name: source === null ? 'all others' : source === '' ? 'no source' : source,
         values: values[index] ?? [],
@@ -231,10 +201,10 @@ function XpChart({ data, by }: { data: InsightData; by: 'HOUR' | 'DAY' }) {
 
 function ClaimChart({ data, track }: { data: InsightData; track: 'FREE' | 'PREMIUM' }) {
   const tiers = data.tiers.filter((tier) => tier.track === track)
-  if (tiers.length === 0) return <Empty title={`The pass has no ${track.toLowerCase()} tiers`} />
   return (
-    <Chart
+    <ChartPanel
       title={`Claims of the ${track.toLowerCase()} track`}
+      empty={`The pass has no ${track.toLowerCase()} tiers`}
       axis={{ kind: 'names', name: 'Level', values: tiers.map(({ level }) => String(level)) }}
       series={[
         { name: 'could claim', values: tiers.map(({ entitled }) => entitled) },
@@ -244,3 +214,23 @@ function ClaimChart({ data, track }: { data: InsightData; track: 'FREE' | 'PREMI
     />
   )
 }
+
+/** A panel with one chart. */
+const ChartPanel = ({
+  name,
+  empty,
+  ...chart
+}: ChartProps & {
+  /** The name of the chart, for its file. Default: the title. */
+  readonly name?: string
+  /** Said in place of a chart without series or places. */
+  readonly empty?: string
+}) => (
+  <Panel title={chart.title}>
+    {empty !== undefined && (chart.series.length === 0 || chart.axis.values.length === 0) ? (
+      <Empty title={empty} />
+    ) : (
+      <Chart {...chart} title={name ?? chart.title} />
+    )}
+  </Panel>
+)

@@ -50,15 +50,15 @@ export function PassPanel(
       actions={
         isDeleted ? undefined : (
           <>
-            <ActionButton onClick={() => open(grantXpAction(player, ref))}>Grant xp</ActionButton>
-            <ActionButton onClick={() => open(grantTierAction(player, ref))}>Grant a tier</ActionButton>
+            <ActionButton onClick={() => open(grantXpAction(ref))}>Grant xp</ActionButton>
+            <ActionButton onClick={() => open(grantTierAction(ref))}>Grant a tier</ActionButton>
             {premiumOwned ? (
-              <ActionButton onClick={() => open(revokePremiumAction(player, ref))}>Revoke premium</ActionButton>
+              <ActionButton onClick={() => open(revokePremiumAction(ref))}>Revoke premium</ActionButton>
             ) : (
-              <ActionButton onClick={() => open(grantPremiumAction(player, ref))}>Grant premium</ActionButton>
+              <ActionButton onClick={() => open(grantPremiumAction(ref))}>Grant premium</ActionButton>
             )}
             {pass.id !== null && (
-              <ActionButton tone="danger" onClick={() => open(resetPassAction(player, ref))}>
+              <ActionButton tone="danger" onClick={() => open(resetPassAction(ref))}>
                 Reset the pass
               </ActionButton>
             )}
@@ -81,8 +81,7 @@ export function PassPanel(
           onTier={
             isDeleted
               ? undefined
-              : (tier, isClaimed) =>
-                  open(isClaimed ? resetTierAction(player, ref, tier) : grantTierAction(player, ref, tier))
+              : (tier, isClaimed) => open(isClaimed ? resetTierAction(ref, tier) : grantTierAction(ref, tier))
           }
         />
       ) : definition === 'loading' ? (

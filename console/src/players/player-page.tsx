@@ -80,7 +80,7 @@ function Player({ player }: { player: PlayerData }) {
       actions={
         player.status === 'DELETED' ? undefined : (
           <>
-            <ActionButton onClick={() => open(endSessionsAction(player))}>End logins</ActionButton>
+            <ActionButton onClick={() => open(endSessionsAction)}>End logins</ActionButton>
             {player.status === 'BANNED' ? (
               <ActionButton onClick={() => open(unbanAction(player))}>Unban</ActionButton>
             ) : (

@@ -48,15 +48,12 @@ export function RunPanel({ player, open, run }: TabProps & { readonly run: Run }
         player.status === 'DELETED' ? undefined : (
           <>
             {rewards.length > 0 && (
-              <ActionButton onClick={() => open(resetRewardAction(player, scenarioId, rewards))}>
+              <ActionButton onClick={() => open(resetRewardAction(scenarioId, rewards))}>
                 Reset a reward node
               </ActionButton>
             )}
             {run.status === 'ACTIVE' && (
-              <ActionButton
-                tone="danger"
-                onClick={() => open(cancelRunAction(player, run.runId, scenarioId, run.activeNodes))}
-              >
+              <ActionButton tone="danger" onClick={() => open(cancelRunAction(run.runId, scenarioId, run.activeNodes))}>
                 Cancel the run
               </ActionButton>
             )}

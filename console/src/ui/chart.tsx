@@ -10,7 +10,7 @@ import { timeText } from './time.tsx'
 
 export type { Axis, Series } from './plot.ts'
 
-interface ChartProps {
+export interface ChartProps {
   readonly title: string
   readonly axis: Axis
   readonly series: readonly Series[]

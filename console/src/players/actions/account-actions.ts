@@ -17,64 +17,55 @@ export const nameOf = ({ nickname, playerId }: Pick<PlayerData, 'nickname' | 'pl
 
 export const banAction = (player: PlayerData): SupportAction => ({
   title: 'Ban the player',
-  fields: [],
   effect: () =>
     `Every call of ${nameOf(player)} is refused from the next one on, and its open connections close. Nothing is lost: it can be unbanned.`,
   confirm: 'Ban',
   tone: 'danger',
-  mutation: banPlayerMutation as SupportAction['mutation'],
-  input: () => ({ playerId: player.playerId }),
+  mutation: banPlayerMutation,
   done: () => `${nameOf(player)} is banned.`,
 })
 
 export const unbanAction = (player: PlayerData): SupportAction => ({
   title: 'Unban the player',
-  fields: [],
   effect: () => `${nameOf(player)} can play again.`,
   confirm: 'Unban',
-  mutation: unbanPlayerMutation as SupportAction['mutation'],
-  input: () => ({ playerId: player.playerId }),
+  mutation: unbanPlayerMutation,
   done: () => `${nameOf(player)} can play again.`,
 })
 
-export const endSessionsAction = (player: PlayerData): SupportAction => ({
+export const endSessionsAction: SupportAction = {
   title: 'End all logins',
-  fields: [],
   effect: () => 'The player is logged out everywhere within two seconds. It can log in again.',
   confirm: 'End all logins',
   tone: 'danger',
-  mutation: endSessionsMutation as SupportAction['mutation'],
-  input: () => ({ playerId: player.playerId }),
+  mutation: endSessionsMutation,
   done: () => 'All logins have ended.',
-})
+}
 
 export const unlinkAction = (player: PlayerData, provider: string, subject: string): SupportAction => ({
   title: 'Unlink the identity',
-  fields: [],
   effect: () =>
     `${provider} ${subject} no longer leads to this player. All its logins end. The next login with this identity makes a new player${player.identities.length === 1 ? ', and this player can no longer log in: it is the last identity' : ''}.`,
   confirm: 'Unlink',
   tone: 'danger',
-  mutation: unlinkIdentityMutation as SupportAction['mutation'],
-  input: () => ({ playerId: player.playerId, provider, subject, allowLast: player.identities.length === 1 }),
+  mutation: unlinkIdentityMutation,
+  input: () => ({ provider, subject, allowLast: player.identities.length === 1 }),
   done: () => 'The identity is unlinked.',
 })
 
 export const deleteAction = (player: PlayerData): SupportAction => ({
   title: 'Delete the player',
-  fields: [],
   effect: () =>
     'Profile, storage, login log and sessions are erased for good. Ledgers, claims and identities stay. This cannot be undone.',
   confirm: 'Delete for good',
   tone: 'danger',
   typed: nameOf(player),
-  mutation: deletePlayerMutation as SupportAction['mutation'],
-  input: () => ({ playerId: player.playerId }),
+  mutation: deletePlayerMutation,
   done: () => 'The player is deleted.',
 })
 
 /** The text of the value is sent as it is: no number is rounded. `stored` is the text before. */
-export const setStorageAction = (player: PlayerData, key = '', stored?: string): SupportAction => ({
+export const setStorageAction = (key = '', stored?: string): SupportAction => ({
   title: stored === undefined ? 'Add a key' : `Change ${key}`,
   fields: [
     ...(stored === undefined
@@ -90,21 +81,20 @@ export const setStorageAction = (player: PlayerData, key = '', stored?: string):
       : `${key}: ${number(bytesOf(stored))} → ${size}. Other keys stay. What the game wrote to ${key} meanwhile is replaced.`
   },
   confirm: 'Save',
-  mutation: setPlayerStorageMutation as SupportAction['mutation'],
-  input: ({ key = '', values }) => ({ playerId: player.playerId, values: `{${JSON.stringify(key)}:${values}}` }),
+  mutation: setPlayerStorageMutation,
+  input: ({ key = '', values }) => ({ values: `{${JSON.stringify(key)}:${values}}` }),
   done: ({ key }) => `${key} is saved.`,
 })
 
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length
 
-export const deleteStorageAction = (player: PlayerData, keys: readonly string[]): SupportAction => ({
+export const deleteStorageAction = (keys: readonly string[]): SupportAction => ({
   title: keys.length === 1 ? `Remove ${keys[0]}` : `Remove ${keys.length} keys`,
-  fields: [],
   effect: () =>
     `The values of ${keys.slice(0, 8).join(', ')}${keys.length > 8 ? ` and ${keys.length - 8} more` : ''} are lost. Other keys stay.`,
   confirm: 'Remove',
   tone: 'danger',
-  mutation: deletePlayerStorageMutation as SupportAction['mutation'],
-  input: () => ({ playerId: player.playerId, keys }),
+  mutation: deletePlayerStorageMutation,
+  input: () => ({ keys }),
   done: () => (keys.length === 1 ? `${keys[0]} is removed.` : `${keys.length} keys are removed.`),
 })

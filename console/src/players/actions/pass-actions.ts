@@ -11,20 +11,16 @@ import {
   resetTierMutation,
   revokePremiumMutation,
 } from './operations.ts'
-import type { PassRef, PlayerData, SupportAction } from './support-action.ts'
+import type { PassRef, SupportAction } from './support-action.ts'
 
 const TRACKS = [
   ['FREE', 'free'],
   ['PREMIUM', 'premium'],
 ] as const
 
-const placeOf = (player: PlayerData, { scenarioId, nodeId }: PassRef) => ({
-  playerId: player.playerId,
-  scenarioId,
-  nodeId,
-})
+const placeOf = ({ scenarioId, nodeId }: PassRef) => ({ scenarioId, nodeId })
 
-export function grantXpAction(player: PlayerData, pass: PassRef): SupportAction {
+export function grantXpAction(pass: PassRef): SupportAction {
   const before = BigInt(pass.xp)
   return {
     title: 'Grant xp',
@@ -43,22 +39,17 @@ export function grantXpAction(player: PlayerData, pass: PassRef): SupportAction 
       return `${refusalAhead(pass)}${xp} ${levels} ${tiers} The game receives the same events as for any other xp.`
     },
     confirm: 'Grant',
-    mutation: grantXpMutation as SupportAction['mutation'],
-    input: ({ amount, source }) => ({ ...placeOf(player, pass), amount, source: source || undefined }),
+    mutation: grantXpMutation,
+    input: ({ amount, source }) => ({ ...placeOf(pass), amount, source: source || undefined }),
     done: ({ amount = '0' }, { result }) =>
       `${number(amount)} xp granted. The player is at level ${result?.level ?? '?'}.`,
   }
 }
 
-export function grantTierAction(
-  player: PlayerData,
-  pass: PassRef,
-  preset?: { level: number; track: Track },
-): SupportAction {
+export function grantTierAction(pass: PassRef, preset?: { level: number; track: Track }): SupportAction {
   return {
     title: 'Grant a tier',
-    fields: tierFields,
-    initial: { level: String(preset?.level ?? ''), track: preset?.track ?? 'FREE' },
+    ...tierChoice(preset),
     effect: ({ level, track }) => {
       const tier = tierOf(pass, level, track)
       if (!pass.view) return `${refusalAhead(pass, false)}Claims the ${track?.toLowerCase()} tier of level ${level}.`
@@ -72,8 +63,8 @@ export function grantTierAction(
       return `${refusalAhead(pass, false)}Claims the ${track?.toLowerCase()} tier of level ${level} for the player and pays ${pays}.${far}`
     },
     confirm: 'Grant',
-    mutation: grantTierMutation as SupportAction['mutation'],
-    input: ({ level, track }) => ({ ...placeOf(player, pass), level: Number(level), track }),
+    mutation: grantTierMutation,
+    input: ({ level, track }) => ({ ...placeOf(pass), level: Number(level), track }),
     done: ({ level, track }, { result }) =>
       result?.alreadyClaimed
         ? 'The tier was claimed already. Nothing was paid again.'
@@ -81,15 +72,10 @@ export function grantTierAction(
   }
 }
 
-export function resetTierAction(
-  player: PlayerData,
-  pass: PassRef,
-  preset?: { level: number; track: Track },
-): SupportAction {
+export function resetTierAction(pass: PassRef, preset?: { level: number; track: Track }): SupportAction {
   return {
     title: 'Reset a tier',
-    fields: tierFields,
-    initial: { level: String(preset?.level ?? ''), track: preset?.track ?? 'FREE' },
+    ...tierChoice(preset),
     effect: ({ level, track }) => {
       const tier = { level: Number(level), track: track as Track }
       if (!isClaimed(pass, tier)) return 'The tier is not claimed: there is nothing to reset.'
@@ -98,15 +84,14 @@ export function resetTierAction(
     },
     confirm: 'Reset',
     tone: 'danger',
-    mutation: resetTierMutation as SupportAction['mutation'],
-    input: ({ level, track }) => ({ ...placeOf(player, pass), level: Number(level), track }),
+    mutation: resetTierMutation,
+    input: ({ level, track }) => ({ ...placeOf(pass), level: Number(level), track }),
     done: ({ level, track }) => `The ${track?.toLowerCase()} tier of level ${level} can be claimed again.`,
   }
 }
 
-export const grantPremiumAction = (player: PlayerData, pass: PassRef): SupportAction => ({
+export const grantPremiumAction = (pass: PassRef): SupportAction => ({
   title: 'Grant premium',
-  fields: [],
   effect: () => {
     if (pass.view && pass.view.price === null) return 'This pass sells no premium: this will be refused.'
     const open = pass.view ? newlyClaimable(pass.view, pass, { ...pass, premiumOwned: true }) : []
@@ -115,31 +100,29 @@ export const grantPremiumAction = (player: PlayerData, pass: PassRef): SupportAc
     return `The player owns premium of ${pass.nodeId} without paying for it.${tiers}`
   },
   confirm: 'Grant premium',
-  mutation: grantPremiumMutation as SupportAction['mutation'],
-  input: () => placeOf(player, pass),
+  mutation: grantPremiumMutation,
+  input: () => placeOf(pass),
   done: () => 'Premium granted.',
 })
 
-export const revokePremiumAction = (player: PlayerData, pass: PassRef): SupportAction => {
+export const revokePremiumAction = (pass: PassRef): SupportAction => {
   const claimed = pass.claims.filter(({ track }) => track === 'PREMIUM').length
   return {
     title: 'Revoke premium',
-    fields: [],
     effect: () =>
       claimed > 0
         ? `${count(claimed, 'premium tier')} claimed: this will be refused. Reset the claimed premium tiers first.`
         : 'The player no longer owns premium. Nothing is paid back.',
     confirm: 'Revoke premium',
     tone: 'danger',
-    mutation: revokePremiumMutation as SupportAction['mutation'],
-    input: () => placeOf(player, pass),
+    mutation: revokePremiumMutation,
+    input: () => placeOf(pass),
     done: () => 'Premium revoked.',
   }
 }
 
-export const resetPassAction = (player: PlayerData, pass: PassRef): SupportAction => ({
+export const resetPassAction = (pass: PassRef): SupportAction => ({
   title: 'Reset the pass',
-  fields: [],
   effect: () => {
     const level = pass.view ? ` Level: ${levelAt(pass.view, BigInt(pass.xp))} → ${levelAt(pass.view, 0n)}.` : ''
     const premium = pass.premiumOwned ? ' Premium is gone.' : ''
@@ -149,16 +132,12 @@ export const resetPassAction = (player: PlayerData, pass: PassRef): SupportActio
   confirm: 'Reset the pass',
   tone: 'danger',
   typed: pass.nodeId,
-  mutation: resetPassMutation as SupportAction['mutation'],
-  input: () => placeOf(player, pass),
+  mutation: resetPassMutation,
+  input: () => placeOf(pass),
   done: () => 'The pass is reset.',
 })
 
-export const resetRewardAction = (
-  player: PlayerData,
-  scenarioId: string,
-  nodeIds: readonly string[],
-): SupportAction => ({
+export const resetRewardAction = (scenarioId: string, nodeIds: readonly string[]): SupportAction => ({
   title: 'Reset a reward node',
   fields: [
     {
@@ -172,32 +151,31 @@ export const resetRewardAction = (
   effect: ({ nodeId }) => `${nodeId} can pay the player once more. The player keeps what it has.`,
   confirm: 'Reset',
   tone: 'danger',
-  mutation: resetRewardMutation as SupportAction['mutation'],
-  input: ({ nodeId }) => ({ playerId: player.playerId, scenarioId, nodeId }),
+  mutation: resetRewardMutation,
+  input: ({ nodeId }) => ({ scenarioId, nodeId }),
   done: ({ nodeId }) => `${nodeId} can pay again.`,
 })
 
-export const cancelRunAction = (
-  player: PlayerData,
-  runId: string,
-  scenarioId: string,
-  activeNodes: readonly string[],
-): SupportAction => ({
+export const cancelRunAction = (runId: string, scenarioId: string, activeNodes: readonly string[]): SupportAction => ({
   title: 'Cancel the run',
-  fields: [],
   effect: () =>
     `The run of ${scenarioId} ends${activeNodes.length > 0 ? `, with ${count(activeNodes.length, 'active node')}: ${activeNodes.join(', ')}` : ''}. Passes, claims and rewards stay. The player may start another run.`,
   confirm: 'Cancel the run',
   tone: 'danger',
-  mutation: cancelRunMutation as SupportAction['mutation'],
-  input: () => ({ playerId: player.playerId, runId }),
+  mutation: cancelRunMutation,
+  input: () => ({ runId }),
   done: () => 'The run is cancelled.',
 })
 
-const tierFields = [
-  { name: 'level', label: 'Level', kind: 'amount' },
-  { name: 'track', label: 'Track', kind: 'choice', options: TRACKS },
-] as const satisfies SupportAction['fields']
+/** The fields that choose a tier. */
+const tierChoice = (preset?: { readonly level: number; readonly track: Track }) =>
+  ({
+    fields: [
+      { name: 'level', label: 'Level', kind: 'amount' },
+      { name: 'track', label: 'Track', kind: 'choice', options: TRACKS },
+    ],
+    initial: { level: String(preset?.level ?? ''), track: preset?.track ?? 'FREE' },
+  }) satisfies Partial<SupportAction>
 
 const tierOf = ({ view }: PassRef, level: string | undefined, track: string | undefined) =>
   view?.tiers.find((tier) => tier.level === Number(level) && tier.track === track)

@@ -32,13 +32,14 @@ export interface SupportResult {
       readonly level?: number
     } | null
     readonly auditEntry: { readonly id: string } | null
-  }
+  } | null
 }
 
 /** One action of support: its fields, its effect and its request. */
 export interface SupportAction {
   readonly title: string
-  readonly fields: readonly ActionField[]
+  /** Default: none. */
+  readonly fields?: readonly ActionField[]
   readonly initial?: Values
   /** The effect of pressing the button, with figures if they are known. */
   readonly effect: (values: Values) => string
@@ -47,8 +48,9 @@ export interface SupportAction {
   /** The nickname or id that must be typed before an action that cannot be undone. */
   readonly typed?: string
   readonly mutation: TypedDocumentNode<SupportResult, { readonly input: never }>
-  readonly input: (values: Values) => object
-  readonly done: (values: Values, result: SupportResult['result']) => string
+  /** The input of the mutation besides the player, the reason and the key. Default: nothing. */
+  readonly input?: (values: Values) => object
+  readonly done: (values: Values, result: NonNullable<SupportResult['result']>) => string
 }
 
 /** A player's pass, begun or not, as far as the pages know it. */

@@ -19,17 +19,18 @@ export function SupportDialog(props: {
   readonly onClose: () => void
 }) {
   const { player, action, onClose } = props
+  const { fields: shown = [] } = action
   const client = useClient()
   const [values, setValues] = useState<Values>(action.initial ?? {})
   const [typed, setTyped] = useState('')
   const [key] = useState(() => new ActionKey())
 
   const isComplete =
-    action.fields.every((field) => field.isOptional || field.kind === 'check' || isReady(field, values)) &&
+    shown.every((field) => field.isOptional || field.kind === 'check' || isReady(field, values)) &&
     (action.typed === undefined || typed.trim() === action.typed)
 
   async function run(reason: string): Promise<ActionResult> {
-    const request = action.input(values)
+    const request = { playerId: player.playerId, ...action.input?.(values) }
     const fields = JSON.stringify(request)
     const input = { ...request, reason, idempotencyKey: key.keyOf(fields) }
     const { data, error } = await client.mutation(action.mutation, { input: input as never })
@@ -56,11 +57,11 @@ export function SupportDialog(props: {
       confirm={action.confirm}
       tone={action.tone}
       disabled={!isComplete}
-      wide={action.fields.some(({ kind }) => kind === 'json')}
+      wide={shown.some(({ kind }) => kind === 'json')}
       run={run}
       onClose={onClose}
     >
-      {action.fields.map((field) => (
+      {shown.map((field) => (
         <Control
           key={field.name}
           field={field}

@@ -44,9 +44,8 @@ export function creditAction(player: PlayerData, known: readonly KnownCurrency[]
       ].join(' ')
     },
     confirm: 'Credit',
-    mutation: creditWalletMutation as SupportAction['mutation'],
+    mutation: creditWalletMutation,
     input: ({ currency = '', amount, allowNew }) => ({
-      playerId: player.playerId,
       currency: currency.trim(),
       amount,
       allowNew: allowNew === 'true',
@@ -78,8 +77,8 @@ export function debitAction(player: PlayerData, currency = player.wallet[0]?.cur
     },
     confirm: 'Debit',
     tone: 'danger',
-    mutation: debitWalletMutation as SupportAction['mutation'],
-    input: ({ currency, amount }) => ({ playerId: player.playerId, currency, amount }),
+    mutation: debitWalletMutation,
+    input: ({ currency, amount }) => ({ currency, amount }),
     done: ({ currency, amount = '0' }) => `${number(amount)} ${currency} debited.`,
   }
 }

@@ -35,11 +35,11 @@ export function StorageTab(props: TabProps) {
           player.status === 'DELETED' ? undefined : (
             <>
               {removed.length > 0 && (
-                <ActionButton tone="danger" onClick={() => open(deleteStorageAction(player, removed))}>
+                <ActionButton tone="danger" onClick={() => open(deleteStorageAction(removed))}>
                   {`Remove ${removed.length} chosen`}
                 </ActionButton>
               )}
-              <ActionButton onClick={() => open(setStorageAction(player))}>Add a key</ActionButton>
+              <ActionButton onClick={() => open(setStorageAction())}>Add a key</ActionButton>
             </>
           )
         }
@@ -95,10 +95,8 @@ function Value({ player, open, name }: TabProps & { readonly name: string }) {
             actions={
               <>
                 <Button onClick={() => void copy(entry.value)}>Copy</Button>
-                <ActionButton onClick={() => open(setStorageAction(player, entry.key, entry.value))}>
-                  Change
-                </ActionButton>
-                <ActionButton tone="danger" onClick={() => open(deleteStorageAction(player, [entry.key]))}>
+                <ActionButton onClick={() => open(setStorageAction(entry.key, entry.value))}>Change</ActionButton>
+                <ActionButton tone="danger" onClick={() => open(deleteStorageAction([entry.key]))}>
                   Remove
                 </ActionButton>
               </>
