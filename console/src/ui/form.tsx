@@ -1,7 +1,7 @@
 import {
   createContext,
   type FormEvent,
-  type HTMLInputTypeAttribute,
+  type InputHTMLAttributes,
   type ReactNode,
   useCallback,
   useContext,
@@ -97,17 +97,20 @@ export function SubmitButton(props: {
 
 interface FieldProps {
   readonly label: string
-  /** The name of the member of the input. */
-  readonly name: string
+  /** The name of the member of the input. A field outside of a form may have none. */
+  readonly name?: string
   readonly hint?: ReactNode
+  /** Faults in sentences. Default: those of the service, for the field of a form. */
+  readonly faults?: readonly string[]
 }
 
 /** A label, a control, a hint, and the faults of the service. */
 function Field(props: FieldProps & { readonly children: (control: ControlProps) => ReactNode }) {
   const id = useId()
   const { faults, add } = useContext(FormContext)
-  useEffect(() => add(props.name), [add, props.name])
-  const own = faults.filter((fault) => fieldOf(fault) === props.name)
+  useEffect(() => (props.name === undefined ? undefined : add(props.name)), [add, props.name])
+  const ofService = faults.filter((fault) => fieldOf(fault) === props.name).map(({ message }) => sentence(message))
+  const own = props.faults ?? ofService
   const described = [props.hint && `${id}-hint`, own.length > 0 && `${id}-fault`].filter(Boolean).join(' ')
   const control = {
     id,
@@ -126,7 +129,7 @@ function Field(props: FieldProps & { readonly children: (control: ControlProps) 
       )}
       {own.length > 0 && (
         <p className="fault" id={`${id}-fault`}>
-          {own.map(({ message }) => sentence(message)).join(' ')}
+          {own.join(' ')}
         </p>
       )}
     </div>
@@ -135,30 +138,39 @@ function Field(props: FieldProps & { readonly children: (control: ControlProps) 
 
 interface ControlProps {
   readonly id: string
-  readonly name: string
+  readonly name: string | undefined
   readonly 'aria-invalid': true | undefined
   readonly 'aria-describedby': string | undefined
 }
 
-interface TextProps extends FieldProps {
+type InputProps = Pick<
+  InputHTMLAttributes<HTMLInputElement>,
+  | 'value'
+  | 'type'
+  | 'placeholder'
+  | 'required'
+  | 'autoFocus'
+  | 'autoComplete'
+  | 'inputMode'
+  | 'pattern'
+  | 'maxLength'
+  | 'step'
+  | 'readOnly'
+  | 'onBlur'
+  | 'onKeyDown'
+>
+
+interface TextProps extends FieldProps, InputProps {
   readonly value: string
   readonly onChange: (value: string) => void
-  readonly type?: HTMLInputTypeAttribute
-  readonly placeholder?: string
-  readonly required?: boolean
-  readonly autoFocus?: boolean
-  readonly autoComplete?: string
-  readonly inputMode?: 'numeric' | 'text'
-  readonly pattern?: string
-  readonly maxLength?: number
   /** Texts to choose from; others can be typed, too. */
   readonly suggestions?: readonly string[]
 }
 
-export function TextField({ label, name, hint, onChange, suggestions, autoFocus, ...input }: TextProps) {
+export function TextField({ label, name, hint, faults, onChange, suggestions, autoFocus, ...input }: TextProps) {
   const listId = useId()
   return (
-    <Field label={label} name={name} hint={hint}>
+    <Field label={label} name={name} hint={hint} faults={faults}>
       {(control) => (
         <>
           <input

@@ -1,5 +1,6 @@
-import { type InputHTMLAttributes, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { type ComponentProps, useEffect, useRef, useState } from 'react'
 import { sentence } from '../../ui/errors.ts'
+import { TextField } from '../../ui/form.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { useProblemsAt } from '../problems/use-problems.ts'
 
@@ -34,8 +35,7 @@ export function useDraftText({ value, normalise, onChange }: DraftTextProps) {
       value: shown,
       // The browser undoes text that is not in the draft yet; the draft undoes everything else.
       'data-is-unfit': isUnfit || undefined,
-      onChange(event: { readonly target: { readonly value: string } }) {
-        const text = event.target.value
+      onChange(text: string) {
         setTyped(text)
         const next = normalise(text)
         if (next !== undefined && next !== value) onChange(next)
@@ -43,69 +43,31 @@ export function useDraftText({ value, normalise, onChange }: DraftTextProps) {
       onBlur() {
         if (!isUnfit) setTyped(null)
       },
+      onKeyDown(event: { readonly key: string }) {
+        if (event.key === 'Escape') setTyped(null)
+      },
     },
-    reset: () => setTyped(null),
   }
 }
 
 /** A field of the draft, with the problems at its place. */
 export function DraftField({
-  label,
-  hint,
   fault,
   place = '',
-  suggestions,
   value,
   normalise,
   onChange,
-  ...input
+  ...field
 }: DraftTextProps & {
-  readonly label: string
-  readonly hint?: ReactNode
   /** The message for an invalid text. */
   readonly fault?: string
   /** The path of the value, as the service writes it. */
   readonly place?: string
-  readonly suggestions?: readonly string[]
-} & Pick<InputHTMLAttributes<HTMLInputElement>, 'inputMode' | 'placeholder' | 'type' | 'step' | 'readOnly'>) {
-  const id = useId()
+} & Omit<ComponentProps<typeof TextField>, 'faults' | 'value' | 'onChange'>) {
   const text = useDraftText({ value, normalise, onChange })
   const problems = useProblemsAt(place).filter(({ kind }) => kind === 'fault')
   const faults = text.isUnfit ? [fault ?? 'This value is not valid.'] : problems.map((one) => sentence(one.message))
-  const described = [hint && `${id}-hint`, faults.length > 0 && `${id}-fault`].filter(Boolean).join(' ')
-  return (
-    <div className="field">
-      <label htmlFor={id}>{label}</label>
-      <input
-        id={id}
-        {...input}
-        {...text.input}
-        list={suggestions && `${id}-list`}
-        aria-invalid={faults.length > 0 || undefined}
-        aria-describedby={described || undefined}
-        onKeyDown={(event) => {
-          if (event.key === 'Escape') text.reset()
-        }}
-      />
-      {suggestions && (
-        <datalist id={`${id}-list`}>
-          {suggestions.map((one) => (
-            <option key={one} value={one} />
-          ))}
-        </datalist>
-      )}
-      {hint && (
-        <p className="hint" id={`${id}-hint`}>
-          {hint}
-        </p>
-      )}
-      {faults.length > 0 && (
-        <p className="fault" id={`${id}-fault`}>
-          {faults.join(' ')}
-        </p>
-      )}
-    </div>
-  )
+  return <TextField {...field} {...text.input} faults={faults} />
 }
 
 /** For fields that accept any text. */

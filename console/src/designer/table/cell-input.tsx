@@ -38,6 +38,7 @@ export function CellInput(props: {
     <span className={css.cell}>
       <input
         {...text.input}
+        onChange={(event) => text.input.onChange(event.target.value)}
         data-cell={place}
         aria-label={`Level ${row.cells.level}, ${NAMES[column]}`}
         aria-invalid={fault !== undefined || undefined}
@@ -46,8 +47,8 @@ export function CellInput(props: {
         inputMode={column === 'level' || column === 'xp' ? 'numeric' : undefined}
         onFocus={onFocus}
         onKeyDown={(event) => {
-          if (event.key === 'Escape') text.reset()
-          else onKeyDown(event)
+          text.input.onKeyDown(event)
+          onKeyDown(event)
         }}
         onPaste={onPaste}
       />
