@@ -1,6 +1,7 @@
 import { useMemo } from 'react'
 import { useQuery } from 'urql'
 import { Link, useLocation, useParams, useSearchParams } from 'wouter'
+import { definitionQuery, scenariosQuery } from '../scenario/operations.ts'
 import { readDefinition } from '../scenario/read-definition.ts'
 import { useEnvironment } from '../shell/environment.tsx'
 import { SelectField } from '../ui/form.tsx'
@@ -8,13 +9,12 @@ import { Page } from '../ui/page.tsx'
 import { usePages } from '../ui/pages.ts'
 import { Answer, Empty, Failed, Loading } from '../ui/states.tsx'
 import { Insight } from './insight.tsx'
-import { definitionQuery, passesQuery } from './operations.ts'
 
 export default function BattlePassPage() {
   const environment = useEnvironment()
   const params = useParams()
   const scenarios = usePages({
-    query: passesQuery,
+    query: scenariosQuery,
     variables: { environment },
     connectionOf: (data) => data.scenarios,
   })

@@ -1,33 +1,5 @@
 import { graphql } from '../graphql.ts'
 
-export const passesQuery = graphql(`
-  query ConsolePasses($environment: String!, $after: String) {
-    scenarios(environment: $environment, first: 50, after: $after) {
-      nodes {
-        id
-        scenarioId
-        version
-        publishedAt
-      }
-      pageInfo {
-        hasNextPage
-        endCursor
-      }
-    }
-  }
-`)
-
-export const definitionQuery = graphql(`
-  query ConsolePassDefinition($environment: String!, $scenarioId: String!) {
-    scenario(environment: $environment, scenarioId: $scenarioId) {
-      id
-      version
-      publishedAt
-      definition
-    }
-  }
-`)
-
 export const insightQuery = graphql(`
   query ConsoleInsight(
     $environment: String!

@@ -1,22 +1,5 @@
 import { graphql } from '../graphql.ts'
 
-export const scenariosQuery = graphql(`
-  query ConsoleScenarios($environment: String!, $after: String) {
-    scenarios(environment: $environment, first: 50, after: $after) {
-      nodes {
-        id
-        scenarioId
-        version
-        publishedAt
-      }
-      pageInfo {
-        hasNextPage
-        endCursor
-      }
-    }
-  }
-`)
-
 /** Only the version, to notice that another designer has published. */
 export const scenarioHeadQuery = graphql(`
   query ConsoleScenarioHead($environment: String!, $scenarioId: String!) {

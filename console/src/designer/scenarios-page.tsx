@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
+import { scenariosQuery } from '../scenario/operations.ts'
 import { useOperator } from '../session/permission.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button, RoleButton } from '../ui/button.tsx'
@@ -10,7 +11,6 @@ import { PagedTable } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { keptIds } from './draft/kept-drafts.ts'
 import { NewScenarioDialog } from './new-scenario-dialog.tsx'
-import { scenariosQuery } from './operations.ts'
 import { CloneDialog } from './versions/clone-dialog.tsx'
 
 interface Row {

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 import { useQuery } from 'urql'
 import { useSearchParams } from 'wouter'
-import { definitionQuery } from '../battlepass/operations.ts'
+import { definitionQuery } from '../scenario/operations.ts'
 import { readDefinition } from '../scenario/read-definition.ts'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Figures } from '../ui/page.tsx'

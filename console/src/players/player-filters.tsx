@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 import { useClient, useQuery } from 'urql'
 import { useSearchParams } from 'wouter'
-import { definitionQuery, passesQuery } from '../battlepass/operations.ts'
+import { definitionQuery, scenariosQuery } from '../scenario/operations.ts'
 import { readDefinition } from '../scenario/read-definition.ts'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button } from '../ui/button.tsx'
@@ -33,7 +33,11 @@ export function PlayerFilters() {
   const value = (name: string) => search.get(name) ?? ''
   const filters = readFilters(search)
   const scenarioId = value('scenario')
-  const scenarios = usePages({ query: passesQuery, variables: { environment }, connectionOf: (data) => data.scenarios })
+  const scenarios = usePages({
+    query: scenariosQuery,
+    variables: { environment },
+    connectionOf: (data) => data.scenarios,
+  })
   const [{ data }] = useQuery({ query: definitionQuery, variables: { environment, scenarioId }, pause: !scenarioId })
   const passes = scenarioId ? readDefinition(data?.scenario?.definition).passes : []
   const hasPass = filters.nodeId !== undefined

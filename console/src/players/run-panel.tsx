@@ -1,7 +1,7 @@
 import { useQuery } from 'urql'
-import { definitionQuery } from '../battlepass/operations.ts'
 import { latestEventsQuery } from '../events/operations.ts'
 import type { ResultOf } from '../graphql.ts'
+import { definitionQuery } from '../scenario/operations.ts'
 import { readDefinition } from '../scenario/read-definition.ts'
 import { onDemand } from '../ui/on-demand.tsx'
 import { Panel } from '../ui/page.tsx'

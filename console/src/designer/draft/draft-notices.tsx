@@ -1,5 +1,4 @@
-import { useEffect, useState } from 'react'
-import { useClient } from 'urql'
+import { useState } from 'react'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { SelectField } from '../../ui/form.tsx'
@@ -8,8 +7,8 @@ import { Time } from '../../ui/time.tsx'
 import { type Merge, mergeDefinitions } from '../model/merge.ts'
 import { describeChanges } from '../model/words.ts'
 import { ChangeList } from '../review/change-list.tsx'
-import { type Draft, useDraftState, type Version } from './draft.ts'
-import { readVersion } from './use-draft.ts'
+import { useVersion } from '../versions/versions-view.tsx'
+import { type Draft, useDraftState } from './draft.ts'
 import { usePublications } from './use-publications.ts'
 
 interface NoticesProps {
@@ -93,15 +92,9 @@ function RebaseDialog(props: {
   readonly onClose: () => void
 }) {
   const { draft, environment, scenarioId, version, onClose } = props
-  const client = useClient()
   const { base, history } = useDraftState(draft)
-  const [theirs, setTheirs] = useState<Version>()
+  const { version: theirs } = useVersion(environment, scenarioId, version)
   const [prefer, setPrefer] = useState<'mine' | 'theirs'>('mine')
-  useEffect(() => {
-    void readVersion(client, { environment, scenarioId, version }).then((answer) => {
-      if (!('error' in answer)) setTheirs(answer)
-    })
-  }, [client, environment, scenarioId, version])
 
   const merge: Merge | undefined = theirs && mergeDefinitions(base.text || '{}', history.text, theirs.text, prefer)
   return (

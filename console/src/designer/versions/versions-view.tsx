@@ -1,5 +1,5 @@
-import { useEffect, useMemo, useState } from 'react'
-import { type CombinedError, useClient } from 'urql'
+import { useMemo, useState } from 'react'
+import { useQuery } from 'urql'
 import { useSearchParams } from 'wouter'
 import { Button, RoleButton } from '../../ui/button.tsx'
 import { withParameters } from '../../ui/filters.tsx'
@@ -10,11 +10,9 @@ import { Empty, Failed, Loading } from '../../ui/states.tsx'
 import { PagedTable } from '../../ui/table.tsx'
 import { number } from '../../ui/text.tsx'
 import { Time } from '../../ui/time.tsx'
-import type { Version } from '../draft/draft.ts'
-import { readVersion } from '../draft/use-draft.ts'
 import { usePublications } from '../draft/use-publications.ts'
 import { describeChanges } from '../model/words.ts'
-import { versionsQuery } from '../operations.ts'
+import { scenarioTextQuery, versionsQuery } from '../operations.ts'
 import { ChangeList } from '../review/change-list.tsx'
 import css from '../review/review.module.css'
 import { GoBackDialog } from './go-back-dialog.tsx'
@@ -129,23 +127,12 @@ function Comparison(props: { environment: string; scenarioId: string; from: numb
   return <ChangeList changes={changes} />
 }
 
-interface ReadVersionState {
-  readonly version?: Version
-  readonly error?: CombinedError
-}
-
 /** The text of a version, which never changes. */
-export function useVersion(environment: string, scenarioId: string, version: number): ReadVersionState {
-  const client = useClient()
-  const [state, setState] = useState<ReadVersionState>({})
-  useEffect(() => {
-    let isGone = false
-    void readVersion(client, { environment, scenarioId, version }).then((answer) => {
-      if (!isGone) setState('error' in answer ? { error: answer.error } : { version: answer })
-    })
-    return () => {
-      isGone = true
-    }
-  }, [client, environment, scenarioId, version])
-  return state
+export function useVersion(environment: string, scenarioId: string, version: number) {
+  const [{ data, error }] = useQuery({ query: scenarioTextQuery, variables: { environment, scenarioId, version } })
+  const scenario = data?.scenario
+  return useMemo(
+    () => ({ version: scenario ? { version: scenario.version, text: scenario.definitionText } : undefined, error }),
+    [scenario, error],
+  )
 }

@@ -1,5 +1,5 @@
 import { useQuery } from 'urql'
-import { definitionQuery } from '../../battlepass/operations.ts'
+import { definitionQuery } from '../../scenario/operations.ts'
 import { type PassView, readDefinition } from '../../scenario/read-definition.ts'
 import { usePages } from '../../ui/pages.ts'
 import { Empty, Failed, Loading } from '../../ui/states.tsx'
