@@ -2,103 +2,40 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Json, print } from '../src/base/json.ts'
 import { createServerKey } from '../src/callers/keys.ts'
 import { auditBooks } from './harness/audit.ts'
+import {
+  CASES,
+  CASES_DEFINITION,
+  type Caller,
+  overClient,
+  overGraphql,
+  overHttp,
+  overRest,
+  overSocket,
+  startCasesOperator,
+} from './harness/cases.ts'
 import { type Game, startGame, type TestPlayer, times } from './harness/game.ts'
+import type { Operator } from './harness/operator.ts'
 import { atScale } from './harness/scale.ts'
 import { SEED } from './harness/seed.ts'
 import { graphqlOf, type Outcome, restOf, type Surface } from './harness/surfaces.ts'
-
-// Two passes, a level node, a reward node, a client node, and an edge from every handle.
-const definition = {
-  name: 'Twins',
-  start: 'start',
-  nodes: [
-    { id: 'start', type: 'start' },
-    {
-      id: 'pass',
-      type: 'battle-pass',
-      data: {
-        levels: [
-          { level: 1, xp: 0 },
-          { level: 2, xp: 100 },
-          { level: 3, xp: 250 },
-        ],
-        tiers: [
-          { level: 1, track: 'free', rewards: [{ currency: 'gold', amount: 10 }] },
-          {
-            level: 2,
-            track: 'free',
-            rewards: [
-              { currency: 'gold', amount: 20 },
-              { itemId: 'hat', amount: 1 },
-            ],
-          },
-          { level: 2, track: 'premium', rewards: [{ itemId: 'skin', amount: 1 }] },
-          { level: 3, track: 'premium', rewards: [{ itemId: 'crown', amount: 2 }] },
-        ],
-        premium: { price: { currency: 'gems', amount: 500 } },
-      },
-    },
-    {
-      id: 'bonus',
-      type: 'battle-pass',
-      data: {
-        levels: [
-          { level: 1, xp: 10 },
-          { level: 5, xp: 50 },
-        ],
-        tiers: [
-          { level: 1, track: 'free', rewards: [{ itemId: 'token', amount: 3 }] },
-          { level: 5, track: 'free', rewards: [{ currency: 'gems', amount: 40 }] },
-        ],
-      },
-    },
-    {
-      id: 'third',
-      type: 'battle-pass-level',
-      data: { levelNumber: '3', passNodeId: 'pass', rewards: { free: [{ currency: 'gold', amount: 99 }] } },
-    },
-    {
-      id: 'gift',
-      type: 'reward',
-      data: {
-        rewards: [
-          { currency: 'gold', amount: 5 },
-          { itemId: 'card', amount: 1 },
-        ],
-      },
-    },
-    { id: 'shop', type: 'shop', data: { offers: ['a', 'b'], discount: 0.25 } },
-  ],
-  edges: [
-    { from: 'start', handle: 'onStart', to: 'pass' },
-    { from: 'start', handle: 'onStart', to: 'bonus' },
-    { from: 'start', handle: 'onStart', to: 'third' },
-    { from: 'start', handle: 'onStart', to: 'shop' },
-    { from: 'pass', handle: 'onLevelUp', to: 'gift' },
-    { from: 'pass', handle: 'onMaxLevel', to: 'shop' },
-    { from: 'pass', handle: 'onComplete', to: 'gift' },
-    { from: 'pass', handle: 'onPremiumPurchase', to: 'gift' },
-    { from: 'bonus', handle: 'onComplete', to: 'shop' },
-    { from: 'third', handle: 'onComplete', to: 'shop' },
-    { from: 'gift', handle: 'onComplete', to: 'shop' },
-    { from: 'shop', handle: 'onBought', to: 'gift' },
-    { from: 'shop', handle: 'onComplete', to: 'gift' },
-  ],
-}
 
 const SEQUENCES = atScale(1_000, 40)
 /** A limit for tests that hang: they take a minute on a quiet machine. */
 const TIMEOUT_MS = 600_000
 
 let game: Game
+let operator: Operator
 
 beforeAll(async () => {
   game = await startGame()
-  const published = await game.publish('rest', definition)
+  operator = await startCasesOperator(game)
+  const published = await game.publish('rest', CASES_DEFINITION)
   const { data } = await game.graphql(
     game.platformKey,
     `mutation ($input: PublishScenarioInput!) { publishScenario(input: $input) { scenario { version definition } } }`,
-    { input: { environment: 'production', scenarioId: 'graphql', definition: print(definition), reason: 'test' } },
+    {
+      input: { environment: 'production', scenarioId: 'graphql', definition: print(CASES_DEFINITION), reason: 'test' },
+    },
   )
   expect(data.publishScenario.scenario).toEqual({
     version: published.body.version,
@@ -107,6 +44,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await auditBooks(game.app.pool)
+  await operator.close()
   await game.stop()
 })
 
@@ -119,8 +57,7 @@ interface Twin {
 }
 
 async function twins(): Promise<readonly [Twin, Twin]> {
-  const wallet = { gems: 700n }
-  const [one, two] = await Promise.all([game.player({ wallet }), game.player({ wallet })])
+  const [one, two] = await Promise.all([game.player(), game.player()])
   return [
     { player: one, surface: restOf(one), scenarioId: 'rest', runId: 'none' },
     { player: two, surface: graphqlOf(two), scenarioId: 'graphql', runId: 'none' },
@@ -172,63 +109,26 @@ async function stateOf({ player, surface, scenarioId, runId }: Twin): Promise<un
   }
 }
 
-describe('a season over REST and the same season over GraphQL (decisions: one operation, two edges)', () => {
-  it('have the same result of each call, and the same wallets, inventories, claims and events', async () => {
-    const [rest, graphql] = await twins()
-    const both = async (each: (twin: Twin) => Promise<Outcome>) => {
-      const [expected, outcome] = [await each(rest), await each(graphql)]
-      expect(outcome).toEqual(expected)
-      return outcome
+const SURFACES: readonly (readonly [name: string, over: (game: Game) => Caller])[] = [
+  ['REST', overRest],
+  ['GraphQL', (game) => overGraphql(overHttp(game))],
+  ['a WebSocket', (game) => overGraphql(overSocket(game))],
+  ['the client library for JavaScript', overClient],
+]
+
+// test/unity.test.ts has the same cases in the client for Unity.
+describe('a game over', () => {
+  it.each(SURFACES)('%s has the answers and refusals of every other surface', async (name, over) => {
+    const caller = over(game)
+    // REST has no call for all tiers at once.
+    for (const { call, input, reply } of CASES.filter((one) => one.call !== 'claimAll' || name !== 'REST')) {
+      const sent = input.player === 'accepted' ? { player: name } : input
+      expect([call, input, await caller(call, sent)]).toEqual([call, input, reply])
     }
-    const play = (...step: Step) => both((twin) => take(twin, step))
-    expect(await both(start)).toMatchObject({ ok: { resumed: false, plan: { crossed: [{ handle: 'onStart' }] } } })
-
-    const pass = { nodeId: 'pass' }
-    await play('progress', pass)
-    await play('claim', { ...pass, level: 2, track: 'free' })
-    expect(await play('addXp', { ...pass, amount: 120, source: 'quest' })).toMatchObject({
-      ok: { leveledUp: true, plan: { crossed: [{ handle: 'onLevelUp' }, { nodeId: 'gift', handle: 'onComplete' }] } },
-    })
-    await play('claim', { ...pass, level: 1, track: 'free' })
-    await play('claim', { ...pass, level: 2, track: 'free' })
-    await play('claim', { ...pass, level: 2, track: 'free' })
-    await play('claim', { ...pass, level: 2, track: 'premium' })
-    expect(await play('premium', { ...pass, idempotencyKey: 'buy' })).toMatchObject({ ok: { success: true } })
-    await play('premium', { ...pass, idempotencyKey: 'buy' })
-    await play('premium', { nodeId: 'bonus' })
-    expect(await play('addXp', { ...pass, amount: 200, source: 'quest' })).toMatchObject({ ok: { maxLevel: true } })
-    await play('claim', { ...pass, level: 2, track: 'premium' })
-    expect(await play('claim', { nodeId: 'third', level: null, track: 'free' })).toMatchObject({
-      ok: { success: true },
-    })
-    await play('claim', { nodeId: 'third', level: 2, track: 'free' })
-    await play('claim', { nodeId: 'third', level: 3, track: 'premium' })
-    await play('claim', { ...pass, level: 3, track: 'premium' })
-    await play('addXp', { nodeId: 'bonus', amount: 60, source: '' })
-    await play('claim', { nodeId: 'bonus', level: 1, track: 'free' })
-    await play('claim', { nodeId: 'bonus', level: 5, track: 'free' })
-    await play('cross', { nodeId: 'shop', handle: 'onBought' })
-    await play('cross', { nodeId: 'shop', handle: 'onLevelUp' })
-    await play('cross', { nodeId: 'shop', handle: 'onComplete' })
-    await play('addXp', { ...pass, amount: 0, source: 'x'.repeat(65) })
-    await play('run')
-
-    const [expected, state] = [await stateOf(rest), await stateOf(graphql)]
-    expect(state).toEqual(expected)
-    const { rows } = await game.app.pool.query<{ handle: string }>(
-      'SELECT DISTINCT handle FROM events WHERE player_id = $1 AND handle IS NOT NULL ORDER BY 1',
-      [graphql.player.playerId],
-    )
-    expect(rows.map(({ handle }) => handle)).toEqual([
-      'onBought',
-      'onComplete',
-      'onLevelUp',
-      'onMaxLevel',
-      'onPremiumPurchase',
-      'onStart',
-    ])
   })
+})
 
+describe('a season over REST and the same season over GraphQL (decisions: one operation, two edges)', () => {
   it(`end in the same state after random sequences of calls (${SEQUENCES} sequences)`, {
     timeout: TIMEOUT_MS,
   }, async () => {

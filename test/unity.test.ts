@@ -1,6 +1,6 @@
 import { execFile, spawn, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -12,6 +12,7 @@ import { adjustWallet } from '../src/dev/adjust-wallet.ts'
 import { demoSeason } from '../src/dev/season.ts'
 import { cursorAt } from './events/cursors.ts'
 import { auditBooks } from './harness/audit.ts'
+import { CASES, CASES_DEFINITION, CASES_SCENARIO, REJECTED } from './harness/cases.ts'
 import { endWithTests } from './harness/children.ts'
 import { gold, scenario, season } from './harness/definitions.ts'
 import { type Game, generateKeys, type Keys, startGame } from './harness/game.ts'
@@ -74,7 +75,7 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
     game = await startGame(keys)
     operator = await startOperator((hit, response) => {
       const { player } = JSON.parse(hit.customData)
-      if (player === 'reject') return status(403)(hit, response)
+      if (player === 'reject' || player === REJECTED) return status(403)(hit, response)
       if (player === 'break') return status(500)(hit, response)
       return approve(player === 'babble' ? 'babble' : { subject: player })(hit, response)
     })
@@ -93,6 +94,7 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
     )
     expect((await game.publish('story', story)).status).toBe(200)
     expect((await game.publish('season', season())).status).toBe(200)
+    expect((await game.publish(CASES_SCENARIO, CASES_DEFINITION)).status).toBe(200)
     gateway = await startGateway(game.baseUrl)
   })
   afterEach(() => {
@@ -109,8 +111,8 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
   /** What a case can ask the test to do, by the first word of the question. */
   type Asked = Readonly<Record<string, (...words: string[]) => Promise<void> | void>>
 
-  /** Runs a case of the program to its end. */
-  async function run(name: string, asked: Asked = {}, env: Readonly<Record<string, string>> = {}): Promise<void> {
+  /** Runs a case of the program to its end. Returns the lines that it printed. */
+  async function run(name: string, asked: Asked = {}, env: Readonly<Record<string, string>> = {}): Promise<string[]> {
     const child = spawn('mono', [program, name], {
       env: {
         PATH: process.env.PATH,
@@ -130,9 +132,9 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
       errors += chunk
     })
     const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
-    let last = ''
+    const lines: string[] = []
     for await (const line of createInterface(child.stdout)) {
-      last = line
+      lines.push(line)
       const [, question] = /^ask (.*)$/.exec(line) ?? []
       if (question === undefined) continue
       const [word = '', ...words] = question.split(' ')
@@ -144,7 +146,8 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
       }
       child.stdin.write(`${asked[word] ? question : 'nothing'}\n`)
     }
-    expect([await ended, last, errors]).toEqual([0, 'passed', ''])
+    expect([await ended, lines.at(-1), errors]).toEqual([0, 'passed', ''])
+    return lines
   }
 
   const callsTo = (path: string): Passed[] => gateway.passed.filter((call) => call.path === path)
@@ -175,6 +178,17 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
   }
 
   test('refuses malformed JSON, reads 64-bit integers exactly, and keeps every character of texts', () => run('json'))
+
+  // test/twins.test.ts has the same cases over REST, GraphQL, a WebSocket and the client for JavaScript.
+  test('has the answers and refusals of every other surface', async () => {
+    const file = join(work, 'cases.json')
+    await writeFile(file, JSON.stringify(CASES))
+    const lines = await run('cases', {}, { TIERWAY_CASES: file })
+    const replies = lines.flatMap((line) => (line.startsWith('reply ') ? [JSON.parse(line.slice(6))] : []))
+    expect(CASES.map(({ call, input }, at) => [call, input, replies[at]])).toEqual(
+      CASES.map(({ call, input, reply }) => [call, input, reply]),
+    )
+  })
 
   test('plays a season from the first login to the last tier, and reports every crossing', () =>
     run('season', { books }))

@@ -1,3 +1,5 @@
+import { createClient } from 'graphql-ws'
+import { WebSocket } from 'ws'
 import { RawJson } from '../../src/base/json.ts'
 import { plainJson } from '../../src/declare/graphql/scalars.ts'
 import type { Answer, GraphqlAnswer, TestPlayer } from './game.ts'
@@ -38,7 +40,7 @@ export const CLAIM_ALL = `mutation ($input: ClaimAllInput!) {
   claimAll(input: $input) { claimed { level track granted ${REWARD} } } }`
 export const PREMIUM = `mutation ($input: PurchasePremiumInput!) { purchasePremium(input: $input) { success error ${PLAN} } }`
 
-export function restOf(player: TestPlayer): Surface {
+export function restOf(player: Pick<TestPlayer, 'post'>): Surface {
   const call = (path: string) => async (input: Record<string, unknown>) => {
     const { idempotencyKey, ...body } = input
     // xp and claim take the key as a header, the purchase as a field.
@@ -58,7 +60,7 @@ export function restOf(player: TestPlayer): Surface {
   }
 }
 
-export function graphqlOf(player: TestPlayer): Surface {
+export function graphqlOf(player: Pick<TestPlayer, 'graphql'>): Surface {
   const call = (query: string) => async (input: Record<string, unknown>) =>
     outcomeOfGraphql(await player.graphql(query, jsonSafe({ input: inEnums(input) })))
   const ask = (query: string) => async (input: Record<string, unknown>) =>
@@ -71,6 +73,30 @@ export function graphqlOf(player: TestPlayer): Surface {
     addXp: call(ADD_XP),
     claim: call(CLAIM),
     premium: call(PREMIUM),
+  }
+}
+
+/** The answer to one document over a WebSocket of its own. */
+export async function askSocket(
+  { baseUrl }: { readonly baseUrl: string },
+  connectionParams: Record<string, unknown>,
+  query: string,
+  variables: Record<string, unknown> = {},
+): Promise<GraphqlAnswer> {
+  const client = createClient({
+    url: `${baseUrl.replace('http', 'ws')}/graphql`,
+    webSocketImpl: WebSocket,
+    connectionParams,
+    retryAttempts: 0,
+  })
+  try {
+    const { value } = await client.iterate({ query, variables }).next()
+    return value as GraphqlAnswer
+  } catch (errors) {
+    if (!Array.isArray(errors)) throw errors
+    return { data: null, errors }
+  } finally {
+    await client.dispose()
   }
 }
 
@@ -121,6 +147,6 @@ export function plain(value: unknown, key = ''): unknown {
   if (typeof value === 'object' && value !== null) {
     return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, plain(member, name)]))
   }
-  if (INT64.has(key) && typeof value === 'number') return String(value)
+  if (typeof value === 'bigint' || (INT64.has(key) && typeof value === 'number')) return String(value)
   return IDS.has(key) && typeof value === 'string' ? key : value
 }

@@ -17,6 +17,7 @@ namespace Tierway.Tests
         {
             { "json", JsonTests.RunAsync },
             { "season", SeasonTests.PlayAsync },
+            { "cases", CaseTests.RunAsync },
             { "storage", SeasonTests.StorageAsync },
             { "login", LoginTests.LoginAsync },
             { "login-refused", LoginTests.RefusedAsync },
