@@ -10,6 +10,7 @@ export type {
   CustomLinkRequest,
   CustomLoginRequest,
   EnteredNode,
+  EventFields,
   ExecutionPlan,
   Player,
   PremiumResponse,

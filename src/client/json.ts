@@ -8,7 +8,16 @@ const LONG = /\d{16}/
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 const INTEGER = /^-?\d{16,}$/
 
-/** Reads JSON. Integers that a number cannot hold exactly become `bigint`. Throws a `SyntaxError`. */
+/**
+ * Reads JSON. Integers that a number cannot hold exactly become `bigint`. Throws a `SyntaxError`.
+ *
+ * @example
+ * ```ts
+ * import { parseExact } from 'tierway/client'
+ *
+ * parseExact('[9007199254740993, 1]') // [9007199254740993n, 1]
+ * ```
+ */
 export function parseExact(text: string): unknown {
   if (!LONG.test(text)) return JSON.parse(text)
   const mark = newMark()
@@ -23,6 +32,13 @@ export function parseExact(text: string): unknown {
 /**
  * Prints JSON. A `bigint` becomes an integer. Numbers that would arrive as another value are refused, each with its
  * path: integers beyond 2^53, whose digits are not exact, and those that JSON does not have.
+ *
+ * @example
+ * ```ts
+ * import { printExact } from 'tierway/client'
+ *
+ * printExact({ seed: 9_007_199_254_740_993n }) // '{"seed":9007199254740993}'
+ * ```
  */
 export function printExact(value: unknown): string {
   const mark = newMark()

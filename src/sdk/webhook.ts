@@ -53,6 +53,15 @@ export function signWebhook(secret: string, body: WebhookBody): string {
  *
  * False for a signature that is missing, too short or long, in upper case or no hex at all, and for an empty secret: an
  * unset variable must not let everyone in. Compares in constant time. Never throws.
+ *
+ * @example
+ * ```ts
+ * import { signWebhook, verifyWebhookSignature } from 'tierway/webhook'
+ *
+ * const signature = signWebhook('a shared secret', '{"customData":{}}')
+ * verifyWebhookSignature('a shared secret', '{"customData":{}}', signature) // true
+ * verifyWebhookSignature('a shared secret', '{ "customData": {} }', signature) // false
+ * ```
  */
 export function verifyWebhookSignature(secret: string, body: WebhookBody, signature: HeaderValue): boolean {
   return isSecret(secret) && isBody(body) && isSame(signature, signWebhook(secret, body))
@@ -79,6 +88,16 @@ export function signStandardWebhook(secret: string, { id, timestamp }: StandardW
  *
  * False for every header that is missing or malformed, and for an empty secret. Compares in constant time. Never
  * throws, for any request.
+ *
+ * @example
+ * ```ts
+ * import { signStandardWebhook, verifyStandardWebhook } from 'tierway/webhook'
+ *
+ * const signature = signStandardWebhook('a shared secret', { id: 'login-1', timestamp: 1_750_000_000 }, '{}')
+ * const headers = { id: 'login-1', timestamp: '1750000000', signature }
+ * verifyStandardWebhook('a shared secret', '{}', headers, { now: new Date(1_750_000_060_000) }) // true
+ * verifyStandardWebhook('a shared secret', '{}', headers, { now: new Date(1_750_000_600_000) }) // false
+ * ```
  */
 export function verifyStandardWebhook(
   secret: string,

@@ -230,7 +230,8 @@ describe('verifyStandardWebhook', () => {
 })
 
 test('the helper imports only node:crypto, so that a studio needs no other file of the server', () => {
-  const imports = read('src/sdk/webhook.ts').matchAll(/\bfrom '([^']+)'|\bimport\(|\brequire\(|\bimport '/g)
+  const code = read('src/sdk/webhook.ts').replaceAll(/\/\*\*[\s\S]*?\*\//g, '')
+  const imports = code.matchAll(/\bfrom '([^']+)'|\bimport\(|\brequire\(|\bimport '/g)
   expect([...imports].map(([, name]) => name)).toEqual(['node:crypto'])
 })
 
