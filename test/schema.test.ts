@@ -131,6 +131,8 @@ describe('the schema (decisions 9)', () => {
       'TestAuthProviderPayload.avatarUrl',
       'TestAuthProviderPayload.data',
       'TestAuthProviderPayload.dataText',
+      'TestAuthProviderPayload.claims',
+      'TestAuthProviderPayload.claimsText',
       'PlatformKey.revokedAt',
       'WebhookAttempt.cause',
       'WebhookAttempt.excerpt',

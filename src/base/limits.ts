@@ -44,6 +44,10 @@ export const MAX_URL = 2048
 export const MAX_NICKNAME = 1_024
 /** The URL of a player's picture; a longer one is ignored. */
 export const MAX_AVATAR_URL = 8_192
+/** The claims of a login, in bytes of JSON text: each call of a player carries them. */
+export const MAX_CLAIMS_BYTES = 2_048
+/** How deep claims nest: parsers of tokens have limits of their own. */
+export const MAX_CLAIMS_DEPTH = 16
 /** Region and language, such as `eu-west` and `pt-BR`. */
 export const MAX_TAG = 35
 /** The secret of a webhook. */

@@ -268,7 +268,7 @@ function logIn(approval: Approval, input: LoginCustom): Command<Settled<Session>
       putValues(player, answer.data)
       log(group, approval, player)
       group.of(LastLogins).add(player)
-      return group.of(RefreshTokens).begin(player, Math.floor(Date.now() / 1000))
+      return group.of(RefreshTokens).begin(player, Math.floor(Date.now() / 1000), answer.claims)
     },
   }
 }

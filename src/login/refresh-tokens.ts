@@ -28,6 +28,7 @@ const storedTokens = table('refresh_tokens', {
     familyId: uuid,
     childNonce: nullable(text),
     rotatedAt: nullable(moment),
+    claims: nullable(text),
     isExpired: readOnly(boolean, 't.expires_at <= clock_timestamp()'),
     isRevoked: readOnly(boolean, 't.revoked_at IS NOT NULL'),
   },
@@ -42,7 +43,8 @@ const endedToken = storedTokens.one({
   where: 't.revoked_at IS NOT NULL',
   columns: ['familyId'],
 })
-const REVOCATION = { name: 'revoke', set: 'revoked_at = now()', where: 't.revoked_at IS NULL' }
+/** An ended login makes no more tokens. What its claims said of the player is erased. */
+const REVOCATION = { name: 'revoke', set: 'revoked_at = now(), claims = NULL', where: 't.revoked_at IS NULL' }
 
 /** The contents of a pair of tokens, which is made once the transaction is committed. */
 export interface Session extends PlayerRef {
@@ -51,6 +53,8 @@ export interface Session extends PlayerRef {
   readonly tokenId: string
   /** `iat` of the access token: seconds since 1970. */
   readonly issuedAt: number
+  /** The text of the object that the webhook gave the login for its access tokens. */
+  readonly claims: string | null
 }
 
 interface TokenRef {
@@ -58,8 +62,12 @@ interface TokenRef {
   readonly hash: string
 }
 
-interface RefreshToken extends TokenRef, PlayerRef {
+interface Login extends PlayerRef {
   readonly familyId: string
+  readonly claims: string | null
+}
+
+interface RefreshToken extends TokenRef, Login {
   readonly childNonce: string | null
   readonly rotatedAt: Date | null
   readonly isExpired: boolean
@@ -122,8 +130,8 @@ export class RefreshTokens implements Extension {
   }
 
   /** Begins a family with the first pair of a login. */
-  begin(player: PlayerRef, issuedAt: number): Session {
-    return this.add(player, newId(), newToken(randomBytes(32)), issuedAt)
+  begin({ environmentId, playerId }: PlayerRef, issuedAt: number, claims: string | null): Session {
+    return this.add({ environmentId, playerId, familyId: newId(), claims }, newToken(randomBytes(32)), issuedAt)
   }
 
   /** Marks a token as used. Returns its successor. */
@@ -132,7 +140,7 @@ export class RefreshTokens implements Extension {
     const rotated = { ...token, rotatedAt, childNonce }
     this.note(rotated)
     this.rotated.push(rotated)
-    return this.add(token, token.familyId, childOf(text, childNonce), Math.floor(rotatedAt.getTime() / 1000))
+    return this.add(token, childOf(text, childNonce), Math.floor(rotatedAt.getTime() / 1000))
   }
 
   /** Ends a family with all of its tokens. */
@@ -165,15 +173,10 @@ export class RefreshTokens implements Extension {
     this.group.unowned.slot(tokenByHash, tokenKey(token)).note(token)
   }
 
-  private add(
-    { environmentId, playerId }: PlayerRef,
-    familyId: string,
-    refreshToken: string,
-    issuedAt: number,
-  ): Session {
+  private add({ environmentId, playerId, familyId, claims }: Login, refreshToken: string, issuedAt: number): Session {
     const hash = hashOf(refreshToken)
     const unused = { childNonce: null, rotatedAt: null, isExpired: false, isRevoked: false }
-    const token = { environmentId, hash, playerId, familyId, ...unused }
+    const token = { environmentId, hash, playerId, familyId, claims, ...unused }
     this.group.note()
     this.added.push(token)
     this.note(token)
@@ -198,12 +201,12 @@ export class RefreshTokens implements Extension {
 const tokenKey = ({ environmentId, hash }: TokenRef): string => keyOf(environmentId, hash)
 
 function sessionOf(
-  { environmentId, playerId, familyId, hash }: TokenRef & PlayerRef & { familyId: string },
+  { environmentId, playerId, familyId, hash, claims }: TokenRef & Login,
   refreshToken: string,
   issuedAt: number,
 ): Session {
   // Derived from stored values, so that the same pair can be answered again, to the byte.
-  return { environmentId, playerId, refreshToken, tokenId: `${familyId}.${hash.slice(0, 16)}`, issuedAt }
+  return { environmentId, playerId, refreshToken, tokenId: `${familyId}.${hash.slice(0, 16)}`, issuedAt, claims }
 }
 
 /**

@@ -235,6 +235,17 @@ const TestAuthProviderPayload = builder.objectRef<Rehearsal>('TestAuthProviderPa
       description: 'The same as JSON text, each value byte for byte.',
       resolve: ({ answer }) => dataText(answer),
     }),
+    claims: t.field({
+      type: 'JSON',
+      nullable: true,
+      description: 'The claims that the access tokens of the login would carry. Null when there are none.',
+      resolve: ({ answer }) => jsonOrNull(answer?.claims ?? null),
+    }),
+    claimsText: t.string({
+      nullable: true,
+      description: 'The same as JSON text, byte for byte.',
+      resolve: ({ answer }) => answer?.claims,
+    }),
     attempts: t.field({
       description: 'Each call of the webhook, in order.',
       type: [WebhookAttemptType],

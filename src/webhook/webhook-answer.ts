@@ -9,11 +9,12 @@ import {
   trimJson,
   walkMembers,
 } from '../base/json.ts'
-import { MAX_AVATAR_URL, MAX_NICKNAME, MAX_STORAGE_KEYS, MAX_SUBJECT } from '../base/limits.ts'
+import { MAX_AVATAR_URL, MAX_CLAIMS_BYTES, MAX_NICKNAME, MAX_STORAGE_KEYS, MAX_SUBJECT } from '../base/limits.ts'
 import { blankNotice, REPEATED } from '../declare/blanks.ts'
 import { nearestName, unknownMember } from '../declare/nearest.ts'
 import { anyText, JsonSource, lengthOf, object, optional, shape, text } from '../declare/shape.ts'
 import { storageFaults, TOO_MANY_KEYS } from '../players/storage.ts'
+import { claimFaults } from './claims.ts'
 
 /** Notes of the login log about ignored parts of an approval, for the studio. */
 export const LOGIN_NOTES = ['nickname ignored', 'avatar ignored'] as const
@@ -26,6 +27,8 @@ export interface WebhookAnswer {
   readonly avatarUrl: string | null
   /** Storage keys and the raw text of their values. */
   readonly data: ReadonlyMap<string, string>
+  /** The text of an object that the access tokens of the login carry. */
+  readonly claims: string | null
   readonly notes: readonly LoginNote[]
   /** Peculiarities that do not prevent a login, for the engineers of the webhook. */
   readonly notices: readonly Fault[]
@@ -50,6 +53,11 @@ export const webhookAnswer = shape({
     ),
   ),
   data: optional(object("Merged into the player's storage at every login and link.")),
+  claims: optional(
+    object(
+      `Carried by the access tokens of the login, as the claim \`claims\`, for game servers: up to ${MAX_CLAIMS_BYTES} bytes of JSON. A link ignores them.`,
+    ),
+  ),
 })
 
 const FIELDS = Object.keys(webhookAnswer.fields)
@@ -96,7 +104,8 @@ export function readWebhookAnswer(text: string): WebhookAnswer {
   const kinds = new Map([...found].map(([name, raw]) => [name, kindOf(raw)]))
   if (kinds.get('data') === 'object') found.delete('data')
   const faults: Fault[] = []
-  const { subject, nickname, avatarUrl } = webhookAnswer.gather(new JsonSource(objectText(found)), faults)
+  const { subject, nickname, avatarUrl, claims } = webhookAnswer.gather(new JsonSource(objectText(found)), faults)
+  if (claims !== null && kinds.get('claims') === 'object') faults.push(...claimFaults(claims))
   if (faults.length > 0) throw invalid(faults.map((fault) => wordsFor(fault, kinds, unknown)).join('; '))
   const notes: LoginNote[] = []
   const unlessIgnored = (said: string | null, max: number, note: LoginNote): string | null => {
@@ -111,6 +120,7 @@ export function readWebhookAnswer(text: string): WebhookAnswer {
     notes,
     notices: noticesOf(subject, unknown, repeated),
     data: values,
+    claims,
     overLimits,
   }
 }
@@ -136,7 +146,7 @@ function wordsFor(
   unknown: ReadonlySet<string>,
 ): string {
   const kind = kinds.get(path)
-  const wanted = path === 'data' ? 'object' : 'string'
+  const wanted = path === 'data' || path === 'claims' ? 'object' : 'string'
   if (kind !== undefined && kind !== wanted) return `${path}: must be ${A[wanted]}, was ${A[kind]}`
   const alike = kind === undefined && [...unknown].find((name) => nearestName(name, FIELDS) === path)
   return `${path}: ${message}${alike ? `; the answer has ${JSON.stringify(alike)}, and names are case-sensitive` : ''}`

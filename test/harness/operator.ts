@@ -79,7 +79,7 @@ export function status(code: number): Respond {
   return (_hit, response) => void response.writeHead(code, { 'content-type': 'application/json' }).end('{}')
 }
 
-function approveByName(hit: Hit, response: ServerResponse): void {
+export function approveByName(hit: Hit, response: ServerResponse): void {
   const { player } = JSON.parse(hit.customData)
   void approve({ subject: String(player) })(hit, response)
 }

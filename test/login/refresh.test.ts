@@ -4,7 +4,7 @@ import { createClient } from 'graphql-ws'
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { print } from '../../src/base/json.ts'
+import { members, print } from '../../src/base/json.ts'
 import { createSdkKey } from '../../src/callers/keys.ts'
 import { createProject } from '../../src/projects/projects.ts'
 import {
@@ -18,7 +18,7 @@ import {
   startInstance,
   times,
 } from '../harness/game.ts'
-import { type Operator, startOperator } from '../harness/operator.ts'
+import { approve, approveByName, type Operator, startOperator } from '../harness/operator.ts'
 import { startProxy } from '../harness/proxy.ts'
 import { type Outcome, outcomeOfGraphql, outcomeOfRest } from '../harness/surfaces.ts'
 
@@ -193,6 +193,86 @@ describe('the tokens of a login (spec 5, spec 8)', () => {
       ])
         expect(everything).not.toContain(form)
     }
+  })
+})
+
+describe('the claims that the webhook gives a login', () => {
+  const CLAIMS = '{ "steam": 76561198000000001, "elo":1.0, "region":"eu-west", "sub":"x", "exp":0 }'
+  /** The text of the claim `claims` in a token; undefined for none. */
+  const claimsIn = (accessToken: string) =>
+    members(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString()).get('claims')
+  async function logInWith(claims: string | null, subject = `claims ${++count}`): Promise<Login> {
+    operator.answer(approve(`{"subject":${JSON.stringify(subject)}${claims === null ? '' : `,"claims":${claims}`}}`))
+    try {
+      return await logIn()
+    } finally {
+      operator.answer(approveByName)
+    }
+  }
+  const stored = async (playerId: string) => (await rowsOf(playerId)).map(({ claims }) => claims)
+
+  it('are in its access token as they were sent, and after each refresh, on every instance', async () => {
+    const login = await logInWith(CLAIMS)
+    expect(claimsIn(login.accessToken)).toBe(CLAIMS)
+    expect((await readPlayer(login.accessToken)).body.playerId).toBe(login.playerId)
+    let { refreshToken } = login
+    for (const instance of [game, other, game]) {
+      const pair = pairOf(await refreshAt(instance, refreshToken))
+      expect(claimsIn(pair.accessToken)).toBe(CLAIMS)
+      expect(pairOf(await refreshAt(instance, refreshToken))).toEqual(pair)
+      refreshToken = pair.refreshToken
+    }
+    expect((await readPlayer((await next(refreshToken)).accessToken)).status).toBe(200)
+  })
+
+  it('are replaced by the next login, while an earlier login keeps its own', async () => {
+    const subject = 'a player of two logins'
+    const first = await logInWith('{"rank":"silver"}', subject)
+    const second = await logInWith('{"rank":"gold"}', subject)
+    const third = await logInWith(null, subject)
+    expect([first, second, third].map(({ accessToken }) => claimsIn(accessToken))).toEqual([
+      '{"rank":"silver"}',
+      '{"rank":"gold"}',
+      undefined,
+    ])
+    for (const [login, claims] of [
+      [first, '{"rank":"silver"}'],
+      [second, '{"rank":"gold"}'],
+      [third, undefined],
+    ] as const)
+      expect(claimsIn((await next(login.refreshToken)).accessToken)).toBe(claims)
+  })
+
+  it('of the largest size fit into a token that the service accepts', async () => {
+    const { accessToken, playerId } = await logInWith(`{"a":"${'x'.repeat(2_040)}"}`)
+    expect((await readPlayer(accessToken)).body.playerId).toBe(playerId)
+  })
+
+  it('give no rights: the player of a token is that of its login', async () => {
+    const { playerId } = await logIn()
+    const login = await logInWith(`{"sub":"${playerId}","prj":"x","env":"x","jti":"x","exp":1}`)
+    for (const _ of [1, 2]) expect((await readPlayer(login.accessToken)).body.playerId).toBe(login.playerId)
+  })
+
+  it('are ignored in the answer to a link', async () => {
+    const login = await logInWith('{"rank":"gold"}')
+    operator.answer(approve({ subject: `linked ${++count}`, claims: { rank: 'admin' } }))
+    expect((await game.link(login.accessToken, {})).status).toBe(204)
+    operator.answer(approveByName)
+    expect(claimsIn((await next(login.refreshToken)).accessToken)).toBe('{"rank":"gold"}')
+  })
+
+  it('are erased when the login ends: by a logout, and by deletePlayer', async () => {
+    const [left, deleted] = [await logInWith('{"rank":"gold"}'), await logInWith('{"rank":"gold"}')]
+    await next(deleted.refreshToken)
+    expect([await stored(left.playerId), await stored(deleted.playerId)]).toEqual([
+      ['{"rank":"gold"}'],
+      ['{"rank":"gold"}', '{"rank":"gold"}'],
+    ])
+    expect((await logOut(left.refreshToken)).status).toBe(204)
+    const document = `mutation { deletePlayer(input: { playerId: "${deleted.playerId}", reason: "x" }) { player { id } } }`
+    expect((await game.graphql(game.platformKey, document)).errors).toBeUndefined()
+    expect([await stored(left.playerId), await stored(deleted.playerId)]).toEqual([[null], [null, null]])
   })
 })
 

@@ -49,14 +49,14 @@ describe('a dry run of a login', () => {
 
   it('answers what a login would store, byte for byte, and notes what it would ignore', async () => {
     const STORED =
-      'mutation ($input: TestAuthProviderInput!) { testAuthProvider(input: $input) { nickname avatarUrl data dataText notes } }'
+      'mutation ($input: TestAuthProviderInput!) { testAuthProvider(input: $input) { nickname avatarUrl data dataText claims claimsText notes } }'
     const stored = async () => {
       const input = { environment: 'production', customData: '{}' }
       return (await game.graphql(game.platformKey, STORED, { input })).data.testAuthProvider
     }
     operator.answer(
       approve(
-        '{"subject":"ada","nickname":"Ada","avatarUrl":"https://a.example/ada.png","data":{"n":12345678901234567890, "x":1.0}}',
+        '{"subject":"ada","nickname":"Ada","avatarUrl":"https://a.example/ada.png","data":{"n":12345678901234567890, "x":1.0},"claims":{ "steam": 76561198000000001, "elo":1.0}}',
       ),
     )
     expect(await stored()).toEqual({
@@ -64,9 +64,11 @@ describe('a dry run of a login', () => {
       avatarUrl: 'https://a.example/ada.png',
       data: { n: '12345678901234567890', x: 1 },
       dataText: '{"n":12345678901234567890,"x":1.0}',
+      claims: { steam: '76561198000000001', elo: 1 },
+      claimsText: '{ "steam": 76561198000000001, "elo":1.0}',
       notes: [],
     })
-    const nothing = { nickname: null, avatarUrl: null, data: null, dataText: null }
+    const nothing = { nickname: null, avatarUrl: null, data: null, dataText: null, claims: null, claimsText: null }
     operator.answer(approve({ subject: 'ada', nickname: 'a'.repeat(1_025), data: {} }))
     expect(await stored()).toEqual({ ...nothing, notes: ['NICKNAME_IGNORED'] })
     operator.answer(approve({ subject: 'ada', nickname: 'Ada', data: { '': 1 } }))
@@ -84,6 +86,27 @@ describe('a dry run of a login', () => {
     const { data } = await rehearse({})
     expect(data.testAuthProvider).toMatchObject({ status: code, outcome, subject: null })
     expect(data.testAuthProvider.attempts.map((attempt: { status: number }) => attempt.status)).toEqual(attempts)
+  })
+
+  it('names every fault of an answer, with those of its claims', async () => {
+    operator.answer(
+      approve(
+        '{"nickname":7,"claims":{"a":{"x":1,"x":2},"b":[{"__proto__":1}],"c":' + '['.repeat(16) + ']'.repeat(16) + '}}',
+      ),
+    )
+    const { data } = await rehearse({})
+    expect(data.testAuthProvider.outcome).toBe('CUSTOM_AUTH_INVALID_RESPONSE')
+    expect(data.testAuthProvider.attempts[0].cause.split('; ')).toEqual([
+      'subject: is required',
+      'nickname: must be a string, was a number',
+      'claims: must not nest deeper than 16',
+      'claims.a.x: must stand once',
+      'claims.b[0].__proto__: must have another name',
+    ])
+    operator.answer(approve({ subject: 'a', claims: { a: 'x'.repeat(3_000) } }))
+    expect((await rehearse({})).data.testAuthProvider.attempts[0].cause).toBe(
+      'claims: must be at most 2048 bytes of JSON, was 3008',
+    )
   })
 
   it('shows the start of a refusal, without customData and secrets, and a hint', async () => {

@@ -76,6 +76,7 @@ export const testProviderMutation = graphql(
         nickname
         avatarUrl
         dataText
+        claimsText
         notes
         attempts {
           ...ConsoleAttempt

@@ -103,7 +103,7 @@ function OddBody({ of: { result, message, customDataText, attempts } }: { of: No
 }
 
 /** The values that the login would write to the player. */
-function Stored({ of: { nickname, avatarUrl, dataText, notes } }: { of: Result }) {
+function Stored({ of: { nickname, avatarUrl, dataText, claimsText, notes } }: { of: Result }) {
   return (
     <>
       <h3>What would be stored</h3>
@@ -112,6 +112,7 @@ function Stored({ of: { nickname, avatarUrl, dataText, notes } }: { of: Result }
           Nickname: nickname ?? <Kept>; a new player gets the nickname of its client</Kept>,
           Avatar: avatarUrl ?? <Kept />,
           Storage: dataText === null ? <Kept /> : <pre>{dataText}</pre>,
+          'Claims of the token': claimsText === null ? <span className="muted">none</span> : <pre>{claimsText}</pre>,
           Ignored: notes.length > 0 && notes.map(noteName).join(', '),
         }}
       />

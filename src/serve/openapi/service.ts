@@ -108,7 +108,7 @@ const webhookRequest = answer(
 const identity: Named = {
   name: 'WebhookAnswer',
   schema: { ...webhookAnswer.schema, description: 'The identity of the player. Other members are ignored.' },
-  example: { subject: 'player-1', nickname: 'Ada', data: { vip: true } },
+  example: { subject: 'player-1', nickname: 'Ada', data: { vip: true }, claims: { rank: 'gold' } },
 }
 
 export const webhook = {
