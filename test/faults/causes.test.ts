@@ -96,7 +96,9 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}a Redis that cannot be used
         .filter((line) => line.includes('Redis cannot be used'))
         .map((line) => JSON.parse(line).err as string)
     await until('the cause is logged', () => lines().length > 0)
-    expect(await ready()).toEqual({ status: 200, body: { status: 'degraded' } })
+    // On a busy machine Postgres can be late, too, which is another status for a moment.
+    const degraded = JSON.stringify({ status: 200, body: { status: 'degraded' } })
+    await until('/readyz says it', async () => JSON.stringify(await ready()) === degraded)
     expect(lines()).toEqual([expect.stringMatching(new RegExp(cause))])
     expect(service.output).not.toContain('secret-of-redis')
     expect(service.output).not.toContain('wrong@')
