@@ -11,7 +11,6 @@ import { ApolloClient, gql, InMemoryCache } from '@apollo/client'
 import { GraphQLWsLink } from '@apollo/client/link/subscriptions'
 import { buildSchema, parse, validate } from 'graphql'
 import { createClient } from 'graphql-ws'
-import { importJWK, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { createPlatformKey } from '../../src/callers/keys.ts'
@@ -20,6 +19,7 @@ import { createPlayer } from '../../src/players/create-player.ts'
 import { endWithTests } from '../harness/children.ts'
 import { createDatabase } from '../harness/database.ts'
 import { season } from '../harness/definitions.ts'
+import { expiringToken } from '../harness/expiring-token.ts'
 import { type Game, startGame, times } from '../harness/game.ts'
 import { type PostgresProxy, startProxy } from '../harness/proxy.ts'
 import { buildService, createWorld, startService, stopService } from '../harness/service.ts'
@@ -202,18 +202,9 @@ describe('a listener in this process (decisions 8)', () => {
     const after = await endOf(game)
     const ends: number[] = []
     const heard: Event[] = []
-    async function token(): Promise<string> {
-      const exp = Math.floor(Date.now() / 1_000) + 4
-      ends.push(exp)
-      return new SignJWT({ prj: game.projectId, env: game.environmentId })
-        .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: tokenKey.kid })
-        .setIssuer('tierway')
-        .setAudience('tierway')
-        .setSubject(player.playerId)
-        .setIssuedAt(exp - 60)
-        .setExpirationTime(exp)
-        .setJti(randomUUID())
-        .sign(await importJWK({ ...tokenKey }, 'EdDSA'))
+    function token(): Promise<string> {
+      ends.push(Date.now() / 1_000 + 4)
+      return expiringToken(tokenKey, { ...player, projectId: game.projectId }, 4_000)
     }
     let end: Event
     const ended = (async () => {

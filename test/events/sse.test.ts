@@ -1,13 +1,12 @@
-import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { importJWK, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlatformKey } from '../../src/callers/keys.ts'
 import { generateTokenKey, type TokenKey } from '../../src/callers/tokens.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
 import { season } from '../harness/definitions.ts'
+import { expiringToken } from '../harness/expiring-token.ts'
 import { type Game, startGame, type TestPlayer, times } from '../harness/game.ts'
 import { type Operator, startOperator } from '../harness/operator.ts'
 import { startProxy } from '../harness/proxy.ts'
@@ -160,22 +159,8 @@ async function historyAfter(after: string, token = game.platformKey, variables: 
   return data.events.edges.map(({ node }: { node: Event }) => node)
 }
 
-async function tokenFor(
-  { playerId, environmentId }: TestPlayer,
-  lifeMs: number,
-  { projectId } = game,
-): Promise<string> {
-  const exp = Math.floor((Date.now() + lifeMs) / 1000)
-  return new SignJWT({ prj: projectId, env: environmentId })
-    .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: key.kid })
-    .setIssuer('tierway')
-    .setAudience('tierway')
-    .setSubject(playerId)
-    .setIssuedAt(exp - 60)
-    .setExpirationTime(exp)
-    .setJti(randomUUID())
-    .sign(await importJWK({ ...key }, 'EdDSA'))
-}
+const tokenFor = (player: TestPlayer, lifeMs: number, { projectId } = game): Promise<string> =>
+  expiringToken(key, { ...player, projectId }, lifeMs)
 
 /** Causes four events. The text in two of them would break a frame. */
 async function play(player: TestPlayer): Promise<void> {

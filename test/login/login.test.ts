@@ -1,12 +1,10 @@
-import { createClient } from 'graphql-ws'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { WebSocket } from 'ws'
 import { type Json, print } from '../../src/base/json.ts'
 import { createPlatformKey, createSdkKey } from '../../src/callers/keys.ts'
 import { createProject } from '../../src/projects/projects.ts'
 import { type GraphqlAnswer, type LoginOptions, times } from '../harness/game.ts'
-import { type Outcome, outcomeOfGraphql, outcomeOfRest } from '../harness/surfaces.ts'
+import { askSocket, type Outcome, outcomeOfGraphql, outcomeOfRest } from '../harness/surfaces.ts'
 import {
   by,
   countGame,
@@ -43,26 +41,6 @@ const INVALID_SDK_KEY = [401, 'invalid sdk key', 'invalid_sdk_key']
 
 const LOGIN_CUSTOM = `mutation ($input: LoginCustomInput!) { loginCustom(input: $input) { accessToken refreshToken } }`
 
-/** Runs one operation over a new WebSocket. */
-async function overSocket(
-  connectionParams: Record<string, unknown>,
-  document: string,
-  variables: Record<string, unknown>,
-): Promise<GraphqlAnswer> {
-  const client = createClient({
-    url: `${game.baseUrl.replace('http', 'ws')}/graphql`,
-    webSocketImpl: WebSocket,
-    connectionParams,
-    retryAttempts: 0,
-  })
-  try {
-    const { value } = await client.iterate({ query: document, variables }).next()
-    return value as unknown as GraphqlAnswer
-  } finally {
-    await client.dispose()
-  }
-}
-
 type LogIn = (customData: string, options?: LoginOptions) => Promise<Outcome>
 
 /** A login over each surface. customData is JSON text. */
@@ -76,7 +54,7 @@ const SURFACES: Record<'REST' | 'GraphQL' | 'a WebSocket', LogIn> = {
     ),
   'a WebSocket': async (customData, { sdkKey = game.sdkKey, ...input } = {}) =>
     outcomeOfGraphql(
-      await overSocket(sdkKey === null ? {} : { sdkKey }, LOGIN_CUSTOM, { input: { customData, ...input } }),
+      await askSocket(game, sdkKey === null ? {} : { sdkKey }, LOGIN_CUSTOM, { input: { customData, ...input } }),
     ),
 }
 
@@ -529,7 +507,9 @@ describe('REST, GraphQL and WebSocket logins (spec 9)', () => {
   })
 
   it('close a socket with an invalid SDK key (4403)', async () => {
-    const refused = overSocket({ sdkKey: `twsdk_${'A'.repeat(43)}` }, LOGIN_CUSTOM, { input: { customData: '{}' } })
+    const refused = askSocket(game, { sdkKey: `twsdk_${'A'.repeat(43)}` }, LOGIN_CUSTOM, {
+      input: { customData: '{}' },
+    })
     await expect(refused).rejects.toMatchObject({ code: 4403 })
   })
 

@@ -1,6 +1,5 @@
 import { createPublicKey } from 'node:crypto'
 import { once } from 'node:events'
-import { createClient } from 'graphql-ws'
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
@@ -10,7 +9,6 @@ import { createProject } from '../../src/projects/projects.ts'
 import {
   type Answer,
   type Game,
-  type GraphqlAnswer,
   generateKeys,
   type Instance,
   type Keys,
@@ -20,7 +18,7 @@ import {
 } from '../harness/game.ts'
 import { approve, approveByName, type Operator, startOperator } from '../harness/operator.ts'
 import { startProxy } from '../harness/proxy.ts'
-import { type Outcome, outcomeOfGraphql, outcomeOfRest } from '../harness/surfaces.ts'
+import { askSocket, type Outcome, outcomeOfGraphql, outcomeOfRest } from '../harness/surfaces.ts'
 
 // The tokens of a login: lifetimes, refreshes, token families and logout.
 
@@ -749,17 +747,8 @@ describe('refresh and logout over REST, GraphQL and WebSocket (spec 9)', () => {
   const LOG_OUT = `mutation ($input: LogoutInput!) { logout(input: $input) { done } }`
   type Call = (refreshToken: string, sdkKey?: string | null) => Promise<Outcome>
 
-  async function overSocket(document: string, refreshToken: string, sdkKey: string | null): Promise<Outcome> {
-    const client = createClient({
-      url: `${game.baseUrl.replace('http', 'ws')}/graphql`,
-      webSocketImpl: WebSocket,
-      connectionParams: sdkKey === null ? {} : { sdkKey },
-      retryAttempts: 0,
-    })
-    const { value } = await client.iterate({ query: document, variables: { input: { refreshToken } } }).next()
-    await client.dispose()
-    return outcomeOfGraphql(value as unknown as GraphqlAnswer)
-  }
+  const overSocket = async (document: string, refreshToken: string, sdkKey: string | null) =>
+    outcomeOfGraphql(await askSocket(game, sdkKey === null ? {} : { sdkKey }, document, { input: { refreshToken } }))
 
   const overGraphql = async (document: string, refreshToken: string, sdkKey: string | null) =>
     outcomeOfGraphql(

@@ -1,8 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { connect as connectTcp } from 'node:net'
-import { importJWK, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ClientOptions, WebSocket } from 'ws'
 import { createPlatformKey, createSdkKey } from '../../../src/callers/keys.ts'
@@ -11,6 +9,7 @@ import { createPlayer } from '../../../src/players/create-player.ts'
 import { cursorAt, untimed } from '../../events/cursors.ts'
 import { createDatabase } from '../../harness/database.ts'
 import { season } from '../../harness/definitions.ts'
+import { expiringToken } from '../../harness/expiring-token.ts'
 import { type Game, startGame, type TestPlayer, times } from '../../harness/game.ts'
 import { type Operator, startOperator } from '../../harness/operator.ts'
 import { startProxy } from '../../harness/proxy.ts'
@@ -99,22 +98,8 @@ async function open(
   return talk
 }
 
-async function tokenFor(
-  { playerId, environmentId }: TestPlayer,
-  lifeMs: number,
-  { projectId } = game,
-): Promise<string> {
-  const exp = Math.floor((Date.now() + lifeMs) / 1000)
-  return new SignJWT({ prj: projectId, env: environmentId })
-    .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: key.kid })
-    .setIssuer('tierway')
-    .setAudience('tierway')
-    .setSubject(playerId)
-    .setIssuedAt(exp - 60)
-    .setExpirationTime(exp)
-    .setJti(randomUUID())
-    .sign(await importJWK({ ...key }, 'EdDSA'))
-}
+const tokenFor = (player: TestPlayer, lifeMs: number, { projectId } = game): Promise<string> =>
+  expiringToken(key, { ...player, projectId }, lifeMs)
 
 const subscriptionsOf = async ({ app }: Game): Promise<number> =>
   (await app.metrics.subscriptions.get()).values[0]?.value ?? 0

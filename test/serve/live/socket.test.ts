@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { connect as connectTcp } from 'node:net'
-import { importJWK, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ClientOptions, WebSocket } from 'ws'
 import { generateTokenKey, type TokenKey } from '../../../src/callers/tokens.ts'
+import { expiringToken } from '../../harness/expiring-token.ts'
 import { type Game, startGame, type TestPlayer } from '../../harness/game.ts'
 import { until } from '../../harness/until.ts'
 
@@ -62,18 +61,8 @@ async function handshake(server: Game, options: OpenOptions): Promise<number | u
   })
 }
 
-async function tokenFor(lifeMs: number): Promise<string> {
-  const exp = Math.floor((Date.now() + lifeMs) / 1000)
-  return new SignJWT({ prj: game.projectId, env: player.environmentId })
-    .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: key.kid })
-    .setIssuer('tierway')
-    .setAudience('tierway')
-    .setSubject(player.playerId)
-    .setIssuedAt(exp - 60)
-    .setExpirationTime(exp)
-    .setJti(randomUUID())
-    .sign(await importJWK({ ...key }, 'EdDSA'))
-}
+const tokenFor = (lifeMs: number): Promise<string> =>
+  expiringToken(key, { ...player, projectId: game.projectId }, lifeMs)
 
 const sockets = async (): Promise<number> => (await game.app.metrics.sockets.get()).values[0]?.value ?? 0
 
