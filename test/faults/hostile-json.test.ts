@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createServerKey } from '../../src/callers/keys.ts'
 import { routes } from '../../src/routes.ts'
 import { auditBooks } from '../harness/audit.ts'
 import { season } from '../harness/definitions.ts'
@@ -47,6 +48,7 @@ const BODIES: Readonly<Record<string, string | Uint8Array>> = {
 let game: Game
 let studio: Operator
 let player: TestPlayer
+let serverKey: string
 let headers: Readonly<Record<string, string>>
 let values: Values
 
@@ -56,6 +58,7 @@ beforeAll(async () => {
   await game.setProviders({ default: { enabled: true, url: studio.url, secret: studio.secret } })
   await game.publish('season', season())
   player = await game.player()
+  serverKey = (await createServerKey(game.app.pool, game.environmentId)).key
   values = {
     projectId: game.projectId,
     environment: 'production',
@@ -82,7 +85,11 @@ interface Sent {
 }
 
 async function send(method: string, path: string, body: string | Uint8Array): Promise<Sent> {
-  const credential = path.startsWith('/platform') ? game.platformKey : player.token
+  const credential = path.startsWith('/platform')
+    ? game.platformKey
+    : path.startsWith('/server')
+      ? serverKey
+      : player.token
   const before = process.cpuUsage()
   const response = await fetch(`${game.baseUrl}${path}`, {
     method,

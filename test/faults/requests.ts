@@ -58,7 +58,9 @@ function sampleOf(schema: Schema, name: string, values: Values): unknown {
   if (choice) return sampleOf(choice, name, values)
   const [type] = [schema.type].flat()
   if (type === 'object') {
-    const properties = Object.entries(schema.properties ?? {})
+    // A player is named by its id or by an identity, not by both.
+    const isTarget = ['playerId', 'provider', 'subject'].every((member) => member in (schema.properties ?? {}))
+    const properties = Object.entries(schema.properties ?? {}).filter(([member]) => !isTarget || member !== 'playerId')
     return Object.fromEntries(properties.map(([member, inner]) => [member, sampleOf(inner, member, values)]))
   }
   if (type === 'array') return [sampleOf(schema.items ?? {}, name, values)]

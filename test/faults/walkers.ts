@@ -190,6 +190,13 @@ export async function startWorld(): Promise<World> {
     const stranger = await newOperator(pool, elsewhere.projectId, 'admin')
     const foreign = await createSdkKey(pool, elsewhere.environments.get('production') ?? '')
 
+    const servers = {
+      staging: await createServerKey(pool, stagingId),
+      foreign: await createServerKey(pool, elsewhere.environments.get('production') ?? ''),
+      revoked: await createServerKey(pool, environmentId),
+    }
+    await pool.query('UPDATE server_keys SET revoked_at = now() WHERE id = $1', [servers.revoked.id])
+
     const [viewer, operator] = [
       await newOperator(pool, projectId, 'viewer'),
       await newOperator(pool, projectId, 'operator'),
@@ -226,6 +233,8 @@ export async function startWorld(): Promise<World> {
       { name: 'a player of another environment', headers: bearer(stagingToken) },
       { name: 'an admin of another project', headers: bearer(stranger.key) },
       { name: 'a game client of another project', headers: { 'x-sdk-key': foreign.key } },
+      { name: 'a game server of another environment', headers: bearer(servers.staging.key) },
+      { name: 'a game server of another project', headers: bearer(servers.foreign.key) },
       { name: 'a viewer', headers: bearer(viewer.key), role: 'viewer' },
       { name: 'an operator', headers: bearer(operator.key), role: 'operator' },
       { name: 'a viewer by operator token', headers: bearer(await operatorToken(3_600)), role: 'viewer' },
@@ -236,6 +245,7 @@ export async function startWorld(): Promise<World> {
       { name: 'an operator token of a revoked key', headers: bearer(ofRevoked), refusals: dead },
       { name: 'a revoked platform key', headers: bearer(revoked.key), refusals: dead },
       { name: 'a revoked SDK key', headers: { 'x-sdk-key': revokedSdk.key }, refusals: dead },
+      { name: 'a revoked server key', headers: bearer(servers.revoked.key), refusals: dead },
       { name: 'a logged-out player', headers: bearer(gone.token), refusals: dead },
       { name: 'a banned player', headers: bearer(banned.token), refusals: ['PLAYER_BANNED', 'FORBIDDEN', ...dead] },
       { name: 'a deleted player', headers: bearer(deleted.token), refusals: ['PLAYER_DELETED', 'FORBIDDEN', ...dead] },
