@@ -81,7 +81,7 @@ async function addXp({ environmentId, playerId }: Player, input: AddXp): Promise
     const stored = await tx.battlePass.findUnique({ where })
     // Claims count only at the top level, which no player reaches here.
     const pass = stored ? { ...newPass(node), xp: stored.xp, level: stored.level } : newPass(node)
-    const decision = decideXp(node, pass, { amount, source }, player.now)
+    const decision = decideXp(node, pass, { amount, source, origin: 'client' }, player.now)
     if (decision.kind === 'refused') throw new Error(decision.reason)
 
     const { xp, level } = decision.next

@@ -18,6 +18,10 @@ export const MAX_ASSET = 64
 export const MAX_CURRENCIES = 1_000
 /** The source of xp. */
 export const MAX_SOURCE = 64
+/** Sources of xp that the rules of one battle pass list. */
+export const MAX_LISTED_SOURCES = 100
+/** Handles of one node that its member `handles` lists. */
+export const MAX_LISTED_HANDLES = 100
 /** Idempotency keys. */
 export const MAX_IDEMPOTENCY_KEY = 255
 /** `X-Request-Id`. A longer id is replaced. */

@@ -1,19 +1,22 @@
-import { Refusal } from '../base/errors.ts'
+import { type Fault, Refusal, type RefusalKind } from '../base/errors.ts'
 import { MAX_SOURCE } from '../base/limits.ts'
-import { newId } from '../db/ids.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import { EXAMPLE_RUN, idempotencyKey, inRun, type Unkeyed } from '../declare/common.ts'
 import { RUN_CALL } from '../declare/contract.ts'
 import { playerCall } from '../declare/player-call.ts'
 import { int64, optional, type RequestOf, shape, text } from '../declare/shape.ts'
+import { Stream } from '../events/append.ts'
 import { admitActive } from '../players/player-status.ts'
+import type { Definition, PassNode } from '../scenario/definition.ts'
 import { EXAMPLE_PLAN, type ExecutionPlan, executionPlan } from '../scenario/plan.ts'
-import { askRunRows, askWalk, record, requireActiveRun, settleWalk } from '../scenario/runs.ts'
+import { askRunRows, askWalk, type Run, record, requireActiveRun, settleWalk } from '../scenario/runs.ts'
 import type { Command } from '../transactions/command.ts'
-import type { PlayerRef } from '../transactions/player.ts'
+import type { Group, Steps } from '../transactions/group.ts'
+import type { Player, PlayerRef } from '../transactions/player.ts'
 import { requireRoom } from '../wallet/holdings.ts'
 import { decideXp, levelAt } from './decide.ts'
-import { aboutPass, askPass, requirePass } from './passes.ts'
+import { aboutPass, askPass, type NodeInput, type PassHandle, requirePass } from './passes.ts'
+import type { Limited, XpOrigin } from './xp-limits.ts'
 
 /** The add-xp request of spec 2.1. Clients may leave `source` out. */
 export const addXpRequest = shape(
@@ -44,11 +47,19 @@ export const addXpAnswer = answer(
 )
 export type AddXpResult = AnswerOf<typeof addXpAnswer>
 
+/** Where xp comes from, and what its row in the ledger says of it. */
+export interface GivenXp {
+  readonly origin: XpOrigin
+  /** The row of the ledger. Default: a new id. */
+  readonly entryId?: string
+  readonly reference?: string | null
+}
+
 /**
- * Adds xp to the player's pass (spec 4.1). Every grant is a row of the xp ledger, with the id `entryId` if given. Each
- * level is crossed once.
+ * Adds xp to the player's pass (spec 4.1). Every grant is a row of the xp ledger. Each level is crossed once. A call that
+ * a limit refuses still tells the event of it.
  */
-export function addXp(ref: PlayerRef, input: AddXp, entryId?: string): Command<AddXpResult> {
+export function addXp(ref: PlayerRef, input: AddXp, given: GivenXp = { origin: 'client' }): Command<AddXpResult> {
   const { scenarioId, nodeId, runId, amount, source, idempotencyKey: key } = input
   return {
     player: ref,
@@ -60,32 +71,87 @@ export function addXp(ref: PlayerRef, input: AddXp, entryId?: string): Command<A
       about: (_result, group) => aboutPass(group, ref, input),
     },
     *decide(group) {
-      const { rows, asked } = yield* group.rows(() => {
+      const rows = yield* group.rows(() => {
         const rows = askRunRows(group, ref, input)
-        const asked = askPass(rows.player, rows.definition, input)
-        // Xp at the top level may complete the pass, which depends on its claims.
-        const stored = asked?.stored
-        if (stored && !stored.completed && levelAt(asked.node, stored.xp + amount) >= asked.node.topLevel)
-          asked.askClaims()
-        return { rows, asked }
+        return { ...rows, asked: askXp(rows.player, rows.definition, input) }
       })
-      const { player } = rows
       const { definition, run } = requireActiveRun(rows, scenarioId)
-      const pass = requirePass(asked)
-      const decision = decideXp(pass.node, pass.current, { amount, source }, group.now)
-      if (decision.kind === 'refused') throw new Refusal(decision.reason)
-      const { level, xp, leveledUp, maxLevel, crossings } = decision
-      let plan: ExecutionPlan | null = null
-      if (crossings.length > 0) {
-        const { step, rewards } = yield* askWalk(group, player, () => settleWalk(player, definition, run, crossings))
-        requireRoom(player, rewards)
-        plan = record(group, player, run, step)
-      }
-      pass.set(group, decision.next)
-      pass.addXp(group, entryId ?? newId(), { runId: run.runId, amount, source })
-      return { level, xp, leveledUp, maxLevel, plan }
+      return yield* giveXp(group, { definition, run, pass: requirePass(rows.asked), amount, source, ...given })
     },
   }
+}
+
+/** Asks for a pass, and for its claims where xp may complete it. */
+export function askXp(
+  player: Player,
+  definition: Definition | null | undefined,
+  input: NodeInput & { readonly amount: bigint },
+): PassHandle | undefined {
+  const asked = askPass(player, definition, input)
+  const stored = asked?.stored
+  // Xp at the top level may complete the pass, which depends on its claims.
+  if (stored && !stored.completed && levelAt(asked.node, stored.xp + input.amount) >= asked.node.topLevel)
+    asked.askClaims()
+  return asked
+}
+
+interface Gift extends GivenXp {
+  readonly definition: Definition
+  readonly run: Run
+  readonly pass: PassHandle
+  readonly amount: bigint
+  readonly source: string
+}
+
+/** Decides on sent xp, and adds what the rules of the pass allow. */
+export function* giveXp(group: Group, gift: Gift): Steps<AddXpResult | Refusal> {
+  const { definition, run, pass, amount, source, origin, entryId, reference = null } = gift
+  const { player, node } = pass
+  const { environmentId, playerId } = player
+  const decision = decideXp(node, pass.current, { amount, source, origin }, group.now)
+  const tell = ({ by, limit, day }: Limited, granted: bigint): void => {
+    const data = { source, limitedBy: by, limit, asked: amount, granted, day }
+    const { scenarioId, runId } = run
+    const at = { environmentId, playerId, scenarioId, nodeId: node.id, runId }
+    group.of(Stream).append({ ...at, type: 'xp.limited', handle: null, byClient: false, data })
+  }
+  if (decision.kind === 'refused') {
+    if (decision.reason !== 'xpLimitReached')
+      throw new Refusal(decision.reason, { faults: notAllowed(node, decision.reason, source) })
+    const { limited, next } = decision
+    if (limited.isFirst) {
+      tell(limited, 0n)
+      pass.set(group, next)
+    }
+    return new Refusal('xpLimitReached', { faults: [{ path: 'amount', message: limitMessage(limited, source) }] })
+  }
+
+  const { level, xp, leveledUp, maxLevel, granted, limited, crossings } = decision
+  let plan: ExecutionPlan | null = null
+  if (crossings.length > 0) {
+    const { step, rewards } = yield* askWalk(group, player, () => settleWalk(player, definition, run, crossings))
+    requireRoom(player, rewards)
+    plan = record(group, player, run, step)
+  }
+  if (limited?.isFirst) tell(limited, granted)
+  if (granted !== 0n || limited?.isFirst) pass.set(group, decision.next)
+  const kept = limited && { asked: amount, limitedBy: limited.by }
+  pass.addXp(group, { id: entryId, runId: run.runId, amount: granted, source, origin, reference, ...kept })
+  return { level, xp, leveledUp, maxLevel, plan }
+}
+
+function limitMessage({ by, limit, day }: Limited, source: string): string {
+  const [of, kind] = by.split('.')
+  const what = of === 'pass' ? 'xp of this pass' : `xp of the source \`${source}\``
+  const span = { max: 'in a call', perDay: `on ${day}`, perWeek: `in the week of ${day}`, perSeason: 'in the season' }
+  return `is over the limit of ${limit} ${what} ${span[kind as keyof typeof span]}`
+}
+
+function notAllowed({ xpRules }: PassNode, reason: RefusalKind, source: string): Fault[] {
+  if (reason !== 'xpNotAllowed') return []
+  const isKnown = xpRules?.sources.has(source) || xpRules?.others
+  const message = isKnown ? 'is a source whose xp only servers of the game give' : 'is no source of this pass'
+  return [{ path: 'source', message }]
 }
 
 export const addXpCall = playerCall({
@@ -97,6 +163,14 @@ export const addXpCall = playerCall({
     tag: 'Battle pass',
     summary: 'Add xp to a pass. The run must be active; it need not have entered the node.',
     answer: addXpAnswer,
-    refusals: [...RUN_CALL, 'seasonClosed', 'xpLimitExceeded', 'balanceLimitExceeded', 'idempotencyKeyReused'],
+    refusals: [
+      ...RUN_CALL,
+      'xpNotAllowed',
+      'seasonClosed',
+      'xpLimitReached',
+      'xpLimitExceeded',
+      'balanceLimitExceeded',
+      'idempotencyKeyReused',
+    ],
   },
 })

@@ -1,6 +1,7 @@
 import { MAX_INT64 } from '../base/json.ts'
 import { type PassNode, type Reward, type TierKey, type Track, tierKey } from '../scenario/definition.ts'
 import type { Crossing } from '../scenario/plan.ts'
+import { allowXp, type Limited, maySend, type SentXp, type XpCounts } from './xp-limits.ts'
 
 /** A player's state on one battle-pass node. What can be claimed is derived from it, never stored. */
 export interface Pass {
@@ -15,6 +16,8 @@ export interface Pass {
   readonly completedNodes: readonly string[]
   /** The last day (UTC, as `2026-11-21`) on which the player earned xp, claimed or bought here. */
   readonly activeOn: string | null
+  /** What counts towards the limits of xp. Null without rules of xp. */
+  readonly xpCounts: XpCounts | null
   /** Which tiers are claimed. Asked for only where it matters: it may have to be loaded first. */
   readonly claimed: { has(tier: TierKey): boolean }
 }
@@ -53,6 +56,7 @@ export function newPass(node: PassNode): Pass {
     completed: false,
     completedNodes: [],
     activeOn: null,
+    xpCounts: null,
     claimed: new Set(),
   }
 }
@@ -84,31 +88,41 @@ export function claimsOpen(node: PassNode, now: Date): boolean {
 }
 
 export type XpDecision =
-  | { readonly kind: 'refused'; readonly reason: 'seasonClosed' | 'xpLimitExceeded' }
+  | { readonly kind: 'refused'; readonly reason: 'seasonClosed' | 'xpLimitExceeded' | 'xpNotAllowed' }
+  /** The pass after it notes that an event has told of the limit. */
+  | { readonly kind: 'refused'; readonly reason: 'xpLimitReached'; readonly limited: Limited; readonly next: Pass }
   | {
       readonly kind: 'added'
       readonly level: number
       readonly xp: bigint
       readonly leveledUp: boolean
       readonly maxLevel: boolean
+      readonly granted: bigint
+      /** The limit that held a part back. */
+      readonly limited: Limited | null
       readonly next: Pass
       readonly crossings: readonly Crossing[]
     }
 
-/** Adds xp and crosses the handles that it reaches. The total never passes int64. */
-export function decideXp(
-  node: PassNode,
-  pass: Pass,
-  { amount, source }: { amount: bigint; source: string },
-  now: Date,
-): XpDecision {
+/** Adds xp, as far as the rules of the pass allow, and crosses the handles that it reaches. */
+export function decideXp(node: PassNode, pass: Pass, sent: SentXp, now: Date): XpDecision {
+  const { xpRules: rules, topLevel } = node
+  if (!maySend(rules, sent)) return { kind: 'refused', reason: 'xpNotAllowed' }
   if (!inSeason(node, now)) return { kind: 'refused', reason: 'seasonClosed' }
-  const xp = pass.xp + amount
+  const { granted, counts: xpCounts, limited } = allowXp(rules, pass.xpCounts, sent, now)
+  if (limited && rules?.over === 'refuse')
+    return { kind: 'refused', reason: 'xpLimitReached', limited, next: { ...pass, xpCounts } }
+  const xp = pass.xp + granted
+  // The total never passes int64.
   if (xp > MAX_INT64) return { kind: 'refused', reason: 'xpLimitExceeded' }
 
   const level = levelAt(node, xp)
+  const maxLevel = level >= topLevel
+  const answer = { kind: 'added', level, xp, maxLevel, granted, limited } as const
+  if (granted === 0n) return { ...answer, leveledUp: false, next: { ...pass, xpCounts }, crossings: [] }
+
+  const { source } = sent
   const leveledUp = level > pass.level
-  const maxLevel = level >= node.topLevel
   const crossings: Crossing[] = []
   if (leveledUp) crossings.push(crossing(node.id, 'onLevelUp', { fromLevel: pass.level, toLevel: level, xp, source }))
   if (maxLevel && !pass.maxLevelCrossed) crossings.push(crossing(node.id, 'onMaxLevel', { level, xp, source }))
@@ -117,11 +131,12 @@ export function decideXp(
     ...pass,
     activeOn: playedOn(pass, now),
     xp,
+    xpCounts,
     level: leveledUp ? level : pass.level,
     maxLevelCrossed: pass.maxLevelCrossed || maxLevel,
   }
   const { next, crossings: completion } = complete(node, reached)
-  return { kind: 'added', level, xp, leveledUp, maxLevel, next, crossings: [...crossings, ...completion] }
+  return { ...answer, leveledUp, next, crossings: [...crossings, ...completion] }
 }
 
 export type ClaimDecision =

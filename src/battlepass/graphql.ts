@@ -14,6 +14,7 @@ import { CLAIM_ERRORS, PURCHASE_ERRORS } from './decide.ts'
 import { levelOf } from './passes.ts'
 import { purchaseAnswer, purchasePremiumCall } from './purchase-premium.ts'
 import { claimedTier, progressAnswer, progressCall } from './read-progress.ts'
+import { XP_ORIGINS, type XpOrigin } from './xp-limits.ts'
 
 export const TrackType = enumType('Track', TRACKS, {
   description: 'A track of a battle pass.',
@@ -40,6 +41,15 @@ enumType('PurchaseError', PURCHASE_ERRORS, {
     'premium already owned': 'The player already owns premium.',
     'insufficient funds': 'The wallet has less than the price.',
     'balance limit exceeded': 'A balance would pass the largest 64-bit integer.',
+  },
+})
+
+const XpOriginEnum = enumType('XpOrigin', XP_ORIGINS, {
+  description: 'Where xp came from.',
+  values: {
+    client: "The player's client sent it.",
+    server: 'A server of the game sent it, with a server key.',
+    operator: 'An operator granted it, or reset the pass.',
   },
 })
 
@@ -102,6 +112,26 @@ builder.prismaObject('XpEntry', {
     id: t.id({ resolve: ({ playerId, id }) => globalId('XpEntry', playerId, id) }),
     amount: t.expose('amount', { type: 'Int64', description: 'The granted xp; negative for a reset.' }),
     source: t.exposeString('source'),
+    origin: t.field({
+      type: XpOriginEnum,
+      description: 'Where the xp came from.',
+      select: { origin: true },
+      resolve: ({ origin }) => (origin ?? 'client') as XpOrigin,
+    }),
+    asked: t.field({
+      type: 'Int64',
+      description: 'The xp that was sent. More than `amount` when a limit held a part of it back.',
+      select: { asked: true, amount: true },
+      resolve: ({ asked, amount }) => asked ?? amount,
+    }),
+    limitedBy: t.exposeString('limitedBy', {
+      nullable: true,
+      description: 'The limit that held xp back, such as `source.perDay`. Null when all of it was granted.',
+    }),
+    reference: t.exposeString('reference', {
+      nullable: true,
+      description: "The server's reference, such as the id of a match.",
+    }),
     runId: t.exposeString('runId', { description: 'The run in which the xp was earned.' }),
     occurredAt: t.expose('createdAt', { type: 'DateTime', description: 'The time of the grant or reset.' }),
   }),

@@ -1,4 +1,5 @@
 import { Refusal } from '../base/errors.ts'
+import { newId } from '../db/ids.ts'
 import { type Measure, Tally } from '../figures/tally.ts'
 import {
   type Definition,
@@ -29,6 +30,7 @@ import {
   writeOnly,
 } from '../transactions/table.ts'
 import { levelAt, newPass, type Pass } from './decide.ts'
+import type { LimitedBy, XpCounts, XpOrigin } from './xp-limits.ts'
 
 /** Takes the place of the run in rows that belong to no run. */
 export const NO_RUN = '00000000-0000-0000-0000-000000000000'
@@ -48,6 +50,7 @@ export const passes = table('passes', {
     completed: boolean,
     completedNodes: json<readonly string[]>(),
     activeOn: nullable(date),
+    xpCounts: nullable(exactJson<XpCounts>()),
   },
   kind: 'state',
 })
@@ -58,7 +61,20 @@ export const tierClaims = table('tier_claims', {
 })
 export const xpLedger = table('xp_ledger', {
   key: { id: uuid },
-  columns: { scenarioId: text, nodeId: text, runId: uuid, amount: bigint, source: text },
+  columns: {
+    scenarioId: text,
+    nodeId: text,
+    runId: uuid,
+    amount: bigint,
+    source: text,
+    /** Null for a client. */
+    origin: nullable(text) as Column<Exclude<XpOrigin, 'client'> | null>,
+    /** The amount that was sent, where a limit held a part of it back, and the limit. */
+    asked: nullable(bigint),
+    limitedBy: nullable(text) as Column<LimitedBy | null>,
+    /** The server's name of the match or purchase. */
+    reference: nullable(text),
+  },
   kind: 'append',
 })
 const passOf = passes.one({
@@ -72,6 +88,7 @@ const passOf = passes.one({
     'completed',
     'completedNodes',
     'activeOn',
+    'xpCounts',
   ],
 })
 const claimsOf = tierClaims.many(['scenarioId', 'nodeId'], ({ level, track }) => tierKey(level, track), {
@@ -83,6 +100,18 @@ const grantOf = tierClaims.one({ columns: ['granted'], isKept: false })
 export interface NodeInput {
   readonly scenarioId: string
   readonly nodeId: string
+}
+
+/** A grant of xp, as the ledger keeps it. */
+export interface XpGrant {
+  readonly id?: string
+  readonly runId: string
+  readonly amount: bigint
+  readonly source: string
+  readonly origin?: XpOrigin
+  readonly asked?: bigint | null
+  readonly limitedBy?: LimitedBy | null
+  readonly reference?: string | null
 }
 
 type StoredPass = NodeInput & Omit<Pass, 'claimed'>
@@ -175,9 +204,9 @@ export class PassHandle {
   /** The pass with the group's changes. */
   get current(): Pass {
     const stored = this.slot.value ?? newPass(this.node)
-    const { xp, level, premiumOwned, maxLevelCrossed, completed, completedNodes, activeOn } = stored
+    const { xp, level, premiumOwned, maxLevelCrossed, completed, completedNodes, activeOn, xpCounts } = stored
     const claimed = this.claims ?? NO_CLAIMS
-    return { xp, level, premiumOwned, maxLevelCrossed, completed, completedNodes, activeOn, claimed }
+    return { xp, level, premiumOwned, maxLevelCrossed, completed, completedNodes, activeOn, xpCounts, claimed }
   }
 
   get claimed(): TierKey[] {
@@ -191,7 +220,7 @@ export class PassHandle {
 
   /** Writes the pass after a call. */
   set(group: Group, pass: Pass): void {
-    const { xp, level, premiumOwned, maxLevelCrossed, completed, completedNodes, activeOn } = pass
+    const { xp, level, premiumOwned, maxLevelCrossed, completed, completedNodes, activeOn, xpCounts } = pass
     const { scenarioId, node } = this
     const reached = levelAt(node, xp)
     this.count(group, this.slot.value, pass, reached)
@@ -206,15 +235,22 @@ export class PassHandle {
       completed,
       completedNodes,
       activeOn,
+      xpCounts,
     }
     this.slot.set(written)
   }
 
   /** Adds a row to the xp ledger. Every grant has one, and it never changes. */
-  addXp(group: Group, id: string, { runId, amount, source }: { runId: string; amount: bigint; source: string }): void {
+  addXp(group: Group, { id = newId(), runId, amount, source, ...more }: XpGrant): void {
     const { scenarioId, node, player } = this
-    group.append(xpLedger, player, { id, scenarioId, nodeId: node.id, runId, amount, source })
-    this.tally(group, 'xp', 1, 0, source, amount)
+    const { origin = 'client', asked = null, limitedBy = null, reference = null } = more
+    group.append(xpLedger, player, {
+      ...{ id, scenarioId, nodeId: node.id, runId, amount, source, asked, limitedBy, reference },
+      origin: origin === 'client' ? null : origin,
+    })
+    if (amount !== 0n) this.tally(group, 'xp', 1, 0, source, amount)
+    if (amount !== 0n && origin !== 'client') this.tally(group, 'xp_origin', 1, 0, origin, amount)
+    if (asked !== null) this.tally(group, 'xp_clipped', 1, 0, source, asked - amount)
   }
 
   addClaim(group: Group, level: number, track: Track, runId: string, granted: readonly Granted[]): void {

@@ -3,7 +3,7 @@ import { type Member, out } from '../declare/answer.ts'
 import { boolean, type Column, nullable, text, uuid } from '../transactions/table.ts'
 
 /** The kinds of events in an environment's stream (spec 6). */
-export const EVENT_TYPES = ['crossing', 'player.created', 'run.cancelled'] as const
+export const EVENT_TYPES = ['crossing', 'player.created', 'run.cancelled', 'xp.limited'] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
 const NO_CROSSING = 'null for an event that is no crossing.'
@@ -18,7 +18,7 @@ const FIELDS = {
   handle: field(nullable(text), out.orNull(out.text(`The crossed handle; ${NO_CROSSING}`))),
   playerId: field(uuid, out.id("A player's id.")),
   scenarioId: field(nullable(text), out.orNull(out.text('The scenario of the run; null for `PLAYER_CREATED`.'))),
-  nodeId: field(nullable(text), out.orNull(out.text(`The node of the crossed handle; ${NO_CROSSING}`))),
+  nodeId: field(nullable(text), out.orNull(out.text('The node of the crossed handle, or the pass of the xp; null for any other event.'))),
   runId: field(nullable(uuid), out.orNull(out.text('The run; null for `PLAYER_CREATED`.'))),
   byClient: field(
     boolean,

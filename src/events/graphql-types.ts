@@ -16,6 +16,7 @@ enumType('EventType', EVENT_TYPES, {
     crossing: 'A handle of a node was crossed.',
     'player.created': 'A player was created by a login.',
     'run.cancelled': 'A run was cancelled.',
+    'xp.limited': 'A limit held xp of a source back, for the first time in a day of the game.',
   },
 })
 
@@ -33,7 +34,7 @@ export const EventInterface = builder.interfaceRef<StreamEvent>('Event').impleme
       type: 'JSON',
       description: data.description,
       // A text value cannot contain this member: its quotation marks would be escaped.
-      resolve: (event) => new RawJson(event.data.replace(/"(xp|amount)":(\d+)/g, '"$1":"$2"')),
+      resolve: (event) => new RawJson(event.data.replace(/"(xp|amount|limit|asked|granted)":(\d+)/g, '"$1":"$2"')),
     }),
   }),
   resolveType: (event) => typeNameOf(event),
@@ -121,10 +122,43 @@ builder.objectRef<StreamEvent>('RunCancelledEvent').implement({
   }),
 })
 
+export const XpLimitedEvent = builder.objectRef<StreamEvent>('XpLimitedEvent').implement({
+  interfaces: [NodeType, EventInterface],
+  description:
+    'A limit of a pass held xp back. It comes once for each player, pass, source and day of the game. Sources that the pass does not list count as one.',
+  fields: (t) => ({
+    source: t.string({ resolve: (event) => readText(dataOf(event), 'source') }),
+    limitedBy: t.string({
+      description: 'The limit: of the `source` or of the `pass`, such as `source.perDay`.',
+      resolve: (event) => readText(dataOf(event), 'limitedBy'),
+    }),
+    limit: t.field({
+      type: 'Int64',
+      description: 'The amount that the limit allows.',
+      resolve: (event) => readInt64(dataOf(event), 'limit'),
+    }),
+    asked: t.field({
+      type: 'Int64',
+      description: 'The amount that the call sent.',
+      resolve: (event) => readInt64(dataOf(event), 'asked'),
+    }),
+    granted: t.field({
+      type: 'Int64',
+      description: 'The amount that was granted.',
+      resolve: (event) => readInt64(dataOf(event), 'granted'),
+    }),
+    day: t.string({
+      description: 'The day of the game, such as `2026-11-25`.',
+      resolve: (event) => readText(dataOf(event), 'day'),
+    }),
+  }),
+})
+
 /** The GraphQL types of events that are not crossings. */
 const TYPES: Readonly<Record<Exclude<EventType, 'crossing'>, string>> = {
   'player.created': 'PlayerCreatedEvent',
   'run.cancelled': 'RunCancelledEvent',
+  'xp.limited': 'XpLimitedEvent',
 }
 
 export function typeNameOf({ type, handle, byClient }: StreamEvent): string {

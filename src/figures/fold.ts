@@ -101,7 +101,7 @@ export async function foldChanges(pool: Pool): Promise<number | null> {
         FROM taken GROUP BY 1, 2, 3, 4, 5, 6, 7
       ), sources AS (
         -- The limits make Postgres look up the totals by their key.
-        SELECT s.*, measure = 'xp' AND (
+        SELECT s.*, measure IN ('xp', 'xp_clipped') AND (
             SELECT 1 FROM insight_totals t
             WHERE (t.environment_id, t.scenario_id, t.node_id, t.measure, t.bucket, t.level, t.detail)
               = (s.environment_id, s.scenario_id, s.node_id, s.measure, s.bucket, s.level, s.detail) LIMIT 1
@@ -110,7 +110,7 @@ export async function foldChanges(pool: Pool): Promise<number | null> {
       ), named AS (
         SELECT environment_id, scenario_id, node_id, measure, bucket, level, count, amount,
           CASE WHEN is_new AND ${SOURCES_AN_HOUR} < row_number() OVER (
-            PARTITION BY environment_id, scenario_id, node_id, bucket, is_new ORDER BY count DESC, detail
+            PARTITION BY environment_id, scenario_id, node_id, measure, bucket, is_new ORDER BY count DESC, detail
           ) + (
             SELECT count(*) FROM (
               SELECT FROM insight_totals t
@@ -147,7 +147,7 @@ export async function rollUpHours(pool: Pool): Promise<number> {
         DELETE FROM insight_totals WHERE (SELECT mine FROM turn) AND ctid = ANY (ARRAY (
           SELECT ctid FROM insight_totals
           WHERE bucket < date_trunc('day', now(), 'UTC') - make_interval(days => ${HOURS_KEPT_DAYS + 1})
-            AND (measure = 'login' OR measure IN ('xp', 'attempts') AND bucket <> date_trunc('day', bucket, 'UTC'))
+            AND (measure = 'login' OR measure IN ('xp', 'xp_origin', 'xp_clipped', 'attempts') AND bucket <> date_trunc('day', bucket, 'UTC'))
           LIMIT ${ROLL_UP_ROWS}
         )) RETURNING *
       ), summed AS (

@@ -13,6 +13,8 @@ import { arrayOf, bigint, int, rowsOf, text, uuid } from '../transactions/table.
  * - `premium`, by day: premium bought or granted, at the level that the player had. A revocation counts down.
  * - `claimed`, by day: tiers claimed, by level; the detail is the track. A reset counts down.
  * - `xp`, by hour, after a quarter of a year by day: grants; the amount is their xp, the detail is the source.
+ * - `xp_origin`, the same by origin in place of the source, for origins other than clients.
+ * - `xp_clipped`, the same for sent xp that a limit held back: the amount is what was not granted.
  * - `login`, by hour, for a quarter of a year: custom logins; the node is the provider, the detail the outcome, the level
  *   a step of latency, the amount their milliseconds. `login_day` is the same by day, and is never removed: a month by
  *   hours would be too many rows.
@@ -26,6 +28,8 @@ export const BUCKETS = {
   premium: 'day',
   claimed: 'day',
   xp: 'hour',
+  xp_origin: 'hour',
+  xp_clipped: 'hour',
   login: 'hour',
   login_day: 'day',
   attempts: 'hour',

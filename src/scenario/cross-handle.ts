@@ -16,7 +16,7 @@ import { admitActive } from '../players/player-status.ts'
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
 import { requireRoom } from '../wallet/holdings.ts'
-import { nextNodes, SERVER_HANDLES } from './definition.ts'
+import { nextNodes, SERVICE_HANDLES } from './definition.ts'
 import { EXAMPLE_PLAN, executionPlan } from './plan.ts'
 import { askRunRows, askWalk, record, requireActiveRun, settleWalk } from './runs.ts'
 
@@ -70,7 +70,7 @@ export function crossHandle(ref: PlayerRef, input: CrossHandle): Command<CrossRe
       const { definition, run } = requireActiveRun(rows, scenarioId)
       const node = definition.nodes.get(nodeId)
       if (!node) throw new Refusal('nodeNotFound')
-      if (node.type !== 'client' || SERVER_HANDLES.includes(handle)) throw new Refusal('handleServerOwned')
+      if (node.type !== 'client' || SERVICE_HANDLES.includes(handle)) throw new Refusal('handleServerOwned')
       if (handle !== 'onComplete' && nextNodes(definition, nodeId, handle).length === 0)
         throw invalidRequest({ path: 'handle', message: 'must be `onComplete`, or stand on an edge of the node' })
       if (!run.active.includes(nodeId)) throw new Refusal('nodeNotActive')

@@ -2,6 +2,7 @@ import { kindOf, MAX_INT64, RawJson } from '../base/json.ts'
 import { HANDLE, MAX_ASSET, MAX_HANDLE, MAX_ID, MAX_LEVEL, MAX_LEVELS, MAX_REWARDS, MAX_TYPE } from '../base/limits.ts'
 import {
   edgeKey,
+  HANDLES_OF,
   type LevelNode,
   type Node,
   type PassNode,
@@ -15,19 +16,24 @@ import {
 } from './definition.ts'
 import { type RawValue, type Reader, stringOf } from './definition-reader.ts'
 import { type BroughtTier, checkHandle } from './definition-rules.ts'
+import { openToClients, readServerHandles, readXpRules } from './xp-rules.ts'
 
 /** The members of `data` that the service reads, by the type of the node. The game may have others there. */
 const DATA_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   reward: ['rewards', 'repeat'],
-  'battle-pass': ['levels', 'tiers', 'premium', 'startsAt', 'endsAt', 'claimUntil'],
+  'battle-pass': ['levels', 'tiers', 'premium', 'startsAt', 'endsAt', 'claimUntil', 'xp'],
   'battle-pass-level': ['levelNumber', 'passNodeId', 'rewards'],
 }
 
 export function readNode(reader: Reader, source: RawValue, brought: BroughtTier[]): Node {
-  const node = reader.object(source, ['id', 'type', 'data'], { isShared: true })
+  const node = reader.object(source, ['id', 'type', 'handles', 'data'], { isShared: true })
   const id = reader.text(node('id'), MAX_ID)
   reader.blankNotice(`${source.path}.id`, id)
   const type = reader.text(node('type'), MAX_TYPE)
+  const handles = node('handles')
+  const serverHandles = readServerHandles(reader, handles)
+  if (serverHandles.size > 0 && Object.hasOwn(HANDLES_OF, type))
+    reader.lateFault(handles.path, 'must be absent: the service crosses the handles of this node')
   const dataValue = node('data')
   const dataText = dataValue.raw ?? '{}'
   const base = { id, data: new RawJson(dataText) }
@@ -42,7 +48,7 @@ export function readNode(reader: Reader, source: RawValue, brought: BroughtTier[
     case 'battle-pass-level':
       return { ...base, type, ...readLevelNode(reader, data, brought) }
     default:
-      return { ...base, type: 'client', clientType: type }
+      return { ...base, type: 'client', clientType: type, serverHandles }
   }
 }
 
@@ -106,7 +112,10 @@ function readPass(reader: Reader, data: (name: string) => RawValue): Omit<PassNo
   if (startsAt && claimUntil && !endsAt && startsAt >= claimUntil)
     reader.fault(data('claimUntil').path, 'must be after startsAt')
   if (endsAt && claimUntil && claimUntil < endsAt) reader.fault(data('claimUntil').path, 'must not be before endsAt')
-  return { levels, topLevel: levels.at(-1)?.level ?? 0, tiers, premium, startsAt, endsAt, claimUntil }
+  const xpRules = readXpRules(reader, data('xp'))
+  const open = openToClients(xpRules)
+  if (open !== null) reader.notice(data('xp').path, open)
+  return { levels, topLevel: levels.at(-1)?.level ?? 0, tiers, premium, startsAt, endsAt, claimUntil, xpRules }
 }
 
 /** The levels in order; none when one of them is unreadable, so that no tier is blamed for it. */

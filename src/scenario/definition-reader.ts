@@ -21,7 +21,7 @@ export class Reader {
   readonly notices: Fault[] = []
   /** Reward nodes without a `repeat`. */
   readonly openRepeats = new Set<string>()
-  private readonly isStored: boolean
+  readonly isStored: boolean
 
   constructor(isStored: boolean) {
     this.isStored = isStored
@@ -116,6 +116,44 @@ export class Reader {
     return value
   }
 
+  /** One of these texts; the first argument's fallback when absent. */
+  oneOf<T extends string>(source: RawValue, values: readonly T[], fallback: T): T {
+    if (source.raw === undefined) return fallback
+    const text = stringOf(source)
+    const value = values.find((known) => known === text)
+    if (value === undefined) this.unfit(source, `must be one of ${values.join(', ')}`)
+    return value ?? fallback
+  }
+
+  flag(source: RawValue, fallback: boolean): boolean {
+    const { raw } = source
+    if (raw !== undefined && kindOf(raw) !== 'boolean') this.unfit(source, 'must be true or false')
+    return raw === undefined ? fallback : raw === 'true'
+  }
+
+  /** The members of an object whose names are the designer's, such as sources of xp. */
+  entries(
+    source: RawValue,
+    { max, maxName }: { readonly max: number; readonly maxName: number },
+  ): (RawValue & { readonly name: string })[] {
+    const { path, raw } = source
+    if (raw === undefined) return []
+    if (kindOf(raw) !== 'object') {
+      this.unfit(source, 'must be an object')
+      return []
+    }
+    if (!this.isStored) this.notices.push(...memberNotices(raw, null, { prefix: `${path}.` }))
+    const places = [...members(raw)].flatMap(([name, value]) => {
+      const place = memberPath(path, name)
+      const length = [...name].length
+      if (!isCleanText(name)) this.fault(place, 'must have a name without NUL and lone surrogates')
+      else if (length < 1 || length > maxName) this.fault(place, `must have a name of 1 to ${maxName} characters`)
+      return value === 'null' ? [] : [{ path: place, raw: value, name }]
+    })
+    if (places.length > max) this.fault(path, `must have at most ${max} members`)
+    return places.slice(0, max)
+  }
+
   integer(source: RawValue, min: bigint, max: bigint): bigint | undefined {
     const { path, raw } = source
     const value = raw === undefined ? undefined : readInt(raw)
@@ -146,4 +184,14 @@ function shortened(found: readonly Fault[], what: string): readonly Fault[] {
 /** The decoded string; undefined for another kind of value. */
 export function stringOf({ raw }: RawValue): string | undefined {
   return raw !== undefined && kindOf(raw) === 'string' ? JSON.parse(raw) : undefined
+}
+
+/** Paths are for people, but a name may be as long as a definition. */
+const MAX_SHOWN_NAME = 64
+
+/** The path of a member of an object. */
+export function memberPath(path: string, name: string): string {
+  if (/^[\w$-]{1,64}$/.test(name)) return path === '' ? name : `${path}.${name}`
+  const shown = name.length > MAX_SHOWN_NAME ? `${name.slice(0, MAX_SHOWN_NAME).toWellFormed()}…` : name
+  return `${path}[${JSON.stringify(shown)}]`
 }

@@ -8,13 +8,13 @@ import {
   nextNodes,
   type PassNode,
   type Repeat,
-  SERVER_HANDLES,
+  SERVICE_HANDLES,
   type Tier,
   type TierKey,
   TRACKS,
   tierKey,
 } from './definition.ts'
-import type { Reader } from './definition-reader.ts'
+import { memberPath, type Reader } from './definition-reader.ts'
 
 const PAYS: Readonly<Record<Repeat, string>> = {
   never: 'pays each player once, over all runs and versions',
@@ -54,8 +54,10 @@ function reachedByClients({ start, nodes, edges }: Pick<Definition, 'start' | 'n
   }
   visit(start)
   for (const [key, targets] of edges) {
-    const type = nodes.get(key.slice(0, key.indexOf('\0')))?.type
-    if (type === 'client' || type === 'start') for (const target of targets) visit(target)
+    const [nodeId = '', handle = ''] = key.split('\0')
+    const node = nodes.get(nodeId)
+    const isOpen = node?.type === 'start' || (node?.type === 'client' && !node.serverHandles.has(handle))
+    if (isOpen) for (const target of targets) visit(target)
   }
   return reached
 }
@@ -118,12 +120,20 @@ export function checkLevelNode(reader: Reader, path: string, node: LevelNode, no
 /** An edge that is never crossed is a mistake of the designer. */
 export function checkHandle(reader: Reader, path: string, node: Node, handle: string): void {
   if (node.type === 'client') {
-    if (SERVER_HANDLES.includes(handle)) reader.fault(path, `is crossed by the service only: ${handle}`)
+    if (SERVICE_HANDLES.includes(handle)) reader.fault(path, `is crossed by the service only: ${handle}`)
     return
   }
   const handles: readonly string[] = HANDLES_OF[node.type]
   if (!handles.includes(handle))
     reader.fault(path, `is never crossed by a ${node.type} node, which has ${handles.join(', ')}`)
+}
+
+/** A misspelt handle of servers would stay open to clients. */
+export function checkServerHandles(reader: Reader, path: string, node: Node, edges: Definition['edges']): void {
+  if (node.type !== 'client') return
+  for (const handle of node.serverHandles)
+    if (handle !== 'onComplete' && !edges.has(edgeKey(node.id, handle)))
+      reader.lateFault(memberPath(`${path}.handles`, handle), 'must be `onComplete`, or stand on an edge of the node')
 }
 
 /** Reward nodes run by themselves: a cycle of them would never end. */

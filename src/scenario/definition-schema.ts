@@ -7,18 +7,29 @@ import {
   MAX_ID,
   MAX_LEVEL,
   MAX_LEVELS,
+  MAX_LISTED_HANDLES,
+  MAX_LISTED_SOURCES,
   MAX_NAME,
   MAX_NODES,
   MAX_REWARDS,
+  MAX_SOURCE,
   MAX_TYPE,
 } from '../base/limits.ts'
 import { REPEATS, TRACKS } from './definition.ts'
+import { OVER_LIMIT, XP_LIMITS, XP_SENDERS } from './xp-rules.ts'
 
 // A scenario's definition as JSON Schema, for editors and build pipelines. It checks each place by itself. Only
-// `parseDefinition` checks places against each other (an edge's nodes, a tier's level, the order of dates). Tests keep
-// the two in agreement.
+// `parseDefinition` checks places against each other (an edge's nodes, a tier's level, the order of dates), and time
+// zones against their database. Tests keep the two in agreement.
 
 type Schema = { readonly [keyword: string]: Json }
+
+const LIMIT_DESCRIPTIONS = {
+  max: 'The most xp of one call.',
+  perDay: 'The most xp in a day of the game.',
+  perWeek: 'The most xp in a week of the game, which begins on Monday.',
+  perSeason: 'The most xp since the player began the pass.',
+} as const satisfies Record<(typeof XP_LIMITS)[number], string>
 
 const ref = (name: string): Schema => ({ $ref: `#/$defs/${name}` })
 const orNull = (schema: Schema, description: string): Schema => ({ description, anyOf: [schema, { type: 'null' }] })
@@ -54,6 +65,21 @@ const object = (required: readonly string[], properties: Schema, description: st
   required,
   properties,
 })
+
+/** An object whose names are the designer's. */
+const names = (values: Schema, maxName: number, maxProperties: number, description: string): Schema => ({
+  type: 'object',
+  description,
+  maxProperties,
+  propertyNames: text(maxName, 'A name.'),
+  additionalProperties: { anyOf: [values, { type: 'null' }] },
+})
+
+const from = (description: string): Schema => ({ enum: [...XP_SENDERS, null], description })
+
+const limits: Schema = Object.fromEntries(
+  XP_LIMITS.map((limit) => [limit, orNull(integer(0, MAX_INT64, LIMIT_DESCRIPTIONS[limit]), 'Default: none.')]),
+)
 
 const id = (description: string): Schema => text(MAX_ID, description)
 const level = (description: string): Schema => integer(1, MAX_LEVEL, description)
@@ -108,6 +134,10 @@ export const definitionSchema: Schema = {
             ...text(MAX_TYPE, 'A type that the service runs, or any other type, which the client runs.'),
             examples: ['start', 'battle-pass', 'battle-pass-level', 'reward', 'popup'],
           },
+          handles: orNull(
+            names(ref('handleRule'), MAX_HANDLE, MAX_LISTED_HANDLES, 'Handles of the node by their names.'),
+            'Of a node that the client runs: who may cross its handles. Default: clients and servers.',
+          ),
           data: {
             type: ['object', 'null'],
             description: 'Passed to the client unchanged when the node is entered.',
@@ -149,8 +179,52 @@ export const definitionSchema: Schema = {
         startsAt: orNull(ref('dateTime'), 'Xp, claims and premium are open from this moment on. Default: always.'),
         endsAt: orNull(ref('dateTime'), 'The first moment without xp and premium. Default: none.'),
         claimUntil: orNull(ref('dateTime'), 'The first moment without claims. Default: `endsAt`.'),
+        xp: orNull(ref('xpRules'), 'Who may give xp, and how much. Default: clients and servers, without limits.'),
       },
       'The data of a battle-pass node.',
+    ),
+    xpRules: object(
+      [],
+      {
+        from: from(
+          'Who may send xp of sources that are not listed: clients and servers, or only servers. Default: client.',
+        ),
+        others: {
+          type: ['boolean', 'null'],
+          description: 'Whether xp of sources that are not listed may be sent at all. Default: true.',
+        },
+        sources: orNull(
+          names(ref('xpSource'), MAX_SOURCE, MAX_LISTED_SOURCES, 'Rules of sources by their names.'),
+          'Default: none.',
+        ),
+        ...limits,
+        over: {
+          enum: [...OVER_LIMIT, null],
+          description:
+            'Over a limit, `clip` grants what is left of it, and `refuse` answers `xp limit reached`. Default: clip.',
+        },
+        dayStartsAt: {
+          type: ['string', 'null'],
+          description: 'The local time at which a day of the game begins. Default: 00:00.',
+          pattern: '^([01]\\d|2[0-3]):[0-5]\\d$',
+        },
+        timeZone: {
+          type: ['string', 'null'],
+          description: 'The time zone of days and weeks, by its name in the IANA database. Default: UTC.',
+          examples: ['Europe/Berlin', 'America/Los_Angeles', 'UTC'],
+        },
+      },
+      'The rules of xp. The limits here are for all sources together.',
+    ),
+    xpSource: object(
+      [],
+      { from: from('Who may send xp of this source. Default: as `from` of the pass says.'), ...limits },
+      'The rule of a source.',
+    ),
+    handleRule: object(
+      [],
+      { from: from('Who may cross the handle: clients and servers, or only servers. Default: client.') },
+      'The rule of a handle.',
     ),
     level: object(
       ['level', 'xp'],

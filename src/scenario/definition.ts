@@ -1,5 +1,6 @@
 import type { RawJson } from '../base/json.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
+import type { XpRules } from './xp-rules.ts'
 
 // A scenario's definition: parsed and validated as a whole, with every fault at once. Pure; versions never change.
 
@@ -77,6 +78,8 @@ export interface PassNode extends NodeBase {
   readonly endsAt: Date | null
   /** As published, otherwise `endsAt`. */
   readonly claimUntil: Date | null
+  /** Who may give xp, and how much. Null when clients may send any. */
+  readonly xpRules: XpRules | null
 }
 
 /** A view on the tiers of one level of a pass. Its rewards are in the pass's `tiers`. */
@@ -106,6 +109,8 @@ export interface StartNode extends NodeBase {
 export interface ClientNode extends NodeBase {
   readonly type: 'client'
   readonly clientType: string
+  /** Handles that only the game's servers cross. */
+  readonly serverHandles: ReadonlySet<string>
 }
 
 export type Node = PassNode | LevelNode | RewardNode | StartNode | ClientNode
@@ -127,7 +132,7 @@ export const HANDLES_OF = {
 } as const satisfies Record<Exclude<Node['type'], 'client'>, readonly string[]>
 
 /** Handles that only the service crosses. `onComplete` is also for client nodes. */
-export const SERVER_HANDLES: readonly string[] = ['onStart', 'onLevelUp', 'onMaxLevel', 'onPremiumPurchase']
+export const SERVICE_HANDLES: readonly string[] = ['onStart', 'onLevelUp', 'onMaxLevel', 'onPremiumPurchase']
 
 // Ids and handles contain no NUL, so keys are unambiguous.
 export const edgeKey = (nodeId: string, handle: string): string => `${nodeId}\0${handle}`

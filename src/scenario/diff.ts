@@ -1,5 +1,6 @@
 import { elements, kindOf, members, readInt } from '../base/json.ts'
 import { areSameRewards, type Definition, type Node, nextNodes, type PassNode, typeOf } from './definition.ts'
+import { memberPath } from './definition-reader.ts'
 import { parseDefinition } from './parse-definition.ts'
 
 // The difference between two versions of a scenario. Pure. Texts are compared by raw values, so that a number too long
@@ -61,7 +62,6 @@ export interface ScenarioDiff {
 
 /** The most changed values that are listed, in all. */
 export const MAX_CHANGES = 2_000
-const MAX_KEY = 64
 
 /** The difference between two published texts. */
 export function diffScenarios(before: string, after: string): ScenarioDiff {
@@ -219,12 +219,6 @@ interface Into {
 /** The entries of a list by their places. */
 function entries(path: string, raw: string, { entryKey }: Into): Members {
   return new Map(elements(raw).map((entry, index) => [entryKey(path, entry) ?? String(index), entry]))
-}
-
-function memberPath(path: string, name: string): string {
-  if (/^[\w$-]{1,64}$/.test(name)) return path === '' ? name : `${path}.${name}`
-  // Paths are for people, but a name may be as long as a definition.
-  return `${path}[${JSON.stringify(name.length > MAX_KEY ? `${name.slice(0, MAX_KEY).toWellFormed()}…` : name)}]`
 }
 
 function areSameTiers(before: PassNode['tiers'], after: PassNode['tiers']): boolean {

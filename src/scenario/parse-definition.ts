@@ -4,7 +4,14 @@ import { MAX_DEPTH, MAX_EDGES, MAX_ID, MAX_NAME, MAX_NODES } from '../base/limit
 import type { Definition, Node } from './definition.ts'
 import { readEdges, readNode } from './definition-nodes.ts'
 import { Reader } from './definition-reader.ts'
-import { addTiers, type BroughtTier, checkCycles, checkLevelNode, setRepeats } from './definition-rules.ts'
+import {
+  addTiers,
+  type BroughtTier,
+  checkCycles,
+  checkLevelNode,
+  checkServerHandles,
+  setRepeats,
+} from './definition-rules.ts'
 
 export type ParsedDefinition =
   | { readonly ok: true; readonly definition: Definition; readonly notices: readonly Fault[] }
@@ -73,6 +80,7 @@ function readDefinition(reader: Reader, text: string): Definition {
     const path = paths.get(node.id) ?? ''
     if (node.type === 'start' && start !== '' && node.id !== start)
       reader.fault(path, 'has type start, but is not where the scenario starts')
+    checkServerHandles(reader, path, node, edges)
     if (node.type === 'battle-pass-level') checkLevelNode(reader, path, node, nodes)
   }
   checkCycles(reader, definition, paths)

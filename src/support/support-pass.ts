@@ -58,7 +58,8 @@ export function grantXp(call: KeyedCall, input: NodeInput & { amount: bigint; so
       const pass = yield* group.rows(() => askPass(player, definition, input))
       const earlier = pass ? { xp: pass.current.xp, level: pass.level } : null
       // An unknown node is refused here.
-      const result = yield* addXp(call.player, { ...input, runId }, entryId).decide(group)
+      const result = yield* addXp(call.player, { ...input, runId }, { origin: 'operator', entryId }).decide(group)
+      if (result instanceof Refusal) throw new Error('xp of an operator was limited', { cause: result })
       const { xp, level } = result
       const at = { scenarioId, nodeId: pass?.node.id ?? nodeId, runId }
       const before = { ...at, ...earlier }
@@ -186,15 +187,16 @@ function setPremium(
 export function resetPass(call: SupportCall, input: NodeInput): Command<Changed> {
   return actOnPass(call, 'reset_pass', input, { answers: PASS_ANSWERS }, (group, pass) => {
     const { node, level } = pass
-    const { xp, premiumOwned, activeOn, ...crossed } = pass.current
+    const { xp, premiumOwned, activeOn, xpCounts, ...crossed } = pass.current
     const claimedTiers = [...pass.claimed].sort()
     const hasCrossed = crossed.maxLevelCrossed || crossed.completed || crossed.completedNodes.length > 0
-    const isAtStart = xp === 0n && crossed.level === newPass(node).level && !premiumOwned && !hasCrossed
+    const isAtStart =
+      xp === 0n && xpCounts === null && crossed.level === newPass(node).level && !premiumOwned && !hasCrossed
     const changed = pass.stored !== null && !(isAtStart && claimedTiers.length === 0)
     if (changed) {
       pass.clearClaims(group)
       pass.set(group, { ...newPass(node), activeOn })
-      if (xp > 0n) pass.addXp(group, newId(), { runId: NO_RUN, amount: -xp, source: 'support:reset' })
+      if (xp > 0n) pass.addXp(group, { runId: NO_RUN, amount: -xp, source: 'support:reset', origin: 'operator' })
     }
     const at = { scenarioId: input.scenarioId, nodeId: node.id }
     return {

@@ -28,9 +28,10 @@ export interface Command<Outcome> {
   /**
    * Asks for rows, refuses, and then changes: `yield* group.rows(() => …)` gives the rows, a `Refusal` that is thrown is
    * the answer, and the last part records the changes. The engine fails a command that waits or refuses after a change.
+   * A `Refusal` that is returned is the answer, too, and the changes are kept: it has told somebody something.
    * A decision that could not be proven is made again from its beginning.
    */
-  decide(group: Group): Steps<Outcome>
+  decide(group: Group): Steps<Outcome | Refusal>
 }
 
 /** How a command answers a repeated key: with the stored answer, or with a refusal when the request differs. */
@@ -93,7 +94,7 @@ export function forgetAnswers(
 }
 
 /** Decides a command, or returns the stored answer of its key. Concurrent duplicates wait for the player. */
-export function decideOnce<Outcome>(group: Group, command: Command<Outcome>): Steps<Outcome> {
+export function decideOnce<Outcome>(group: Group, command: Command<Outcome>): Steps<Outcome | Refusal> {
   const { once, player } = command
   if (!player || !once || once.key === null || once.key === undefined) return command.decide(group)
   return decideKeyed(group, { command, player, once, key: once.key })
@@ -106,7 +107,7 @@ interface Keyed<Outcome> {
   readonly key: string
 }
 
-function* decideKeyed<Outcome>(group: Group, { command, player, once, key }: Keyed<Outcome>): Steps<Outcome> {
+function* decideKeyed<Outcome>(group: Group, { command, player, once, key }: Keyed<Outcome>): Steps<Outcome | Refusal> {
   const { operation } = once
   const decision = command.decide(group)
   const slot = yield* group.rows(() => {
@@ -124,6 +125,7 @@ function* decideKeyed<Outcome>(group: Group, { command, player, once, key }: Key
     throw new Refusal('idempotencyKeyReused')
   }
   const outcome = yield* decision
+  if (outcome instanceof Refusal) return outcome
   if (once.tookEffect?.(outcome) ?? true) {
     const about = once.about?.(outcome, group) ?? null
     slot.set({ operation, key, request, response: freeze(outcome as Json), about })

@@ -222,7 +222,12 @@ function goOn(group: Group, entry: Entry, begun: Map<Entry, Steps<unknown>>): De
     return { entry, outcome: undefined, refusal: error }
   }
   if (group.waits === step.done) throw bug('a command must yield while its group waits for rows, and only then')
-  if (step.done) return { entry, outcome: step.value, refusal: undefined }
+  if (step.done) {
+    const { value } = step
+    return value instanceof Refusal
+      ? { entry, outcome: undefined, refusal: value }
+      : { entry, outcome: value, refusal: undefined }
+  }
   if (group.hasChanged) throw bug('a command changed rows before it had all that it asked for')
   begun.set(entry, steps)
   return undefined

@@ -54,7 +54,7 @@ function earn(node: PassNode, all: readonly bigint[], start = newPass(node)) {
   const answers = []
   const crossings: Crossing[] = []
   for (const amount of all) {
-    const decision = decideXp(node, pass, { amount, source: 'test' }, NOW)
+    const decision = decideXp(node, pass, { amount, source: 'test', origin: 'client' }, NOW)
     if (decision.kind === 'refused') throw new Error(decision.reason)
     pass = decision.next
     answers.push(decision)
@@ -163,7 +163,7 @@ describe('xp (spec 4.1)', () => {
     const nearEnd = fc.tuple(fc.bigInt({ min: 0n, max: MAX_INT64 }), fc.bigInt({ min: 1n, max: MAX_INT64 }))
     fc.assert(
       fc.property(passes, nearEnd, (node, [xp, amount]) => {
-        const decision = decideXp(node, { ...newPass(node), xp }, { amount, source: '' }, NOW)
+        const decision = decideXp(node, { ...newPass(node), xp }, { amount, source: '', origin: 'client' }, NOW)
         if (xp + amount > MAX_INT64) expect(decision).toEqual({ kind: 'refused', reason: 'xpLimitExceeded' })
         else expect(decision).toMatchObject({ kind: 'added', xp: xp + amount })
       }),
@@ -374,7 +374,9 @@ describe('the season (spec 4.1)', () => {
   ])('at %s has xp and premium open: %s, and claims open: %s', (time, playing, claiming) => {
     const now = at(time)
     const pass = newPass(node)
-    expect(decideXp(node, pass, { amount: 1n, source: '' }, now).kind).toBe(playing ? 'added' : 'refused')
+    expect(decideXp(node, pass, { amount: 1n, source: '', origin: 'client' }, now).kind).toBe(
+      playing ? 'added' : 'refused',
+    )
     expect(decidePurchase(node, pass, () => PRICE, now).kind).toBe(playing ? 'purchased' : 'refused')
     const rewards = node.tiers.get('free:1')?.rewards
     expect(decideClaim(node, pass, { level: 1, track: 'free', rewards }, now).kind).toBe(

@@ -15,7 +15,7 @@ const validate = ajv.compile(JSON.parse(definitionSchemaText))
 
 /** Faults that concern several places of a definition. All other faults concern one place, so a schema finds them. */
 const RELATIONS =
-  /^(names |repeats |has type start, but|leads back into|is never crossed by|is crossed by the service only|is part of a cycle|must be higher than|must be more than the xp|must be after|must not be before|is a premium tier of|is for a pass without|differs from nodes|and \d+ more faults)/
+  /^(names |repeats |has type start, but|leads back into|is never crossed by|is crossed by the service only|is part of a cycle|must be higher than|must be more than the xp|must be after|must not be before|is a premium tier of|is for a pass without|differs from nodes|must be a time zone|must be `onComplete`|must be absent|and \d+ more faults)/
 
 /** Faults of a text that concern one place each. */
 function structuralFaults(text: string): string[] {
@@ -80,7 +80,26 @@ const full = scenario(
     passNode('pass', {
       levels: [0, 100],
       tiers: [tier(1, 'free', [gold(1), item('hat')]), tier(2, 'premium')],
-      more: { startsAt: '2026-12-01T00:00:00Z', endsAt: '2027-01-01T00:00:00Z', claimUntil: '2027-02-01T00:00:00Z' },
+      more: {
+        startsAt: '2026-12-01T00:00:00Z',
+        endsAt: '2027-01-01T00:00:00Z',
+        claimUntil: '2027-02-01T00:00:00Z',
+        xp: {
+          from: 'server',
+          others: false,
+          sources: {
+            match: { from: 'server', max: 500, perDay: 10_000 },
+            tutorial: { from: 'client', perSeason: 300 },
+          },
+          max: 5_000,
+          perDay: 20_000,
+          perWeek: null,
+          perSeason: 1_000_000,
+          over: 'refuse',
+          dayStartsAt: '04:00',
+          timeZone: 'Europe/Berlin',
+        },
+      },
     }),
     {
       id: 'level',
@@ -88,7 +107,7 @@ const full = scenario(
       data: { levelNumber: 2, passNodeId: 'pass', rewards: { free: [gold(1)], premium: [item('cap')] } },
     },
     { id: 'gift', type: 'reward', data: { rewards: [{ currency: 'gold', itemId: null, amount: 1 }] } },
-    { id: 'shop', type: 'shop', data: { offers: ['a'] } },
+    { id: 'shop', type: 'shop', handles: { onComplete: { from: 'server' } }, data: { offers: ['a'] } },
   ],
   [{ from: 'start', handle: 'onStart', to: 'pass' }],
 )

@@ -14,6 +14,9 @@ function faultsOf(definition: Json | string) {
   return parsed.ok ? [] : parsed.faults.map(({ path, message }) => `${path}: ${message}`)
 }
 
+/** Not the notice of a pass that takes any xp from clients, which has a test of its own. */
+const isOther = ({ message }: { message: string }) => !message.includes('a modified client')
+
 describe('a valid definition', () => {
   it('is parsed into levels, tiers, price, dates and edges, with the data of client nodes as it was sent', () => {
     const text = `{"name":"S","start":"start","nodes":[{"id":"start","type":"start"},
@@ -67,7 +70,7 @@ describe('a valid definition', () => {
       ['premium:2', { rewards: [] }],
     ])
     const message = (track: string) => `replaces what the pass lists for the ${track} tier of level 2`
-    expect(parsed.notices).toEqual([
+    expect(parsed.notices.filter(isOther)).toEqual([
       { path: 'nodes[1].data.rewards.free', message: message('free') },
       { path: 'nodes[3].data.rewards.premium', message: message('premium') },
     ])
@@ -134,7 +137,7 @@ describe('the notices of a definition', () => {
     const text = print(scenario([...nodes], edges))
     const parsed = parseDefinition(`${text.slice(0, -1)}${top}}`)
     if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults))
-    return parsed.notices.map(({ path, message }) => `${path}: ${message}`)
+    return parsed.notices.filter(isOther).map(({ path, message }) => `${path}: ${message}`)
   }
   const ignored = (meant: string) => `is ignored: no rule knows this member; did you mean ${meant}?`
   const popup = (data: Record<string, Json>): Json => ({ id: 'c', type: 'popup', data })
@@ -191,16 +194,45 @@ describe('the notices of a definition', () => {
     ])
   })
 
+  it.each<[string, Json, string | null]>([
+    ['any source without rules', null, 'every source'],
+    ['a source without a limit for many calls', { perDay: null, sources: { match: { max: 5 } } }, 'the source `match`'],
+    ['unlisted sources', { sources: { match: { perDay: 5 } } }, 'sources that it does not list'],
+    ['nothing without a limit of the pass', { perSeason: 5 }, null],
+    ['nothing where servers give it', { from: 'server', sources: { quest: { from: 'client', perWeek: 5 } } }, null],
+    ['nothing where others are off', { others: false, sources: { quest: { perDay: 0 } } }, null],
+  ])('name %s that clients can give themselves without end', (_what, xp, named) => {
+    const parsed = parseDefinition(print(scenario([passNode('p', { more: { xp } })], [])))
+    const notices = parsed.ok ? parsed.notices : parsed.faults
+    const text = (what: string) =>
+      `takes xp of ${what} from clients, without a limit: a modified client can give itself any amount. \`data.xp\` can take xp from servers, or limit it`
+    expect(notices).toEqual(named === null ? [] : [{ path: 'nodes[1].data.xp', message: text(named) }])
+  })
+
+  it('name a reward behind a handle of servers as one that only the service leads to', () => {
+    const node = { id: 'boss', type: 'fight', handles: { onWin: { from: 'server' } } }
+    const edges = [
+      { from: 'boss', handle: 'onWin', to: 'gift' },
+      { from: 'boss', handle: 'onTry', to: 'sweet' },
+    ]
+    expect(noticesOf([node, reward('gift'), reward('sweet')], { edges })).toEqual([
+      'nodes[2]: pays each time that it is entered; only the service leads to it',
+      'nodes[3]: pays each player once, over all runs and versions; clients can reach it by themselves',
+    ])
+  })
+
   it('name a season that lies wholly in the past', () => {
     const season = (more: Record<string, Json>) => print(scenario([passNode('p', { more })], []))
     const past = { startsAt: '2020-01-01T00:00:00Z', endsAt: '2020-02-01T00:00:00Z' }
-    expect(validateDefinition(season(past)).notices).toEqual([
+    expect(validateDefinition(season(past)).notices.filter(isOther)).toEqual([
       {
         path: 'nodes[1].data',
         message: 'is a season that lies in the past: its claims ended at 2020-02-01T00:00:00.000Z',
       },
     ])
-    expect(validateDefinition(season({ ...past, claimUntil: '9999-01-01T00:00:00Z' })).notices).toEqual([])
+    expect(validateDefinition(season({ ...past, claimUntil: '9999-01-01T00:00:00Z' })).notices.filter(isOther)).toEqual(
+      [],
+    )
   })
 })
 
@@ -290,6 +322,68 @@ describe('a faulty definition', () => {
       'xp past int64',
       scenario([passNode('p', { levels: [MAX_INT64 + 1n], tiers: [] })], []),
       'nodes[1].data.levels[0].xp: must be 0 to 9223372036854775807',
+    ],
+    [
+      'an unknown sender of xp',
+      scenario([passNode('p', { more: { xp: { from: 'anyone' } } })], []),
+      'nodes[1].data.xp.from: must be one of client, server',
+    ],
+    [
+      'a negative limit of a source',
+      scenario([passNode('p', { more: { xp: { sources: { match: { perDay: -1 } } } } })], []),
+      'nodes[1].data.xp.sources.match.perDay: must be 0 to 9223372036854775807',
+    ],
+    [
+      'a source without a name',
+      scenario([passNode('p', { more: { xp: { sources: { '': {} } } } })], []),
+      'nodes[1].data.xp.sources[""]: must have a name of 1 to 64 characters',
+    ],
+    [
+      'a source that is no object',
+      scenario([passNode('p', { more: { xp: { sources: { 'my match': 5 } } } })], []),
+      'nodes[1].data.xp.sources["my match"]: must be an object',
+    ],
+    [
+      'too many sources',
+      scenario(
+        [
+          passNode('p', {
+            more: { xp: { sources: Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`s${n}`, {}])) } },
+          }),
+        ],
+        [],
+      ),
+      'nodes[1].data.xp.sources: must have at most 100 members',
+    ],
+    [
+      'a flag of xp that is a text',
+      scenario([passNode('p', { more: { xp: { others: 'no' } } })], []),
+      'nodes[1].data.xp.others: must be true or false',
+    ],
+    [
+      'an unknown treatment of xp over a limit',
+      scenario([passNode('p', { more: { xp: { over: 'drop' } } })], []),
+      'nodes[1].data.xp.over: must be one of clip, refuse',
+    ],
+    [
+      'a time of day that does not exist',
+      scenario([passNode('p', { more: { xp: { dayStartsAt: '24:00' } } })], []),
+      'nodes[1].data.xp.dayStartsAt: must be a time of day, such as 04:00',
+    ],
+    [
+      'an unknown time zone',
+      scenario([passNode('p', { more: { xp: { timeZone: 'Mars/Olympus' } } })], []),
+      'nodes[1].data.xp.timeZone: must be a time zone of the IANA database, such as Europe/Berlin',
+    ],
+    [
+      'a handle of servers that the node does not have',
+      scenario([{ id: 'c', type: 'popup', handles: { onWin: { from: 'server' } } }], []),
+      'nodes[1].handles.onWin: must be `onComplete`, or stand on an edge of the node',
+    ],
+    [
+      'handles of a node that the service runs',
+      scenario([{ ...(reward('a') as object), handles: { onComplete: { from: 'server' } } }], []),
+      'nodes[1].handles: must be absent: the service crosses the handles of this node',
     ],
     [
       'a tier of an unknown level',
@@ -493,5 +587,18 @@ describe('a faulty definition', () => {
     )
     expect(faults).toHaveLength(101)
     expect(faults.at(-1)).toMatch(/^: and \d+ more faults$/)
+  })
+})
+
+describe('a definition that was stored before xp had rules', () => {
+  it.each([
+    ['xp of the game', [passNode('p', { more: { xp: { from: 'quests', perDay: 'many' } } })]],
+    ['xp that is a number', [passNode('p', { more: { xp: 5 } })]],
+    ['handles of the game', [{ id: 'c', type: 'popup', handles: ['onWin'] }]],
+  ])('keeps %s, which has no effect', (_what, nodes) => {
+    const parsed = parseDefinition(print(scenario(nodes as Json[], [])), { isStored: true })
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults))
+    const [, node] = [...parsed.definition.nodes.values()]
+    expect(node).toMatchObject(node?.type === 'client' ? { serverHandles: new Set() } : { xpRules: null })
   })
 })

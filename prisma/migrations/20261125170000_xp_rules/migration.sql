@@ -1,0 +1,8 @@
+-- What counts towards the limits of xp, as JSON text. Null for passes without rules of xp.
+ALTER TABLE "passes" ADD COLUMN "xp_counts" TEXT;
+-- Where xp came from (null: a client), what was sent where a limit held a part of it back, and the server's reference.
+ALTER TABLE "xp_ledger"
+  ADD COLUMN "origin" TEXT,
+  ADD COLUMN "asked" BIGINT,
+  ADD COLUMN "limited_by" TEXT,
+  ADD COLUMN "reference" TEXT;
