@@ -35,6 +35,8 @@ describe('the schema (decisions 9)', () => {
       'CompletionInsight.rate',
       'LevelInsight.conversion',
       'XpSource.source',
+      'XpEntry.limitedBy',
+      'XpEntry.reference',
       'ClaimAllPayload.error',
       'ClaimTierPayload.error',
       'CrossHandlePayload.plan',

@@ -232,14 +232,14 @@ export interface RunResponse {
 export interface EventFields {
   /** Its place in the stream. Store it, and pass it as `after` to continue from there. */
   readonly cursor: string
-  readonly type: 'CROSSING' | 'PLAYER_CREATED' | 'RUN_CANCELLED'
+  readonly type: 'CROSSING' | 'PLAYER_CREATED' | 'RUN_CANCELLED' | 'XP_LIMITED'
   /** RFC 3339, UTC. */
   readonly occurredAt: string
   /** A player's id. */
   readonly playerId: string
   /** The scenario of the run; null for `PLAYER_CREATED`. */
   readonly scenarioId: string | null
-  /** The node of the crossed handle; null for an event that is no crossing. */
+  /** The node of the crossed handle, or the pass of the xp; null for any other event. */
   readonly nodeId: string | null
   /** The run; null for `PLAYER_CREATED`. */
   readonly runId: string | null
@@ -260,6 +260,7 @@ export type RefusalCode =
   | 'player_banned'
   | 'player_deleted'
   | 'forbidden'
+  | 'xp_not_allowed'
   | 'persisted_query_required'
   | 'handle_is_server_owned'
   | 'scenario_not_found'
@@ -277,6 +278,7 @@ export type RefusalCode =
   | 'node_not_active'
   | 'season_closed'
   | 'xp_limit_exceeded'
+  | 'xp_limit_reached'
   | 'balance_limit_exceeded'
   | 'insufficient_funds'
   | 'unknown_currency'

@@ -145,7 +145,20 @@ export class PlayerRecords {
     this.setPass(decision.next)
     const id = idAt(this.nowMs, this.order)
     const { scenarioId, nodeId } = this.scope
-    this.books.add('xp_ledger', [this.playerId, id, scenarioId, nodeId, runId, amount, source, this.stamp()])
+    this.books.add('xp_ledger', [
+      this.playerId,
+      id,
+      scenarioId,
+      nodeId,
+      runId,
+      amount,
+      source,
+      null,
+      null,
+      null,
+      null,
+      this.stamp(),
+    ])
     this.totals.add(this.scope, 'xp', this.nowMs, { detail: source, amount })
   }
 
@@ -199,7 +212,7 @@ export class PlayerRecords {
     if (this.pass) {
       const { xp, level, premiumOwned, maxLevelCrossed, completed, completedNodes, activeOn } = this.pass
       const row = [playerId, scenarioId, nodeId, xp, level, null, premiumOwned, maxLevelCrossed, completed]
-      books.add('passes', [...row, JSON.stringify(completedNodes), activeOn])
+      books.add('passes', [...row, JSON.stringify(completedNodes), activeOn, null])
     }
     if (!this.whole) return
     for (const [currency, balance] of this.balances) books.add('wallets', [playerId, currency, balance])

@@ -18,7 +18,10 @@ const FIELDS = {
   handle: field(nullable(text), out.orNull(out.text(`The crossed handle; ${NO_CROSSING}`))),
   playerId: field(uuid, out.id("A player's id.")),
   scenarioId: field(nullable(text), out.orNull(out.text('The scenario of the run; null for `PLAYER_CREATED`.'))),
-  nodeId: field(nullable(text), out.orNull(out.text('The node of the crossed handle, or the pass of the xp; null for any other event.'))),
+  nodeId: field(
+    nullable(text),
+    out.orNull(out.text('The node of the crossed handle, or the pass of the xp; null for any other event.')),
+  ),
   runId: field(nullable(uuid), out.orNull(out.text('The run; null for `PLAYER_CREATED`.'))),
   byClient: field(
     boolean,

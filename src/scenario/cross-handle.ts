@@ -51,9 +51,9 @@ export type CrossResult = AnswerOf<typeof crossAnswer>
 
 /**
  * Crosses a handle of an active node that the client runs. Refuses nodes that the service runs, and handles that only
- * the service crosses: a client cannot reach a level by claiming so.
+ * the service crosses, or only servers: a client cannot reach a level by claiming so.
  */
-export function crossHandle(ref: PlayerRef, input: CrossHandle): Command<CrossResult> {
+export function crossHandle(ref: PlayerRef, input: CrossHandle, { byServer = false } = {}): Command<CrossResult> {
   const { scenarioId, nodeId, runId, handle, idempotencyKey: key } = input
   return {
     player: ref,
@@ -71,10 +71,11 @@ export function crossHandle(ref: PlayerRef, input: CrossHandle): Command<CrossRe
       const node = definition.nodes.get(nodeId)
       if (!node) throw new Refusal('nodeNotFound')
       if (node.type !== 'client' || SERVICE_HANDLES.includes(handle)) throw new Refusal('handleServerOwned')
+      if (!byServer && node.serverHandles.has(handle)) throw new Refusal('handleServerOwned')
       if (handle !== 'onComplete' && nextNodes(definition, nodeId, handle).length === 0)
         throw invalidRequest({ path: 'handle', message: 'must be `onComplete`, or stand on an edge of the node' })
       if (!run.active.includes(nodeId)) throw new Refusal('nodeNotActive')
-      const crossings = [{ nodeId, handle, data: {}, byClient: true }]
+      const crossings = [{ nodeId, handle, data: {}, byClient: !byServer }]
       const { step, rewards } = yield* askWalk(group, player, () => settleWalk(player, definition, run, crossings))
       requireRoom(player, rewards)
       return { plan: record(group, player, run, step) }

@@ -70,12 +70,16 @@ export async function auditBooks(pool: Pool): Promise<void> {
        UNION ALL SELECT environment_id, scenario_id, node_id, 'premium', 0, '', 0 FROM passes WHERE premium_owned
        UNION ALL SELECT environment_id, scenario_id, node_id, 'claimed', level, track, 0 FROM tier_claims
        UNION ALL SELECT environment_id, scenario_id, node_id, 'xp ' || date_trunc('hour', created_at, 'UTC'), 0, source, amount
-         FROM xp_ledger
+         FROM xp_ledger WHERE amount <> 0
+       UNION ALL SELECT environment_id, scenario_id, node_id, 'xp_origin ' || date_trunc('hour', created_at, 'UTC'), 0, origin, amount
+         FROM xp_ledger WHERE amount <> 0 AND origin IS NOT NULL
+       UNION ALL SELECT environment_id, scenario_id, node_id, 'xp_clipped ' || date_trunc('hour', created_at, 'UTC'), 0, source, asked - amount
+         FROM xp_ledger WHERE asked IS NOT NULL
      ), books AS (
        SELECT environment_id, scenario_id, node_id, measure, level, detail, count(*) AS count, sum(amount) AS amount
        FROM book GROUP BY 1, 2, 3, 4, 5, 6
      ), figures AS (
-       SELECT environment_id, scenario_id, node_id, CASE measure WHEN 'xp' THEN 'xp ' || bucket ELSE measure END AS measure,
+       SELECT environment_id, scenario_id, node_id, CASE WHEN measure LIKE 'xp%' THEN measure || ' ' || bucket ELSE measure END AS measure,
          CASE WHEN measure = 'premium' OR measure = 'standing' AND NOT EXISTS (
            SELECT FROM counted c WHERE (c.environment_id, c.scenario_id, c.node_id)
              = (insight.environment_id, insight.scenario_id, insight.node_id)

@@ -38,6 +38,9 @@ export function passNode(
   }
 }
 
+/** Rules of xp that limit nobody, so that a publication has no notice about xp without a limit. */
+export const LIMITED = { xp: { perSeason: 2n ** 63n - 1n } }
+
 /** A scenario that starts at its pass. */
 export function season(options: PassOptions = {}): Json {
   return scenario([passNode('pass', options)], [{ from: 'start', handle: 'onStart', to: 'pass' }])

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Json, MAX_INT64, print } from '../../src/base/json.ts'
 import { createPlatformKey } from '../../src/callers/keys.ts'
 import { createProject } from '../../src/projects/projects.ts'
-import { gold, item, passNode, scenario, season, tier } from '../harness/definitions.ts'
+import { gold, item, LIMITED, passNode, scenario, season, tier } from '../harness/definitions.ts'
 import { type Game, type GraphqlAnswer, startGame, type TestPlayer, times } from '../harness/game.ts'
 import { definitions } from './arbitraries.ts'
 
@@ -570,7 +570,7 @@ describe('publishing a scenario', () => {
 
   it('answers with a notice when a level node replaces the rewards of its tier (decisions 11.2)', async () => {
     const data = { levelNumber: 2, passNodeId: 'pass', rewards: { free: [] } }
-    const nodes = [passNode('pass'), { id: 'two', type: 'battle-pass-level', data }]
+    const nodes = [passNode('pass', { more: LIMITED }), { id: 'two', type: 'battle-pass-level', data }]
     const answer = await game.graphql(
       game.platformKey,
       'mutation ($input: PublishScenarioInput!) { publishScenario(input: $input) { notices { path message } } }',

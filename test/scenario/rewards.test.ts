@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Json, print } from '../../src/base/json.ts'
 import { parseDefinition } from '../../src/scenario/parse-definition.ts'
 import { auditBooks } from '../harness/audit.ts'
-import { gold, passNode, scenario } from '../harness/definitions.ts'
+import { gold, LIMITED, passNode, scenario } from '../harness/definitions.ts'
 import {
   type Game,
   generateKeys,
@@ -230,7 +230,7 @@ describe('a reward node', () => {
 
   it('has its repeat rule in a notice of validateScenario, and stays valid', async () => {
     const nodes = [
-      passNode('a', { tiers: [] }),
+      passNode('a', { tiers: [], more: LIMITED }),
       popup('b'),
       reward('started', 1),
       reward('behind', 1),

@@ -3,7 +3,7 @@ import { type Json, print } from '../../src/base/json.ts'
 import { createPlatformKey } from '../../src/callers/keys.ts'
 import { createProject } from '../../src/projects/projects.ts'
 import { auditBooks } from '../harness/audit.ts'
-import { gold, item, passNode, scenario, season } from '../harness/definitions.ts'
+import { gold, item, LIMITED, passNode, scenario, season } from '../harness/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../harness/game.ts'
 import { graphqlOf, plain, restOf } from '../harness/surfaces.ts'
 
@@ -676,14 +676,14 @@ describe('publishing a scenario', () => {
   const get = (path: string, key?: string) => game.request('GET', path, { headers: headers(key) })
 
   it('answers with the published version, and a read answers the same', async () => {
-    const sent = await put(place('plain'), season())
+    const sent = await put(place('plain'), season({ more: LIMITED }))
     expect([sent.status, sent.body]).toEqual([
       200,
       {
         scenarioId: 'plain',
         environment: 'production',
         version: 1,
-        definition: JSON.parse(print(season())),
+        definition: JSON.parse(print(season({ more: LIMITED }))),
         publishedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       },
     ])
@@ -876,7 +876,7 @@ describe('publishing a scenario', () => {
   })
 
   it('accepts a percent-encoded id, and decodes it', async () => {
-    const sent = await put(place(encodeURIComponent('säson/1 %')), season())
+    const sent = await put(place(encodeURIComponent('säson/1 %')), season({ more: LIMITED }))
     expect([sent.status, sent.body.scenarioId]).toEqual([200, 'säson/1 %'])
     expect((await get(place(encodeURIComponent('säson/1 %')))).text).toBe(sent.text)
   })

@@ -115,6 +115,7 @@ namespace Tierway
         public const string CustomAuthUnavailable = "custom_auth_unavailable";
         public const string PlayerBanned = "player_banned";
         public const string PlayerDeleted = "player_deleted";
+        public const string XpNotAllowed = "xp_not_allowed";
         public const string Forbidden = "forbidden";
         public const string HandleServerOwned = "handle_is_server_owned";
         public const string ScenarioNotFound = "scenario_not_found";
@@ -123,6 +124,7 @@ namespace Tierway
         public const string RunNotActive = "run_not_active";
         public const string NodeNotActive = "node_not_active";
         public const string SeasonClosed = "season_closed";
+        public const string XpLimitReached = "xp_limit_reached";
         public const string XpLimitExceeded = "xp_limit_exceeded";
         public const string BalanceLimitExceeded = "balance_limit_exceeded";
         public const string IdentityAlreadyLinked = "identity_already_linked";

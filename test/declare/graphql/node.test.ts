@@ -37,6 +37,7 @@ const WAYS: Readonly<Record<string, string>> = {
   Project: 'project { ID }',
   Run: 'player(id: "PLAYER") { runs(first: 1) { nodes { ID } } }',
   RunCancelledEvent: 'events(environment: "production", types: [RUN_CANCELLED]) { nodes { ID } }',
+  XpLimitedEvent: 'events(environment: "production", types: [XP_LIMITED]) { nodes { ID } }',
   Scenario: 'scenarios(environment: "production") { nodes { ID } }',
   ScenarioVersion: 'scenario(environment: "production", scenarioId: "a/season ☃") { ID }',
   SdkKey: 'sdkKeys { nodes { ID } }',
@@ -63,7 +64,8 @@ beforeAll(async () => {
   const other = await createProject(pool, { name: 'Other', environments: ['production'] })
   stranger = await newOperator(pool, other.projectId, 'admin')
   await createServerKey(pool, game.environmentId)
-  await game.publish(encodeURIComponent('a/season ☃'), season())
+  const xp = { sources: { limited: { max: 0 } } }
+  await game.publish(encodeURIComponent('a/season ☃'), season({ more: { xp } }))
   player = await logIn(game, 'ada')
   const scenarioId = 'a/season ☃'
   const runId = await player.start(scenarioId)
@@ -82,6 +84,7 @@ beforeAll(async () => {
   )
   expect(errors).toBeUndefined()
   expect(data.claimAll.claimed.length).toBeGreaterThan(0)
+  await player.post('/sdk/v1/battlepass/xp', { ...place, runId, amount: 1, source: 'limited' })
   await act('cancelRun', `runId: "${runId}"`)
   const found = new Map<string, string>()
   for (const [name, way] of Object.entries(WAYS)) {

@@ -6,7 +6,7 @@ import { print } from '../../../src/base/json.ts'
 import { createPlatformKey } from '../../../src/callers/keys.ts'
 import { adjustWallet } from '../../../src/dev/adjust-wallet.ts'
 import { createProject } from '../../../src/projects/projects.ts'
-import { gold, item, passNode, scenario, season, tier } from '../../harness/definitions.ts'
+import { gold, item, LIMITED, passNode, scenario, season, tier } from '../../harness/definitions.ts'
 import { type Game, type GraphqlAnswer, startGame, type TestPlayer, times } from '../../harness/game.ts'
 import {
   ADD_XP,
@@ -228,7 +228,7 @@ describe('the fields of GraphQL (decisions 9)', () => {
       )
     const without = (outcome: unknown) =>
       JSON.parse(JSON.stringify(outcome).replaceAll(/"publishedAt":"[^"]+"/g, '"publishedAt":""'))
-    const text = print(season())
+    const text = print(season({ more: LIMITED }))
     const [one, two] = [await put('by-rest', text), await send('by-graphql', `${text}\n`)]
     expect(without(two)).toEqual(without({ ok: { scenario: (one as { ok: unknown }).ok } }))
     expect(await send('by-graphql', text)).toEqual(two)
