@@ -454,7 +454,8 @@ describe('the faults of a definition', () => {
     ])
     const notices = problemsOf(TEXT, validateDefinition(TEXT))
     expect(notices.map(({ kind, nodeId }) => [kind, nodeId])).toEqual([
-      // Members that no rule knows.
+      // Members that no rule knows, and xp without a limit.
+      ['notice', 'pass'],
       ['notice', 'pass'],
       ['notice', 'pass'],
       ['notice', 'r1'],
@@ -492,6 +493,7 @@ describe('the schema of definitions', () => {
       'startsAt',
       'endsAt',
       'claimUntil',
+      'xp',
     ])
     expect([...membersAt(schema, data('reward'), undefined).keys()]).toEqual(['rewards', 'repeat'])
     expect([...membersAt(schema, data('popup'), undefined).keys()]).toEqual([])

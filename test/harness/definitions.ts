@@ -39,7 +39,7 @@ export function passNode(
 }
 
 /** Rules of xp that limit nobody, so that a publication has no notice about xp without a limit. */
-export const LIMITED = { xp: { perSeason: 2n ** 63n - 1n } }
+export const LIMITED = { xp: { perSeason: Number.MAX_SAFE_INTEGER } }
 
 /** A scenario that starts at its pass. */
 export function season(options: PassOptions = {}): Json {
