@@ -6,7 +6,7 @@ import { buildSchema, parse, validate } from 'graphql'
 import { describe, expect, test } from 'vitest'
 import { RawJson } from '../src/base/json.ts'
 import { demoSeason } from '../src/dev/season.ts'
-import { startGame } from './harness/game.ts'
+import { generateKeys, startGame } from './harness/game.ts'
 import { startPageShell } from './harness/page-shell.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -89,6 +89,38 @@ test.skipIf(withoutCurl !== '')(`the README's first calls work${withoutCurl}`, a
       .split('\n')
       .map((line) => JSON.parse(line))
     expect(answers).toMatchObject([{ level: 1 }, { xp: 1200, leveledUp: true }, { success: true }, { success: true }])
+  } finally {
+    await game.stop()
+    await shell.close()
+  }
+})
+
+test.skipIf(withoutCurl !== '')(`the commands of docs/server.md work${withoutCurl}`, async () => {
+  const game = await startGame()
+  const shell = await startPageShell({ demo: game })
+  try {
+    await game.publish('season-1', new RawJson(demoSeason()))
+    const { playerId } = await game.player()
+    await game.app.pool.query("INSERT INTO identities VALUES ($1, 'custom', 'ada', $2)", [game.environmentId, playerId])
+    const commands = [...read('docs/server.md').matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block)
+    const printed = await shell.run(commands.join('\necho\n'), {
+      DATABASE_URL: game.databaseUrl,
+      ...(await generateKeys()),
+    })
+    const answers = printed
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(answers.slice(0, 2)).toMatchObject([
+      { playerId },
+      {
+        results: [
+          { playerId, level: 1, error: null },
+          { playerId: null, error: 'player not found' },
+        ],
+      },
+    ])
+    for (const answer of answers) expect(answer).not.toHaveProperty('code')
   } finally {
     await game.stop()
     await shell.close()

@@ -27,6 +27,18 @@ export interface StandardWebhookHeaders {
   readonly signature: HeaderValue
 }
 
+/** The body of an endpoint's answer that accepts a player, with status 200. */
+export interface LoginAnswer {
+  /** The studio's own id of the player: stable, unique, never reused. */
+  readonly subject: string
+  readonly nickname?: string | null
+  readonly avatarUrl?: string | null
+  /** Merged into the player's storage. */
+  readonly data?: Readonly<Record<string, unknown>> | null
+  /** Carried by the player's access tokens until the next login, for game servers: up to 2,048 bytes of JSON. */
+  readonly claims?: Readonly<Record<string, unknown>> | null
+}
+
 export interface VerifyStandardWebhookOptions {
   /** The largest allowed difference between the timestamp and `now`, in seconds. Default: 300. */
   readonly toleranceSeconds?: number

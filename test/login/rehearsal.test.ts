@@ -91,7 +91,7 @@ describe('a dry run of a login', () => {
   it('names every fault of an answer, with those of its claims', async () => {
     operator.answer(
       approve(
-        '{"nickname":7,"claims":{"a":{"x":1,"x":2},"b":[{"__proto__":1}],"c":' + '['.repeat(16) + ']'.repeat(16) + '}}',
+        `{"nickname":7,"claims":{"a":{"x":1,"x":2},"b":[{"__proto__":1}],"c":${'['.repeat(16)}${']'.repeat(16)}}}`,
       ),
     )
     const { data } = await rehearse({})
