@@ -17,6 +17,7 @@ const VALUE_TYPES = [
   'ChangedPrice',
   'ChangedTier',
   'ClaimedTier',
+  'ClippedXp',
   'CrossedHandle',
   'CustomProvider',
   'DiffedLevel',
@@ -52,6 +53,7 @@ const VALUE_TYPES = [
   'TierPlayers',
   'ValueChange',
   'WebhookAttempt',
+  'XpOfOrigin',
   'XpSource',
   'XpTime',
 ]

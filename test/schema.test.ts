@@ -34,6 +34,7 @@ describe('the schema (decisions 9)', () => {
       'AddXpPayload.plan',
       'CompletionInsight.rate',
       'LevelInsight.conversion',
+      'ClippedXp.source',
       'XpSource.source',
       'XpEntry.limitedBy',
       'XpEntry.reference',

@@ -44,7 +44,7 @@ enumType('PurchaseError', PURCHASE_ERRORS, {
   },
 })
 
-const XpOriginEnum = enumType('XpOrigin', XP_ORIGINS, {
+export const XpOriginEnum = enumType('XpOrigin', XP_ORIGINS, {
   description: 'Where xp came from.',
   values: {
     client: "The player's client sent it.",

@@ -1,24 +1,27 @@
 import { MAX_INT64, MIN_INT64 } from '../base/json.ts'
 import { MAX_INSIGHT_DAYS, MAX_INSIGHT_DAYS_BY_HOUR, MAX_XP_SOURCES } from '../base/limits.ts'
-import { TrackType } from '../battlepass/graphql.ts'
+import { TrackType, XpOriginEnum } from '../battlepass/graphql.ts'
+import { XP_ORIGINS } from '../battlepass/xp-limits.ts'
 import { requirePlatform } from '../callers/access.ts'
 import { environment, nodeId, scenarioId } from '../declare/common.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { argsOf, enumType } from '../declare/graphql/shapes.ts'
 import { described, moment, optional, refuseFaults, shape } from '../declare/shape.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { HOURS_KEPT_DAYS, readRanged, STEPS, stepFaults } from './range.ts'
+import { HOURS_KEPT_DAYS, readRanged, STEPS, type Step, stepFaults } from './range.ts'
 import {
   type CompletionInsight,
   type DayInsight,
   findPass,
   type InsightRef,
   type LevelInsight,
+  type OriginInsight,
   readCompletion,
   readDays,
   readLevels,
   readTiers,
   readXp,
+  readXpByOrigin,
   type SourceInsight,
   type TierInsight,
 } from './read-insight.ts'
@@ -136,6 +139,43 @@ const XpSourceType = builder.objectRef<SourceInsight>('XpSource').implement({
   }),
 })
 
+const XpOfOriginType = builder.objectRef<OriginInsight>('XpOfOrigin').implement({
+  description: 'The xp of one origin in the range.',
+  fields: (t) => ({
+    origin: t.field({ type: XpOriginEnum, description: 'Where the xp came from.', resolve: ({ origin }) => origin }),
+    grants: t.expose('grants', { type: 'Count', description: 'The number of grants and resets.' }),
+    xp: t.field({
+      type: 'Int64',
+      description: `Granted xp. Of operators, minus resets. ${SUM}`,
+      resolve: ({ xp }) => toInt64(xp),
+    }),
+    times: t.field({
+      type: [XpTimeType],
+      description: 'The hours or days with xp of this origin, in order.',
+      resolve: ({ times }) => [...times],
+    }),
+  }),
+})
+
+const ClippedXpType = builder.objectRef<SourceInsight>('ClippedXp').implement({
+  description: 'The xp of one source that limits of the pass held back in the range.',
+  fields: (t) => ({
+    source: t.exposeString('source', {
+      nullable: true,
+      description: 'Null for the sum of the sources beyond the requested number.',
+    }),
+    calls: t.expose('grants', {
+      type: 'Count',
+      description: 'The number of calls that were granted less than they sent.',
+    }),
+    xp: t.field({
+      type: 'Int64',
+      description: `The xp that was sent and not granted. ${SUM}`,
+      resolve: ({ xp }) => toInt64(xp),
+    }),
+  }),
+})
+
 const CompletionType = builder.objectRef<CompletionInsight>('CompletionInsight').implement({
   description: 'Progress of players at the end of the range.',
   fields: (t) => ({
@@ -161,6 +201,22 @@ export const StepType = enumType('InsightStep', STEPS, {
 /** Three of the fields need the levels, so each request reads the levels once. */
 interface Insight extends InsightRef {
   readonly levels: () => Promise<LevelInsight[]>
+}
+
+const stepArgument = {
+  type: StepType,
+  defaultValue: 'hour',
+  required: true,
+  description: 'Times by hour or by day. Hours or days count as a whole when the range touches them.',
+} as const
+const sourcesArgument = { defaultValue: SOURCES, required: true, description: `1 to ${MAX_XP_SOURCES}.` } as const
+
+function readXpArguments({ range }: InsightRef, { by, sources = SOURCES }: { by: Step; sources?: number }) {
+  const faults = stepFaults(by, range, MAX_INSIGHT_DAYS_BY_HOUR)
+  if (sources < 1 || sources > MAX_XP_SOURCES)
+    faults.push({ path: 'sources', message: `must be 1 to ${MAX_XP_SOURCES}` })
+  refuseFaults(faults)
+  return { step: by, sources }
 }
 
 const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
@@ -191,18 +247,24 @@ const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
     xp: t.field({
       type: [XpSourceType],
       description: `Xp by source, the largest first, then the sum of the rest. Each hour has up to a hundred sources; further sources count as \`other\`. Hours are available for the last ${HOURS_KEPT_DAYS} days, up to ${MAX_INSIGHT_DAYS_BY_HOUR} days at a time.`,
-      args: {
-        by: t.arg({ type: StepType, defaultValue: 'hour', required: true, description: 'Times by hour or by day.' }),
-        sources: t.arg.int({ defaultValue: SOURCES, required: true, description: `1 to ${MAX_XP_SOURCES}.` }),
-      },
-      resolve: (insight, args, { service }) => {
-        const { by, sources } = args
-        const faults = stepFaults(by, insight.range, MAX_INSIGHT_DAYS_BY_HOUR)
-        if (sources < 1 || sources > MAX_XP_SOURCES)
-          faults.push({ path: 'sources', message: `must be 1 to ${MAX_XP_SOURCES}` })
-        refuseFaults(faults)
-        return readXp(service.operatorPool, insight, { step: by, sources })
-      },
+      args: { by: t.arg(stepArgument), sources: t.arg.int(sourcesArgument) },
+      resolve: (insight, args, { service }) => readXp(service.operatorPool, insight, readXpArguments(insight, args)),
+    }),
+    xpByOrigin: t.field({
+      type: [XpOfOriginType],
+      description:
+        'Xp by origin, every origin in the order of `XpOrigin`. Together they are the xp of all sources. Xp that was granted before the ledger had origins counts as that of clients.',
+      args: { by: t.arg(stepArgument) },
+      resolve: (insight, args, { service }) =>
+        readXpByOrigin(service.operatorPool, insight, { ...readXpArguments(insight, args), origins: XP_ORIGINS }),
+    }),
+    clippedXp: t.field({
+      type: [ClippedXpType],
+      description:
+        'Xp that limits of the pass held back, by source, the largest first, then the sum of the rest. Refused calls do not count.',
+      args: { by: t.arg(stepArgument), sources: t.arg.int(sourcesArgument) },
+      resolve: (insight, args, { service }) =>
+        readXp(service.operatorPool, insight, { ...readXpArguments(insight, args), measure: 'xp_clipped' }),
     }),
     tiers: t.field({
       type: [TierInsightType],

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { Refusal } from '../base/errors.ts'
+import type { XpOrigin } from '../battlepass/xp-limits.ts'
 import { type PassNode, TRACKS, type Track, tierKey } from '../scenario/definition.ts'
 import { requireScenario, type ScenarioRef, Scenarios } from '../scenario/scenarios.ts'
 import type { Command } from '../transactions/command.ts'
@@ -54,12 +55,27 @@ export interface DayInsight {
   readonly completed: number
 }
 
-export interface SourceInsight {
-  /** Null for the sum of all but the largest sources. */
-  readonly source: string | null
+/** The grants of an hour or day, and their xp. */
+interface XpAt {
+  readonly at: Date
   readonly grants: bigint
   readonly xp: bigint
-  readonly times: readonly { readonly at: Date; readonly grants: bigint; readonly xp: bigint }[]
+}
+
+/** The grants of a range, and the hours or days that have some. */
+interface XpInsight {
+  readonly grants: bigint
+  readonly xp: bigint
+  readonly times: readonly XpAt[]
+}
+
+export interface SourceInsight extends XpInsight {
+  /** Null for the sum of all but the largest sources. */
+  readonly source: string | null
+}
+
+export interface OriginInsight extends XpInsight {
+  readonly origin: XpOrigin
 }
 
 export interface CompletionInsight {
@@ -173,43 +189,78 @@ export async function readDays(pool: Pool, { place, range }: InsightRef): Promis
   return days
 }
 
-/** The largest sources first, each with the hours or days in which it gave xp; then the rest as one. */
+/**
+ * The largest sources first, each with the hours or days in which it gave xp; then the rest as one. Of `xp_clipped`, it
+ * is the xp that limits held back.
+ */
 export async function readXp(
   pool: Pool,
   { place, range }: InsightRef,
-  { step, sources }: { step: Step; sources: number },
+  { step, sources, measure = 'xp' }: { step: Step; sources: number; measure?: 'xp' | 'xp_clipped' },
 ): Promise<SourceInsight[]> {
   const { rows } = await pool.query({
     name: 'insight-xp',
     text: `WITH xp AS MATERIALIZED (
         SELECT detail AS source, date_trunc($6, bucket, 'UTC') AS at, sum(count) AS grants, sum(amount) AS xp
-        FROM insight WHERE ${AT_PLACE} AND measure = 'xp' AND bucket >= $4 AND bucket < $5 GROUP BY 1, 2
+        FROM insight WHERE ${AT_PLACE} AND measure = $8 AND bucket >= $4 AND bucket < $5 GROUP BY 1, 2
       ), largest AS MATERIALIZED (
         SELECT source FROM xp GROUP BY source ORDER BY sum(xp) DESC, source LIMIT $7
       )
       SELECT l.source, xp.at, sum(grants)::text AS grants, sum(xp)::text AS xp
       FROM xp LEFT JOIN largest l USING (source) GROUP BY l.source, xp.at ORDER BY xp.at`,
-    values: [...keyOf(place), floorTo(step, range.from), ceilTo(step, range.to), step, sources],
+    values: [...keyOf(place), ...ends(step, range), step, sources, measure],
   })
-  const bySource = new Map<string | null, SourceInsight['times'][number][]>()
+  const bySource = new Map<string | null, XpAt[]>()
   for (const { source, at, grants, xp } of rows) {
     const times = bySource.get(source) ?? []
     times.push({ at, grants: BigInt(grants), xp: BigInt(xp) })
     bySource.set(source, times)
   }
-  const sum = (numbers: readonly bigint[]): bigint => numbers.reduce((total, number) => total + number, 0n)
-  const found = [...bySource].map(([source, times]) => ({
-    source,
-    grants: sum(times.map(({ grants }) => grants)),
-    xp: sum(times.map(({ xp }) => xp)),
-    times,
-  }))
+  const found = [...bySource].map(([source, times]): SourceInsight => ({ source, ...inAll(times) }))
   const inOrder = (a: SourceInsight, b: SourceInsight): number => Number(b.xp > a.xp) - Number(b.xp < a.xp)
   return [
     ...found.filter(({ source }) => source !== null).sort(inOrder),
     ...found.filter(({ source }) => source === null),
   ]
 }
+
+/** Each of `origins`, which are all, with the hours or days in which it gave xp. */
+export async function readXpByOrigin(
+  pool: Pool,
+  { place, range }: InsightRef,
+  { step, origins }: { step: Step; origins: readonly XpOrigin[] },
+): Promise<OriginInsight[]> {
+  const { rows } = await pool.query({
+    name: 'insight-xp-by-origin',
+    text: `SELECT CASE measure WHEN 'xp_origin' THEN detail END AS origin, date_trunc($6, bucket, 'UTC') AS at,
+        sum(count)::text AS grants, sum(amount)::text AS xp
+      FROM insight WHERE ${AT_PLACE} AND measure IN ('xp', 'xp_origin') AND bucket >= $4 AND bucket < $5
+      GROUP BY 1, 2 ORDER BY at`,
+    values: [...keyOf(place), ...ends(step, range), step],
+  })
+  const timesOf = (origin: XpOrigin | null): XpAt[] =>
+    rows
+      .filter((row) => row.origin === origin)
+      .map(({ at, grants, xp }) => ({ at, grants: BigInt(grants), xp: BigInt(xp) }))
+  const others = origins.flatMap(timesOf)
+  // The tally counts no origin for clients, which send most xp: theirs is the rest of all xp.
+  const ofClients = timesOf(null)
+    .map(({ at, ...all }): XpAt => {
+      const rest = inAll(others.filter((one) => one.at.getTime() === at.getTime()))
+      return { at, grants: all.grants - rest.grants, xp: all.xp - rest.xp }
+    })
+    .filter(({ grants }) => grants !== 0n)
+  return origins.map((origin) => ({ origin, ...inAll(origin === 'client' ? ofClients : timesOf(origin)) }))
+}
+
+/** The ends of the hours or days that a range touches. */
+const ends = (step: Step, { from, to }: Range): Date[] => [floorTo(step, from), ceilTo(step, to)]
+
+const inAll = (times: readonly XpAt[]): XpInsight => ({
+  grants: times.reduce((total, { grants }) => total + grants, 0n),
+  xp: times.reduce((total, { xp }) => total + xp, 0n),
+  times,
+})
 
 export async function readCompletion(
   pool: Pool,

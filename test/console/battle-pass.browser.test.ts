@@ -3,8 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findStall } from '../../console/src/battlepass/stall.ts'
 import { xpOverTime } from '../../console/src/battlepass/xp-over-time.ts'
 import { toCsv } from '../../console/src/ui/csv.ts'
+import { MAX_INT64 } from '../../src/base/json.ts'
+import { addXp } from '../../src/battlepass/add-xp.ts'
 import { withoutChromium } from '../harness/browser.ts'
 import { type ConsoleStage, startConsole } from '../harness/console.ts'
+import { season } from '../harness/definitions.ts'
 
 const INSIGHT = `query Figures($from: DateTime!) {
   battlePassInsight(environment: "production", scenarioId: "season-1", nodeId: "pass", from: $from) {
@@ -137,6 +140,34 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the figures of a batt
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
     await opened.check('battle-pass-390-dark')
     await opened.close()
+  })
+})
+
+describe.skipIf(withoutChromium !== '')(`${withoutChromium}the xp of a pass with rules`, () => {
+  it('is shown by origin, and as far as limits held it back, exact', async () => {
+    const { game } = stage
+    await game.publish('limited', season({ more: { xp: { sources: { match: { max: 100 } } } } }))
+    const player = await game.player()
+    const at = { scenarioId: 'limited', nodeId: 'pass', runId: await player.start('limited') }
+    const sent = { ...at, amount: MAX_INT64, source: 'match' }
+    await player.post('/sdk/v1/battlepass/xp', sent)
+    await game.app.service.run(addXp(player, { ...at, amount: 2n ** 54n + 1n, source: 'quest' }, { origin: 'server' }))
+
+    const opened = await stage.open('/env/production/battle-pass/limited')
+    const { page } = opened
+    const held = page.getByRole('table', { name: 'Xp that limits held back, by source' })
+    await held.waitFor()
+    expect(await held.getByRole('row').allTextContents()).toEqual(['SourceCallsXp', 'match19,223,372,036,854,775,707'])
+    await page.getByText('servers: 18,014,398,509,481,985').waitFor()
+    await page.getByText('clients: 100').waitFor()
+    await opened.check('battle-pass-limited')
+    await opened.close()
+
+    const narrow = await stage.open('/env/production/battle-pass/limited', { width: 390, dark: true, role: 'viewer' })
+    await narrow.page.getByText('servers: 18,014,398,509,481,985').waitFor()
+    expect(await narrow.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+    await narrow.check('battle-pass-limited-390-dark')
+    await narrow.close()
   })
 })
 

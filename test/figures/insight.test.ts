@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MAX_INT64 } from '../../src/base/json.ts'
+import { addXp } from '../../src/battlepass/add-xp.ts'
 import { foldChanges, rollUpHours } from '../../src/figures/fold.ts'
 import { recountStanding } from '../../src/figures/recount.ts'
 import { createProject } from '../../src/projects/projects.ts'
@@ -31,6 +32,8 @@ const INSIGHT = `query ($scenarioId: String!, $nodeId: String = "pass", $environ
     levels { level players premium reached reachedPremium conversion reachedInRange premiumInRange }
     days { startsAt players newPlayers premium claims completed }
     xp(by: $by, sources: $sources) { source grants xp times { startsAt grants xp } }
+    xpByOrigin(by: $by) { origin grants xp times { startsAt grants xp } }
+    clippedXp(by: $by, sources: $sources) { source calls xp }
     tiers { level track reached entitled claimed unclaimed claimedInRange }
     completion { players atTopLevel completed rate }
   }
@@ -190,6 +193,78 @@ describe('the figures of a battle pass', () => {
     await ida.xp(10)
     const again = await insight({ scenarioId: 'taken' })
     expect(again.days.reduce((total: number, day: { players: number }) => total + day.players, 0)).toBe(1)
+  })
+
+  test('have xp by origin, exact, whose sum is the xp of all sources', async () => {
+    await game.publish('origins', season({ levels: [0, 100, 200] }))
+    const owner = await newOperator(game.app.pool, game.projectId)
+    const { player, xp } = await play('origins')
+    const place = { scenarioId: 'origins', nodeId: 'pass' }
+    const zero = { grants: 0, xp: '0', times: [] }
+    expect((await insight({ scenarioId: 'origins' })).xpByOrigin).toEqual(
+      ['CLIENT', 'SERVER', 'OPERATOR'].map((origin) => ({ origin, ...zero })),
+    )
+
+    const sent = { ...place, runId: await player.start('origins'), amount: 2n ** 62n + 1n, source: 'match' }
+    await game.app.service.run(addXp(player, sent, { origin: 'server' }))
+    expect((await insight({ scenarioId: 'origins' })).xpByOrigin).toMatchObject([
+      zero,
+      { grants: 1, xp: '4611686018427387905' },
+      zero,
+    ])
+    await passDays('origins', 2)
+    await xp(7)
+    await xp(8, 'quest')
+    const reason = 'lost in a crash'
+    const { playerId } = player
+    await support(game, owner.key, 'grantXp', { ...place, playerId, amount: '5', reason, idempotencyKey: 'k' })
+    await support(game, owner.key, 'resetPass', { ...place, playerId, reason })
+    for (const by of ['HOUR', 'DAY']) {
+      const told = await insight({ scenarioId: 'origins', by })
+      expect(told.xpByOrigin).toMatchObject([
+        { origin: 'CLIENT', grants: 2, xp: '15', times: [{ xp: '15' }] },
+        { origin: 'SERVER', grants: 1, xp: '4611686018427387905', times: [{ grants: 1, xp: '4611686018427387905' }] },
+        { origin: 'OPERATOR', grants: 2, xp: '-4611686018427387920', times: [{ grants: 2 }] },
+      ])
+      const sum = (of: { xp: string }[]) => of.reduce((total, { xp }) => total + BigInt(xp), 0n)
+      expect([sum(told.xpByOrigin), sum(told.xp)]).toEqual([0n, 0n])
+    }
+    await settle()
+    expect((await insight({ scenarioId: 'origins', from: dayStart(0) })).xpByOrigin[1]).toEqual({
+      origin: 'SERVER',
+      ...zero,
+    })
+  })
+
+  test('have the xp that limits held back, by source, and count no refused call', async () => {
+    const sources = { match: { max: 10 }, quest: { perDay: 3 }, ad: { max: 5 } }
+    const rules = (over: 'clip' | 'refuse') => season({ more: { xp: { sources, over } } })
+    await game.publish('clipped', rules('clip'))
+    const { player, xp } = await play('clipped')
+    await xp(10)
+    expect((await insight({ scenarioId: 'clipped' })).clippedXp).toEqual([])
+    await xp(MAX_INT64)
+    await xp(11)
+    await xp(5, 'quest')
+    await xp(5, 'quest')
+    await xp(6, 'ad')
+    await xp(100, 'not listed')
+    const all = [
+      { source: 'match', calls: 2, xp: String(MAX_INT64 - 10n + 1n) },
+      { source: 'quest', calls: 2, xp: '7' },
+      { source: 'ad', calls: 1, xp: '1' },
+    ]
+    expect((await insight({ scenarioId: 'clipped' })).clippedXp).toEqual(all)
+    expect((await insight({ scenarioId: 'clipped', sources: 1 })).clippedXp).toEqual([
+      all[0],
+      { source: null, calls: 3, xp: '8' },
+    ])
+
+    await game.publish('clipped', rules('refuse'))
+    const sent = { scenarioId: 'clipped', nodeId: 'pass', runId: await player.start('clipped'), amount: 6 }
+    expect((await player.post('/sdk/v1/battlepass/xp', { ...sent, source: 'ad' })).status).toBe(409)
+    await settle()
+    expect((await insight({ scenarioId: 'clipped', by: 'DAY' })).clippedXp).toEqual(all)
   })
 
   test('count a tier that support grants before it is reached, with no negative number of unclaimed tiers', async () => {
@@ -578,8 +653,9 @@ describe('figures compared with the books', () => {
       await client.query('LOCK insight_changes IN EXCLUSIVE MODE')
       await client.query('DELETE FROM insight_totals')
       await client.query('UPDATE passes SET active_on = NULL')
-      // The books of that time did not say where xp came from.
-      await client.query('UPDATE xp_ledger SET origin = NULL')
+      // The books of that time did not say where xp came from, and had no limits.
+      await client.query('DELETE FROM xp_ledger WHERE amount = 0')
+      await client.query('UPDATE xp_ledger SET origin = NULL, asked = NULL, limited_by = NULL')
       await client.query(update)
       const { rowCount } = await client.query(insert)
       expect(rowCount).toBeGreaterThan(20)

@@ -1,10 +1,11 @@
 import { Chart, type ChartProps, type Series } from '../ui/chart.tsx'
 import { Figures, Panel } from '../ui/page.tsx'
 import { Empty, Notice } from '../ui/states.tsx'
+import { Table } from '../ui/table.tsx'
 import { number, percent } from '../ui/text.tsx'
 import type { InsightData } from './insight.tsx'
 import { findStall } from './stall.ts'
-import { xpOverTime } from './xp-over-time.ts'
+import { type XpTimes, xpOverTime } from './xp-over-time.ts'
 
 interface Compared {
   readonly data: InsightData
@@ -71,6 +72,8 @@ export function Charts({ by, ...compared }: Compared & { readonly by: 'HOUR' | '
           ]}
         />
         <XpChart data={data} by={by} />
+        <OriginChart data={data} by={by} />
+        <ClippedXp data={data} />
         <LevelChart
           title="Premium by level reached"
           {...compared}
@@ -181,23 +184,73 @@ function seriesOf<Entry>(
   return [...own, { name: otherName, kind: first.kind, isFaint: true, values }]
 }
 
-function XpChart({ data, by }: { data: InsightData; by: 'HOUR' | 'DAY' }) {
+interface OverTime {
+  readonly data: InsightData
+  readonly by: 'HOUR' | 'DAY'
+}
+
+function XpChart({ data, by }: OverTime) {
   const shown = data.xp.slice(0, 6)
-  const { starts, values } = xpOverTime(shown, { from: data.from, to: data.to, by })
   return (
-    <ChartPanel
-      title={by === 'HOUR' ? 'Xp by source and hour' : 'Xp by source and day'}
+    <XpOverTime
       name="Xp by source"
-      empty="No xp was granted in this time"
-      parts={by === 'HOUR' ? 'minute' : 'day'}
-      axis={{ kind: 'time', name: by === 'HOUR' ? 'Hour' : 'Day', values: starts }}
-      series={shown.map(({ source }, index) => ({
-        name: source === null ? 'all others' : source === '' ? 'no source' : source,
-        values: values[index] ?? [],
-      }))}
+      data={data}
+      by={by}
+      of={shown.map(({ source, times }) => ({ name: sourceName(source), times }))}
     />
   )
 }
+
+const ORIGINS = { CLIENT: 'clients', SERVER: 'servers', OPERATOR: 'operators' } as const
+
+function OriginChart({ data, by }: OverTime) {
+  const shown = data.xpByOrigin.filter(({ times }) => times.length > 0)
+  return (
+    <XpOverTime
+      name="Xp by origin"
+      data={data}
+      by={by}
+      of={shown.map(({ origin, xp, times }) => ({ name: `${ORIGINS[origin]}: ${number(xp)}`, times }))}
+    />
+  )
+}
+
+function XpOverTime(
+  props: OverTime & { readonly name: string; readonly of: readonly (XpTimes & { readonly name: string })[] },
+) {
+  const { name, data, by, of } = props
+  const { starts, values } = xpOverTime(of, { from: data.from, to: data.to, by })
+  return (
+    <ChartPanel
+      title={by === 'HOUR' ? `${name} and hour` : `${name} and day`}
+      name={name}
+      empty="No xp was granted in this time"
+      parts={by === 'HOUR' ? 'minute' : 'day'}
+      axis={{ kind: 'time', name: by === 'HOUR' ? 'Hour' : 'Day', values: starts }}
+      series={of.map((one, index) => ({ name: one.name, values: values[index] ?? [] }))}
+    />
+  )
+}
+
+const sourceName = (source: string | null): string =>
+  source === null ? 'all others' : source === '' ? 'no source' : source
+
+/** Xp that was sent and not granted. */
+const ClippedXp = ({ data }: { data: InsightData }) => (
+  <Panel title="Xp that limits held back">
+    <Table
+      caption="Xp that limits held back, by source"
+      rows={data.clippedXp}
+      keyOf={({ source }) => JSON.stringify(source)}
+      empty={<Empty title="No xp was held back in this time">The xp rules of a pass set its limits.</Empty>}
+      columns={[
+        { title: 'Source', cell: ({ source }) => sourceName(source) },
+        { title: 'Calls', isNumber: true, cell: ({ calls }) => number(calls) },
+        { title: 'Xp', isNumber: true, cell: ({ xp }) => number(xp) },
+      ]}
+    />
+  </Panel>
+)
 
 function ClaimChart({ data, track }: { data: InsightData; track: 'FREE' | 'PREMIUM' }) {
   const tiers = data.tiers.filter((tier) => tier.track === track)

@@ -54,6 +54,19 @@ export const insightQuery = graphql(`
           xp
         }
       }
+      xpByOrigin(by: $by) {
+        origin
+        xp
+        times {
+          startsAt
+          xp
+        }
+      }
+      clippedXp(by: $by, sources: 8) {
+        source
+        calls
+        xp
+      }
     }
   }
 `)

@@ -1,8 +1,7 @@
 const LENGTH_MS = { HOUR: 3_600_000, DAY: 86_400_000 }
 
-/** The xp of a source. `times` has only the hours or days with xp. */
-export interface XpSource {
-  readonly source: string | null
+/** The xp of a source or an origin. `times` has only the hours or days with xp. */
+export interface XpTimes {
   readonly times: readonly { readonly startsAt: string; readonly xp: string }[]
 }
 
@@ -12,9 +11,9 @@ export interface XpRange {
   readonly by: keyof typeof LENGTH_MS
 }
 
-/** Every hour or day of a range (UTC), in milliseconds since 1970, and the xp of each source at each of them. */
+/** Every hour or day of a range (UTC), in milliseconds since 1970, and the xp of each source or origin at each of them. */
 export function xpOverTime(
-  sources: readonly XpSource[],
+  sources: readonly XpTimes[],
   { from, to, by }: XpRange,
 ): { readonly starts: readonly number[]; readonly values: readonly (readonly number[])[] } {
   const length = LENGTH_MS[by]

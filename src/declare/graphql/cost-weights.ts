@@ -18,10 +18,12 @@ export const WEIGHTS: Readonly<Record<string, number>> = {
 /** The sizes of lists that have no size in the request, where they differ from {@link LIST_SIZE}. */
 export const LIST_SIZES: Readonly<Record<string, number>> = {
   'BattlePass.claims': 100,
+  'BattlePassInsight.clippedXp': 20,
   'BattlePassInsight.days': 30,
   'BattlePassInsight.levels': 100,
   'BattlePassInsight.tiers': 100,
   'BattlePassInsight.xp': 20,
+  'BattlePassInsight.xpByOrigin': 3,
   'BattlePassPreview.levels': 100,
   'BattlePassPreview.newlyClaimable': 2,
   'BattlePassPreview.removedClaims': 100,
@@ -39,11 +41,13 @@ export const LIST_SIZES: Readonly<Record<string, number>> = {
   'Player.passes': 5,
   'PreviewScenarioResult.passes': 3,
   'TierClaim.granted': 2,
+  'XpOfOrigin.times': 100,
   'XpSource.times': 100,
 }
 
 /** The arguments that give the size of a plain list: a number, or a list with a value for each entry. */
 export const SIZE_ARGUMENTS: Readonly<Record<string, string>> = {
+  'BattlePassInsight.clippedXp': 'sources',
   'BattlePassInsight.xp': 'sources',
   'Player.storage': 'keys',
 }
