@@ -22,6 +22,8 @@ export const MAX_SOURCE = 64
 export const MAX_LISTED_SOURCES = 100
 /** Handles of one node that its member `handles` lists. */
 export const MAX_LISTED_HANDLES = 100
+/** A game server's reference, such as the id of a match. */
+export const MAX_REFERENCE = 128
 /** Idempotency keys. */
 export const MAX_IDEMPOTENCY_KEY = 255
 /** `X-Request-Id`. A longer id is replaced. */

@@ -9,7 +9,7 @@ import { Stream } from '../events/append.ts'
 import { admitActive } from '../players/player-status.ts'
 import type { Definition, PassNode } from '../scenario/definition.ts'
 import { EXAMPLE_PLAN, type ExecutionPlan, executionPlan } from '../scenario/plan.ts'
-import { askRunRows, askWalk, type Run, record, requireActiveRun, settleWalk } from '../scenario/runs.ts'
+import { askActive, askRunRows, askWalk, type Run, record, requireActiveRun, settleWalk } from '../scenario/runs.ts'
 import type { Command } from '../transactions/command.ts'
 import type { Group, Steps } from '../transactions/group.ts'
 import type { Player, PlayerRef } from '../transactions/player.ts'
@@ -60,19 +60,39 @@ export interface GivenXp {
  * a limit refuses still tells the event of it.
  */
 export function addXp(ref: PlayerRef, input: AddXp, given: GivenXp = { origin: 'client' }): Command<AddXpResult> {
-  const { scenarioId, nodeId, runId, amount, source, idempotencyKey: key } = input
+  return xpCommand(ref, input, given, 'xp')
+}
+
+/** Adds xp that a game server gives. Without a run, it is the active one. */
+export function addServerXp(
+  ref: PlayerRef,
+  input: Omit<AddXp, 'runId'> & { readonly runId: string | null },
+  reference: string | null,
+): Command<AddXpResult> {
+  return xpCommand(ref, input, { origin: 'server', reference }, 'server.xp')
+}
+
+function xpCommand(
+  ref: PlayerRef,
+  { idempotencyKey: key, ...input }: Omit<AddXp, 'runId'> & { readonly runId: string | null },
+  given: GivenXp,
+  operation: string,
+): Command<AddXpResult> {
+  const { scenarioId, nodeId, runId, amount, source } = input
+  const reference = given.reference === undefined ? {} : { reference: given.reference }
   return {
     player: ref,
     once: {
-      operation: 'xp',
+      operation,
       key,
-      request: { scenarioId, nodeId, runId, amount, source },
+      request: { scenarioId, nodeId, runId, amount, source, ...reference },
       admit: (group) => admitActive(group, ref),
       about: (_result, group) => aboutPass(group, ref, input),
     },
     *decide(group) {
+      const active = runId === null ? yield* askActive(group, ref, scenarioId) : runId
       const rows = yield* group.rows(() => {
-        const rows = askRunRows(group, ref, input)
+        const rows = askRunRows(group, ref, { scenarioId, runId: active })
         return { ...rows, asked: askXp(rows.player, rows.definition, input) }
       })
       const { definition, run } = requireActiveRun(rows, scenarioId)

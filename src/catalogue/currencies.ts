@@ -2,7 +2,7 @@ import { distance } from 'fastest-levenshtein'
 import type { ClientBase, Pool } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
 import { writeAudit } from '../audit/audit-log.ts'
-import { invalidRequest } from '../base/errors.ts'
+import { invalidRequest, Refusal } from '../base/errors.ts'
 import { MAX_CURRENCIES } from '../base/limits.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { inTransaction } from '../db/transaction.ts'
@@ -71,6 +71,36 @@ export async function readCreditRules(pool: Pool, environmentId: string, name: s
   const isKnown = isAdded || currencies.has(name)
   const names = [...currencies.keys(), ...[...entries].flatMap(([known, entry]) => (entry.isAdded ? [known] : []))]
   return { isKnown, creditLimit, nearest: isKnown ? [] : nearestOf(name, names) }
+}
+
+/** The environment does not know the currency: often a typing mistake, so the message names the most similar. */
+export class UnknownCurrency extends Refusal {
+  readonly nearest: readonly string[]
+
+  constructor(currency: string, nearest: readonly string[]) {
+    const message = `\`${currency}\` ${unknownMessage(nearest)}. To credit it all the same, send \`allowNew: true\`.`
+    super('unknownCurrency', { faults: [{ path: 'currency', message }] })
+    this.nearest = nearest
+  }
+}
+
+/** Refuses a credit of an unknown currency, and one above the limit that is not an admin's. */
+export function requireCredit(
+  { isKnown, nearest, creditLimit: limit }: CreditRules,
+  { currency, amount, allowNew = false }: CreditInput,
+  { isAdmin }: { readonly isAdmin: boolean },
+): void {
+  if (!isKnown && !allowNew) throw new UnknownCurrency(currency, nearest)
+  if (limit === null || amount <= limit || isAdmin) return
+  const message = `The amount is above ${limit}, the largest that can be credited at once. An admin can credit more.`
+  throw new Refusal('creditLimitExceeded', { faults: [{ path: 'amount', message }] })
+}
+
+interface CreditInput {
+  readonly currency: string
+  readonly amount: bigint
+  /** Also a currency that the environment does not know yet. */
+  readonly allowNew?: boolean
 }
 
 const MAX_NEAREST = 3

@@ -18,7 +18,7 @@ import type { PlayerRef } from '../transactions/player.ts'
 import { requireRoom } from '../wallet/holdings.ts'
 import { nextNodes, SERVICE_HANDLES } from './definition.ts'
 import { EXAMPLE_PLAN, executionPlan } from './plan.ts'
-import { askRunRows, askWalk, record, requireActiveRun, settleWalk } from './runs.ts'
+import { askActive, askRunRows, askWalk, record, requireActiveRun, settleWalk } from './runs.ts'
 
 export const crossHandleRequest = shape(
   {
@@ -53,29 +53,42 @@ export type CrossResult = AnswerOf<typeof crossAnswer>
  * Crosses a handle of an active node that the client runs. Refuses nodes that the service runs, and handles that only
  * the service crosses, or only servers: a client cannot reach a level by claiming so.
  */
-export function crossHandle(ref: PlayerRef, input: CrossHandle, { byServer = false } = {}): Command<CrossResult> {
-  const { scenarioId, nodeId, runId, handle, idempotencyKey: key } = input
+export const crossHandle = (ref: PlayerRef, input: CrossHandle): Command<CrossResult> => cross(ref, input, 'cross')
+
+/** Crosses a handle for a game server. Without a run, it is the active one. */
+export const crossForServer = (ref: PlayerRef, input: ServerCross): Command<CrossResult> =>
+  cross(ref, input, 'server.cross')
+
+type ServerCross = Omit<CrossHandle, 'runId'> & { readonly runId: string | null }
+
+function cross(
+  ref: PlayerRef,
+  { scenarioId, nodeId, runId, handle, idempotencyKey: key }: ServerCross,
+  operation: 'cross' | 'server.cross',
+): Command<CrossResult> {
+  const byClient = operation === 'cross'
   return {
     player: ref,
     once: {
-      operation: 'cross',
+      operation,
       key,
       request: { scenarioId, nodeId, runId, handle },
       admit: (group) => admitActive(group, ref),
-      about: () => [runId.toLowerCase()],
+      about: ({ plan }) => [plan?.runId ?? ''],
     },
     *decide(group) {
-      const rows = yield* group.rows(() => askRunRows(group, ref, input))
+      const active = runId === null ? yield* askActive(group, ref, scenarioId) : runId
+      const rows = yield* group.rows(() => askRunRows(group, ref, { scenarioId, runId: active }))
       const { player } = rows
       const { definition, run } = requireActiveRun(rows, scenarioId)
       const node = definition.nodes.get(nodeId)
       if (!node) throw new Refusal('nodeNotFound')
       if (node.type !== 'client' || SERVICE_HANDLES.includes(handle)) throw new Refusal('handleServerOwned')
-      if (!byServer && node.serverHandles.has(handle)) throw new Refusal('handleServerOwned')
+      if (byClient && node.serverHandles.has(handle)) throw new Refusal('handleServerOwned')
       if (handle !== 'onComplete' && nextNodes(definition, nodeId, handle).length === 0)
         throw invalidRequest({ path: 'handle', message: 'must be `onComplete`, or stand on an edge of the node' })
       if (!run.active.includes(nodeId)) throw new Refusal('nodeNotActive')
-      const crossings = [{ nodeId, handle, data: {}, byClient: !byServer }]
+      const crossings = [{ nodeId, handle, data: {}, byClient }]
       const { step, rewards } = yield* askWalk(group, player, () => settleWalk(player, definition, run, crossings))
       requireRoom(player, rewards)
       return { plan: record(group, player, run, step) }

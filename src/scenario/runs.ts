@@ -74,7 +74,7 @@ function setRun(player: Player, run: Run, plan: ExecutionPlan | null): void {
 }
 
 /** The operations whose stored answers the cancelling of a run undoes. Xp, claims and purchases in it stay. */
-const RUN_ANSWERS = ['start', 'cross']
+const RUN_ANSWERS = ['start', 'cross', 'server.cross']
 
 /** Asks for what `cancel` needs: the last plan, which is kept, and the stored answers. */
 export function askCancel(player: Player, runId: string): void {
@@ -113,6 +113,17 @@ export function askRunRows(group: Group, ref: PlayerRef, { scenarioId, runId }: 
   askStatus(player)
   const definition = group.of(Scenarios).find({ environmentId: ref.environmentId, scenarioId })
   return { player, definition, run: askRun(player, runId) }
+}
+
+/** The id of the player's active run, for a server that names none. Empty without one: no run has that id. */
+export function* askActive(group: Group, ref: PlayerRef, scenarioId: string): Steps<string> {
+  const active = yield* group.rows(() => {
+    const player = group.player(ref)
+    askStatus(player)
+    group.of(Scenarios).find({ environmentId: ref.environmentId, scenarioId })
+    return askActiveRun(player, scenarioId)
+  })
+  return active.value?.runId ?? ''
 }
 
 /** Refuses in this order: the player, the scenario, the run, the run's status. */

@@ -4,7 +4,7 @@ import { MAX_IDENTITY_PROVIDER, MAX_SOURCE, MAX_SUBJECT } from '../base/limits.t
 import { track } from '../battlepass/claim-tier.ts'
 import { AddXpPayloadType, ClaimTierPayloadType } from '../battlepass/graphql.ts'
 import { findTarget, requirePlatform } from '../callers/access.ts'
-import { readCreditRules } from '../catalogue/currencies.ts'
+import { readCreditRules, UnknownCurrency } from '../catalogue/currencies.ts'
 import { currency } from '../catalogue/requests.ts'
 import {
   idempotencyKey,
@@ -65,7 +65,7 @@ import {
   unbanPlayer,
   unlinkIdentity,
 } from './support-player.ts'
-import { creditWallet, debitWallet, type Moved, UnknownCurrency } from './support-wallet.ts'
+import { creditWallet, debitWallet, type Moved } from './support-wallet.ts'
 
 /** The result of an action of support. A refused action has no outcome. */
 interface Payload<Outcome = unknown> extends Audited {

@@ -1,7 +1,7 @@
 import { Refusal } from '../base/errors.ts'
 import { MAX_INT64 } from '../base/json.ts'
 import { roleIncludes } from '../callers/callers.ts'
-import { type CreditRules, unknownMessage } from '../catalogue/currencies.ts'
+import { type CreditRules, requireCredit } from '../catalogue/currencies.ts'
 import type { Command } from '../transactions/command.ts'
 import { askWallet, balanceOf, balanceOverflow, move } from '../wallet/holdings.ts'
 import { act, type KeyedCall, type Recorded } from './support-action.ts'
@@ -12,17 +12,6 @@ export interface Moved extends Recorded {
   readonly balance: bigint
   /** The row of the ledger. */
   readonly entryId: string
-}
-
-/** The environment does not know the currency: often a typing mistake, so the message names the most similar. */
-export class UnknownCurrency extends Refusal {
-  readonly nearest: readonly string[]
-
-  constructor(currency: string, nearest: readonly string[]) {
-    const message = `\`${currency}\` ${unknownMessage(nearest)}. To credit it all the same, send \`allowNew: true\`.`
-    super('unknownCurrency', { faults: [{ path: 'currency', message }] })
-    this.nearest = nearest
-  }
 }
 
 export interface MoneyInput {
@@ -41,11 +30,7 @@ export const creditWallet = (
   rules: CreditRules | null = null,
 ): Command<Moved> =>
   moveMoney(call, 'credit_wallet', input, input.amount, () => {
-    if (rules && !rules.isKnown && !input.allowNew) throw new UnknownCurrency(input.currency, rules.nearest)
-    const limit = rules?.creditLimit ?? null
-    if (limit === null || input.amount <= limit || roleIncludes(call.caller.role, 'admin')) return
-    const message = `The amount is above ${limit}, the largest that an operator can credit. An admin can credit more.`
-    throw new Refusal('creditLimitExceeded', { faults: [{ path: 'amount', message }] })
+    if (rules) requireCredit(rules, input, { isAdmin: roleIncludes(call.caller.role, 'admin') })
   })
 
 /** Refuses an amount above the balance. */
