@@ -1,5 +1,6 @@
 import { addXpCall } from './battlepass/add-xp.ts'
 import { claimTierCall } from './battlepass/claim-tier.ts'
+import { grantXpCall } from './battlepass/grant-xp.ts'
 import { purchasePremiumCall } from './battlepass/purchase-premium.ts'
 import { progressCall } from './battlepass/read-progress.ts'
 import { progressOfPlayersCall } from './battlepass/rest.ts'
@@ -18,10 +19,11 @@ import { linkIdentityCall, loginCall, logoutCall, refreshCall } from './login/re
 import { findPlayerCall, readPlayerCall, readStorageCall } from './players/rest.ts'
 import { deleteStorageCall, listStorageCall, setStorageCall } from './players/storage.ts'
 import { getAuthProviders, putAuthProviders } from './providers/rest.ts'
-import { crossHandleCall } from './scenario/cross-handle.ts'
+import { crossHandleCall, serverCrossCall } from './scenario/cross-handle.ts'
 import { runCall } from './scenario/read-run.ts'
 import { getScenario, putScenario } from './scenario/rest.ts'
 import { startRunCall } from './scenario/start-run.ts'
+import { grantMoneyCall, spendMoneyCall } from './wallet/rest.ts'
 
 /** Contents page of the REST surface, and of `openapi.json`: method, path, who may call, what it does. */
 export const routes: readonly Route[] = [
@@ -56,6 +58,10 @@ export const routes: readonly Route[] = [
   // Game servers
   serverPost('/server/v1/players/find', findPlayerCall),
   serverPost('/server/v1/players/progress', progressOfPlayersCall),
+  serverPost('/server/v1/battlepass/xp', grantXpCall),
+  serverPost('/server/v1/wallet/grant', grantMoneyCall),
+  serverPost('/server/v1/wallet/spend', spendMoneyCall),
+  serverPost('/server/v1/scenarios/cross', serverCrossCall),
 
   // Players, for live-ops
   platformStream('/platform/v1/projects/:projectId/players.ndjson', 'operator', getPlayers),

@@ -32,6 +32,8 @@ const WalletCauseType = enumType('WalletCause', WALLET_CAUSES, {
     premium_purchase: 'Premium was bought.',
     reward_node: 'A reward node paid.',
     adjustment: 'An operator credited or debited the wallet.',
+    server_grant: 'A server of the game granted it.',
+    server_spend: 'A server of the game spent it.',
   },
 })
 

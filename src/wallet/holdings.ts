@@ -6,7 +6,14 @@ import type { Group } from '../transactions/group.ts'
 import type { Player } from '../transactions/player.ts'
 import { bigint, table, text, uuid } from '../transactions/table.ts'
 
-export const WALLET_CAUSES = ['tier_claim', 'premium_purchase', 'reward_node', 'adjustment'] as const
+export const WALLET_CAUSES = [
+  'tier_claim',
+  'premium_purchase',
+  'reward_node',
+  'adjustment',
+  'server_grant',
+  'server_spend',
+] as const
 export type WalletCause = (typeof WALLET_CAUSES)[number]
 
 /** The cause of a change of a balance, for audits of the ledger and the books. */

@@ -233,7 +233,7 @@ describe('xp by the rules of a pass', () => {
                   granted.filter((one) => one.source === source),
                 )
               : []),
-          ].reduce((one, two) => (one < two ? one : two))
+          ].sort((one, two) => (one < two ? -1 : 1))[0] as bigint
           const mayCall = (rule || rules.others) && (origin === 'server' || (rule ?? rules).from === 'client')
 
           const decision = decideXp(node, pass, { amount, source, origin }, new Date(now))

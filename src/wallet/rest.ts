@@ -1,0 +1,132 @@
+import { Refusal } from '../base/errors.ts'
+import { MAX_INT64 } from '../base/json.ts'
+import { MAX_ASSET, MAX_REFERENCE } from '../base/limits.ts'
+import { type CreditRules, readCreditRules, requireCredit } from '../catalogue/currencies.ts'
+import { type AnswerOf, answer, out } from '../declare/answer.ts'
+import { requiredKey } from '../declare/common.ts'
+import { serverCall } from '../declare/route.ts'
+import { int64, optional, type RequestOf, shape, text } from '../declare/shape.ts'
+import { admitActive, askStatus, requireActive } from '../players/player-status.ts'
+import { findTarget, playerTarget } from '../players/player-target.ts'
+import type { Command } from '../transactions/command.ts'
+import type { PlayerRef } from '../transactions/player.ts'
+import { askWallet, balanceOf, balanceOverflow, move } from './holdings.ts'
+
+const moveShape = {
+  player: playerTarget,
+  currency: text('The currency.', { max: MAX_ASSET }),
+  amount: int64('The amount: 1 or more.', { min: 1n }),
+  reference: optional(
+    text('Your own reference, such as the id of a purchase. The ledger keeps it.', { max: MAX_REFERENCE }),
+  ),
+  idempotencyKey: requiredKey,
+}
+const example = {
+  player: { provider: 'custom', subject: 'player-1' },
+  currency: 'gold',
+  amount: 50,
+  reference: 'tournament-3',
+  idempotencyKey: 'tournament-3/player-1',
+}
+const grantMoneyRequest = shape(moveShape, { name: 'WalletGrantRequest', example })
+const spendMoneyRequest = shape(moveShape, { name: 'WalletSpendRequest', example })
+type MoveMoney = RequestOf<typeof grantMoneyRequest>
+
+const balanceAnswer = answer(
+  'The balance after the change. A call that is repeated with its idempotency key answers the same.',
+  {
+    playerId: out.text('The player.'),
+    currency: out.text('The currency.'),
+    balance: out.int64('The balance.'),
+  },
+  {
+    name: 'WalletResponse',
+    example: { playerId: '019aa4c5-7a10-7f42-9a55-3c1b7a0f9e21', currency: 'gold', balance: 150 },
+  },
+)
+type Balance = AnswerOf<typeof balanceAnswer>
+
+/** Grants an amount of a currency, by the rules of credits. */
+const grantMoney = (ref: PlayerRef, input: MoveMoney, rules: CreditRules): Command<Balance> =>
+  moveMoney(ref, input, { operation: 'server.grant', amount: input.amount, rules })
+
+/** Spends an amount of a currency. Refuses an amount above the balance. */
+const spendMoney = (ref: PlayerRef, input: MoveMoney): Command<Balance> =>
+  moveMoney(ref, input, { operation: 'server.spend', amount: -input.amount, rules: null })
+
+interface Move {
+  readonly operation: 'server.grant' | 'server.spend'
+  /** Negative for what is spent. */
+  readonly amount: bigint
+  readonly rules: CreditRules | null
+}
+
+function moveMoney(
+  ref: PlayerRef,
+  { currency, amount: sent, reference, idempotencyKey: key }: MoveMoney,
+  { operation, amount, rules }: Move,
+): Command<Balance> {
+  const { playerId } = ref
+  return {
+    player: ref,
+    once: {
+      operation,
+      key,
+      request: { currency, amount: sent, reference },
+      admit: (group) => admitActive(group, ref),
+    },
+    *decide(group) {
+      const player = yield* group.rows(() => {
+        const player = group.player(ref)
+        askStatus(player)
+        askWallet(player)
+        return player
+      })
+      requireActive(player)
+      if (rules) requireCredit(rules, { currency, amount }, { isAdmin: false })
+      const balance = balanceOf(player, currency) + amount
+      if (balance < 0n) throw new Refusal('insufficientFunds')
+      if (balance > MAX_INT64) throw new Refusal('balanceLimitExceeded', { faults: [balanceOverflow(currency)] })
+      const reason = operation === 'server.grant' ? 'server_grant' : 'server_spend'
+      move(group, player, currency, amount, { reason, reference: reference ?? '' })
+      return { playerId, currency, balance }
+    },
+  }
+}
+
+const contract = { tag: 'Game servers', answer: balanceAnswer } as const
+
+export const grantMoneyCall = serverCall({
+  request: grantMoneyRequest,
+  contract: {
+    ...contract,
+    id: 'grantMoney',
+    summary: 'Grant an amount of a currency to a player.',
+    refusals: [
+      'playerNotFound',
+      'unknownCurrency',
+      'creditLimitExceeded',
+      'balanceLimitExceeded',
+      'idempotencyKeyReused',
+    ],
+  },
+  async run({ caller: { environmentId }, input, service }) {
+    const [player, rules] = await Promise.all([
+      findTarget(service.pool, environmentId, input.player),
+      readCreditRules(service.pool, environmentId, input.currency),
+    ])
+    return service.run(grantMoney(player, input, rules))
+  },
+})
+
+export const spendMoneyCall = serverCall({
+  request: spendMoneyRequest,
+  contract: {
+    ...contract,
+    id: 'spendMoney',
+    summary: "Spend an amount of a player's currency.",
+    refusals: ['playerNotFound', 'insufficientFunds', 'idempotencyKeyReused'],
+  },
+  run: async ({ caller, input, service }) =>
+    service.run(spendMoney(await findTarget(service.pool, caller.environmentId, input.player), input)),
+})
