@@ -1,9 +1,9 @@
 import { addXpCall } from './battlepass/add-xp.ts'
 import { claimTierCall } from './battlepass/claim-tier.ts'
-import { grantXpCall } from './battlepass/grant-xp.ts'
 import { purchasePremiumCall } from './battlepass/purchase-premium.ts'
 import { progressCall } from './battlepass/read-progress.ts'
 import { progressOfPlayersCall } from './battlepass/rest.ts'
+import { grantXpCall } from './battlepass/rest-xp.ts'
 import {
   clientPost,
   linkPost,
@@ -19,9 +19,9 @@ import { linkIdentityCall, loginCall, logoutCall, refreshCall } from './login/re
 import { findPlayerCall, readPlayerCall, readStorageCall } from './players/rest.ts'
 import { deleteStorageCall, listStorageCall, setStorageCall } from './players/storage.ts'
 import { getAuthProviders, putAuthProviders } from './providers/rest.ts'
-import { crossHandleCall, serverCrossCall } from './scenario/cross-handle.ts'
+import { crossHandleCall } from './scenario/cross-handle.ts'
 import { runCall } from './scenario/read-run.ts'
-import { getScenario, putScenario } from './scenario/rest.ts'
+import { getScenario, putScenario, serverCrossCall } from './scenario/rest.ts'
 import { startRunCall } from './scenario/start-run.ts'
 import { grantMoneyCall, spendMoneyCall } from './wallet/rest.ts'
 

@@ -5,17 +5,14 @@ import {
   EXAMPLE_RUN,
   idempotencyKey,
   nodeId as nodeIdField,
-  requiredKey,
   runId as runIdField,
   scenarioId as scenarioIdField,
   type Unkeyed,
 } from '../declare/common.ts'
 import { RUN_CALL } from '../declare/contract.ts'
 import { playerCall } from '../declare/player-call.ts'
-import { serverCall } from '../declare/route.ts'
-import { described, optional, type RequestOf, shape, text } from '../declare/shape.ts'
+import { type RequestOf, shape, text } from '../declare/shape.ts'
 import { admitActive } from '../players/player-status.ts'
-import { findTarget, playerTarget } from '../players/player-target.ts'
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
 import { requireRoom } from '../wallet/holdings.ts'
@@ -99,7 +96,7 @@ function cross(
   }
 }
 
-const REFUSALS_OF_CROSSING: readonly RefusalKind[] = [
+export const REFUSALS_OF_CROSSING: readonly RefusalKind[] = [
   ...RUN_CALL,
   'handleServerOwned',
   'nodeNotActive',
@@ -117,40 +114,5 @@ export const crossHandleCall = playerCall({
     summary: 'Cross a handle of an active node that the client runs.',
     answer: crossAnswer,
     refusals: REFUSALS_OF_CROSSING,
-  },
-})
-
-const serverCrossRequest = shape(
-  {
-    player: playerTarget,
-    scenarioId: scenarioIdField,
-    runId: optional(described(runIdField, 'The run. Default: the active run of the player.')),
-    nodeId: nodeIdField,
-    handle: crossHandleRequest.fields.handle,
-    idempotencyKey: requiredKey,
-  },
-  {
-    name: 'ServerCrossRequest',
-    example: {
-      player: { provider: 'custom', subject: 'player-1' },
-      scenarioId: 'season-1',
-      nodeId: 'boss',
-      handle: 'onWin',
-      idempotencyKey: 'fight-17',
-    },
-  },
-)
-
-export const serverCrossCall = serverCall({
-  request: serverCrossRequest,
-  contract: {
-    ...crossHandleCall.contract,
-    id: 'crossHandleForPlayer',
-    tag: 'Game servers',
-    summary: 'Cross a handle of an active node for a player, also one that only servers cross.',
-    refusals: [...REFUSALS_OF_CROSSING, 'playerNotFound'],
-  },
-  async run({ caller, input: { player, ...input }, service }) {
-    return service.run(crossForServer(await findTarget(service.pool, caller.environmentId, player), input))
   },
 })

@@ -3,11 +3,14 @@ import { ACTIONS } from '../audit/actions.ts'
 import type { Fault } from '../base/errors.ts'
 import type { Json } from '../base/json.ts'
 import { answer } from '../declare/answer.ts'
+import { nodeId, requiredKey, runId, scenarioId } from '../declare/common.ts'
 import { header, operatorParameter, query, reasonParameter, scenarioParameters } from '../declare/contract.ts'
 import { noticesOf } from '../declare/notices.ts'
-import type { PlatformHandler, PlatformRequest } from '../declare/route.ts'
-import { InputSource, refuseFaults } from '../declare/shape.ts'
+import { type PlatformHandler, type PlatformRequest, serverCall } from '../declare/route.ts'
+import { described, InputSource, optional, refuseFaults, shape } from '../declare/shape.ts'
+import { findTarget, playerTarget } from '../players/player-target.ts'
 import { findEnvironment } from '../projects/projects.ts'
+import { crossForServer, crossHandleCall, crossHandleRequest, REFUSALS_OF_CROSSING } from './cross-handle.ts'
 import { definitionBody } from './definition-body.ts'
 import {
   EXAMPLE_VERSION,
@@ -138,3 +141,38 @@ function parametersOf({ params, query }: PlatformRequest): InputSource {
     version: version !== null && /^\d{1,10}$/.test(version) ? Number(version) : version,
   })
 }
+
+const serverCrossRequest = shape(
+  {
+    player: playerTarget,
+    scenarioId,
+    runId: optional(described(runId, 'The run. Default: the active run of the player.')),
+    nodeId,
+    handle: crossHandleRequest.fields.handle,
+    idempotencyKey: requiredKey,
+  },
+  {
+    name: 'ServerCrossRequest',
+    example: {
+      player: { provider: 'custom', subject: 'player-1' },
+      scenarioId: 'season-1',
+      nodeId: 'boss',
+      handle: 'onWin',
+      idempotencyKey: 'fight-17',
+    },
+  },
+)
+
+export const serverCrossCall = serverCall({
+  request: serverCrossRequest,
+  contract: {
+    ...crossHandleCall.contract,
+    id: 'crossHandleForPlayer',
+    tag: 'Game servers',
+    summary: 'Cross a handle of an active node for a player, also one that only servers cross.',
+    refusals: [...REFUSALS_OF_CROSSING, 'playerNotFound'],
+  },
+  async run({ caller, input: { player, ...input }, service }) {
+    return service.run(crossForServer(await findTarget(service.pool, caller.environmentId, player), input))
+  },
+})

@@ -309,7 +309,7 @@ describe('setCreditLimit', () => {
     const above = { currency, amount: '101', idempotencyKey: fresh('key') }
     expect((await credit(above, operator.key, target)).answer).toEqual({
       error: 'CREDIT_LIMIT_EXCEEDED',
-      message: 'The amount is above 100, the largest that an operator can credit. An admin can credit more.',
+      message: 'The amount is above 100, the largest that can be credited at once. An admin can credit more.',
       nearest: [],
       balance: null,
       entry: null,
