@@ -288,6 +288,16 @@ describe('the text of an event', () => {
     expect(
       said({ handle: 'onPremiumPurchase', data: { price: { currency: 'gems', amount: '9007199254740993' } } }),
     ).toBe('Premium bought for 9,007,199,254,740,993 gems')
+    const limited = {
+      source: 'match',
+      limitedBy: 'source.perDay',
+      limit: '500',
+      asked: '9007199254740993',
+      granted: '7',
+    }
+    expect(said({ type: 'XP_LIMITED', data: limited })).toBe(
+      'Limit of xp per day, of the source: 7 of 9,007,199,254,740,993 granted, limit 500 (match)',
+    )
     expect(said({ handle: 'onComplete' })).toBe('pass completed: every tier claimed')
     expect(said({ handle: 'onComplete', nodeId: 'l5', data: { level: 5, track: 'free' } })).toBe(
       'l5: level 5 claimed (free)',

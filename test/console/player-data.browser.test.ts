@@ -2,9 +2,11 @@ import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { indentedJson } from '../../console/src/players/indented-json.ts'
 import { readRun } from '../../console/src/players/run-nodes.ts'
+import { addXp, type GivenXp } from '../../src/battlepass/add-xp.ts'
 import { adjustWallet } from '../../src/dev/adjust-wallet.ts'
 import { withoutChromium } from '../harness/browser.ts'
 import { type ConsoleStage, startConsole } from '../harness/console.ts'
+import { season } from '../harness/definitions.ts'
 import { type TestPlayer, times } from '../harness/game.ts'
 import { type Operator, startOperator } from '../harness/operator.ts'
 import { until } from '../harness/until.ts'
@@ -87,6 +89,40 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the page of a player`
     await table.getByRole('cell', { name: '1', exact: true }).waitFor()
     await opened.check('player-ledger')
     await opened.close()
+  })
+
+  it('shows where each xp came from, the reference of a server, and the limit that held xp back', async () => {
+    await stage.game.publish('limits', season({ more: { xp: { sources: { match: { max: 100 } }, perSeason: 130 } } }))
+    const player = await newPlayer()
+    const at = { scenarioId: 'limits', nodeId: 'pass', runId: await player.start('limits') }
+    const give = (amount: bigint, source: string, given: GivenXp) =>
+      stage.game.app.service.run(addXp(player, { ...at, amount, source }, given))
+    await give(9n, '', { origin: 'client' })
+    await give(2n ** 53n + 1n, 'match', { origin: 'server', reference: 'match 4711' })
+    await give(30n, 'quest', { origin: 'client' })
+    await give(5n, '', { origin: 'operator' })
+    const opened = await open(player, '/passes')
+    const { page } = opened
+    await page.getByRole('button', { name: 'Xp ledger of pass' }).click()
+    const table = page.getByRole('table', { name: 'Xp ledger' })
+    await table.waitFor()
+    const rows = await table.getByRole('row').all()
+    const cells = await Promise.all(rows.slice(1).map((row) => row.getByRole('cell').allTextContents()))
+    expect(cells.map((row) => row.slice(1, -1))).toEqual([
+      ['5', 'none', 'none', 'operator', 'none'],
+      ['21', 'per season, of the pass: 30 was sent', 'quest', 'client', 'none'],
+      ['100', 'per call, of the source: 9,007,199,254,740,993 was sent', 'match', 'server', 'match 4711'],
+      ['9', 'none', 'none', 'client', 'none'],
+    ])
+    await opened.check('player-xp-ledger')
+    const { search } = new URL(page.url())
+    await opened.close()
+
+    const narrow = await open(player, `/passes${search}`, { width: 390, dark: true })
+    await narrow.page.getByRole('table', { name: 'Xp ledger' }).waitFor()
+    expect(await narrow.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+    await narrow.check('player-xp-ledger-390-dark')
+    await narrow.close()
   })
 
   it('shows a storage of many keys and long values, and reads one value at a time', async () => {

@@ -1,3 +1,4 @@
+import { limitText } from '../scenario/xp-limit.ts'
 import type { GameEvent } from './feed.ts'
 
 type Data = Readonly<Record<string, unknown>>
@@ -8,6 +9,7 @@ export function describeEvent(event: GameEvent): string {
   const data = (typeof event.data === 'object' && event.data !== null ? event.data : {}) as Data
   if (type === 'PLAYER_CREATED') return ['New player', text(data.nickname)].filter(Boolean).join(' ')
   if (type === 'RUN_CANCELLED') return `Run cancelled: ${(text(data.cause) ?? 'no cause known').replaceAll('_', ' ')}`
+  if (type === 'XP_LIMITED') return describeLimit(data)
   if (byClient) return `${nodeId}: ${handle} (by the game client)`
   switch (handle) {
     case 'onStart':
@@ -23,6 +25,11 @@ export function describeEvent(event: GameEvent): string {
     default:
       return `${nodeId}: ${handle}`
   }
+}
+
+function describeLimit(data: Data): string {
+  const { granted, asked, limit, limitedBy } = data
+  return `Limit of xp ${limitText(String(limitedBy))}: ${integer(granted)} of ${integer(asked)} granted, limit ${integer(limit)}${source(data)}`
 }
 
 /** The completion of a pass, a level node or a reward node: each has other data. */
@@ -50,6 +57,9 @@ const source = (data: Data): string => (text(data.source) ? ` (${text(data.sourc
 
 /** `950 gems`, or `2 × sword`. */
 function sum({ amount, currency, itemId }: Data): string {
-  const count = /^-?\d+$/.test(String(amount)) ? BigInt(String(amount)).toLocaleString('en-US') : String(amount)
+  const count = integer(amount)
   return text(itemId) ? `${count} × ${text(itemId)}` : `${count} ${text(currency)}`
 }
+
+const integer = (value: unknown): string =>
+  /^-?\d+$/.test(String(value)) ? BigInt(String(value)).toLocaleString('en-US') : String(value)

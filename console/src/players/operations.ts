@@ -196,7 +196,11 @@ export const xpLedgerQuery = graphql(`
             id
             occurredAt
             amount
+            asked
+            limitedBy
             source
+            origin
+            reference
             runId
           }
           pageInfo {

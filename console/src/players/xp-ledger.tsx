@@ -1,9 +1,12 @@
+import { limitText } from '../scenario/xp-limit.ts'
 import { usePages } from '../ui/pages.ts'
 import { Empty } from '../ui/states.tsx'
 import { PagedTable } from '../ui/table.tsx'
-import { number } from '../ui/text.tsx'
+import { number, words } from '../ui/text.tsx'
 import { Time } from '../ui/time.tsx'
 import { xpLedgerQuery } from './operations.ts'
+
+const NONE = <span className="muted">none</span>
 
 /** Every grant of xp on a pass, the latest first. */
 export function XpLedger({ passId }: { passId: string }) {
@@ -21,7 +24,14 @@ export function XpLedger({ passId }: { passId: string }) {
       columns={[
         { title: 'Time', cell: ({ occurredAt }) => <Time at={occurredAt} /> },
         { title: 'Xp', isNumber: true, cell: ({ amount }) => number(amount) },
-        { title: 'Source', cell: ({ source }) => source || <span className="muted">none</span> },
+        {
+          title: 'Limit',
+          cell: ({ limitedBy, asked }) =>
+            limitedBy === null ? NONE : `${limitText(limitedBy)}: ${number(asked)} was sent`,
+        },
+        { title: 'Source', cell: ({ source }) => source || NONE },
+        { title: 'From', cell: ({ origin }) => words(origin) },
+        { title: 'Reference', cell: ({ reference }) => reference ?? NONE },
         { title: 'Run', cell: ({ runId }) => <code>{runId}</code> },
       ]}
     />
