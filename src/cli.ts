@@ -94,15 +94,13 @@ key
   .action((options) =>
     withDatabase(readConfig(process.env), async (pool) => {
       const { label = null } = options
-      const made =
-        options.kind === 'platform'
-          ? await createPlatformKey(pool, options.project, options.role as Role, { label })
-          : await (options.kind === 'sdk' ? createSdkKey : createServerKey)(
-              pool,
-              await findEnvironment(pool, options.project, options.environment),
-              { label },
-            )
-      report(options, { ...made, ...(label !== null && { label }) }, made.key)
+      if (options.kind === 'platform') {
+        const made = await createPlatformKey(pool, options.project, options.role as Role, { label })
+        return report(options, { ...made, ...(label !== null && { label }) }, made.key)
+      }
+      const environmentId = await findEnvironment(pool, options.project, options.environment)
+      const made = await (options.kind === 'sdk' ? createSdkKey : createServerKey)(pool, environmentId, { label })
+      report(options, { ...made, environmentId, ...(label !== null && { label }) }, made.key)
     }),
   )
 key

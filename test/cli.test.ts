@@ -53,7 +53,7 @@ describe('the command line', () => {
       const args = ['key', 'create', '--kind', kind, '--project', game.projectId, '--label', `of ${kind}`, '--json']
       const { code, out, error } = await tierway(args)
       expect(code, error).toBe(0)
-      const { id, label } = JSON.parse(out)
+      const { id, label, environmentId } = JSON.parse(out)
       const field = `${kind}Keys`
       const { data } = await game.graphql(
         game.platformKey,
@@ -61,6 +61,7 @@ describe('the command line', () => {
       )
       expect(data[field].nodes).toContainEqual({ keyId: id, label, createdBy: null })
       expect(label).toBe(`of ${kind}`)
+      expect(environmentId).toBe(kind === 'platform' ? undefined : game.environmentId)
     }
   })
 

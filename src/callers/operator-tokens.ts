@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { decodeProtectedHeader } from 'jose/decode/protected_header'
 import { LRUCache } from 'lru-cache'
 import { Refusal } from '../base/errors.ts'
+import { isId, MAX_TOKEN_LENGTH } from '../sdk/access-token.ts'
 import { type PlatformCaller, ROLES, type Role } from './callers.ts'
-import { isId, MAX_TOKEN_LENGTH, SIGNATURE_LENGTH, type TokenKind, type TokenRing } from './token-ring.ts'
+import { SIGNATURE_LENGTH, type TokenKind, type TokenRing } from './token-ring.ts'
 
 /** The contents of an operator token. */
 export interface NewOperatorToken {

@@ -9,16 +9,12 @@ import { importJWK } from 'jose/key/import'
 import type { TokenKey } from '../base/config.ts'
 import { Refusal } from '../base/errors.ts'
 import { type Json, print } from '../base/json.ts'
+import { REQUIRED_CLAIMS, TOKEN_ALGORITHM } from '../sdk/access-token.ts'
 
 export type { TokenKey } from '../base/config.ts'
 
-const ALGORITHM = 'EdDSA'
-/** Our tokens have about 450 bytes, 1,300 with a long name, or 3,400 with claims. Longer tokens are refused without verification. */
-export const MAX_TOKEN_LENGTH = 4096
 /** The signature identifies a token. Hashing a whole token would cost more than the rest of finding its player. */
 export const SIGNATURE_LENGTH = 86
-/** The form of our ids. A query with another text could fail. */
-const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** The properties of a kind of token. A verifier checks each of them, so that no kind is accepted as another. */
 export interface TokenKind {
@@ -59,12 +55,12 @@ export interface TokenRing {
 export async function createTokenRing(keys: readonly TokenKey[]): Promise<TokenRing> {
   const [signing] = keys
   if (!signing) throw new Error('at least one token key is needed')
-  const signingKey = await importJWK(signing, ALGORITHM)
+  const signingKey = await importJWK(signing, TOKEN_ALGORITHM)
   const publicKeys = new Map<string, CryptoKey>()
   const jwks: JWK[] = []
   for (const { d: _, ...publicPart } of keys) {
-    publicKeys.set(publicPart.kid, (await importJWK(publicPart, ALGORITHM)) as CryptoKey)
-    jwks.push({ ...publicPart, alg: ALGORITHM, use: 'sig' })
+    publicKeys.set(publicPart.kid, (await importJWK(publicPart, TOKEN_ALGORITHM)) as CryptoKey)
+    jwks.push({ ...publicPart, alg: TOKEN_ALGORITHM, use: 'sig' })
   }
 
   function findKey({ kid }: { kid?: string }): CryptoKey {
@@ -80,31 +76,26 @@ export async function createTokenRing(keys: readonly TokenKey[]): Promise<TokenR
       const registered = { iss: issuer, aud: audience, sub: subject, iat: issuedAt, exp: expiresAt, jti: tokenId }
       // Printed here, since the library would round long integers.
       return new CompactSign(Buffer.from(print({ ...claims, ...registered, ...carried })))
-        .setProtectedHeader({ alg: ALGORITHM, typ: type, kid: signing.kid })
+        .setProtectedHeader({ alg: TOKEN_ALGORITHM, typ: type, kid: signing.kid })
         .sign(signingKey)
     },
 
     async verify({ type, issuer, audience, claims }, token) {
       const { payload } = await jwtVerify(token, findKey, {
-        algorithms: [ALGORITHM],
+        algorithms: [TOKEN_ALGORITHM],
         typ: type,
         issuer,
         audience,
-        requiredClaims: ['iss', 'aud', 'sub', 'iat', 'exp', 'jti', ...claims],
+        requiredClaims: [...REQUIRED_CLAIMS, ...claims],
       })
       return payload
     },
   }
 }
 
-/** Whether a claim has the form of our ids. */
-export function isId(claim: unknown): claim is string {
-  return typeof claim === 'string' && ID.test(claim)
-}
-
 /** Makes a new signing key; its `kid` is the thumbprint of the public part. */
 export async function generateTokenKey(): Promise<TokenKey> {
-  const { privateKey } = await generateKeyPair(ALGORITHM, { crv: 'Ed25519', extractable: true })
+  const { privateKey } = await generateKeyPair(TOKEN_ALGORITHM, { crv: 'Ed25519', extractable: true })
   const { x, d } = await exportJWK(privateKey)
   if (x === undefined || d === undefined) throw new Error('the key could not be exported')
   const kid = hash('sha256', x, 'base64url').slice(0, 16)

@@ -3,17 +3,11 @@ import type { JWK } from 'jose'
 import { LRUCache } from 'lru-cache'
 import { Refusal } from '../base/errors.ts'
 import { RawJson } from '../base/json.ts'
+import { ACCESS_TOKEN_CLAIMS, ACCESS_TOKEN_TYPE, MAX_TOKEN_LENGTH, readAccessToken } from '../sdk/access-token.ts'
 import type { PlayerRef } from '../transactions/player.ts'
 import type { PlayerCaller } from './callers.ts'
 import { createOperatorTokens, type OperatorTokens } from './operator-tokens.ts'
-import {
-  createTokenRing,
-  isId,
-  MAX_TOKEN_LENGTH,
-  SIGNATURE_LENGTH,
-  type TokenKey,
-  type TokenKind,
-} from './token-ring.ts'
+import { createTokenRing, SIGNATURE_LENGTH, type TokenKey, type TokenKind } from './token-ring.ts'
 
 export { generateTokenKey, type TokenKey } from './token-ring.ts'
 
@@ -64,7 +58,7 @@ export interface TokenOptions {
 /** Tokens of players and of operators: JWTs signed with Ed25519, verified with every claim pinned. */
 export async function createTokens({ keys, issuer, audience, endedLogins = new Set() }: TokenOptions): Promise<Tokens> {
   const ring = await createTokenRing(keys)
-  const kind: TokenKind = { type: 'at+jwt', issuer, audience, claims: ['prj', 'env'] }
+  const kind: TokenKind = { type: ACCESS_TOKEN_TYPE, issuer, audience, claims: ACCESS_TOKEN_CLAIMS }
   // One verification costs more than the rest of a request. An entry never outlives its token. The player's status is
   // not part of it: each command reads it.
   const verified = new LRUCache<string, { readonly sent: string; readonly caller: PlayerCaller }>({
@@ -84,11 +78,10 @@ export async function createTokens({ keys, issuer, audience, endedLogins = new S
   }
 
   async function verify(token: string): Promise<PlayerCaller> {
-    const { sub, prj, env, exp, jti } = await ring.verify(kind, token)
-    if (!isId(sub) || !isId(prj) || !isId(env) || exp === undefined) throw new Refusal('invalidToken')
-    const [family] = jti?.split('.', 1) ?? []
-    const familyId = jti?.includes('.') && isId(family) ? family : null
-    return { kind: 'player', projectId: prj, environmentId: env, playerId: sub, expiresAt: exp * 1000, familyId }
+    const said = readAccessToken(await ring.verify(kind, token))
+    if (!said) throw new Refusal('invalidToken')
+    const { projectId, environmentId, playerId, expiresAt, loginId: familyId } = said
+    return { kind: 'player', projectId, environmentId, playerId, expiresAt: expiresAt * 1000, familyId }
   }
 
   return {

@@ -10,7 +10,7 @@ import { PlayerLogin, type SignedOut } from './login.ts'
 import type { Fetch } from './platform.ts'
 import { type Scenario, ScenarioSession, startSession } from './scenario.ts'
 import { memoryStorage, type Storage } from './storage.ts'
-import { type CallOptions, createTransport, type Reader, type Transport, VISIBLE } from './transport.ts'
+import { type CallOptions, createTransport, isTime, isUrl, type Reader, type Transport, VISIBLE } from './transport.ts'
 
 export interface TierwayOptions {
   /** Where the service is, such as `https://play.example.com`. */
@@ -234,11 +234,9 @@ function checkOptions(given: { readonly [Name in keyof TierwayOptions]?: unknown
   const check = (isFine: boolean, path: string, message: string) => {
     if (!isFine) details.push({ path, message })
   }
-  const isUrl = typeof baseUrl === 'string' && /^https?:\/\/[^\s/?#]+[^\s?#]*$/i.test(baseUrl)
-  check(isUrl, 'baseUrl', 'must be an http or https URL such as https://play.example.com')
+  check(isUrl(baseUrl), 'baseUrl', 'must be an http or https URL such as https://play.example.com')
   check(typeof sdkKey === 'string' && VISIBLE.test(sdkKey), 'sdkKey', 'must be an SDK key such as twsdk_…')
-  const isTime = typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs < 2 ** 31
-  check(isTime, 'timeoutMs', 'must be 1 to 2147483647')
+  check(isTime(timeoutMs), 'timeoutMs', 'must be 1 to 2147483647')
   check(typeof retries === 'number' && retries >= 0, 'retries', 'must be 0 or more')
   if (details.length > 0) throw invalidRequest(details, 'invalid options')
 }

@@ -33,6 +33,8 @@ export interface PostRequest extends CallOptions {
   readonly headers: Readonly<Record<string, string>>
   /** The call changes something, so a lost answer leaves its outcome unknown. */
   readonly isChange?: boolean
+  /** The longest time of all attempts and the pauses between them. Default: as long as these take. */
+  readonly deadlineMs?: number
 }
 
 export interface TransportOptions {
@@ -64,16 +66,19 @@ export function createTransport({ baseUrl, fetch, timeoutMs, retries }: Transpor
     })
   }
 
-  /** Makes a call once. */
-  async function attempt<Answer>(path: string, request: PostRequest, read: Reader<Answer>): Promise<Answer> {
+  /** Makes a call once, in at most this time. */
+  async function attempt<Answer>(path: string, request: PostRequest, read: Reader<Answer>, leftMs: number) {
     const { signal, timeoutMs: own = timeoutMs } = request
     const ending = new AbortController()
     const abort = () => ending.abort()
     let isLate = false
-    const timer = setTimeout(() => {
-      isLate = true
-      abort()
-    }, own)
+    const timer = setTimeout(
+      () => {
+        isLate = true
+        abort()
+      },
+      Math.min(own, leftMs),
+    )
     signal?.addEventListener('abort', abort)
     try {
       throwIfAborted(signal)
@@ -92,16 +97,18 @@ export function createTransport({ baseUrl, fetch, timeoutMs, retries }: Transpor
   }
 
   async function post<Answer>(path: string, request: PostRequest, read: Reader<Answer>): Promise<Answer> {
-    const { signal, retries: own = retries, isChange = false } = request
+    const { signal, retries: own = retries, isChange = false, deadlineMs = Number.POSITIVE_INFINITY } = request
+    const endsAt = performance.now() + deadlineMs
     let mayHaveArrived = false
     for (let tried = 0; ; tried += 1) {
       try {
-        return await attempt(path, request, read)
+        return await attempt(path, request, read, endsAt - performance.now())
       } catch (error) {
         if (!TierwayError.is(error)) throw error
         if (error.status !== 429) mayHaveArrived = true
-        if (error.retryable && tried < own) {
-          await pause(Math.max(backoff(tried), waits.get(error) ?? 0), signal)
+        const waitMs = Math.max(backoff(tried), waits.get(error) ?? 0)
+        if (error.retryable && tried < own && performance.now() + waitMs < endsAt) {
+          await pause(waitMs, signal)
           continue
         }
         const isUnknown = isChange && mayHaveArrived && (error.retryable || error.code === 'invalid_answer')
@@ -190,6 +197,12 @@ export const reasonOf = (signal: Signal | undefined): unknown => signal?.reason 
 function throwIfAborted(signal: Signal | undefined): void {
   if (signal?.aborted) throw reasonOf(signal)
 }
+
+/** Where the service is, such as `https://play.example.com`. */
+export const isUrl = (url: unknown): boolean => typeof url === 'string' && /^https?:\/\/[^\s/?#]+[^\s?#]*$/i.test(url)
+
+/** What a timer takes, in milliseconds. */
+export const isTime = (ms: unknown): boolean => typeof ms === 'number' && ms > 0 && ms < 2 ** 31
 
 /** Headers carry these unchanged. */
 export const VISIBLE = /^[!-~]+$/

@@ -3,11 +3,11 @@ import type { Schema } from '../declare/shape.ts'
 import { clientEvent } from '../events/client-event.ts'
 import { openapi } from '../serve/openapi/document.ts'
 
-// The types and shapes of the client library, made from the same declarations as `/openapi.json`. The library imports nothing of
-// the service.
+// The types and shapes of the libraries for game clients and game servers, made from the same declarations as
+// `/openapi.json`. The libraries import nothing of the service.
 
 /** The schemas that game clients use. Schemas that these refer to are written, too. */
-const ROOTS = [
+const CLIENT_ROOTS = [
   'ProgressResponse',
   'AddXpResponse',
   'ClaimResponse',
@@ -24,6 +24,8 @@ const ROOTS = [
   'StorageKeys',
   'EventFields',
 ]
+/** The further ones of game servers. */
+const SERVER_ROOTS = ['FindPlayerRequest', 'PlayersProgressRequest', 'PlayersProgressResponse']
 
 /** Those of REST, and the fields of an event, which the library reads over GraphQL. */
 const schemas: Record<string, Schema> = { ...openapi.components.schemas, EventFields: clientEvent.schema }
@@ -126,28 +128,53 @@ function reached(roots: readonly string[]): string[] {
   return [...found]
 }
 
-/** The text of `client/contract.ts`, not yet formatted. */
-export function printContract(): string {
-  const names = reached(ROOTS)
+/** The declarations of these schemas: types, and the shapes of answers. */
+function declarationsOf(names: readonly string[]): { readonly types: string[]; readonly shapes: string[] } {
   const inOrder = Object.keys(schemas).filter((name) => names.includes(name))
-  const interfaces = inOrder.map((name) => {
+  const types = inOrder.map((name) => {
     const schema = schemas[name] as Schema
     const description = descriptionOf(schema)
     const comment = description ? `/** ${description} */\n` : ''
-    return `${comment}export interface ${name} {\n${printMembers(schema, !name.endsWith('Request'), '  ')}}\n`
+    return `${comment}export interface ${name} {\n${printMembers(schema, !isRequest(name), '  ')}}\n`
   })
-  const codes = Object.keys(REFUSALS).map((kind) => `  | '${new Refusal(kind as RefusalKind).code}'\n`)
   const shapes = names
-    .filter((name) => !name.endsWith('Request'))
+    .filter((name) => !isRequest(name))
     .map((name) => `export const ${constantName(name)}: ShapeOf<${name}> = ${printShape(schemas[name] as Schema)}\n`)
+  return { types, shapes }
+}
+
+const isRequest = (name: string): boolean => name.endsWith('Request')
+
+const HEAD = '// Written by `npm run schema` from the declarations of the service. Change those instead.\n'
+
+/** The text of `client/contract.ts`, not yet formatted. */
+export function printContract(): string {
+  const { types, shapes } = declarationsOf(reached(CLIENT_ROOTS))
+  const codes = Object.keys(REFUSALS).map((kind) => `  | '${new Refusal(kind as RefusalKind).code}'\n`)
   return [
-    '// Written by `npm run schema` from the declarations of the service. Change those instead.\n',
+    HEAD,
     'import type { ShapeOf } from "./shape.ts"\n',
-    ...interfaces,
+    ...types,
     `/** The code of an answer with a status of 400 or more. */\nexport type RefusalCode =\n${codes.join('')}`,
     '// The shapes of answers.\n',
     ...shapes,
   ].join('\n')
 }
+
+/** The text of `sdk/server-contract.ts`, not yet formatted. It has what game clients do not need. */
+export function printServerContract(): string {
+  const ofClients = reached(CLIENT_ROOTS)
+  const { types, shapes } = declarationsOf(reached(SERVER_ROOTS).filter((name) => !ofClients.includes(name)))
+  const body = [...types, '// The shapes of answers.\n', ...shapes].join('\n')
+  const used = ofClients.flatMap((name) => [`type ${name}`, constantName(name)]).filter((name) => isUsed(body, name))
+  return [
+    HEAD,
+    `import { ${used.join(', ')} } from "../client/contract.ts"`,
+    'import type { ShapeOf } from "../client/shape.ts"\n',
+    body,
+  ].join('\n')
+}
+
+const isUsed = (text: string, name: string): boolean => new RegExp(`\\b${name.replace('type ', '')}\\b`).test(text)
 
 const constantName = (name: string): string => name.replaceAll(/(?<=[a-z])[A-Z]/g, '_$&').toUpperCase()

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import ts from 'typescript-5'
 
-// `npm run schema`: writes docs/reference.md, the reference of the two libraries, from their docstrings. The page is
+// `npm run schema`: writes docs/reference.md, the reference of the libraries, from their docstrings. The page is
 // committed. Not part of the service.
 
 const WIDTH = 120
@@ -13,6 +13,7 @@ const LIBRARIES = [
     also: ', which is also `tierway-client`',
   },
   { name: 'tierway/webhook', entry: 'src/sdk/webhook.ts', guide: 'webhook.md#verifying-the-signature', also: '' },
+  { name: 'tierway/server', entry: 'src/sdk/server.ts', guide: 'server.md', also: '' },
 ]
 
 type Exported = ts.DeclarationStatement | ts.VariableStatement

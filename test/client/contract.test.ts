@@ -2,21 +2,21 @@ import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { printContract } from '../../src/dev/client-contract.ts'
+import { printContract, printServerContract } from '../../src/dev/client-contract.ts'
 
 const BIOME = fileURLToPath(new URL('../../node_modules/.bin/biome', import.meta.url))
-const CONTRACT = fileURLToPath(new URL('../../src/client/contract.ts', import.meta.url))
 
-it("the client library's types are up to date with the declarations", async () => {
+it.each([
+  ['src/client/contract.ts', printContract],
+  ['src/sdk/server-contract.ts', printServerContract],
+])("the libraries' types are up to date with the declarations: %s", async (file, printed) => {
+  const path = fileURLToPath(new URL(`../../${file}`, import.meta.url))
   const formatted = await new Promise<string>((resolve, reject) => {
-    const biome = execFile(BIOME, ['format', `--stdin-file-path=${CONTRACT}`], (error, stdout) =>
+    const biome = execFile(BIOME, ['check', '--write', `--stdin-file-path=${path}`], (error, stdout) =>
       error ? reject(error) : resolve(stdout),
     )
-    biome.stdin?.end(printContract())
+    biome.stdin?.end(printed())
   })
-  const committed = await readFile(CONTRACT, 'utf8')
-  expect(
-    committed === formatted,
-    'src/client/contract.ts is stale: run `npm run schema` and commit what it writes',
-  ).toBe(true)
+  const committed = await readFile(path, 'utf8')
+  expect(committed === formatted, `${file} is stale: run \`npm run schema\` and commit what it writes`).toBe(true)
 })

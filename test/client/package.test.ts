@@ -268,3 +268,42 @@ describe('the types of the library', () => {
     expect([/lib\.dom\.d\.ts/.test(stdout), stdout.includes('@types/node/')]).toEqual([has === 'DOM', has === 'Node'])
   })
 })
+
+/** A program of a game server that uses the public types. */
+const GAME_SERVER = `
+import {
+  createServerClient, createTokenVerifier, type Player, type ServerClient, TierwayError, TokenError, type VerifiedPlayer,
+} from 'tierway/server'
+
+const verifier = createTokenVerifier({ url: 'http://127.0.0.1:1', environmentId: '00000000-0000-7000-8000-000000000000' })
+const client: ServerClient = createServerClient({ url: 'http://127.0.0.1:1', key: 'twsrv_x', retries: 0 })
+const named: Promise<VerifiedPlayer> = verifier.verify('junk')
+const found: Promise<Player> = client.findPlayer({ provider: 'custom', subject: 'ada' })
+const causes: unknown[] = []
+for (const one of [named, found]) await one.catch((error: unknown) => causes.push(error))
+const [first, second] = causes
+console.log(first instanceof TokenError && first.code, TierwayError.is(second) && second.code)
+`
+
+describe('the library for game servers', () => {
+  it('works and compiles as it is installed, with no package but jose', async () => {
+    const project = join(game, 'game-server')
+    await mkdir(join(project, 'node_modules'), { recursive: true })
+    await symlink(join(game, 'node_modules/tierway'), join(project, 'node_modules/tierway'), 'dir')
+    await symlink(join(ROOT, 'node_modules/jose'), join(game, 'node_modules/jose'), 'dir')
+    await writeFile(join(project, 'package.json'), '{"type":"module"}')
+    await writeFile(join(project, 'server.ts'), GAME_SERVER)
+    const compilerOptions = { ...node16, ...LIBS.Node, target: 'es2022', strict: true, skipLibCheck: false }
+    const typeRoots = [join(game, 'node_modules/@types')]
+    await writeFile(
+      join(project, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions: { ...compilerOptions, typeRoots } }),
+    )
+    const compile = run(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', project])
+    await compile.catch((error) => {
+      throw new Error(error.stdout)
+    })
+    const { stdout } = await run(process.execPath, [join(project, 'server.js')])
+    expect(stdout).toBe('invalid_token network_error\n')
+  })
+})

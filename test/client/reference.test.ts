@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import * as client from '../../src/client/index.ts'
+import * as server from '../../src/sdk/server.ts'
 import * as webhook from '../../src/sdk/webhook.ts'
 
-const LIBRARIES = { 'tierway/client': client, 'tierway/webhook': webhook }
+const LIBRARIES = { 'tierway/client': client, 'tierway/webhook': webhook, 'tierway/server': server }
 const page = readFileSync('docs/reference.md', 'utf8')
 
 it.each(Object.entries(LIBRARIES))('docs/reference.md has every value that %s exports', (name, library) => {

@@ -1,0 +1,29 @@
+/**
+ * The library of Tierway for game servers in Node. Its page is docs/server.md.
+ *
+ * @packageDocumentation
+ */
+export type { ClaimedTier, Player } from '../client/contract.ts'
+export { type ErrorCode, type Fault, TierwayError } from '../client/error.ts'
+export type { Fetch, FetchRequest, FetchResponse, Signal } from '../client/platform.ts'
+export type { CallOptions } from '../client/transport.ts'
+export {
+  createServerClient,
+  type ServerCallOptions,
+  type ServerClient,
+  type ServerClientOptions,
+} from './server-client.ts'
+export type {
+  FindPlayerRequest,
+  PlayerProgress,
+  PlayersProgressRequest,
+  PlayersProgressResponse,
+} from './server-contract.ts'
+export {
+  createTokenVerifier,
+  TokenError,
+  type TokenErrorCode,
+  type TokenVerifier,
+  type TokenVerifierOptions,
+  type VerifiedPlayer,
+} from './token-verifier.ts'
