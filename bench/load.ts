@@ -19,6 +19,8 @@ export interface LoadSetup {
   readonly reached: number
   /** Each set of players by its name. */
   readonly players: Readonly<Record<string, readonly LoadPlayer[]>>
+  /** The key of the game's servers. */
+  readonly serverKey?: string
 }
 
 /**
@@ -26,8 +28,11 @@ export interface LoadSetup {
  */
 export type Step = 'connected' | 'go'
 
-/** `graphqlXp` is `xp` over GraphQL; `empty` is the request of `xp`, to a server that ignores it. */
-export type Call = 'xp' | 'graphqlXp' | 'progress' | 'claim' | 'premium' | 'empty'
+/** The players of a match: so many grants has a call `matchXp`, which counts as so many calls. */
+const MATCH_PLAYERS = 100
+
+/** `graphqlXp` is `xp` over GraphQL; `matchXp` is `xp` for many players in one call of a game server; `empty` is the request of `xp`, to a server that ignores it. */
+export type Call = 'xp' | 'graphqlXp' | 'matchXp' | 'progress' | 'claim' | 'premium' | 'empty'
 
 export interface Load {
   /** Several ports are instances behind a load balancer: the calls of each player go to each in turn. */
@@ -62,11 +67,12 @@ export interface Tally {
   readonly firstFailure: string | null
 }
 
-const GIVES_XP: ReadonlySet<Call> = new Set(['xp', 'graphqlXp'])
+const GIVES_XP: ReadonlySet<Call> = new Set(['xp', 'graphqlXp', 'matchXp'])
 
 const PATHS: Readonly<Record<Call, string>> = {
   xp: '/sdk/v1/battlepass/xp',
   graphqlXp: '/graphql',
+  matchXp: '/server/v1/battlepass/xp',
   progress: '/sdk/v1/battlepass/progress',
   claim: '/sdk/v1/battlepass/claim',
   premium: '/sdk/v1/battlepass/premium',
@@ -116,14 +122,15 @@ function createRequests({ ports, call, players: set, amount: fixed, calls = Numb
 
   return (): Request | undefined => {
     const turn = turns.get(name) ?? 0
-    const index = turn % players.length
+    const index = (call === 'matchXp' ? turn * MATCH_PLAYERS : turn) % players.length
     const round = Math.floor(turn / players.length)
     const player = players[index]
     if (!player || round >= rounds || turn - first >= calls) return undefined
     turns.set(name, turn + 1)
     const amount = GIVES_XP.has(call) ? (fixed ?? 10 + (turn % 90)) : 0
-    const body = bodyOf(player, amount, round)
-    const text = post(PATHS[call], player.token, body)
+    const isMatch = call === 'matchXp'
+    const body = isMatch ? matchOf(index, amount, turn) : bodyOf(player, amount, round)
+    const text = post(PATHS[call], isMatch ? (setup.serverKey ?? '') : player.token, body)
     // Neighbours call different instances, and each player changes the instance with each round.
     return { text, amount, index, to: ports.length === 1 ? 0 : (index + round) % ports.length }
   }
@@ -143,6 +150,14 @@ function createRequests({ ports, call, players: set, amount: fixed, calls = Numb
     }
   }
 
+  function matchOf(first: number, amount: number, turn: number): string {
+    const grants = Array.from({ length: MATCH_PLAYERS }, (_, seat) => {
+      const { playerId } = players[(first + seat) % players.length] as LoadPlayer
+      return `{"player":{"playerId":"${playerId}"},${place},"amount":${amount},"source":"match"}`
+    })
+    return `{"grants":[${grants.join(',')}],"idempotencyKey":"match-${turn}"}`
+  }
+
   function xpOf(runId: string, amount: number): string {
     return `{${place},"runId":"${runId}","amount":${amount},"source":"match"}`
   }
@@ -151,6 +166,7 @@ function createRequests({ ports, call, players: set, amount: fixed, calls = Numb
 function isSuccess(call: Call, { status, body }: Reply): boolean {
   if (status !== 200) return false
   if (call === 'graphqlXp') return !body.includes('"errors"')
+  if (call === 'matchXp') return !body.includes('"error":"')
   if (call === 'claim') return body.includes('"success":true') && body.includes('"alreadyClaimed":false')
   return call !== 'premium' || body.includes('"success":true')
 }
@@ -158,6 +174,7 @@ function isSuccess(call: Call, { status, body }: Reply): boolean {
 async function run(load: Load): Promise<Tally> {
   const { ports, call, connections, perSecond, tellsLevelUps } = load
   const next = createRequests(load)
+  const weight = call === 'matchXp' ? MATCH_PLAYERS : 1
   const sockets: Socket[] = []
   // Each driver has a connection to every port, and makes one call at a time.
   const drivers = await Promise.all(
@@ -199,7 +216,11 @@ async function run(load: Load): Promise<Tally> {
       latencies.push(answered - now)
       now = answered
       if (isSuccess(call, reply)) {
-        xp += request.amount
+        xp += request.amount * weight
+        if (call === 'matchXp') {
+          levelUps += reply.body.split('"leveledUp":true').length - 1
+          continue
+        }
         if (!GIVES_XP.has(call) || !reply.body.includes('"leveledUp":true')) continue
         levelUps += 1
         if (tellsLevelUps) reached.push([request.index, monotonicMs()])
@@ -213,8 +234,8 @@ async function run(load: Load): Promise<Tally> {
   const seconds = (performance.now() - started) / 1000
   for (const socket of sockets) socket.destroy()
   const sorted = Float64Array.from(latencies).sort()
-  const calls = sorted.length
-  const medianMs = sorted[calls >> 1] ?? 0
+  const calls = sorted.length * weight
+  const medianMs = sorted[sorted.length >> 1] ?? 0
   return { calls, perSecond: calls / seconds, medianMs, xp, levelUps, reached, failed, firstFailure }
 }
 

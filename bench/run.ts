@@ -4,6 +4,7 @@ import { cpus } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import type pg from 'pg'
+import { createServerKey } from '../src/callers/keys.ts'
 import { demoSeason } from '../src/dev/season.ts'
 import { startDurablePostgres } from '../test/harness/durable-postgres.ts'
 import { buildService, createWorld, type World } from '../test/harness/service.ts'
@@ -76,6 +77,7 @@ const POSTGRES = ['max_connections=200']
 
 const XP = 'add xp'
 const GRAPHQL = `${XP} over GraphQL`
+const MATCH = `${XP} of a match, for each of 100 players`
 const CLAIM = 'claim a tier'
 const PREMIUM = 'buy premium'
 const PROGRESS = 'read progress'
@@ -132,7 +134,8 @@ async function main(): Promise<void> {
   const loader = startProcess('load.ts')
   const loaderLost = lossOf(loader, 'the load generator')
   const players = Object.fromEntries([...owners].map(([name, owner]) => [name, owner.players]))
-  loader.send({ scenarioId: SCENARIO, nodeId: NODE, reached: REACHED, players } satisfies LoadSetup)
+  const { key: serverKey } = await createServerKey(world.pool, environmentId)
+  loader.send({ serverKey, scenarioId: SCENARIO, nodeId: NODE, reached: REACHED, players } satisfies LoadSetup)
 
   async function load(task: Load, begin?: () => Promise<unknown>): Promise<Tally> {
     ended.signal.throwIfAborted()
@@ -246,6 +249,7 @@ async function main(): Promise<void> {
   const hotLoad = { call: 'xp', players: 'hot', amount: 1 } as const
   const rows: Row[] = selected([
     ...both(XP, 'xp', CONNECTIONS, ['ours', 'peer']),
+    rowOf(MATCH, 'matchXp', [1, 4], { server: service, set: 'ours', leavesJobs: true }),
     rowOf(GRAPHQL, 'graphqlXp', [32, 256], { server: service, set: 'ours', leavesJobs: true }),
     {
       name: PRISMA,
@@ -401,6 +405,9 @@ function report(figures: Figures, rows: readonly Row[], columns: readonly number
   ])
   printSection('CPU of service and Postgres ÷ single statement', [
     ...ratios([...both.map((name) => [name, name, peerOf(name)] as const), [TWINS, TWINS, peerOf(XP)]], all),
+  ])
+  printSection('CPU of service and Postgres, a call of a match ÷ a call of each of its players', [
+    ...ratios([[`${XP} of a match`, MATCH, XP]], all),
   ])
   printSection('CPU of the service, GraphQL ÷ REST', [...ratios([[XP, GRAPHQL, XP]], service)])
   printSection(`CPU of the service ÷ an empty node:http POST at ${EMPTY_AT} connections`, [
