@@ -65,6 +65,9 @@ describe('the syntax tree of a JSON text', () => {
     const path = readPath('nodes[1].data.levels[0].xp')
     expect(findNode(rootOf(text), path)).toMatchObject({ kind: 'number', raw: '9007199254740993' })
     expect(printPath(path)).toBe('nodes[1].data.levels[0].xp')
+    const quoted = 'nodes[1].data.xp.sources["a.b \\"c\\" [0]"].max'
+    expect(readPath(quoted)).toEqual(['nodes', 1, 'data', 'xp', 'sources', 'a.b "c" [0]', 'max'])
+    expect(printPath(readPath(quoted))).toBe(quoted)
   })
 
   it('reports a fault with its place', () => {

@@ -267,6 +267,55 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
     await opened.close()
   })
 
+  it('edit the rules of xp by fields, exact, and keep all other members', async () => {
+    const rules = `"xp": { "note": 1.0, "perWeek": null, "sources": { "my match": { "max": 500, "icon": "sword" } } }`
+    const text = SUMMER.replace('"premium": {', `${rules}, "premium": {`)
+    const opened = await open('rules', 'graph?at=nodes[1]', text)
+    const { page } = opened
+    const changed = (from: string, to: string) => draftIs(page, 'rules', text.replace(from, to))
+    const field = (label: string) => page.getByLabel(label, { exact: true })
+    await field('Most xp per week, all sources').fill('9007199254740993')
+    await changed('"perWeek": null', '"perWeek": 9007199254740993')
+    await field('Most xp per week, all sources').fill('')
+    await changed('"perWeek": null, ', '')
+    await field('Xp may come from').selectOption('servers only')
+    await field('Sources that are not listed may be sent').uncheck()
+    await field('Xp over a limit').selectOption('is refused')
+    await field('A day begins at').fill('04:00')
+    await field('Time zone').fill('Europe/Berlin')
+
+    await page.getByText('500 per call').click()
+    await field('my match may come from').selectOption('clients and servers')
+    await field('Most xp per day, my match').fill('9007199254740995')
+    await field('New source').fill('a.b')
+    await page.getByRole('button', { name: 'Add source' }).click()
+    await field('Most xp per season, a.b').fill('7')
+    const sources =
+      '"sources": { "my match": { "max": 500, "icon": "sword", "from": "client", "perDay": 9007199254740995 }, "a.b": { "perSeason": 7 } }'
+    const whole = text.replace(
+      rules,
+      `"xp": { "note": 1.0, ${sources}, "from": "server", "others": false, "over": "refuse", "dayStartsAt": "04:00", "timeZone": "Europe/Berlin" }`,
+    )
+    await draftIs(page, 'rules', whole)
+    await valid(page)
+    await page.getByText('clients and servers, 500 per call, 9,007,199,254,740,995 per day').waitFor()
+    await opened.check('designer-xp')
+    await page.setViewportSize({ width: 390, height: 844 })
+    await opened.check('designer-xp-390')
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+
+    await page.getByRole('button', { name: 'Remove the source my match' }).click()
+    await page.getByRole('button', { name: 'Remove the rules of xp' }).click()
+    await page.getByText('Clients may send xp of any source, without a limit.').waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    // A source is open while it has a fault.
+    await page.getByText('7 per season').click()
+    await field('Most xp per season, a.b').fill('9223372036854775808')
+    await page.getByText('9,223,372,036,854,775,808 per season').click()
+    await page.getByRole('group').filter({ hasText: 'a.b' }).getByText('Must be 0 to 9223372036854775807.').waitFor()
+    await opened.close()
+  })
+
   it('can be side by side: the JSON shows the selected node, and the graph shows an edit of the JSON', async () => {
     const opened = await open('beside', 'graph')
     const { page } = opened

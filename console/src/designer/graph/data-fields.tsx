@@ -12,6 +12,7 @@ import type { Path } from '../text/json-path.ts'
 import { itemsOf, type JsonNode, memberOf, numberTextOf, parseJson, stringOf, valueAt } from '../text/json-tree.ts'
 import css from './graph.module.css'
 import { momentText, momentValue } from './moments.ts'
+import { XpFields } from './xp-fields.tsx'
 
 interface DataProps {
   readonly draft: Draft
@@ -31,6 +32,7 @@ export function DataFields({
       return (
         <>
           <PassFields {...props} />
+          <XpFields draft={props.draft} node={node} onOpenJson={onOpenJson} />
           <div className="actions">
             <Button onClick={() => onOpenTable(node.id)}>Edit levels and tiers</Button>
           </div>
@@ -56,7 +58,7 @@ export function DataFields({
   }
 }
 
-const PASS_MEMBERS = ['levels', 'tiers', 'premium', 'startsAt', 'endsAt', 'claimUntil']
+const PASS_MEMBERS = ['levels', 'tiers', 'premium', 'startsAt', 'endsAt', 'claimUntil', 'xp']
 const DATES = [
   ['startsAt', 'Starts (UTC)', 'Xp, claims and premium are open from then on. Empty: always open.'],
   ['endsAt', 'Ends (UTC)', 'The first moment without xp and premium. Empty: never.'],

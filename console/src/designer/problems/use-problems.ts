@@ -63,3 +63,11 @@ export function useProblemsAt(pathText: string): readonly Problem[] {
   const problems = useContext(ProblemsContext)
   return pathText === '' ? [] : problems.filter((problem) => problem.pathText === pathText)
 }
+
+/** The problems at a place and within it. */
+export function useProblemsUnder(pathText: string): readonly Problem[] {
+  const problems = useContext(ProblemsContext)
+  return problems.filter(
+    (one) => one.pathText.startsWith(pathText) && ['', '.', '['].includes(one.pathText[pathText.length] ?? ''),
+  )
+}

@@ -3,14 +3,22 @@ import { itemsOf, type JsonNode, memberOf } from './json-tree.ts'
 /** The steps of a place, such as `nodes[1].data`: names of members, and indexes. */
 export type Path = readonly (string | number)[]
 
-/** Reads a place as the service writes it. Names of members that the service reads have no dots. */
+/** Reads a place as the service writes it, such as `nodes[1].data.xp.sources["a.b"]`. */
 export const readPath = (text: string): Path =>
-  [...text.matchAll(/\[(\d+)\]|([^.[\]]+)/g)].map(([, index, name]) =>
-    index === undefined ? (name ?? '') : Number(index),
+  [...text.matchAll(/\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|([^.[\]]+)/g)].map(([, index, quoted, name = '']) =>
+    index !== undefined ? Number(index) : quoted !== undefined ? JSON.parse(quoted) : name,
   )
 
+const PLAIN_NAME = /^[\w$-]+$/
+
 export const printPath = (path: Path): string =>
-  path.map((step, at) => (typeof step === 'number' ? `[${step}]` : at === 0 ? step : `.${step}`)).join('')
+  path
+    .map((step, at) => {
+      if (typeof step === 'number') return `[${step}]`
+      if (!PLAIN_NAME.test(step)) return `[${JSON.stringify(step)}]`
+      return at === 0 ? step : `.${step}`
+    })
+    .join('')
 
 /** The value at a path; undefined where there is none. */
 export function findNode(root: JsonNode | undefined, path: Path): JsonNode | undefined {
