@@ -1,5 +1,3 @@
--- What counts towards the limits of xp, as JSON text. Null for passes without rules of xp.
-ALTER TABLE "passes" ADD COLUMN "xp_counts" TEXT;
 -- Where xp came from (null: a client), what was sent where a limit held a part of it back, and the server's reference.
 ALTER TABLE "xp_ledger"
   ADD COLUMN "origin" TEXT,
