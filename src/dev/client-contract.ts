@@ -25,7 +25,17 @@ const CLIENT_ROOTS = [
   'EventFields',
 ]
 /** The further ones of game servers. */
-const SERVER_ROOTS = ['FindPlayerRequest', 'PlayersProgressRequest', 'PlayersProgressResponse']
+const SERVER_ROOTS = [
+  'FindPlayerRequest',
+  'PlayersProgressRequest',
+  'PlayersProgressResponse',
+  'GrantXpRequest',
+  'GrantXpResponse',
+  'WalletGrantRequest',
+  'WalletSpendRequest',
+  'WalletResponse',
+  'ServerCrossRequest',
+]
 
 /** Those of REST, and the fields of an event, which the library reads over GraphQL. */
 const schemas: Record<string, Schema> = { ...openapi.components.schemas, EventFields: clientEvent.schema }

@@ -1,6 +1,6 @@
 // Written by `npm run schema` from the declarations of the service. Change those instead.
 
-import { CLAIMED_TIER, type ClaimedTier } from '../client/contract.ts'
+import { CLAIMED_TIER, type ClaimedTier, EXECUTION_PLAN, type ExecutionPlan } from '../client/contract.ts'
 import type { ShapeOf } from '../client/shape.ts'
 
 export interface FindPlayerRequest {
@@ -47,6 +47,145 @@ export interface PlayerProgress {
   readonly error: 'player not found' | 'player banned' | 'player deleted' | null
 }
 
+export interface GrantXpRequest {
+  /** The grants: 1 to 200. Those of one player are made in their order. */
+  readonly grants: readonly {
+    /** The player: `playerId`, or `provider` and `subject`. */
+    readonly player: {
+      /** The id of the player. Leave it out with `provider` and `subject`. */
+      readonly playerId?: string | null
+      /** The provider: `custom`, or `custom:` and the name of another one. */
+      readonly provider?: string | null
+      /** The studio's own id of the player. */
+      readonly subject?: string | null
+    }
+    /** A scenario's id in its environment. */
+    readonly scenarioId: string
+    /** A node's id in its scenario. */
+    readonly nodeId: string
+    /** A run's id. */
+    readonly runId?: string | null
+    /** Whether a run is started for a player without an active one. Default: true. A call with `runId` starts none. */
+    readonly start?: boolean | null
+    /** The amount of xp: 1 or more. */
+    readonly amount: bigint | number
+    /** The source of the xp: 1 to 64 characters. */
+    readonly source: string
+    /** Your own reference, such as the id of a match. The xp ledger keeps it. */
+    readonly reference?: string | null
+  }[]
+  /** The same key and request takes effect once and gets the same answer for seven days. */
+  readonly idempotencyKey: string
+}
+
+/** The results of the grants. A call that is repeated with its idempotency key answers the same, and makes the grants that are missing. */
+export interface GrantXpResponse {
+  /** One result for each grant, in the order of the request. */
+  readonly results: readonly XpGrantResult[]
+}
+
+/** The state after a grant; null with an `error`, which changed nothing. */
+export interface XpGrantResult {
+  /** The player. Null for one that the environment does not have. */
+  readonly playerId: string | null
+  /** The level after the addition. */
+  readonly level: number | null
+  /** The xp after the addition. */
+  readonly xp: bigint | null
+  /** Whether the call reached a new level. */
+  readonly leveledUp: boolean | null
+  /** Whether the player is at the last level. */
+  readonly maxLevel: boolean | null
+  readonly plan: ExecutionPlan | null
+  readonly error:
+    | 'player not found'
+    | 'player banned'
+    | 'player deleted'
+    | 'scenario not found'
+    | 'node not found'
+    | 'run not found'
+    | 'run not active'
+    | 'xp not allowed'
+    | 'season closed'
+    | 'xp limit reached'
+    | 'xp limit exceeded'
+    | 'balance limit exceeded'
+    | 'idempotency key reused'
+    | null
+}
+
+export interface WalletGrantRequest {
+  /** The player: `playerId`, or `provider` and `subject`. */
+  readonly player: {
+    /** The id of the player. Leave it out with `provider` and `subject`. */
+    readonly playerId?: string | null
+    /** The provider: `custom`, or `custom:` and the name of another one. */
+    readonly provider?: string | null
+    /** The studio's own id of the player. */
+    readonly subject?: string | null
+  }
+  /** The currency. */
+  readonly currency: string
+  /** The amount: 1 or more. */
+  readonly amount: bigint | number
+  /** Your own reference, such as the id of a purchase. The ledger keeps it. */
+  readonly reference?: string | null
+  /** The same key and request takes effect once and gets the same answer for seven days. */
+  readonly idempotencyKey: string
+}
+
+/** The balance after the change. A call that is repeated with its idempotency key answers the same. */
+export interface WalletResponse {
+  /** The player. */
+  readonly playerId: string
+  /** The currency. */
+  readonly currency: string
+  /** The balance. */
+  readonly balance: bigint
+}
+
+export interface WalletSpendRequest {
+  /** The player: `playerId`, or `provider` and `subject`. */
+  readonly player: {
+    /** The id of the player. Leave it out with `provider` and `subject`. */
+    readonly playerId?: string | null
+    /** The provider: `custom`, or `custom:` and the name of another one. */
+    readonly provider?: string | null
+    /** The studio's own id of the player. */
+    readonly subject?: string | null
+  }
+  /** The currency. */
+  readonly currency: string
+  /** The amount: 1 or more. */
+  readonly amount: bigint | number
+  /** Your own reference, such as the id of a purchase. The ledger keeps it. */
+  readonly reference?: string | null
+  /** The same key and request takes effect once and gets the same answer for seven days. */
+  readonly idempotencyKey: string
+}
+
+export interface ServerCrossRequest {
+  /** The player: `playerId`, or `provider` and `subject`. */
+  readonly player: {
+    /** The id of the player. Leave it out with `provider` and `subject`. */
+    readonly playerId?: string | null
+    /** The provider: `custom`, or `custom:` and the name of another one. */
+    readonly provider?: string | null
+    /** The studio's own id of the player. */
+    readonly subject?: string | null
+  }
+  /** A scenario's id in its environment. */
+  readonly scenarioId: string
+  /** The run. Default: the active run of the player. */
+  readonly runId?: string | null
+  /** A node's id in its scenario. */
+  readonly nodeId: string
+  /** A handle of the node, such as `onClick`. */
+  readonly handle: string
+  /** The same key and request takes effect once and gets the same answer for seven days. */
+  readonly idempotencyKey: string
+}
+
 // The shapes of answers.
 
 export const PLAYER_PROGRESS: ShapeOf<PlayerProgress> = {
@@ -62,4 +201,22 @@ export const PLAYER_PROGRESS: ShapeOf<PlayerProgress> = {
 
 export const PLAYERS_PROGRESS_RESPONSE: ShapeOf<PlayersProgressResponse> = {
   members: { results: { list: PLAYER_PROGRESS } },
+}
+
+export const XP_GRANT_RESULT: ShapeOf<XpGrantResult> = {
+  members: {
+    playerId: { orNull: 'string' },
+    level: { orNull: 'integer' },
+    xp: { orNull: 'int64' },
+    leveledUp: { orNull: 'boolean' },
+    maxLevel: { orNull: 'boolean' },
+    plan: { orNull: EXECUTION_PLAN },
+    error: { orNull: 'string' },
+  },
+}
+
+export const GRANT_XP_RESPONSE: ShapeOf<GrantXpResponse> = { members: { results: { list: XP_GRANT_RESULT } } }
+
+export const WALLET_RESPONSE: ShapeOf<WalletResponse> = {
+  members: { playerId: 'string', currency: 'string', balance: 'int64' },
 }

@@ -3,11 +3,12 @@
  *
  * @packageDocumentation
  */
-export type { ClaimedTier, Player } from '../client/contract.ts'
+export type { ClaimedTier, CrossResponse, EnteredNode, ExecutionPlan, Player, Reward } from '../client/contract.ts'
 export { type ErrorCode, type Fault, TierwayError } from '../client/error.ts'
 export type { Fetch, FetchRequest, FetchResponse, Signal } from '../client/platform.ts'
 export type { CallOptions } from '../client/transport.ts'
 export {
+  type Change,
   createServerClient,
   type ServerCallOptions,
   type ServerClient,
@@ -15,9 +16,16 @@ export {
 } from './server-client.ts'
 export type {
   FindPlayerRequest,
+  GrantXpRequest,
+  GrantXpResponse,
   PlayerProgress,
   PlayersProgressRequest,
   PlayersProgressResponse,
+  ServerCrossRequest,
+  WalletGrantRequest,
+  WalletResponse,
+  WalletSpendRequest,
+  XpGrantResult,
 } from './server-contract.ts'
 export {
   createTokenVerifier,

@@ -255,6 +255,50 @@ describe('a client for game servers', () => {
     expect(results).toEqual([known, known, { ...nobody, error: 'player not found' }])
   })
 
+  it('repeats a change whose answer was lost with its key, so that it takes effect once', async () => {
+    const fresh = await game.player({ wallet: { gold: 5n } })
+    const sent: string[] = []
+    let lost = 0
+    const client = clientFor({
+      fetch: async (url, init) => {
+        sent.push(init.body)
+        const answer = await fetch(url, init)
+        if (sent.length <= lost) throw new TypeError('the answer was lost')
+        return answer
+      },
+    })
+    const who = { playerId: fresh.playerId }
+    const grant = { player: who, scenarioId: 'season', nodeId: 'pass', amount: 60n, source: 'match' }
+    lost = 2
+    const { results } = await client.grantXp({ grants: [grant, { ...grant, player: { ...ADA, subject: 'nobody' } }] })
+    expect(results).toMatchObject([
+      { playerId: fresh.playerId, xp: 60n, error: null },
+      { playerId: null, xp: null, error: 'player not found' },
+    ])
+    expect([sent.length, new Set(sent).size]).toEqual([3, 1])
+    lost = 4
+    const spent = await client.spendMoney({ player: who, currency: 'gold', amount: 2 })
+    expect(spent).toEqual({ ...who, currency: 'gold', balance: 3n })
+    expect(await client.grantMoney({ player: who, currency: 'gold', amount: 2 })).toMatchObject({ balance: 5n })
+    const keyed = { ...grant, amount: 1 }
+    for (let time = 0; time < 2; time += 1) {
+      const answer = await client.grantXp({ grants: [keyed], idempotencyKey: 'match-17' })
+      expect(answer.results).toMatchObject([{ xp: 61n }])
+    }
+    lost = Number.POSITIVE_INFINITY
+    const call = client.grantXp({ grants: [grant] }, { retries: 0 })
+    await expect(call).rejects.toMatchObject({ code: 'network_error', outcomeUnknown: true })
+    await expect(client.grantXp({ grants: [grant], idempotencyKey: ' ' })).rejects.toMatchObject({ status: 0 })
+  })
+
+  it('crosses a handle, and rejects with the refusal', async () => {
+    const cross = { player: ADA, scenarioId: 'season', nodeId: 'pass', handle: 'level:99' }
+    const error = await clientFor()
+      .crossHandle(cross)
+      .catch((thrown) => thrown)
+    expect([error.name, error.outcomeUnknown]).toEqual(['TierwayError', false])
+  })
+
   it('rejects with every fault of a request, and does not retry it', async () => {
     let attempts = 0
     const client = clientFor({
