@@ -54,6 +54,8 @@ const VALUE_TYPES = [
   'ValueChange',
   'WebhookAttempt',
   'XpOfOrigin',
+  'XpOutlier',
+  'XpOutliers',
   'XpSource',
   'XpTime',
 ]

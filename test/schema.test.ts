@@ -35,6 +35,7 @@ describe('the schema (decisions 9)', () => {
       'CompletionInsight.rate',
       'LevelInsight.conversion',
       'ClippedXp.source',
+      'XpOutliers.median',
       'XpSource.source',
       'XpEntry.limitedBy',
       'XpEntry.reference',

@@ -7,6 +7,7 @@ import { environment, nodeId, scenarioId } from '../declare/common.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { argsOf, enumType } from '../declare/graphql/shapes.ts'
 import { described, moment, optional, refuseFaults, shape } from '../declare/shape.ts'
+import { PlayerType } from '../players/graphql.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { HOURS_KEPT_DAYS, readRanged, STEPS, type Step, stepFaults } from './range.ts'
 import {
@@ -22,12 +23,15 @@ import {
   readTiers,
   readXp,
   readXpByOrigin,
+  readXpOutliers,
   type SourceInsight,
   type TierInsight,
+  type XpOutliers,
 } from './read-insight.ts'
 
 const DEFAULT_DAYS = 7
 const SOURCES = 20
+const OUTLIERS = 20
 
 /** The sum of many players' xp can exceed 64 bits. */
 const SUM = 'A sum beyond 64 bits is given as the largest or smallest 64-bit integer.'
@@ -176,6 +180,51 @@ const ClippedXpType = builder.objectRef<SourceInsight>('ClippedXp').implement({
   }),
 })
 
+interface OutlierWithPlayer {
+  readonly player: typeof PlayerType.$inferType
+  readonly grants: number
+  readonly xp: bigint
+  readonly timesMedian: number
+}
+
+const XpOutlierType = builder.objectRef<OutlierWithPlayer>('XpOutlier').implement({
+  description: 'A player with much xp in a day.',
+  fields: (t) => ({
+    player: t.field({ type: PlayerType, resolve: ({ player }) => player }),
+    grants: t.expose('grants', { type: 'Count', description: 'The number of grants.' }),
+    xp: t.field({ type: 'Int64', description: `The xp of the day. ${SUM}`, resolve: ({ xp }) => toInt64(xp) }),
+    timesMedian: t.exposeFloat('timesMedian', { description: '`xp` divided by the median.' }),
+  }),
+})
+
+const XpOutliersType = builder.objectRef<XpOutliers & { readonly environmentId: string }>('XpOutliers').implement({
+  description: 'The players with the most xp of a pass in a day. Xp from operators does not count.',
+  fields: (t) => ({
+    from: t.field({ type: 'DateTime', description: 'The start of the 24 hours.', resolve: ({ range }) => range.from }),
+    to: t.field({ type: 'DateTime', description: 'Their end, not included.', resolve: ({ range }) => range.to }),
+    players: t.expose('players', { type: 'Count', description: 'Players who earned xp in these hours.' }),
+    median: t.field({
+      type: 'Int64',
+      nullable: true,
+      description: `The median of their xp; null without players. ${SUM}`,
+      resolve: ({ median }) => median && toInt64(median),
+    }),
+    top: t.field({
+      type: [XpOutlierType],
+      description: `The ${OUTLIERS} players with the most xp, the most first.`,
+      resolve: async ({ environmentId, top, median }, _args, { prisma }) => {
+        const ids = top.map(({ playerId }) => playerId)
+        const players = await prisma.player.findMany({ where: { environmentId, id: { in: ids } } })
+        const byId = new Map(players.map((player) => [player.id, player]))
+        return top.flatMap(({ playerId, grants, xp }) => {
+          const player = byId.get(playerId)
+          return player && median ? [{ player, grants, xp, timesMedian: Number(xp) / Number(median) }] : []
+        })
+      },
+    }),
+  }),
+})
+
 const CompletionType = builder.objectRef<CompletionInsight>('CompletionInsight').implement({
   description: 'Progress of players at the end of the range.',
   fields: (t) => ({
@@ -265,6 +314,15 @@ const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
       args: { by: t.arg(stepArgument), sources: t.arg.int(sourcesArgument) },
       resolve: (insight, args, { service }) =>
         readXp(service.operatorPool, insight, { ...readXpArguments(insight, args), measure: 'xp_clipped' }),
+    }),
+    xpOutliers: t.field({
+      type: XpOutliersType,
+      description:
+        'The players with the most xp in the last 24 hours of the range, against the median of all who earned xp then. It reads the ledger of these hours.',
+      resolve: async (insight, _args, { service }) => ({
+        ...(await readXpOutliers(service.operatorPool, insight, { limit: OUTLIERS })),
+        environmentId: insight.place.environmentId,
+      }),
     }),
     tiers: t.field({
       type: [TierInsightType],

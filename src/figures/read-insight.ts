@@ -7,7 +7,7 @@ import type { Command } from '../transactions/command.ts'
 import { ceilTo, floorTo, LENGTH_MS, type Range, type Step } from './range.ts'
 
 // The figures of one battle pass on dashboards, as of the last commit: they are sums of the tally, which is written
-// with the books. No player is read.
+// with the books. No player is read, except for outliers.
 
 export interface PassNodeRef extends ScenarioRef {
   readonly nodeId: string
@@ -76,6 +76,20 @@ export interface SourceInsight extends XpInsight {
 
 export interface OriginInsight extends XpInsight {
   readonly origin: XpOrigin
+}
+
+export interface XpOutlier {
+  readonly playerId: string
+  readonly grants: number
+  readonly xp: bigint
+}
+
+export interface XpOutliers {
+  readonly range: Range
+  readonly players: number
+  /** Null without players. */
+  readonly median: bigint | null
+  readonly top: readonly XpOutlier[]
 }
 
 export interface CompletionInsight {
@@ -278,4 +292,35 @@ export async function readCompletion(
     atTopLevel: levels.find(({ level }) => level >= pass.topLevel)?.reached ?? 0,
     completed: rows[0]?.completed ?? 0,
   }
+}
+
+/**
+ * The players with the most xp in the last 24 hours of the range, against the median of all who earned xp then. Xp from
+ * operators does not count. It is read from the ledger; the index by time leaves out all that is older.
+ */
+export async function readXpOutliers(
+  pool: Pool,
+  { place, range: { to } }: InsightRef,
+  { limit }: { limit: number },
+): Promise<XpOutliers> {
+  const range = { from: new Date(to.getTime() - LENGTH_MS.day), to }
+  const { rows } = await pool.query({
+    name: 'insight-xp-outliers',
+    text: `WITH earned AS MATERIALIZED (
+        SELECT player_id, count(*)::int AS grants, sum(amount) AS xp FROM xp_ledger
+        WHERE ${AT_PLACE} AND created_at >= $4 AND created_at < $5 AND amount > 0 AND origin IS DISTINCT FROM 'operator'
+        GROUP BY player_id
+      ), all_players AS (
+        SELECT count(*)::int AS players, percentile_disc(0.5) WITHIN GROUP (ORDER BY xp) AS median FROM earned
+      )
+      SELECT a.players, a.median::text AS median, e.player_id, e.grants, e.xp::text AS xp
+      FROM all_players a LEFT JOIN (SELECT * FROM earned ORDER BY xp DESC, player_id LIMIT $6) AS e ON true
+      ORDER BY e.xp DESC, e.player_id`,
+    values: [...keyOf(place), range.from, range.to, limit],
+  })
+  const { players = 0, median = null } = rows[0] ?? {}
+  const top = rows.flatMap(({ player_id: playerId, grants, xp }): XpOutlier[] =>
+    playerId === null ? [] : [{ playerId, grants, xp: BigInt(xp) }],
+  )
+  return { range, players, median: median === null ? null : BigInt(median), top }
 }

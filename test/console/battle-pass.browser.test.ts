@@ -160,6 +160,12 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the xp of a pass with
     expect(await held.getByRole('row').allTextContents()).toEqual(['SourceCallsXp', 'match19,223,372,036,854,775,707'])
     await page.getByText('servers: 18,014,398,509,481,985').waitFor()
     await page.getByText('clients: 100').waitFor()
+    const outliers = page.getByRole('table', { name: 'Players with the most xp in a day' })
+    await outliers.getByRole('link', { name: player.playerId }).waitFor()
+    expect(await outliers.getByRole('row').allTextContents()).toEqual([
+      'PlayerXpTimes the medianGrants',
+      `${player.playerId}18,014,398,509,482,08512`,
+    ])
     await opened.check('battle-pass-limited')
     await opened.close()
 

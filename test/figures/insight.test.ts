@@ -267,6 +267,49 @@ describe('the figures of a battle pass', () => {
     expect((await insight({ scenarioId: 'clipped', by: 'DAY' })).clippedXp).toEqual(all)
   })
 
+  test('have the players with the most xp in a day, against the median, without xp from operators', async () => {
+    const OUTLIERS = `query ($to: DateTime) {
+      battlePassInsight(environment: "production", scenarioId: "outliers", nodeId: "pass", to: $to) {
+        xpOutliers { from to players median top { player { id playerId } grants xp timesMedian } }
+      }
+    }`
+    const read = async (to: string | null = null) => {
+      const { data, errors } = await game.graphql(game.platformKey, OUTLIERS, { to })
+      expect(errors).toBeUndefined()
+      const { players, median, top } = data.battlePassInsight.xpOutliers
+      return [
+        players,
+        median,
+        top.map(({ player, ...rest }: Variables & { player: Variables }) => [player.playerId, rest]),
+      ]
+    }
+    await game.publish('outliers', season())
+    expect(await read()).toEqual([0, null, []])
+    const [ada, ben, eve] = await Promise.all(times(3, () => play('outliers')))
+    if (!ada || !ben || !eve) throw new Error('three play')
+    await ada.xp(10)
+    await ben.xp(20)
+    await eve.xp(MAX_INT64 - 30n)
+    await eve.xp(10)
+    const owner = await newOperator(game.app.pool, game.projectId)
+    const given = { playerId: ada.player.playerId, scenarioId: 'outliers', nodeId: 'pass', reason: 'lost' }
+    await support(game, owner.key, 'grantXp', { ...given, amount: '500', idempotencyKey: 'k' })
+    const first = String(MAX_INT64 - 20n)
+    expect(await read()).toEqual([
+      3,
+      '20',
+      [
+        [eve.player.playerId, { grants: 2, xp: first, timesMedian: Number(first) / 20 }],
+        [ben.player.playerId, { grants: 1, xp: '20', timesMedian: 1 }],
+        [ada.player.playerId, { grants: 1, xp: '10', timesMedian: 0.5 }],
+      ],
+    ])
+    await passDays('outliers', 2)
+    await ben.xp(4)
+    expect(await read()).toEqual([1, '4', [[ben.player.playerId, { grants: 1, xp: '4', timesMedian: 1 }]]])
+    expect((await read(new Date(Date.now() - 47 * 3_600_000).toISOString()))[0]).toBe(3)
+  })
+
   test('count a tier that support grants before it is reached, with no negative number of unclaimed tiers', async () => {
     await game.publish('given', season({ levels: [0, 100] }))
     const owner = await newOperator(game.app.pool, game.projectId)

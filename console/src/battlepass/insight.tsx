@@ -10,6 +10,7 @@ import { Time } from '../ui/time.tsx'
 import { Charts } from './charts.tsx'
 import { insightQuery } from './operations.ts'
 import { RANGES, type Range, rangeBefore, rangeOf, stepOf } from './ranges.ts'
+import { XpOutliers } from './xp-outliers.tsx'
 
 export type InsightData = NonNullable<ResultOf<typeof insightQuery>['battlePassInsight']>
 
@@ -89,6 +90,7 @@ export function Insight(props: {
                 otherName={compared === 'before' ? 'before' : compared}
                 by={stepOf(range)}
               />
+              <XpOutliers scenarioId={scenarioId} nodeId={nodeId} to={range.to} />
             </>
           )
         }

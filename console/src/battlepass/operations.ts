@@ -70,3 +70,27 @@ export const insightQuery = graphql(`
     }
   }
 `)
+
+/** Read apart from the other figures: it can take longer, as it reads the ledger of a day. */
+export const outliersQuery = graphql(`
+  query ConsoleXpOutliers($environment: String!, $scenarioId: String!, $nodeId: String!, $to: DateTime!) {
+    battlePassInsight(environment: $environment, scenarioId: $scenarioId, nodeId: $nodeId, to: $to) {
+      xpOutliers {
+        from
+        to
+        players
+        median
+        top {
+          player {
+            id
+            playerId
+            nickname
+          }
+          grants
+          xp
+          timesMedian
+        }
+      }
+    }
+  }
+`)

@@ -42,6 +42,7 @@ export const LIST_SIZES: Readonly<Record<string, number>> = {
   'PreviewScenarioResult.passes': 3,
   'TierClaim.granted': 2,
   'XpOfOrigin.times': 100,
+  'XpOutliers.top': 20,
   'XpSource.times': 100,
 }
 

@@ -1,0 +1,59 @@
+import { useQuery } from 'urql'
+import { Link } from 'wouter'
+import { useEnvironment } from '../shell/environment.tsx'
+import { Panel } from '../ui/page.tsx'
+import { Answer, Empty } from '../ui/states.tsx'
+import { Table } from '../ui/table.tsx'
+import { number } from '../ui/text.tsx'
+import { Time } from '../ui/time.tsx'
+import { outliersQuery } from './operations.ts'
+
+/** The players with the most xp in the last 24 hours of a range. */
+export function XpOutliers(props: { readonly scenarioId: string; readonly nodeId: string; readonly to: string }) {
+  const environment = useEnvironment()
+  const [result, read] = useQuery({
+    query: outliersQuery,
+    variables: { environment, ...props },
+    requestPolicy: 'cache-and-network',
+  })
+  return (
+    <Panel title="Players with the most xp in a day">
+      <Answer of={result} onRetry={() => read({ requestPolicy: 'network-only' })}>
+        {({ battlePassInsight }) => {
+          const outliers = battlePassInsight?.xpOutliers
+          if (!outliers || outliers.median === null)
+            return <Empty title="Nobody earned xp in the last 24 hours of this time" />
+          return (
+            <>
+              <p className="muted">
+                <Time at={outliers.from} parts="minute" /> to <Time at={outliers.to} parts="minute" />, without xp from
+                operators. {number(outliers.players)} {outliers.players === 1 ? 'player' : 'players'} earned xp; the
+                median is {number(outliers.median)}.
+              </p>
+              <Table
+                caption="Players with the most xp in a day"
+                rows={outliers.top}
+                keyOf={({ player }) => player.id}
+                columns={[
+                  {
+                    title: 'Player',
+                    cell: ({ player: { playerId, nickname } }) => (
+                      <Link href={`/env/${environment}/players/${playerId}/passes`}>{nickname ?? playerId}</Link>
+                    ),
+                  },
+                  { title: 'Xp', isNumber: true, cell: ({ xp }) => number(xp) },
+                  {
+                    title: 'Times the median',
+                    isNumber: true,
+                    cell: ({ timesMedian }) => timesMedian.toLocaleString('en-US', { maximumFractionDigits: 1 }),
+                  },
+                  { title: 'Grants', isNumber: true, cell: ({ grants }) => number(grants) },
+                ]}
+              />
+            </>
+          )
+        }}
+      </Answer>
+    </Panel>
+  )
+}
