@@ -1,4 +1,5 @@
-// Package tierway is for a studio's own backend: it checks that Tierway sent a login webhook.
+// Package tierway is for a studio's own backend and game servers: it checks that Tierway sent a login webhook, and
+// verifies access tokens of players (TokenVerifier).
 //
 // Tierway posts {"customData": …} to the studio's endpoint and signs the bytes of that body with the provider's secret.
 // VerifyWebhookSignature checks the header X-Signature, VerifyStandardWebhook the Standard Webhooks headers, which also

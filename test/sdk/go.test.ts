@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startGame } from '../harness/game.ts'
 import { startReceiver, testReceiver } from './receiver.ts'
 
 const MODULE = fileURLToPath(new URL('../../sdk/go', import.meta.url))
@@ -34,9 +35,11 @@ describe.skipIf(skipped !== '')(`${skipped}the Go helper`, () => {
   afterAll(() => rm(work, { recursive: true, force: true }))
 
   /** Runs the Go command in the module, without downloads and without a C compiler. */
-  async function go(...args: string[]): Promise<string> {
+  const go = (...args: string[]): Promise<string> => goWith({}, ...args)
+
+  async function goWith(more: Readonly<Record<string, string>>, ...args: string[]): Promise<string> {
     const own = { GOFLAGS: '-mod=mod', GOPROXY: 'off', GOTOOLCHAIN: 'local', GOWORK: 'off', CGO_ENABLED: '0' }
-    const env = { ...process.env, ...own, GOPATH: join(work, 'path') }
+    const env = { ...process.env, ...own, ...more, GOPATH: join(work, 'path') }
     const { stdout } = await promisify(execFile)('go', args, { cwd: MODULE, env, maxBuffer: 2 ** 26 })
     return stdout
   }
@@ -58,6 +61,32 @@ describe.skipIf(skipped !== '')(`${skipped}the Go helper`, () => {
     expect(passed('TestVerifyStandardWebhook')).toBe(vectors.standard.length)
     expect(output).toMatch(/^--- PASS: Example /m)
     expect(output).not.toMatch(/--- (FAIL|SKIP)/)
+  })
+
+  test('verifies the tokens of the service', { timeout: BUILD_TIMEOUT_MS }, async () => {
+    const game = await startGame()
+    try {
+      const { playerId } = await game.player()
+      const { environmentId, projectId, baseUrl } = game
+      const issue = (of: string, claims: string | null) =>
+        game.app.tokens.issueAccessToken({ environmentId: of, projectId, playerId, claims })
+      const { token: operator } = await game.app.tokens.issueOperatorToken({
+        ...{ projectId, keyId: playerId, role: 'admin', actor: 'Ada', seconds: 600 },
+      })
+      const claims = '{"rank":9007199254740993}'
+      const tokens = [
+        { token: await issue(environmentId, null), playerId },
+        { token: await issue(environmentId, claims), playerId, claims },
+        { token: await issue(game.stagingId, null), error: 'tierway: the token is of a player of another environment' },
+        { token: operator, error: 'tierway: the token is not one of a player' },
+        { token: game.platformKey, error: 'tierway: the token is invalid' },
+      ]
+      const cases = JSON.stringify({ url: baseUrl, environmentId, tokens })
+      const output = await goWith({ TOKENS_OF_SERVICE: cases }, 'test', '-count=1', '-v', '-run', 'OfTheService', '.')
+      expect(output).toContain('5 tokens of the service')
+    } finally {
+      await game.stop()
+    }
   })
 
   describe('the example receiver in Go', () => {
