@@ -17,6 +17,7 @@ const found = (path: string, pattern: RegExp) => [...read(path).matchAll(pattern
 /** Codes that no REST answer has, read from the sources that define them. */
 const others = [
   ...found('src/client/error.ts', /^ {2}\| '([a-z_]+)'$/gm),
+  ...found('src/sdk/token-verifier.ts', /^ {2}\| '([a-z_]+)'$/gm),
   ...found('src/serve/live/socket.ts', /code: '([A-Z_]+)'/g).map((code) => code.toLowerCase()),
 ]
 /** Words that look like a code but are not one. */
