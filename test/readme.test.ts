@@ -101,7 +101,10 @@ test.skipIf(withoutCurl !== '')(`the commands of docs/server.md work${withoutCur
   try {
     await game.publish('season-1', new RawJson(demoSeason()))
     const { playerId } = await game.player()
-    await game.app.pool.query("INSERT INTO identities VALUES ($1, 'custom', 'ada', $2)", [game.environmentId, playerId])
+    await game.app.pool.query("INSERT INTO identities VALUES ($1, 'custom', 'demo:ada', $2)", [
+      game.environmentId,
+      playerId,
+    ])
     const commands = [...read('docs/server.md').matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block)
     const printed = await shell.run(commands.join('\necho\n'), {
       DATABASE_URL: game.databaseUrl,

@@ -132,6 +132,8 @@ export interface WalletGrantRequest {
   readonly reference?: string | null
   /** The same key and request takes effect once and gets the same answer for seven days. */
   readonly idempotencyKey: string
+  /** Whether the currency may be one that the environment does not know. Default: false. */
+  readonly allowNew?: boolean | null
 }
 
 /** The balance after the change. A call that is repeated with its idempotency key answers the same. */

@@ -5,7 +5,7 @@ import { type CreditRules, readCreditRules, requireCredit } from '../catalogue/c
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import { requiredKey } from '../declare/common.ts'
 import { serverCall } from '../declare/route.ts'
-import { int64, optional, type RequestOf, shape, text } from '../declare/shape.ts'
+import { flag, int64, optional, type RequestOf, shape, text } from '../declare/shape.ts'
 import { admitActive, askStatus, requireActive } from '../players/player-status.ts'
 import { findTarget, playerTarget } from '../players/player-target.ts'
 import type { Command } from '../transactions/command.ts'
@@ -28,9 +28,18 @@ const example = {
   reference: 'tournament-3',
   idempotencyKey: 'tournament-3/player-1',
 }
-const grantMoneyRequest = shape(moveShape, { name: 'WalletGrantRequest', example })
+const grantMoneyRequest = shape(
+  {
+    ...moveShape,
+    allowNew: optional(
+      flag('Whether the currency may be one that the environment does not know. Default: false.'),
+      false,
+    ),
+  },
+  { name: 'WalletGrantRequest', example },
+)
 const spendMoneyRequest = shape(moveShape, { name: 'WalletSpendRequest', example })
-type MoveMoney = RequestOf<typeof grantMoneyRequest>
+type MoveMoney = RequestOf<typeof spendMoneyRequest>
 
 const balanceAnswer = answer(
   'The balance after the change. A call that is repeated with its idempotency key answers the same.',
@@ -47,24 +56,33 @@ const balanceAnswer = answer(
 type Balance = AnswerOf<typeof balanceAnswer>
 
 /** Grants an amount of a currency, by the rules of credits. */
-const grantMoney = (ref: PlayerRef, input: MoveMoney, rules: CreditRules): Command<Balance> =>
-  moveMoney(ref, input, { operation: 'server.grant', amount: input.amount, rules })
+const grantMoney = (
+  ref: PlayerRef,
+  { allowNew, ...input }: RequestOf<typeof grantMoneyRequest>,
+  rules: CreditRules,
+): Command<Balance> =>
+  moveMoney(ref, input, {
+    operation: 'server.grant',
+    amount: input.amount,
+    check: () => requireCredit(rules, { ...input, allowNew }, { isAdmin: false }),
+  })
 
 /** Spends an amount of a currency. Refuses an amount above the balance. */
 const spendMoney = (ref: PlayerRef, input: MoveMoney): Command<Balance> =>
-  moveMoney(ref, input, { operation: 'server.spend', amount: -input.amount, rules: null })
+  moveMoney(ref, input, { operation: 'server.spend', amount: -input.amount })
 
 interface Move {
   readonly operation: 'server.grant' | 'server.spend'
   /** Negative for what is spent. */
   readonly amount: bigint
-  readonly rules: CreditRules | null
+  /** Refuses what must not be moved. */
+  readonly check?: () => void
 }
 
 function moveMoney(
   ref: PlayerRef,
   { currency, amount: sent, reference, idempotencyKey: key }: MoveMoney,
-  { operation, amount, rules }: Move,
+  { operation, amount, check }: Move,
 ): Command<Balance> {
   const { playerId } = ref
   return {
@@ -83,7 +101,7 @@ function moveMoney(
         return player
       })
       requireActive(player)
-      if (rules) requireCredit(rules, { currency, amount }, { isAdmin: false })
+      check?.()
       const balance = balanceOf(player, currency) + amount
       if (balance < 0n) throw new Refusal('insufficientFunds')
       if (balance > MAX_INT64) throw new Refusal('balanceLimitExceeded', { faults: [balanceOverflow(currency)] })

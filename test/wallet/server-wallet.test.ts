@@ -78,6 +78,16 @@ describe('a wallet that a game server changes', () => {
     expect(await ledgerOf(player)).toEqual([])
   })
 
+  it('grants an unknown currency with `allowNew`', async () => {
+    const player = await game.player()
+    const grant = { ...by(player), currency: 'pearls', allowNew: true, idempotencyKey: 'n' }
+    expect(await send('wallet/grant', grant)).toMatchObject({ status: 200, balance: 40 })
+    expect(await send('wallet/spend', { ...by(player), currency: 'pearls', idempotencyKey: 'n' })).toMatchObject({
+      status: 200,
+      balance: 0,
+    })
+  })
+
   it('refuses a key that was used for another amount', async () => {
     const player = await game.player()
     await send('wallet/grant', { ...by(player), idempotencyKey: 'c' })
