@@ -138,13 +138,18 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the page of a player`
       if (response.request().postData()?.includes('ConsoleStorageValue')) read.push(await response.text())
     })
     const table = page.getByRole('table', { name: 'Keys of the storage' })
-    for (const more of [201, 301]) {
-      await page.getByRole('button', { name: 'Show more' }).click()
-      await until('more keys are known', async () => Number(await table.getAttribute('aria-rowcount')) >= more)
+    const rowCount = async () => Number(await table.getAttribute('aria-rowcount'))
+    for (const more of [201, 301, 302]) {
+      if (more === 302) await page.getByRole('region', { name: 'Keys of the storage' }).press('End')
+      // A list that is just read again takes no press: a person presses again, too.
+      await until('more keys are known', async () => {
+        if ((await rowCount()) >= more) return true
+        const press = page.getByRole('button', { name: 'Show more' }).click({ timeout: 1_000 })
+        await press.catch(() => undefined)
+        return false
+      })
     }
-    await page.getByRole('region', { name: 'Keys of the storage' }).press('End')
-    await page.getByRole('button', { name: 'Show more' }).click()
-    await until('all keys are known', async () => (await table.getAttribute('aria-rowcount')) === '302')
+    expect(await rowCount()).toBe(302)
     await page.getByRole('region', { name: 'Keys of the storage' }).press('End')
     await page.getByRole('button', { name: 'long', exact: true }).click()
     await page.getByText('"n": 1.0').first().waitFor()
