@@ -1,9 +1,7 @@
-import { Refusal } from '../base/errors.ts'
-import { MAX_INT64 } from '../base/json.ts'
 import { roleIncludes } from '../callers/callers.ts'
 import { type CreditRules, requireCredit } from '../catalogue/currencies.ts'
 import type { Command } from '../transactions/command.ts'
-import { askWallet, balanceOf, balanceOverflow, move } from '../wallet/holdings.ts'
+import { askWallet, balanceAfter, balanceOf, move } from '../wallet/holdings.ts'
 import { act, type KeyedCall, type Recorded } from './support-action.ts'
 
 /** A balance that an operator changed. */
@@ -51,9 +49,7 @@ function moveMoney(
     decide(player, group, { auditId }) {
       check?.()
       const before = balanceOf(player, currency)
-      const balance = before + amount
-      if (balance < 0n) throw new Refusal('insufficientFunds')
-      if (balance > MAX_INT64) throw new Refusal('balanceLimitExceeded', { faults: [balanceOverflow(currency)] })
+      const balance = balanceAfter(player, currency, amount)
       // Players can read their ledger, so the operator's reason is only in the audit log.
       const cause = { reason: 'adjustment', reference: `support/${auditId}` } as const
       const { entryId } = move(group, player, currency, amount, cause)

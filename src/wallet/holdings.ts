@@ -69,7 +69,7 @@ export function overflowOf(player: Player, rewards: readonly Reward[]): Fault | 
 }
 
 /** The fault of a balance beyond int64. */
-export const balanceOverflow = (currency: string): Fault => ({
+const balanceOverflow = (currency: string): Fault => ({
   path: '',
   message: `The balance of ${JSON.stringify(currency)} would pass ${MAX_INT64}.`,
 })
@@ -95,6 +95,14 @@ export function grant(group: Group, player: Player, rewards: readonly Reward[], 
       held.set({ itemId, amount: (held.value?.amount ?? 0n) + amount })
     }
   }
+}
+
+/** The balance after a change. Refuses a change that it does not allow. */
+export function balanceAfter(player: Player, currency: string, amount: bigint): bigint {
+  const balance = balanceOf(player, currency) + amount
+  if (balance < 0n) throw new Refusal('insufficientFunds')
+  if (balance > MAX_INT64) throw new Refusal('balanceLimitExceeded', { faults: [balanceOverflow(currency)] })
+  return balance
 }
 
 /** Changes one balance and writes its ledger row. The balance must stay between 0 and the largest int64. */

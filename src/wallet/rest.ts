@@ -1,5 +1,3 @@
-import { Refusal } from '../base/errors.ts'
-import { MAX_INT64 } from '../base/json.ts'
 import { MAX_ASSET, MAX_REFERENCE } from '../base/limits.ts'
 import { type CreditRules, readCreditRules, requireCredit } from '../catalogue/currencies.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
@@ -10,7 +8,7 @@ import { admitActive, askStatus, requireActive } from '../players/player-status.
 import { findTarget, playerTarget } from '../players/player-target.ts'
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
-import { askWallet, balanceOf, balanceOverflow, move } from './holdings.ts'
+import { askWallet, balanceAfter, move } from './holdings.ts'
 
 const moveShape = {
   player: playerTarget,
@@ -102,9 +100,7 @@ function moveMoney(
       })
       requireActive(player)
       check?.()
-      const balance = balanceOf(player, currency) + amount
-      if (balance < 0n) throw new Refusal('insufficientFunds')
-      if (balance > MAX_INT64) throw new Refusal('balanceLimitExceeded', { faults: [balanceOverflow(currency)] })
+      const balance = balanceAfter(player, currency, amount)
       const reason = operation === 'server.grant' ? 'server_grant' : 'server_spend'
       move(group, player, currency, amount, { reason, reference: reference ?? '' })
       return { playerId, currency, balance }
