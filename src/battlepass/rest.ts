@@ -1,10 +1,10 @@
-import { Refusal } from '../base/errors.ts'
 import { MAX_BATCH_PLAYERS } from '../base/limits.ts'
-import { type AnswerOf, answer, memberOf, out } from '../declare/answer.ts'
+import { answer, out } from '../declare/answer.ts'
 import { EXAMPLE_PASS, inScenario } from '../declare/common.ts'
 import { serverCall } from '../declare/route.ts'
 import { listOf, shape } from '../declare/shape.ts'
-import { checkTarget, findTargets, targetShape } from '../players/player-target.ts'
+import { runForEach, textsOf } from '../players/batch.ts'
+import { checkTarget, targetShape } from '../players/player-target.ts'
 import { progressAnswer, readProgress } from './read-progress.ts'
 
 const progressOfPlayersRequest = shape(
@@ -22,20 +22,21 @@ const progressOfPlayersRequest = shape(
   },
 )
 
+const PLAYER_ERRORS = ['playerNotFound', 'playerBanned', 'playerDeleted'] as const
+
 const { level, xp, premiumOwned, claimedTiers } = progressAnswer.members
 const playerProgress = answer(
   "A player's progress; null with an `error`.",
   {
     playerId: out.orNull(out.text('The player. Null for one that the environment does not have.')),
-    level: out.orNull(memberOf(level)),
-    xp: out.orNull(memberOf(xp)),
-    premiumOwned: out.orNull(memberOf(premiumOwned)),
-    claimedTiers: out.orNull(memberOf(claimedTiers)),
-    error: out.orNull(out.oneOf(['player not found', 'player banned', 'player deleted'])),
+    level: out.orNull(level),
+    xp: out.orNull(xp),
+    premiumOwned: out.orNull(premiumOwned),
+    claimedTiers: out.orNull(claimedTiers),
+    error: out.orNull(out.oneOf(textsOf(PLAYER_ERRORS))),
   },
   { name: 'PlayerProgress' },
 )
-type PlayerProgress = AnswerOf<typeof playerProgress>
 
 const progressOfPlayersAnswer = answer(
   'Progress of several players.',
@@ -55,15 +56,6 @@ const progressOfPlayersAnswer = answer(
 
 const NOTHING = { level: null, xp: null, premiumOwned: null, claimedTiers: null }
 
-/** The result of a player whom the service refuses. Any other refusal is one of the whole call. */
-function refused(playerId: string | null, error: unknown): PlayerProgress {
-  const kind = error instanceof Refusal ? error.kind : undefined
-  if (kind === 'playerNotFound') return { playerId, ...NOTHING, error: 'player not found' }
-  if (kind === 'playerBanned') return { playerId, ...NOTHING, error: 'player banned' }
-  if (kind === 'playerDeleted') return { playerId, ...NOTHING, error: 'player deleted' }
-  throw error
-}
-
 export const progressOfPlayersCall = serverCall({
   request: progressOfPlayersRequest,
   contract: {
@@ -73,17 +65,12 @@ export const progressOfPlayersCall = serverCall({
     answer: progressOfPlayersAnswer,
     refusals: ['scenarioNotFound', 'nodeNotFound'],
   },
-  async run({ caller, input: { players, ...pass }, service }) {
-    const found = await findTargets(service.pool, caller.environmentId, players)
-    // Commands that wait together are decided in one group.
-    const results = found.map(async (player): Promise<PlayerProgress> => {
-      if (!player) return refused(null, new Refusal('playerNotFound'))
-      const { playerId } = player
-      return service.run(readProgress(player, pass)).then(
-        (progress) => ({ playerId, ...progress, error: null }),
-        (error) => refused(playerId, error),
-      )
-    })
-    return { results: await Promise.all(results) }
-  },
+  run: async ({ caller, input: { players: targets, ...pass }, service }) => ({
+    results: await runForEach(service.pool, caller.environmentId, {
+      targets,
+      errors: PLAYER_ERRORS,
+      nothing: NOTHING,
+      run: (player) => service.run(readProgress(player, pass)),
+    }),
+  }),
 })

@@ -6,9 +6,8 @@ import { XP_LIMITS, type XpLimits, type XpRules } from '../scenario/xp-rules.ts'
 export const XP_ORIGINS = ['client', 'server', 'operator'] as const
 export type XpOrigin = (typeof XP_ORIGINS)[number]
 
-/** The limits of a source and those of the pass. */
-export const LIMITED_BY = XP_LIMITS.flatMap((limit) => [`source.${limit}` as const, `pass.${limit}` as const])
-export type LimitedBy = (typeof LIMITED_BY)[number]
+/** A limit of a source, or of the pass. */
+export type LimitedBy = `${'source' | 'pass'}.${keyof XpLimits}`
 
 /** Xp that counts towards limits: in the day and the week of `XpCounts`, and in the season. */
 interface Count {

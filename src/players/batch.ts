@@ -1,0 +1,56 @@
+import type { Pool } from 'pg'
+import { REFUSALS, Refusal, type RefusalKind } from '../base/errors.ts'
+import type { PlayerRef } from './player-status.ts'
+import { findTargets, type PlayerTarget } from './player-target.ts'
+
+// Calls of game servers for many players: one result for each, in the order of the request.
+
+type TextOf<Kind extends RefusalKind> = (typeof REFUSALS)[Kind][1]
+
+/** The texts of refusals, as the `error` of a result has them. */
+export const textsOf = <Kind extends RefusalKind>(kinds: readonly Kind[]): readonly TextOf<Kind>[] =>
+  kinds.map((kind) => REFUSALS[kind][1])
+
+/** A result, or an error with null for everything else. */
+type Result<T, Kind extends RefusalKind> =
+  | ({ readonly playerId: string; readonly error: null } & T)
+  | ({ readonly playerId: string | null; readonly error: TextOf<Kind> } & { readonly [Name in keyof T]: null })
+
+interface Batch<T, Kind extends RefusalKind> {
+  readonly targets: readonly PlayerTarget[]
+  /** Refusals of one player. Any other one refuses the whole call, which can be repeated. */
+  readonly errors: readonly Kind[]
+  /** The members of a result without their values. */
+  readonly nothing: { readonly [Name in keyof T]: null }
+  /** Runs the command of a player: those that wait together are decided in one group. */
+  readonly run: (player: PlayerRef, place: number) => Promise<T>
+}
+
+/** The results of a call for many players of an environment. */
+export async function runForEach<T, Kind extends RefusalKind>(
+  pool: Pool,
+  environmentId: string,
+  { targets, errors, nothing, run }: Batch<T, Kind>,
+): Promise<readonly Result<T, Kind>[]> {
+  function refused(playerId: string | null, error: unknown): Result<T, Kind> {
+    const kind = error instanceof Refusal ? errors.find((known) => known === error.kind) : undefined
+    if (kind === undefined) throw error
+    return { playerId, ...nothing, error: REFUSALS[kind][1] as TextOf<Kind> }
+  }
+  const players = await findTargets(pool, environmentId, targets)
+  const settled = await Promise.allSettled(
+    players.map(async (player, place) => {
+      if (!player) return refused(null, new Refusal('playerNotFound'))
+      const { playerId } = player
+      return run(player, place).then(
+        (result) => ({ playerId, ...result, error: null }),
+        (error) => refused(playerId, error),
+      )
+    }),
+  )
+  // All have ended by now, so that a repeat of the call does not meet them.
+  return settled.map((one) => {
+    if (one.status === 'rejected') throw one.reason
+    return one.value
+  })
+}
