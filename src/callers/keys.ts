@@ -74,33 +74,35 @@ export async function createPlatformKey(
   return { id, key, prefix }
 }
 
-/** The project and environment of an SDK key. Read for each call, so that a revocation counts at once. */
-export async function findClient(pool: Pool, key: string | null | undefined): Promise<ClientRef> {
-  if (!key?.startsWith(SDK_PREFIX)) throw new Refusal('invalidSdkKey')
-  const { rows } = await pool.query<{ id: string; project_id: string; environment_id: string }>({
-    name: 'sdk-key',
-    text: `SELECT k.id, e.project_id, k.environment_id FROM sdk_keys k JOIN environments e ON e.id = k.environment_id
-      WHERE k.hash = $1 AND k.revoked_at IS NULL`,
+/** The valid key of this text. Read for each call, so that a revocation counts at once. */
+async function findEnvironmentKey(
+  pool: Pool,
+  table: 'sdk_keys' | 'server_keys',
+  key: string,
+): Promise<ClientRef | undefined> {
+  const { rows } = await pool.query<ClientRef>({
+    name: `valid-${table}`,
+    text: `SELECT k.id AS "keyId", e.project_id AS "projectId", k.environment_id AS "environmentId"
+      FROM ${table} k JOIN environments e ON e.id = k.environment_id WHERE k.hash = $1 AND k.revoked_at IS NULL`,
     values: [hashKey(key)],
   })
-  const [found] = rows
+  return rows[0]
+}
+
+/** The project and environment of an SDK key. */
+export async function findClient(pool: Pool, key: string | null | undefined): Promise<ClientRef> {
+  const found = key?.startsWith(SDK_PREFIX) && (await findEnvironmentKey(pool, 'sdk_keys', key))
   if (!found) throw new Refusal('invalidSdkKey')
-  return { keyId: found.id, projectId: found.project_id, environmentId: found.environment_id }
+  return found
 }
 
 export const isServerKey = (token: string): boolean => token.startsWith(SERVER_PREFIX)
 
-/** The game server behind a server key. Read for each call, so that a revocation counts at once. */
+/** The game server behind a server key. */
 export async function findServer(pool: Pool, key: string): Promise<ServerCaller> {
-  const { rows } = await pool.query<{ id: string; project_id: string; environment_id: string }>({
-    name: 'server-key',
-    text: `SELECT k.id, e.project_id, k.environment_id FROM server_keys k JOIN environments e ON e.id = k.environment_id
-      WHERE k.hash = $1 AND k.revoked_at IS NULL`,
-    values: [hashKey(key)],
-  })
-  const [found] = rows
+  const found = await findEnvironmentKey(pool, 'server_keys', key)
   if (!found) throw new Refusal('invalidToken')
-  return { kind: 'server', keyId: found.id, projectId: found.project_id, environmentId: found.environment_id }
+  return { kind: 'server', ...found }
 }
 
 export const isPlatformKey = (token: string): boolean => token.startsWith(PLATFORM_PREFIX)

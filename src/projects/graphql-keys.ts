@@ -5,35 +5,39 @@ import { findTarget, forbid, requirePlatform } from '../callers/access.ts'
 import { type PlatformCaller, ROLES, type Role, roleIncludes } from '../callers/callers.ts'
 import { type NewKey, SHOWN_CHARACTERS } from '../callers/keys.ts'
 import type { IssuedOperatorToken } from '../callers/operator-tokens.ts'
+import { answer, out } from '../declare/answer.ts'
 import { environment, keyLabel, operatorName, reason } from '../declare/common.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import type { Context } from '../declare/graphql/context.ts'
 import { bareId, globalId } from '../declare/graphql/global-id.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
 import { namesOf, pageOf } from '../declare/graphql/page.ts'
-import { argsOf, enumType, inputOf, type Sent } from '../declare/graphql/shapes.ts'
+import { argsOf, enumType, fieldsOf, inputOf, type Sent } from '../declare/graphql/shapes.ts'
 import { described, int32, mapped, oneOf, optional, shape, text, uuid } from '../declare/shape.ts'
 import { issueEnvironmentKey, issueOperatorToken, issuePlatformKey, type KeyKind, revokeKey } from './manage-keys.ts'
 import { findEnvironment } from './projects.ts'
 
-const keyLabelDescription = 'The purpose of the key, from its creator. Null for a key without a label.'
 const keyActor = 'The actor: `platform_key:` and its id; null for the command line.'
+/** What a list shows of a key of any kind. */
+const { members: keyMembers } = answer('A key.', {
+  prefix: out.text('The beginning of the key, to tell it from others.'),
+  createdAt: out.moment(),
+  createdBy: out.orNull(out.text(keyActor)),
+  revokedAt: out.orNull(out.moment('Null for a valid key.')),
+  revokedBy: out.orNull(out.text(keyActor)),
+  label: out.orNull(out.text('The purpose of the key, from its creator. Null for a key without a label.')),
+})
 
 builder.prismaObject('SdkKey', {
   interfaces: [NodeType],
   fields: (t) => ({
     id: t.id({ resolve: ({ id }) => globalId('SdkKey', id) }),
     keyId: t.exposeID('id', { description: 'The id, as in the audit log.' }),
-    prefix: t.exposeString('prefix', { description: 'The beginning of the key, to tell it from others.' }),
     environment: t.string({
       select: { environment: { select: { name: true } } },
       resolve: (key) => key.environment.name,
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime' }),
-    createdBy: t.exposeString('createdBy', { nullable: true, description: keyActor }),
-    revokedAt: t.expose('revokedAt', { type: 'DateTime', nullable: true, description: 'Null for a valid key.' }),
-    revokedBy: t.exposeString('revokedBy', { nullable: true, description: keyActor }),
-    label: t.exposeString('label', { nullable: true, description: keyLabelDescription }),
+    ...fieldsOf(t, keyMembers),
   }),
 })
 
@@ -42,16 +46,11 @@ builder.prismaObject('ServerKey', {
   fields: (t) => ({
     id: t.id({ resolve: ({ id }) => globalId('ServerKey', id) }),
     keyId: t.exposeID('id', { description: 'The id, as in the audit log.' }),
-    prefix: t.exposeString('prefix', { description: 'The beginning of the key, to tell it from others.' }),
     environment: t.string({
       select: { environment: { select: { name: true } } },
       resolve: (key) => key.environment.name,
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime' }),
-    createdBy: t.exposeString('createdBy', { nullable: true, description: keyActor }),
-    revokedAt: t.expose('revokedAt', { type: 'DateTime', nullable: true, description: 'Null for a valid key.' }),
-    revokedBy: t.exposeString('revokedBy', { nullable: true, description: keyActor }),
-    label: t.exposeString('label', { nullable: true, description: keyLabelDescription }),
+    ...fieldsOf(t, keyMembers),
   }),
 })
 
@@ -70,13 +69,8 @@ builder.prismaObject('PlatformKey', {
   fields: (t) => ({
     id: t.id({ resolve: ({ id }) => globalId('PlatformKey', id) }),
     keyId: t.exposeID('id', { description: 'The id, as in the audit log.' }),
-    prefix: t.exposeString('prefix', { description: 'The beginning of the key, to tell it from others.' }),
     role: t.field({ type: RoleType, select: { role: true }, resolve: ({ role }) => role as Role }),
-    createdAt: t.expose('createdAt', { type: 'DateTime' }),
-    createdBy: t.exposeString('createdBy', { nullable: true, description: keyActor }),
-    revokedAt: t.expose('revokedAt', { type: 'DateTime', nullable: true, description: 'Null for a valid key.' }),
-    revokedBy: t.exposeString('revokedBy', { nullable: true, description: keyActor }),
-    label: t.exposeString('label', { nullable: true, description: keyLabelDescription }),
+    ...fieldsOf(t, keyMembers),
   }),
 })
 
