@@ -86,3 +86,12 @@ function textOf(message: string, details: readonly Fault[] = []): string {
 /** The refusal of what the service would refuse, or could not receive as it was meant. Nothing was sent. */
 export const invalidRequest = (details: readonly Fault[], message = 'invalid request'): TierwayError =>
   new TierwayError({ code: 'invalid_request', message, details })
+
+/** Whether an option is fine, its name, and what it must be. */
+export type OptionCheck = readonly [isFine: boolean, path: string, message: string]
+
+/** Names every faulty option: a program may have no types, and a setting may be missing. */
+export function refuseOptions(checks: readonly OptionCheck[]): void {
+  const details = checks.flatMap(([isFine, path, message]) => (isFine ? [] : [{ path, message }]))
+  if (details.length > 0) throw invalidRequest(details, 'invalid options')
+}

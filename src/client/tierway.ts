@@ -2,7 +2,7 @@ import { parsed, readAs, readerOf, readNothing } from './answers.ts'
 import { type PlayerCalls, playerCalls } from './calls.ts'
 import type { CustomLinkRequest, CustomLoginRequest, Player, StorageKeys, StorageListRequest } from './contract.ts'
 import { PLAYER, STORAGE_KEYS, STORAGE_VALUES, TOKEN_PAIR } from './contract.ts'
-import { type Fault, invalidRequest, TierwayError } from './error.ts'
+import { refuseOptions, TierwayError } from './error.ts'
 import { type EventOptions, listen, type TierwayEvent } from './events.ts'
 import { membersOf, printExact } from './json.ts'
 import { Listeners } from './listeners.ts'
@@ -227,18 +227,14 @@ export class PlayerStorage {
   }
 }
 
-/** Names every faulty option: a program may have no types, and a setting may be missing. */
 function checkOptions(given: { readonly [Name in keyof TierwayOptions]?: unknown } = {}): void {
   const { baseUrl, sdkKey, timeoutMs = 1, retries = 0 } = given
-  const details: Fault[] = []
-  const check = (isFine: boolean, path: string, message: string) => {
-    if (!isFine) details.push({ path, message })
-  }
-  check(isUrl(baseUrl), 'baseUrl', 'must be an http or https URL such as https://play.example.com')
-  check(typeof sdkKey === 'string' && VISIBLE.test(sdkKey), 'sdkKey', 'must be an SDK key such as twsdk_…')
-  check(isTime(timeoutMs), 'timeoutMs', 'must be 1 to 2147483647')
-  check(typeof retries === 'number' && retries >= 0, 'retries', 'must be 0 or more')
-  if (details.length > 0) throw invalidRequest(details, 'invalid options')
+  refuseOptions([
+    [isUrl(baseUrl), 'baseUrl', 'must be an http or https URL such as https://play.example.com'],
+    [typeof sdkKey === 'string' && VISIBLE.test(sdkKey), 'sdkKey', 'must be an SDK key such as twsdk_…'],
+    [isTime(timeoutMs), 'timeoutMs', 'must be 1 to 2147483647'],
+    [typeof retries === 'number' && retries >= 0, 'retries', 'must be 0 or more'],
+  ])
 }
 
 /** FNV-1a. Distinguishes the logins of several services and keys in one storage. */

@@ -1,6 +1,6 @@
 import { readerOf } from '../client/answers.ts'
 import { CROSS_RESPONSE, type CrossResponse, PLAYER, type Player } from '../client/contract.ts'
-import { type Fault, invalidRequest } from '../client/error.ts'
+import { refuseOptions } from '../client/error.ts'
 import { printExact } from '../client/json.ts'
 import type { Fetch } from '../client/platform.ts'
 import type { ShapeOf } from '../client/shape.ts'
@@ -108,17 +108,13 @@ export function createServerClient(options: ServerClientOptions): ServerClient {
   }
 }
 
-/** Names every faulty option: a program may have no types, and a setting may be missing. */
 function checkOptions(given: { readonly [Name in keyof ServerClientOptions]?: unknown } = {}): void {
   const { url, key, retries = 0, timeoutMs = 1, deadlineMs = 1 } = given
-  const details: Fault[] = []
-  const check = (isFine: boolean, path: string, message: string) => {
-    if (!isFine) details.push({ path, message })
-  }
-  check(isUrl(url), 'url', 'must be an http or https URL such as https://play.example.com')
-  check(typeof key === 'string' && VISIBLE.test(key), 'key', 'must be a server key such as twsrv_…')
-  check(isTime(timeoutMs), 'timeoutMs', 'must be 1 to 2147483647')
-  check(isTime(deadlineMs), 'deadlineMs', 'must be 1 to 2147483647')
-  check(typeof retries === 'number' && retries >= 0, 'retries', 'must be 0 or more')
-  if (details.length > 0) throw invalidRequest(details, 'invalid options')
+  refuseOptions([
+    [isUrl(url), 'url', 'must be an http or https URL such as https://play.example.com'],
+    [typeof key === 'string' && VISIBLE.test(key), 'key', 'must be a server key such as twsrv_…'],
+    [isTime(timeoutMs), 'timeoutMs', 'must be 1 to 2147483647'],
+    [isTime(deadlineMs), 'deadlineMs', 'must be 1 to 2147483647'],
+    [typeof retries === 'number' && retries >= 0, 'retries', 'must be 0 or more'],
+  ])
 }

@@ -1,7 +1,7 @@
 import type { JWTVerifyGetKey } from 'jose'
 import { createRemoteJWKSet, customFetch } from 'jose/jwks/remote'
 import { jwtVerify } from 'jose/jwt/verify'
-import { type Fault, invalidRequest } from '../client/error.ts'
+import { type OptionCheck, refuseOptions } from '../client/error.ts'
 import { parseExact } from '../client/json.ts'
 import { isObject } from '../client/shape.ts'
 import { isTime, isUrl } from '../client/transport.ts'
@@ -173,23 +173,20 @@ function ownClaimsOf(token: string): VerifiedPlayer['claims'] {
   return isObject(claims) ? claims : null
 }
 
-/** Names every faulty option: a program may have no types, and a setting may be missing. */
 function checkOptions(given: { readonly [Name in keyof TokenVerifierOptions]?: unknown } = {}): void {
   const { url, environmentId, issuer = '-', audience = '-', toleranceSeconds = 0, ...times } = given
-  const details: Fault[] = []
-  const check = (isFine: boolean, path: string, message: string) => {
-    if (!isFine) details.push({ path, message })
-  }
-  check(isUrl(url), 'url', 'must be an http or https URL such as https://play.example.com')
-  check(isId(environmentId), 'environmentId', 'must be the id of an environment')
-  for (const [path, text] of Object.entries({ issuer, audience }))
-    check(typeof text === 'string' && text !== '', path, 'must be a text')
   // More would accept tokens long after their login has ended.
   const isTolerance = typeof toleranceSeconds === 'number' && toleranceSeconds >= 0 && toleranceSeconds <= 300
-  check(isTolerance, 'toleranceSeconds', 'must be 0 to 300')
-  for (const path of ['keysMaxAgeMs', 'keysCooldownMs', 'timeoutMs'] as const) {
-    const ms = times[path] ?? 1
-    check(isTime(ms) && Number.isInteger(ms), path, 'must be an integer of 1 to 2147483647')
-  }
-  if (details.length > 0) throw invalidRequest(details, 'invalid options')
+  const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
+  refuseOptions([
+    [isUrl(url), 'url', 'must be an http or https URL such as https://play.example.com'],
+    [isId(environmentId), 'environmentId', 'must be the id of an environment'],
+    [isText(issuer), 'issuer', 'must be a text'],
+    [isText(audience), 'audience', 'must be a text'],
+    [isTolerance, 'toleranceSeconds', 'must be 0 to 300'],
+    ...(['keysMaxAgeMs', 'keysCooldownMs', 'timeoutMs'] as const).map((path): OptionCheck => {
+      const ms = times[path] ?? 1
+      return [isTime(ms) && Number.isInteger(ms), path, 'must be an integer of 1 to 2147483647']
+    }),
+  ])
 }
