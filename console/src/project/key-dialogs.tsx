@@ -20,8 +20,6 @@ import {
   revokeServerKeyMutation,
 } from './operations.ts'
 
-const LABEL_HINT = 'What the key is for, such as “iOS client”. It cannot be changed.'
-
 const LOST =
   'The answer was lost, and a key may have been made that nobody has seen. Close this dialog and look at the list: revoke a key that was made just now, then make another.'
 
@@ -32,6 +30,35 @@ const NewKey = ({ value }: { value: string }) => (
     <Id of={value} />
   </>
 )
+
+interface FieldProps {
+  readonly value: string
+  readonly onChange: (value: string) => void
+}
+
+const EnvironmentField = (props: FieldProps & { readonly options: readonly string[] }) => (
+  <SelectField label="Environment" name="environment" {...props} />
+)
+
+const Purpose = (props: FieldProps) => (
+  <TextField
+    label="Purpose"
+    name="label"
+    hint="What the key is for, such as “iOS client”. It cannot be changed."
+    {...props}
+    maxLength={MAX_LABEL}
+  />
+)
+
+interface Made extends Pick<ActionResult, 'auditEntry'> {
+  readonly key: string
+}
+
+const shown = ({ key, auditEntry }: Made): ActionResult => ({
+  done: <NewKey value={key} />,
+  isShownOnce: true,
+  auditEntry,
+})
 
 export function NewSdkKey(props: {
   readonly environments: readonly string[]
@@ -48,9 +75,7 @@ export function NewSdkKey(props: {
     // The list is read again after a lost answer, too.
     const context = { additionalTypenames: ['SdkKey'] }
     const { data, error } = await client.mutation(createSdkKeyMutation, { input }, context)
-    if (!data?.createSdkKey) return isOutcomeOpen(error) ? { refusal: LOST } : { error }
-    const { key, auditEntry } = data.createSdkKey
-    return { done: <NewKey value={key} />, isShownOnce: true, auditEntry }
+    return data?.createSdkKey ? shown(data.createSdkKey) : isOutcomeOpen(error) ? { refusal: LOST } : { error }
   }
   return (
     <ActionDialog
@@ -61,21 +86,8 @@ export function NewSdkKey(props: {
       run={run}
       onClose={onClose}
     >
-      <SelectField
-        label="Environment"
-        name="environment"
-        value={environment}
-        onChange={setEnvironment}
-        options={environments}
-      />
-      <TextField
-        label="Purpose"
-        name="label"
-        hint={LABEL_HINT}
-        value={label}
-        onChange={setLabel}
-        maxLength={MAX_LABEL}
-      />
+      <EnvironmentField value={environment} onChange={setEnvironment} options={environments} />
+      <Purpose value={label} onChange={setLabel} />
     </ActionDialog>
   )
 }
@@ -90,14 +102,25 @@ async function clientOf(own: string, projectId: string): Promise<Client | Action
   return client
 }
 
-const OwnKey = ({ value, onChange }: { readonly value: string; readonly onChange: (value: string) => void }) => (
+/** Shows a secret key that was made with the operator's own key, which is then forgotten. */
+const useSecret = (onMade: () => void) => {
+  const [own, setOwn] = useState('')
+  function secretOf(made: Made | null | undefined, error: CombinedError | undefined): ActionResult {
+    if (made || isOutcomeOpen(error)) onMade()
+    if (!made) return isOutcomeOpen(error) ? { refusal: LOST } : refusalOf(error)
+    setOwn('')
+    return shown(made)
+  }
+  return { own, setOwn, secretOf }
+}
+
+const OwnKey = (props: FieldProps) => (
   <TextField
     label="Your platform key"
     name="own"
     type="password"
     hint="A session cannot make secret keys, since they outlive it. This key needs the role admin. It is used once and not kept."
-    value={value}
-    onChange={onChange}
+    {...props}
     autoComplete="off"
     required
   />
@@ -112,7 +135,7 @@ export function NewServerKey(props: {
 }) {
   const { environments, onMade, onClose } = props
   const { projectId } = useOperator()
-  const [own, setOwn] = useState('')
+  const { own, setOwn, secretOf } = useSecret(onMade)
   const [environment, setEnvironment] = useState(props.environment)
   const [label, setLabel] = useState('')
 
@@ -121,11 +144,7 @@ export function NewServerKey(props: {
     if (!('mutation' in client)) return client
     const input = { environment, label: label.trim() || undefined, reason }
     const { data, error } = await client.mutation(createServerKeyMutation, { input })
-    if (data?.createServerKey || isOutcomeOpen(error)) onMade()
-    if (!data?.createServerKey) return isOutcomeOpen(error) ? { refusal: LOST } : refusalOf(error)
-    setOwn('')
-    const { key, auditEntry } = data.createServerKey
-    return { done: <NewKey value={key} />, isShownOnce: true, auditEntry }
+    return secretOf(data?.createServerKey, error)
   }
   return (
     <ActionDialog
@@ -137,21 +156,8 @@ export function NewServerKey(props: {
       onClose={onClose}
     >
       <OwnKey value={own} onChange={setOwn} />
-      <SelectField
-        label="Environment"
-        name="environment"
-        value={environment}
-        onChange={setEnvironment}
-        options={environments}
-      />
-      <TextField
-        label="Purpose"
-        name="label"
-        hint={LABEL_HINT}
-        value={label}
-        onChange={setLabel}
-        maxLength={MAX_LABEL}
-      />
+      <EnvironmentField value={environment} onChange={setEnvironment} options={environments} />
+      <Purpose value={label} onChange={setLabel} />
     </ActionDialog>
   )
 }
@@ -163,7 +169,7 @@ export function NewPlatformKey(props: {
 }) {
   const { onMade, onClose } = props
   const { projectId } = useOperator()
-  const [own, setOwn] = useState('')
+  const { own, setOwn, secretOf } = useSecret(onMade)
   const [role, setRole] = useState<Role>('VIEWER')
   const [label, setLabel] = useState('')
 
@@ -172,11 +178,7 @@ export function NewPlatformKey(props: {
     if (!('mutation' in client)) return client
     const input = { role, label: label.trim() || undefined, reason }
     const { data, error } = await client.mutation(createPlatformKeyMutation, { input })
-    if (data?.createPlatformKey || isOutcomeOpen(error)) onMade()
-    if (!data?.createPlatformKey) return isOutcomeOpen(error) ? { refusal: LOST } : refusalOf(error)
-    setOwn('')
-    const { key, auditEntry } = data.createPlatformKey
-    return { done: <NewKey value={key} />, isShownOnce: true, auditEntry }
+    return secretOf(data?.createPlatformKey, error)
   }
   return (
     <ActionDialog
@@ -195,14 +197,7 @@ export function NewPlatformKey(props: {
         onChange={(value) => setRole(value as Role)}
         options={ROLES.map((one) => [one, one.toLowerCase()])}
       />
-      <TextField
-        label="Purpose"
-        name="label"
-        hint={LABEL_HINT}
-        value={label}
-        onChange={setLabel}
-        maxLength={MAX_LABEL}
-      />
+      <Purpose value={label} onChange={setLabel} />
     </ActionDialog>
   )
 }
