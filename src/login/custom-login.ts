@@ -251,11 +251,13 @@ function logIn(approval: Approval, input: LoginCustom): Command<Settled<Session>
     bytes: bytesOf(answer.data),
     *decide(group) {
       // The subject is locked before its player, in this order in every group.
-      const ref = yield* group.rows(() => askOwner(group, identity))
-      const { owner, requireApproval } = yield* group.rows(() => ({
-        owner: ref && askPlayer(group, ref, answer),
-        requireApproval: askApproval(group, approval),
-      }))
+      const { owner, requireApproval } = yield* group.rowsFrom(
+        () => askOwner(group, identity),
+        (ref) => ({
+          owner: ref && askPlayer(group, ref, answer),
+          requireApproval: askApproval(group, approval),
+        }),
+      )
       const refusal = refusalOf(() => {
         requireApproval()
         // The limits of `data` itself were checked before, and a new player's storage is empty.
@@ -289,12 +291,15 @@ function linkIdentity(approval: Approval, caller: PlayerCaller): Command<Settled
     fresh: true,
     bytes: bytesOf(answer.data),
     *decide(group) {
-      const owner = yield* group.rows(() => askOwner(group, identity))
-      const { player, requireApproval, requireLogin } = yield* group.rows(() => ({
-        player: askPlayer(group, caller, answer),
-        requireApproval: askApproval(group, approval),
-        requireLogin: group.of(RefreshTokens).askLogin(caller),
-      }))
+      const { owner, player, requireApproval, requireLogin } = yield* group.rowsFrom(
+        () => askOwner(group, identity),
+        (owner) => ({
+          owner,
+          player: askPlayer(group, caller, answer),
+          requireApproval: askApproval(group, approval),
+          requireLogin: group.of(RefreshTokens).askLogin(caller),
+        }),
+      )
       const refusal = refusalOf(() => {
         requireApproval()
         requireActive(player)

@@ -222,11 +222,10 @@ export function refresh(client: ClientRef, text: string): Command<Session | null
     fresh: true,
     *decide(group) {
       const tokens = group.of(RefreshTokens)
-      yield* group.rows(() => tokens.askOwner(ref))
-      const { token, requireClient } = yield* group.rows(() => ({
-        token: tokens.ask(ref),
-        requireClient: askClient(group, client),
-      }))
+      const { token, requireClient } = yield* group.rowsFrom(
+        () => tokens.askOwner(ref),
+        () => ({ token: tokens.ask(ref), requireClient: askClient(group, client) }),
+      )
       requireClient()
       if (!token) throw new Refusal('invalidToken')
       const child = token.childNonce === null ? null : childOf(text, token.childNonce)

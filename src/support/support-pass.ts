@@ -63,7 +63,7 @@ export function grantXp(call: KeyedCall, input: NodeInput & { amount: bigint; so
       const { xp, level } = result
       const at = { scenarioId, nodeId: pass?.node.id ?? nodeId, runId }
       const before = { ...at, ...earlier }
-      const walletEntryIds = paidSince(group, count)
+      const walletEntryIds = paidSince(group, group.player(call.player), count)
       return { outcome: { ...result, entryId, walletEntryIds }, before, after: { ...at, xp, level, source } }
     },
   })
@@ -84,7 +84,7 @@ export function grantTier(call: KeyedCall, input: TierInput): Command<GrantedTie
       if (result.error) throw refusalOf(result.error)
       const tier = { scenarioId, nodeId, level, track }
       const { success, error, granted, alreadyClaimed: claimed } = result
-      const outcome = { ...result, walletEntryIds: paidSince(group, count) }
+      const outcome = { ...result, walletEntryIds: paidSince(group, group.player(call.player), count) }
       return { outcome, before: { ...tier, claimed }, after: { ...tier, success, error, granted } }
     },
   })
@@ -105,9 +105,9 @@ function refusalOf(error: ClaimError): Error {
   }
 }
 
-/** The rows that were added to the wallet's ledger after this count of appended rows. */
-const paidSince = (group: Group, count: number): string[] =>
-  group.appendedSince(count, walletLedger).map(({ id }) => id)
+/** The rows that were added to the player's ledger after this count of appended rows. */
+const paidSince = (group: Group, player: Player, count: number): string[] =>
+  group.appendedSince(count, walletLedger, player).map(({ id }) => id)
 
 /** Makes a claimed tier claimable again. The player keeps its rewards. */
 export function resetTier(call: SupportCall, { level, track, ...input }: TierInput): Command<Changed> {

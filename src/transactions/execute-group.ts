@@ -2,9 +2,9 @@ import type { PoolClient, QueryArrayResult } from 'pg'
 import { Refusal } from '../base/errors.ts'
 import { sqlState } from '../db/failures.ts'
 import { decideOnce } from './command.ts'
-import { Group, type Path, type Steps } from './group.ts'
+import { Group, OutOfOrder, type Path, type Steps } from './group.ts'
 import type { Memory } from './memory.ts'
-import type { Player } from './player.ts'
+import type { Player, PlayerRef } from './player.ts'
 import { type Entry, refuse } from './queue.ts'
 import type { Statement } from './statement.ts'
 import { type Proof, writeStatement } from './write.ts'
@@ -21,6 +21,8 @@ export interface ExecuteOptions {
   readonly path: Path
   readonly isReadOnly: boolean
   readonly entries: readonly Entry[]
+  /** Players that an earlier attempt found that it needs. They are locked first. */
+  readonly needed?: readonly PlayerRef[]
   readonly committed?: (group: Group) => void
 }
 
@@ -31,6 +33,8 @@ export type GroupResult =
   /** One command threw an error other than a refusal. */
   | { kind: 'bug'; entry: Entry; error: unknown }
   | { kind: 'lost'; error: unknown }
+  /** Locks would be out of order. The next attempt must lock these players, known now, before anything else. */
+  | { kind: 'restart'; needed: readonly PlayerRef[] }
   /** A statement could not be encoded. Nothing of the packet was sent, and the connection is closed. */
   | { kind: 'unsendable'; error: unknown }
 
@@ -48,7 +52,7 @@ const BEGIN_SNAPSHOT: Statement = { text: 'BEGIN ISOLATION LEVEL REPEATABLE READ
 
 /** Decides commands as one group and commits it. Answers the finished ones; the others may be tried again. */
 export async function executeGroup(options: ExecuteOptions): Promise<GroupResult> {
-  const { client, clock, path, isReadOnly, entries } = options
+  const { client, clock, path, isReadOnly, entries, needed = [] } = options
   const group = new Group(path, performance.now() + (clock.offsetMs ?? 0), { isReadOnly })
   const decided: Decided[] = []
   let isSent = false
@@ -58,8 +62,24 @@ export async function executeGroup(options: ExecuteOptions): Promise<GroupResult
   const begun = new Map<Entry, Steps<unknown>>()
   /** Players with a command that waits: their later commands must not be decided before it. */
   const blocked = new Set<Player>()
-  /** Set when a command waits in a group that reads its rows: such a group decides all commands in their order. */
-  let isBlocked = false
+  /** A command without a player waits. It may change any player, so that all later commands wait for it. */
+  let areAllBlocked = false
+
+  /** Whether a command must wait for an earlier one of the group. Reads change nothing. */
+  function isBlocked({ player }: Entry): boolean {
+    if (isReadOnly) return false
+    return areAllBlocked || (player ? blocked.has(player) : blocked.size > 0)
+  }
+
+  function block({ player }: Entry): void {
+    if (player) blocked.add(player)
+    else areAllBlocked = true
+  }
+
+  function unblock(): void {
+    blocked.clear()
+    areAllBlocked = false
+  }
 
   /** Goes on with a decision. False when the group must read rows first. */
   function decide(entry: Entry): boolean {
@@ -67,12 +87,10 @@ export async function executeGroup(options: ExecuteOptions): Promise<GroupResult
     // The player may have been forgotten, or taken by a group of writes, since the command arrived.
     if (path === 'memory' && (!player || player.version === undefined || (isReadOnly && player.isInFlight)))
       return false
-    group.begin(path === 'transaction' && isReadOnly ? undefined : player)
-    if (path === 'memory' ? blocked.has(player as Player) : isBlocked) group.waits = true
+    group.begin(path === 'transaction' && isReadOnly ? undefined : player, { isBlocked: isBlocked(entry) })
     const decision = refusedCaller(entry) ?? goOn(group, entry, begun)
     if (!decision) {
-      if (player) blocked.add(player)
-      isBlocked = true
+      block(entry)
       return false
     }
     decided.push(decision)
@@ -92,7 +110,7 @@ export async function executeGroup(options: ExecuteOptions): Promise<GroupResult
       const reads = group.read()
       if (reads.length === 0) break
       takeRows(reads, await send(client, reads))
-      blocked.clear()
+      unblock()
       waiting = waiting.filter((entry) => !decide(entry))
     }
     return waiting
@@ -100,7 +118,10 @@ export async function executeGroup(options: ExecuteOptions): Promise<GroupResult
 
   /** Locks or reads the rows that commands ask for, and decides again, until all are decided. */
   async function decideInTransaction(): Promise<void> {
-    if (path === 'transaction' && !isReadOnly) for (const { player } of entries) if (player) group.enter(player)
+    if (!isReadOnly) {
+      for (const { player } of entries) if (player) group.enter(player)
+      for (const ref of needed) group.need(ref)
+    }
     let waiting = entries.filter((entry) => !decide(entry))
     let opening = [isReadOnly ? BEGIN_SNAPSHOT : BEGIN]
     for (;;) {
@@ -113,7 +134,7 @@ export async function executeGroup(options: ExecuteOptions): Promise<GroupResult
       const statements = [...opening, ...reads]
       takeRows(statements, await send(client, statements))
       opening = []
-      isBlocked = false
+      unblock()
       waiting = waiting.filter((entry) => !decide(entry))
     }
   }
@@ -180,6 +201,12 @@ export async function executeGroup(options: ExecuteOptions): Promise<GroupResult
       group.discard()
       if (path === 'transaction') await rollBack(client)
       return { kind: 'bug', entry: error.entry, error: error.cause }
+    }
+    if (error instanceof OutOfOrder) {
+      const all = [...group.held()].map(({ environmentId, playerId }) => ({ environmentId, playerId }))
+      group.discard()
+      await rollBack(client)
+      return { kind: 'restart', needed: all }
     }
     forget(group, options)
     if (error instanceof Unsendable) return { kind: 'unsendable', error: error.cause }

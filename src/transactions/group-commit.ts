@@ -8,6 +8,7 @@ import type { Command } from './command.ts'
 import { type Clock, executeGroup, type GroupResult } from './execute-group.ts'
 import type { Group, Path } from './group.ts'
 import type { Memory } from './memory.ts'
+import type { PlayerRef } from './player.ts'
 import { createQueue, type Entry, type Line, refuse } from './queue.ts'
 
 export interface GroupCommitOptions {
@@ -203,9 +204,14 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   }
 
   /** Decides and commits the calls without an answer as one group. */
-  function attempt(client: PoolClient, path: Path, entries: readonly Entry[]): Promise<GroupResult> {
+  function attempt(
+    client: PoolClient,
+    path: Path,
+    entries: readonly Entry[],
+    needed?: readonly PlayerRef[],
+  ): Promise<GroupResult> {
     const waiting = entries.filter((entry) => !entry.isSettled)
-    return executeGroup({ client, memory, clock, path, isReadOnly: readOnly, entries: waiting, committed })
+    return executeGroup({ client, memory, clock, path, isReadOnly: readOnly, entries: waiting, needed, committed })
   }
 
   /** Decides on rows in memory. Calls that need more, or whose players were not proven, need a transaction. */
@@ -216,7 +222,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
         refuse(result.entry, result.error)
         continue
       }
-      if (result.kind === 'done') return
+      if (result.kind === 'done' || result.kind === 'restart') return
       for (const entry of entries) entry.isFresh = true
       if (result.kind === 'lost' || result.kind === 'unsendable') throw result.error
       // The cause is not known: each call gets a transaction of its own.
@@ -226,9 +232,14 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   }
 
   async function runInTransaction(client: PoolClient, entries: readonly Entry[]): Promise<void> {
+    let needed: readonly PlayerRef[] | undefined
     for (let retries = 0; entries.some((entry) => !entry.isSettled); ) {
-      const result = await attempt(client, 'transaction', entries)
+      const result = await attempt(client, 'transaction', entries, needed)
       if (result.kind === 'done') return
+      if (result.kind === 'restart') {
+        needed = result.needed
+        continue
+      }
       if (result.kind === 'lost') throw result.error
       if (result.kind === 'unsendable') {
         if (entries.length === 1) for (const entry of entries) refuse(entry, result.error)

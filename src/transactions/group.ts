@@ -60,8 +60,13 @@ export class Group implements Holder {
   readonly isReadOnly: boolean
   /** Players whose version is not the remembered one. Known after the write. */
   unproven: ReadonlySet<Player> = new Set()
-  /** Set when a row was asked for that is not in memory. The decision must not go on before it is. */
-  waits = false
+  /**
+   * A command before the one being decided waits for rows, so this one must wait for its turn. Until then it may only ask:
+   * the rows that it sees may change.
+   */
+  isBlocked = false
+  /** Set when the command being decided asks for rows that are not in memory. */
+  misses = false
   /** The database's clock, in milliseconds since 1970: one clock for every instance. */
   clockMs: number
   /** How far the database's clock is ahead of this process's clock, once an answer has shown it. */
@@ -85,6 +90,7 @@ export class Group implements Holder {
   private readonly others = new Map<string, Player>()
   private readonly visited: Player[] = []
   private readonly toLock: Player[] = []
+  private lastLocked: Player | undefined
   private asked: Slot[] = []
   /**
    * Rows that were read without a lock. They match the remembered version only if this connection proves that version.
@@ -115,13 +121,17 @@ export class Group implements Holder {
     const { current } = this
     if (current?.playerId === ref.playerId && current.environmentId === ref.environmentId) return current
     if (this.path === 'memory') throw new Error('a group from memory decides for one player at a time')
-    const key = playerKey(ref)
-    let player = this.others.get(key)
-    if (!player) {
-      player = new Player(ref)
-      this.enter(player)
-    }
-    if (!player.isHeldBy(this)) this.waits = true
+    const player = this.need(ref)
+    if (!player.isHeldBy(this)) this.misses = true
+    return player
+  }
+
+  /** Adds a player by its ids, unless the group has it. */
+  need(ref: PlayerRef): Player {
+    const known = this.others.get(playerKey(ref))
+    if (known) return known
+    const player = new Player(ref)
+    this.enter(player)
     return player
   }
 
@@ -155,19 +165,37 @@ export class Group implements Holder {
     }
   }
 
+  /**
+   * As `rows`, for rows that others lead to. The others are asked for first, in all commands of the group, and then all
+   * that they lead to: a group that locks subjects, and then players, must not lock a subject after a player.
+   */
+  rowsFrom<Lead, T>(askLead: () => Lead, ask: (lead: Lead) => T): Steps<T> {
+    return this.rows(() => {
+      const lead = askLead()
+      // Without its lead the result is meaningless, as the group waits.
+      return this.misses ? (undefined as T) : ask(lead)
+    })
+  }
+
+  /** Whether the decision must not go on: it waits for its turn, or for rows. */
+  get waits(): boolean {
+    return this.misses || this.isBlocked
+  }
+
   /** Asks for a transaction: a decision from memory waits, and is made again in one. */
   askTransaction(): void {
-    if (this.path === 'memory') this.waits = true
+    if (this.path === 'memory') this.misses = true
   }
 
   /** Begins a step of a decision. It waits at least until its player is held. */
-  begin(player: Player | undefined): void {
+  begin(player: Player | undefined, { isBlocked }: { readonly isBlocked: boolean }): void {
     this.current = player
     if (player && !player.isIn(this)) {
       player.enter(this)
       this.visited.push(player)
     }
-    this.waits = player !== undefined && this.path === 'transaction' && !player.isHeldBy(this)
+    this.misses = false
+    this.isBlocked = isBlocked || (player !== undefined && this.path === 'transaction' && !player.isHeldBy(this))
     this.changesBefore = this.changes
   }
 
@@ -218,9 +246,13 @@ export class Group implements Holder {
     return this.appended.length
   }
 
-  /** The rows that one command appended to a table: those after the count that it noted before. */
-  appendedSince<Row>(count: number, table: Table<Row>): Row[] {
-    return this.appended.slice(count).flatMap((entry) => (entry.table === table ? [entry.row as Row] : []))
+  /**
+   * The rows that one command appended for its player: those after the count that it noted before. Commands of other
+   * players may have been decided while it waited for rows.
+   */
+  appendedSince<Row>(count: number, table: Table<Row>, player: Player): Row[] {
+    const since = this.appended.slice(count).filter((entry) => entry.table === table && entry.player === player)
+    return since.map(({ row }) => row as Row)
   }
 
   ask(slot: Slot): void {
@@ -229,7 +261,7 @@ export class Group implements Holder {
       this.absent.push(slot)
       return
     }
-    this.waits = true
+    this.misses = true
     this.asked.push(slot)
     if (!slot.read.isKept) this.passing.push(slot)
   }
@@ -252,12 +284,9 @@ export class Group implements Holder {
     const extensions = this.inOrder()
     const firsts = extensions.filter(([{ stage }]) => stage === 'locks')
     const others = extensions.filter(([{ stage }]) => stage !== 'locks')
-    return [
-      ...firsts.flatMap(([, extension]) => extension.load?.() ?? []),
-      ...this.lock(),
-      ...this.read(),
-      ...others.flatMap(([, extension]) => extension.load?.() ?? []),
-    ]
+    const locks = firsts.flatMap(([, extension]) => extension.load?.() ?? [])
+    if (locks.length > 0 && this.lastLocked) throw new OutOfOrder()
+    return [...locks, ...this.lock(), ...this.read(), ...others.flatMap(([, extension]) => extension.load?.() ?? [])]
   }
 
   /**
@@ -265,8 +294,13 @@ export class Group implements Holder {
    * arrays, which is the same in every group, so two groups never wait for each other.
    */
   private lock(): Statement[] {
-    if (this.toLock.length === 0) return []
     const players = this.toLock.splice(0).sort(byKey)
+    const [first] = players
+    if (!first) return []
+    if (!this.isReadOnly) {
+      if (this.lastLocked && byKey(first, this.lastLocked) < 0) throw new OutOfOrder()
+      this.lastLocked = players.at(-1)
+    }
     return [
       {
         name: this.isReadOnly ? 'players-read' : 'players-lock',
@@ -392,6 +426,12 @@ export class Group implements Holder {
     return this.ordered
   }
 }
+
+/**
+ * The group would lock a player after one that comes later in the order of locks. Another group could wait for it, and it
+ * for that group, until Postgres ends one of them a second later. It starts again, and locks all its players at once.
+ */
+export class OutOfOrder extends Error {}
 
 const nextVersion = randomsFrom(new BigInt64Array(512))
 

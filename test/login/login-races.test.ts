@@ -248,6 +248,9 @@ describe('concurrent logins and links (spec 2.3: one subject is one player)', ()
     )
     expect(Number(most)).toBeLessThanOrEqual(1000)
     await auditBooks(game.app.pool)
+    // A deadlock lasts a second until Postgres ends it.
+    const [{ deadlocks }] = await query('SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()')
+    expect(Number(deadlocks)).toBe(0)
   })
 
   it('make two hundred players of two hundred new subjects, in a stream without gaps (spec 6)', async () => {

@@ -57,7 +57,7 @@ class Counters implements Extension {
 
   want(name: string): void {
     if (this.values.has(name)) return
-    this.group.waits = true
+    this.group.misses = true
     if (!this.wanted.includes(name)) this.wanted.push(name)
   }
 
@@ -643,7 +643,7 @@ class Readings implements Extension {
 
   want(name: string): void {
     if (this.values.has(name)) return
-    this.group.waits = true
+    this.group.misses = true
     this.wanted.push(name)
   }
 
@@ -701,6 +701,84 @@ describe('reads', () => {
     const engine = start({ readOnly: true })
     await expect(engine.run(add('a'))).rejects.toMatchObject({ cause: { code: '25006' } })
     expect(await counters()).toEqual({ a: 7 })
+  })
+})
+
+describe('locks of players', () => {
+  const [environmentId, first, second] = [1, 2, 3].map((n) => `00000000-0000-7000-8000-00000000000${n}`) as [
+    string,
+    string,
+    string,
+  ]
+
+  beforeAll(async () => {
+    await observer.query(`INSERT INTO projects (id, name) VALUES ($1, 'locks')`, [environmentId])
+    await observer.query(`INSERT INTO environments (id, project_id, name) VALUES ($1, $1, 'production')`, [
+      environmentId,
+    ])
+    await observer.query('INSERT INTO players (environment_id, id) SELECT $1, unnest($2::uuid[])', [
+      environmentId,
+      [first, second],
+    ])
+  })
+
+  /** Asks for players one after another. */
+  const visit = (...playerIds: string[]): Command<number> => ({
+    *decide(group) {
+      for (const playerId of playerIds) yield* group.rows(() => group.player({ environmentId, playerId }))
+      return playerIds.length
+    },
+  })
+
+  /** Locks a player as another instance does, until the returned function is called. */
+  async function holdPlayer(playerId: string): Promise<() => Promise<void>> {
+    const holder = new pg.Client({ connectionString: database.url })
+    await holder.connect()
+    await holder.query('BEGIN')
+    await holder.query('SELECT FROM player_versions WHERE player_id = $1 FOR UPDATE NOWAIT', [playerId])
+    return async () => {
+      await holder.query('COMMIT')
+      await holder.end()
+    }
+  }
+
+  it('are taken in one order: a group that waits for a player holds no later one', async () => {
+    const engine = start({ connections: 1 })
+    const release = await holdPlayer(first)
+    const visited = engine.run(visit(second, first))
+    await until('the command waits', async () => {
+      const { rows } = await observer.query(
+        `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+      )
+      return rows.length > 0
+    })
+    // With both locked here, the group would wait for this session and this session for the group.
+    await (await holdPlayer(second))()
+    await release()
+    expect(await visited).toBe(2)
+  })
+
+  it('are asked for together by all commands of a group, also those that others lead to', async () => {
+    await observer.query('TRUNCATE attempts')
+    await observer.query(`INSERT INTO counters VALUES ('lead', 0)`)
+    const engine = start({ connections: 1 })
+    const open = await gather(engine)
+    const rounds: number[] = []
+    const led = (playerId: string): Command<string> => ({
+      *decide(group) {
+        const player = yield* group.rowsFrom(
+          () => group.of(Counters).want('lead'),
+          () => group.player({ environmentId, playerId }),
+        )
+        rounds.push([...group.held()].length)
+        return player.playerId
+      },
+    })
+    const all = Promise.all([engine.run(led(second)), engine.run(led(first)), engine.run(led(second))])
+    await open()
+    expect(await all).toEqual([second, first, second])
+    // Each command was decided once, when both players were held.
+    expect(rounds).toEqual([2, 2, 2])
   })
 })
 
