@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createRefusedWrites } from '../src/app/refused-writes.ts'
+import { createServerKey } from '../src/callers/keys.ts'
 import { FOLDING_LOCK } from '../src/figures/fold.ts'
 import { setOnDatabase } from './harness/database.ts'
-import { passNode, scenario } from './harness/definitions.ts'
+import { passNode, scenario, season } from './harness/definitions.ts'
 import { type Game, generateKeys, startGame, startInstance, times } from './harness/game.ts'
 import { approve, type Operator, startOperator } from './harness/operator.ts'
 import { until } from './harness/until.ts'
@@ -90,6 +91,90 @@ describe('metrics', () => {
     const unproven = () =>
       growthOf('tierway_unproven_commands_total', { kind: 'write' }, add).then((count) => expect(count).toBe(1))
     expect(await growthOf('tierway_commands_total', fromPostgres, unproven)).toBe(1)
+  })
+
+  describe('of xp over the rules of a pass', () => {
+    const limited = 'tierway_xp_limited_total'
+    let serverKey: string
+    beforeAll(async () => {
+      serverKey = (await createServerKey(game.app.pool, game.environmentId)).key
+      const sources = { match: { from: 'server', max: 50 }, quest: { max: 50 } }
+      for (const over of ['clip', 'refuse'])
+        await game.publish(over, season({ more: { xp: { over, others: false, sources } } }))
+    })
+
+    /** A player in a run of the scenario, with a call of its client and one of a game server. */
+    async function enter(scenarioId: string) {
+      const player = await game.player()
+      const runId = await player.start(scenarioId)
+      const place = { scenarioId, nodeId: 'pass', runId }
+      return {
+        send: (source: string, amount: number, more = {}) =>
+          player.post('/sdk/v1/battlepass/xp', { ...place, source, amount, ...more }),
+        give: (source: string, amount: number, idempotencyKey: string) =>
+          game.request('POST', '/server/v1/battlepass/xp', {
+            headers: { authorization: `Bearer ${serverKey}` },
+            body: JSON.stringify({
+              grants: [{ player: { playerId: player.playerId }, ...place, source, amount }],
+              idempotencyKey,
+            }),
+          }),
+        grant: () =>
+          game.graphql(
+            game.platformKey,
+            `mutation ($input: GrantXpInput!) { grantXp(input: $input) { entry { id } } }`,
+            {
+              input: {
+                playerId: player.playerId,
+                ...{ scenarioId, nodeId: 'pass', source: 'match', amount: 500, reason: 'r', idempotencyKey: 'grant' },
+              },
+            },
+          ),
+      }
+    }
+
+    it('count a call once by its environment, its origin and what became of it, and no repeated answer', async () => {
+      const [clip, refuse] = [await enter('clip'), await enter('refuse')]
+      const work = {
+        'client clipped': () => clip.send('quest', 60, { idempotencyKey: 'one' }),
+        'client refused': () => refuse.send('quest', 60, { idempotencyKey: 'one' }),
+        'client not_allowed': () => clip.send('match', 10),
+        'server clipped': () => clip.give('match', 60, 'one'),
+        'server refused': () => refuse.give('match', 60, 'two'),
+        'server not_allowed': () => clip.give('cheat', 10, 'three'),
+      }
+      for (const [labels, call] of Object.entries(work)) {
+        const [origin = '', reason = ''] = labels.split(' ')
+        const ofLabels = { environment: game.environmentId, origin, reason }
+        const counted = () =>
+          growthOf(limited, ofLabels, call).then((count) => expect([labels, count]).toEqual([labels, 1]))
+        expect([labels, await growthOf(limited, {}, counted)]).toEqual([labels, 1])
+      }
+      const allowed = async () => {
+        await clip.send('quest', 60, { idempotencyKey: 'one' })
+        await clip.give('match', 60, 'one')
+        await clip.send('quest', 50)
+        await clip.give('match', 50, 'four')
+        expect((await clip.grant()).errors).toBeUndefined()
+      }
+      expect(await growthOf(limited, {}, allowed)).toBe(0)
+    })
+
+    it.each([
+      ['clip', 'quest', 200],
+      ['refuse', 'quest', 409],
+      ['clip', 'match', 403],
+    ])('count a call once that is decided again: %s, %s', async (scenarioId, source, status) => {
+      const { send } = await enter(scenarioId)
+      expect((await send(source, 60)).status).toBe(status)
+      // A change that this instance did not make.
+      await game.app.pool.query('UPDATE players SET status = status')
+      const again = async () => {
+        const call = async () => expect((await send(source, 60)).status).toBe(status)
+        expect(await growthOf('tierway_unproven_commands_total', { kind: 'write' }, call)).toBe(1)
+      }
+      expect(await growthOf(limited, {}, again)).toBe(1)
+    })
   })
 
   it('show that figures grow old while another session holds the lock for folding them', async () => {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { endWithTests } from './harness/children.ts'
-import { passNode, scenario } from './harness/definitions.ts'
+import { passNode, scenario, season } from './harness/definitions.ts'
 import { freePort } from './harness/free-port.ts'
 import { type Game, generateKeys, type Instance, startGame, startInstance, times } from './harness/game.ts'
 import { approve, type Operator, startOperator, status } from './harness/operator.ts'
@@ -143,6 +143,7 @@ describe.skipIf(withoutPrometheus !== '')(`${withoutPrometheus}Prometheus`, () =
         'Event delay, p99',
         'Closed sockets by code',
         'Denied attempts by action',
+        'Xp over the rules of passes',
       ]
       for (const { title, targets } of panels) {
         await until(`the panel "${title}" has data`, async () => {
@@ -212,6 +213,15 @@ describe.skipIf(withoutPrometheus !== '')(`${withoutPrometheus}the alerts of a r
     const login = () => at('/sdk/v1/authorization/custom', json({ 'x-sdk-key': game.sdkKey }, { customData: {} }))
     const firing = await untilFiring(['TierwayWebhookFails', 'TierwayRedisAway'], login)
     expect(firing.get('TierwayWebhookFails')?.project).toBe(game.projectId)
+  })
+
+  it('fire for clients that send xp of servers, with the environment', async () => {
+    await game.publish('ruled', season({ more: { xp: { sources: { match: { from: 'server' } } } } }))
+    const { token, start } = await game.player()
+    const call = { scenarioId: 'ruled', nodeId: 'pass', runId: await start('ruled'), source: 'match', amount: 10 }
+    const send = () => at('/sdk/v1/battlepass/xp', json({ authorization: `Bearer ${token}` }, call))
+    const { environment, reason } = (await untilFiring(['TierwayXpLimits'], send)).get('TierwayXpLimits') ?? {}
+    expect([environment, reason]).toEqual([game.environmentId, 'not_allowed'])
   })
 
   it('fire while Postgres is away, for calls over REST and GraphQL, and not for the probes', async () => {

@@ -6,6 +6,7 @@ import { createMetrics, type Metrics } from '../base/metrics.ts'
 import { ConnectionLimits } from '../base/rate-limits/connection-limits.ts'
 import { createRateLimits } from '../base/rate-limits/rate-limits.ts'
 import { createSecrets, type SecretsKey } from '../base/secrets.ts'
+import { countLimited } from '../battlepass/limited-calls.ts'
 import { createPreview } from '../battlepass/preview.ts'
 import { createAccessWatch } from '../callers/access-watch.ts'
 import { createEndedAccess } from '../callers/ended-access.ts'
@@ -33,6 +34,7 @@ import { type PlayableDemo, playRoutes } from '../serve/http/play.ts'
 import { openServer, serveCalls } from '../serve/http/server.ts'
 import { createWayIn } from '../serve/http/way-in.ts'
 import type { Engine } from '../transactions/command.ts'
+import type { Group } from '../transactions/group.ts'
 import { createGroupCommit, type GroupCommit } from '../transactions/group-commit.ts'
 import { createMemory } from '../transactions/memory.ts'
 import { createWebhook } from '../webhook/webhook.ts'
@@ -140,7 +142,14 @@ export async function createApp({
     onExpired: (environmentId) =>
       log.warn({ environmentId }, 'the database has lost events that were delivered: subscriptions ended as expired'),
   })
-  const committed = publishTo(bus)
+  const publish = publishTo(bus)
+  const countXp = countLimited(({ player: { environmentId }, origin, reason }) =>
+    metrics.xpLimited.inc({ environment: environmentId, origin, reason }),
+  )
+  const committed = (group: Group) => {
+    publish(group)
+    countXp(group)
+  }
   const memory = createMemory()
   const groups = { pool: groupPool }
   const engines: Readonly<Record<Engine, GroupCommit>> = {

@@ -215,6 +215,12 @@ export function createMetrics() {
       labelNames: ['limit'],
       registers,
     }),
+    xpLimited: new Counter({
+      name: 'tierway_xp_limited_total',
+      help: 'Calls with more xp than the rules of a pass allow: clipped, refused, or of a source that is not_allowed.',
+      labelNames: ['environment', 'origin', 'reason'],
+      registers,
+    }),
     sockets: new Gauge({ name: 'tierway_sockets', help: 'WebSockets that are open.', registers }),
     socketsClosed: new Counter({
       name: 'tierway_sockets_closed_total',

@@ -15,6 +15,7 @@ import type { Group, Steps } from '../transactions/group.ts'
 import type { Player, PlayerRef } from '../transactions/player.ts'
 import { requireRoom } from '../wallet/holdings.ts'
 import { decideXp, levelAt } from './decide.ts'
+import { type LimitedCall, LimitedCalls } from './limited-calls.ts'
 import { aboutPass, askPass, type NodeInput, type PassHandle, requirePass } from './passes.ts'
 import type { Limited, XpOrigin } from './xp-limits.ts'
 
@@ -129,6 +130,7 @@ export function* giveXp(group: Group, gift: Gift): Steps<AddXpResult | Refusal> 
   const { player, node } = pass
   const { environmentId, playerId } = player
   const decision = decideXp(node, pass.current, { amount, source, origin }, group.now)
+  const count = (reason: LimitedCall['reason']): void => group.of(LimitedCalls).add({ player, origin, reason })
   const tell = ({ by, limit, day }: Limited, granted: bigint): void => {
     const data = { source, limitedBy: by, limit, asked: amount, granted, day }
     const { scenarioId, runId } = run
@@ -136,9 +138,11 @@ export function* giveXp(group: Group, gift: Gift): Steps<AddXpResult | Refusal> 
     group.of(Stream).append({ ...at, type: 'xp.limited', handle: null, byClient: false, data })
   }
   if (decision.kind === 'refused') {
+    if (decision.reason === 'xpNotAllowed') count('not_allowed')
     if (decision.reason !== 'xpLimitReached')
       throw new Refusal(decision.reason, { faults: notAllowed(node, decision.reason, source) })
     const { limited, next } = decision
+    count('refused')
     if (limited.isFirst) {
       tell(limited, 0n)
       pass.set(group, next)
@@ -153,6 +157,7 @@ export function* giveXp(group: Group, gift: Gift): Steps<AddXpResult | Refusal> 
     requireRoom(player, rewards)
     plan = record(group, player, run, step)
   }
+  if (limited) count('clipped')
   if (limited?.isFirst) tell(limited, granted)
   if (granted !== 0n || limited?.isFirst) pass.set(group, decision.next)
   const kept = limited && { asked: amount, limitedBy: limited.by }
