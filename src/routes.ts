@@ -13,6 +13,7 @@ import {
   playerRead,
   type Route,
   serverPost,
+  serverRead,
 } from './declare/route.ts'
 import { getPlayers } from './listing/rest.ts'
 import { linkIdentityCall, loginCall, logoutCall, refreshCall } from './login/rest.ts'
@@ -56,8 +57,8 @@ export const routes: readonly Route[] = [
   playerPost('/sdk/v1/scenarios/run', runCall),
 
   // Game servers
-  serverPost('/server/v1/players/find', findPlayerCall),
-  serverPost('/server/v1/players/progress', progressOfPlayersCall),
+  serverRead('/server/v1/players/find', findPlayerCall),
+  serverRead('/server/v1/players/progress', progressOfPlayersCall),
   serverPost('/server/v1/battlepass/xp', grantXpCall),
   serverPost('/server/v1/wallet/grant', grantMoneyCall),
   serverPost('/server/v1/wallet/spend', spendMoneyCall),

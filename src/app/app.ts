@@ -10,6 +10,7 @@ import { countLimited } from '../battlepass/limited-calls.ts'
 import { createPreview } from '../battlepass/preview.ts'
 import { createAccessWatch } from '../callers/access-watch.ts'
 import { createEndedAccess } from '../callers/ended-access.ts'
+import { asServer } from '../callers/server-command.ts'
 import { createTokens, type TokenKey, type Tokens } from '../callers/tokens.ts'
 import { incompatibilityOf } from '../db/compatibility.ts'
 import { databaseNow, followDatabaseClock } from '../db/ids.ts'
@@ -201,7 +202,8 @@ export async function createApp({
   const run: Service['run'] = (command, admit) => engines[command.engine ?? 'game'].run(command, admit)
   const service: Service = {
     run,
-    runAs: (caller, command) => run(command, () => tokens.requireValid(caller)),
+    runAs: (caller, command) =>
+      caller.kind === 'server' ? run(asServer(caller, command)) : run(command, () => tokens.requireValid(caller)),
     pool,
     operatorPool,
     webhook,

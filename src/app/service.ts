@@ -3,7 +3,7 @@ import type { RateLimits } from '../base/rate-limits/rate-limits.ts'
 import type { Secrets } from '../base/secrets.ts'
 import type { PreviewScenario } from '../battlepass/preview.ts'
 import type { AuditDenied } from '../callers/access.ts'
-import type { PlayerCaller } from '../callers/callers.ts'
+import type { PlayerCaller, ServerCaller } from '../callers/callers.ts'
 import type { Tokens } from '../callers/tokens.ts'
 import type { LoginDesk } from '../login/custom-login.ts'
 import type { BeginStorageAnswer } from '../players/storage-answers.ts'
@@ -18,8 +18,11 @@ import type { Webhook } from '../webhook/webhook.ts'
 export interface Service {
   /** Runs a command on the engine that it names. Answers after COMMIT. */
   readonly run: GroupCommit['run']
-  /** Runs a command of a player. Refuses it when the player's login has ended by the time of the decision. */
-  readonly runAs: <Outcome>(caller: PlayerCaller, command: Command<Outcome>) => Promise<Outcome>
+  /**
+   * Runs a command of a player or of a game server. Refuses it when the player's login has ended, or the server's key was
+   * revoked, by the time of the decision.
+   */
+  readonly runAs: <Outcome>(caller: PlayerCaller | ServerCaller, command: Command<Outcome>) => Promise<Outcome>
   /** For short reads that the game waits for. */
   readonly pool: Pool
   /** For reads and changes of operators, which can take long or wait for a lock. The game does not wait for this pool. */

@@ -108,17 +108,17 @@ const grantXpAnswer = answer(
 
 const NOTHING = { level: null, xp: null, leveledUp: null, maxLevel: null, plan: null }
 
-type Service = ServerRequest<unknown>['service']
+type Giver = Pick<ServerRequest<unknown>, 'service' | 'caller'>
 
 /** Makes one grant. A player without a run gets one first, in a transaction of its own, which may be repeated. */
-async function give(service: Service, player: PlayerRef, grant: Grant, key: string): Promise<AddXpResult> {
+async function give({ service, caller }: Giver, player: PlayerRef, grant: Grant, key: string): Promise<AddXpResult> {
   const { player: _player, start, reference, ...input } = grant
   const command = addServerXp(player, { ...input, idempotencyKey: key }, reference)
-  return service.run(command).catch(async (error) => {
+  return service.runAs(caller, command).catch(async (error) => {
     const hasNoRun = error instanceof Refusal && error.kind === 'runNotFound' && grant.runId === null
     if (!hasNoRun || !start) throw error
-    await service.run(startRun(player, grant))
-    return service.run(command)
+    await service.runAs(caller, startRun(player, grant))
+    return service.runAs(caller, command)
   })
 }
 
@@ -137,7 +137,7 @@ export const grantXpCall = serverCall({
       errors: GRANT_ERRORS,
       nothing: NOTHING,
       // Each grant is atomic, and remembered by the key of the call and its place.
-      run: (player, place) => give(service, player, grants[place] as Grant, `${place}/${idempotencyKey}`),
+      run: (player, place) => give({ service, caller }, player, grants[place] as Grant, `${place}/${idempotencyKey}`),
     }),
   }),
 })

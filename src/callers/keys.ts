@@ -105,6 +105,16 @@ export async function findServer(pool: Pool, key: string): Promise<ServerCaller>
   return { kind: 'server', ...found }
 }
 
+/** Refuses a game server whose key has ended, as that of a read that waited. */
+export async function requireServerKey(pool: Pool, { keyId }: ServerCaller): Promise<void> {
+  const { rowCount } = await pool.query({
+    name: 'key-of-server',
+    text: 'SELECT FROM server_keys WHERE id = $1 AND revoked_at IS NULL',
+    values: [keyId],
+  })
+  if (rowCount === 0) throw new Refusal('invalidToken')
+}
+
 export const isPlatformKey = (token: string): boolean => token.startsWith(PLATFORM_PREFIX)
 
 /** The caller behind a platform key. Read for each call, so that a revocation counts at once. */
@@ -161,18 +171,27 @@ export function askKey(group: Group, caller: PlatformCaller): () => void {
   return () => requireRole(caller, found.value?.role)
 }
 
-const sdkKeys = table('sdk_keys', {
-  owner: null,
-  key: { id: uuid },
-  columns: { isRevoked: readOnly(boolean, 't.revoked_at IS NOT NULL') },
-  kind: 'append',
-})
-const sdkKey = sdkKeys.one()
+const environmentKeys = (name: 'sdk_keys' | 'server_keys') =>
+  table(name, {
+    owner: null,
+    key: { id: uuid },
+    columns: { isRevoked: readOnly(boolean, 't.revoked_at IS NOT NULL') },
+    kind: 'append',
+  }).one()
+const sdkKey = environmentKeys('sdk_keys')
+const serverKey = environmentKeys('server_keys')
+
+const asksKey =
+  (read: typeof sdkKey, refusal: 'invalidSdkKey' | 'invalidToken') =>
+  (group: Group, { keyId }: ClientRef): (() => void) => {
+    const found = group.unowned.one(read, keyId)
+    return () => {
+      if (found.value?.isRevoked !== false) throw new Refusal(refusal)
+    }
+  }
 
 /** The same for the SDK key of a game client. */
-export function askClient(group: Group, { keyId }: ClientRef): () => void {
-  const found = group.unowned.one(sdkKey, keyId)
-  return () => {
-    if (found.value?.isRevoked !== false) throw new Refusal('invalidSdkKey')
-  }
-}
+export const askClient = asksKey(sdkKey, 'invalidSdkKey')
+
+/** The same for the key of a game server. */
+export const askServerKey = asksKey(serverKey, 'invalidToken')

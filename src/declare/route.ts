@@ -14,6 +14,7 @@ import {
   requireServer,
 } from '../callers/access.ts'
 import type { ClientRef, PlatformCaller, PlayerCaller, Role, ServerCaller } from '../callers/callers.ts'
+import { requireServerKey } from '../callers/keys.ts'
 import type { Contract, PublishedCall } from './contract.ts'
 import type { RestCall } from './player-call.ts'
 import { operatorHeader, readBody, readJson } from './request.ts'
@@ -220,7 +221,7 @@ export interface ServerRequest<Input> {
 /** Gives the handler of a game server's call its types. */
 export const serverCall = <F extends Fields>(call: Call<F, ServerRequest<RequestOf<Shape<F>>>>) => call
 
-/** A call of a game server: server key, JSON object in, JSON out. */
+/** A call of a game server: server key, JSON object in, JSON out. Run its commands by `runAs`, which checks the key again. */
 export function serverPost<F extends Fields>(
   path: `/server/v1/${string}`,
   { request: shape, contract, run, action }: Call<F, ServerRequest<RequestOf<Shape<F>>>>,
@@ -239,6 +240,21 @@ export function serverPost<F extends Fields>(
       return reply(await run({ caller, input, service: context.service }))
     },
   }
+}
+
+/** The same for a read. The key is checked again after it, since the body and the read can take long. */
+export function serverRead<F extends Fields>(
+  path: `/server/v1/${string}`,
+  call: Call<F, ServerRequest<RequestOf<Shape<F>>>>,
+): Route {
+  return serverPost(path, {
+    ...call,
+    async run(request) {
+      const answer = await call.run(request)
+      await requireServerKey(request.service.pool, request.caller)
+      return answer
+    },
+  })
 }
 
 const BY_PAGE: Fault = {

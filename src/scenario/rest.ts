@@ -173,6 +173,6 @@ export const serverCrossCall = serverCall({
     refusals: [...REFUSALS_OF_CROSSING, 'playerNotFound'],
   },
   async run({ caller, input: { player, ...input }, service }) {
-    return service.run(crossForServer(await findTarget(service.pool, caller.environmentId, player), input))
+    return service.runAs(caller, crossForServer(await findTarget(service.pool, caller.environmentId, player), input))
   },
 })

@@ -124,12 +124,13 @@ export const grantMoneyCall = serverCall({
       'idempotencyKeyReused',
     ],
   },
-  async run({ caller: { environmentId }, input, service }) {
+  async run({ caller, input, service }) {
+    const { environmentId } = caller
     const [player, rules] = await Promise.all([
       findTarget(service.pool, environmentId, input.player),
       readCreditRules(service.pool, environmentId, input.currency),
     ])
-    return service.run(grantMoney(player, input, rules))
+    return service.runAs(caller, grantMoney(player, input, rules))
   },
 })
 
@@ -142,5 +143,5 @@ export const spendMoneyCall = serverCall({
     refusals: ['playerNotFound', 'insufficientFunds', 'idempotencyKeyReused'],
   },
   run: async ({ caller, input, service }) =>
-    service.run(spendMoney(await findTarget(service.pool, caller.environmentId, input.player), input)),
+    service.runAs(caller, spendMoney(await findTarget(service.pool, caller.environmentId, input.player), input)),
 })

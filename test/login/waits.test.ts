@@ -5,7 +5,8 @@ import { createClient } from 'graphql-ws'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { members, print } from '../../src/base/json.ts'
-import { createSdkKey } from '../../src/callers/keys.ts'
+import { createSdkKey, createServerKey } from '../../src/callers/keys.ts'
+import { season } from '../harness/definitions.ts'
 import { type Game, startGame, times } from '../harness/game.ts'
 import { approve, type Operator, type Respond, startOperator } from '../harness/operator.ts'
 import { openPool } from '../harness/sql.ts'
@@ -23,6 +24,7 @@ beforeAll(async () => {
   game = await startGame()
   operator = await startOperator(obey)
   desk = await newOperator(game.app.pool, game.projectId)
+  await game.publish('season', season())
   await setProvider({})
 })
 afterAll(async () => {
@@ -218,6 +220,28 @@ async function whileLocked<T>({ playerId }: LoggedIn, calls: () => Promise<T>, a
   }
 }
 
+const revokeServerKey = (id: string) => query('UPDATE server_keys SET revoked_at = now() WHERE id = $1', [id])
+
+/** Changes by a game server, by their paths. */
+const serverCalls: Readonly<Record<string, (playerId: string) => object>> = {
+  'battlepass/xp': (playerId) => ({
+    grants: [{ player: { playerId }, scenarioId: 'season', nodeId: 'pass', amount: 5, source: 'match' }],
+    idempotencyKey: 'late',
+  }),
+  'wallet/grant': (playerId) => ({
+    player: { playerId },
+    currency: 'gold',
+    amount: 5,
+    allowNew: true,
+    idempotencyKey: 'late',
+  }),
+  'wallet/spend': (playerId) => ({ player: { playerId }, currency: 'gold', amount: 5, idempotencyKey: 'late' }),
+  'scenarios/cross': (playerId) => ({
+    player: { playerId },
+    ...{ scenarioId: 'season', nodeId: 'pass', handle: 'onWin', idempotencyKey: 'late' },
+  }),
+}
+
 describe('a call that waits for a lock', () => {
   it('exchanges no refresh token when its SDK key is revoked meanwhile', async () => {
     const caller = await newCaller()
@@ -242,6 +266,26 @@ describe('a call that waits for a lock', () => {
       [],
     )
   })
+
+  it.each(Object.keys(serverCalls))(
+    'of a game server to %s changes nothing when its key is revoked meanwhile',
+    async (path) => {
+      const { player } = await newCaller()
+      const { id, key } = await createServerKey(game.app.pool, game.environmentId)
+      const body = print(serverCalls[path]?.(player.playerId) as never)
+      const headers = { authorization: `Bearer ${key}` }
+      const call = () => game.request('POST', `/server/v1/${path}`, { body, headers })
+      const state = () =>
+        Promise.all(
+          ['runs', 'xp_ledger', 'wallet_ledger', 'idempotency_keys'].map((table) =>
+            query(`SELECT * FROM ${table} WHERE player_id = $1`, [player.playerId]),
+          ),
+        )
+      const before = await state()
+      expect(outcomeOfRest(await whileLocked(player, call, () => revokeServerKey(id)))).toMatchObject(INVALID_TOKEN)
+      expect(await state()).toEqual(before)
+    },
+  )
 
   it.each(['platform key', 'operator token'] as const)(
     'changes nothing when the %s of its operator has ended meanwhile',
@@ -289,6 +333,35 @@ describe('a call whose body arrives slowly', () => {
       await until('it has ended', async () => (await caller.player.post('/sdk/v1/player/get', {})).status === 401)
     })
     expect(status).toBe(401)
+  })
+
+  it.each(['players/find', 'players/progress', 'wallet/grant'])(
+    'is refused when the server key is revoked before its end: %s',
+    async (path) => {
+      const { player } = await newCaller()
+      const { id, key } = await createServerKey(game.app.pool, game.environmentId)
+      const { playerId } = player
+      const [identity] = await query('SELECT provider, subject FROM identities WHERE player_id = $1', [playerId])
+      const bodies: Readonly<Record<string, object | undefined>> = {
+        'players/find': identity,
+        'players/progress': { players: [{ playerId }], scenarioId: 'season', nodeId: 'pass' },
+        'wallet/grant': serverCalls['wallet/grant']?.(playerId),
+      }
+      const call = { method: 'POST', path: `/server/v1/${path}`, token: key, body: print(bodies[path] as never) }
+      expect(await slowly(call, async () => undefined)).toBe(200)
+      expect(await slowly(call, () => revokeServerKey(id))).toBe(401)
+    },
+  )
+
+  it('gets no stored answer when the server key is revoked before its end', async () => {
+    const { player } = await newCaller()
+    const { id, key } = await createServerKey(game.app.pool, game.environmentId)
+    const body = print(serverCalls['wallet/grant']?.(player.playerId) as never)
+    const call = { method: 'POST', path: '/server/v1/wallet/grant', token: key, body }
+    expect(await slowly(call, async () => undefined)).toBe(200)
+    expect(await slowly(call, async () => undefined)).toBe(200)
+    expect(await slowly(call, () => revokeServerKey(id))).toBe(401)
+    expect(await query('SELECT FROM wallet_ledger WHERE player_id = $1', [player.playerId])).toHaveLength(1)
   })
 
   it('is refused when the platform key is revoked before its end', async () => {
