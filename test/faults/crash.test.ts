@@ -1,5 +1,7 @@
+import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/base/json.ts'
+import { createServerKey } from '../../src/callers/keys.ts'
 import { auditBooks } from '../harness/audit.ts'
 import { passNode, scenario, season } from '../harness/definitions.ts'
 import { type DurablePostgres, startDurablePostgres } from '../harness/durable-postgres.ts'
@@ -23,6 +25,8 @@ const PRICE = 950n
 const KILLED_PLAYERS = atScale(24, 12)
 const PASSES = atScale(60, 16)
 const LOST_ANSWERS = atScale(100, 12)
+/** The most that a game server may send in one call. */
+const GRANTS = 200
 const RETRY_MS = 20
 
 let postgres: DurablePostgres
@@ -70,15 +74,15 @@ function call(target: Service, player: WorldPlayer, path: string, body: Body, ke
   return post(target, path, player.token, whole, path === PREMIUM ? {} : { 'idempotency-key': key })
 }
 
-/**
- * Repeats a call with its key until it is acknowledged. All other answers must say `unavailable`. With two services the
- * attempts alternate between them.
- */
-async function insist(player: WorldPlayer, path: string, body: Body, key: string): Promise<ServiceAnswer> {
+const insist = (player: WorldPlayer, path: string, body: Body, key: string): Promise<ServiceAnswer> =>
+  repeat((target) => call(target, player, path, body, key))
+
+/** Repeats a call until it is acknowledged. All other answers must say `unavailable`. Two services take turns. */
+async function repeat(make: (target: Service) => Promise<ServiceAnswer>): Promise<ServiceAnswer> {
   for (let attempt = 0; ; attempt += 1) {
     const target = attempt % 2 === 0 ? (other ?? service) : service
     // A connection that breaks is no answer.
-    const answer = target && (await call(target, player, path, body, key).catch(() => null))
+    const answer = target && (await make(target).catch(() => null))
     if (answer?.status === 200) return answer
     if (answer) expectUnavailable(answer)
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
@@ -187,6 +191,119 @@ describe('a service that is killed under load (spec 8: an answered write is dura
     await load
     expect(await books(players)).toEqual(acknowledged)
     expect(await gemsOf(players)).toEqual(['4050'])
+    await auditBooks(world.pool)
+  })
+})
+
+/** Keeps everybody else from writing to a table. */
+async function holdTable(table: string) {
+  const holder = new pg.Client(postgres.url)
+  await holder.connect()
+  await holder.query(`BEGIN; LOCK TABLE ${table} IN SHARE MODE`)
+  const waiting = `FROM pg_locks WHERE NOT granted AND relation = '${table}'::regclass`
+  return {
+    hasWaiting: async (): Promise<boolean> => ((await holder.query(`SELECT ${waiting}`)).rowCount ?? 0) > 0,
+    /** Ends the connections that wait, as Postgres does when it notices that their client has died. */
+    endWaiting: () => holder.query(`SELECT pg_terminate_backend(pid, 5000) ${waiting}`),
+    release: () => holder.end(),
+  }
+}
+
+/**
+ * The first half of the grants is for players with a run of the season, and reaches no level: it writes no runs. The
+ * second half is for players without a run.
+ */
+async function grantsOfMatch() {
+  const half = GRANTS / 2
+  // Some players get two grants.
+  const players = await Promise.all(times(GRANTS - 20, (index) => world.player(index < half - 10 ? 'season' : 'many')))
+  const [started, others] = [players.slice(0, half - 10), players.slice(half - 10)]
+  const of = [...started, ...started.slice(0, 10), ...others, ...others.slice(0, 10)]
+  const amountOf = (index: number) => (index < half ? 1 + (index % 45) : index)
+  const grants = of.map(({ playerId }, index) => ({
+    player: { playerId },
+    ...place,
+    amount: amountOf(index),
+    source: 'match',
+  }))
+  const xp = new Map<string, number>()
+  const results = of.map(({ playerId }, index) => {
+    const before = xp.get(playerId) ?? 0
+    const after = before + amountOf(index)
+    xp.set(playerId, after)
+    const levelOf = (total: number) => 1 + Math.floor(total / 100)
+    const level = levelOf(after)
+    const leveledUp = level > levelOf(before)
+    const crossed = [{ nodeId: 'pass', handle: 'onLevelUp' }]
+    const plan = { runId: expect.any(String), status: 'active', crossed, entered: [], granted: [] }
+    return { playerId, level, xp: after, leveledUp, maxLevel: false, plan: leveledUp ? plan : null, error: null }
+  })
+  return { players, grants, results }
+}
+
+/** How many grants the books have, and the xp that each player of them has. */
+async function grantedTo(players: readonly WorldPlayer[]): Promise<{ count: number; xp: Map<string, number> }> {
+  const { rows } = await world.pool.query<{ id: string; xp: string; count: string }>(
+    `SELECT player_id AS id, sum(amount) AS xp, count(*) FROM xp_ledger WHERE player_id = ANY($1) GROUP BY player_id`,
+    [players.map(({ playerId }) => playerId)],
+  )
+  const count = rows.reduce((sum, row) => sum + Number(row.count), 0)
+  return { count, xp: new Map(rows.map(({ id, xp }) => [id, Number(xp)])) }
+}
+
+describe('a service that is killed in the middle of a batch of grants', () => {
+  it('gives every grant once, and answers as if nothing had happened, however often it is killed before and after', async () => {
+    const { key } = await createServerKey(world.pool, world.environmentId)
+    const { players, grants, results } = await grantsOfMatch()
+    const give = () =>
+      repeat((target) => post(target, '/server/v1/battlepass/xp', key, { grants, idempotencyKey: 'match' }))
+
+    async function killNow(): Promise<void> {
+      const killed = service
+      service = null
+      killed?.kill('SIGKILL')
+      await killed?.exited
+    }
+
+    /** Kills a new service while it waits to write to a table, when this many grants are committed. */
+    async function killBefore(table: string, granted: number, fate: 'lost' | 'committed'): Promise<void> {
+      const held = await holdTable(table)
+      try {
+        service = await startService(world.env)
+        await until(
+          `a write to ${table} waits after ${granted} grants`,
+          async () => (await held.hasWaiting()) && (await grantedTo(players)).count >= granted,
+        )
+        expect((await grantedTo(players)).count).toBe(granted)
+        await killNow()
+        if (fate === 'lost') await held.endWaiting()
+      } finally {
+        await held.release()
+      }
+    }
+
+    const answer = give()
+    // A failure is reported at the end; until then it must not count as an unhandled rejection.
+    answer.catch(() => undefined)
+    // What was sent may be committed after the death.
+    await killBefore('xp_ledger', 0, 'committed')
+    // The grants of players with a run are made, those of the others are not.
+    await killBefore('runs', GRANTS / 2, 'lost')
+    await killBefore('xp_ledger', GRANTS / 2, 'lost')
+    service = await startService(world.env)
+    await until('all grants are committed', async () => (await grantedTo(players)).count >= GRANTS)
+    // The answer may be on its way.
+    await killNow()
+    service = await startService(world.env)
+    const { body } = await answer
+    expect(body).toEqual({ results })
+    await killNow()
+    service = await startService(world.env)
+    expect((await give()).body).toEqual(body)
+
+    const { count, xp } = await grantedTo(players)
+    expect(count).toBe(GRANTS)
+    expect(xp).toEqual(new Map(results.map((result) => [result.playerId, result.xp])))
     await auditBooks(world.pool)
   })
 })

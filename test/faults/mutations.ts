@@ -65,6 +65,18 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    what: 'grants of a batch without a key',
+    file: 'src/battlepass/rest-xp.ts',
+    changes: [['idempotencyKey: key }, reference)', 'idempotencyKey: key && null }, reference)']],
+    tests: [
+      {
+        file: 'faults/crash.test.ts',
+        title:
+          'gives every grant once, and answers as if nothing had happened, however often it is killed before and after',
+      },
+    ],
+  },
+  {
     what: 'no retry of conflicts',
     file: 'src/transactions/group-commit.ts',
     changes: [['const MAX_RETRIES = 20', 'const MAX_RETRIES = 0']],
