@@ -4,13 +4,20 @@ import { changeText, historyOf, redo, undo } from '../../console/src/designer/dr
 import { layOut } from '../../console/src/designer/graph/layout.ts'
 import { momentText, momentValue } from '../../console/src/designer/graph/moments.ts'
 import { membersAt, type Schema, valuesAt } from '../../console/src/designer/json/schema.ts'
-import { type Definition, readDefinition, whyNoEdge } from '../../console/src/designer/model/definition.ts'
+import {
+  type Definition,
+  readDefinition,
+  serverHandlesOf,
+  whyNoEdge,
+} from '../../console/src/designer/model/definition.ts'
 import {
   addEdge,
   addNode,
   inTurn,
   removeNode,
+  renameMember,
   renameNode,
+  setCrossedBy,
   setType,
   setValue,
 } from '../../console/src/designer/model/edits.ts'
@@ -330,6 +337,47 @@ describe('edits of the graph', () => {
   })
 })
 
+describe('the rules of xp and handles', () => {
+  const rules = `"xp": { "sources": { "my match": { "max": 500,"a": 1.0 }, "q\\u0031": {}, "my match": { "perDay": 7 } } }`
+  const ruled = TEXT.replace('"premium": {', `${rules}, "premium": {`)
+  const sources = ['nodes', 1, 'data', 'xp', 'sources']
+
+  it('keep everything of a source but its name, and which of two with one name counts', () => {
+    expect(renameMember([...sources, 'my match'], 'a "b"')(read(ruled))).toBe(
+      ruled.replaceAll('"my match"', '"a \\"b\\""'),
+    )
+    expect(renameMember([...sources, 'q1'], 'quest')(read(ruled))).toBe(ruled.replace('"q\\u0031"', '"quest"'))
+    for (const path of [
+      [...sources, 'none'],
+      ['nodes', 1, 'data', 'xp', 'others', 'my match'],
+    ])
+      expect(renameMember(path, 'quest')(read(ruled))).toBe(ruled)
+  })
+
+  it('leave a handle to servers and give it back, without a trace', () => {
+    const hello = (text: string) => {
+      const node = read(text).byId.get('hello')
+      if (!node) throw new Error('there is no node hello')
+      return node
+    }
+    const set = (text: string, handle: string, from: string | undefined) =>
+      setCrossedBy(hello(text), handle, from)(read(text))
+    const one = set(TEXT, 'closed', 'server')
+    expect(one).toBe(
+      TEXT.replace('"sizes": [1.0, 2e3] } }', '"sizes": [1.0, 2e3] }, "handles": { "closed": { "from": "server" } } }'),
+    )
+    expect(validateDefinition(one).faults).toEqual([])
+    expect(serverHandlesOf(hello(one))).toEqual(['closed'])
+    const two = set(one, 'onComplete', 'server')
+    expect(serverHandlesOf(hello(two))).toEqual(['closed', 'onComplete'])
+    expect(set(two, 'onComplete', undefined)).toBe(one)
+    expect(set(one, 'closed', undefined)).toBe(TEXT)
+    const noted = one.replace('"from": "server"', '"note": 1.0, "from": "server"')
+    expect(set(noted, 'closed', undefined)).toBe(noted.replace(', "from": "server"', ''))
+    expect(set(TEXT, 'closed', undefined)).toBe(TEXT)
+  })
+})
+
 describe('the descriptions of changes', () => {
   const changes = (after: string) => describeChanges(TEXT, after)?.flatMap(({ lines }) => lines.map(({ text }) => text))
 
@@ -361,6 +409,65 @@ describe('the descriptions of changes', () => {
       'The edge r1 – onComplete → r2 is removed.',
       'New edge start – onStart → r9.',
     ])
+  })
+
+  const withXp = (xp: string) => TEXT.replace('"premium": {', `"xp": ${xp}, "premium": {`)
+  const lines = (before: string, after: string) =>
+    describeChanges(before, after)?.flatMap((group) => group.lines.map(({ kind, text }) => `${kind}: ${text}`))
+
+  it('say in words what a pass with new rules of xp allows, and what is gone with them', () => {
+    const ruled = withXp(`{ "from": "server", "others": false, "note": 1.0, "perDay": 20000, "perWeek": null,
+      "sources": { "match": { "max": 500, "perDay": 10000 }, "quest": {}, "tutorial": { "from": "client" } } }`)
+    expect(lines(TEXT, ruled)).toEqual([
+      'added: Xp may come from servers only instead of clients and servers.',
+      'added: Sources that are not listed cannot be sent.',
+      'added: xp.note is new: 1.0.',
+      'added: All sources: at most 20,000 xp per day instead of no limit.',
+      'added: New source match: 500 per call, 10,000 per day.',
+      'added: New source quest, without rules of its own.',
+      'added: New source tutorial: clients and servers.',
+    ])
+    expect(lines(ruled, TEXT)).toEqual([
+      'removed: The rules of xp are removed: clients may send xp of any source, without a limit.',
+    ])
+    expect(lines(ruled, withXp('{ "from": "server" }'))).toContain(
+      'removed: The source match is not listed any more. It had: 500 per call, 10,000 per day.',
+    )
+    expect(lines(TEXT, withXp('{}'))).toEqual(['added: xp is new: {}.'])
+  })
+
+  it('have the rule of xp before and after, exact', () => {
+    const before = withXp(`{ "sources": { "match": { "max": 300, "perDay": 9007199254740993 }, "old": { "max": 1 } },
+      "over": "clip", "timeZone": "UTC" }`)
+    const after = withXp(`{ "sources": { "match": { "max": 500, "from": "server", "icon": "x" }, "new": { "max": 1 } },
+      "from": "client", "over": "refuse", "dayStartsAt": "04:00", "timeZone": "Europe/Berlin", "perSeason": 7 }`)
+    expect(lines(before, after)).toEqual([
+      'changed: match: at most 500 xp per call instead of 300.',
+      'removed: match: no limit per day instead of 9,007,199,254,740,993 xp.',
+      'added: match may come from servers only instead of whomever the pass says.',
+      'added: xp.sources.match.icon is new: "x".',
+      'removed: The source old is not listed any more. It had: 1 per call.',
+      'added: New source new: 1 per call.',
+      'changed: A call over a limit is refused instead of granted what is left of it.',
+      'changed: Days are of the time zone Europe/Berlin instead of UTC.',
+      'added: Xp may come from clients and servers.',
+      'added: A day begins at 04:00 instead of 00:00.',
+      'added: All sources: at most 7 xp per season instead of no limit.',
+    ])
+  })
+
+  it('name the handles that only servers cross, and take no member of the game for a rule', () => {
+    const handles = (rules: string) => TEXT.replace('"type": "popup",', `"type": "popup", "handles": ${rules},`)
+    const one = handles('{ "closed": { "from": "server" } }')
+    expect(lines(TEXT, one)).toEqual(['added: closed may be crossed by servers only instead of clients and servers.'])
+    expect(lines(one, TEXT)).toEqual(['removed: closed may be crossed by clients and servers instead of servers only.'])
+    expect(lines(one, handles('{ "closed": { "from": "client" } }'))).toEqual([
+      'changed: closed may be crossed by clients and servers instead of servers only.',
+    ])
+    const xpOf = (xp: string) => TEXT.replace('"title": "Hello"', `"xp": ${xp}, "title": "Hello"`)
+    expect(lines(xpOf('{ "from": "x" }'), xpOf('{ "from": "y" }'))).toEqual(['changed: xp.from is "y" instead of "x".'])
+    const edge = TEXT.replace('"handle": "closed",', '"handle": "closed", "handles": { "a": 1 },')
+    expect(lines(TEXT, edge)).toEqual(['added: hello – closed → r1: handles is new: {"a":1}.'])
   })
 
   it('ignore white space and the order of nodes, but not the order of edges', () => {

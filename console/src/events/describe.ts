@@ -1,4 +1,4 @@
-import { limitText } from '../scenario/xp-limit.ts'
+import { limitText } from '../scenario/xp-words.ts'
 import type { GameEvent } from './feed.ts'
 
 type Data = Readonly<Record<string, unknown>>

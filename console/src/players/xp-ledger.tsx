@@ -1,4 +1,4 @@
-import { limitText } from '../scenario/xp-limit.ts'
+import { limitText } from '../scenario/xp-words.ts'
 import { usePages } from '../ui/pages.ts'
 import { Empty } from '../ui/states.tsx'
 import { PagedTable } from '../ui/table.tsx'

@@ -222,7 +222,7 @@ export function SelectField(
   },
 ) {
   return (
-    <Field label={props.label} name={props.name} hint={props.hint}>
+    <Field label={props.label} name={props.name} hint={props.hint} faults={props.faults}>
       {(control) => (
         <select {...control} value={props.value} onChange={(event) => props.onChange(event.target.value)}>
           {props.options

@@ -1,4 +1,4 @@
-import { type Definition, handlesOf, type NodeModel, rewardsOf } from '../model/definition.ts'
+import { type Definition, handlesOf, type NodeModel, rewardsOf, serverHandlesOf } from '../model/definition.ts'
 import { rewardsText } from '../model/rewards.ts'
 import type { Problem } from '../problems/problems.ts'
 import { itemsOf, numberTextOf, stringOf, valueAt } from '../text/json-tree.ts'
@@ -12,6 +12,7 @@ export interface Card {
   readonly title: string
   readonly summary: string
   readonly handles: readonly string[]
+  readonly serverHandles: readonly string[]
   readonly index: number
   readonly isStart: boolean
   readonly faults: number
@@ -35,6 +36,7 @@ export function cardsOf(definition: Definition, problems: readonly Problem[]): C
     title: titleOf(node),
     summary: summaryOf(node),
     handles: handles.get(node.id) ?? handlesOf(definition, node),
+    serverHandles: serverHandlesOf(node),
     index: node.index,
     isStart: node.id === definition.start,
     faults: count(node.id, 'fault'),

@@ -237,4 +237,5 @@ const isSame = (a: Card, b: Card): boolean =>
   a.notices === b.notices &&
   a.isStart === b.isStart &&
   a.index === b.index &&
-  a.handles.join() === b.handles.join()
+  a.handles.join() === b.handles.join() &&
+  a.serverHandles.join() === b.serverHandles.join()

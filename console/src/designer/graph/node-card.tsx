@@ -7,7 +7,7 @@ export type CardNode = Node<{ readonly card: Card }, 'card'>
 
 /** A node of the graph: its type and title, a port for incoming edges, and one for each of its handles. */
 export const NodeCard = memo(function NodeCard({ data: { card }, selected }: NodeProps<CardNode>) {
-  const { type, title, id, summary, handles, faults, notices, isStart } = card
+  const { type, title, id, summary, handles, serverHandles, faults, notices, isStart } = card
   return (
     <div className={`${css.card} ${selected ? css.selected : ''} ${faults > 0 ? css.faulty : ''}`}>
       {type !== 'start' && <Handle type="target" position={Position.Left} id="in" className={css.port} />}
@@ -27,6 +27,7 @@ export const NodeCard = memo(function NodeCard({ data: { card }, selected }: Nod
       </div>
       {handles.map((handle) => (
         <div key={handle} className={css.handle}>
+          {serverHandles.includes(handle) && <span className="muted">servers only </span>}
           {handle}
           <Handle type="source" position={Position.Right} id={handle} className={css.port} />
         </div>

@@ -15,6 +15,7 @@ import {
 import { addEdge, removeEdges, removeNode, renameNode, setName, setType, setValue } from '../model/edits.ts'
 import { DataFields } from './data-fields.tsx'
 import css from './graph.module.css'
+import { HandleFields } from './handle-fields.tsx'
 
 interface Links {
   readonly onSelect: (id: string | undefined) => void
@@ -131,6 +132,7 @@ function NodeFields({
       />
       <DataFields draft={draft} definition={definition} node={node} onOpenTable={onOpenTable} onOpenJson={onOpenJson} />
       <NodeEdges draft={draft} definition={definition} node={node} onSelect={onSelect} />
+      <HandleFields draft={draft} definition={definition} node={node} />
       <div className="actions">
         <Button
           tone="danger"

@@ -1,33 +1,22 @@
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { MAX_LISTED_SOURCES, MAX_SOURCE } from '../../../../src/base/limits.ts'
+import { LIMITS, SENDERS } from '../../scenario/xp-words.ts'
 import { Button } from '../../ui/button.tsx'
 import { CheckField, SelectField, TextField } from '../../ui/form.tsx'
-import { number } from '../../ui/text.tsx'
 import type { Draft } from '../draft/draft.ts'
 import { anyText, DraftField, integerText } from '../draft/draft-field.tsx'
 import type { NodeModel } from '../model/definition.ts'
-import { setValue } from '../model/edits.ts'
+import { renameMember, setValue } from '../model/edits.ts'
+import { summaryOf } from '../model/rule-words.ts'
 import { useProblemsUnder } from '../problems/use-problems.ts'
 import { RawText } from '../text/json-edit.ts'
 import { type Path, printPath } from '../text/json-path.ts'
 import { type JsonNode, numberTextOf, stringOf, valueAt } from '../text/json-tree.ts'
 import css from './graph.module.css'
 
-const FROM = [
-  ['client', 'clients and servers'],
-  ['server', 'servers only'],
-] as const
-
 const OVER = [
   ['clip', 'grants what is left of the limit'],
   ['refuse', 'is refused'],
-] as const
-
-const LIMITS = [
-  ['max', 'per call'],
-  ['perDay', 'per day'],
-  ['perWeek', 'per week'],
-  ['perSeason', 'per season'],
 ] as const
 
 interface XpProps {
@@ -77,7 +66,7 @@ function Rules({ draft, path, xp }: PartProps & { readonly xp: JsonNode }) {
   const others = valueAt(xp, 'others')
   return (
     <>
-      <ChoiceField draft={draft} path={path} of={xp} name="from" label="Xp may come from" choices={FROM} />
+      <ChoiceField draft={draft} path={path} of={xp} name="from" label="Xp may come from" choices={SENDERS} />
       <CheckField
         label="Sources that are not listed may be sent"
         name="others"
@@ -128,6 +117,11 @@ function Sources({ draft, path, sources }: PartProps & { readonly sources: JsonN
           name={name}
           source={valueAt(sources, name)}
           isNew={name === added}
+          taken={names}
+          onRename={(newName) => {
+            draft.edit(renameMember([...path, name], newName))
+            setAdded(newName)
+          }}
         />
       ))}
       <div className={css.pair}>
@@ -156,12 +150,25 @@ function Sources({ draft, path, sources }: PartProps & { readonly sources: JsonN
   )
 }
 
+interface SourceProps extends PartProps {
+  readonly name: string
+  readonly source: JsonNode | undefined
+  /** Whether a person has just added or renamed it. */
+  readonly isNew: boolean
+  /** Names that another one cannot have. */
+  readonly taken: readonly string[]
+  readonly onRename: (newName: string) => void
+}
+
 /** The rules of a source, closed to a summary. It is open while it has a fault. */
-function Source(
-  props: PartProps & { readonly name: string; readonly source: JsonNode | undefined; readonly isNew: boolean },
-) {
-  const { draft, path, name, source } = props
-  const [isOpen, setOpen] = useState(props.isNew)
+function Source({ draft, path, name, source, isNew, taken, onRename }: SourceProps) {
+  const [isOpen, setOpen] = useState(isNew)
+  const [typed, setTyped] = useState(name)
+  const summary = useRef<HTMLElement>(null)
+  // The button that was pressed is gone.
+  useEffect(() => {
+    if (isNew) summary.current?.focus()
+  }, [isNew])
   const hasFault = useProblemsUnder(printPath(path)).some(({ kind }) => kind === 'fault')
   return (
     <details
@@ -169,7 +176,7 @@ function Source(
       open={isOpen || hasFault}
       onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
     >
-      <summary>
+      <summary ref={summary}>
         <strong>{name}</strong> <span className="muted">{summaryOf(source)}</span>
       </summary>
       <ChoiceField
@@ -178,25 +185,31 @@ function Source(
         of={source}
         name="from"
         label={`${name} may come from`}
-        choices={[['', 'as the pass says'], ...FROM]}
+        choices={[['', 'as the pass says'], ...SENDERS]}
       />
       <LimitFields draft={draft} path={path} of={source} title={name} />
+      <TextField
+        label={`Name of ${name}`}
+        name="source"
+        hint="Limits count xp by the name: another name begins at 0."
+        value={typed}
+        onChange={setTyped}
+        maxLength={MAX_SOURCE}
+      />
       <div className="actions">
+        <Button
+          label={`Rename the source ${name}`}
+          disabled={typed === '' || taken.includes(typed)}
+          onClick={() => onRename(typed)}
+        >
+          Rename
+        </Button>
         <Button tone="quiet" label={`Remove the source ${name}`} onClick={() => draft.edit(setValue(path, undefined))}>
           Remove
         </Button>
       </div>
     </details>
   )
-}
-
-function summaryOf(source: JsonNode | undefined): string {
-  const from = stringOf(valueAt(source, 'from'))
-  const limits = LIMITS.flatMap(([name, label]) => {
-    const text = numberTextOf(valueAt(source, name))
-    return text === undefined ? [] : [`${/^\d+$/.test(text) ? number(text) : text} ${label}`]
-  })
-  return [FROM.find(([value]) => value === from)?.[1], ...limits].filter(Boolean).join(', ')
 }
 
 /** Four fields for the limits of a source or of the pass. Empty for no limit. */

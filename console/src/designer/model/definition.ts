@@ -124,6 +124,14 @@ export function handlesOf(definition: Definition, node: NodeModel): readonly str
   return [...new Set([...(HANDLES_OF[node.type] ?? []), ...own, ...(node.type in HANDLES_OF ? [] : ['onComplete'])])]
 }
 
+/** The handles of a client node that only servers cross. */
+export function serverHandlesOf({ type, value }: NodeModel): readonly string[] {
+  const handles = valueAt(value, 'handles')
+  if (type in HANDLES_OF || handles?.kind !== 'object') return []
+  const names = [...new Set(handles.items.map(({ name }) => name))]
+  return names.filter((name) => stringOf(valueAt(valueAt(handles, name), 'from')) === 'server')
+}
+
 /** The reason why an edge cannot be added, in a sentence; undefined when it can. */
 export function whyNoEdge(
   { byId, edges }: Definition,

@@ -4,12 +4,13 @@ import {
   insertValues,
   removeItems,
   removeMembers,
+  renameMembers,
   replace,
   setMember,
   type Value,
 } from '../text/json-edit.ts'
 import { findNode, type Path } from '../text/json-path.ts'
-import type { JsonNode } from '../text/json-tree.ts'
+import { type JsonNode, valueAt } from '../text/json-tree.ts'
 import { type Definition, HANDLES_OF, type NodeModel, readDefinition, stringsAt } from './definition.ts'
 
 /** An edit of a draft: the text afterwards. An edit that does not fit the text leaves it as it is. */
@@ -48,6 +49,15 @@ export const setValue =
         : change(definition, setMember(text, parent, name, value))
     if (value === undefined || typeof path.at(-2) !== 'string') return text
     return setValue(path.slice(0, -1), { [name]: value })(definition)
+  }
+
+/** Gives the member at a path another name. Its value and its place in the text stay. */
+export const renameMember =
+  (path: Path, newName: string): Edit =>
+  (definition) => {
+    const parent = findNode(definition.root, path.slice(0, -1))
+    if (parent?.kind !== 'object') return definition.text
+    return change(definition, ...renameMembers(definition.text, parent, String(path.at(-1)), newName))
   }
 
 export const setName = (name: string): Edit => setValue(['name'], name)
@@ -117,6 +127,20 @@ export const setType =
     const set = setValue(['nodes', node.index, 'type'], type)
     return data === undefined ? set(definition) : inTurn(set, setValue(['nodes', node.index, 'data'], data))(definition)
   }
+
+/** Says who may cross a handle of a client node; undefined for the default, without what only said otherwise. */
+export const setCrossedBy =
+  ({ index, value }: NodeModel, handle: string, from: string | undefined): Edit =>
+  (definition) => {
+    const path: Path = ['nodes', index, 'handles']
+    if (from !== undefined) return setValue([...path, handle, 'from'], from)(definition)
+    const handles = valueAt(value, 'handles')
+    if (!hasOnly(valueAt(handles, handle), 'from')) return setValue([...path, handle, 'from'], undefined)(definition)
+    return setValue(hasOnly(handles, handle) ? path : [...path, handle], undefined)(definition)
+  }
+
+const hasOnly = (node: JsonNode | undefined, name: string): boolean =>
+  node?.kind === 'object' && node.items.every((member) => member.name === name)
 
 export const addEdge =
   (edge: { readonly from: string; readonly handle: string; readonly to: string }): Edit =>

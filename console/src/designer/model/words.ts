@@ -1,9 +1,11 @@
 import type { Path } from '../text/json-path.ts'
 import { findNode } from '../text/json-path.ts'
-import { canonical, type JsonNode, numberTextOf, parseJson, stringOf, valueAt } from '../text/json-tree.ts'
+import { itemsOf, type JsonNode, numberTextOf, parseJson, stringOf, valueAt } from '../text/json-tree.ts'
 import { type Definition, rewardsOf } from './definition.ts'
 import { type Difference, differences, type Step } from './differences.ts'
 import { rewardsText } from './rewards.ts'
+import { rulesApart, ruleText } from './rule-words.ts'
+import { integer, valueText } from './value-words.ts'
 
 /** One difference in a sentence. */
 export interface ChangeLine {
@@ -27,10 +29,11 @@ export function describeChanges(before: string, after: string): ChangeGroup[] | 
     groups.set(title, lines)
     if (!lines.some(({ text }) => text === line.text)) lines.push(line)
   }
-  for (const difference of differences(old, now)) {
-    const [title, line] = describe(difference, old, now)
-    add(title, line)
-  }
+  for (const whole of differences(old, now))
+    for (const difference of rulesApart(whole, now)) {
+      const [title, line] = describe(difference, old, now)
+      add(title, line)
+    }
   for (const text of reordered(old, now)) add('Edges', { kind: 'changed', text })
   return [...groups].map(([title, lines]) => ({ title, lines }))
 }
@@ -78,6 +81,8 @@ function ofNode(
   { old, now, id }: { old: JsonNode; now: JsonNode; id: string },
 ): string {
   const { path, before, after } = difference
+  const rule = ruleText(difference, now)
+  if (rule !== undefined) return rule
   if (data !== 'data') return memberText(difference, 2)
   const isEntry = path[4] !== undefined && 'entry' in path[4]
   if (part === 'levels' && isEntry) {
@@ -125,8 +130,7 @@ const granted = (before: JsonNode | undefined, after: JsonNode | undefined): str
   `grants ${after ? rewardsText(rewardsOf(after)) : 'nothing'} instead of ${before ? rewardsText(rewardsOf(before)) : 'nothing'}.`
 
 function priceOf(root: JsonNode, id: string): string {
-  const nodes = valueAt(root, 'nodes')
-  const node = nodes?.kind === 'array' ? nodes.items.find((one) => stringOf(valueAt(one, 'id')) === id) : undefined
+  const node = itemsOf(valueAt(root, 'nodes')).find((one) => stringOf(valueAt(one, 'id')) === id)
   const price = valueAt(valueAt(valueAt(node, 'data'), 'premium'), 'price')
   if (!price) return 'nothing, as it is not sold'
   return `${integer(numberTextOf(valueAt(price, 'amount')) ?? '?')} ${stringOf(valueAt(price, 'currency')) ?? '?'}`
@@ -139,15 +143,6 @@ function memberText({ path, before, after }: Difference, from: number): string {
   return `${name} is ${valueText(after)} instead of ${valueText(before)}.`
 }
 
-const MAX_VALUE = 120
-
-function valueText(node: JsonNode | undefined): string {
-  if (node === undefined) return 'nothing'
-  const text = canonical(node)
-  return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}…` : text
-}
-
-const integer = (text: string): string => (/^-?\d+$/.test(text) ? BigInt(text).toLocaleString('en-US') : text)
 const capital = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}`
 
 /** A crossing enters nodes in the order of the handle's edges, so a new order is a change. */

@@ -70,6 +70,15 @@ export function setMember(text: string, object: JsonObject, name: string, value:
   ])
 }
 
+/** Renames every member of this name, so that the one that counts stays the same. */
+export function renameMembers(text: string, object: JsonObject, name: string, newName: string): Change[] {
+  return object.items.flatMap((member) =>
+    member.name === name
+      ? [{ from: member.from, to: member.from + nameText(text, member.from).length, insert: JSON.stringify(newName) }]
+      : [],
+  )
+}
+
 /** Removes every member of these names. */
 export function removeMembers(object: JsonObject, names: readonly string[]): Change[] {
   return removeItems(
