@@ -14,6 +14,7 @@ import { playerCall } from '../declare/player-call.ts'
 import { type RequestOf, shape, text } from '../declare/shape.ts'
 import { admitActive } from '../players/player-status.ts'
 import type { Command } from '../transactions/command.ts'
+import type { Group, Steps } from '../transactions/group.ts'
 import type { PlayerRef } from '../transactions/player.ts'
 import { requireRoom } from '../wallet/holdings.ts'
 import { nextNodes, SERVICE_HANDLES } from './definition.ts'
@@ -63,10 +64,10 @@ type ServerCross = Omit<CrossHandle, 'runId'> & { readonly runId: string | null 
 
 function cross(
   ref: PlayerRef,
-  { scenarioId, nodeId, runId, handle, idempotencyKey: key }: ServerCross,
+  { idempotencyKey: key, ...input }: ServerCross,
   operation: 'cross' | 'server.cross',
 ): Command<CrossResult> {
-  const byClient = operation === 'cross'
+  const { scenarioId, nodeId, runId, handle } = input
   return {
     player: ref,
     once: {
@@ -78,22 +79,36 @@ function cross(
     },
     *decide(group) {
       const active = runId === null ? yield* askActive(group, ref, scenarioId) : runId
-      const rows = yield* group.rows(() => askRunRows(group, ref, { scenarioId, runId: active }))
-      const { player } = rows
-      const { definition, run } = requireActiveRun(rows, scenarioId)
-      const node = definition.nodes.get(nodeId)
-      if (!node) throw new Refusal('nodeNotFound')
-      if (node.type !== 'client' || SERVICE_HANDLES.includes(handle)) throw new Refusal('handleServerOwned')
-      if (byClient && node.serverHandles.has(handle)) throw new Refusal('handleServerOwned')
-      if (handle !== 'onComplete' && nextNodes(definition, nodeId, handle).length === 0)
-        throw invalidRequest({ path: 'handle', message: 'must be `onComplete`, or stand on an edge of the node' })
-      if (!run.active.includes(nodeId)) throw new Refusal('nodeNotActive')
-      const crossings = [{ nodeId, handle, data: {}, byClient }]
-      const { step, rewards } = yield* askWalk(group, player, () => settleWalk(player, definition, run, crossings))
-      requireRoom(player, rewards)
-      return { plan: record(group, player, run, step) }
+      return yield* crossInRun(group, ref, { ...input, runId: active, byClient: operation === 'cross' })
     },
   }
+}
+
+interface Crossed extends Omit<CrossHandle, 'idempotencyKey'> {
+  /** Whether the player's client crosses it. */
+  readonly byClient: boolean
+}
+
+/** Decides on a handle that somebody crosses in a run. */
+export function* crossInRun(
+  group: Group,
+  ref: PlayerRef,
+  { scenarioId, nodeId, runId, handle, byClient }: Crossed,
+): Steps<CrossResult> {
+  const rows = yield* group.rows(() => askRunRows(group, ref, { scenarioId, runId }))
+  const { player } = rows
+  const { definition, run } = requireActiveRun(rows, scenarioId)
+  const node = definition.nodes.get(nodeId)
+  if (!node) throw new Refusal('nodeNotFound')
+  if (node.type !== 'client' || SERVICE_HANDLES.includes(handle)) throw new Refusal('handleServerOwned')
+  if (byClient && node.serverHandles.has(handle)) throw new Refusal('handleServerOwned')
+  if (handle !== 'onComplete' && nextNodes(definition, nodeId, handle).length === 0)
+    throw invalidRequest({ path: 'handle', message: 'must be `onComplete`, or stand on an edge of the node' })
+  if (!run.active.includes(nodeId)) throw new Refusal('nodeNotActive')
+  const crossings = [{ nodeId, handle, data: {}, byClient }]
+  const { step, rewards } = yield* askWalk(group, player, () => settleWalk(player, definition, run, crossings))
+  requireRoom(player, rewards)
+  return { plan: record(group, player, run, step) }
 }
 
 export const REFUSALS_OF_CROSSING: readonly RefusalKind[] = [

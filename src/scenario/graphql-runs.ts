@@ -32,7 +32,7 @@ answerType('CrossedHandle', crossedHandle)
 answerType('EnteredNode', enteredNodeAnswer)
 answerType('ExecutionPlan', executionPlan)
 const StartRunPayload = answerType('StartRunPayload', startRunAnswer)
-const CrossHandlePayload = answerType('CrossHandlePayload', crossAnswer)
+export const CrossHandlePayloadType = answerType('CrossHandlePayload', crossAnswer)
 const RunProgressType = answerType('RunProgress', runAnswer)
 
 builder.prismaObject('Run', {
@@ -82,7 +82,7 @@ builder.mutationFields((t) => ({
     ...playerMutation('StartRunInput', startRunCall),
   }),
   crossHandle: t.field({
-    type: CrossHandlePayload,
+    type: CrossHandlePayloadType,
     description: 'Crosses a handle of an active node that the client runs.',
     ...playerMutation('CrossHandleInput', crossHandleCall),
   }),

@@ -74,7 +74,7 @@ function setRun(player: Player, run: Run, plan: ExecutionPlan | null): void {
 }
 
 /** The operations whose stored answers the cancelling of a run undoes. Xp, claims and purchases in it stay. */
-const RUN_ANSWERS = ['start', 'cross', 'server.cross']
+const RUN_ANSWERS = ['start', 'cross', 'server.cross', 'support.cross_handle']
 
 /** Asks for what `cancel` needs: the last plan, which is kept, and the stored answers. */
 export function askCancel(player: Player, runId: string): void {

@@ -35,6 +35,8 @@ import {
 import { findPlayer } from '../players/find-player.ts'
 import type { PlayerRef } from '../players/player-status.ts'
 import { storageKeys, storageValues } from '../players/requests.ts'
+import { crossHandleRequest } from '../scenario/cross-handle.ts'
+import { CrossHandlePayloadType } from '../scenario/graphql-runs.ts'
 import type { Command } from '../transactions/command.ts'
 import {
   type Changed,
@@ -45,7 +47,9 @@ import {
   type SupportError,
 } from './support-action.ts'
 import {
+  type CrossedHandle,
   cancelRun,
+  crossHandle,
   type GrantedTier,
   type GrantedXp,
   grantPremium,
@@ -79,6 +83,7 @@ const ERRORS: Readonly<Record<SupportError, string>> = {
   'player banned': 'The player is banned. Unban it first.',
   'player deleted': 'The player is deleted.',
   'run not active': 'The player has no active run of the scenario, or the run has ended.',
+  'node not active': 'The node is not active in the run of the player.',
   'season closed': 'Xp can be added from `startsAt` to `endsAt`.',
   'xp limit exceeded': 'The xp would pass the largest 64-bit integer.',
   'balance limit exceeded': 'The balance would pass the largest 64-bit integer.',
@@ -199,12 +204,24 @@ builder.objectField(GrantTierPayload, 'result', (t) =>
   }),
 )
 
-// The wallet entries of granted xp and tiers.
-for (const ref of [GrantXpPayload, GrantTierPayload] as unknown as [typeof GrantTierPayload])
+const CrossHandleForPlayerPayload = payload<CrossedHandle>('CrossHandleForPlayerPayload')
+builder.objectField(CrossHandleForPlayerPayload, 'result', (t) =>
+  t.field({
+    type: CrossHandlePayloadType,
+    nullable: true,
+    description: "The same result that the player's own call returns. Null for a refusal.",
+    resolve: ({ outcome }) => outcome,
+  }),
+)
+
+// The wallet entries of what may pay.
+for (const ref of [GrantXpPayload, GrantTierPayload, CrossHandleForPlayerPayload] as unknown as [
+  typeof GrantTierPayload,
+])
   builder.objectField(ref, 'walletEntries', (t) =>
     t.prismaField({
       type: ['WalletEntry'],
-      description: "The rows of the wallet's ledger that the grant wrote, in order. Empty when it paid no currency.",
+      description: "The rows of the wallet's ledger that the action wrote, in order. Empty when it paid no currency.",
       resolve: (query, { player, outcome }, _args, { prisma }) => {
         const where = { ...ownerOf(player), id: { in: [...(outcome?.walletEntryIds ?? [])] } }
         return prisma.walletEntry.findMany({ ...query, where, orderBy: { id: 'asc' } })
@@ -246,6 +263,13 @@ const xpRequest = shape({
 const tierRequest = shape({ ...whom, ...inScenario, level, track })
 const grantTierRequest = shape({ ...tierRequest.fields, idempotencyKey: requiredKey })
 const runRequest = shape({ ...whom, runId })
+const crossRequest = shape({
+  ...whom,
+  scenarioId,
+  nodeId,
+  handle: crossHandleRequest.fields.handle,
+  idempotencyKey: requiredKey,
+})
 const setStorageRequest = shape({ ...whom, values: storageValues })
 const deleteStorageRequest = shape({ ...whom, keys: storageKeys })
 
@@ -372,6 +396,12 @@ builder.mutationFields((t) => ({
     type: PlayerPayload,
     description: 'Ends a run as it stands. The player may start another.',
     ...support('CancelRunInput', 'cancel_run', runRequest, cancelRun),
+  }),
+  crossHandleForPlayer: t.field({
+    type: CrossHandleForPlayerPayload,
+    description:
+      "Crosses a handle of an active node in the player's active run, also one that only servers of the game cross.",
+    ...support('CrossHandleForPlayerInput', 'cross_handle', crossRequest, crossHandle),
   }),
   setPlayerStorage: t.field({
     type: PlayerPayload,

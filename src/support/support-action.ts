@@ -42,6 +42,7 @@ export type SupportAction =
   | 'revoke_premium'
   | 'reset_pass'
   | 'cancel_run'
+  | 'cross_handle'
   | 'set_storage'
   | 'delete_storage'
 
@@ -50,6 +51,7 @@ export const SUPPORT_ERRORS = [
   'player banned',
   'player deleted',
   'run not active',
+  'node not active',
   'season closed',
   'xp limit exceeded',
   'balance limit exceeded',
@@ -86,7 +88,7 @@ export interface Action<Outcome, Asked> {
   /** Refuses or changes. Asks for further rows in steps, if it needs any. */
   readonly decide: (player: Player, group: Group, context: Context<Asked>) => Done<Outcome> | Steps<Done<Outcome>>
   /** What the action's stored answer is about, if another action undoes it. */
-  readonly about?: (group: Group) => About
+  readonly about?: (group: Group, outcome: Outcome) => About
 }
 
 interface Context<Asked> {
@@ -112,7 +114,7 @@ export function act<Outcome extends object, Asked = undefined>(
         const requireKey = yield* group.rows(() => askKey(group, caller))
         requireKey()
       },
-      ...(about && { about: (_outcome, group) => about(group) }),
+      ...(about && { about: (outcome, group) => about(group, outcome) }),
     },
     fresh: true,
     *decide(group) {

@@ -5,6 +5,7 @@ import { type ClaimError, newPass } from '../battlepass/decide.ts'
 import { aboutPass, askPass, NO_RUN, type NodeInput, type PassHandle, requirePass } from '../battlepass/passes.ts'
 import { newId } from '../db/ids.ts'
 import { requireActive } from '../players/player-status.ts'
+import { type CrossResult, crossInRun } from '../scenario/cross-handle.ts'
 import { type TierKey, type Track, tierKey } from '../scenario/definition.ts'
 import { askPayments, removePayments } from '../scenario/reward-payments.ts'
 import { askActiveRun, askCancel, askRun, cancel } from '../scenario/runs.ts'
@@ -282,6 +283,32 @@ export function cancelRun(call: SupportCall, { runId }: { runId: string }): Comm
     },
   })
   return { ...command, apart: true }
+}
+
+/** A handle that an operator crossed. */
+export type CrossedHandle = CrossResult & Paid
+
+/** Crosses a handle of an active node in the player's active run, also one that only servers cross. */
+export function crossHandle(call: KeyedCall, input: NodeInput & { handle: string }): Command<CrossedHandle> {
+  const { scenarioId, nodeId, handle } = input
+  return act(call, {
+    name: 'cross_handle',
+    request: { scenarioId, nodeId, handle },
+    ask: (player, group) => askRunOf(player, group, scenarioId),
+    *decide(player, group, { asked }) {
+      const { runId } = requireRun(player, asked)
+      const count = group.appendedCount
+      const run = yield* group.rows(() => askRun(player, runId))
+      const active = run?.value?.active ?? []
+      const result = yield* crossInRun(group, call.player, { ...input, runId, byClient: false })
+      const at = { scenarioId, nodeId, handle, runId }
+      const { status = null, granted = [] } = result.plan ?? {}
+      const after = { ...at, status, active: run?.value?.active ?? [], granted }
+      const outcome = { ...result, walletEntryIds: paidSince(group, player, count) }
+      return { outcome, before: { ...at, status: 'active', active }, after }
+    },
+    about: (_group, { plan }) => [plan?.runId ?? ''],
+  })
 }
 
 const askRunOf = (player: Player, group: Group, scenarioId: string) => ({

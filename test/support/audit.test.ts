@@ -460,6 +460,10 @@ function plan(next: () => number): Plan {
       () => ({ mutation: 'revokePremium', input: pass }),
       () => ({ mutation: 'resetPass', input: pass }),
       () => ({ mutation: 'cancelRun', input: {} }),
+      () => ({
+        mutation: 'crossHandleForPlayer',
+        input: { scenarioId: 'season', nodeId: 'shop', handle: 'onComplete', idempotencyKey: ownKey() },
+      }),
       () => ({ mutation: 'unlinkIdentity', input: { provider: 'custom', allowLast: true } }),
       () => ({ mutation: 'setPlayerStorage', input: { values: `{"${one('a', 'b', 'c')}":2}` } }),
       () => ({ mutation: 'deletePlayerStorage', input: { keys: [one('a', 'b', 'c')] } }),

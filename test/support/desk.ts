@@ -29,6 +29,7 @@ const SELECTIONS = {
   revokePremium: `${PLAYER} changed`,
   resetPass: `${PLAYER} changed`,
   cancelRun: PLAYER,
+  crossHandleForPlayer: `${PLAYER} result { ${PLAN} } walletEntries { currency amount cause }`,
   setPlayerStorage: PLAYER,
   deletePlayerStorage: PLAYER,
 }
@@ -52,6 +53,7 @@ export const AUDITED: Readonly<Record<Mutation, string>> = {
   revokePremium: 'player.revoke_premium',
   resetPass: 'player.reset_pass',
   cancelRun: 'player.cancel_run',
+  crossHandleForPlayer: 'player.cross_handle',
   setPlayerStorage: 'player.set_storage',
   deletePlayerStorage: 'player.delete_storage',
 }

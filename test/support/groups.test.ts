@@ -10,9 +10,11 @@ import { adjustWallet } from '../../src/dev/adjust-wallet.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
 import type { PlayerRef } from '../../src/players/player-status.ts'
 import { deleteStorage, setStorage } from '../../src/players/storage.ts'
+import { crossHandle } from '../../src/scenario/cross-handle.ts'
 import { startRun } from '../../src/scenario/start-run.ts'
 import {
   cancelRun,
+  crossHandle as crossForSupport,
   grantPremium,
   grantTier,
   grantXp,
@@ -49,6 +51,7 @@ const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
 
 const pass = { scenarioId: 'season', nodeId: 'pass' }
 const bonus = { scenarioId: 'season', nodeId: 'bonus' }
+const boss = { scenarioId: 'season', nodeId: 'boss' }
 const third = { scenarioId: 'season', nodeId: 'third' }
 
 const definition = scenario(
@@ -56,11 +59,15 @@ const definition = scenario(
     passNode('pass', { levels: [0, 100, 200] }),
     passNode('bonus'),
     { id: 'third', type: 'battle-pass-level', data: { levelNumber: 3, passNodeId: 'pass' } },
+    { id: 'boss', type: 'fight', handles: { onWin: { from: 'server' } } },
     { id: 'gift', type: 'reward', data: { rewards: [gold(5)] } },
   ],
   [
     { from: 'start', handle: 'onStart', to: 'pass' },
     { from: 'start', handle: 'onStart', to: 'bonus' },
+    { from: 'start', handle: 'onStart', to: 'boss' },
+    { from: 'boss', handle: 'onWin', to: 'boss' },
+    { from: 'boss', handle: 'onWin', to: 'gift' },
     { from: 'pass', handle: 'onLevelUp', to: 'gift' },
     { from: 'pass', handle: 'onComplete', to: 'gift' },
     { from: 'third', handle: 'onComplete', to: 'gift' },
@@ -140,6 +147,8 @@ const CALLS: Readonly<Record<string, Call>> = {
   grantPremium: (player) => run(grantPremium(call(player), bonus)),
   revokePremium: (player) => run(revokePremium(call(player), pass)),
   resetPass: (player) => run(resetPass(call(player), pass)),
+  'a handle crossed': ({ runId, ...player }) => run(crossHandle(player, { ...boss, runId, handle: 'onComplete' })),
+  crossHandleForPlayer: (player) => run(crossForSupport(keyed(player, key()), { ...boss, handle: 'onWin' })),
   cancelRun: ({ runId, ...player }) => run(cancelRun(call(player), { runId })),
   setPlayerStorage: (player) => run(setPlayerStorage(call(player), values('theirs'))),
   deletePlayerStorage: (player) => run(deletePlayerStorage(call(player), ['color', 'own'])),

@@ -31,19 +31,24 @@ export const PROGRESS = '/sdk/v1/battlepass/progress'
 
 export const pass = { scenarioId: 'season', nodeId: 'pass' }
 export const bonus = { scenarioId: 'season', nodeId: 'bonus' }
+export const boss = { scenarioId: 'season', nodeId: 'boss', handle: 'onWin' }
 
-// Two passes of five levels, a level node on the first, and gold for each level up of the first.
+// Two passes of five levels, a level node on the first, and gold for each level up of the first and for the boss, whom
+// only servers can say to be beaten.
 const definition = scenario(
   [
     passNode('pass'),
     passNode('bonus'),
     { id: 'third', type: 'battle-pass-level', data: { levelNumber: 3, passNodeId: 'pass' } },
+    { id: 'boss', type: 'fight', handles: { onWin: { from: 'server' } } },
     { id: 'gift', type: 'reward', data: { rewards: [gold(5)] } },
   ],
   [
     { from: 'start', handle: 'onStart', to: 'pass' },
     { from: 'start', handle: 'onStart', to: 'bonus' },
+    { from: 'start', handle: 'onStart', to: 'boss' },
     { from: 'pass', handle: 'onLevelUp', to: 'gift' },
+    { from: 'boss', handle: 'onWin', to: 'gift' },
   ],
 )
 

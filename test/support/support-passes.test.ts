@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { print } from '../../src/base/json.ts'
+import { createServerKey } from '../../src/callers/keys.ts'
 import { scenario, season, tier } from '../harness/definitions.ts'
 import { type TestPlayer, times } from '../harness/game.ts'
-import { ADD_XP, outcomeOfGraphql, plain } from '../harness/surfaces.ts'
+import { ADD_XP, outcomeOfGraphql, outcomeOfRest, plain } from '../harness/surfaces.ts'
 import { codeOf, type Input, type Mutation, payload } from './desk.ts'
 import {
   act,
   balances,
   bonus,
+  boss,
   CLAIM,
   closeDesk,
   everything,
@@ -592,5 +595,56 @@ describe('cancelRun', () => {
     started.delete(player.runId)
     expect(started.size).toBeLessThanOrEqual(1)
     expect(starts.filter(({ body }) => !body.resumed)).toHaveLength(started.size)
+  })
+})
+
+describe('crossHandleForPlayer', () => {
+  const cross = (player: TestPlayer, more: Input = {}) =>
+    act('crossHandleForPlayer', player, { ...boss, idempotencyKey: key(), ...more })
+  const crossings = async ({ playerId }: TestPlayer) =>
+    (
+      await game.app.pool.query(
+        `SELECT node_id, handle, by_client, data FROM events WHERE player_id = $1 ORDER BY position`,
+        [playerId],
+      )
+    ).rows
+
+  it("has the same effects as a game server's call", async () => {
+    const [served, helped] = [await game.player(), await game.player()]
+    const runs = [await served.start('season'), await helped.start('season')]
+    const { key: serverKey } = await createServerKey(game.app.pool, game.environmentId)
+    const answer = await game.request('POST', '/server/v1/scenarios/cross', {
+      body: print({ player: { playerId: served.playerId }, ...boss, idempotencyKey: 'won' }),
+      headers: { authorization: `Bearer ${serverKey}` },
+    })
+    const { result } = payload(await cross(helped))
+    expect([answer.body.plan.runId, result.plan.runId]).toEqual(runs)
+    expect({ ok: plain(result) }).toEqual(outcomeOfRest(answer))
+    expect(await crossings(helped)).toEqual(await crossings(served))
+    expect(await balances(helped)).toEqual(await balances(served))
+  })
+
+  it('is refused without an active run, for a node that is not active, and for a handle of the service, and then writes nothing', async () => {
+    const player = await game.player()
+    expect(codeOf(await cross(player))).toBe('RUN_NOT_ACTIVE')
+    await player.start('season')
+    payload(await cross(player, { handle: 'onComplete' }))
+    const state = await everything(player)
+    expect(codeOf(await cross(player))).toBe('NODE_NOT_ACTIVE')
+    expect(codeOf(await cross(player, { nodeId: 'pass', handle: 'onLevelUp' }))).toBe('HANDLE_IS_SERVER_OWNED')
+    expect(codeOf(await cross(player, { handle: 'onElse' }))).toBe('INVALID_REQUEST')
+    expect(codeOf(await cross(player, { nodeId: 'nowhere' }))).toBe('NODE_NOT_FOUND')
+    expect(codeOf(await cross(player, { scenarioId: 'nowhere' }))).toBe('SCENARIO_NOT_FOUND')
+    expect(await everything(player)).toEqual(state)
+    expect(await rowsOf(player)).toHaveLength(1)
+  })
+
+  it('frees its key when its run is cancelled', async () => {
+    const player = await seasoned()
+    const once = { idempotencyKey: 'the boss' }
+    const first = payload(await cross(player, once))
+    payload(await act('cancelRun', player, { runId: player.runId }))
+    const runId = await player.start('season')
+    expect(payload(await cross(player, once)).result.plan).toEqual({ ...first.result.plan, runId })
   })
 })

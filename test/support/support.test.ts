@@ -5,6 +5,7 @@ import {
   act,
   admin,
   bonus,
+  boss,
   closeDesk,
   everything,
   game,
@@ -208,10 +209,39 @@ const CASES: readonly Case[] = [
   {
     mutation: 'cancelRun',
     input: ({ runId }) => ({ runId }),
-    before: ({ runId }) => ({ runId, scenarioId: 'season', status: 'active', active: ['pass', 'bonus'] }),
+    before: ({ runId }) => ({ runId, scenarioId: 'season', status: 'active', active: ['pass', 'bonus', 'boss'] }),
     after: ({ runId }) => ({ runId, scenarioId: 'season', status: 'cancelled', active: [] }),
     bad: { runId: text(128) },
     otherwise: { runId: NOBODY },
+  },
+  {
+    mutation: 'crossHandleForPlayer',
+    input: () => ({ ...boss, idempotencyKey: key() }),
+    answer: {
+      result: {
+        plan: {
+          runId: expect.any(String),
+          status: 'active',
+          crossed: [
+            { nodeId: 'boss', handle: 'onWin' },
+            { nodeId: 'gift', handle: 'onComplete' },
+          ],
+          entered: [{ nodeId: 'gift', type: 'reward', data: expect.anything() }],
+          granted: [{ amount: '5', currency: 'gold', itemId: null }],
+        },
+      },
+      walletEntries: [{ currency: 'gold', amount: '5', cause: 'reward node' }],
+    },
+    before: ({ runId }) => ({ ...boss, runId, status: 'active', active: ['pass', 'bonus', 'boss'] }),
+    after: ({ runId }) => ({
+      ...boss,
+      runId,
+      status: 'active',
+      active: ['pass', 'bonus', 'boss'],
+      granted: [{ amount: 5, currency: 'gold', itemId: null }],
+    }),
+    bad: { ...BAD_PLACE, handle: text(64), ...BAD_KEY },
+    otherwise: { handle: 'onComplete' },
   },
   {
     mutation: 'setPlayerStorage',

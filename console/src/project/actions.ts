@@ -15,6 +15,7 @@ const TITLES: Readonly<Record<string, string>> = {
   'player.revoke_premium': 'Revoke premium',
   'player.reset_pass': 'Reset a pass',
   'player.cancel_run': 'Cancel a run',
+  'player.cross_handle': 'Cross a handle',
   'player.set_storage': 'Write a player’s storage',
   'player.delete_storage': 'Delete from a player’s storage',
   'players.export': 'Export players',
