@@ -152,7 +152,7 @@ export async function createApp({
     countXp(group)
   }
   const memory = createMemory()
-  const groups = { pool: groupPool }
+  const groups = { pool: groupPool, deadlineMs: config.callDeadlineMs }
   const engines: Readonly<Record<Engine, GroupCommit>> = {
     game: createGroupCommit({ ...groups, memory, connections: 3, observe: metrics.observerOf('write'), committed }),
     reads: createGroupCommit({ ...groups, memory, readOnly: true, observe: metrics.observerOf('read') }),

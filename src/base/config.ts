@@ -23,6 +23,8 @@ export interface Config {
   /** The certificates of the authorities that sign the certificate of Postgres, in PEM. Null takes the machine's. */
   readonly databaseCa: string | null
   readonly databaseConnections: number
+  /** The longest time for which a call waits for Postgres, in milliseconds. */
+  readonly callDeadlineMs: number
   readonly migrateOnStart: boolean
   /** Refuses a Postgres that can lose commits in a crash. */
   readonly requireFsync: boolean
@@ -171,6 +173,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     databaseUrl,
     databaseCa,
     databaseConnections: integer('DATABASE_CONNECTIONS', 10, 4, 1000),
+    callDeadlineMs: integer('CALL_DEADLINE_MS', 5_000, 1_000, 60_000),
     migrateOnStart: flag('MIGRATE_ON_START', true),
     requireFsync: flag('REQUIRE_FSYNC', production),
     redisUrl,
