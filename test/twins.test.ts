@@ -17,6 +17,7 @@ import { type Game, startGame, type TestPlayer, times } from './harness/game.ts'
 import type { Operator } from './harness/operator.ts'
 import { atScale } from './harness/scale.ts'
 import { SEED } from './harness/seed.ts'
+import { settled } from './harness/settled.ts'
 import { graphqlOf, type Outcome, restOf, type Surface } from './harness/surfaces.ts'
 
 const SEQUENCES = atScale(1_000, 40)
@@ -91,6 +92,7 @@ async function stateOf({ player, surface, scenarioId, runId }: Twin): Promise<un
   const xp = await pool.query('SELECT node_id, amount, source FROM xp_ledger WHERE player_id = $1 ORDER BY id', [
     player.playerId,
   ])
+  await settled(pool)
   const events = await pool.query(
     'SELECT type, handle, node_id, data FROM events WHERE player_id = $1 ORDER BY position',
     [player.playerId],

@@ -19,6 +19,7 @@ import { type Game, generateKeys, type Keys, startGame } from './harness/game.ts
 import { type Fate, type Gateway, type Passed, startGateway } from './harness/gateway.ts'
 import { approve, type Operator, startOperator, status } from './harness/operator.ts'
 import { buildService, startService, stopService } from './harness/service.ts'
+import { settled } from './harness/settled.ts'
 import { until } from './harness/until.ts'
 
 // The client for Unity, compiled by Mono and run against the service as a game does.
@@ -373,6 +374,7 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
       const provider = { enabled: true, url: operator.url, secret: operator.secret }
       expect((await other.setProviders({ default: provider })).status).toBe(200)
       await other.player()
+      await settled(other.app.pool)
       await other.app.pool.query('DELETE FROM events')
       const after = cursorAt(other.environmentId, 0n)
       const env = { TIERWAY_URL: other.baseUrl, TIERWAY_SDK_KEY: other.sdkKey, TIERWAY_OLD_CURSOR: after }

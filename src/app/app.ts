@@ -18,8 +18,8 @@ import { pendingMigrations } from '../db/migrate.ts'
 import { createPool, refusesWrites } from '../db/pool.ts'
 import { createPrisma } from '../db/prisma.ts'
 import type { Route } from '../declare/route.ts'
-import { publishTo } from '../events/append.ts'
 import { createLocalBus } from '../events/bus.ts'
+import { createNumbering } from '../events/numbering.ts'
 import { createSubscriptions, type Subscriptions } from '../events/subscriptions.ts'
 import { createCallCounts } from '../figures/calls.ts'
 import { createFolding } from '../figures/fold.ts'
@@ -72,7 +72,17 @@ export interface App {
 }
 
 /** The labels of `tierway_task_failures_total`. */
-const TASKS = ['redis', 'stream', 'ended_logins', 'rate_limits', 'access', 'figures', 'calls', 'purge'] as const
+const TASKS = [
+  'redis',
+  'stream',
+  'numbering',
+  'ended_logins',
+  'rate_limits',
+  'access',
+  'figures',
+  'calls',
+  'purge',
+] as const
 type Task = (typeof TASKS)[number]
 
 /**
@@ -118,6 +128,7 @@ export async function createApp({
   const forOperators = Math.floor(config.databaseConnections * OPERATORS_SHARE)
   const forGroups = Math.max(2, Math.floor(config.databaseConnections * GROUPS_SHARE))
   const groupPool = connect(forGroups, true)
+  const numbersPool = connect(1, true)
   const pool = connect(config.databaseConnections - forOperators - forGroups)
   const operatorPool = connect(forOperators)
   // Loading the client of Redis takes a tenth of the start, so it is loaded only when Redis is configured.
@@ -134,21 +145,27 @@ export async function createApp({
                   'Redis is unreachable or refuses: events of other instances arrive a second later, from Postgres',
                 ),
         })
+  const numbering = createNumbering({
+    pool,
+    ownPool: numbersPool,
+    bus,
+    onError: (error) => failed('numbering')(error, 'events could not be numbered; each second tries again'),
+  })
   const subscriptions = createSubscriptions({
     pool,
     bus,
+    settle: numbering.settle,
     onError: (error) => failed('stream')(error, 'the stream could not be read; each second tries again'),
     onDelivery: ({ occurredAt }) =>
       metrics.eventDelay.observe(Math.max(0, databaseNow() - occurredAt.getTime()) / 1000),
     onExpired: (environmentId) =>
       log.warn({ environmentId }, 'the database has lost events that were delivered: subscriptions ended as expired'),
   })
-  const publish = publishTo(bus)
   const countXp = countLimited(({ player: { environmentId }, origin, reason }) =>
     metrics.xpLimited.inc({ environment: environmentId, origin, reason }),
   )
   const committed = (group: Group) => {
-    publish(group)
+    numbering.committed(group)
     countXp(group)
   }
   const memory = createMemory()
@@ -213,6 +230,7 @@ export async function createApp({
     warn: (message, detail) => warn(detail, message),
     countLogin: (operation, result) => metrics.logins.inc({ operation, result }),
     countCall: callCounts.count,
+    settleEvents: numbering.settle,
     auditDenied: createAuditDenied(operatorPool, (action) => metrics.denied.inc({ action })),
     beginStorageAnswer: createStorageAnswers(run),
     previewScenario: createPreview(operatorPool),
@@ -282,10 +300,11 @@ export async function createApp({
 
   const folding = createFolding({ pool, onError: failed('figures') })
   addGauges(metrics.registry, {
-    pools: { game: groupPool, service: pool, operators: operatorPool },
+    pools: { game: groupPool, service: pool, operators: operatorPool, numbers: numbersPool },
     engines,
     memory,
     subscriptions,
+    numbering,
     folding,
     isRedisConnected: config.redisUrl === null ? null : bus.isConnected,
     endedLogins: () => ended.logins.size,
@@ -311,6 +330,7 @@ export async function createApp({
       if (metricsServer && config.metricsPort !== null) await metricsServer.listen(config.metricsPort, config.host)
       housekeeping.start()
       folding.start()
+      numbering.start()
       callCounts.start()
       await ended.start()
       return server.listen(config.port, config.host)
@@ -324,6 +344,7 @@ export async function createApp({
       await graphql.stop()
       await closed
       await Promise.all(Object.values(engines).map((engine) => engine.close()))
+      await numbering.stop()
       await webhook.close()
       await isTidy
       await folding.stop()
@@ -334,6 +355,7 @@ export async function createApp({
       await prisma.$disconnect()
       await operatorPool.end()
       await groupPool.end()
+      await numbersPool.end()
       await pool.end()
     },
   }

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import { Gauge, type Registry } from 'prom-client'
 import { VERSION } from '../base/version.ts'
+import type { Numbering } from '../events/numbering.ts'
 import type { Subscriptions } from '../events/subscriptions.ts'
 import type { Folding } from '../figures/fold.ts'
 import type { Readiness } from '../serve/http/health.ts'
@@ -12,6 +13,7 @@ export interface GaugeSources {
   readonly engines: Readonly<Record<string, GroupCommit>>
   readonly memory: Memory
   readonly subscriptions: Subscriptions
+  readonly numbering: Numbering
   readonly folding: Folding
   /** Null without Redis. */
   readonly isRedisConnected: (() => boolean) | null
@@ -72,6 +74,12 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   gauge('tierway_ended_logins', 'Ended logins in memory, whose tokens are refused.', sources.endedLogins)
   gauge('tierway_stream_lag_events', 'Events that this instance knows to exist and has not read.', () =>
     sources.subscriptions.lag(),
+  )
+  gauge('tierway_events_unnumbered', 'Committed events that have no position in their stream yet.', () =>
+    sources.numbering.waiting(),
+  )
+  gauge('tierway_events_unnumbered_seconds', 'The age of the oldest of them: subscribers wait for it.', () =>
+    sources.numbering.age(),
   )
   gauge('tierway_figures_age_seconds', 'Time since this instance last found all changes added to the figures.', () =>
     sources.folding.age(),

@@ -36,6 +36,8 @@ export interface Service {
   /** Logs a failure that does not fail the call. */
   readonly warn: (message: string, detail: unknown) => void
   readonly countLogin: LoginDesk['countLogin']
+  /** Resolves once the events of all calls that were answered before are in the environment's stream. */
+  readonly settleEvents: (environmentId: string) => Promise<void>
   /** Counts a call of a player of this environment. */
   readonly countCall: (environmentId: string) => void
 

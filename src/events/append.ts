@@ -1,112 +1,85 @@
 import { print } from '../base/json.ts'
-import type { Extension, Group } from '../transactions/group.ts'
-import type { Row, Statement } from '../transactions/statement.ts'
-import { arrayOf, type Column } from '../transactions/table.ts'
-import type { Bus } from './bus.ts'
-import { columnOf, EVENT_COLUMNS, EVENT_FIELDS, type NewEvent, type StreamEvent } from './catalogue.ts'
+import type { Extension, Group, NumberOf } from '../transactions/group.ts'
+import type { Player } from '../transactions/player.ts'
+import { plain, type Sql, sql } from '../transactions/sql.ts'
+import type { Statement } from '../transactions/statement.ts'
+import { arrayOf, type Column, rowsOf } from '../transactions/table.ts'
+import { columnOf, EVENT_COLUMNS, EVENT_FIELDS, type NewEvent } from './catalogue.ts'
 
-type Printed = Omit<NewEvent, 'data'> & { readonly data: string }
+/** An event of a group, with its data as JSON text. */
+type Printed = Omit<NewEvent, 'data'> & {
+  readonly data: string
+  /** Its player, in a group from memory. */
+  readonly player: Player | null
+}
 
 const columns = EVENT_FIELDS.map(columnOf).join(', ')
-
-const PARAMETERS = `unnest(${Object.values(EVENT_COLUMNS)
-  .map(({ type }, index) => `$${index + 2}::${type}[]`)
-  .join(', ')}) WITH ORDINALITY AS e(${columns}, n)`
-
-const append = (events: string): string => `WITH emitted AS (
-    SELECT e.*, row_number() OVER (ORDER BY e.n) AS place FROM ${events}
-  ), moved AS (
-    INSERT INTO streams AS s (environment_id, position, reached_position, reached_at)
-    SELECT $1::uuid, count(*), count(*), clock_timestamp() FROM emitted HAVING count(*) > 0
-    ON CONFLICT (environment_id) DO UPDATE SET
-      position = s.position + excluded.position,
-      reached_position = s.position + excluded.position,
-      reached_at = clock_timestamp(),
-      reached_before = CASE WHEN s.reached_position = s.position THEN s.reached_at END
-    RETURNING position, reached_at AS at, reached_before
-  ), written AS (
-    INSERT INTO events (environment_id, position, ${columns}, occurred_at)
-    SELECT $1::uuid, m.position - (SELECT count(*) FROM emitted) + t.place,
-      ${columns}, m.at
-    FROM moved m, emitted t
-  )
-  SELECT position, extract(epoch FROM at) * 1000, extract(epoch FROM reached_before) * 1000 FROM moved`
-
-const ALL = append(PARAMETERS)
-/** Rows of players for which the same transaction has written this version. */
-const PROVEN = append(`${PARAMETERS} CROSS JOIN LATERAL (
-      SELECT FROM player_versions v
-      WHERE v.environment_id = $1::uuid AND v.player_id = e.player_id AND v.version = $${EVENT_FIELDS.length + 2}::bigint LIMIT 1
-    ) v`)
+const WRITTEN = [
+  ['environment_id', 'uuid'],
+  ...EVENT_FIELDS.map((field) => [columnOf(field), EVENT_COLUMNS[field].type]),
+] as [string, string][]
+/** Ids rise in this order, and events are numbered in the order of their ids. */
+const provenRows = rowsOf([...WRITTEN, ['n', 'int'], ['place', 'int']])
+const INSERT = `INSERT INTO unnumbered_events (environment_id, ${columns})`
+const INSERT_PROVEN = plain(
+  `${INSERT} SELECT e.environment_id, ${EVENT_FIELDS.map((field) => `e.${columnOf(field)}`).join(', ')} FROM`,
+)
+const INSERT_ALL = `${INSERT} SELECT environment_id, ${columns}
+  FROM unnest(${WRITTEN.map(([, type], index) => `$${index + 1}::${type}[]`).join(', ')})
+    WITH ORDINALITY AS e(environment_id, ${columns}, place)
+  ORDER BY place`
 
 /**
- * The events of a group. Their positions come from the environment's counter row, which the transaction's last
- * statement locks: commit order is position order, without gaps, and the lock is held for one round trip.
+ * The events of a group. They are written with its other rows and without a position, so that no two groups wait for each
+ * other. `numbering.ts` gives the positions after COMMIT.
  */
 export class Stream implements Extension {
-  static readonly stage = 'numbers'
+  static readonly stage = 'records'
   static readonly isProvable = true
   private readonly group: Group
   private readonly events: Printed[] = []
-  private readonly appended: StreamEvent[][] = []
 
   constructor(group: Group) {
     this.group = group
   }
 
   append(event: NewEvent): void {
-    this.group.note()
-    this.events.push({ ...event, data: print(event.data) })
+    const { group } = this
+    const player = group.path === 'memory' ? group.player(event) : null
+    // Events of players who are not proven are not written, so the statement must prove this one.
+    if (player) group.change(player)
+    else group.note()
+    this.events.push({ ...event, data: print(event.data), player })
   }
 
-  /** After the save: the events with their positions, as one list for each environment. */
-  get written(): readonly (readonly StreamEvent[])[] {
-    return this.appended
+  /** The environments of the events. */
+  environments(): Set<string> {
+    return new Set(this.events.map(({ environmentId }) => environmentId))
+  }
+
+  insert(numberOf: NumberOf): Sql | undefined {
+    if (this.group.path !== 'memory' || this.events.length === 0) return undefined
+    const rows = provenRows([
+      ...this.values(),
+      arrayOf(this.events, ({ player }) => String(numberOf(player as Player))),
+      arrayOf(this.events, (_, index) => String(index)),
+    ])
+    return sql`${INSERT_PROVEN} ${rows} AS e JOIN proven o ON o.n = e.n ORDER BY e.place`
   }
 
   save(): Statement[] {
-    if (this.events.length === 0) return []
-    // Environments go in the order of their ids, so that two groups never wait for each other.
-    const environments = [...new Set(this.events.map((event) => event.environmentId))].sort()
-    const isProving = this.group.path === 'memory'
-    return environments.map((environmentId) => {
-      const events = this.events.filter((event) => event.environmentId === environmentId)
-      const arrays = EVENT_FIELDS.map((field) =>
+    if (this.group.path === 'memory' || this.events.length === 0) return []
+    return [{ name: 'stream-append', text: INSERT_ALL, values: this.values() }]
+  }
+
+  /** An array for each column. */
+  private values(): string[] {
+    const { events } = this
+    return [
+      arrayOf(events, ({ environmentId }) => environmentId),
+      ...EVENT_FIELDS.map((field) =>
         arrayOf(events, (event) => (EVENT_COLUMNS[field] as Column<string | boolean | null>).encode(event[field])),
-      )
-      return {
-        name: isProving ? 'stream-append-proven' : 'stream-append',
-        text: isProving ? PROVEN : ALL,
-        values: [environmentId, ...arrays, ...(isProving ? [this.group.version] : [])],
-        take: ([row]: Row[]) => {
-          if (!row) return
-          const emitted = events.filter(({ playerId }) => !this.isUnproven(environmentId, playerId))
-          const end = BigInt(row[0])
-          const occurredAt = new Date(Number(row[1]))
-          const before = row[2] === null ? null : Math.trunc(Number(row[2]))
-          this.appended.push(
-            emitted.map((event, index) => ({
-              ...event,
-              position: end - BigInt(emitted.length - 1 - index),
-              occurredAt,
-              follows: index === 0 ? before : occurredAt.getTime(),
-            })),
-          )
-        },
-      }
-    })
-  }
-
-  private isUnproven(environmentId: string, playerId: string): boolean {
-    for (const player of this.group.unproven)
-      if (player.playerId === playerId && player.environmentId === environmentId) return true
-    return false
-  }
-}
-
-/** Publishes the appended events of each group. Call it after COMMIT. */
-export function publishTo(bus: Bus): (group: Group) => void {
-  return (group) => {
-    if (group.has(Stream)) for (const events of group.of(Stream).written) bus.publish(events)
+      ),
+    ]
   }
 }

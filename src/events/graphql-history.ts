@@ -75,6 +75,7 @@ async function readHistory(context: Context, filter: HistoryFilter, { size, back
   const positionOf = (path: 'after' | 'before', cursor: string | null = null) =>
     cursor === null ? null : readCursor(environmentId, cursor, path)
   const page = { after: positionOf('after', after), before: positionOf('before', before), limit: size + 1, backwards }
+  await context.service.settleEvents(environmentId)
   const { events, end } = await readEvents(context.service.operatorPool, filter, page)
 
   const edges = events.slice(0, size).map((node) => ({ cursor: cursorOf(node), node }))

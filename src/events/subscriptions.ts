@@ -12,6 +12,8 @@ import { Subscription } from './subscription.ts'
 export interface SubscriptionsOptions {
   readonly pool: Pool
   readonly bus: Bus
+  /** Resolves once all events that were committed before have their positions. */
+  readonly settle: (environmentId: string) => Promise<void>
   /** Called when the database could not be read. The next second tries again. */
   readonly onError?: (error: unknown) => void
   /** Called when the database no longer has the events that subscriptions of an environment have received. */
@@ -50,6 +52,7 @@ const QUIET_MS = 1_000
 export function createSubscriptions({
   pool,
   bus,
+  settle,
   onError = () => {},
   onExpired = () => {},
   onDelivery = () => {},
@@ -138,12 +141,17 @@ export function createSubscriptions({
   }
 
   return {
-    end: reader.end,
+    async end(environmentId) {
+      await settle(environmentId)
+      return reader.end(environmentId)
+    },
 
     async open({ environmentId, after, filter }) {
       if (isClosed) throw new Refusal('unavailable')
       const buffer = await join(environmentId)
       try {
+        // Events of calls that were answered before belong to the past.
+        if (after === null) await settle(environmentId)
         if (after !== null && !(await buffer.has(after, filter.playerId))) throw new Refusal('cursorExpired')
         const position = after?.position ?? buffer.head
         const isAtHand = position > buffer.head || buffer.recentAfter(position) !== undefined

@@ -154,6 +154,13 @@ class Erasures implements Extension {
         values,
       },
       {
+        // First, since an event without a position may get one meanwhile.
+        name: 'erase-unnumbered-events',
+        text: `UPDATE unnumbered_events e SET data = '{"nickname":null,"provider":null}' FROM ${these}
+          WHERE e.environment_id = k.environment_id AND e.player_id = k.player_id AND e.type = 'player.created'`,
+        values,
+      },
+      {
         name: 'erase-events',
         // The event stays, since its stream has no gaps. The player's name is removed.
         text: `UPDATE events e SET data = '{"nickname":null,"provider":null}' FROM ${these}

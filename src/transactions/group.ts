@@ -10,9 +10,9 @@ export type Steps<Outcome> = Generator<void, Outcome, void>
 
 /**
  * When an extension's statements run. Those that lock do so before the players are locked. New rows are written before rows
- * that refer to them. Numbers of the stream are taken last, as their row keeps every other group waiting.
+ * that refer to them.
  */
-const STAGES = ['creates', 'locks', 'changes', 'erases', 'records', 'numbers'] as const
+const STAGES = ['creates', 'locks', 'changes', 'erases', 'records'] as const
 export type Stage = (typeof STAGES)[number]
 
 /**

@@ -1,6 +1,7 @@
 import { auditBooks } from '../harness/audit.ts'
 import { season } from '../harness/definitions.ts'
 import { type Game, startGame, type TestPlayer } from '../harness/game.ts'
+import { settled } from '../harness/settled.ts'
 
 // A game with one season, and a player's calls on its pass. Each file starts it once, by `beforeAll(startPassGame)`.
 
@@ -56,6 +57,7 @@ export function at(player: TestPlayer, scenarioId: string, runId: string, nodeId
 }
 
 async function crossings({ playerId }: TestPlayer) {
+  await settled(game.app.pool)
   const { rows } = await game.app.pool.query(
     `SELECT node_id, handle, data FROM events WHERE player_id = $1 AND type = 'crossing' AND handle <> 'onStart' ORDER BY position`,
     [playerId],
@@ -104,6 +106,7 @@ export async function everything({ playerId }: TestPlayer) {
     'idempotency_keys',
     'events',
   ]
+  await settled(game.app.pool)
   const rows = tables.map(async (table) => {
     const result = await game.app.pool.query(`SELECT * FROM ${table} WHERE player_id = $1 ORDER BY 1, 2, 3`, [playerId])
     return [table, result.rows]

@@ -3,6 +3,7 @@ import type { Json } from '../../src/base/json.ts'
 import { auditBooks } from '../harness/audit.ts'
 import { passNode, scenario, season } from '../harness/definitions.ts'
 import { type Game, generateKeys, type Instance, startGame, startInstance, type TestPlayer } from '../harness/game.ts'
+import { settled } from '../harness/settled.ts'
 import { XP } from './pass-game.ts'
 
 // Xp by the rules of a pass, through the calls of clients. test/battlepass/xp-limits.test.ts has the rules themselves.
@@ -50,7 +51,12 @@ const xpOf = async (player: TestPlayer) => (await rowsOf('SELECT xp FROM passes 
 const ledgerOf = (player: TestPlayer) =>
   rowsOf('SELECT amount, asked, limited_by, source, origin FROM xp_ledger WHERE player_id = $1 ORDER BY id', player)
 const limitedOf = (player: TestPlayer) =>
-  rowsOf(`SELECT node_id, run_id, data::jsonb AS data FROM events WHERE player_id = $1 AND type = 'xp.limited'`, player)
+  settled(game.app.pool).then(() =>
+    rowsOf(
+      `SELECT node_id, run_id, data::jsonb AS data FROM events WHERE player_id = $1 AND type = 'xp.limited'`,
+      player,
+    ),
+  )
 
 describe('xp of a source that servers give', () => {
   it('is refused to clients with 403 and the reason, and changes nothing', async () => {

@@ -13,6 +13,7 @@ import { auditBooks } from '../harness/audit.ts'
 import { gold, passNode, scenario, season, tier } from '../harness/definitions.ts'
 import { type Game, startGame, times } from '../harness/game.ts'
 import { type Operator, startOperator } from '../harness/operator.ts'
+import { settled } from '../harness/settled.ts'
 import { until } from '../harness/until.ts'
 
 // The client library against the service: sessions, exact values, errors, events (spec 1, 2, 4, 6).
@@ -596,6 +597,7 @@ describe('events (spec 6)', () => {
     try {
       await other.setProviders({ default: { enabled: true, url: operator.url, secret: operator.secret } })
       const tierway = await signedIn({ baseUrl: other.baseUrl, sdkKey: other.sdkKey })
+      await settled(other.app.pool)
       await other.app.pool.query('DELETE FROM events')
       const late = tierway.events({ after: cursorAt(other.environmentId, 0n) })
       await expect(late.next()).rejects.toMatchObject(expired)

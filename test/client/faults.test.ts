@@ -14,6 +14,7 @@ import { type Game, startGame, times } from '../harness/game.ts'
 import { type HttpProxy, type Mishap, startHttpProxy } from '../harness/http-proxy.ts'
 import { type Operator, startOperator } from '../harness/operator.ts'
 import { SEED } from '../harness/seed.ts'
+import { settled } from '../harness/settled.ts'
 import { until } from '../harness/until.ts'
 
 // The client library on a bad network: each call counts once, and no login is lost (spec 4.1, 5).
@@ -409,6 +410,7 @@ describe('a thousand calls of random seasons, through a network that loses, cuts
     const { wallet } = await tierway.player()
     expect(wallet.find(({ currency }) => currency === 'gold')?.balance ?? 0n).toBe(earned - spent)
     expect(await tierway.storage.get()).toEqual(stored)
+    await settled(game.app.pool)
     const { rows } = await game.app.pool.query<{ crossing: string }>(
       `SELECT node_id || ' ' || handle AS crossing FROM events
        WHERE player_id = $1 AND handle <> 'onStart' ORDER BY position`,

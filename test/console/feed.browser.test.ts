@@ -19,6 +19,7 @@ import {
   type World,
   type WorldPlayer,
 } from '../harness/service.ts'
+import { settled } from '../harness/settled.ts'
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts'
 
 const SLOW_MS = 60_000
@@ -102,6 +103,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
     await stopService(service)
     await page.getByText('The connection was lost at').waitFor()
     // These events happen while the page is disconnected, on an instance that it cannot reach.
+    await settled(world.pool)
     const other = await startService(world.env)
     texts.push(await levelUp(players, other))
     await stopService(other)

@@ -34,6 +34,7 @@ const OPTIONS = {
   players_search_name_idx: ['fastupdate=off'],
   runs: ['fillfactor=80'],
   streams: ['fillfactor=10'],
+  unnumbered_events: ['autovacuum_vacuum_scale_factor=0', 'autovacuum_vacuum_threshold=20000'],
   wallets: ['fillfactor=80'],
 }
 

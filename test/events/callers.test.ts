@@ -9,6 +9,7 @@ import { season } from '../harness/definitions.ts'
 import { type Operator, startOperator } from '../harness/operator.ts'
 import { withoutRedis } from '../harness/redis.ts'
 import { post, type Service, type WorldPlayer } from '../harness/service.ts'
+import { settled } from '../harness/settled.ts'
 import { startStopwatch } from '../harness/stopwatch.ts'
 import { until } from '../harness/until.ts'
 import { cursorAt, positionOf } from './cursors.ts'
@@ -76,6 +77,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}access to events, on two in
     }
 
     async function readRows(): Promise<Row[]> {
+      await settled(fleet.world.pool)
       const { rows } = await fleet.world.pool.query<Row>(
         `SELECT environment_id AS "environmentId", position::int, upper(replace(type, '.', '_')) AS type,
            handle, player_id AS "playerId", scenario_id AS "scenarioId", node_id AS "nodeId"

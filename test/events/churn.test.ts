@@ -84,7 +84,7 @@ function listen(subscription: Subscription, heard: bigint[]): void {
 describe('short subscriptions (decisions 8)', () => {
   it('receive exactly the events after their cursor that match their filter, in order, however they pause', async () => {
     const { bus, count } = countingBus()
-    const subscriptions = createSubscriptions({ pool: game.app.pool, bus })
+    const subscriptions = createSubscriptions({ settle: async () => {}, pool: game.app.pool, bus })
     const all: StreamEvent[] = []
     // No listener exists yet: these events are in Postgres only.
     for (let round = 0; round < ROUNDS; round += 1) await write(bus, all)
@@ -134,7 +134,7 @@ describe('short subscriptions (decisions 8)', () => {
 
   it('leave nothing behind after 100,000 have come and gone', async () => {
     const { bus, count } = countingBus()
-    const subscriptions: Subscriptions = createSubscriptions({ pool: game.app.pool, bus })
+    const subscriptions: Subscriptions = createSubscriptions({ settle: async () => {}, pool: game.app.pool, bus })
     const open = async (filter: EventFilter) => {
       const subscription = await subscriptions.open({ environmentId: game.stagingId, after: null, filter })
       subscription.onceEnded(() => (ended += 1))

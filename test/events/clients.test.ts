@@ -23,6 +23,7 @@ import { expiringToken } from '../harness/expiring-token.ts'
 import { type Game, startGame, times } from '../harness/game.ts'
 import { type PostgresProxy, startProxy } from '../harness/proxy.ts'
 import { buildService, createWorld, startService, stopService } from '../harness/service.ts'
+import { settled } from '../harness/settled.ts'
 import { until } from '../harness/until.ts'
 import { cursorAt, positionOf, storedCursor } from './cursors.ts'
 
@@ -76,6 +77,7 @@ const endOf = async ({ graphql, platformKey }: Game): Promise<string> =>
 
 /** The cursors of the events after a cursor. */
 async function storedAfter({ app, environmentId }: Game, cursor: string): Promise<string[]> {
+  await settled(game.app.pool)
   const { rows } = await app.pool.query(
     'SELECT position, occurred_at FROM events WHERE environment_id = $1 ORDER BY position',
     [environmentId],
@@ -223,6 +225,7 @@ describe('a listener in this process (decisions 8)', () => {
       }
       expect(end).toBeUndefined()
     }
+    await settled(game.app.pool)
     const { rows } = await game.app.pool.query(
       'SELECT position, occurred_at FROM events WHERE player_id = $1 AND position > $2 ORDER BY position',
       [player.playerId, positionOf(after)],
@@ -541,6 +544,7 @@ describe('the listeners of a killed instance', () => {
       }
       writing = false
       await work
+      await settled(world.pool)
       const { rows: events } = await world.pool.query('SELECT position, occurred_at FROM events ORDER BY position')
       for (const { listener } of listeners) {
         await until('all is heard', () => listener.events.length >= events.length)

@@ -16,6 +16,7 @@ import {
   type World,
   type WorldPlayer,
 } from '../harness/service.ts'
+import { settled } from '../harness/settled.ts'
 import { until } from '../harness/until.ts'
 import { cursorAt, positionOf } from './cursors.ts'
 
@@ -96,6 +97,7 @@ export async function createFleet(): Promise<Fleet> {
     },
     cursorAt: (position) => cursorAt(environmentId, BigInt(position)),
     async end() {
+      await settled(world.pool)
       const { rows } = await pool.query<{ position: string }>(
         'SELECT position FROM streams WHERE environment_id = $1',
         [environmentId],
@@ -103,6 +105,7 @@ export async function createFleet(): Promise<Fleet> {
       return Number(rows[0]?.position ?? 0)
     },
     async stored(after = 0) {
+      await settled(world.pool)
       const { rows } = await pool.query<{ position: string }>(
         'SELECT position FROM events WHERE environment_id = $1 AND position > $2 ORDER BY position',
         [environmentId, after],

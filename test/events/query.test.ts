@@ -8,6 +8,7 @@ import { createPlayer } from '../../src/players/create-player.ts'
 import { createProject } from '../../src/projects/projects.ts'
 import { gold, item, passNode, scenario, season, tier } from '../harness/definitions.ts'
 import { type Game, type GraphqlAnswer, startGame, type TestPlayer, times } from '../harness/game.ts'
+import { settled } from '../harness/settled.ts'
 import { cursorAt as cursorOf, storedCursor, untimed } from './cursors.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape.
@@ -77,6 +78,7 @@ async function readAll(server: Game, args: Args, key = server.platformKey): Prom
 
 /** The events table as cursors, in the order of the stream. */
 async function stored({ app, environmentId }: Game): Promise<string[]> {
+  await settled(game.app.pool)
   const { rows } = await app.pool.query(
     'SELECT position, occurred_at FROM events WHERE environment_id = $1 ORDER BY position',
     [environmentId],

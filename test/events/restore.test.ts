@@ -9,6 +9,7 @@ import { startGame, times } from '../harness/game.ts'
 import { backUp } from '../harness/linearizability/books.ts'
 import { withoutRedis } from '../harness/redis.ts'
 import { SEED } from '../harness/seed.ts'
+import { settled } from '../harness/settled.ts'
 import { until } from '../harness/until.ts'
 import { cursorAt, storedCursor, untimed } from './cursors.ts'
 import { EVERY_EVENT } from './filters.ts'
@@ -48,6 +49,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}a restore`, () => {
       await subscribed(other, 3)
 
       for (const _ of times(5, String)) expect((await climb(one, player)).status).toBe(200)
+      await settled(world.pool)
       const { rows } = await world.pool.query('SELECT position, occurred_at FROM events ORDER BY position DESC LIMIT 1')
       const kept = storedCursor(environmentId, rows[0])
       const backup = await backUp(fleet.databaseUrl)
@@ -112,12 +114,13 @@ describe('each of many restores', () => {
     const game = await startGame()
     const { environmentId } = game
     // The second instance receives no signals: it reads the stream each second.
-    const quiet = createSubscriptions({ pool: game.app.pool, bus: createLocalBus() })
+    const quiet = createSubscriptions({ settle: async () => {}, pool: game.app.pool, bus: createLocalBus() })
     const instances = [game.app.subscriptions, quiet]
     const write = async (count: number) => {
       for (const _ of times(count, String)) await game.app.service.run(createPlayer(environmentId, null))
     }
     const stored = async (): Promise<string[]> => {
+      await settled(game.app.pool)
       const { rows } = await game.app.pool.query('SELECT position, occurred_at FROM events ORDER BY position')
       return rows.map((row) => storedCursor(environmentId, row))
     }

@@ -10,6 +10,7 @@ import { expiringToken } from '../harness/expiring-token.ts'
 import { type Game, startGame, type TestPlayer, times } from '../harness/game.ts'
 import { type Operator, startOperator } from '../harness/operator.ts'
 import { startProxy } from '../harness/proxy.ts'
+import { settled } from '../harness/settled.ts'
 import { pausedTime, startStopwatch } from '../harness/stopwatch.ts'
 import { until } from '../harness/until.ts'
 import { cursorAt, storedCursor, untimed } from './cursors.ts'
@@ -338,6 +339,7 @@ describe('a resumed stream (decisions 8)', () => {
       }
       writing = false
       await Promise.all(work)
+      await settled(game.app.pool)
       const { rows } = await game.app.pool.query(
         'SELECT position, occurred_at FROM events WHERE environment_id = $1 ORDER BY position',
         [game.environmentId],

@@ -24,6 +24,7 @@ import { gold, item, passNode, scenario, season, tier } from '../harness/definit
 import { type Game, startGame, type TestPlayer, times } from '../harness/game.ts'
 import { startProxy } from '../harness/proxy.ts'
 import { pull } from '../harness/pull.ts'
+import { settled } from '../harness/settled.ts'
 import { startStopwatch } from '../harness/stopwatch.ts'
 import { until } from '../harness/until.ts'
 import { cursorAt, positionOf, storedCursor } from './cursors.ts'
@@ -173,6 +174,7 @@ const add = (player: TestPlayer, runId: string, amount: number | bigint, at = pl
 
 /** The cursors of the stored events after a cursor. */
 async function stored(afterCursor: string): Promise<string[]> {
+  await settled(game.app.pool)
   const { rows } = await game.app.pool.query(
     'SELECT position, occurred_at FROM events WHERE environment_id = $1 AND position > $2 ORDER BY position',
     [game.environmentId, positionOf(afterCursor)],
@@ -390,7 +392,7 @@ describe('retention', () => {
     try {
       await Promise.all(times(10, () => aged.player()))
       const follow = async (position: bigint) => {
-        const opened = createSubscriptions({ pool: aged.app.pool, bus: createLocalBus() })
+        const opened = createSubscriptions({ settle: async () => {}, pool: aged.app.pool, bus: createLocalBus() })
         try {
           const events = pull(
             await opened.open({ environmentId: aged.environmentId, after: at(position), filter: EVERY_EVENT }),
@@ -410,8 +412,10 @@ describe('retention', () => {
         'followed',
         'cursor expired',
       ])
+      await settled(aged.app.pool)
       await aged.app.pool.query('DELETE FROM events WHERE position <= 5')
       expect([await follow(4n), await follow(5n)]).toEqual(['cursor expired', 'followed'])
+      await settled(aged.app.pool)
       await aged.app.pool.query('DELETE FROM events')
       expect([await follow(5n), await follow(9n), await follow(10n)]).toEqual([
         'cursor expired',
@@ -557,7 +561,7 @@ describe('a subscription', () => {
 
   it('leaves the bus when it is the last of its environment, also without events', async () => {
     const { bus, count } = countingBus()
-    const opened = createSubscriptions({ pool: game.app.pool, bus })
+    const opened = createSubscriptions({ settle: async () => {}, pool: game.app.pool, bus })
     const filter = EVERY_EVENT
     const open = () => opened.open({ environmentId: stagingId, after: null, filter })
     const ended: number[] = []
@@ -585,11 +589,12 @@ describe('a subscription', () => {
   it('is released when the database fails during its replay', async () => {
     const broken = await startGame()
     const { bus, count } = countingBus()
-    const opened = createSubscriptions({ pool: broken.app.pool, bus })
+    const opened = createSubscriptions({ settle: async () => {}, pool: broken.app.pool, bus })
     try {
       const { environmentId } = broken
       await Promise.all(times(600, () => broken.app.service.run(createPlayer(environmentId, null))))
       let ended = 0
+      await settled(broken.app.pool)
       const subscription = await opened.open({ environmentId, after: at(0n), filter: EVERY_EVENT })
       subscription.onceEnded(() => (ended += 1))
       const events = pull(subscription)
@@ -694,7 +699,11 @@ describe('subscriptions that fell behind together', () => {
        SELECT $1, position - $2 + n, 'player.created', gen_random_uuid(), '{}' FROM moved, generate_series(1, $2::int) n`,
       [stagingId, count],
     )
-    const behind = createSubscriptions({ pool: { query } as unknown as pg.Pool, bus: createLocalBus() })
+    const behind = createSubscriptions({
+      settle: async () => {},
+      pool: { query } as unknown as pg.Pool,
+      bus: createLocalBus(),
+    })
     const pages = Math.ceil((Number(start) + count) / PAGE) - Math.floor(Number(start) / PAGE)
     await Promise.all(
       times(20, async (index) => {
@@ -778,6 +787,7 @@ describe('a player that returns to a long stream', () => {
       expect(heard).toEqual((await own()).slice(missed))
       expect(missed).toBe(501)
 
+      await settled(app.pool)
       await app.pool.query('DELETE FROM events WHERE position <= 15')
       const late = server.subscribe(player.token, OWN, { after: cursorAt(environmentId, 14n) })
       expect(await codeOf(late)).toBe('CURSOR_EXPIRED')
@@ -835,8 +845,9 @@ describe('lost signals', () => {
         return local.subscribe(id, listener)
       },
     }
-    const opened = createSubscriptions({ pool: { query } as unknown as pg.Pool, bus })
+    const opened = createSubscriptions({ settle: async () => {}, pool: { query } as unknown as pg.Pool, bus })
     await game.player()
+    await settled(app.pool)
     const events = pull(await opened.open({ environmentId, after: null, filter: EVERY_EVENT }))
     expect(reads).toEqual(['stream-ends'])
     const { playerId } = await game.player()
@@ -850,7 +861,7 @@ describe('lost signals', () => {
     const proxy = await startProxy(game.databaseUrl)
     const pool = createPool({ url: proxy.url, connections: 4, onError: () => undefined })
     const bus = createLocalBus()
-    const opened = createSubscriptions({ pool, bus })
+    const opened = createSubscriptions({ settle: async () => {}, pool, bus })
     try {
       const start = await opened.end(game.stagingId)
       const events = pull(await opened.open({ environmentId: game.stagingId, after: start, filter: EVERY_EVENT }))

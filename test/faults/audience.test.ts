@@ -9,6 +9,7 @@ import { withoutRedis } from '../harness/redis.ts'
 import { atScale } from '../harness/scale.ts'
 import { SEED } from '../harness/seed.ts'
 import { post, type Service, type WorldPlayer } from '../harness/service.ts'
+import { settled } from '../harness/settled.ts'
 import { until } from '../harness/until.ts'
 
 const PLAYERS = atScale(10_000, 400)
@@ -75,6 +76,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}${PLAYERS} subscribed playe
       })()
       await Promise.all([faults, inParallel(CALLERS, total, levelUp)])
 
+      await settled(fleet.world.pool)
       const { rows } = await fleet.world.pool.query<{ player_id: string; position: string; occurred_at: Date }>(
         'SELECT player_id, position, occurred_at FROM events WHERE position > $1 ORDER BY position',
         [start],

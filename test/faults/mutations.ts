@@ -33,18 +33,9 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    what: 'no lock of the stream: its position is read before',
-    file: 'src/events/append.ts',
-    changes: [
-      [
-        'SELECT $1::uuid, count(*), count(*), clock_timestamp() FROM emitted HAVING',
-        `SELECT $1::uuid, count(*) + o.position, count(*) + o.position, clock_timestamp() FROM emitted,
-      (SELECT coalesce(max(position), 0) AS position FROM streams WHERE environment_id = $1::uuid) o
-    GROUP BY o.position HAVING`,
-      ],
-      ['      position = s.position + excluded.position,', '      position = excluded.position,'],
-      ['      reached_position = s.position + excluded.position,', '      reached_position = excluded.position,'],
-    ],
+    what: 'events are numbered although earlier transactions still run, whose events are then missed',
+    file: 'src/events/numbering.ts',
+    changes: [['least(max(xid), pg_snapshot_xmin(pg_current_snapshot())::text::bigint)', 'max(xid)']],
     tests: [
       {
         file: 'events/instances.test.ts',

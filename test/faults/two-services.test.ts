@@ -11,6 +11,7 @@ import { type RedisServer, startRedis, withoutRedis } from '../harness/redis.ts'
 import { atScale } from '../harness/scale.ts'
 import { SEED } from '../harness/seed.ts'
 import { post, type ServiceAnswer, type WorldPlayer } from '../harness/service.ts'
+import { settled } from '../harness/settled.ts'
 import { until } from '../harness/until.ts'
 
 // Two processes of the service, each with a proxy before Postgres. Clients start on a barrier, every second one on the
@@ -73,6 +74,7 @@ async function insist(index: number, player: WorldPlayer, path: string, body: Bo
 
 /** The rows of a player in the database. */
 async function books({ playerId }: WorldPlayer) {
+  await settled(cluster.world.pool)
   const { rows } = await cluster.world.pool.query<{
     gems: number
     purchases: number

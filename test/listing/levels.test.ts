@@ -3,6 +3,7 @@ import { storeLevels } from '../../src/figures/store-levels.ts'
 import { auditBooks } from '../harness/audit.ts'
 import { scenario, season } from '../harness/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../harness/game.ts'
+import { settled } from '../harness/settled.ts'
 import { until } from '../harness/until.ts'
 import { random } from '../support/desk.ts'
 
@@ -165,6 +166,7 @@ describe('the level of a player after an edit', () => {
     expect((await ann.xp(9_000)).level).toBe(5)
     expect(await listed('played', { levelFrom: 5 })).toEqual([`${ann.id} 5`])
     const crossed = `SELECT data::json ->> 'toLevel' AS level FROM events WHERE player_id = $1 AND handle = 'onLevelUp'`
+    await settled(game.app.pool)
     expect(await rowsOf(crossed, ann.id)).toEqual([{ level: '5' }])
   })
 

@@ -21,6 +21,7 @@ import {
 } from '../harness/game.ts'
 import { approve, type Operator, type Respond, signatureOf, startOperator, status } from '../harness/operator.ts'
 import { startProxy } from '../harness/proxy.ts'
+import { settled } from '../harness/settled.ts'
 import { type Outcome, outcomeOfGraphql, outcomeOfRest } from '../harness/surfaces.ts'
 import { until } from '../harness/until.ts'
 
@@ -99,6 +100,7 @@ const query = async (sql: string, values: unknown[] = []) => (await game.app.poo
 
 /** Row counts of the tables that a link could write to, except login_log, which also records refusals. */
 async function countRows(): Promise<Record<string, string>> {
+  await settled(game.app.pool)
   const tables = ['players', 'identities', 'player_storage', 'events', 'refresh_tokens']
   const [counts] = await query(
     `SELECT ${tables.map((table) => `(SELECT count(*) FROM ${table}) AS ${table}`).join(', ')}`,

@@ -14,6 +14,7 @@ import {
   times,
 } from '../harness/game.ts'
 import { approve, type Hit, type Operator, type Respond, startOperator, status } from '../harness/operator.ts'
+import { settled } from '../harness/settled.ts'
 
 // A game with two instances and a webhook that the tests control. Each file starts it once, by
 // `beforeAll(startLogins)` and `afterAll(stopLogins)`.
@@ -120,6 +121,7 @@ export const query = async (sql: string, values: unknown[] = []) => (await game.
 /** Row counts of the tables that a login writes to. */
 export async function countRows(): Promise<Record<string, string>> {
   const tables = ['players', 'identities', 'player_storage', 'events', 'refresh_tokens', 'login_log']
+  await settled(game.app.pool)
   const [counts] = await query(
     `SELECT ${tables.map((table) => `(SELECT count(*) FROM ${table}) AS ${table}`).join(', ')}`,
   )
@@ -145,8 +147,10 @@ export async function profileOf(playerId: string): Promise<Record<string, string
   return row
 }
 
-export const created = (playerId: string) =>
-  query(`SELECT data FROM events WHERE player_id = $1 AND type = 'player.created'`, [playerId])
+export const created = async (playerId: string) => {
+  await settled(game.app.pool)
+  return query(`SELECT data FROM events WHERE player_id = $1 AND type = 'player.created'`, [playerId])
+}
 
 export const keys = (from: number, to: number, value: Json = 1): Record<string, Json> =>
   Object.fromEntries(times(to - from, (index) => [`key ${from + index}`, value]))

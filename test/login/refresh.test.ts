@@ -18,6 +18,7 @@ import {
 } from '../harness/game.ts'
 import { approve, approveByName, type Operator, startOperator } from '../harness/operator.ts'
 import { startProxy } from '../harness/proxy.ts'
+import { settled } from '../harness/settled.ts'
 import { askSocket, type Outcome, outcomeOfGraphql, outcomeOfRest } from '../harness/surfaces.ts'
 
 // The tokens of a login: lifetimes, refreshes, token families and logout.
@@ -306,6 +307,7 @@ describe('a refresh (decisions of the contract: rotated at each use)', () => {
         `SELECT (SELECT count(*) FROM players) AS players, (SELECT count(*) FROM events) AS events,
            (SELECT count(*) FROM login_log) AS log`,
       )
+    await settled(game.app.pool)
     const before = [await counts(), operator.hits.length]
     await next(refreshToken)
     expect([await counts(), operator.hits.length]).toEqual(before)

@@ -6,6 +6,7 @@ import { migrate } from '../../src/db/migrate.ts'
 import { gold, item, passNode, scenario, tier } from '../harness/definitions.ts'
 import { type Answer, type Game, startGame, type TestPlayer, times } from '../harness/game.ts'
 import { approve, type Operator, startOperator } from '../harness/operator.ts'
+import { settled } from '../harness/settled.ts'
 import { execute } from '../harness/sql.ts'
 
 const PATH = '/sdk/v1/player/get'
@@ -201,6 +202,7 @@ describe('reading a player (decisions 1)', () => {
 
   it('is 401 with the token of a player whose row is missing', async () => {
     const player = await game.player()
+    await settled(game.app.pool)
     await game.app.pool.query('DELETE FROM events WHERE player_id = $1', [player.playerId])
     await game.app.pool.query('DELETE FROM players WHERE id = $1', [player.playerId])
     await expectRefused(player, 401, 'invalid token')

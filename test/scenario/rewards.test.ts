@@ -12,6 +12,7 @@ import {
   type TestPlayer,
   times,
 } from '../harness/game.ts'
+import { settled } from '../harness/settled.ts'
 import { graphqlOf, restOf, type Surface } from '../harness/surfaces.ts'
 import { auditRows, codeOf, newOperator, type Operator, payload, support } from '../support/desk.ts'
 
@@ -85,6 +86,7 @@ describe.each(Object.entries(surfaces))(
         granted.push('granted' in plan ? plan.granted.length : -1)
       }
       expect([granted, await goldOf(player)]).toEqual([[1, 0, 0], 5])
+      await settled(game.app.pool)
       const { rows } = await game.app.pool.query(
         `SELECT data FROM events WHERE player_id = $1 AND node_id = 'prize' ORDER BY position`,
         [player.playerId],

@@ -5,6 +5,7 @@ import { createProject } from '../../src/projects/projects.ts'
 import { auditBooks } from '../harness/audit.ts'
 import { gold, item, LIMITED, passNode, scenario, season } from '../harness/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../harness/game.ts'
+import { settled } from '../harness/settled.ts'
 import { graphqlOf, plain, restOf } from '../harness/surfaces.ts'
 
 const MAX_INT64 = 2n ** 63n - 1n
@@ -592,6 +593,7 @@ describe('reward nodes', () => {
       { amount: '1', reason: 'reward_node', reference: `chain/one/${runId}` },
       { amount: '2', reason: 'reward_node', reference: `chain/two/${runId}` },
     ])
+    await settled(game.app.pool)
     const events = await game.app.pool.query(
       "SELECT node_id, handle FROM events WHERE player_id = $1 AND type = 'crossing' ORDER BY position",
       [player.playerId],

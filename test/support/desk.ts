@@ -6,6 +6,7 @@ import type { PlatformCaller, Role } from '../../src/callers/callers.ts'
 import { createPlatformKey } from '../../src/callers/keys.ts'
 import type { Game, LoginOptions, TestPlayer } from '../harness/game.ts'
 import { approve, type Respond } from '../harness/operator.ts'
+import { settled } from '../harness/settled.ts'
 import { inEnums, inWords, type Outcome, PLAN, REWARD } from '../harness/surfaces.ts'
 
 // Every support action of an operator, and reads of what the actions write.
@@ -148,6 +149,7 @@ export async function tablesOfPlayers(pool: Pool): Promise<string[]> {
 
 /** All rows of a player in the database, without the audit log. */
 export async function everythingOf(pool: Pool, playerId: string): Promise<Record<string, unknown>> {
+  await settled(pool)
   const columns = (await tablesOfPlayers(pool)).map(
     (table) => `(SELECT json_agg(t ORDER BY t::text) FROM ${table} t WHERE t.player_id = $1) AS ${table}`,
   )

@@ -37,6 +37,7 @@ import { gold, passNode, scenario } from '../harness/definitions.ts'
 import { type Game, startGame, times } from '../harness/game.ts'
 import { atScale } from '../harness/scale.ts'
 import { SEED } from '../harness/seed.ts'
+import { settled } from '../harness/settled.ts'
 import { newOperator, type Operator, random } from './desk.ts'
 
 // Commands that arrive at once are decided in one transaction, one after another, on rows in memory. The results must
@@ -236,6 +237,7 @@ const OWN = new Set(['id', 'position'])
 async function arrivals(subjects: readonly Subject[]): Promise<Map<string, Record<string, unknown>>> {
   const ids = subjects.map(({ playerId }) => playerId)
   const found = new Map<string, Record<string, unknown>>()
+  await settled(game.app.pool)
   const { rows: players } = await game.app.pool.query(
     'SELECT id, status, nickname FROM players WHERE environment_id = $1 AND id = ANY ($2::uuid[])',
     [game.environmentId, ids],

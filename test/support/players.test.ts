@@ -6,6 +6,7 @@ import { auditBooks, auditSupport } from '../harness/audit.ts'
 import { passNode, scenario } from '../harness/definitions.ts'
 import { type Game, type GraphqlAnswer, startGame, times } from '../harness/game.ts'
 import { startOperator, type Operator as Webhook } from '../harness/operator.ts'
+import { settled } from '../harness/settled.ts'
 import { type LoggedIn, logIn, newOperator, type Operator, obey, payload, support } from './desk.ts'
 
 const NOBODY = '01900000-0000-7000-8000-000000000000'
@@ -443,6 +444,7 @@ async function rowsOf(playerId: string): Promise<Record<string, unknown>> {
     rows
       .filter(({ scenario_id, node_id }) => scenario_id === scenarioId && node_id === nodeId)
       .map(({ scenario_id: _, node_id: __, ...row }) => row)
+  await settled(game.app.pool)
   // JSON turns dates into text. Bigints are text already.
   return JSON.parse(
     JSON.stringify({

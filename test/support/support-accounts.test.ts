@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Json, print } from '../../src/base/json.ts'
 import { times } from '../harness/game.ts'
+import { settled } from '../harness/settled.ts'
 import { ADD_XP, outcomeOfGraphql } from '../harness/surfaces.ts'
 import { until } from '../harness/until.ts'
 import { codeOf, type LoggedIn, logIn, payload, tablesOfPlayers } from './desk.ts'
@@ -236,7 +237,7 @@ describe('deletePlayer', () => {
   const KEPT = [
     ...['wallets', 'wallet_ledger', 'xp_ledger', 'passes', 'tier_claims', 'inventory', 'runs', 'identities'],
     // Ids and amounts of the game, and the nickname of `player.created`, which is removed.
-    ...['events', 'reward_payments'],
+    ...['events', 'unnumbered_events', 'reward_payments'],
     // Hashes, and times that end access.
     ...['ended_access', 'idempotency_keys', 'refresh_tokens'],
   ]
@@ -312,11 +313,13 @@ describe('deletePlayer', () => {
     expect(await read()).toEqual([
       { node: { playerId: player.playerId, data: { nickname: 'Ada', provider: 'custom' } } },
     ])
+    await settled(game.app.pool)
     const { rows: before } = await game.app.pool.query('SELECT environment_id, position FROM streams ORDER BY 1')
     payload(await act('deletePlayer', player))
     expect(await read()).toEqual([
       { node: { playerId: player.playerId, data: expect.objectContaining({ nickname: null }) } },
     ])
+    await settled(game.app.pool)
     const { rows: after } = await game.app.pool.query('SELECT environment_id, position FROM streams ORDER BY 1')
     expect(after).toEqual(before)
   })

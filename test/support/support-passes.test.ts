@@ -3,6 +3,7 @@ import { print } from '../../src/base/json.ts'
 import { createServerKey } from '../../src/callers/keys.ts'
 import { scenario, season, tier } from '../harness/definitions.ts'
 import { type TestPlayer, times } from '../harness/game.ts'
+import { settled } from '../harness/settled.ts'
 import { ADD_XP, outcomeOfGraphql, outcomeOfRest, plain } from '../harness/surfaces.ts'
 import { codeOf, type Input, type Mutation, payload } from './desk.ts'
 import {
@@ -32,6 +33,7 @@ afterAll(closeDesk)
 const progress = async (player: TestPlayer, at = pass) => (await player.post(PROGRESS, at)).body
 
 async function events({ playerId }: { playerId: string }) {
+  await settled(game.app.pool)
   const { rows } = await game.app.pool.query(
     `SELECT handle, node_id AS "nodeId", data FROM events
      WHERE player_id = $1 AND type = 'crossing' ORDER BY position`,
@@ -549,6 +551,7 @@ describe('cancelRun', () => {
     payload(await act('cancelRun', player, { runId }))
     const run = (await player.post('/sdk/v1/scenarios/run', { runId })).body
     expect(run).toMatchObject({ runId, status: 'cancelled', active: [], cause: 'cancelled by support' })
+    await settled(game.app.pool)
     const { rows } = await game.app.pool.query(
       `SELECT run_id, data FROM events WHERE player_id = $1 AND type = 'run.cancelled'`,
       [player.playerId],

@@ -4,6 +4,7 @@ import { createServerKey } from '../../src/callers/keys.ts'
 import { auditBooks } from '../harness/audit.ts'
 import { passNode, scenario, season } from '../harness/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../harness/game.ts'
+import { settled } from '../harness/settled.ts'
 
 // What game servers do to wallets and in runs: /server/v1/wallet and /server/v1/scenarios.
 
@@ -121,6 +122,7 @@ describe('a handle that a game server crosses', () => {
       expect([status, plan.runId, plan.granted]).toEqual([200, runId, [{ amount: 5, currency: 'gold', itemId: null }]])
     }
     expect((await ledgerOf(player)).map(({ balance }) => balance)).toEqual(['5', '10'])
+    await settled(game.app.pool)
     const { rows } = await game.app.pool.query(
       `SELECT by_client FROM events WHERE player_id = $1 AND handle = 'onWin'`,
       [player.playerId],

@@ -10,6 +10,7 @@ import { approve, startOperator } from '../harness/operator.ts'
 import { flood, httpHead, startRawOperator } from '../harness/raw-operator.ts'
 import { atScale } from '../harness/scale.ts'
 import { type Service, type ServiceAnswer, startService, stopService, type World } from '../harness/service.ts'
+import { settled } from '../harness/settled.ts'
 import { startStopwatch } from '../harness/stopwatch.ts'
 import { until } from '../harness/until.ts'
 import { openWorld } from '../harness/world.ts'
@@ -378,6 +379,7 @@ describe('a client that disconnects during a login', () => {
     const [player, ...others] = await playersOf('gone')
     expect([others, data.me]).toEqual([[], { playerId: player?.id, nickname: 'Gone' }])
     expect(await storageOf('gone')).toEqual({ a: '1', b: '2' })
+    await settled(game.app.pool)
     const { rows } = await game.app.pool.query(
       "SELECT * FROM events WHERE type = 'player.created' AND player_id = $1",
       [player?.id],

@@ -1,5 +1,6 @@
 import pg, { type Pool } from 'pg'
 import { RawJson, thaw } from '../../../src/base/json.ts'
+import { settled } from '../settled.ts'
 import { enteredText, type Reward, rewardText, type ScenarioId } from './definitions.ts'
 import type { StoredVersion } from './history.ts'
 import type { Books, Crossed, PassState, Plan, RunState } from './model.ts'
@@ -123,6 +124,7 @@ export function planOf(plan: any): Plan | null {
 
 /** Where the stream of an environment ends. */
 export async function endOfStream(pool: Pool, environmentId: string): Promise<number> {
+  await settled(pool)
   const { rows } = await pool.query<{ position: string }>('SELECT position FROM streams WHERE environment_id = $1', [
     environmentId,
   ])
@@ -135,6 +137,7 @@ export async function readStream(
   { environmentId, playerId }: PlayerKey,
   after: number,
 ): Promise<Crossed[]> {
+  await settled(pool)
   const { rows } = await pool.query<{ node_id: string; handle: string; data: string }>(
     `SELECT node_id, handle, data FROM events
      WHERE environment_id = $1 AND player_id = $2 AND position > $3 AND handle IS NOT NULL ORDER BY position`,

@@ -1,0 +1,164 @@
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createPool } from '../../src/db/pool.ts'
+import { createLocalBus } from '../../src/events/bus.ts'
+import { createNumbering } from '../../src/events/numbering.ts'
+import { auditBooks } from '../harness/audit.ts'
+import { season } from '../harness/definitions.ts'
+import { type Game, startGame, times } from '../harness/game.ts'
+import { pull } from '../harness/pull.ts'
+import { settled } from '../harness/settled.ts'
+import { startStopwatch } from '../harness/stopwatch.ts'
+import { EVERY_EVENT } from './filters.ts'
+
+let game: Game
+beforeAll(async () => {
+  game = await startGame()
+  await game.publish('season', season())
+})
+afterAll(() => game.stop())
+
+const subscribe = () =>
+  game.app.subscriptions.open({ environmentId: game.environmentId, after: null, filter: EVERY_EVENT })
+const EVENTS = `query ($playerId: String) {
+  events(environment: "production", playerId: $playerId, last: 100) { edges { node { type handle } } }
+}`
+
+/** Commits an event of a player as a call does, and leaves it without a position. */
+const INSERT = `INSERT INTO unnumbered_events (environment_id, type, player_id, data) VALUES ($1, 'player.created', $2, $3)`
+
+/** As the version before numbers the events of a call: within it. */
+const NUMBER_WITHIN = `WITH moved AS (
+    INSERT INTO streams AS s (environment_id, position, reached_position, reached_at) VALUES ($1, 2, 2, clock_timestamp())
+    ON CONFLICT (environment_id) DO UPDATE SET
+      position = s.position + excluded.position, reached_position = s.position + excluded.position,
+      reached_at = clock_timestamp(),
+      reached_before = CASE WHEN s.reached_position = s.position THEN s.reached_at END
+    RETURNING position, reached_at AS at
+  )
+  INSERT INTO events (environment_id, position, type, player_id, data, occurred_at)
+  SELECT $1, position - 1 + n, 'player.created', $2, $3 || n, at FROM moved, generate_series(0, 1) n`
+
+const eventsOf = async (playerId: string) =>
+  (
+    await game.app.pool.query<{ data: string; position: string; occurred_at: Date }>(
+      'SELECT data, position, occurred_at FROM events WHERE player_id = $1 ORDER BY position',
+      [playerId],
+    )
+  ).rows
+
+/** Locks the row of the stream in another session, until the returned function is called. */
+async function holdStream(): Promise<() => Promise<void>> {
+  const holder = new pg.Client({ connectionString: game.databaseUrl })
+  await holder.connect()
+  await holder.query('BEGIN')
+  await holder.query('SELECT FROM streams WHERE environment_id = $1 FOR UPDATE', [game.environmentId])
+  return async () => {
+    await holder.query('COMMIT')
+    await holder.end()
+  }
+}
+
+describe('the positions of events', () => {
+  it('exist once a call is answered: in the history, and behind a subscription that begins', async () => {
+    for (const _ of times(30, Number)) {
+      const player = await game.player()
+      await player.start('season')
+      const { data } = await game.graphql(game.platformKey, EVENTS, { playerId: player.playerId })
+      expect(data.events.edges.map(({ node }: { node: { handle: string } }) => node.handle)).toEqual([null, 'onStart'])
+      const live = pull(await subscribe())
+      const next = await game.player()
+      expect((await live.next()).value?.playerId).toBe(next.playerId)
+      await live.return(undefined)
+    }
+  })
+
+  it('are given within two seconds to events that a killed instance has left, and live subscribers receive them', async () => {
+    const { playerId } = await game.player()
+    const live = pull(await subscribe())
+    const elapsed = startStopwatch()
+    await game.app.pool.query(INSERT, [game.environmentId, playerId, '{"left":true}'])
+    expect((await live.next()).value).toMatchObject({ playerId, data: '{"left":true}' })
+    expect(elapsed()).toBeLessThan(2_000)
+    await live.return(undefined)
+  })
+
+  it('hold up no call: calls with events are answered while another session holds the stream', async () => {
+    const player = await game.player()
+    const runId = await player.start('season')
+    const release = await holdStream()
+    try {
+      const place = { scenarioId: 'season', nodeId: 'pass', runId }
+      const { status, body } = await player.post('/sdk/v1/battlepass/xp', { ...place, amount: 100, source: 'match' })
+      expect([status, body.leveledUp]).toEqual([200, true])
+      expect((await eventsOf(player.playerId)).map(({ data }) => data)).not.toContainEqual(
+        expect.stringMatching(/toLevel/),
+      )
+    } finally {
+      await release()
+    }
+    await settled(game.app.pool)
+    expect((await eventsOf(player.playerId)).at(-1)?.data).toMatch(/toLevel/)
+    await auditBooks(game.app.pool)
+  })
+
+  it('come first to events that wait when an instance of the version before numbers within its call', async () => {
+    const { playerId } = await game.player()
+    await settled(game.app.pool)
+    const [{ position = '0' } = {}] = await eventsOf(playerId)
+    const release = await holdStream()
+    for (const n of times(3, String)) await game.app.pool.query(INSERT, [game.environmentId, playerId, `waits ${n}`])
+    // It waits for the row, as the service's own numbering does.
+    const within = game.app.pool.query(NUMBER_WITHIN, [game.environmentId, playerId, 'within '])
+    await release()
+    await within
+    await settled(game.app.pool)
+    const [, ...rows] = await eventsOf(playerId)
+    expect(rows.map(({ data }) => data)).toEqual(['waits 0', 'waits 1', 'waits 2', 'within 0', 'within 1'])
+    expect(rows.map((row) => BigInt(row.position) - BigInt(position))).toEqual([1n, 2n, 3n, 4n, 5n])
+    expect([...rows].sort((a, b) => Number(a.occurred_at) - Number(b.occurred_at))).toEqual(rows)
+    await auditBooks(game.app.pool)
+  })
+
+  it('are gapless and keep the order of each player when four instances number at once, lose their sessions, and others number within calls', async () => {
+    const pools = times(4, () => createPool({ url: game.databaseUrl, connections: 3, onError: () => undefined }))
+    const numberings = pools.map((pool) =>
+      createNumbering({ pool, ownPool: pool, bus: createLocalBus(), onError: () => undefined }),
+    )
+    for (const numbering of numberings) numbering.start()
+    const players = await Promise.all(times(8, async () => (await game.player()).playerId))
+    let isWriting = true
+    const write = async (playerId: string, index: number) => {
+      for (const n of times(60, Number)) {
+        // The next event of a player begins after the COMMIT of the one before.
+        if (index % 4 === 3) await game.app.pool.query(NUMBER_WITHIN, [game.environmentId, playerId, `${n}.`])
+        else await game.app.pool.query(INSERT, [game.environmentId, playerId, `${n}.0`])
+        await numberings[(index + n) % 4]?.settle(game.environmentId)
+      }
+    }
+    let broken = 0
+    const breakSessions = async () => {
+      while (isWriting) {
+        const { rowCount } = await game.app.pool.query(
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
+             AND pid <> pg_backend_pid() AND state = 'active' AND query LIKE 'WITH held AS MATERIALIZED%FROM streams%'`,
+        )
+        broken += rowCount ?? 0
+        await new Promise(setImmediate)
+      }
+    }
+    const breaking = breakSessions()
+    await Promise.all(players.map(write))
+    isWriting = false
+    await breaking
+    await settled(game.app.pool)
+    await Promise.all(numberings.map((numbering) => numbering.stop()))
+    await Promise.all(pools.map((pool) => pool.end()))
+    expect(broken).toBeGreaterThan(0)
+    for (const [index, playerId] of players.entries()) {
+      const expected = times(60, (n) => (index % 4 === 3 ? [`${n}.0`, `${n}.1`] : [`${n}.0`])).flat()
+      expect((await eventsOf(playerId)).slice(1).map(({ data }) => data)).toEqual(expected)
+    }
+    await auditBooks(game.app.pool)
+  })
+})
