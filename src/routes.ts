@@ -14,9 +14,11 @@ import {
   type Route,
   serverPost,
   serverRead,
+  serverStream,
 } from './declare/route.ts'
 import { getPlayers } from './listing/rest.ts'
 import { linkIdentityCall, loginCall, logoutCall, refreshCall } from './login/rest.ts'
+import { endedLogins } from './login/rest-ended.ts'
 import { findPlayerCall, readPlayerCall, readStorageCall } from './players/rest.ts'
 import { deleteStorageCall, listStorageCall, setStorageCall } from './players/storage.ts'
 import { getAuthProviders, putAuthProviders } from './providers/rest.ts'
@@ -63,6 +65,7 @@ export const routes: readonly Route[] = [
   serverPost('/server/v1/wallet/grant', grantMoneyCall),
   serverPost('/server/v1/wallet/spend', spendMoneyCall),
   serverPost('/server/v1/scenarios/cross', serverCrossCall),
+  serverStream('/server/v1/ended-logins', endedLogins),
 
   // Players, for live-ops
   platformStream('/platform/v1/projects/:projectId/players.ndjson', 'operator', getPlayers),

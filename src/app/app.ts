@@ -10,6 +10,7 @@ import { countLimited } from '../battlepass/limited-calls.ts'
 import { createPreview } from '../battlepass/preview.ts'
 import { createAccessWatch } from '../callers/access-watch.ts'
 import { createEndedAccess } from '../callers/ended-access.ts'
+import { createEndedFeed } from '../callers/ended-feed.ts'
 import { asServer } from '../callers/server-command.ts'
 import { createTokens, type TokenKey, type Tokens } from '../callers/tokens.ts'
 import { incompatibilityOf } from '../db/compatibility.ts'
@@ -215,6 +216,13 @@ export async function createApp({
     settings: config.connectionLimits,
     onLimited: (limit) => metrics.connectionLimited.inc({ limit }),
   })
+  const watch = createAccessWatch({
+    pool,
+    ended,
+    onError: (error) =>
+      failed('access')(error, 'the status of connected callers could not be read; each second tries again'),
+  })
+  const feed = createEndedFeed({ pool, ended, watch, limits: connectionLimits })
   const callCounts = createCallCounts({ pool, onError: failed('calls') })
   const run: Service['run'] = (command, admit) => engines[command.engine ?? 'game'].run(command, admit)
   const service: Service = {
@@ -227,6 +235,7 @@ export async function createApp({
     secrets,
     tokens,
     rateLimits,
+    followEnded: feed.follow,
     warn: (message, detail) => warn(detail, message),
     countLogin: (operation, result) => metrics.logins.inc({ operation, result }),
     countCall: callCounts.count,
@@ -271,12 +280,6 @@ export async function createApp({
   ]
   const wayIn = createWay([...routes, ...health.routes, ...pages])
   const prisma = createPrisma(operatorPool)
-  const watch = createAccessWatch({
-    pool,
-    ended,
-    onError: (error) =>
-      failed('access')(error, 'the status of connected callers could not be read; each second tries again'),
-  })
   const graphql = await createGraphql({
     config,
     log,
@@ -341,7 +344,8 @@ export async function createApp({
       const isTidy = housekeeping.stop()
       const closed = Promise.all([server.close(), metricsServer?.close()])
       ended.close()
-      await graphql.stop()
+      feed.close()
+      await Promise.all([graphql.stop(), wayIn.stop()])
       await closed
       await Promise.all(Object.values(engines).map((engine) => engine.close()))
       await numbering.stop()

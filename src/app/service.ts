@@ -4,6 +4,7 @@ import type { Secrets } from '../base/secrets.ts'
 import type { PreviewScenario } from '../battlepass/preview.ts'
 import type { AuditDenied } from '../callers/access.ts'
 import type { PlayerCaller, ServerCaller } from '../callers/callers.ts'
+import type { EndedFeed } from '../callers/ended-feed.ts'
 import type { Tokens } from '../callers/tokens.ts'
 import type { LoginDesk } from '../login/custom-login.ts'
 import type { BeginStorageAnswer } from '../players/storage-answers.ts'
@@ -33,6 +34,8 @@ export interface Service {
   readonly webhook: Webhook
   readonly tokens: Tokens
   readonly rateLimits: RateLimits
+  /** Tells a game server which logins end. */
+  readonly followEnded: EndedFeed['follow']
   /** Logs a failure that does not fail the call. */
   readonly warn: (message: string, detail: unknown) => void
   readonly countLogin: LoginDesk['countLogin']

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import type { PlatformCaller, PlayerCaller } from './callers.ts'
+import type { PlatformCaller, PlayerCaller, ServerCaller } from './callers.ts'
 import type { EndedAccess } from './ended-access.ts'
 
 /** Closes open sockets and streams of callers that lose their access. */
@@ -14,7 +14,7 @@ export interface AccessWatch {
 }
 
 /** A caller with an open socket or stream. A client before its login has only its SDK key. */
-export type Watched = PlayerCaller | PlatformCaller | { readonly kind: 'client'; readonly keyId: string }
+export type Watched = PlayerCaller | PlatformCaller | ServerCaller | { readonly kind: 'client'; readonly keyId: string }
 
 export type EndReason = 'player banned' | 'player deleted' | 'logged out' | 'key revoked' | 'token expired'
 
@@ -44,7 +44,7 @@ const idOf = (caller: Watched): string => (caller.kind === 'player' ? caller.pla
 
 /** When the token of a caller expires, in milliseconds since 1970. Keys do not expire. */
 export const expiryOf = (caller: Watched): number =>
-  (caller.kind === 'client' ? undefined : caller.expiresAt) ?? Number.POSITIVE_INFINITY
+  ('expiresAt' in caller ? caller.expiresAt : undefined) ?? Number.POSITIVE_INFINITY
 
 /** Whether both lose their access together. Each login of a player ends alone; tokens of a key end with the key. */
 function isSame(one: Watched, other: Watched): boolean {
@@ -158,6 +158,7 @@ async function findEnded(pool: Pool, callers: readonly Watched[]): Promise<[Watc
   const players = callers.filter((caller) => caller.kind === 'player')
   const platform = callers.filter((caller) => caller.kind === 'platform')
   const clients = callers.filter((caller) => caller.kind === 'client')
+  const servers = callers.filter((caller) => caller.kind === 'server')
   if (callers.length === 0) return []
   const { rows } = await pool.query<{ kind: Watched['kind']; n: number; status: string }>({
     name: 'watch',
@@ -177,16 +178,20 @@ async function findEnded(pool: Pool, callers: readonly Watched[]): Promise<[Watc
       JOIN platform_keys p ON p.id = k.id WHERE p.revoked_at IS NOT NULL
       UNION ALL
       SELECT 'client', k.n::int, 'revoked' FROM unnest($5::uuid[]) WITH ORDINALITY AS k(id, n)
-      JOIN sdk_keys s ON s.id = k.id WHERE s.revoked_at IS NOT NULL`,
+      JOIN sdk_keys s ON s.id = k.id WHERE s.revoked_at IS NOT NULL
+      UNION ALL
+      SELECT 'server', k.n::int, 'revoked' FROM unnest($6::uuid[]) WITH ORDINALITY AS k(id, n)
+      JOIN server_keys s ON s.id = k.id WHERE s.revoked_at IS NOT NULL`,
     values: [
       players.map(({ environmentId }) => environmentId),
       players.map(({ playerId }) => playerId),
       players.map(({ familyId }) => familyId),
       platform.map(({ keyId }) => keyId),
       clients.map(({ keyId }) => keyId),
+      servers.map(({ keyId }) => keyId),
     ],
   })
-  const groups = { player: players, platform, client: clients }
+  const groups = { player: players, platform, client: clients, server: servers }
   return rows.flatMap(({ kind, n, status }): [Watched, EndReason][] => {
     const caller = groups[kind][n - 1]
     return caller ? [[caller, REASONS[status] ?? 'player deleted']] : []

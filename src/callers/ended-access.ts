@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { purge } from '../db/purge.ts'
+import { type EndedRow, type Place, readEnded, startAfter } from './ended-rows.ts'
 import { ACCESS_TOKEN_SECONDS } from './tokens.ts'
 
 /**
@@ -14,6 +15,11 @@ export interface EndedAccess {
   readonly logins: Pick<ReadonlySet<string>, 'has' | 'size'>
   /** Calls `listener` after each read with the players whose access ended since the previous one. */
   onLook(listener: (playerIds: readonly string[]) => Promise<void>): void
+  /**
+   * Calls `listener` with the rows of each read, in pages, and with the place behind the last page; null for other pages.
+   * A row may come several times.
+   */
+  onRows(listener: (rows: readonly EndedRow[], place: Place | null) => void): void
   /** Reads for the first time, and from then on every second. */
   start(): Promise<void>
   close(): void
@@ -33,8 +39,6 @@ export interface EndedAccessOptions {
 
 /** An access token expires at most a day after its login has ended. The rest allows for clocks that differ. */
 const KEPT_SECONDS = ACCESS_TOKEN_SECONDS + 3_600
-/** The family id of rows that stand for the whole player. */
-const NO_FAMILY = '00000000-0000-0000-0000-000000000000'
 
 export function createEndedAccess({
   pool,
@@ -46,48 +50,51 @@ export function createEndedAccess({
   /** Ended logins with the time when they were read, in milliseconds since 1970, oldest first. */
   const logins = new Map<string, number>()
   const listeners: ((playerIds: readonly string[]) => Promise<void>)[] = []
-  /** All transactions before this one had ended at the last read. Null before the first read. */
-  let horizon: bigint | null = null
+  const rowListeners: ((rows: readonly EndedRow[], place: Place | null) => void)[] = []
+  /** Where the last read ended. Null before the first read. */
+  let place: Place | null = null
   let timer: NodeJS.Timeout | undefined
   let isClosed = false
-  /** The last successful read by the database's clock, and the time since which no read has succeeded. */
-  let lookedAt: Date | null = null
+  /** The time since which no read has succeeded. */
   let awaySince: number | null = null
 
   async function read(): Promise<readonly string[]> {
-    // After an outage the database may be a standby that lagged: its transaction ids continue from an earlier one.
-    const missed = awaySince === null ? null : lookedAt
-    const began = performance.now()
-    let ended = await readEnded(pool, horizon, missed)
-    onClock(ended.now, performance.now() - began)
-    if (horizon === null || ended.horizon < horizon) {
-      await readAll()
-      ended = await readEnded(pool, ended.horizon, null)
-    }
-    keep(ended.familyIds)
-    horizon = ended.horizon
-    lookedAt = ended.now
+    const before = place
+    const players = new Set<string>()
+    // A standby that lagged may have taken over during an outage, or unnoticed between two reads.
+    const next = before !== null && awaySince === null ? await take(before.xid, players) : null
+    const end = next ?? (await take(await startAfter(pool, before), players))
+    if (end === null) throw new Error('the database has gone back during a read')
+    place = end
     const oldest = Date.now() - KEPT_SECONDS * 1_000
-    for (const [familyId, readAt] of logins) {
+    for (const [loginId, readAt] of logins) {
       if (readAt > oldest) break
-      logins.delete(familyId)
+      logins.delete(loginId)
     }
-    return ended.playerIds
+    // Nothing was open before the first read.
+    return before === null ? [] : [...players]
   }
 
-  /** Reads all ended logins of the table in pages, so that each statement is short. */
-  async function readAll(): Promise<void> {
-    let last: RowKey | null = null
-    do {
-      const page = await readPage(pool, last)
-      keep(page.familyIds)
-      last = page.last
-    } while (last !== null)
+  /** Takes all rows from this transaction on, and adds their players. Null for a database that has not come so far. */
+  async function take(from: bigint, players: Set<string>): Promise<Place | null> {
+    let began: number | undefined = performance.now()
+    let end: Place | null = null
+    for await (const { rows, place: behind, isLast } of readEnded(pool, from)) {
+      if (behind.xid < from) return null
+      if (began !== undefined) onClock(behind.at, performance.now() - began)
+      began = undefined
+      keep(rows)
+      for (const { playerId } of rows) players.add(playerId)
+      for (const listener of rowListeners) listener(rows, isLast ? behind : null)
+      end = behind
+    }
+    return end
   }
 
-  function keep(familyIds: readonly string[]): void {
+  function keep(rows: readonly EndedRow[]): void {
     const now = Date.now()
-    for (const familyId of familyIds) if (!logins.has(familyId)) logins.set(familyId, now)
+    for (const { loginId, status } of rows)
+      if (loginId !== null && status !== 'deleted' && !logins.has(loginId)) logins.set(loginId, now)
   }
 
   async function look(): Promise<void> {
@@ -113,66 +120,13 @@ export function createEndedAccess({
   return {
     logins,
     onLook: (listener) => listeners.push(listener),
+    onRows: (listener) => rowListeners.push(listener),
     start: look,
     close() {
       isClosed = true
       clearTimeout(timer)
     },
   }
-}
-
-interface Ended {
-  /** The oldest transaction that was running. */
-  readonly horizon: bigint
-  readonly now: Date
-  readonly playerIds: readonly string[]
-  readonly familyIds: readonly string[]
-}
-
-/** Matches the rows of logins, except those of deleted players. Costs one index lookup for each row. */
-const IS_LOGIN = `e.family_id <> '${NO_FAMILY}' AND (
-    SELECT p.status FROM players p WHERE p.environment_id = e.environment_id AND p.id = e.player_id
-  ) IS DISTINCT FROM 'deleted'`
-
-/**
- * Reads the access that ended in transactions which were running at the previous read or began after it. `missed` is
- * the time of the last read before an outage: access that ended later than ten minutes before that time is read again.
- * Without a previous read this finds nothing: the caller then reads the whole table.
- */
-async function readEnded(pool: Pool, since: bigint | null, missed: Date | null): Promise<Ended> {
-  // A literal, so that Postgres plans for few rows. For a parameter it would expect a third of the table.
-  const isNew = since === null ? 'false' : `e.xid >= ${since}`
-  const isMissed = missed === null ? 'false' : `e.ended_at > $1::timestamptz - interval '10 minutes'`
-  const { rows } = await pool.query<{ horizon: string; now: Date; player_ids: string[]; family_ids: string[] }>({
-    text: `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS horizon, clock_timestamp() AS now,
-        ARRAY (SELECT DISTINCT e.player_id FROM ended_access e WHERE ${isNew} OR ${isMissed}) AS player_ids,
-        ARRAY (SELECT e.family_id FROM ended_access e WHERE (${isNew} OR ${isMissed}) AND ${IS_LOGIN}) AS family_ids`,
-    values: missed === null ? [] : [missed],
-  })
-  const [row] = rows
-  if (!row) throw new Error('a query without FROM has one row')
-  return { horizon: BigInt(row.horizon), now: row.now, playerIds: row.player_ids, familyIds: row.family_ids }
-}
-
-/** A row by its primary key. */
-type RowKey = readonly [xid: string, environmentId: string, playerId: string, familyId: string]
-
-const PAGE = 10_000
-
-/** The logins of a page of rows after a given row, and the last row of the page; null when no row follows. */
-async function readPage(pool: Pool, after: RowKey | null): Promise<{ familyIds: string[]; last: RowKey | null }> {
-  // A literal for the same reason as in `readEnded`. The values came from Postgres.
-  const key = (after ?? ['-1', NO_FAMILY, NO_FAMILY, NO_FAMILY]).map((part) => `'${part}'`).join(', ')
-  const { rows } = await pool.query<[...RowKey, isLogin: boolean]>({
-    text: `SELECT e.xid, e.environment_id, e.player_id, e.family_id, ${IS_LOGIN} FROM ended_access e
-      WHERE (e.xid, e.environment_id, e.player_id, e.family_id) > (${key})
-      ORDER BY e.xid, e.environment_id, e.player_id, e.family_id LIMIT ${PAGE}`,
-    rowMode: 'array',
-  })
-  const familyIds = rows.flatMap(([, , , familyId, isLogin]) => (isLogin ? [familyId] : []))
-  const [xid, environmentId, playerId, familyId] = rows.at(-1) ?? []
-  const isLast = rows.length < PAGE || !xid || !environmentId || !playerId || !familyId
-  return { familyIds, last: isLast ? null : [xid, environmentId, playerId, familyId] }
 }
 
 /** Removes rows that no instance needs. */

@@ -3,6 +3,16 @@
 /** The media type of server-sent events. */
 export const STREAM_TYPE = 'text/event-stream'
 
+/** The headers of a stream of server-sent events. */
+export const STREAM_HEADERS = {
+  'content-type': STREAM_TYPE,
+  'cache-control': 'no-cache',
+  // The stream's end is the end of the connection: nothing follows it.
+  connection: 'close',
+  // Proxies that buffer answers would hold events back.
+  'x-accel-buffering': 'no',
+}
+
 interface Media {
   readonly type: string
   /** By name, in lower case, without quotes. */

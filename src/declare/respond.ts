@@ -11,6 +11,8 @@ export interface Reply {
   readonly headers: readonly string[]
   /** A body that is produced while it is sent, instead of `body`. */
   readonly pages?: AsyncIterable<string>
+  /** The pages come as things happen, for as long as the client reads. */
+  readonly isLive?: true
 }
 
 export const JSON_TYPE = ['content-type', 'application/json; charset=utf-8'] as const

@@ -6,6 +6,7 @@ import type { Json } from '../base/json.ts'
 import { clientAddress } from '../base/rate-limits/client-address.ts'
 import {
   type Access,
+  type AttemptedAction,
   accessOf,
   requireClient,
   requireLink,
@@ -16,6 +17,7 @@ import {
 import type { ClientRef, PlatformCaller, PlayerCaller, Role, ServerCaller } from '../callers/callers.ts'
 import { requireServerKey } from '../callers/keys.ts'
 import type { Contract, PublishedCall } from './contract.ts'
+import { STREAM_HEADERS, STREAM_TYPE } from './media-types.ts'
 import type { RestCall } from './player-call.ts'
 import { operatorHeader, readBody, readJson } from './request.ts'
 import { json, NO_STORE, noContent, type Reply } from './respond.ts'
@@ -234,8 +236,7 @@ export function serverPost<F extends Fields>(
     isOfServers: true,
     contract: { ...contract, access: 'server', request: shape },
     async respond(context, request) {
-      if (request.headers.origin !== undefined) throw new Refusal('forbidden', { faults: [BY_PAGE] })
-      const caller = await requireServer(accessFor(context, request), request.headers.authorization, attempt)
+      const caller = await admitServer(request, accessFor(context, request), attempt)
       const input = readInput(await readSource(context, request), request)
       return reply(await run({ caller, input, service: context.service }))
     },
@@ -255,6 +256,46 @@ export function serverRead<F extends Fields>(
       return answer
     },
   })
+}
+
+export interface ServerStream {
+  readonly contract: Contract
+  readonly open: (request: {
+    readonly caller: ServerCaller
+    readonly service: Service
+    readonly address: string
+    /** The id of the last event that the client has. Empty for none. */
+    readonly lastEventId: string
+    /** Aborts when the client is gone. */
+    readonly closed: AbortSignal
+  }) => AsyncIterable<string>
+}
+
+/** A stream of server-sent events for a game server. */
+export function serverStream(path: `/server/v1/${string}`, { contract, open }: ServerStream): Route {
+  return {
+    method: 'GET',
+    path,
+    isOfServers: true,
+    contract: { ...contract, mediaType: STREAM_TYPE, access: 'server' },
+    async respond(context, request, _params, closed) {
+      const access = accessFor(context, request)
+      const caller = await admitServer(request, access)
+      const { 'last-event-id': lastEventId = '' } = request.headers
+      const pages = open({
+        ...{ caller, service: context.service, address: access.address() },
+        ...{ lastEventId: String(lastEventId), closed: closed() },
+      })
+      return { status: 200, body: null, headers: Object.entries(STREAM_HEADERS).flat(), pages, isLive: true }
+    },
+  }
+}
+
+/** The game server that calls. A page is refused, whatever its credentials. */
+function admitServer(request: IncomingMessage, access: Access, attempt?: AttemptedAction): Promise<ServerCaller> {
+  const { origin, authorization } = request.headers
+  if (origin !== undefined) throw new Refusal('forbidden', { faults: [BY_PAGE] })
+  return requireServer(access, authorization, attempt)
 }
 
 const BY_PAGE: Fault = {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type AccessWatchOptions, createAccessWatch } from '../../src/callers/access-watch.ts'
@@ -118,6 +119,28 @@ describe('the watch over callers with open connections (decisions 1)', () => {
     watch.close()
     expect(ended).toEqual(['player banned'])
     await setStatus(pool, caller, 'active')
+  })
+
+  it('finds after an outage what ended on a standby that lagged and took over, which gives ids of transactions again', async () => {
+    const { pool } = game.app
+    let isAway = false
+    const query = (statement: string) => (isAway ? Promise.reject(new Error('away')) : pool.query(statement))
+    const ended = createEndedAccess({ pool: { query } as unknown as pg.Pool, lookMs: LOOK_MS })
+    let looks = 0
+    ended.onLook(async () => {
+      looks += 1
+    })
+    await ended.start()
+    isAway = true
+    const seen = looks
+    await until('it has failed', () => looks > seen + 1)
+    const loginId = randomUUID()
+    await pool.query('INSERT INTO ended_access VALUES (3, $1, $2, now(), $3)', [
+      ...[game.environmentId, randomUUID(), loginId],
+    ])
+    isAway = false
+    await until('it is found', () => ended.logins.has(loginId))
+    ended.close()
   })
 
   it('reports each outage once, with its duration, when the database answers again', async () => {

@@ -1,10 +1,11 @@
+import { Refusal } from '../errors.ts'
 import { readLimits } from './read-limits.ts'
 
 /** The connection limits by name, with the connections that each counts. */
 export const CONNECTION_LIMITS = {
   connections: 'connections of an address, WebSockets included',
   sockets: 'WebSockets and event streams of a client address',
-  caller_sockets: 'WebSockets and event streams of a player or platform key',
+  caller_sockets: 'WebSockets and event streams of a player or key',
   caller_subscriptions: 'subscriptions of a player or platform key',
 } as const
 
@@ -70,6 +71,24 @@ export class ConnectionLimits {
       if (isHeld) this.letGo(key)
       isHeld = false
     }
+  }
+
+  /** Counts one more of each, or refuses: then none is counted. Returns a function that ends the counts. */
+  holdAll(holders: readonly (readonly [ConnectionLimitName, holder: string])[]): () => void {
+    const held: (() => void)[] = []
+    const release = (): void => {
+      for (const letGo of held) letGo()
+    }
+    for (const [name, holder] of holders) {
+      const letGo = this.hold(name, holder)
+      if (!letGo) {
+        release()
+        const message = `too many are open: ${CONNECTION_LIMITS[name]}`
+        throw new Refusal('subscriptionLimitExceeded', { faults: [{ path: '', message }] })
+      }
+      held.push(letGo)
+    }
+    return release
   }
 
   /** Holders in memory: those with an open connection or subscription. */

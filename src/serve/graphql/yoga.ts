@@ -3,15 +3,10 @@ import type { Duplex } from 'node:stream'
 import { createYoga } from 'graphql-yoga'
 import type { Service } from '../../app/service.ts'
 import type { Config } from '../../base/config.ts'
-import { Refusal } from '../../base/errors.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Metrics } from '../../base/metrics.ts'
 import { clientAddress } from '../../base/rate-limits/client-address.ts'
-import {
-  CONNECTION_LIMITS,
-  type ConnectionLimitName,
-  type ConnectionLimits,
-} from '../../base/rate-limits/connection-limits.ts'
+import type { ConnectionLimits } from '../../base/rate-limits/connection-limits.ts'
 import { type Access, accessOf, type Caller, idOfCaller } from '../../callers/access.ts'
 import type { AccessWatch } from '../../callers/access-watch.ts'
 import type { PrismaClient } from '../../db/prisma.ts'
@@ -231,26 +226,14 @@ export async function createGraphql(options: GraphqlOptions) {
  */
 function holdSubscription(limits: ConnectionLimits, caller: Caller, streamOf: string | undefined): () => void {
   const id = idOfCaller(caller)
-  const held: (() => void)[] = []
-  const release = (): void => {
-    for (const letGo of held) letGo()
-  }
-  const hold = (name: ConnectionLimitName, holder: string): void => {
-    const letGo = limits.hold(name, holder)
-    if (letGo) {
-      held.push(letGo)
-      return
-    }
-    release()
-    const message = `too many are open: ${CONNECTION_LIMITS[name]}`
-    throw new Refusal('subscriptionLimitExceeded', { faults: [{ path: '', message }] })
-  }
-  hold('caller_subscriptions', id)
-  if (streamOf !== undefined) {
-    hold('caller_sockets', id)
-    hold('sockets', streamOf)
-  }
-  return release
+  const stream =
+    streamOf === undefined
+      ? []
+      : ([
+          ['caller_sockets', id],
+          ['sockets', streamOf],
+        ] as const)
+  return limits.holdAll([['caller_subscriptions', id], ...stream])
 }
 
 /** The page of the GraphiQL package, so that it works without the internet. */

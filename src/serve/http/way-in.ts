@@ -10,6 +10,7 @@ import { toRefusal } from '../../db/failures.ts'
 import { LINGER_MS, letBy, requestIdOf } from '../../declare/request.ts'
 import { closedOf, endWith, headOf, type Reply, refusalReply } from '../../declare/respond.ts'
 import type { RestContext, Route } from '../../declare/route.ts'
+import { Readers } from '../live/readers.ts'
 import { answerOf } from './upgrades.ts'
 
 export interface WayInOptions {
@@ -59,6 +60,7 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
     router.on('GET', path, () => undefined, endpointOf(path, metrics, routes))
   }
   const nowhere = endpointOf('*', metrics, [])
+  const readers = new Readers()
   const NOWHERE: Found = { endpoint: nowhere, params: {} }
 
   function find(url: string): Found {
@@ -79,9 +81,15 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
     const { status, body } = reply
     letBy(request, response)
     response.writeHead(status, headersOf(endpoint, reply, request, requestId))
-    if (reply.pages && request.method !== 'HEAD') await send(endpoint, reply.pages, response)
-    else endWith(response, body)
-    endpoint.count(status, performance.now() - started)
+    const count = () => endpoint.count(status, performance.now() - started)
+    if (!reply.pages || request.method === 'HEAD') endWith(response, body)
+    else if (reply.isLive) {
+      // It lasts for as long as its client listens.
+      count()
+      readers.add(response)
+      return send(endpoint, reply.pages, response)
+    } else await send(endpoint, reply.pages, response)
+    count()
   }
 
   async function replyTo(
@@ -199,6 +207,8 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
     serveExpectation: (request: IncomingMessage, response: ServerResponse): Promise<void> =>
       serve(request, response, new Refusal('expectationFailed')),
     serveError,
+    /** Call it when the live answers have ended. Waits until the rest is sent, with a limit. */
+    stop: () => readers.stop(),
   }
 }
 

@@ -1,17 +1,14 @@
 import type { ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import type { Plugin, YogaInitialContext } from 'graphql-yoga'
 import { Refusal } from '../../base/errors.ts'
 import type { ServerContext } from '../../declare/graphql/context.ts'
-import { STREAM_TYPE } from '../../declare/media-types.ts'
+import { STREAM_HEADERS, STREAM_TYPE } from '../../declare/media-types.ts'
 import { type Mask, refusalError } from '../graphql/failures.ts'
+import { Readers } from './readers.ts'
 import { type FrameSink, LiveResults } from './shared-results.ts'
-import { Stall } from './stall.ts'
 
 const PING_MS = 12_000
-/** How long readers may take to receive the end when the service stops. */
-const CLOSE_TIMEOUT_MS = 2_000
 
 const COMMENT = ':\n\n'
 const COMPLETE = 'event: complete\ndata:\n\n'
@@ -19,7 +16,7 @@ const END_OF_EVENT = Buffer.from('\n\n')
 
 /** Sends subscriptions as server-sent events. Their `id` is the cursor, which returns as `Last-Event-ID`. */
 export function serverSentEvents(mask: Mask) {
-  const open = new Set<ServerResponse>()
+  const readers = new Readers()
 
   const plugin: Plugin<object, ServerContext> = {
     onSubscribe({ args, setResultAndStopExecution }) {
@@ -33,57 +30,29 @@ export function serverSentEvents(mask: Mask) {
     onResultProcess({ result, setResultProcessor, serverContext: { res, requestId } }) {
       if (!(result instanceof LiveResults)) return
       setResultProcessor((_results, { Response }) => {
-        const headers = {
-          'content-type': STREAM_TYPE,
-          'cache-control': 'no-cache',
-          // The stream's end is the end of the connection: nothing follows it.
-          connection: 'close',
-          // Proxies that buffer answers would hold events back.
-          'x-accel-buffering': 'no',
-        }
         const frames = framesOf(result, (error) => mask(error, requestId))
-        if (res) endWith(res, frames, open)
+        if (res) endWith(res, frames)
         // A Node stream, which is piped into Node's response with back-pressure.
-        return new Response(frames as never, { headers })
+        return new Response(frames as never, { headers: STREAM_HEADERS })
       }, STREAM_TYPE)
     },
+  }
+
+  /** Ends the frames with the response. If the client left before its answer began, they end at once. */
+  function endWith(response: ServerResponse, frames: Readable): void {
+    if (response.closed || response.destroyed) {
+      frames.destroy()
+      return
+    }
+    readers.add(response)
+    response.once('close', () => frames.destroy())
   }
 
   return {
     plugin,
     /** Call it when the subscriptions have ended. Waits until the rest is sent, with a limit. */
-    async stop(): Promise<void> {
-      const closed = Promise.all([...open].map((response) => new Promise((resolve) => response.once('close', resolve))))
-      const timer = setTimeout(() => {
-        for (const response of open) response.destroy()
-      }, CLOSE_TIMEOUT_MS)
-      await closed
-      clearTimeout(timer)
-    },
+    stop: () => readers.stop(),
   }
-}
-
-/** Closes the connection of a reader that does not read. A last message would wait behind unread ones. */
-function dropStalled(socket: Socket): void {
-  const stall = new Stall(socket)
-  const timer = setInterval(() => {
-    if (stall.tick()) socket.destroy()
-  }, 1_000).unref()
-  socket.once('close', () => clearInterval(timer))
-}
-
-/** Ends the frames with the response. If the client left before its answer began, they end at once. */
-function endWith(response: ServerResponse, frames: Readable, open: Set<ServerResponse>): void {
-  if (response.closed || response.destroyed) {
-    frames.destroy()
-    return
-  }
-  open.add(response)
-  response.once('close', () => {
-    open.delete(response)
-    frames.destroy()
-  })
-  if (response.socket) dropStalled(response.socket)
 }
 
 /** The events of a subscription as they are sent. They flow while the client reads: one batch waits for it at most. */
