@@ -195,11 +195,12 @@ export function createNumbering({ pool, ownPool, bus, onError }: NumberingOption
       const { rows } = await pool.query<{ environment_id: string; events: number; oldest_ms: number }>(LOOK)
       const oldestMs = Math.max(0, ...rows.map(({ oldest_ms }) => oldest_ms))
       seen = { events: rows.reduce((sum, { events }) => sum + events, 0), oldestMs, at: performance.now() }
+      if (isStopped) return
       for (const { environment_id: environmentId, oldest_ms: ageMs } of rows)
         if (ageMs > LEFT_AFTER_MS) due.set(environmentId, NO_HORIZON)
       schedule()
     } catch (error) {
-      onError(error)
+      if (!isStopped) onError(error)
     }
     if (!isStopped) looking = setTimeout(look, LOOK_EVERY_MS).unref()
   }
