@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { expect } from 'vitest'
-import { settled } from './settled.ts'
+import { numberEvents } from './settled.ts'
 
 /** Expects that balances equal their ledgers, claims are earned, streams have no gap, and figures add up. */
 export async function auditBooks(pool: Pool): Promise<void> {
@@ -31,7 +31,7 @@ export async function auditBooks(pool: Pool): Promise<void> {
   )
   expect(unowned, 'premium tiers are claimed by owners only').toEqual([])
 
-  await settled(pool)
+  await numberEvents(pool)
   const { rows: gaps } = await pool.query(
     `SELECT s.environment_id, s.position, count(e.*) AS events FROM streams s LEFT JOIN events e USING (environment_id)
      GROUP BY s.environment_id, s.position HAVING s.position <> count(e.*) OR coalesce(max(e.position), 0) <> s.position`,

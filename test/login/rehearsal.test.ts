@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { print } from '../../src/base/json.ts'
 import { type Game, startGame } from '../harness/game.ts'
 import { approve, type Operator, signatureOf, startOperator, status } from '../harness/operator.ts'
+import { settled } from '../harness/settled.ts'
 
 let game: Game
 let operator: Operator
@@ -42,6 +43,7 @@ describe('a dry run of a login', () => {
     expect(hit.body.toString()).toBe('{"customData":{"n": 12345678901234567890, "player": "ada"}}')
     expect(hit.headers['x-signature']).toBe(signatureOf(operator.secret, hit.body))
     expect(hit.headers['content-type']).toBe('application/json')
+    await settled(game.app.pool)
     for (const table of ['players', 'identities', 'login_log', 'events', 'refresh_tokens']) {
       expect((await game.app.pool.query(`SELECT FROM ${table}`)).rowCount, table).toBe(0)
     }

@@ -11,6 +11,7 @@ import { publishScenario } from '../../src/scenario/publish.ts'
 import { gold, passNode, scenario, season, tier } from '../harness/definitions.ts'
 import { type Game, startGame, times } from '../harness/game.ts'
 import { atScale } from '../harness/scale.ts'
+import { settled } from '../harness/settled.ts'
 import { definitions } from './arbitraries.ts'
 
 let game: Game
@@ -528,6 +529,7 @@ describe('a preview while others play and publish', () => {
   })
 
   it('writes nothing', async () => {
+    await settled(game.app.pool)
     const tables = ['scenarios', 'scenario_versions', 'passes', 'tier_claims', 'runs', 'players', 'audit_log', 'events']
     const hashes = async () =>
       Promise.all(

@@ -61,6 +61,7 @@ async function holdings({ playerId }: TestPlayer) {
 }
 
 async function written({ playerId }: TestPlayer) {
+  await settled(game.app.pool)
   const tables = ['runs', 'wallets', 'wallet_ledger', 'inventory', 'events']
   const rows = tables.map(async (table) => {
     const result = await game.app.pool.query(`SELECT * FROM ${table} WHERE player_id = $1 ORDER BY 1, 2, 3`, [playerId])

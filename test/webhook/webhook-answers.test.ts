@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { print, RawJson } from '../../src/base/json.ts'
 import { type Answer, times } from '../harness/game.ts'
 import { approve, type Operator, startOperator } from '../harness/operator.ts'
+import { settled } from '../harness/settled.ts'
 import {
   expectTokens,
   game,
@@ -22,6 +23,7 @@ const INVALID_DATA = [401, 'custom auth invalid data', 'custom_auth_invalid_data
 
 /** Row counts of the tables that a login writes to, except login_log, which also records refusals. */
 async function countRows(): Promise<Record<string, string>> {
+  await settled(game.app.pool)
   const tables = ['players', 'identities', 'player_storage', 'events', 'refresh_tokens']
   const counts = tables.map((table) => `(SELECT count(*) FROM ${table}) AS ${table}`)
   const { rows } = await game.app.pool.query(`SELECT ${counts.join(', ')}`)
