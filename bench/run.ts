@@ -112,7 +112,7 @@ async function main(): Promise<void> {
   const postmaster = await postgres.postmaster()
   const world = await createWorld(postgres.url)
   onEnd(() => world.close())
-  const season = JSON.parse(demoSeason())
+  const season = JSON.parse(demoSeason({ isOpen: true }))
   await world.publish(SCENARIO, season)
   const service = await startInstance(world)
 

@@ -1,12 +1,14 @@
-// A bot that plays a season to its end, with the client library. By default it plays the demo of `npm start`:
+// A bot that plays a season as far as its client may, with the client library. By default it plays the demo of
+// `npm start`, which takes xp of practice from clients, and only so much in a day:
 //
 //   SDK_KEY=twsdk_… TIERWAY_URL=http://127.0.0.1:4000 PLAYER=robby node examples/bot.mjs
 //
-// SCENARIO and PASS name another season and its battle pass. When it is started again, it continues.
+// SCENARIO, PASS and SOURCE name another season, its battle pass and a source of xp. When it is started again, it
+// continues.
 import { Tierway, TierwayError } from 'tierway/client'
 
 const { TIERWAY_URL = 'http://127.0.0.1:4000', SDK_KEY = '', PLAYER = 'robby' } = process.env
-const { SCENARIO = 'season-1', PASS = 'pass' } = process.env
+const { SCENARIO = 'season-1', PASS = 'pass', SOURCE = 'practice' } = process.env
 
 try {
   const tierway = new Tierway({ baseUrl: TIERWAY_URL, sdkKey: SDK_KEY })
@@ -15,9 +17,13 @@ try {
   const pass = season.battlePass(PASS)
   pass.on('onLevelUp', ({ toLevel, xp }) => console.log(`level ${toLevel} with ${xp} xp`))
 
+  let { xp } = await pass.progress()
   for (let isOver = false; !isOver; ) {
     const amount = 500 + Math.floor(Math.random() * 1_500)
-    isOver = (await pass.addXp(amount, { source: 'match' })).maxLevel
+    const answer = await pass.addXp(amount, { source: SOURCE })
+    // Over a limit of the season, a call succeeds and adds nothing.
+    isOver = answer.maxLevel || answer.xp === xp
+    xp = answer.xp
   }
   const premium = await pass.buyPremium()
   console.log(premium.success ? 'bought premium' : `no premium: ${premium.error}`)

@@ -88,7 +88,12 @@ test.skipIf(withoutCurl !== '')(`the README's first calls work${withoutCurl}`, a
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line))
-    expect(answers).toMatchObject([{ level: 1 }, { xp: 1200, leveledUp: true }, { success: true }, { success: true }])
+    expect(answers).toMatchObject([
+      { level: 1 },
+      { xp: 600, level: 2, leveledUp: true },
+      { success: true },
+      { success: true },
+    ])
   } finally {
     await game.stop()
     await shell.close()

@@ -82,7 +82,7 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
     })
     const provider = { enabled: true, url: operator.url, secret: operator.secret }
     expect((await game.setProviders({ default: provider, steam: provider })).status).toBe(200)
-    expect((await game.publish('season-1', new RawJson(demoSeason()))).status).toBe(200)
+    expect((await game.publish('season-1', new RawJson(demoSeason({ isOpen: true })))).status).toBe(200)
     const story = scenario(
       [
         { id: 'intro', type: 'dialogue', data: { text: 'Welcome' } },

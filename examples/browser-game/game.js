@@ -19,7 +19,7 @@ const tierway = new Tierway({
   // Only for the switch. Default: the browser's `fetch`.
   fetch: (url, init) => fetch(url, { ...init, signal: AbortSignal.any([init.signal, cable.signal]) }),
 })
-/** Matches are played with or without a connection: their xp waits here, also while the page is closed. */
+/** Practice matches are played with or without a connection: their xp waits here, also while the page is closed. */
 const outbox = new Outbox(tierway)
 
 /** The run of the player that is signed in: `{ session, pass, season, leave }`. */
@@ -110,7 +110,7 @@ async function refresh() {
 
 view.on('play', async () => {
   const amount = 200 + Math.floor(Math.random() * 300)
-  await outbox.addXp(game.pass, amount, { source: 'match' })
+  await outbox.addXp(game.pass, amount, { source: 'practice' })
   view.log(`A match: ${amount} xp`)
   await countOutbox()
 })
@@ -131,7 +131,13 @@ view.on('premium', async () => {
   await refresh()
 })
 
-outbox.on('sent', () => attempt(countOutbox, refresh))
+let sentXp
+outbox.on('sent', ({ answer }) => {
+  // Clients could claim any xp, so that the season takes only so much practice in a day. The answer is the same then.
+  if (answer.xp === sentXp) view.alert('Practice earns no more xp today.')
+  sentXp = answer.xp
+  return attempt(countOutbox, refresh)
+})
 outbox.on('refused', ({ xp, error }) => {
   view.alert(`A match with ${xp.amount} xp does not count: ${error.message}.`)
   return attempt(countOutbox)

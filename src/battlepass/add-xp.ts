@@ -30,7 +30,7 @@ export const addXpRequest = shape(
     ),
     idempotencyKey,
   },
-  { name: 'AddXpRequest', example: { ...EXAMPLE_RUN, amount: 1200, source: 'match' } },
+  { name: 'AddXpRequest', example: { ...EXAMPLE_RUN, amount: 600, source: 'tutorial' } },
 )
 export type AddXp = Unkeyed<RequestOf<typeof addXpRequest>>
 
@@ -44,7 +44,7 @@ export const addXpAnswer = answer(
     maxLevel: out.flag('Whether the player is at the last level.'),
     plan: out.orNull(executionPlan),
   },
-  { name: 'AddXpResponse', example: { level: 2, xp: 1200, leveledUp: true, maxLevel: false, plan: EXAMPLE_PLAN } },
+  { name: 'AddXpResponse', example: { level: 2, xp: 600, leveledUp: true, maxLevel: false, plan: EXAMPLE_PLAN } },
 )
 export type AddXpResult = AnswerOf<typeof addXpAnswer>
 

@@ -1,14 +1,19 @@
+import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createClient } from 'graphql-ws'
 import { WebSocket } from 'ws'
 import { readConfig } from '../base/config.ts'
-import { Tierway, type Track } from '../client/index.ts'
+import { Tierway, TierwayError, type Track } from '../client/index.ts'
+import { type GameServer, type MatchOver, startGameServer } from './demo-game-server.ts'
 import { type Demo, requireDemo } from './seed.ts'
 
-// Plays the demo season on a running service with the client library, while a listener receives its events live.
+// Plays the demo season on a running service with the client library, while a listener receives its events live. A game
+// server gives the xp of matches.
 
 const PLAYERS = 8
 const TOP_LEVEL = 100
+/** The steps of the tutorial, and the xp of each, which clients give themselves. */
+const TUTORIAL = [300n, 300n]
 /** A free and a premium tier at each level. */
 const TIERS = 2 * TOP_LEVEL
 
@@ -46,18 +51,31 @@ async function main(): Promise<void> {
   latencies.length = 0
   const names = new Map(players.map(({ playerId, name }) => [playerId, name]))
 
+  const key = await createServerKey(demo)
+  const gameServer = await startGameServer({
+    ...{ url: demo.baseUrl, environmentId: demo.environmentId, serverKey: key.secret, fetch: measured },
+    ...{ scenarioId: demo.scenarioId, nodeId: demo.passNodeId, play: xpOfMatch(random(0)) },
+  })
+  print(`  A game server runs at ${gameServer.url}, with a server key of this run.`)
   const before = await streamCursor(demo)
   const stop = listen(demo, before, names)
   const started = performance.now()
-  await Promise.all(players.map((player, index) => play(demo, player, random(index + 1))))
-  const seconds = (performance.now() - started) / 1000
-
-  const end = positionOf(await streamCursor(demo))
-  const written = end - positionOf(before)
-  await until(() => received.length >= written, 20_000)
-  stop()
+  let seconds: number
+  let end: number
+  let written: number
+  try {
+    await playAll(demo, players, gameServer)
+    seconds = (performance.now() - started) / 1000
+    end = positionOf(await streamCursor(demo))
+    written = end - positionOf(before)
+    await until(() => received.length >= written, 20_000)
+  } finally {
+    stop()
+    gameServer.close()
+    await revokeServerKey(demo, key.id)
+  }
   clearBar()
-  const faults = await audit(demo, players)
+  const { faults, xp } = await audit(demo, players, gameServer)
   // Others may play in the same environment. Their later events do not count.
   const positions = received.filter((position) => position <= end)
   if (positions.length !== written) faults.push(`the listener received ${positions.length} events of ${written}`)
@@ -73,7 +91,18 @@ async function main(): Promise<void> {
   if (faults.length > 0) throw new Error(`The demo found faults:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`)
   print(`  ${PLAYERS} players reached level ${TOP_LEVEL}, own premium and claimed all ${TIERS} tiers, each once.`)
   print(`  ${written} events written, ${positions.length} heard live, in order and without a gap.`)
-  print('  Every balance equals the sum of its ledger.')
+  print(
+    `  ${gameServer.matches} matches gave ${xp.match} xp, each with one call of the server; clients gave ${xp.tutorial}.`,
+  )
+  print('  All xp, and every balance, equals the sum of its ledger.')
+}
+
+async function playAll(demo: Demo, players: readonly PlayerClient[], gameServer: GameServer): Promise<void> {
+  await cheat(demo, players)
+  await Promise.all(players.map((player) => playTutorial(demo, player)))
+  print(`  ${PLAYERS} clients gave themselves the xp of the tutorial, as the season allows.`)
+  const seats = await Promise.all(players.map(({ tierway }) => join(gameServer, tierway)))
+  await Promise.all(seats.map((seat, index) => play(demo, players[index] as PlayerClient, seat, random(index + 1))))
 }
 
 /** A login as a game makes it, through the demo studio's webhook. */
@@ -90,9 +119,58 @@ async function measured(url: string, init: RequestInit): Promise<Response> {
   return response
 }
 
+const startPass = async ({ scenarioId, passNodeId }: Demo, { tierway }: PlayerClient) =>
+  (await tierway.scenario(scenarioId).start()).battlePass(passNodeId)
+
+/** A modified client gives itself the xp of a match, and is refused. */
+async function cheat(demo: Demo, [player]: readonly PlayerClient[]): Promise<void> {
+  if (!player) return
+  const pass = await startPass(demo, player)
+  const refusal = await pass.addXp(2_000, { source: 'match' }).catch((error) => error)
+  // An earlier version made the season, and nobody has published another one since.
+  if (!TierwayError.is(refusal))
+    throw new Error('This season takes the xp of matches from clients: start the service in a new TIERWAY_DATA_DIR.')
+  if (refusal.code !== 'xp_not_allowed') throw refusal
+  print(`  The client of ${player.name} claims 2000 xp of a match: ${refusal.status} ${refusal.code}.`)
+}
+
+/** The tutorial runs in the client alone. */
+async function playTutorial(demo: Demo, player: PlayerClient): Promise<void> {
+  const pass = await startPass(demo, player)
+  for (const xp of TUTORIAL) await pass.addXp(xp, { source: 'tutorial' })
+}
+
+const xpOfMatch = (next: () => number) => () => 200 + Math.floor(next() * 1800)
+
+/** A client's place on the game server. */
+interface Seat {
+  /** Plays one match. */
+  match(): Promise<MatchOver>
+  leave(): void
+}
+
+async function join({ url }: GameServer, tierway: Tierway): Promise<Seat> {
+  const socket = new WebSocket(url)
+  const closed = once(socket, 'close').then(([code, reason]) => {
+    throw new Error(`The game server closed a connection: ${code} ${reason}`)
+  })
+  // It matters only to a match under way.
+  closed.catch(() => {})
+  const ask = async (message: string): Promise<Body> => {
+    const heard = once(socket, 'message')
+    socket.send(message)
+    const [text] = await Promise.race([heard, closed])
+    return JSON.parse(String(text))
+  }
+  await once(socket, 'open')
+  await tierway.calls.withToken(({ authorization = '' }) => ask(authorization.replace('Bearer ', '')))
+  return { match: () => ask('play'), leave: () => socket.close() }
+}
+
 /** One player's season: matches give xp, levels give rewards, and premium is bought as soon as the gems suffice. */
-async function play(demo: Demo, { name, playerId, tierway }: PlayerClient, next: () => number): Promise<void> {
-  const pass = (await tierway.scenario(demo.scenarioId).start()).battlePass(demo.passNodeId)
+async function play(demo: Demo, player: PlayerClient, seat: Seat, next: () => number): Promise<void> {
+  const { name, playerId } = player
+  const pass = await startPass(demo, player)
   const claimed = new Set<string>()
   let premium = false
   let gems = 1000n
@@ -108,11 +186,11 @@ async function play(demo: Demo, { name, playerId, tierway }: PlayerClient, next:
   }
 
   for (let level = 0; level < TOP_LEVEL; ) {
-    const answer = await pass.addXp(200 + Math.floor(next() * 1800), { source: 'match' })
-    level = answer.level
+    const over = await seat.match()
+    level = over.level
     levels.set(name, level)
     drawBar()
-    if (!answer.leveledUp) continue
+    if (!over.leveledUp) continue
     for (let reached = 1; reached <= level; reached += 1) {
       if (!claimed.has(`free ${reached}`)) await claim(reached, 'free')
       if (premium && !claimed.has(`premium ${reached}`)) await claim(reached, 'premium')
@@ -123,6 +201,7 @@ async function play(demo: Demo, { name, playerId, tierway }: PlayerClient, next:
       premium = true
     }
   }
+  seat.leave()
   for (let level = 1; premium && level <= TOP_LEVEL; level += 1)
     if (!claimed.has(`premium ${level}`)) await claim(level, 'premium')
 }
@@ -186,15 +265,28 @@ async function graphql(demo: Demo, headers: HeadersInit, query: string, variable
   return data
 }
 
+/** An operation with the platform key of the demo. */
+const asAdmin = (demo: Demo, query: string, variables: object): Promise<Body> =>
+  graphql(demo, { authorization: `Bearer ${demo.platformKey}` }, query, variables)
+
 async function streamCursor(demo: Demo): Promise<string> {
-  return (
-    await graphql(
-      demo,
-      { authorization: `Bearer ${demo.platformKey}` },
-      'query ($environment: String) { streamCursor(environment: $environment) }',
-      { environment: demo.environment },
-    )
-  ).streamCursor
+  const query = 'query ($environment: String) { streamCursor(environment: $environment) }'
+  return (await asAdmin(demo, query, { environment: demo.environment })).streamCursor
+}
+
+/** Makes a key for the game server of this run. */
+async function createServerKey(demo: Demo): Promise<{ readonly id: string; readonly secret: string }> {
+  const { createServerKey } = await asAdmin(
+    demo,
+    'mutation ($input: CreateServerKeyInput!) { createServerKey(input: $input) { key serverKey { id } } }',
+    { input: { environment: demo.environment, label: 'npm run demo', reason: 'a run of the demo' } },
+  )
+  return { id: createServerKey.serverKey.id, secret: createServerKey.key }
+}
+
+async function revokeServerKey(demo: Demo, id: string): Promise<void> {
+  const query = 'mutation ($input: RevokeServerKeyInput!) { revokeServerKey(input: $input) { serverKey { id } } }'
+  await asAdmin(demo, query, { input: { id, reason: 'the run of the demo is over' } })
 }
 
 /** The position of a cursor. Clients need not know it; this demo checks for gaps. */
@@ -205,16 +297,28 @@ function positionOf(cursor: string): number {
 const PASS = `query ($scenarioId: String!, $passNodeId: String!) {
   battlePass(scenarioId: $scenarioId, nodeId: $passNodeId) { level premiumOwned claimedTiers { level track } }
 }`
-const BOOKS = `query ($after: String) {
+const MONEY = `query ($after: String) {
   me {
     wallet { currency balance }
-    walletLedger(first: 200, after: $after) { edges { node { currency amount } } pageInfo { hasNextPage endCursor } }
+    walletLedger(first: 200, after: $after) { nodes { currency amount } pageInfo { hasNextPage endCursor } }
+  }
+}`
+const XP = `query ($after: String) {
+  me {
+    passes { xp xpLedger(first: 200, after: $after) { nodes { source origin amount } pageInfo { hasNextPage endCursor } } }
   }
 }`
 
-/** Reads each player at the end, and compares the sums of its ledger with its balances. */
-async function audit(demo: Demo, players: readonly PlayerClient[]): Promise<string[]> {
+interface Audit {
+  readonly faults: string[]
+  /** The xp of all players in the ledger, by source. */
+  readonly xp: { match: bigint; tutorial: bigint }
+}
+
+/** Reads each player at the end, and compares the sums of its ledgers with its balances, and with what gave it xp. */
+async function audit(demo: Demo, players: readonly PlayerClient[], { given }: GameServer): Promise<Audit> {
   const faults: string[] = []
+  const xp = { match: 0n, tutorial: 0n }
   for (const player of players) {
     const { scenarioId, passNodeId } = demo
     const ask = (query: string, variables: object): Promise<Body> =>
@@ -224,24 +328,61 @@ async function audit(demo: Demo, players: readonly PlayerClient[]): Promise<stri
     if (battlePass.level !== TOP_LEVEL || !battlePass.premiumOwned || tiers !== TIERS)
       faults.push(`${player.name} ended at level ${battlePass.level} with ${tiers} of ${TIERS} tiers claimed`)
 
-    const sums = new Map<string, bigint>()
-    let after: string | null = null
+    const money = new Sums()
     let wallet: Body = []
-    do {
-      const { me }: Body = await ask(BOOKS, { after })
-      for (const { node } of me.walletLedger.edges)
-        sums.set(node.currency, (sums.get(node.currency) ?? 0n) + BigInt(node.amount))
+    for await (const me of pages(
+      (after) => ask(MONEY, { after }),
+      ({ walletLedger }) => walletLedger,
+    )) {
+      for (const { currency, amount } of me.walletLedger.nodes) money.add(currency, amount)
       wallet = me.wallet
-      after = me.walletLedger.pageInfo.hasNextPage ? me.walletLedger.pageInfo.endCursor : null
-    } while (after !== null)
-    const balances = new Map<string, bigint>(wallet.map((entry: Body) => [entry.currency, BigInt(entry.balance)]))
-    for (const currency of new Set([...balances.keys(), ...sums.keys()])) {
-      const balance = balances.get(currency) ?? 0n
-      const sum = sums.get(currency) ?? 0n
+    }
+    const balances = new Sums()
+    for (const { currency, balance } of wallet) balances.add(currency, balance)
+    for (const currency of new Set([...balances.keys(), ...money.keys()])) {
+      const [balance, sum] = [balances.of(currency), money.of(currency)]
       if (balance !== sum) faults.push(`${player.name} holds ${balance} ${currency}, and its ledger says ${sum}`)
     }
+
+    const earned = new Sums()
+    let total = 0n
+    for await (const me of pages(
+      (after) => ask(XP, { after }),
+      ({ passes: [pass] }) => pass.xpLedger,
+    )) {
+      const [pass] = me.passes
+      for (const { source, origin, amount } of pass.xpLedger.nodes) earned.add(`${source} of ${origin}`, amount)
+      total = BigInt(pass.xp)
+    }
+    const [match, tutorial] = [earned.of('match of SERVER'), earned.of('tutorial of CLIENT')]
+    if (match !== given.get(player.playerId)) faults.push(`${player.name} has ${match} xp of its matches`)
+    if (match + tutorial !== total || earned.size !== 2)
+      faults.push(`${player.name} has ${total} xp, and its ledger says ${[...earned].join('; ')}`)
+    xp.match += match
+    xp.tutorial += tutorial
   }
-  return faults
+  return { faults, xp }
+}
+
+/** The answers to a query of a list, page after page. */
+async function* pages(ask: (after: string | null) => Promise<Body>, listOf: (me: Body) => Body): AsyncGenerator<Body> {
+  for (let after: string | null = null; ; ) {
+    const { me }: Body = await ask(after)
+    yield me
+    const { pageInfo } = listOf(me)
+    if (!pageInfo.hasNextPage) return
+    after = pageInfo.endCursor
+  }
+}
+
+class Sums extends Map<string, bigint> {
+  add(name: string, amount: string): void {
+    this.set(name, this.of(name) + BigInt(amount))
+  }
+
+  of(name: string): bigint {
+    return this.get(name) ?? 0n
+  }
 }
 
 const BAR_WIDTH = 40

@@ -2,8 +2,24 @@ import { type Json, print } from '../base/json.ts'
 
 const LEVELS = 100
 
-/** The demo's definition: a season of 100 levels with a reward at each, and an edge from every handle of its pass. */
-export function demoSeason(): string {
+/**
+ * Who may give xp in the demo. Matches are played on a game server. What clients report, nobody else has seen, so that
+ * only so much of it counts.
+ */
+const XP_RULES: Json = {
+  from: 'server',
+  sources: {
+    match: { from: 'server', max: 2_000 },
+    tutorial: { from: 'client', max: 600, perSeason: 1_200 },
+    practice: { from: 'client', max: 2_000, perDay: 20_000 },
+  },
+}
+
+/**
+ * The demo's definition: a season of 100 levels with a reward at each, and an edge from every handle of its pass. An
+ * open one takes any xp from clients, as tests and benchmarks send it.
+ */
+export function demoSeason({ isOpen = false } = {}): string {
   const levels = range(LEVELS).map((level) => ({
     level,
     xp: BigInt((level - 1) * 500 + (level - 1) * (level - 2) * 10),
@@ -19,7 +35,12 @@ export function demoSeason(): string {
       {
         id: 'pass',
         type: 'battle-pass',
-        data: { levels, tiers: [...free, ...premium], premium: { price: { currency: 'gems', amount: 950 } } },
+        data: {
+          levels,
+          tiers: [...free, ...premium],
+          premium: { price: { currency: 'gems', amount: 950 } },
+          ...(!isOpen && { xp: XP_RULES }),
+        },
       },
       { id: 'halfway', type: 'battle-pass-level', data: { levelNumber: LEVELS / 2, passNodeId: 'pass' } },
       { id: 'level-up', type: 'popup', data: { title: 'Level up!' } },

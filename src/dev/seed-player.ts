@@ -77,7 +77,7 @@ class SeededPlayer {
   play(): void {
     this.begin()
     // One player in twelve leaves without playing.
-    if (!this.random.chance(0.08)) this.session(true)
+    if (!this.random.chance(0.08) && this.playTutorial()) this.session(true)
     const leavesMs = this.joinedMs + this.random.exponential(this.kind.days * DAY_MS)
     const firstDay = Math.floor(this.joinedMs / DAY_MS) + 1
     for (let day = firstDay; day * DAY_MS < Math.min(leavesMs, this.season.toMs); day += 1) {
@@ -112,6 +112,18 @@ class SeededPlayer {
       records.store('loadout', JSON.stringify(loadout))
     }
     if (this.kind.whale) records.store('studio', '{"rank":"patron"}')
+  }
+
+  /** The tutorial runs in the client, which gives its xp. False when the player leaves after one of its steps. */
+  private playTutorial(): boolean {
+    const { random } = this
+    for (const xp of this.season.lean ? [450] : [100, 150, 200]) {
+      this.tick(random.between(1, 3) * MINUTE_MS)
+      if (this.isOver()) return false
+      this.records.addXp('tutorial', this.shareOfTop(xp), 'client')
+      if (random.chance(0.05)) return false
+    }
+    return true
   }
 
   private session(isFirstToday: boolean): void {
@@ -180,13 +192,17 @@ class SeededPlayer {
     this.records.logLogin(outcome, attempts)
   }
 
-  /** Adds xp in proportion to the length of the season and its top level. */
+  /** Adds xp from a server of the game, in proportion to the length of the season and its top level. */
   private addXp(source: string, base: number): void {
     const { season } = this
-    const top = Number(season.pass.levels.at(-1)?.xp ?? 0n) || FULL_SEASON_XP
     const days = Math.max((season.toMs - season.fromMs) / DAY_MS, 1)
-    const scale = (top / FULL_SEASON_XP) * (FULL_SEASON_DAYS / days)
-    this.records.addXp(source, BigInt(Math.max(Math.round((base * scale) / 5) * 5, 1)))
+    this.records.addXp(source, this.shareOfTop(base * (FULL_SEASON_DAYS / days)), 'server')
+  }
+
+  /** Xp in proportion to the top level. */
+  private shareOfTop(base: number): bigint {
+    const top = Number(this.season.pass.levels.at(-1)?.xp ?? 0n) || FULL_SEASON_XP
+    return BigInt(Math.max(Math.round((base * top) / FULL_SEASON_XP / 5) * 5, 1))
   }
 
   /** Claims every open tier that the player has not claimed or skipped, as a claim-all button does. */

@@ -14,6 +14,7 @@ import {
 } from '../scenario/definition.ts'
 import { begin, type Crossing, type ExecutionPlan, type Grant, type Walk, walk, withoutPaid } from '../scenario/plan.ts'
 import { scopeOf } from '../scenario/reward-payments.ts'
+import type { XpSender } from '../scenario/xp-rules.ts'
 import type { WebhookAttempt } from '../webhook/webhook.ts'
 import { idAt, type SeededBooks, type SeededScope, type SeededTotals } from './seed-books.ts'
 import type { Locale } from './seed-names.ts'
@@ -135,9 +136,11 @@ export class PlayerRecords {
     this.books.add('login_log', [...row, this.stamp()])
   }
 
-  addXp(source: string, amount: bigint): void {
+  addXp(source: string, amount: bigint, sender: XpSender): void {
     const { season, runId } = this
-    // As of an operator: the past of a seeded player counts towards no limit.
+    // Clients are the origin of all xp that names none.
+    const origin = sender === 'client' ? null : sender
+    // Decided as of an operator: the past of a seeded player counts towards no limit.
     const sent = { amount, source, origin: 'operator' } as const
     const decision = decideXp(season.pass, this.currentPass(), sent, new Date(this.nowMs))
     if (decision.kind === 'refused') return
@@ -145,21 +148,10 @@ export class PlayerRecords {
     this.setPass(decision.next)
     const id = idAt(this.nowMs, this.order)
     const { scenarioId, nodeId } = this.scope
-    this.books.add('xp_ledger', [
-      this.playerId,
-      id,
-      scenarioId,
-      nodeId,
-      runId,
-      amount,
-      source,
-      null,
-      null,
-      null,
-      null,
-      this.stamp(),
-    ])
+    const given = [this.playerId, id, scenarioId, nodeId, runId, amount, source, origin]
+    this.books.add('xp_ledger', [...given, null, null, null, this.stamp()])
     this.totals.add(this.scope, 'xp', this.nowMs, { detail: source, amount })
+    if (origin !== null) this.totals.add(this.scope, 'xp_origin', this.nowMs, { detail: origin, amount })
   }
 
   claim(level: number, track: Track): void {

@@ -35,6 +35,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
     operator = await startOperator()
     await game.setProviders({ default: { enabled: true, url: operator.url, secret: operator.secret } })
     await game.publish('season-1', new RawJson(demoSeason()))
+    await game.publish('open', new RawJson(demoSeason({ isOpen: true })))
     browser = await startBrowser()
   })
   afterAll(async () => {
@@ -85,11 +86,15 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
   const openEmpty = (tabs = context) => newTab(`${game.baseUrl}/livez`, tabs)
 
   /** The state of a player in the service. */
-  async function booksOf(name: string) {
+  async function booksOf(name: string, scenarioId?: string) {
+    const { tierway, pass } = await playerOf(name, scenarioId)
+    return { ...(await pass.progress()), ...(await tierway.player()) }
+  }
+
+  async function playerOf(name: string, scenarioId = 'season-1') {
     const tierway = new Tierway(game)
     await tierway.login({ customData: { player: name } })
-    const pass = (await tierway.scenario('season-1').start()).battlePass('pass')
-    return { ...(await pass.progress()), ...(await tierway.player()) }
+    return { tierway, pass: (await tierway.scenario(scenarioId).start()).battlePass('pass') }
   }
 
   const textOf = async (page: Page, selector: string) => (await page.locator(selector).textContent()) ?? ''
@@ -148,6 +153,17 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
       await page.getByLabel('Your name').waitFor()
       await page.reload()
       await page.getByLabel('Your name').waitFor()
+      expect(faults).toEqual([])
+    })
+
+    it('says when the season takes no more xp of practice in a day', async () => {
+      const page = await openGame()
+      const name = await logIn(page)
+      const { pass } = await playerOf(name)
+      for (let match = 0; match < 10; match += 1) await pass.addXp(2_000n, { source: 'practice' })
+      await play(page, 2)
+      await page.getByRole('alert').filter({ hasText: 'Practice earns no more xp today.' }).waitFor()
+      expect((await booksOf(name)).xp).toBe(20_000n)
       expect(faults).toEqual([])
     })
 
@@ -307,7 +323,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
         page,
         `const tierway = new Tierway({ ...given, storage: kept() })
         await tierway.login({ customData: { player: given.name, steamId: 76561198000000001n } })
-        const pass = (await tierway.scenario('season-1').start()).battlePass('pass')
+        const pass = (await tierway.scenario('open').start()).battlePass('pass')
         const first = await pass.addXp(9007199254740993n)
         const rest = await pass.addXp(2n ** 63n - 1n - 9007199254740993n)
         const more = await pass.addXp(1).catch((error) => error.code)
@@ -381,7 +397,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
         expect(tokens.has(kept)).toBe(false)
         tokens.add(kept)
       }
-      const go = `${CONNECT} const pass = (await tierway.scenario('season-1').start()).battlePass('pass')
+      const go = `${CONNECT} const pass = (await tierway.scenario('open').start()).battlePass('pass')
         return [String((await pass.addXp(1)).xp), heard.length]`
       expect(await inPage(tabs[1] as Page, go, connection())).toEqual(['1', 0])
       expect(await inPage(first, go, connection())).toEqual(['2', 0])
@@ -424,7 +440,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
       await inPage(
         page,
         `${begin} await tierway.login({ customData: { player: given.name } })
-        globalThis.pass = (await tierway.scenario('season-1').start()).battlePass('pass')
+        globalThis.pass = (await tierway.scenario('open').start()).battlePass('pass')
         await outbox.addXp(pass, 1); await outbox.flush()`,
         connection({ name }),
       )
@@ -433,23 +449,23 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
         return outbox.size()`
       expect(await inPage(page, queue, connection())).toBe(3)
       await page.close()
-      expect((await booksOf(name)).xp).toBe(1n)
+      expect((await booksOf(name, 'open')).xp).toBe(1n)
 
       await context.setOffline(false)
       // Two tabs find the stored entries, and send them.
       const tabs = await Promise.all([openEmpty(), openEmpty()])
       const send = `${begin} await outbox.flush(); return outbox.size()`
       expect(await Promise.all(tabs.map((tab) => inPage(tab, send, connection())))).toEqual([0, 0])
-      expect((await booksOf(name)).xp).toBe(1_111n)
+      expect((await booksOf(name, 'open')).xp).toBe(1_111n)
 
       // The browser reports that it is online again: no call is needed.
       const tab = tabs[0] as Page
-      const start = `${begin} globalThis.pass = (await tierway.scenario('season-1').start()).battlePass('pass')`
+      const start = `${begin} globalThis.pass = (await tierway.scenario('open').start()).battlePass('pass')`
       await inPage(tab, start, connection())
       await context.setOffline(true)
       await inPage(tab, `${begin} await outbox.addXp(pass, 10000n)`, connection())
       await context.setOffline(false)
-      await until('it is counted', async () => (await booksOf(name)).xp === 11_111n)
+      await until('it is counted', async () => (await booksOf(name, 'open')).xp === 11_111n)
       expect(await inPage(tab, `${begin} await outbox.flush(); return outbox.size()`, connection())).toBe(0)
     })
 
@@ -457,7 +473,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
       const use = `const storage = kept()
         const tierway = new Tierway({ ...given, storage })
         await tierway.login({ customData: { player: given.name } })
-        const pass = (await tierway.scenario('season-1').start()).battlePass('pass')
+        const pass = (await tierway.scenario('open').start()).battlePass('pass')
         const outbox = new Outbox(tierway)
         await outbox.addXp(pass, 5n)
         await outbox.flush()
@@ -491,7 +507,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
   describe('a page of another origin', () => {
     const season = `const tierway = new Tierway(given)
       await tierway.login({ customData: { player: given.name } })
-      const session = await tierway.scenario('season-1').start()
+      const session = await tierway.scenario('open').start()
       const pass = session.battlePass('pass')
       const ending = new AbortController()
       const heard = []

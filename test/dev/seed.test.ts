@@ -157,8 +157,19 @@ describe('a seeded season', () => {
     }
     const { rows: sources } = await game.app.pool.query('SELECT DISTINCT source FROM xp_ledger ORDER BY source')
     expect(sources.map(({ source }) => source)).toEqual(
-      expect.arrayContaining(['daily_quest', 'event', 'match', 'weekly_challenge']),
+      expect.arrayContaining(['daily_quest', 'event', 'match', 'tutorial', 'weekly_challenge']),
     )
+  })
+
+  test('has xp that the rules of the season allow: of the tutorial from clients, of all else from servers', async () => {
+    const { rows } = await game.app.pool.query(
+      `SELECT x.source, x.origin, sum(x.amount)::int AS xp FROM xp_ledger x GROUP BY x.player_id, 1, 2`,
+    )
+    for (const { source, origin, xp } of rows) {
+      expect([source, origin]).toEqual([source, source === 'tutorial' ? null : 'server'])
+      const most = pass.xpRules?.sources.get(source)?.limits.perSeason
+      if (most) expect(BigInt(xp)).toBeLessThanOrEqual(most)
+    }
   })
 
   test('has the last login of each player, in agreement with the login log', async () => {
@@ -182,6 +193,7 @@ describe('a seeded season', () => {
           levels { level players premium }
           days { startsAt players newPlayers }
           xp(by: DAY) { source grants xp }
+          xpByOrigin(by: DAY) { origin grants xp }
           tiers { level track claimed }
           completion { players completed }
         }
@@ -211,6 +223,11 @@ describe('a seeded season', () => {
       'SELECT source, count(*)::int AS grants, sum(amount)::text AS xp FROM xp_ledger GROUP BY source ORDER BY sum(amount) DESC',
     )
     expect(told.xp).toEqual(sources)
+    const origins = await read(
+      `SELECT upper(coalesce(origin, 'client')) AS origin, count(*)::int AS grants, sum(amount)::text AS xp FROM xp_ledger
+       GROUP BY 1 ORDER BY 1`,
+    )
+    expect(told.xpByOrigin.filter(({ grants }: { grants: number }) => grants > 0)).toEqual(origins)
     const claimed = await read(
       'SELECT level, upper(track) AS track, count(*)::int AS claimed FROM tier_claims GROUP BY level, track ORDER BY level, track',
     )
@@ -283,8 +300,8 @@ describe('a seeded player', () => {
       const { body: run } = await post('scenarios/start', { scenarioId: SCENARIO })
       expect(run).toMatchObject({ runId: player.run_id, resumed: true, plan: { runId: player.run_id } })
       const place = { ...PLACE, runId: player.run_id }
-      const xp = await post('battlepass/xp', { ...place, amount: 5_000, source: 'match' })
-      expect(xp.body).toMatchObject({ xp: Number(player.xp ?? 0) + 5_000 })
+      const xp = await post('battlepass/xp', { ...place, amount: 2_000, source: 'practice' })
+      expect(xp.body).toMatchObject({ xp: Number(player.xp ?? 0) + 2_000 })
 
       const { level } = xp.body
       const known = new Set(
@@ -405,7 +422,7 @@ describe('seeding', () => {
             ...PLACE,
             runId,
             amount: 400,
-            source: 'match',
+            source: 'practice',
           })
           // A call that waits too long for a commit is refused. The books are sound all the same.
           expect([200, 503]).toContain(status)

@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { ensureScenario, seedSeason } from '../../src/dev/seed-season.ts'
+import { demoSeason } from '../../src/dev/season.ts'
+import { seedSeason } from '../../src/dev/seed-season.ts'
+import { publishScenario } from '../../src/scenario/publish.ts'
 import { startBrowser } from './browser.ts'
 import { type Game, startGame } from './game.ts'
 import { buildService } from './service.ts'
@@ -55,7 +57,8 @@ export async function startConsole({
 } = {}): Promise<ConsoleStage> {
   await buildService()
   const game = await startGame({ EVENT_RETENTION_DAYS: '365', ...env })
-  await ensureScenario(game.app.pool, game.environmentId, 'season-1')
+  const place = { environmentId: game.environmentId, scenarioId: 'season-1' }
+  await publishScenario(game.app.pool, place, demoSeason({ isOpen: true }))
   if (players > 0) {
     await seedSeason({
       url: game.databaseUrl,

@@ -142,7 +142,7 @@ it('the default rate limits allow 300 calls of a player in a row', async () => {
     const player = await open.player()
     const runId = await player.start('season-1')
     for (let call = 0; call < 300; call += 1) {
-      const body = { scenarioId: 'season-1', nodeId: 'pass', runId, amount: 10, source: 'match' }
+      const body = { scenarioId: 'season-1', nodeId: 'pass', runId, amount: 10, source: 'practice' }
       const { status, text } = await player.post('/sdk/v1/battlepass/xp', body)
       expect([status, text.slice(0, 9)]).toEqual([200, '{"level":'])
     }

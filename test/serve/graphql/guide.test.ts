@@ -19,6 +19,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { REFUSALS } from '../../../src/base/errors.ts'
 import { RawJson } from '../../../src/base/json.ts'
+import { addServerXp } from '../../../src/battlepass/add-xp.ts'
 import { demoSeason } from '../../../src/dev/season.ts'
 import { schema } from '../../../src/schema.ts'
 import { type Game, type GraphqlAnswer, startGame } from '../../harness/game.ts'
@@ -85,8 +86,11 @@ class World {
     return (await this.call(name, '/sdk/v1/scenarios/start', { scenarioId: place.scenarioId })).runId
   }
 
+  /** As a server of the game gives it. */
   async addXp(name: string, amount: number, source: string): Promise<void> {
-    await this.call(name, '/sdk/v1/battlepass/xp', { ...place, runId: await this.runOf(name), amount, source })
+    const ref = { environmentId: this.game.environmentId, playerId: await this.playerId(name) }
+    const sent = { ...place, runId: await this.runOf(name), amount: BigInt(amount), source }
+    await this.game.app.service.run(addServerXp(ref, sent, null))
   }
 
   async playerId(name: string): Promise<string> {
