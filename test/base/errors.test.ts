@@ -29,11 +29,14 @@ const words = [
   ...['audit_log', 'connection_init'],
   // A rate limit, and connection limits.
   ...['sdk_key', 'caller_sockets', 'caller_subscriptions'],
-  // An extension of Postgres, its settings, views and columns, a table, and a setting of Docker.
+  // An extension of Postgres, its settings, views, functions and columns, tables, and a setting of Docker.
   ...['pg_trgm', 'max_connections', 'archive_mode', 'pg_stat_activity', 'pg_locks', 'xact_start', 'insight_changes'],
-  ...['stop_grace_period', 'default_transaction_read_only'],
+  ...['stop_grace_period', 'default_transaction_read_only', 'pg_blocking_pids', 'pg_terminate_backend'],
+  ...['unnumbered_events'],
   // Background tasks, as labels of metrics.
   ...['ended_logins', 'rate_limits'],
+  // What became of a call with too much xp, as a label of a metric.
+  ...['not_allowed'],
   // The variables of the example receiver.
   ...found('examples/receiver.mjs', /([A-Z]+_[A-Z_]+)/g),
 ]
