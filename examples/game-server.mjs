@@ -1,5 +1,6 @@
 // A game server with matches of ten players. Clients connect over a WebSocket and send their access token first; the
-// server verifies it by itself. At the end of a match, one call gives all of them their xp:
+// server verifies it by itself, and closes the connection when the login ends or the player is banned. At the end of a
+// match, one call gives all of them their xp:
 //
 //   TIERWAY_URL=http://127.0.0.1:4000 SERVER_KEY=twsrv_… ENVIRONMENT_ID=… PORT=7000 node examples/game-server.mjs
 //
@@ -19,6 +20,21 @@ const verifier = createTokenVerifier({ url: TIERWAY_URL, environmentId: ENVIRONM
 // A match is over in minutes, so its xp may wait for a service that is away.
 const tierway = createServerClient({ url: TIERWAY_URL, key: SERVER_KEY, retries: 50, deadlineMs: 600_000 })
 
+/** Connected players by their ids. */
+const connected = new Map()
+
+// At the start a token of a login that has ended may come in, until the verifier knows of it and closes its connection.
+verifier
+  .follow({
+    key: SERVER_KEY,
+    onEnded({ playerId, loginId, code }) {
+      const player = connected.get(playerId)
+      if (player && (loginId === null || loginId === player.loginId)) player.socket.close(4403, code)
+    },
+    onError: (error) => console.error(`ended logins: ${error.message} (${error.code})`),
+  })
+  .then(() => console.log('ended logins are known'))
+
 const newMatch = () => ({ id: randomUUID(), isOn: false, timer: undefined, players: new Map() })
 /** The match that takes players. */
 let next = newMatch()
@@ -34,6 +50,7 @@ server.on('connection', (socket) => {
   socket.on('error', () => socket.terminate())
   socket.on('close', () => {
     clearTimeout(late)
+    if (player && connected.get(player.playerId) === player) connected.delete(player.playerId)
     if (!match || match.players.get(player.playerId) !== player) return
     // A player who leaves before the start makes room. Later, the score counts.
     if (match === next) match.players.delete(player.playerId)
@@ -45,13 +62,14 @@ server.on('connection', (socket) => {
       state = 'verifying'
       clearTimeout(late)
       try {
-        const { playerId } = await verifier.verify(message.token)
+        const { playerId, loginId } = await verifier.verify(message.token)
         if (socket.readyState !== socket.OPEN) return
         state = 'playing'
         match = next
         // A player who connects again takes the place of the former connection.
-        match.players.get(playerId)?.socket.close(4409, 'connected again')
-        player = { playerId, socket, score: 0, isDone: false }
+        connected.get(playerId)?.socket.close(4409, 'connected again')
+        player = { playerId, loginId, socket, score: 0, isDone: false }
+        connected.set(playerId, player)
         match.players.set(playerId, player)
         send(socket, { joined: match.id, players: match.players.size })
         if (match.players.size === PLAYERS) start(match)

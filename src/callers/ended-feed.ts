@@ -84,11 +84,11 @@ export function createEndedFeed({ pool, ended, watch, limits }: EndedFeedOptions
         next = first + pages.length
         for await (const page of readEnded(pool, await startAfter(pool, since), environmentId)) {
           since = page.place
-          if (page.rows.length > 0) yield endedMessage(page.rows, since)
+          if (page.rows.length > 0) yield endedMessage(environmentId, page.rows, since)
           if (follower.isEnded) return
         }
         toldAt = reads
-        yield message('current', since, {})
+        yield message('current', since, { environmentId })
         continue
       }
       const rows = pages
@@ -96,10 +96,10 @@ export function createEndedFeed({ pool, ended, watch, limits }: EndedFeedOptions
         .flatMap((page) => page.filter((row) => row.environmentId === environmentId))
       next = first + pages.length
       since = place ?? since
-      if (rows.length > 0) yield endedMessage(rows, since)
+      if (rows.length > 0) yield endedMessage(environmentId, rows, since)
       else if (reads - toldAt >= QUIET_READS) {
         toldAt = reads
-        yield message('current', since, {})
+        yield message('current', since, { environmentId })
       } else
         await new Promise<void>((resolve) => {
           follower.wake = resolve
@@ -143,9 +143,10 @@ function message(event: 'ended' | 'current', place: Place | null, data: object):
   return `${id}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 }
 
-function endedMessage(rows: readonly EndedRow[], place: Place | null): string {
+function endedMessage(environmentId: string, rows: readonly EndedRow[], place: Place | null): string {
   const at = (row: EndedRow): string => new Date(row.endedAt).toISOString()
   return message('ended', place, {
+    environmentId,
     logins: rows.flatMap((row) =>
       row.loginId === null ? [] : [{ loginId: row.loginId, playerId: row.playerId, endedAt: at(row) }],
     ),

@@ -2,7 +2,8 @@ import { invalidAnswer, parsed, readAs } from './answers.ts'
 import type { ForPlayer, PlayerCalls } from './calls.ts'
 import { EVENT_FIELDS, type EventFields } from './contract.ts'
 import { type ErrorCode, TierwayError } from './error.ts'
-import type { FetchBody, Signal } from './platform.ts'
+import { framesOf } from './frames.ts'
+import type { Signal } from './platform.ts'
 import { isObject, type ShapeOf } from './shape.ts'
 import { backoff, type CallOptions, graphqlRefusal, listenOnline, pause, refusalOf } from './transport.ts'
 
@@ -177,21 +178,4 @@ const EVENT_DATA: ShapeOf<{ readonly events: TierwayEvent }> = {
       },
     },
   },
-}
-
-/** The frames of a stream of server-sent events, without comments. */
-async function* framesOf(body: FetchBody, isAlive: () => void): AsyncGenerator<string, void, undefined> {
-  const reader = body.getReader()
-  const decoder = new TextDecoder()
-  let text = ''
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) return
-    isAlive()
-    text += decoder.decode(value, { stream: true })
-    const frames = text.split('\n\n')
-    // The last piece is not complete yet.
-    text = frames.pop() ?? ''
-    for (const frame of frames) if (!frame.startsWith(':')) yield frame
-  }
 }

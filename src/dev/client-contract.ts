@@ -35,6 +35,7 @@ const SERVER_ROOTS = [
   'WalletSpendRequest',
   'WalletResponse',
   'ServerCrossRequest',
+  'EndedLogins',
 ]
 
 /** Those of REST, and the fields of an event, which the library reads over GraphQL. */

@@ -25,14 +25,19 @@ const changedPlayer = answer(
 const example = { loginId: '019aa4c5-7a10-7f42-9a55-3c1b7a0f9e22', playerId: '019aa4c5-7a10-7f42-9a55-3c1b7a0f9e21' }
 
 const endedLoginsAnswer = answer(
-  'The `data` of an event `ended`, as JSON. An event `current` has `{}`: all that ended is told.',
+  'The `data` of an event `ended`, as JSON. An event `current`, which says that all is told, has only `environmentId`.',
   {
+    environmentId: out.text('The environment of the server key.'),
     logins: out.list(endedLogin, 'Logins that have ended.'),
     players: out.list(changedPlayer, 'Players whose status has changed, with their present status.'),
   },
   {
     name: 'EndedLogins',
-    example: { logins: [{ ...example, endedAt: '2026-11-26T10:00:00.000Z' }], players: [] },
+    example: {
+      environmentId: '019aa4c5-7a10-7f42-9a55-3c1b7a0f9e20',
+      logins: [{ ...example, endedAt: '2026-11-26T10:00:00.000Z' }],
+      players: [],
+    },
   },
 )
 

@@ -188,6 +188,35 @@ export interface ServerCrossRequest {
   readonly idempotencyKey: string
 }
 
+/** The `data` of an event `ended`, as JSON. An event `current`, which says that all is told, has only `environmentId`. */
+export interface EndedLogins {
+  /** The environment of the server key. */
+  readonly environmentId: string
+  /** Logins that have ended. */
+  readonly logins: readonly EndedLogin[]
+  /** Players whose status has changed, with their present status. */
+  readonly players: readonly ChangedPlayer[]
+}
+
+/** A login that has ended. Access tokens of it are no longer valid: their `jti` begins with its id. */
+export interface EndedLogin {
+  /** The login. */
+  readonly loginId: string
+  /** The player. */
+  readonly playerId: string
+  /** When it ended. */
+  readonly endedAt: string
+}
+
+/** A player whose status has changed. Access tokens of a player that is not active are not valid. */
+export interface ChangedPlayer {
+  /** The player. */
+  readonly playerId: string
+  readonly status: 'active' | 'banned' | 'deleted'
+  /** When it changed. */
+  readonly changedAt: string
+}
+
 // The shapes of answers.
 
 export const PLAYER_PROGRESS: ShapeOf<PlayerProgress> = {
@@ -221,4 +250,16 @@ export const GRANT_XP_RESPONSE: ShapeOf<GrantXpResponse> = { members: { results:
 
 export const WALLET_RESPONSE: ShapeOf<WalletResponse> = {
   members: { playerId: 'string', currency: 'string', balance: 'int64' },
+}
+
+export const ENDED_LOGIN: ShapeOf<EndedLogin> = {
+  members: { loginId: 'string', playerId: 'string', endedAt: 'string' },
+}
+
+export const CHANGED_PLAYER: ShapeOf<ChangedPlayer> = {
+  members: { playerId: 'string', status: 'string', changedAt: 'string' },
+}
+
+export const ENDED_LOGINS: ShapeOf<EndedLogins> = {
+  members: { environmentId: 'string', logins: { list: ENDED_LOGIN }, players: { list: CHANGED_PLAYER } },
 }

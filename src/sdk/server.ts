@@ -7,6 +7,8 @@ export type { ClaimedTier, CrossResponse, EnteredNode, ExecutionPlan, Player, Re
 export { type ErrorCode, type Fault, TierwayError } from '../client/error.ts'
 export type { Fetch, FetchRequest, FetchResponse, Signal } from '../client/platform.ts'
 export type { CallOptions } from '../client/transport.ts'
+export type { EndedCode } from './ended-tokens.ts'
+export type { EndedAccess, FollowOptions } from './follow-ended.ts'
 export {
   type Change,
   createServerClient,

@@ -14,6 +14,8 @@ import {
   readAccessToken,
   TOKEN_ALGORITHM,
 } from './access-token.ts'
+import { EndedTokens } from './ended-tokens.ts'
+import { EndedFollower, type FollowOptions } from './follow-ended.ts'
 
 export interface TokenVerifierOptions {
   /** Where the service is, such as `https://play.example.com`. */
@@ -50,6 +52,21 @@ export interface VerifiedPlayer {
 export interface TokenVerifier {
   /** The player of an access token. Rejects with a {@link TokenError}. */
   verify(token: string): Promise<VerifiedPlayer>
+  /**
+   * Follows the logins that end and the players that are banned or deleted: `verify` refuses their tokens within seconds.
+   * Resolves once all that ended before is known, and goes on until its signal aborts. Rejects with a `TierwayError` when
+   * the key is refused, and with the signal's reason. After it has resolved, `onError` hears of a key that is revoked: the
+   * following has then ended, and can begin again with another key.
+   *
+   * While the feed is away, the verifier connects again and again. It refuses what it knows of, and accepts other tokens
+   * until they expire. Nothing is missed once it is back. It keeps a million logins; of more, it forgets those that ended
+   * first.
+   */
+  follow(options: FollowOptions): Promise<void>
+  /** Whether the feed is there: each login that ends is known within seconds. */
+  readonly isFollowing: boolean
+  /** How long ago all logins that had ended were known, in milliseconds: a few seconds while following. Null before. */
+  readonly followedMsAgo: number | null
 }
 
 /** The `code` of a `TokenError`. */
@@ -64,6 +81,12 @@ export type TokenErrorCode =
   | 'invalid_token'
   /** The keys could not be read, so nothing is known of the token. Try again later. */
   | 'keys_unreachable'
+  /** The login of the token has ended, as by a logout. Only a verifier that follows knows. */
+  | 'login_ended'
+  /** The player is banned. Only a verifier that follows knows. */
+  | 'player_banned'
+  /** The player is deleted. Only a verifier that follows knows. */
+  | 'player_deleted'
 
 const MESSAGES: Readonly<Record<TokenErrorCode, string>> = {
   token_expired: 'the token has expired',
@@ -71,6 +94,9 @@ const MESSAGES: Readonly<Record<TokenErrorCode, string>> = {
   not_player_token: 'the token is not one of a player',
   invalid_token: 'the token is invalid',
   keys_unreachable: 'the keys of the service could not be read',
+  login_ended: 'the login of the token has ended',
+  player_banned: 'the player is banned',
+  player_deleted: 'the player is deleted',
 }
 
 /** Why a token is not accepted. */
@@ -91,7 +117,8 @@ export class TokenError extends Error {
  *
  * The public keys come from `/.well-known/jwks.json`, at the first token. They are read again when a token names a key
  * that is not known, and when they are older than `keysMaxAgeMs`; while the service does not answer, the known keys go
- * on. A login that has ended, as by a ban, is not known here: its tokens are accepted until they expire.
+ * on. A login that has ended, as by a logout, is known only while the verifier follows: without `follow`, its tokens are
+ * accepted until they expire.
  *
  * Throws `invalid_request` for a faulty option.
  */
@@ -107,6 +134,8 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     // A connection that was kept may close just when it is used again.
     [customFetch]: (target, init) => fetch(target, init).catch(() => fetch(target, init)),
   })
+  const ended = new EndedTokens()
+  const follower = new EndedFollower(url, environmentId, ended)
   let renewsAt = Number.POSITIVE_INFINITY
 
   /** Reads keys again that are old. Only one call waits for them. */
@@ -157,7 +186,16 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
       const said = readAccessToken(await claimsOf(token))
       if (!said) throw new TokenError('invalid_token')
       if (said.environmentId !== environmentId) throw new TokenError('other_environment')
+      const code = ended.codeOf(said.playerId) ?? (said.loginId === null ? undefined : ended.codeOf(said.loginId))
+      if (code !== undefined) throw new TokenError(code)
       return { ...said, expiresAt: new Date(said.expiresAt * 1000), claims: ownClaimsOf(token) }
+    },
+    follow: (options) => follower.follow(options),
+    get isFollowing() {
+      return follower.isFollowing
+    },
+    get followedMsAgo() {
+      return follower.msAgo
     },
   }
 }

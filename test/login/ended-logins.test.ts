@@ -259,7 +259,11 @@ describe('the feed of ended logins', () => {
       'x-accel-buffering': 'no',
     })
     expect(feed.messages.find(({ event }) => event === 'current')).toEqual({
-      ...{ id: expect.stringMatching(/^\d+-\d+$/), event: 'current', data: '{}' },
+      ...{
+        id: expect.stringMatching(/^\d+-\d+$/),
+        event: 'current',
+        data: `{"environmentId":"${game.environmentId}"}`,
+      },
     })
     const heard = feed.messages.length
     await until('it is told twice', () => feed.messages.length >= heard + 2, { deadlineMs: 20_000 })

@@ -76,3 +76,16 @@ it('examples/game-server.mjs lets verified players in, and one call gives a matc
   expect(rows).toEqual([{ count: 10, players: 10, matches: 1 }])
   expect(output).toMatch(/^match \S+: 10 players got xp$/m)
 })
+
+it('examples/game-server.mjs closes the connection of a player who is banned, and lets the player in no more', async () => {
+  await until('it follows', () => /^ended logins are known$/m.test(output))
+  const { playerId, token } = await game.player()
+  const socket = new WebSocket(urlOf() ?? '')
+  await once(socket, 'open')
+  socket.send(JSON.stringify({ token }))
+  await once(socket, 'message')
+  await game.app.pool.query(`UPDATE players SET status = 'banned' WHERE id = $1`, [playerId])
+  const [code, reason] = await once(socket, 'close')
+  expect([code, String(reason)]).toEqual([4403, 'player_banned'])
+  expect(await play(token)).toMatchObject({ code: 4401, reason: 'player_banned', messages: [] })
+})
