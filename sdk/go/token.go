@@ -54,7 +54,8 @@ type VerifiedPlayer struct {
 // TokenVerifier verifies access tokens of players by the public keys of the service, which it keeps. Make one for the
 // whole process, and do not change or copy it afterwards. It may be used by several goroutines at once.
 //
-// A login that has ended, as by a ban, is not known here: its tokens are accepted until they expire.
+// A login that has ended, as by a logout, is known only while Follow runs: without it, its tokens are accepted until they
+// expire.
 type TokenVerifier struct {
 	// URL is where the service is, such as https://play.example.com.
 	URL string
@@ -73,6 +74,7 @@ type TokenVerifier struct {
 	// readAt is the time of the last successful read, triedAt that of the last one, and failed its error.
 	readAt, triedAt time.Time
 	failed          error
+	ended           endedTokens
 }
 
 // Verify answers the player of an access token.
@@ -99,7 +101,16 @@ func (v *TokenVerifier) Verify(ctx context.Context, token string) (*VerifiedPlay
 	if header.Typ != "at+jwt" {
 		return nil, ErrNotPlayerToken
 	}
-	return v.read(parts[1])
+	player, err := v.read(parts[1])
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range []string{player.PlayerID, player.LoginID} {
+		if err := v.ended.reasonOf(id); err != nil {
+			return nil, err
+		}
+	}
+	return player, nil
 }
 
 // read reads the payload of a token whose signature is verified.

@@ -1,4 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -6,6 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createServerKey } from '../../src/callers/keys.ts'
 import { startGame } from '../harness/game.ts'
 import { startReceiver, testReceiver } from './receiver.ts'
 
@@ -84,6 +86,35 @@ describe.skipIf(skipped !== '')(`${skipped}the Go helper`, () => {
       const cases = JSON.stringify({ url: baseUrl, environmentId, tokens })
       const output = await goWith({ TOKENS_OF_SERVICE: cases }, 'test', '-count=1', '-v', '-run', 'OfTheService', '.')
       expect(output).toContain('5 tokens of the service')
+    } finally {
+      await game.stop()
+    }
+  })
+
+  test('follows the logins that end', { timeout: BUILD_TIMEOUT_MS }, async () => {
+    const game = await startGame()
+    try {
+      const { environmentId, projectId, baseUrl } = game
+      const { pool, tokens } = game.app
+      const [ended, banned, good] = [randomUUID(), randomUUID(), randomUUID()]
+      const issue = async (loginId: string) => {
+        const { playerId } = await game.player()
+        if (loginId === banned) await pool.query(`UPDATE players SET status = 'banned' WHERE id = $1`, [playerId])
+        return tokens.issueAccessToken({ environmentId, projectId, playerId, tokenId: `${loginId}.${randomUUID()}` })
+      }
+      await pool.query('INSERT INTO ended_access (environment_id, player_id, family_id) VALUES ($1, $2, $3)', [
+        ...[environmentId, randomUUID(), ended],
+      ])
+      const cases = JSON.stringify({
+        ...{ url: baseUrl, environmentId, key: (await createServerKey(pool, environmentId)).key },
+        tokens: [
+          { token: await issue(ended), error: 'tierway: the login of the token has ended' },
+          { token: await issue(banned), error: 'tierway: the player is banned' },
+          { token: await issue(good), error: '<nil>' },
+        ],
+      })
+      const output = await goWith({ FEED_OF_SERVICE: cases }, 'test', '-count=1', '-v', '-run', 'TheService', '.')
+      expect(output).toContain('3 tokens by the feed')
     } finally {
       await game.stop()
     }
