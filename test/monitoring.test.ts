@@ -174,7 +174,8 @@ describe.skipIf(withoutPrometheus !== '')(`${withoutPrometheus}the alerts of a r
     const target = `tcp://${database.host}`
     postgres = await startTcpProxy(() => target)
     database.host = `127.0.0.1:${postgres.port}`
-    const env = { ...(await keys), METRICS_TOKEN: TOKEN, REDIS_URL: 'redis://127.0.0.1:1' }
+    // Calls wait as long as in production, so that their failures come soon.
+    const env = { ...(await keys), METRICS_TOKEN: TOKEN, REDIS_URL: 'redis://127.0.0.1:1', CALL_DEADLINE_MS: '5000' }
     instance = await startInstance(database.href, env)
     prometheus = await startPrometheus(instance.baseUrl, hurried)
   })
