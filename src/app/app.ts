@@ -311,6 +311,7 @@ export async function createApp({
     folding,
     isRedisConnected: config.redisUrl === null ? null : bus.isConnected,
     endedLogins: () => ended.logins.size,
+    endedFollowers: () => feed.size,
     ready: health.ready,
   })
 

@@ -18,6 +18,7 @@ export interface GaugeSources {
   /** Null without Redis. */
   readonly isRedisConnected: (() => boolean) | null
   readonly endedLogins: () => number
+  readonly endedFollowers: () => number
   readonly ready: () => Promise<Readiness>
 }
 
@@ -72,6 +73,7 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   gauge('tierway_remembered_players', 'Players whose rows are in memory.', () => sources.memory.size)
   gauge('tierway_remembered_bytes', 'Estimated memory of these rows.', () => sources.memory.bytes)
   gauge('tierway_ended_logins', 'Ended logins in memory, whose tokens are refused.', sources.endedLogins)
+  gauge('tierway_ended_login_followers', 'Open streams of ended logins, of game servers.', sources.endedFollowers)
   gauge('tierway_stream_lag_events', 'Events that this instance knows to exist and has not read.', () =>
     sources.subscriptions.lag(),
   )

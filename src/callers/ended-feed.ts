@@ -13,6 +13,8 @@ export interface EndedFeed {
    * streams are open.
    */
   follow(caller: ServerCaller, request: FollowRequest): AsyncIterable<string>
+  /** Open streams. */
+  readonly size: number
   /** Ends all streams. */
   close(): void
 }
@@ -130,6 +132,9 @@ export function createEndedFeed({ pool, ended, watch, limits }: EndedFeedOptions
       if (closed.aborted) leave()
       else closed.addEventListener('abort', leave, { once: true })
       return messages(follower, parsePlace(lastEventId))
+    },
+    get size() {
+      return followers.size
     },
     close() {
       for (const follower of followers) end(follower)

@@ -473,7 +473,11 @@ describe('a follower', () => {
         const headers = { authorization: `Bearer ${stagingKey}` }
         await until('the head', async () => (await fetch(baseUrl + PATH, { method: 'HEAD', headers })).status === 200)
       }
+      const gauge = async () =>
+        await limited.app.metrics.registry.getSingleMetric('tierway_ended_login_followers')?.get()
+      expect((await gauge())?.values).toMatchObject([{ value: 3 }])
       first.close()
+      await until('it is counted off', async () => (await gauge())?.values[0]?.value === 2)
       await until('there is room', async () => {
         const next = await follow({ baseUrl })
         next.close()
