@@ -5,6 +5,7 @@ import { type AccessWatchOptions, createAccessWatch } from '../../src/callers/ac
 import type { PlayerCaller } from '../../src/callers/callers.ts'
 import { createEndedAccess } from '../../src/callers/ended-access.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
+import { BEGIN } from '../harness/begin.ts'
 import { type Game, startGame, times } from '../harness/game.ts'
 import { until } from '../harness/until.ts'
 
@@ -67,7 +68,7 @@ describe('the watch over callers with open connections (decisions 1)', () => {
     const [banned] = callers.slice(-1) as [PlayerCaller]
     const client = await game.app.pool.connect()
     try {
-      await client.query('BEGIN')
+      await client.query(BEGIN)
       await setStatus(client, banned, 'banned')
       await looks(10)
       expect(ended).toEqual([])

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlatformKey } from '../../src/callers/keys.ts'
 import { generateTokenKey, type TokenKey } from '../../src/callers/tokens.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
+import { BEGIN } from '../harness/begin.ts'
 import { season } from '../harness/definitions.ts'
 import { expiringToken } from '../harness/expiring-token.ts'
 import { type Game, startGame, type TestPlayer, times } from '../harness/game.ts'
@@ -245,7 +246,7 @@ describe('a stream of server-sent events on the wire (decisions 8)', () => {
     const keys = await game.app.pool.connect()
     try {
       // Credentials are read from this table, so no call is answered meanwhile.
-      await keys.query('BEGIN')
+      await keys.query(BEGIN)
       await keys.query('LOCK TABLE platform_keys')
       const sockets = times(3, () => connect(Number(port), '127.0.0.1').on('error', () => {}))
       for (const socket of sockets) socket.write(request)

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { storeLevels } from '../../src/figures/store-levels.ts'
 import { auditBooks } from '../harness/audit.ts'
+import { BEGIN } from '../harness/begin.ts'
 import { scenario, season } from '../harness/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../harness/game.ts'
 import { settled } from '../harness/settled.ts'
@@ -252,7 +253,7 @@ describe('storeLevels', () => {
     await publish('locked', apart(1_000))
     const writer = await game.app.pool.connect()
     try {
-      await writer.query('BEGIN')
+      await writer.query(BEGIN)
       await writer.query('SELECT FROM passes WHERE player_id = $1 FOR UPDATE', [ann.id])
       await until('the other pass is stored', async () => {
         await storeLevels(game.app.pool, { settledMs: 0 })

@@ -7,6 +7,7 @@ import { type Json, members, print } from '../../src/base/json.ts'
 import { createSdkKey } from '../../src/callers/keys.ts'
 import { createProject } from '../../src/projects/projects.ts'
 import { auditBooks } from '../harness/audit.ts'
+import { BEGIN } from '../harness/begin.ts'
 import {
   type Answer,
   type Game,
@@ -569,7 +570,7 @@ describe('a link of a banned player', () => {
     const player = await game.player()
     const subject = newSubject()
     const client = await game.app.pool.connect()
-    await client.query('BEGIN')
+    await client.query(BEGIN)
     await client.query(`UPDATE players SET status = 'banned' WHERE id = $1`, [player.playerId])
     const link = game.link(player.token, by(subject))
     await until('the link waits for the player', async () => {

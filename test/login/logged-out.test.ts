@@ -1,5 +1,6 @@
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { BEGIN } from '../harness/begin.ts'
 import { type Game, generateKeys, type Instance, type Keys, startGame, startInstance, times } from '../harness/game.ts'
 import { type Operator, startOperator } from '../harness/operator.ts'
 import { startStopwatch } from '../harness/stopwatch.ts'
@@ -166,7 +167,7 @@ describe('the access tokens of a login (decisions 11.4)', () => {
     const login = await logIn()
     const client = await game.app.pool.connect()
     try {
-      await client.query('BEGIN')
+      await client.query(BEGIN)
       await client.query('UPDATE refresh_tokens SET revoked_at = now() WHERE player_id = $1', [login.playerId])
       // Another login ends meanwhile, within two seconds.
       const quick = await logIn()

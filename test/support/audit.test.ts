@@ -4,6 +4,7 @@ import { createSdkKey } from '../../src/callers/keys.ts'
 import { adjustWallet } from '../../src/dev/adjust-wallet.ts'
 import { createProject } from '../../src/projects/projects.ts'
 import { auditBooks, auditSupport } from '../harness/audit.ts'
+import { BEGIN } from '../harness/begin.ts'
 import { gold, passNode, scenario } from '../harness/definitions.ts'
 import { type Game, type GraphqlAnswer, startGame, type TestPlayer, times } from '../harness/game.ts'
 import { startOperator, type Operator as Webhook } from '../harness/operator.ts'
@@ -238,7 +239,7 @@ describe('the audit log', () => {
   it('has an index for each filter, so that no page sorts or scans the log', async () => {
     const client = await game.app.pool.connect()
     try {
-      await client.query('BEGIN')
+      await client.query(BEGIN)
       await client.query(
         `INSERT INTO audit_log (project_id, id, actor, action, target)
          SELECT $1, gen_random_uuid(), 'actor ' || n % 500, 'action ' || n % 500, 'target ' || n % 500

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { BEGIN } from '../harness/begin.ts'
 import { type Game, startGame, type TestPlayer, times } from '../harness/game.ts'
 import { codeOf, newOperator, type Operator, support } from './desk.ts'
 
@@ -88,7 +89,7 @@ describe('denied calls', () => {
     let flooding: Promise<void>
     try {
       // Holds the lock as another instance does while it writes.
-      await holder.query('BEGIN')
+      await holder.query(BEGIN)
       const source = `audit ${game.projectId} ${actor}`
       await holder.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [source])
       flooding = flood(60, (index) => ban(key, `target ${index}`))

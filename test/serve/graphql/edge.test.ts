@@ -6,6 +6,7 @@ import { print } from '../../../src/base/json.ts'
 import { createPlatformKey } from '../../../src/callers/keys.ts'
 import { adjustWallet } from '../../../src/dev/adjust-wallet.ts'
 import { createProject } from '../../../src/projects/projects.ts'
+import { BEGIN } from '../../harness/begin.ts'
 import { gold, item, LIMITED, passNode, scenario, season, tier } from '../../harness/definitions.ts'
 import { type Game, type GraphqlAnswer, startGame, type TestPlayer, times } from '../../harness/game.ts'
 import {
@@ -541,7 +542,7 @@ describe('an error of GraphQL (decisions 2)', () => {
     const alone = await startGame({}, pino({ level: 'warn' }, { write: (line) => told.push(JSON.parse(line)) }))
     const held = await alone.app.pool.connect()
     try {
-      await held.query('BEGIN')
+      await held.query(BEGIN)
       await held.query('LOCK TABLE projects')
       const answer = await alone.graphql(alone.platformKey, '{ project { name } }')
       const requestId = answer.errors?.[0]?.extensions.requestId
@@ -558,7 +559,7 @@ describe('an error of GraphQL (decisions 2)', () => {
   it('is UNAVAILABLE when a query waits too long for the database', async () => {
     const held = await game.app.pool.connect()
     try {
-      await held.query('BEGIN')
+      await held.query(BEGIN)
       await held.query('LOCK TABLE projects')
       expect(codeOf(await game.graphql(game.platformKey, '{ project { name } }'))).toBe('UNAVAILABLE')
     } finally {

@@ -7,6 +7,7 @@ import { createPlatformKey, createSdkKey } from '../../../src/callers/keys.ts'
 import { generateTokenKey, type TokenKey } from '../../../src/callers/tokens.ts'
 import { createPlayer } from '../../../src/players/create-player.ts'
 import { cursorAt, untimed } from '../../events/cursors.ts'
+import { BEGIN } from '../../harness/begin.ts'
 import { createDatabase } from '../../harness/database.ts'
 import { season } from '../../harness/definitions.ts'
 import { expiringToken } from '../../harness/expiring-token.ts'
@@ -319,7 +320,7 @@ describe('a socket with many operations', () => {
     const keys = await game.app.pool.connect()
     try {
       // Credentials are read from this table, so no operation begins meanwhile.
-      await keys.query('BEGIN')
+      await keys.query(BEGIN)
       await keys.query('LOCK TABLE platform_keys')
       for (const id of times(300, String)) {
         talk.subscribe(id)
@@ -423,7 +424,7 @@ describe('the service', () => {
     const keys = await game.app.pool.connect()
     try {
       // Credentials are read from this table, so no socket is acknowledged meanwhile.
-      await keys.query('BEGIN')
+      await keys.query(BEGIN)
       await keys.query('LOCK TABLE platform_keys')
       const init = { type: 'connection_init', payload: { authorization: `Bearer ${game.platformKey}` } }
       for (const [message, code] of [
