@@ -4,6 +4,7 @@ import { type Json, print, RawJson } from '../../src/base/json.ts'
 import { season } from '../harness/definitions.ts'
 import { type Answer, type Game, startGame, type TestPlayer } from '../harness/game.ts'
 import { checkAnswer } from '../harness/openapi.ts'
+import { settled } from '../harness/settled.ts'
 import { until } from '../harness/until.ts'
 
 const MIB = 1_048_576
@@ -37,6 +38,7 @@ afterAll(async () => {
 /** The rows of each table. `call_minutes` is left out: it counts refused calls, too, and is written each minute. */
 async function countRows(): Promise<Record<string, string>> {
   const { pool } = game.app
+  await settled(pool)
   const tables = await pool.query(
     "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'call_minutes'",
   )
