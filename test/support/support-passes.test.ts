@@ -604,13 +604,14 @@ describe('cancelRun', () => {
 describe('crossHandleForPlayer', () => {
   const cross = (player: TestPlayer, more: Input = {}) =>
     act('crossHandleForPlayer', player, { ...boss, idempotencyKey: key(), ...more })
-  const crossings = async ({ playerId }: TestPlayer) =>
-    (
-      await game.app.pool.query(
-        `SELECT node_id, handle, by_client, data FROM events WHERE player_id = $1 ORDER BY position`,
-        [playerId],
-      )
-    ).rows
+  const crossings = async ({ playerId }: TestPlayer) => {
+    await settled(game.app.pool)
+    const { rows } = await game.app.pool.query(
+      'SELECT node_id, handle, by_client, data FROM events WHERE player_id = $1 ORDER BY position',
+      [playerId],
+    )
+    return rows
+  }
 
   it("has the same effects as a game server's call", async () => {
     const [served, helped] = [await game.player(), await game.player()]
