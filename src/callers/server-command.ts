@@ -23,12 +23,7 @@ export function asServer<Outcome>(caller: ServerCaller, command: Command<Outcome
     }),
     *decide(group) {
       const decision = command.decide(group)
-      const requireKey = yield* group.rows(() => {
-        const asked = askServerKey(group, caller)
-        // The command asks for its own rows meanwhile, so that all are read together.
-        if (group.waits) decision.next()
-        return asked
-      })
+      const requireKey = yield* group.rowsBefore(decision, () => askServerKey(group, caller))
       requireKey()
       return yield* decision
     },

@@ -110,12 +110,7 @@ interface Keyed<Outcome> {
 function* decideKeyed<Outcome>(group: Group, { command, player, once, key }: Keyed<Outcome>): Steps<Outcome | Refusal> {
   const { operation } = once
   const decision = command.decide(group)
-  const slot = yield* group.rows(() => {
-    const asked = group.player(player).one(storedAnswer, keyOf(operation, key))
-    // The command asks for its own rows meanwhile, so that all are read together.
-    if (group.waits) decision.next()
-    return asked
-  })
+  const slot = yield* group.rowsBefore(decision, () => group.player(player).one(storedAnswer, keyOf(operation, key)))
   const request = hash('sha256', freeze(once.request), 'base64url')
   const stored = slot.value
   if (stored) {

@@ -22,7 +22,7 @@ export interface ExecuteOptions {
   readonly isReadOnly: boolean
   readonly entries: readonly Entry[]
   /** Players that an earlier attempt found that it needs. They are locked first. */
-  readonly needed?: readonly PlayerRef[]
+  readonly needed: readonly PlayerRef[]
   readonly committed?: (group: Group) => void
 }
 
@@ -52,7 +52,7 @@ const BEGIN_SNAPSHOT: Statement = { text: 'BEGIN ISOLATION LEVEL REPEATABLE READ
 
 /** Decides commands as one group and commits it. Answers the finished ones; the others may be tried again. */
 export async function executeGroup(options: ExecuteOptions): Promise<GroupResult> {
-  const { client, clock, path, isReadOnly, entries, needed = [] } = options
+  const { client, clock, path, isReadOnly, entries, needed } = options
   const group = new Group(path, performance.now() + (clock.offsetMs ?? 0), { isReadOnly })
   const decided: Decided[] = []
   let isSent = false
@@ -203,10 +203,10 @@ export async function executeGroup(options: ExecuteOptions): Promise<GroupResult
       return { kind: 'bug', entry: error.entry, error: error.cause }
     }
     if (error instanceof OutOfOrder) {
-      const all = [...group.held()].map(({ environmentId, playerId }) => ({ environmentId, playerId }))
+      const needed = [...group.held()]
       group.discard()
       await rollBack(client)
-      return { kind: 'restart', needed: all }
+      return { kind: 'restart', needed }
     }
     forget(group, options)
     if (error instanceof Unsendable) return { kind: 'unsendable', error: error.cause }

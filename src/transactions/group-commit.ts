@@ -204,14 +204,18 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   }
 
   /** Decides and commits the calls without an answer as one group. */
-  function attempt(
+  async function attempt(
     client: PoolClient,
     path: Path,
     entries: readonly Entry[],
-    needed?: readonly PlayerRef[],
-  ): Promise<GroupResult> {
-    const waiting = entries.filter((entry) => !entry.isSettled)
-    return executeGroup({ client, memory, clock, path, isReadOnly: readOnly, entries: waiting, needed, committed })
+  ): Promise<Exclude<GroupResult, { kind: 'restart' }>> {
+    for (let needed: readonly PlayerRef[] = []; ; ) {
+      const waiting = entries.filter((entry) => !entry.isSettled)
+      const group = { client, memory, clock, path, isReadOnly: readOnly, entries: waiting, needed, committed }
+      const result = await executeGroup(group)
+      if (result.kind !== 'restart') return result
+      needed = result.needed
+    }
   }
 
   /** Decides on rows in memory. Calls that need more, or whose players were not proven, need a transaction. */
@@ -222,7 +226,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
         refuse(result.entry, result.error)
         continue
       }
-      if (result.kind === 'done' || result.kind === 'restart') return
+      if (result.kind === 'done') return
       for (const entry of entries) entry.isFresh = true
       if (result.kind === 'lost' || result.kind === 'unsendable') throw result.error
       // The cause is not known: each call gets a transaction of its own.
@@ -232,14 +236,9 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   }
 
   async function runInTransaction(client: PoolClient, entries: readonly Entry[]): Promise<void> {
-    let needed: readonly PlayerRef[] | undefined
     for (let retries = 0; entries.some((entry) => !entry.isSettled); ) {
-      const result = await attempt(client, 'transaction', entries, needed)
+      const result = await attempt(client, 'transaction', entries)
       if (result.kind === 'done') return
-      if (result.kind === 'restart') {
-        needed = result.needed
-        continue
-      }
       if (result.kind === 'lost') throw result.error
       if (result.kind === 'unsendable') {
         if (entries.length === 1) for (const entry of entries) refuse(entry, result.error)

@@ -177,6 +177,15 @@ export class Group implements Holder {
     })
   }
 
+  /** As `rows`, for what is checked before a decision goes on. It asks for its own rows meanwhile, so that all are read together. */
+  rowsBefore<T>(decision: Steps<unknown>, ask: () => T): Steps<T> {
+    return this.rows(() => {
+      const asked = ask()
+      if (this.waits) decision.next()
+      return asked
+    })
+  }
+
   /** Whether the decision must not go on: it waits for its turn, or for rows. */
   get waits(): boolean {
     return this.misses || this.isBlocked
