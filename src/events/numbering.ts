@@ -119,6 +119,7 @@ export function createNumbering({ pool, ownPool, bus, onError }: NumberingOption
   /** Environments with events to number, each with the horizon from which to look. */
   const due = new Map<string, Horizon>()
   const horizons = new Map<string, Horizon>()
+  const asked = new Map<string, Promise<void>>()
   let running: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
   let looking: NodeJS.Timeout | undefined
@@ -175,7 +176,19 @@ export function createNumbering({ pool, ownPool, bus, onError }: NumberingOption
     return { events, isLeft }
   }
 
-  async function settle(environmentId: string): Promise<void> {
+  /** Those who ask in the same turn of the event loop share one look, such as the players of a list. */
+  function settle(environmentId: string): Promise<void> {
+    const shared = asked.get(environmentId)
+    if (shared) return shared
+    const own = new Promise(setImmediate).then(() => {
+      asked.delete(environmentId)
+      return settleNow(environmentId)
+    })
+    asked.set(environmentId, own)
+    return own
+  }
+
+  async function settleNow(environmentId: string): Promise<void> {
     const underWay = running
     try {
       const { rows } = await pool.query<{ waits: boolean }>({ ...WAITING, values: [environmentId] })
