@@ -5,7 +5,7 @@ import { describeEvent } from '../../console/src/events/describe.ts'
 import type { GameEvent } from '../../console/src/events/feed.ts'
 import { createPlatformKey } from '../../src/callers/keys.ts'
 import { startBrowser, withoutChromium } from '../harness/browser.ts'
-import { type ConsolePage, watch } from '../harness/console.ts'
+import { type ConsolePage, STEP_MS, watch } from '../harness/console.ts'
 import { createDatabase, type TestDatabase } from '../harness/database.ts'
 import { season } from '../harness/definitions.ts'
 import { times } from '../harness/game.ts'
@@ -21,8 +21,6 @@ import {
 } from '../harness/service.ts'
 import { numberEvents } from '../harness/settled.ts'
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts'
-
-const SLOW_MS = 60_000
 
 const rows = (page: Page) => page.getByRole('region', { name: 'Events, the latest first' }).getByRole('listitem')
 
@@ -64,7 +62,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
     const context = await browser.newContext()
     opened = watch(await context.newPage())
     const { page } = opened
-    page.setDefaultTimeout(30_000)
+    page.setDefaultTimeout(STEP_MS)
     // The clock of this computer is ten minutes ahead of the service's.
     await page.addInitScript('{ const now = Date.now; Date.now = () => now() + 600_000 }')
     await page.addInitScript(script)
@@ -90,9 +88,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
 
   const newPlayers = () => Promise.all(times(4, () => world.player('season-1')))
 
-  it('shows every event once when the service is killed, and names the outage and the number of missed events', {
-    timeout: SLOW_MS,
-  }, async () => {
+  it('shows every event once when the service is killed, and names the outage and the number of missed events', async () => {
     const { page } = await open()
     const players = await newPlayers()
     const texts = [await levelUp(players)]
@@ -126,9 +122,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
     expect(await page.getByText('Back after').count()).toBe(0)
   })
 
-  it('shows no event twice after a proxy has closed its socket normally (1000)', {
-    timeout: SLOW_MS,
-  }, async () => {
+  it('shows no event twice after a proxy has closed its socket normally (1000)', async () => {
     const { page } = await open()
     const players = await newPlayers()
     const first = await levelUp(players)
@@ -140,7 +134,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
     for (const text of [first, second]) expect(await page.getByText(text).count()).toBe(4)
   })
 
-  it('says so when the number of missed events cannot be read, and shows them', { timeout: SLOW_MS }, async () => {
+  it('says so when the number of missed events cannot be read, and shows them', async () => {
     const { page } = await open()
     const players = await newPlayers()
     await page.route('**/graphql', (route) =>
@@ -155,7 +149,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
     expect(await page.getByText(text).count()).toBe(4)
   })
 
-  it('detects a dead connection at once when the browser is online again', { timeout: SLOW_MS }, async () => {
+  it('detects a dead connection at once when the browser is online again', async () => {
     // Disables the pings, whose timer has this delay.
     const { page } = await open(
       '{ const set = setTimeout; window.setTimeout = (f, ms) => (ms === 10_000 ? 0 : set(f, ms)) }',
@@ -169,7 +163,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
     expect(await page.getByText(text).count()).toBe(4)
   })
 
-  it('detects a dead connection by its pings', { timeout: SLOW_MS }, async () => {
+  it('detects a dead connection by its pings', async () => {
     const { page } = await open()
     const players = await newPlayers()
     proxy.freezeSockets()
@@ -179,9 +173,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
     expect(await page.getByText(text).count()).toBe(4)
   })
 
-  it('reads the list again when its last event has expired (CURSOR_EXPIRED), says so, and goes on', {
-    timeout: SLOW_MS,
-  }, async () => {
+  it('reads the list again when its last event has expired (CURSOR_EXPIRED), says so, and goes on', async () => {
     const { page } = await open()
     const players = await newPlayers()
     const subscribes = new Map<WebSocket, number>()
@@ -221,7 +213,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
     await opened?.check('live-gap')
   })
 
-  it('leads back to the sign-in page when its access has ended', { timeout: SLOW_MS }, async () => {
+  it('leads back to the sign-in page when its access has ended', async () => {
     const { page, keyId } = await open()
     const [player] = await newPlayers()
     // This page reads nothing else meanwhile.
@@ -232,7 +224,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
   })
 
-  it('starts once an unreachable service is back', { timeout: SLOW_MS }, async () => {
+  it('starts once an unreachable service is back', async () => {
     const { page } = await open()
     await newPlayers()
     await stopService(service)

@@ -625,23 +625,25 @@ describe('a handshake', () => {
 
 describe.concurrent('a socket', () => {
   it('without connection_init is closed with 4408 after three seconds', async () => {
+    const began = performance.now()
     const talk = connect(game)
     await once(talk.socket, 'open')
-    const [opened, elapsed] = [performance.now(), startStopwatch()]
+    const elapsed = startStopwatch()
     const { code, at } = await talk.closed
-    expect([code, at - opened > 2_500, elapsed() < 5_000]).toEqual([4408, true, true])
+    expect([code, at - began > 2_500, elapsed() < 20_000]).toEqual([4408, true, true])
   })
 
   it('is pinged every twelve seconds, and stays open as long as it answers', async () => {
-    const talk = await open(game, (await game.player()).token)
-    const opened = performance.now()
+    const { token } = await game.player()
+    const began = performance.now()
+    const talk = await open(game, token)
     let pings = 0
     talk.socket.on('ping', () => {
       pings += 1
     })
-    await until('the third ping', () => pings === 3, { deadlineMs: 50_000 })
+    await until('the third ping', () => pings >= 3, { deadlineMs: 90_000 })
     // Due after 36 seconds. Any ping can be late on a busy machine, but none is much too early.
-    expect(performance.now() - opened).toBeGreaterThan(30_000)
+    expect(performance.now() - began).toBeGreaterThan(30_000)
     expect(talk.socket.readyState).toBe(WebSocket.OPEN)
     talk.socket.terminate()
   })
@@ -649,12 +651,15 @@ describe.concurrent('a socket', () => {
   it('that does not answer a ping is terminated when the next is due', async () => {
     const server = await startGame()
     try {
-      const talk = await open(server, (await server.player()).token, { autoPong: false })
+      const { token } = await server.player()
+      const began = performance.now()
+      const talk = await open(server, token, { autoPong: false })
       talk.subscribe('1', EVENTS, {})
       await until('it is open', async () => (await subscriptionsOf(server)) === 1)
-      const [opened, elapsed] = [performance.now(), startStopwatch()]
+      const elapsed = startStopwatch()
       const { code, at } = await talk.closed
-      expect([code, at - opened > 20_000, elapsed() < 28_000]).toEqual([1006, true, true])
+      // Due after 24 seconds, and the next after 36.
+      expect([code, at - began > 20_000, elapsed() < 34_000]).toEqual([1006, true, true])
       await until('nothing of it is left', async () => (await subscriptionsOf(server)) === 0)
       expect(await socketsOf(server)).toBe(0)
     } finally {
@@ -707,7 +712,7 @@ describe.concurrent('a socket', () => {
       slow.socket.once('message', () => slow.socket.pause())
       await until('it is paused', () => slow.socket.isPaused)
       const gone = async () => (await subscriptionsOf(server)) === 0 && (await socketsOf(server)) === 0
-      await until('nothing of it is left', gone, { deadlineMs: 50_000 })
+      await until('nothing of it is left', gone, { deadlineMs: 90_000 })
       slow.socket.terminate()
     } finally {
       await server.stop()
@@ -718,7 +723,7 @@ describe.concurrent('a socket', () => {
 // Not concurrent: it keeps the process busy, and the tests above measure time in this process.
 describe('a socket that floods the service', () => {
   it.each([
-    ['of the protocol', 1_000, (socket: WebSocket) => socket.send(PING)],
+    ['of the protocol', 500, (socket: WebSocket) => socket.send(PING)],
     ['of WebSockets', 160_000, (socket: WebSocket) => socket.ping(Buffer.alloc(125))],
   ])(
     'with pings %s is not read while it reads no answers, and is answered once it reads',
@@ -730,14 +735,15 @@ describe('a socket that floods the service', () => {
       })
       talk.socket.pause()
       for (const _ of times(count, Number)) ping(talk.socket)
-      // Far more than the network buffers: the rest is sent only if the service continues to read.
+      // Far more than the network buffers: the rest is sent only if the service continues to read. It gives a reader up
+      // after ten seconds, so this waits for few turns.
       let quiet = 0
       let left = talk.socket.bufferedAmount
       await until('nothing more is taken', () => {
         const now = talk.socket.bufferedAmount
         quiet = now === left ? quiet + 1 : 0
         left = now
-        return quiet === 40
+        return quiet === 10
       })
       expect(left).toBeGreaterThan(0)
       talk.socket.resume()
