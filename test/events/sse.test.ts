@@ -497,7 +497,7 @@ describe.concurrent('a stream', () => {
       withGame(async (server, zero) => {
         // Far more than the network buffers.
         const count = 1_000
-        await fill(server, count, 40_000)
+        await fill(server, count, 16_000)
         // A subscription is answered with a stream for any Accept.
         const slow = await Promise.all(['text/event-stream', '*/*'].map((accept) => ask(server, zero, { accept })))
         const paused = performance.now()
@@ -536,7 +536,7 @@ describe.concurrent('a stream', () => {
 
   it('whose reader reads nothing delays the stop of the service by at most two seconds', async () => {
     const server = await startGame()
-    await fill(server, 1_000, 40_000)
+    await fill(server, 1_000, 16_000)
     const slow = await ask(server, cursorAt(server.environmentId, 0n))
     await until('it takes nothing', async () => {
       const sent = await sentBy(server)
@@ -555,7 +555,7 @@ describe.concurrent('a stream', () => {
       const player = await server.player()
       // The event of its creation, and far more than the network buffers.
       const count = 1_000
-      await fill(server, count - 1, 40_000, player.playerId)
+      await fill(server, count - 1, 16_000, player.playerId)
       const token = await tokenFor(player, 3_000, server)
       const slow = await ask(server, cursorAt(server.environmentId, 0n), { token, environment: null })
       await until('its right has ended', async () => (await openOn(server)) === 0)
@@ -580,7 +580,7 @@ describe.concurrent('a stream', () => {
 
   it('whose next events are removed before they are read ends with CURSOR_EXPIRED', () =>
     withGame(async (server, zero) => {
-      await fill(server, 1_200, 40_000)
+      await fill(server, 1_200, 16_000)
       const slow = await ask(server, zero)
       await server.app.pool.query('DELETE FROM events WHERE position <= 1100')
       slow.socket.resume()
@@ -593,7 +593,7 @@ describe.concurrent('a stream', () => {
 
   it('whose replay fails in the database ends with INTERNAL_ERROR, without details of the failure', () =>
     withGame(async (server, zero) => {
-      await fill(server, 1_200, 40_000)
+      await fill(server, 1_200, 16_000)
       const slow = await ask(server, zero)
       await server.app.pool.query('ALTER TABLE events RENAME TO gone')
       slow.socket.resume()

@@ -27,6 +27,8 @@ const REFRESH = '/sdk/v1/authorization/refresh'
 const LOGOUT = '/sdk/v1/authorization/logout'
 const TOKEN = /^twrt_[\w-]{43}$/
 const DAY = 86_400
+/** Less than the ten seconds in which a repeat gets the same answer. */
+const REPEATABLE_MS = 9_000
 const INVALID_TOKEN = [401, 'invalid token', 'invalid_token']
 const INVALID_SDK_KEY = [401, 'invalid sdk key', 'invalid_sdk_key']
 const UNAVAILABLE = [503, 'unavailable', 'unavailable']
@@ -317,11 +319,15 @@ describe('a refresh (decisions of the contract: rotated at each use)', () => {
     ['one service', () => [game, game]],
     ['two services on one database', () => [game, other]],
   ] as const)('answers fifty concurrent uses of one token with the same pair, on %s', async (_, instances) => {
-    for (const round of times(5, (index) => index)) {
+    for (let round = 0; round < 5; ) {
       const { refreshToken, playerId } = await logIn()
+      const began = performance.now()
       const answers = await Promise.all(
         times(50, (index) => refreshAt(instances()[(index + round) % 2] ?? game, refreshToken)),
       )
+      // The promise is of ten seconds, which a busy machine may need for these calls.
+      if (performance.now() - began > REPEATABLE_MS) continue
+      round += 1
       expect(answers.map(({ status }) => status)).toEqual(times(50, () => 200))
       expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
       const rows = await rowsOf(playerId)

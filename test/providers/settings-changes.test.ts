@@ -106,18 +106,22 @@ describe('a change of provider settings', () => {
     ] as const
     try {
       await put(custom({ default: provider({ secret: sides[0][1] }) }))
-      const logins = times(100, async (index) => {
-        const baseUrl = index % 2 === 0 ? game.baseUrl : second.baseUrl
-        return (await loginAt(baseUrl, { customData: { player: 'ada' } })).status
+      const statuses: number[] = []
+      let isChanging = true
+      // Few at once: on a busy machine, an attempt of many would last longer than its three seconds.
+      const players = times(8, async (index) => {
+        const { baseUrl } = index % 2 === 0 ? game : second
+        while (isChanging) statuses.push((await loginAt(baseUrl, { customData: { player: 'ada' } })).status)
       })
       for (const index of times(30, (round) => round)) {
         const [{ url }, secret] = sides[index % 2 === 0 ? 1 : 0]
         expect((await put(custom({ default: { enabled: true, url, secret } }))).status).toBe(200)
-        logins.push(loginAt(second.baseUrl, { customData: { player: 'ada' } }).then(({ status: code }) => code))
       }
-      expect(new Set(await Promise.all(logins))).toEqual(new Set([200]))
+      isChanging = false
+      await Promise.all(players)
+      expect(new Set(statuses)).toEqual(new Set([200]))
       for (const [{ hits }, secret] of sides) for (const hit of hits) expectSignedWith(secret, hit)
-      expect(operator.hits.length + others.hits.length).toBe(130)
+      expect(sides.every(([{ hits }]) => hits.length > 0)).toBe(true)
     } finally {
       await others.close()
     }

@@ -209,7 +209,7 @@ describe('a socket with credentials (decisions 1)', () => {
       const player = await server.player()
       const after = cursorAt(server.environmentId, 0n)
       // The event of its creation, and far more than the network buffers.
-      await fill(server, 999, 40_000, player.playerId)
+      await fill(server, 999, 16_000, player.playerId)
       const lifeMs = 3_000
       const talk = await open(server, await tokenFor(player, lifeMs, server))
       const opened = performance.now()
@@ -488,7 +488,7 @@ describe('the service', () => {
         ['DELETE FROM events WHERE position <= 1100', 'CURSOR_EXPIRED'],
         ['ALTER TABLE events RENAME TO gone', 'INTERNAL_ERROR'],
       ] as const) {
-        await fill(server, 1_200, 40_000)
+        await fill(server, 1_200, 16_000)
         const { rows } = await server.app.pool.query('SELECT min(position) - 1 AS start FROM events')
         const talk = await open(server, server.platformKey)
         talk.subscribe('1', LONG, { ...production, after: cursorAt(server.environmentId, BigInt(rows[0].start)) })
@@ -671,7 +671,7 @@ describe.concurrent('a socket', () => {
     const server = await startGame()
     try {
       const after = cursorAt(server.environmentId, 0n)
-      await fill(server, 1_000, 40_000)
+      await fill(server, 1_000, 16_000)
       const slow = await open(server, server.platformKey)
       slow.subscribe('1', LONG, { ...production, after })
       slow.subscribe('2', LONG, { ...production, after })
@@ -706,7 +706,7 @@ describe.concurrent('a socket', () => {
   it('that never reads again is terminated, and nothing of it is kept', async () => {
     const server = await startGame()
     try {
-      await fill(server, 1_000, 40_000)
+      await fill(server, 1_000, 16_000)
       const slow = await open(server, server.platformKey)
       slow.subscribe('1', LONG, { ...production, after: cursorAt(server.environmentId, 0n) })
       slow.socket.once('message', () => slow.socket.pause())
