@@ -15,6 +15,7 @@ import { settled } from '../harness/settled.ts'
 import { pausedTime, startStopwatch } from '../harness/stopwatch.ts'
 import { until } from '../harness/until.ts'
 import { cursorAt, storedCursor, untimed } from './cursors.ts'
+import { fill } from './fill.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape.
 type Event = any
@@ -170,20 +171,6 @@ async function play(player: TestPlayer): Promise<void> {
   for (const source of ['quest', '\n\nevent: complete\ndata:\n\n', 'é\r\n: 🎮\u2028']) {
     await player.post('/sdk/v1/battlepass/xp', { ...PLACE, runId, amount: 100, source })
   }
-}
-
-/** Writes many long events directly to the database, all of one player if it is given. */
-async function fill({ app, environmentId }: Game, count: number, bytes: number, playerId?: string): Promise<void> {
-  await app.pool.query(
-    `WITH moved AS (
-       INSERT INTO streams AS s (environment_id, position) VALUES ($1, $2)
-       ON CONFLICT (environment_id) DO UPDATE SET position = s.position + excluded.position RETURNING position
-     )
-     INSERT INTO events (environment_id, position, type, player_id, data)
-     SELECT $1, position - $2 + n, 'crossing', coalesce($4, gen_random_uuid()), '{"pad":"' || repeat('x', $3) || '"}'
-     FROM moved, generate_series(1, $2::int) n`,
-    [environmentId, count, bytes, playerId],
-  )
 }
 
 describe('a stream of server-sent events on the wire (decisions 8)', () => {

@@ -54,10 +54,10 @@ describe('a Postgres with unsuitable settings', () => {
     try {
       await setOnDatabase(standby.url, 'default_transaction_read_only', 'on')
       service = await startService({ ...copy.env, MIGRATE_ON_START: 'false' })
-      expect(await ready()).toEqual({
-        status: 200,
-        body: { status: 'ready', writes: 'refused', reason: 'Postgres is read-only' },
-      })
+      // On a busy machine, Postgres may be late to answer.
+      await expect
+        .poll(ready, { timeout: 60_000 })
+        .toEqual({ status: 200, body: { status: 'ready', writes: 'refused', reason: 'Postgres is read-only' } })
     } finally {
       await stopService(service)
       service = undefined

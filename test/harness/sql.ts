@@ -12,11 +12,11 @@ export function openPool(url: string, options: pg.PoolConfig = {}): pg.Pool {
 }
 
 /** Runs one statement in its own session. */
-export async function execute(url: string, sql: string): Promise<pg.QueryResult> {
+export async function execute(url: string, sql: string, values?: readonly unknown[]): Promise<pg.QueryResult> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
-    return await client.query(sql)
+    return await client.query(sql, values && [...values])
   } finally {
     await client.end()
   }
