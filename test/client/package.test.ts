@@ -251,6 +251,8 @@ describe('the types of the library', () => {
       noUncheckedIndexedAccess: true,
       verbatimModuleSyntax: !isCommonJs,
       skipLibCheck: false,
+      // The compiler's own libraries take most of its time.
+      skipDefaultLibCheck: true,
       noEmit: true,
     }
     await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
@@ -293,7 +295,8 @@ describe('the library for game servers', () => {
     await symlink(join(ROOT, 'node_modules/jose'), join(game, 'node_modules/jose'), 'dir')
     await writeFile(join(project, 'package.json'), '{"type":"module"}')
     await writeFile(join(project, 'server.ts'), GAME_SERVER)
-    const compilerOptions = { ...node16, ...LIBS.Node, target: 'es2022', strict: true, skipLibCheck: false }
+    const checked = { strict: true, skipLibCheck: false, skipDefaultLibCheck: true }
+    const compilerOptions = { ...node16, ...LIBS.Node, ...checked, target: 'es2022' }
     const typeRoots = [join(game, 'node_modules/@types')]
     await writeFile(
       join(project, 'tsconfig.json'),
