@@ -92,7 +92,7 @@ async function issuer({ pool, environmentId, env }: Pick<World, 'pool' | 'enviro
 async function tablesOfPlayers(client: pg.ClientBase): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT c.oid::regclass::text AS name FROM pg_class c
-     WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace
+     WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relnamespace = 'public'::regnamespace
        AND c.relname NOT IN ('events', 'player_versions') AND c.relname NOT LIKE 'bench%'
        AND (SELECT count(*) FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname IN ('environment_id', 'player_id')) = 2
      ORDER BY name`,

@@ -20,6 +20,7 @@ describe('the removal of old rows', () => {
     const housekeeping = createHousekeeping({
       pool,
       config: { eventRetentionDays: 30 },
+      partitions: { tend: async () => {} },
       log: pino({ level: 'silent' }),
       onRemoved: (what) => removed.push(what),
       onError: (error) => expect.fail(String(error)),

@@ -42,6 +42,7 @@ import { createMemory } from '../transactions/memory.ts'
 import { createWebhook } from '../webhook/webhook.ts'
 import { addGauges } from './gauges.ts'
 import { createHousekeeping } from './housekeeping.ts'
+import { createPartitions } from './partitions.ts'
 import { createRefusedWrites } from './refused-writes.ts'
 import type { Service } from './service.ts'
 
@@ -83,6 +84,7 @@ const TASKS = [
   'figures',
   'calls',
   'purge',
+  'partitions',
 ] as const
 type Task = (typeof TASKS)[number]
 
@@ -301,6 +303,7 @@ export async function createApp({
   const metricsWay = createWay(health.metricsRoutes)
   const metricsServer = config.metricsPort === null ? undefined : openServer({ wayIn: metricsWay })
 
+  const partitions = createPartitions({ pool, config, log, onError: failed('partitions') })
   const folding = createFolding({ pool, onError: failed('figures') })
   addGauges(metrics.registry, {
     pools: { game: groupPool, service: pool, operators: operatorPool, numbers: numbersPool },
@@ -309,6 +312,7 @@ export async function createApp({
     subscriptions,
     numbering,
     folding,
+    partitions,
     isRedisConnected: config.redisUrl === null ? null : bus.isConnected,
     endedLogins: () => ended.logins.size,
     endedFollowers: () => feed.size,
@@ -318,6 +322,7 @@ export async function createApp({
   const housekeeping = createHousekeeping({
     pool,
     config,
+    partitions,
     log,
     onRemoved: (rows, count) => metrics.purgedRows.inc({ rows }, count),
     onError: failed('purge'),

@@ -7,6 +7,7 @@ import type { Folding } from '../figures/fold.ts'
 import type { Readiness } from '../serve/http/health.ts'
 import type { GroupCommit } from '../transactions/group-commit.ts'
 import type { Memory } from '../transactions/memory.ts'
+import type { Partitions } from './partitions.ts'
 
 export interface GaugeSources {
   readonly pools: Readonly<Record<string, Pool>>
@@ -15,6 +16,7 @@ export interface GaugeSources {
   readonly subscriptions: Subscriptions
   readonly numbering: Numbering
   readonly folding: Folding
+  readonly partitions: Pick<Partitions, 'states'>
   /** Null without Redis. */
   readonly isRedisConnected: (() => boolean) | null
   readonly endedLogins: () => number
@@ -86,6 +88,24 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   gauge('tierway_figures_age_seconds', 'Time since this instance last found all changes added to the figures.', () =>
     sources.folding.age(),
   )
+  new Gauge({
+    name: 'tierway_partitions_ahead_seconds',
+    help: 'Time until the last partition of a table ends.',
+    labelNames: ['table'],
+    registers: [registry],
+    collect() {
+      for (const { table, aheadSeconds } of sources.partitions.states()) this.set({ table }, aheadSeconds)
+    },
+  })
+  new Gauge({
+    name: 'tierway_rows_without_partition',
+    help: '1 while the default partition of a table has rows.',
+    labelNames: ['table'],
+    registers: [registry],
+    collect() {
+      for (const { table, hasOthers } of sources.partitions.states()) this.set({ table }, hasOthers ? 1 : 0)
+    },
+  })
   const { isRedisConnected } = sources
   if (isRedisConnected !== null) {
     gauge('tierway_redis_connected', '1 while Redis carries signals, 0 while it is unreachable.', () =>

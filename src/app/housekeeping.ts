@@ -3,15 +3,18 @@ import type { Pool } from 'pg'
 import type { Config } from '../base/config.ts'
 import type { Logger } from '../base/log.ts'
 import { purgeEndedAccess } from '../callers/ended-access.ts'
-import { purgeOldEvents } from '../events/retention.ts'
+import { purgeFirstEvents } from '../events/retention.ts'
 import { purgeCalls } from '../figures/calls.ts'
 import { rollUpHours } from '../figures/fold.ts'
+import { purgeFirstLogins } from '../login/log/login-log.ts'
 import { purgeExpiredSecrets } from '../providers/rotate-secret.ts'
 import { tables } from '../transactions/table.ts'
+import type { Partitions } from './partitions.ts'
 
 export interface HousekeepingOptions {
   readonly pool: Pool
   readonly config: Pick<Config, 'eventRetentionDays'>
+  readonly partitions: Pick<Partitions, 'tend'>
   readonly log: Logger
   readonly onRemoved: (what: string, rows: number) => void
   readonly onError: (error: unknown, message: string) => void
@@ -21,10 +24,14 @@ export interface HousekeepingOptions {
 
 const PURGE_EVERY_MS = 10 * 60_000
 
-/** Removes old rows every ten minutes. A round that takes longer delays the next one. */
+/**
+ * Tends partitions at once and every ten minutes, and then removes old rows of other tables. A round that takes longer
+ * delays the next one.
+ */
 export function createHousekeeping({
   pool,
   config,
+  partitions,
   log,
   onRemoved,
   onError,
@@ -40,7 +47,8 @@ export function createHousekeeping({
     'players whose access ended': purgeEndedAccess,
     'hours of old figures': rollUpHours,
     'minutes of old calls': purgeCalls,
-    'events past retention': (from) => purgeOldEvents(from, config.eventRetentionDays, signal),
+    'events past retention': (from) => purgeFirstEvents(from, config.eventRetentionDays, signal),
+    'old logins of the log': purgeFirstLogins,
   }
   for (const table of tables) if (table.expires) purges[`expired rows of ${table.name}`] = (from) => table.purge(from)
 
@@ -60,7 +68,11 @@ export function createHousekeeping({
   }
 
   async function repeat(): Promise<void> {
-    while (await pause(everyMs, true, { ref: false, signal }).catch(() => false)) await purge()
+    await partitions.tend(signal)
+    while (await pause(everyMs, true, { ref: false, signal }).catch(() => false)) {
+      await partitions.tend(signal)
+      await purge()
+    }
   }
 
   return {

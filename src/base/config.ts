@@ -32,6 +32,10 @@ export interface Config {
   readonly redisUrl: string | null
   /** How long events are kept, for subscriptions that resume from a cursor. */
   readonly eventRetentionDays: number
+  /** How long the ledgers of xp and of wallets are kept. Null keeps them for ever. */
+  readonly ledgerRetentionMonths: number | null
+  /** Where rows of ledgers and events are written before they are dropped. Null writes none. */
+  readonly archiveDir: string | null
   readonly dataDir: string
   /** Null creates a key and stores it under `dataDir` (development only). The first key signs, all verify. */
   readonly tokenKeys: readonly TokenKey[] | null
@@ -178,6 +182,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     requireFsync: flag('REQUIRE_FSYNC', production),
     redisUrl,
     eventRetentionDays: integer('EVENT_RETENTION_DAYS', 30, 1, 3650),
+    ledgerRetentionMonths:
+      text('LEDGER_RETENTION_MONTHS') === null ? null : integer('LEDGER_RETENTION_MONTHS', 0, 1, 1200),
+    archiveDir: text('ARCHIVE_DIR'),
     dataDir: text('TIERWAY_DATA_DIR') ?? '.tierway',
     tokenKeys,
     tokenIssuer: text('TOKEN_ISSUER') ?? 'tierway',

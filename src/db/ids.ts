@@ -64,10 +64,13 @@ export function idsAround(from: Date | null, to: Date | null): { first: string |
   }
 }
 
-/** The lowest id (UUIDv7) of a moment. */
-function firstIdAt(milliseconds: number): string {
-  const hex = Math.min(Math.max(milliseconds, 0), 2 ** 48 - 1)
+/** The lowest UUID of a moment: all ids (UUIDv7) from then on are higher. */
+export function firstIdAt(milliseconds: number): string {
+  const hex = Math.floor(Math.min(Math.max(milliseconds, 0), 2 ** 48 - 1))
     .toString(16)
     .padStart(12, '0')
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`
 }
+
+/** The moment of an id (UUIDv7). */
+export const timeOfId = (id: string): Date => new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16))

@@ -109,6 +109,7 @@ describe('the configuration', () => {
     ['DATABASE_URL must be a postgres:// URL', { DATABASE_URL: 'postgres:///tierway' }],
     ['REDIS_URL must be a redis:// or rediss:// URL', { REDIS_URL: 'redis.example.com:6379' }],
     ['EVENT_RETENTION_DAYS must be a whole number from 1 to 3650', { EVENT_RETENTION_DAYS: '0' }],
+    ['LEDGER_RETENTION_MONTHS must be a whole number from 1 to 1200', { LEDGER_RETENTION_MONTHS: '0' }],
     ['DATABASE_CONNECTIONS must be a whole number from 4 to 1000', { DATABASE_CONNECTIONS: '3' }],
     ['DATABASE_CONNECTIONS must be a whole number from 4 to 1000', { DATABASE_CONNECTIONS: 'many' }],
     ['MIGRATE_ON_START must be true or false', { MIGRATE_ON_START: 'yes' }],

@@ -209,7 +209,7 @@ describe('schema.prisma and the migrations', () => {
     ['a default', 'ALTER TABLE runs ALTER COLUMN active DROP DEFAULT', `ALTER COLUMN "active" SET DEFAULT '[]'`],
     ['a NOT NULL', 'ALTER TABLE events ALTER COLUMN data DROP NOT NULL', 'ALTER COLUMN "data" SET NOT NULL'],
     ['an index', 'DROP INDEX identities_environment_id_player_id_idx', 'CREATE INDEX "identities_environment_id_pla'],
-    ['a key', 'ALTER TABLE events DROP CONSTRAINT events_pkey', 'ADD CONSTRAINT "events_pkey"'],
+    ['a key', 'ALTER TABLE xp_ledger DROP CONSTRAINT xp_ledger_pkey', 'ADD CONSTRAINT "xp_ledger_pkey"'],
   ])('show when they differ by %s', async (_, change, difference) => {
     const changed = await createDatabase()
     const client = new pg.Client({ connectionString: changed.url })
@@ -238,7 +238,8 @@ describe('schema.prisma and the migrations', () => {
 describe('the constraints of the database', () => {
   test('have a row in this test for every check', async () => {
     const { rows } = await pool.query(
-      "SELECT conname FROM pg_constraint WHERE contype = 'c' AND connamespace = 'public'::regnamespace",
+      // Partitions have those of their table.
+      "SELECT conname FROM pg_constraint WHERE contype = 'c' AND connamespace = 'public'::regnamespace AND coninhcount = 0",
     )
     expect(CHECKS.map(([check]) => check).sort()).toEqual(rows.map(({ conname }) => conname).sort())
   })

@@ -3,7 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlatformKey } from '../../src/callers/keys.ts'
-import { purgeOldEvents } from '../../src/events/retention.ts'
+import { dropPartitions, makePartitions } from '../../src/db/partitions.ts'
+import { purgeFirstEvents } from '../../src/events/retention.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
 import { createProject } from '../../src/projects/projects.ts'
 import { gold, item, passNode, scenario, season, tier } from '../harness/definitions.ts'
@@ -538,12 +539,12 @@ describe('retention (decisions 8)', () => {
   it('removes the older events only, and returns how many', () =>
     withGame(async (server) => {
       await write(server, [...long(30, 31), ...long(20, 29)])
-      expect(await purgeOldEvents(server.app.pool, 32)).toBe(0)
-      expect(await purgeOldEvents(server.app.pool, 30)).toBe(30)
+      expect(await purgeFirstEvents(server.app.pool, 32)).toBe(0)
+      expect(await purgeFirstEvents(server.app.pool, 30)).toBe(30)
       expect((await stored(server)).map(untimed)).toEqual(times(20, (index) => cursorAt(server, index + 31)))
       expect(await readAll(server, { last: 7 })).toHaveLength(20)
-      expect(await purgeOldEvents(server.app.pool, 30)).toBe(0)
-      expect(await purgeOldEvents(server.app.pool, 28)).toBe(20)
+      expect(await purgeFirstEvents(server.app.pool, 30)).toBe(0)
+      expect(await purgeFirstEvents(server.app.pool, 28)).toBe(20)
     }))
 
   it('removes a bounded number of events of each stream at a time, the oldest first', () =>
@@ -553,7 +554,7 @@ describe('retention (decisions 8)', () => {
       await write({ ...server, environmentId: server.stagingId }, [...long(3, 40), ...long(2, 1)])
       const rounds: number[] = []
       do {
-        rounds.push(await purgeOldEvents(server.app.pool, 30))
+        rounds.push(await purgeFirstEvents(server.app.pool, 30))
         const left = (await stored(server)).map(untimed)
         expect(left).toEqual(times(left.length, (index) => cursorAt(server, count - left.length + index + 1)))
       } while (rounds.at(-1) !== 0)
@@ -568,7 +569,7 @@ describe('retention (decisions 8)', () => {
   it('expires a cursor whose next event was removed, in a history and in a subscription, but not the next cursor', () =>
     withGame(async (server) => {
       await write(server, [...long(10, 31), ...long(10, 1)])
-      await purgeOldEvents(server.app.pool, 30)
+      await purgeFirstEvents(server.app.pool, 30)
       const subscribed = async (after: string) => {
         const live = server.subscribe(server.platformKey, LIVE, { ...production, after })
         try {
@@ -597,10 +598,32 @@ describe('retention (decisions 8)', () => {
       expect(cursorsOf(await read(server, { from: '2020-01-01T00:00:00Z' }))).toEqual(kept)
     }))
 
+  it('drops a partition: its cursors expire, and the others are read across partitions without a gap', () =>
+    withGame(async (server) => {
+      const { pool } = server.app
+      const now = Date.now()
+      await pool.query(`ALTER TABLE events DETACH PARTITION events_first;
+        ALTER TABLE events ATTACH PARTITION events_first
+          FOR VALUES FROM (MINVALUE) TO ('${new Date(now - 35 * DAY_MS).toISOString()}')`)
+      const table = { name: 'events', key: 'occurred_at', every: 'week' } as const
+      expect((await makePartitions(pool, table, new Date(now))).length).toBeGreaterThan(8)
+      await write(server, [...long(10, 40), ...long(10, 20), ...long(10, 1)])
+      const all = times(30, (index) => cursorAt(server, index + 1))
+      expect((await readAll(server, { first: 7 })).map(({ cursor }) => untimed(cursor))).toEqual(all)
+      expect((await readAll(server, { last: 7 })).map(({ cursor }) => untimed(cursor))).toEqual(all)
+
+      expect(await dropPartitions(pool, table, new Date(now - 30 * DAY_MS))).toContain('events_first')
+      expect(codeOf(await ofGame(server, server.platformKey, { ...production, after: all[8] }))).toBe('CURSOR_EXPIRED')
+      expect(cursorsOf(await read(server, { after: all[9], first: 50 })).map(untimed)).toEqual(all.slice(10))
+      const live = server.subscribe(server.platformKey, LIVE, { ...production, after: all[9] })
+      expect((await live.take(20)).map(({ cursor }) => untimed(cursor))).toEqual(all.slice(10))
+      await live.close()
+    }))
+
   it('lets a client whose cursor expired read all kept events, page by page, and then live', () =>
     withGame(async (server) => {
       await write(server, [...long(300, 31), ...long(500, 1)])
-      await purgeOldEvents(server.app.pool, 30)
+      await purgeFirstEvents(server.app.pool, 30)
       const late = cursorAt(server, 7)
       expect(codeOf(await ofGame(server, server.platformKey, { ...production, after: late }))).toBe('CURSOR_EXPIRED')
       const caughtUp: string[] = []
@@ -619,7 +642,7 @@ describe('retention (decisions 8)', () => {
   it('of all events keeps the end of the stream, from which a subscription continues', () =>
     withGame(async (server) => {
       await write(server, long(10, 31))
-      await purgeOldEvents(server.app.pool, 30)
+      await purgeFirstEvents(server.app.pool, 30)
       const { edges, pageInfo } = await read(server, { last: 50 })
       expect([edges, pageInfo.endCursor]).toEqual([[], cursorAt(server, 10)])
       expect(nodesOf(await read(server, { from: new Date(0).toISOString() }))).toEqual([])
@@ -645,7 +668,7 @@ describe('retention (decisions 8)', () => {
             "UPDATE events SET occurred_at = occurred_at - interval '60 days' WHERE position BETWEEN $1 AND $2",
             [edge + 1, edge + 20],
           )
-          await purgeOldEvents(server.app.pool, 30)
+          await purgeFirstEvents(server.app.pool, 30)
         }
       })()
       const wrong: unknown[] = []

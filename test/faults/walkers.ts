@@ -271,7 +271,8 @@ export async function digest({ game, victim }: World): Promise<Record<string, un
   const { rows } = await pool.query<{ name: string; columns: string[] }>(
     `SELECT t.table_name AS name, json_agg(c.column_name) AS columns FROM information_schema.tables t
      JOIN information_schema.columns c USING (table_schema, table_name)
-     WHERE t.table_schema = 'public' AND t.table_type = 'BASE TABLE' GROUP BY 1 ORDER BY 1`,
+     WHERE t.table_schema = 'public' AND t.table_type = 'BASE TABLE'
+       AND t.table_name NOT IN (SELECT relname FROM pg_class WHERE relispartition) GROUP BY 1 ORDER BY 1`,
   )
   const environments = '(SELECT id FROM environments WHERE project_id = $2)'
   const found: Record<string, unknown> = {}

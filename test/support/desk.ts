@@ -142,7 +142,8 @@ export async function countAudit(pool: Pool): Promise<number> {
 export async function tablesOfPlayers(pool: Pool): Promise<string[]> {
   const { rows } = await pool.query<{ name: string }>(
     `SELECT table_name AS name FROM information_schema.columns
-     WHERE table_schema = 'public' AND column_name = 'player_id' AND table_name <> 'player_versions' ORDER BY 1`,
+     WHERE table_schema = 'public' AND column_name = 'player_id' AND table_name <> 'player_versions'
+       AND table_name NOT IN (SELECT relname FROM pg_class WHERE relispartition) ORDER BY 1`,
   )
   return rows.map(({ name }) => name)
 }

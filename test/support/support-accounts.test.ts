@@ -191,7 +191,8 @@ describe('deletePlayer', () => {
   async function tablesWith(mark: string): Promise<string[]> {
     const { pool } = game.app
     const { rows } = await pool.query<{ name: string }>(
-      `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1`,
+      `SELECT relname AS name FROM pg_class
+       WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'v') AND NOT relispartition ORDER BY 1`,
     )
     const found = rows.map(async ({ name }) => {
       const hits = await pool.query(`SELECT 1 FROM "${name}" t WHERE position($1 in t::text) > 0 LIMIT 1`, [mark])

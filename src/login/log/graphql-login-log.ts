@@ -1,5 +1,6 @@
 import { MAX_SUBJECT } from '../../base/limits.ts'
 import { requirePlatform } from '../../callers/access.ts'
+import { databaseNow, firstIdAt } from '../../db/ids.ts'
 import { environment, playerId, providerName } from '../../declare/common.ts'
 import { builder } from '../../declare/graphql/builder.ts'
 import { globalId } from '../../declare/graphql/global-id.ts'
@@ -12,7 +13,7 @@ import { EXCERPT_CHARACTERS } from '../../webhook/excerpt.ts'
 import type { WebhookAttempt } from '../../webhook/webhook.ts'
 import { LOGIN_NOTES, type LoginNote } from '../../webhook/webhook-answer.ts'
 import { ATTEMPT_ERRORS, MAX_ANSWER_BYTES } from '../../webhook/webhook-connection.ts'
-import { LOGIN_OPERATIONS, LOGIN_OUTCOMES, type LoginAttempt, type LoginOutcome } from './login-log.ts'
+import { LOGIN_LOG_DAYS, LOGIN_OPERATIONS, LOGIN_OUTCOMES, type LoginAttempt, type LoginOutcome } from './login-log.ts'
 
 const WebhookErrorType = enumType('WebhookError', ATTEMPT_ERRORS, {
   description: 'The class of a failure between the service and a webhook.',
@@ -135,6 +136,9 @@ const LoginLogEntryType = builder.prismaObject('LoginLogEntry', {
   }),
 })
 
+/** Entries stay a little longer than they are listed, until their partition is dropped. */
+const isListed = () => ({ id: { gte: firstIdAt(databaseNow() - LOGIN_LOG_DAYS * 86_400_000) } })
+
 const loginLogRequest = shape({
   environment,
   provider: optional(described(providerName, 'Only this provider, such as `default`.')),
@@ -163,7 +167,7 @@ builder.queryField('loginLog', (t) =>
           ...(playerId !== null && { playerId }),
         }
         const { page, beyond } = pageOf(query, { scope: { environmentId }, order: 'desc' })
-        return context.prisma.loginLogEntry.findMany({ ...page, where: { ...where, ...beyond } })
+        return context.prisma.loginLogEntry.findMany({ ...page, where: { ...where, ...beyond, AND: isListed() } })
       },
     },
     LoginLogConnection,
@@ -179,7 +183,10 @@ builder.prismaObjectField('Player', 'loginLog', (t) =>
       resolve: async (query, { environmentId, id: playerId }, _args, context) => {
         await requirePlatform(context, 'viewer')
         const { page, beyond } = pageOf(query, { scope: { environmentId }, order: 'desc' })
-        return context.prisma.loginLogEntry.findMany({ ...page, where: { environmentId, playerId, ...beyond } })
+        return context.prisma.loginLogEntry.findMany({
+          ...page,
+          where: { environmentId, playerId, ...beyond, AND: isListed() },
+        })
       },
     },
     LoginLogConnection,

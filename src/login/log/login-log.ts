@@ -1,5 +1,7 @@
+import type { Pool } from 'pg'
 import { print } from '../../base/json.ts'
 import { newId } from '../../db/ids.ts'
+import { purge } from '../../db/purge.ts'
 import { Tally } from '../../figures/tally.ts'
 import { askStatus } from '../../players/player-status.ts'
 import type { Command } from '../../transactions/command.ts'
@@ -12,7 +14,8 @@ import type { LoginNote } from '../../webhook/webhook-answer.ts'
 import { askOwner, identityProvider } from '../identities.ts'
 import { latencyStep } from './latency.ts'
 
-const KEPT_DAYS = 30
+/** How long entries are listed. They are removed within a week from then. */
+export const LOGIN_LOG_DAYS = 30
 
 export const loginLog = table('login_log', {
   owner: null,
@@ -28,8 +31,18 @@ export const loginLog = table('login_log', {
     notes: text,
   },
   kind: 'append',
-  expired: `created_at < now() - interval '${KEPT_DAYS} days'`,
 })
+const first = `${loginLog.name}_first`
+
+/**
+ * Removes old entries of the first partition, which has those of many weeks, a bounded number at a time. Returns how many.
+ * Later partitions are dropped as a whole.
+ */
+export async function purgeFirstLogins(pool: Pool): Promise<number> {
+  const { rows } = await pool.query<{ exists: boolean }>('SELECT to_regclass($1) IS NOT NULL AS exists', [first])
+  if (!rows[0]?.exists) return 0
+  return purge(pool, first, `created_at < now() - interval '${LOGIN_LOG_DAYS} days'`)
+}
 
 export const LOGIN_OPERATIONS = ['login', 'link'] as const
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlatformKey } from '../../../src/callers/keys.ts'
-import { loginLog } from '../../../src/login/log/login-log.ts'
+import { purgeFirstLogins } from '../../../src/login/log/login-log.ts'
 import { createProject } from '../../../src/projects/projects.ts'
 import { type GraphqlAnswer, startGame, times } from '../../harness/game.ts'
 import { outcomeOfGraphql } from '../../harness/surfaces.ts'
@@ -229,8 +229,8 @@ describe('the log of logins', () => {
     await age(subjects[0], '30 days 1 minute')
     await age(subjects[1], '29 days 23 hours')
     const before = await query('SELECT id FROM login_log')
-    expect(await loginLog.purge(game.app.pool)).toBe(1)
-    expect(await loginLog.purge(game.app.pool)).toBe(0)
+    expect(await purgeFirstLogins(game.app.pool)).toBe(1)
+    expect(await purgeFirstLogins(game.app.pool)).toBe(0)
     expect(await query('SELECT id FROM login_log')).toHaveLength(before.length - 1)
     for (const [index, subject] of subjects.entries())
       expect(await query('SELECT id FROM login_log WHERE subject = $1', [subject])).toHaveLength(index === 0 ? 0 : 1)

@@ -1,0 +1,1 @@
+SELECT "validate_bound"('xp_ledger', 'id');

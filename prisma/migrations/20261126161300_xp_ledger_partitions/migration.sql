@@ -1,0 +1,1 @@
+SELECT "partition_table"('xp_ledger', 'id');

@@ -1,0 +1,1 @@
+SELECT "validate_bound"('wallet_ledger', 'id');

@@ -1,0 +1,1 @@
+SELECT "partition_table"('wallet_ledger', 'id');

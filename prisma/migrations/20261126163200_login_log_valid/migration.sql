@@ -1,0 +1,1 @@
+SELECT "validate_bound"('login_log', 'id');

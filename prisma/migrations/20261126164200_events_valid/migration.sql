@@ -1,0 +1,1 @@
+SELECT "validate_bound"('events', 'occurred_at');

@@ -1,0 +1,1 @@
+SELECT "partition_table"('events', 'occurred_at');

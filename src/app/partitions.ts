@@ -1,0 +1,146 @@
+import { join } from 'node:path'
+import type { Pool } from 'pg'
+import type { Config } from '../base/config.ts'
+import type { Logger } from '../base/log.ts'
+import { withArchive, writeArchive } from '../db/archive.ts'
+import { databaseNow } from '../db/ids.ts'
+import {
+  dropPartitions,
+  lookAtPartitions,
+  makePartitions,
+  type PartitionedTable,
+  type PartitionsState,
+  type Period,
+} from '../db/partitions.ts'
+import { LOGIN_LOG_DAYS } from '../login/log/login-log.ts'
+
+export type PartitionsConfig = Pick<Config, 'eventRetentionDays' | 'ledgerRetentionMonths' | 'archiveDir'>
+
+interface Kept extends PartitionedTable {
+  /** Rows of before this moment are no longer needed. Null keeps all rows. */
+  readonly keptSince: (now: Date) => Date | null
+  readonly isArchived: boolean
+}
+
+export interface PartitionsOptions {
+  readonly pool: Pool
+  readonly config: PartitionsConfig
+  readonly log: Logger
+  readonly onError: (error: unknown, message: string) => void
+}
+
+/** A lock that was not available in time. */
+const LOCK_NOT_AVAILABLE = '55P03'
+
+const daysBefore = (now: Date, days: number): Date => new Date(now.getTime() - days * 86_400_000)
+
+function monthsBefore(now: Date, months: number): Date {
+  const before = new Date(now)
+  before.setUTCMonth(before.getUTCMonth() - months)
+  return before
+}
+
+/** Partitions of a fifth to a whole of the retention: more of them make reads slower, longer ones keep rows longer. */
+const periodOf = (days: number): Period => (days <= 7 ? 'day' : days <= 90 ? 'week' : 'month')
+
+function tablesOf({ eventRetentionDays, ledgerRetentionMonths }: PartitionsConfig): Kept[] {
+  const ledger = {
+    key: 'id',
+    every: 'month',
+    isArchived: true,
+    keptSince: (now: Date) => (ledgerRetentionMonths === null ? null : monthsBefore(now, ledgerRetentionMonths)),
+  } as const
+  return [
+    { ...ledger, name: 'xp_ledger' },
+    { ...ledger, name: 'wallet_ledger' },
+    {
+      name: 'events',
+      key: 'occurred_at',
+      every: periodOf(eventRetentionDays),
+      isArchived: true,
+      keptSince: (now) => daysBefore(now, eventRetentionDays),
+    },
+    {
+      name: 'login_log',
+      key: 'id',
+      every: periodOf(LOGIN_LOG_DAYS),
+      // It is personal, and has a limit for that reason.
+      isArchived: false,
+      keptSince: (now) => daysBefore(now, LOGIN_LOG_DAYS),
+    },
+  ]
+}
+
+/** Makes the partitions of coming weeks, and drops those past retention, after their archive. */
+export function createPartitions({ pool, config, log, onError }: PartitionsOptions) {
+  const tables = tablesOf(config)
+  const states = new Map<string, PartitionsState & { readonly at: number }>()
+
+  async function tend(table: Kept): Promise<void> {
+    const now = new Date(databaseNow())
+    for (const name of await makePartitions(pool, table, now)) log.info(`the partition ${name} was made`)
+  }
+
+  async function drop(table: Kept): Promise<void> {
+    const since = table.keptSince(new Date(databaseNow()))
+    if (since === null) return
+    const { archiveDir } = config
+    if (archiveDir === null || !table.isArchived) {
+      told(await dropPartitions(pool, table, since))
+      return
+    }
+    await withArchive(pool, table.name, async (client) => {
+      const dropped = await dropPartitions(pool, table, since, async ({ name }) => {
+        const rows = await writeArchive(client, name, join(archiveDir, table.name))
+        log.info(`${rows} rows of the partition ${name} were archived`)
+        return true
+      })
+      told(dropped)
+    })
+  }
+
+  function told(names: readonly string[]): void {
+    for (const name of names) log.info(`the partition ${name} was dropped: its rows are past their retention`)
+  }
+
+  async function attempt(what: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      const isLocked = (error as { code?: unknown }).code === LOCK_NOT_AVAILABLE
+      if (isLocked) log.info(`${what} later: another session, such as a backup, holds the table`)
+      else onError(error, `${what} failed; the next round tries again`)
+    }
+  }
+
+  async function look(table: Kept): Promise<void> {
+    const at = databaseNow()
+    const state = await lookAtPartitions(pool, table, new Date(at))
+    if (state) states.set(table.name, { ...state, at })
+  }
+
+  return {
+    /** One round. It throws nothing: what fails is told, and tried again by the next round. */
+    async tend(signal?: AbortSignal): Promise<void> {
+      for (const table of tables) {
+        for (const [what, work] of [
+          [`making partitions of ${table.name}`, () => tend(table)],
+          [`dropping partitions of ${table.name}`, () => drop(table)],
+          [`looking at partitions of ${table.name}`, () => look(table)],
+        ] as const) {
+          if (signal?.aborted) return
+          await attempt(what, work)
+        }
+      }
+    },
+    /** For each table, as far as it was seen: how long its partitions last, in seconds, and whether rows have none. */
+    states: () =>
+      [...states].map(([table, { aheadMs, hasOthers, at }]) => ({
+        table,
+        aheadSeconds: (aheadMs - (databaseNow() - at)) / 1000,
+        hasOthers,
+      })),
+  }
+}
+
+export type Partitions = ReturnType<typeof createPartitions>
