@@ -37,6 +37,8 @@ export type Call = 'xp' | 'graphqlXp' | 'matchXp' | 'progress' | 'claim' | 'prem
 export interface Load {
   /** Several ports are instances behind a load balancer: the calls of each player go to each in turn. */
   readonly ports: readonly number[]
+  /** The calls of a player all go to one port. Connections are shared out over the ports. */
+  readonly isSticky?: boolean
   readonly call: Call
   /** The name of a set of players. */
   readonly players: string
@@ -57,6 +59,7 @@ export interface Tally {
   readonly calls: number
   readonly perSecond: number
   readonly medianMs: number
+  readonly p99Ms: number
   /** The sum of the amounts that were answered with success. */
   readonly xp: number
   readonly levelUps: number
@@ -111,11 +114,15 @@ const turns = new Map<string, number>()
 
 /**
  * Yields calls until there is nothing left to do. Calls go from player to player, so that concurrent calls are of
- * distinct players, and each round takes the next tier.
+ * distinct players, and each round takes the next tier. With a port of its own, it takes the players of that port.
  */
-function createRequests({ ports, call, players: set, amount: fixed, calls = Number.POSITIVE_INFINITY }: Load) {
-  const players = setup.players[set] ?? []
-  const name = `${call} ${set}`
+function createRequests(
+  { ports, call, players: set, amount: fixed, calls = Number.POSITIVE_INFINITY }: Load,
+  own?: number,
+) {
+  const all = setup.players[set] ?? []
+  const players = own === undefined ? all : all.filter((_, index) => index % ports.length === own)
+  const name = own === undefined ? `${call} ${set}` : `${call} ${set} ${own}/${ports.length}`
   const rounds = { claim: setup.reached, premium: 1 }[call as string] ?? Number.POSITIVE_INFINITY
   const first = turns.get(name) ?? 0
   const place = `"scenarioId":"${setup.scenarioId}","nodeId":"${setup.nodeId}"`
@@ -132,7 +139,7 @@ function createRequests({ ports, call, players: set, amount: fixed, calls = Numb
     const body = isMatch ? matchOf(index, amount, turn) : bodyOf(player, amount, round)
     const text = post(PATHS[call], isMatch ? (setup.serverKey ?? '') : player.token, body)
     // Neighbours call different instances, and each player changes the instance with each round.
-    return { text, amount, index, to: ports.length === 1 ? 0 : (index + round) % ports.length }
+    return { text, amount, index, to: own ?? (ports.length === 1 ? 0 : (index + round) % ports.length) }
   }
 
   function bodyOf({ runId }: LoadPlayer, amount: number, round: number): string {
@@ -171,22 +178,31 @@ function isSuccess(call: Call, { status, body }: Reply): boolean {
   return call !== 'premium' || body.includes('"success":true')
 }
 
+interface Driver {
+  /** By port. */
+  readonly asks: readonly (Ask | undefined)[]
+  readonly next: () => Request | undefined
+}
+
 async function run(load: Load): Promise<Tally> {
-  const { ports, call, connections, perSecond, tellsLevelUps } = load
-  const next = createRequests(load)
+  const { ports, call, connections, perSecond, tellsLevelUps, isSticky } = load
+  const shared = createRequests(load)
+  const ofPorts = isSticky ? ports.map((_, port) => createRequests(load, port)) : []
   const weight = call === 'matchXp' ? MATCH_PLAYERS : 1
   const sockets: Socket[] = []
-  // Each driver has a connection to every port, and makes one call at a time.
+  // Each driver has a connection to every port, or to its own, and makes one call at a time.
   const drivers = await Promise.all(
-    Array.from({ length: connections }, () =>
-      Promise.all(
-        ports.map(async (port) => {
+    Array.from({ length: connections }, async (_, driver) => {
+      const asks = await Promise.all(
+        ports.map(async (port, index) => {
+          if (isSticky && index !== driver % ports.length) return undefined
           const socket = await connect(port)
           sockets.push(socket)
           return asker(socket)
         }),
-      ),
-    ),
+      )
+      return { asks, next: ofPorts[driver % ports.length] ?? shared }
+    }),
   )
   process.send?.('connected' satisfies Step)
   await new Promise((go) => process.once('message', go))
@@ -200,7 +216,7 @@ async function run(load: Load): Promise<Tally> {
   const started = performance.now()
   const end = started + load.seconds * 1000
 
-  async function drive(asks: readonly Ask[]): Promise<void> {
+  async function drive({ asks, next }: Driver): Promise<void> {
     for (let now = performance.now(); now < end; ) {
       if (perSecond !== undefined) {
         const due = started + (begun++ / perSecond) * 1000
@@ -235,8 +251,18 @@ async function run(load: Load): Promise<Tally> {
   for (const socket of sockets) socket.destroy()
   const sorted = Float64Array.from(latencies).sort()
   const calls = sorted.length * weight
-  const medianMs = sorted[sorted.length >> 1] ?? 0
-  return { calls, perSecond: calls / seconds, medianMs, xp, levelUps, reached, failed, firstFailure }
+  const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? 0
+  return {
+    calls,
+    perSecond: calls / seconds,
+    medianMs: at(0.5),
+    p99Ms: at(0.99),
+    xp,
+    levelUps,
+    reached,
+    failed,
+    firstFailure,
+  }
 }
 
 process.on('message', (message: LoadSetup | Load | Step) => {

@@ -9,6 +9,7 @@ export interface CallCpu {
 export interface Cell {
   readonly perSecond: number
   readonly medianMs: number
+  readonly p99Ms?: number
   /** Null if not measured. */
   readonly cpu: CallCpu | null
 }

@@ -42,6 +42,7 @@ import {
 const { values: options } = parseArgs({
   options: {
     live: { type: 'boolean', default: false },
+    instances: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
     only: { type: 'string', multiple: true, default: [] },
     connections: { type: 'string' },
@@ -336,6 +337,20 @@ async function live(): Promise<void> {
   await runLive({ quick, only, rounds: rounds === undefined ? undefined : Number(rounds), signal: ended.signal })
 }
 
+/** Several instances and a Postgres with slow flushes: other rows, on a stage of their own. */
+async function instances(): Promise<void> {
+  const { runInstances } = await import('./instances.ts')
+  const { quick, only } = options
+  const given = (text: string | undefined) => (text === undefined ? undefined : Number(text))
+  await runInstances({
+    quick,
+    only,
+    rounds: given(options.rounds),
+    seconds: given(options.seconds),
+    signal: ended.signal,
+  })
+}
+
 /** Prints the machine and the set-up of the figures. */
 function describe(version: string, hasPgbench: boolean): void {
   print('')
@@ -513,7 +528,7 @@ async function enter(
 }
 
 try {
-  await (options.live ? live() : main())
+  await (options.live ? live() : options.instances ? instances() : main())
 } catch (error) {
   clearNote()
   process.stderr.write(`${error instanceof Error ? error.message : error}\n`)

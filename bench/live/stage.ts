@@ -1,5 +1,3 @@
-import { once } from 'node:events'
-import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import { createPlatformKey } from '../../src/callers/keys.ts'
 import { demoSeason } from '../../src/dev/season.ts'
@@ -10,10 +8,12 @@ import { cpuOf } from '../cpu.ts'
 import { withClient } from '../database.ts'
 import { createClimbers, createPublisher, type Emitter } from '../emitter.ts'
 import type { Subscription } from '../listeners.ts'
-import type { Load, LoadPlayer, LoadSetup, Step, Tally } from '../load.ts'
+import type { LoadPlayer, LoadSetup } from '../load.ts'
+import { startLoad } from '../loader.ts'
 import { copyPlayers, giveXp, logIn } from '../players.ts'
-import { installPeers, lossOf, onEnd, type Server, startInstance, startProcess, startServer } from '../processes.ts'
+import { installPeers, onEnd, type Server, startInstance, startServer } from '../processes.ts'
 import { note } from '../report.ts'
+import { STEP_XP, stairsOf } from '../stairs.ts'
 
 // The set-up of the rows of live events: Postgres, the service with its players, the peers, callers and listeners.
 
@@ -62,8 +62,6 @@ export interface Usage {
 const SEASON = 'season'
 const NODE = 'pass'
 const STAIRS = 'stairs'
-const STEP_XP = 10
-const STAIRS_LEVELS = 1000
 const CLIMBERS = 32
 const CALLERS = 1024
 /**
@@ -197,15 +195,6 @@ export async function setStage({ quick, rounds, signal }: LiveOptions) {
   }
 }
 
-/** A season in which every call reaches a level. */
-// biome-ignore lint/suspicious/noExplicitAny: the season's JSON, which the service parses and checks.
-function stairsOf(season: any) {
-  const stairs = structuredClone(season)
-  const pass = stairs.nodes.find(({ id }: { id: string }) => id === NODE)
-  pass.data.levels = Array.from({ length: STAIRS_LEVELS }, (_, step) => ({ level: step + 1, xp: step * STEP_XP }))
-  return stairs
-}
-
 async function makePlayers(client: pg.ClientBase, world: World, service: Server, listening: number) {
   const copies = async (scenarioId: string, count: number): Promise<LoadPlayer[]> =>
     copyPlayers(world, client, [await world.player(scenarioId)], count)
@@ -242,28 +231,4 @@ async function record(audience: Audience, ours: Side, count: number): Promise<ob
   const { texts } = await audience.verify(crowd, count)
   await audience.close(crowd)
   return texts.map((text) => JSON.parse(text).payload.data.events)
-}
-
-/** Runs a load. It waits for `begin` between its connections and its first call. */
-export type RunLoad = (task: Load, begin?: () => Promise<unknown>) => Promise<Tally>
-
-const ACCEPT_MS = 50
-
-/** Starts a process that makes calls. */
-function startLoad(setup: LoadSetup, signal: AbortSignal): RunLoad {
-  const child = startProcess('load.ts')
-  const lost = lossOf(child, 'the load generator')
-  child.send(setup)
-  const answer = async () => (await Promise.race([once(child, 'message'), lost]))[0]
-  return async (task, begin) => {
-    signal.throwIfAborted()
-    child.send(task)
-    await answer()
-    await pause(ACCEPT_MS)
-    await begin?.()
-    child.send('go' satisfies Step)
-    const tally: Tally = await answer()
-    if (tally.failed > 0) throw new Error(`${tally.failed} of ${tally.calls} calls failed: ${tally.firstFailure}`)
-    return tally
-  }
 }

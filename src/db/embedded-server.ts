@@ -129,7 +129,7 @@ interface Launch {
 export async function launch(
   { cluster, log, binaries, identity }: Home,
   password: string,
-  settings: readonly string[],
+  { settings, env }: { readonly settings: readonly string[]; readonly env: Readonly<Record<string, string>> },
   wanted: number | undefined,
 ): Promise<Launch> {
   const port = wanted ?? (await choosePort(cluster))
@@ -140,7 +140,7 @@ export async function launch(
   const child = spawn(binaries.postgres, ['-D', cluster, ...all.flatMap((setting) => ['-c', setting])], {
     ...identity,
     cwd: dirname(cluster),
-    env: environment(),
+    env: { ...environment(), ...env },
     detached: true,
     windowsHide: true,
     stdio: ['ignore', output, output],

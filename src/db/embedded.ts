@@ -52,13 +52,15 @@ export interface EmbeddedOptions {
   readonly port?: number
   /** Extra settings, as `-c name=value`. */
   readonly settings?: readonly string[]
+  /** Further environment variables of the server. Of ours, it gets none but a few. */
+  readonly env?: Readonly<Record<string, string>>
   /** Called before slow steps, with a message for people. */
   readonly onProgress?: (message: string) => void
 }
 
 /** Starts the Postgres of a data directory, or finds the one that runs there. */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
-  const { settings = [], onProgress = () => {} } = options
+  const { settings = [], env = {}, onProgress = () => {} } = options
   const dataDir = await openDataDir(options.dataDir)
   const password = await readPassword(dataDir)
   const home = await findHome(dataDir)
@@ -70,7 +72,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     const restart = async () => {
       if ((await findRunning(home.cluster)) !== undefined) return undefined
       onProgress('the embedded Postgres has ended; it is started again')
-      const next = await launch(home, password, settings, port)
+      const next = await launch(home, password, { settings, env }, port)
       if (next.client) child = next.child
       return next.client
     }
@@ -83,7 +85,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   for (;;) {
     const running = await findRunning(home.cluster)
     if (running === undefined) {
-      const launched = await launch(home, password, settings, options.port)
+      const launched = await launch(home, password, { settings, env }, options.port)
       if (launched.client) {
         child = launched.child
         return hold(launched.client, launched.port, false)

@@ -19,12 +19,15 @@ export interface DurablePostgres {
   remove(): Promise<void>
 }
 
-export async function startDurablePostgres(settings: readonly string[] = []): Promise<DurablePostgres> {
+export async function startDurablePostgres(
+  settings: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<DurablePostgres> {
   await removeAbandoned(tmpdir(), PREFIX)
   const dataDir = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`))
   // Under root, Postgres runs as another user, who must be able to enter the folder.
   await chmod(dataDir, 0o711)
-  let server: EmbeddedPostgres = await startEmbeddedPostgres({ dataDir, settings })
+  let server: EmbeddedPostgres = await startEmbeddedPostgres({ dataDir, settings, env })
   const { url } = server
   const cluster = await clusterOf(dataDir)
 
@@ -40,7 +43,7 @@ export async function startDurablePostgres(settings: readonly string[] = []): Pr
       await server.stop()
     },
     async restart() {
-      server = await startEmbeddedPostgres({ dataDir, settings, port: Number(new URL(url).port) })
+      server = await startEmbeddedPostgres({ dataDir, settings, env, port: Number(new URL(url).port) })
     },
     async remove() {
       await server.stop()
