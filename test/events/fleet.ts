@@ -1,7 +1,7 @@
 import { WebSocket } from 'ws'
 import { createPlatformKey } from '../../src/callers/keys.ts'
 import { createTokens, type Tokens } from '../../src/callers/tokens.ts'
-import { createDatabase } from '../harness/database.ts'
+import { createDatabase, type TestDatabase } from '../harness/database.ts'
 import { passNode, scenario } from '../harness/definitions.ts'
 import { type GraphqlAnswer, times } from '../harness/game.ts'
 import { type RedisServer, startRedis } from '../harness/redis.ts'
@@ -49,10 +49,10 @@ export interface Fleet {
   close(): Promise<void>
 }
 
-/** Builds the service, and creates what its instances share. Starts none. */
-export async function createFleet(): Promise<Fleet> {
+/** Builds the service, and creates what its instances share. Starts none. The fleet drops its database. */
+export async function createFleet(given?: Pick<TestDatabase, 'url' | 'drop'>): Promise<Fleet> {
   await buildService()
-  const database = await createDatabase()
+  const database = given ?? (await createDatabase())
   const redis = await startRedis()
   const world = await createWorld(database.url)
   const { pool, environmentId } = world
