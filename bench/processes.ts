@@ -78,7 +78,7 @@ export function lossOf(child: ChildProcess, name: string): Promise<never> {
   return lost
 }
 
-function pidOf({ pid }: ChildProcess): number {
+export function pidOf({ pid }: ChildProcess): number {
   if (pid === undefined) throw new Error('a process did not start')
   return pid
 }

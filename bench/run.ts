@@ -11,6 +11,7 @@ import { buildService, createWorld, type World } from '../test/harness/service.t
 import { Books, type Owner } from './books.ts'
 import { cpuOf } from './cpu.ts'
 import { withClient } from './database.ts'
+import { hasHaproxy, startHaproxy } from './haproxy.ts'
 import type { Call, Load, LoadPlayer, LoadSetup, Step, Tally } from './load.ts'
 import { clientsFor, findPgbench } from './pgbench.ts'
 import { copyPlayers, giveXp, newPlayers } from './players.ts'
@@ -88,6 +89,7 @@ const PGBENCH = 'pgbench, one upsert a transaction'
 const HOT = `${XP}, one hot player`
 const HOT_PGBENCH = 'pgbench, one hot row'
 const TWINS = `${XP}, two instances in turn`
+const BALANCED = `${XP}, two instances behind HAProxy`
 const EMPTY = 'empty node:http POST'
 const EMPTY_AT = 256
 
@@ -153,11 +155,16 @@ async function main(): Promise<void> {
   }
 
   /** Loads servers, and measures their CPU and that of Postgres, including the jobs that the calls leave behind. */
-  async function cell(servers: readonly Server[], task: Omit<Load, 'ports'>, leavesJobs = false): Promise<Cell> {
+  async function cell(
+    servers: readonly Server[],
+    task: Omit<Load, 'ports'>,
+    leavesJobs = false,
+    ports: readonly number[] = servers.map(({ port }) => port),
+  ): Promise<Cell> {
     const pids = servers.map(({ pid }) => pid)
     const read = async () => ({ service: await cpuOf(pids), postgres: await cpuOf([postmaster]) })
     let before = await read()
-    const tally = await load({ ...task, ports: servers.map(({ port }) => port) }, async () => {
+    const tally = await load({ ...task, ports }, async () => {
       // Connections are opened once, not with each call, so their cost is not counted.
       await pause(ACCEPT_MS)
       before = await read()
@@ -225,26 +232,29 @@ async function main(): Promise<void> {
     return [{ name, at, measure: async (clients) => ({ ...(await pgbench.run(script, clients, SECONDS)), cpu: null }) }]
   }
 
-  let second: Server | undefined
-  const twins: Row = {
-    name: TWINS,
-    at: [32, 256],
-    async measure(connections) {
-      const instances = [service, second ?? (await startSecond())]
-      return cell(instances, { call: 'xp', players: 'twins', connections, ...timed }, true)
-    },
-    async endRound() {
-      await second?.stop()
-      second = undefined
-    },
-  }
-  async function startSecond(): Promise<Server> {
-    second = await startInstance(world)
-    const ports = [service.port, second.port]
-    const calls = ports.length * PLAYERS
-    await load({ ports, call: 'progress', players: 'twins', ...warm, seconds: 60, calls })
-    await load({ ports, call: 'xp', players: 'twins', ...warm })
-    return second
+  /** A row of two instances. `balance` starts what is before them, if anything, and gives its ports. */
+  function pair(name: string, set: string, balance: (instances: readonly Server[]) => Promise<readonly Server[]>): Row {
+    let running: { readonly second: Server; readonly ports: readonly number[] } | undefined
+    async function start() {
+      const second = await startInstance(world)
+      const ports = (await balance([service, second])).map(({ port }) => port)
+      const calls = ports.length * PLAYERS
+      await load({ ports, call: 'progress', players: set, ...warm, seconds: 60, calls })
+      await load({ ports, call: 'xp', players: set, ...warm })
+      return { second, ports }
+    }
+    return {
+      name,
+      at: [32, 256],
+      async measure(connections) {
+        running ??= await start()
+        return cell([service, running.second], { call: 'xp', players: set, connections, ...timed }, true, running.ports)
+      },
+      async endRound() {
+        await running?.second.stop()
+        running = undefined
+      },
+    }
   }
 
   const hotLoad = { call: 'xp', players: 'hot', amount: 1 } as const
@@ -270,7 +280,8 @@ async function main(): Promise<void> {
       measure: (connections) => cell([service], { ...hotLoad, connections, ...timed }, true),
     },
     ...transactions(HOT_PGBENCH, 'hot.sql', [64]),
-    twins,
+    pair(TWINS, 'twins', async (instances) => instances),
+    ...(hasHaproxy() ? [pair(BALANCED, 'balanced', async (instances) => [await startHaproxy(instances)])] : []),
     {
       name: EMPTY,
       at: [EMPTY_AT],
@@ -307,6 +318,7 @@ async function main(): Promise<void> {
 
   const { rows: versions } = await world.pool.query('SHOW server_version')
   describe(versions[0].server_version, pgbench !== undefined)
+  if (!hasHaproxy()) print('haproxy is not on the PATH: two instances behind it were not measured.')
   report(figures, rows, columns)
   print('')
   print(await withClient(postgres.url, (client) => books.check(client)))
@@ -406,6 +418,7 @@ function report(figures: Figures, rows: readonly Row[], columns: readonly number
         ['one hot player ÷ pgbench, one hot row', HOT, HOT_PGBENCH],
         ['two instances ÷ single statement', TWINS, peerOf(XP)],
         ['two instances ÷ one', TWINS, XP],
+        ['two instances behind HAProxy ÷ one', BALANCED, XP],
       ],
       perSecond,
     ),
@@ -420,6 +433,15 @@ function report(figures: Figures, rows: readonly Row[], columns: readonly number
   ])
   printSection('CPU of service and Postgres ÷ single statement', [
     ...ratios([...both.map((name) => [name, name, peerOf(name)] as const), [TWINS, TWINS, peerOf(XP)]], all),
+  ])
+  printSection('CPU of service and Postgres, two instances ÷ one', [
+    ...ratios(
+      [
+        [`${XP} in turn`, TWINS, XP],
+        [`${XP} behind HAProxy`, BALANCED, XP],
+      ],
+      all,
+    ),
   ])
   printSection('CPU of service and Postgres, a call of a match ÷ a call of each of its players', [
     ...ratios([[`${XP} of a match`, MATCH, XP]], all),
@@ -476,6 +498,7 @@ async function makePlayers(
   return new Map([
     ['ours', await ours(playing, PLAYERS)],
     ['twins', await ours(playing, PLAYERS)],
+    ['balanced', await ours(playing, PLAYERS)],
     ['hot', await ours(playing, 1)],
     ['reference', await ours(playing, PLAYERS)],
     ['claimants', await ours(claiming, CLAIMANTS)],

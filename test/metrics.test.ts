@@ -84,13 +84,13 @@ describe('metrics', () => {
     await add()
     const bytes = await readingOf('tierway_remembered_bytes')
     expect(bytes).toBeGreaterThan(0)
-    expect(await growthOf('tierway_commands_total', { kind: 'write', rows: 'memory' }, add)).toBe(1)
+    expect(await growthOf('tierway_commands_total', { kind: 'write', path: 'memory' }, add)).toBe(1)
     // A change that this instance did not make.
     await game.app.pool.query('UPDATE players SET status = status')
-    const fromPostgres = { kind: 'write', rows: 'postgres' }
+    const inTransaction = { kind: 'write', path: 'transaction' }
     const unproven = () =>
       growthOf('tierway_unproven_commands_total', { kind: 'write' }, add).then((count) => expect(count).toBe(1))
-    expect(await growthOf('tierway_commands_total', fromPostgres, unproven)).toBe(1)
+    expect(await growthOf('tierway_commands_total', inTransaction, unproven)).toBe(1)
   })
 
   describe('of xp over the rules of a pass', () => {

@@ -19,7 +19,7 @@ export function createMetrics() {
   collectDefaultMetrics({ register: registry })
   const registers = [registry]
   const answers = new Map<string, Map<number, number>>()
-  const commands = new Map<string, Readonly<Record<'memory' | 'postgres' | 'unproven', number>>>()
+  const commands = new Map<string, Readonly<Record<'memory' | 'transaction' | 'unproven', number>>>()
   const operations = new Map<
     string,
     { readonly seconds: Histogram.Internal<'operation'>; readonly counts: Map<string, number> }
@@ -107,14 +107,14 @@ export function createMetrics() {
     }),
     commands: new Counter({
       name: 'tierway_commands_total',
-      help: 'Commands in group commits, by where their rows came from: memory or Postgres.',
-      labelNames: ['kind', 'rows'],
+      help: 'Commands in group commits, by their path: on remembered rows, or in a transaction that reads them.',
+      labelNames: ['kind', 'path'],
       registers,
       collect() {
         this.reset()
-        for (const [kind, { memory, postgres }] of commands) {
-          this.inc({ kind, rows: 'memory' }, memory)
-          this.inc({ kind, rows: 'postgres' }, postgres)
+        for (const [kind, { memory, transaction }] of commands) {
+          this.inc({ kind, path: 'memory' }, memory)
+          this.inc({ kind, path: 'transaction' }, transaction)
         }
       },
     }),
@@ -133,13 +133,13 @@ export function createMetrics() {
       const sizes = groupSize.labels(kind)
       const durations = groupSeconds.labels(kind)
       const waits = groupWait.labels(kind)
-      const counts = { memory: 0, postgres: 0, unproven: 0 }
+      const counts = { memory: 0, transaction: 0, unproven: 0 }
       commands.set(kind, counts)
       return ({ size, seconds, waitSeconds, isFromMemory, unproven }) => {
         sizes.observe(size)
         durations.observe(seconds)
         waits.observe(waitSeconds)
-        counts[isFromMemory ? 'memory' : 'postgres'] += size - unproven
+        counts[isFromMemory ? 'memory' : 'transaction'] += size - unproven
         counts.unproven += unproven
       }
     },

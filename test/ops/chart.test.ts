@@ -55,7 +55,9 @@ function render(values: object): { manifests: Map<string, Manifest>; notes: stri
   const manifests = new Map<string, Manifest>()
   for (const text of Object.values(texts)) {
     const manifest = parse(text)
-    if (manifest) manifests.set(manifest.kind, manifest)
+    // A chart may have two services, of which one is known by its name.
+    const isSecond = manifest?.metadata.name === 'game-instances'
+    if (manifest) manifests.set(isSecond ? manifest.metadata.name : manifest.kind, manifest)
   }
   return { manifests, notes, fault: stderr }
 }
@@ -217,6 +219,31 @@ describe.skipIf(withoutGo !== '')(`${withoutGo}the Helm chart`, () => {
     expect(monitor.metadata.labels.release).toBe('prometheus')
     expect(monitor.spec.endpoints[0].authorization.credentials).toEqual({ name: 'game-secrets', key: 'METRICS_TOKEN' })
     expect(notes).toContain('kubectl port-forward service/game 4000:80')
+  })
+
+  it('gives each player one instance behind ingress-nginx, and says how other calls spread', () => {
+    const { manifests, notes } = render(EVERYTHING)
+    const { annotations } = manifests.get('Ingress').metadata
+    expect(annotations['nginx.ingress.kubernetes.io/upstream-hash-by']).toBe('$http_authorization$tierway_spread')
+    const map = (text: string) => /map \$http_authorization [^}]*\}/.exec(text)?.[0].replace(/\s+/g, ' ')
+    expect(map(notes)).toBe(map(read('ops/proxy/nginx.conf'))?.replace('$spread', '$tierway_spread'))
+    for (const values of [SECRET, { ...SECRET, ingress: { ...EVERYTHING.ingress, annotations: {} } }])
+      expect(render(values).notes).not.toContain('map ')
+  })
+
+  it('has a service that resolves to all instances, which the monitor does not scrape twice', () => {
+    const { manifests, fault } = render({ ...EVERYTHING, service: { ...defaults.service, headless: true } })
+    expect(fault).toBe('')
+    const [service, instances] = [manifests.get('Service'), manifests.get('game-instances')]
+    expect(instances.spec).toEqual({
+      clusterIP: 'None',
+      selector: service.spec.selector,
+      ports: [{ name: 'http', port: 4_000, targetPort: 'http' }],
+    })
+    const { matchLabels } = manifests.get('ServiceMonitor').spec.selector
+    expect(service.metadata.labels).toMatchObject(matchLabels)
+    expect(instances.metadata.labels).not.toMatchObject(matchLabels)
+    expect(render(SECRET).manifests.has('game-instances')).toBe(false)
   })
 
   it('limits calls to the service port, and private addresses to listed ports, when the network policy is enabled', () => {

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,13 +11,19 @@ import { parse } from 'yaml'
 import { endWithTests } from '../harness/children.ts'
 import { season } from '../harness/definitions.ts'
 import { freePort } from '../harness/free-port.ts'
-import { type Service, startService, stopService, type World } from '../harness/service.ts'
+import { type Service, startService, stopService, type World, type WorldPlayer } from '../harness/service.ts'
 import { until } from '../harness/until.ts'
 import { openWorld } from '../harness/world.ts'
 
 const GRACE_MS = 4_000
-/** So many that each instance has some of them. */
-const PLAYERS = 12
+/** So many that each instance has some of them. The number is odd: a proxy that takes instances in turn changes a player's. */
+const PLAYERS = 13
+/** Calls of each player in a round. */
+const TURNS = 8
+/** The share of calls on remembered rows. With calls in turn, it is nearly none. */
+const STAY = 0.95
+/** So many calls that both instances have some of them. */
+const SPREAD = 40
 const METRICS_TOKEN = 'the-metrics-of-tests'
 const EVENTS = 'subscription Own { events { cursor } }'
 const read = (name: string): string => readFileSync(new URL(`../../ops/proxy/${name}`, import.meta.url), 'utf8')
@@ -104,41 +111,94 @@ describe.each(PROXIES)('$name with the configuration of ops/proxy', ({ name, ver
       body: JSON.stringify(body),
     })
 
-  it.skipIf(missing !== '')(`${missing}fails no call while both instances restart one after another`, async () => {
-    const players = await Promise.all(Array.from({ length: PLAYERS }, () => world.player('season')))
-    const failures: string[] = []
-    let isOver = false
-    const play = async ({ token, runId }: (typeof players)[number]) => {
-      let xp = 0
-      while (!isOver) {
-        const pass = { scenarioId: 'season', nodeId: 'pass', runId }
-        const key = { 'idempotency-key': `grant-${xp}` }
-        for (const answer of [
-          await post('/sdk/v1/battlepass/xp', token, { ...pass, amount: 1, source: '' }, key).catch(String),
-          await fetch(`${baseUrl}/livez`).catch(String),
-        ])
-          if (typeof answer === 'string' || !answer.ok)
-            failures.push(typeof answer === 'string' ? answer : `${answer.status} ${await answer.text()}`)
-          else await answer.text()
-        xp += 1
+  /** Adds 1 xp. */
+  const grant = ({ token, runId }: WorldPlayer, headers: Record<string, string> = {}) =>
+    post(
+      '/sdk/v1/battlepass/xp',
+      token,
+      { scenarioId: 'season', nodeId: 'pass', runId, amount: 1, source: '' },
+      headers,
+    )
+
+  /** Plays until nearly all calls of a round are decided on remembered rows, on both instances. Gives the calls. */
+  async function untilTheyStay(players: readonly WorldPlayer[]): Promise<number> {
+    let rounds = 0
+    await until('players stay with an instance', async () => {
+      const before = await Promise.all(instances.map(commandsOf))
+      for (let turn = 0; turn < TURNS; turn += 1)
+        for (const answer of await Promise.all(players.map((player) => grant(player)))) expect(answer.status).toBe(200)
+      rounds += 1
+      const after = await Promise.all(instances.map(commandsOf))
+      const [memory = [], all = []] = (['memory', 'all'] as const).map((path) =>
+        after.map((commands, index) => commands[path] - (before[index]?.[path] ?? 0)),
+      )
+      expect(sum(all)).toBe(TURNS * players.length)
+      return sum(memory) >= STAY * sum(all) && !all.includes(0)
+    })
+    return rounds * TURNS
+  }
+
+  it.skipIf(missing !== '')(
+    `${missing}keeps players with an instance, also after both have restarted one after another, and fails no call`,
+    async () => {
+      const players = await Promise.all(Array.from({ length: PLAYERS }, () => world.player('season')))
+      const before = await untilTheyStay(players)
+      const failures: string[] = []
+      let isOver = false
+      const play = async (player: WorldPlayer) => {
+        let xp = 0
+        for (; !isOver; xp += 1)
+          for (const answer of [
+            await grant(player, { 'idempotency-key': `grant-${xp}` }).catch(String),
+            await fetch(`${baseUrl}/livez`).catch(String),
+          ])
+            if (typeof answer === 'string' || !answer.ok)
+              failures.push(typeof answer === 'string' ? answer : `${answer.status} ${await answer.text()}`)
+            else await answer.text()
+        return xp
       }
-      return xp
+      const playing = players.map(play)
+      for (const [index, instance] of instances.entries()) {
+        instance.kill('SIGTERM')
+        expect(await instance.exited).toEqual({ code: 0, signal: null })
+        const next = await startService({ ...env, PORT: new URL(instance.baseUrl).port })
+        instances[index] = next
+        // An orchestrator stops the next one once this one is in use again.
+        await until('the proxy sends calls to the new process', async () => (await commandsOf(next)).all > 0)
+      }
+      isOver = true
+      const meanwhile = await Promise.all(playing)
+      expect(failures).toEqual([])
+      const after = await untilTheyStay(players)
+      for (const [index, { token, runId }] of players.entries()) {
+        const place = { scenarioId: 'season', nodeId: 'pass', runId }
+        const progress = await post('/sdk/v1/battlepass/progress', token, place)
+        expect(await progress.json()).toMatchObject({ xp: before + (meanwhile[index] ?? 0) + after })
+      }
+    },
+  )
+
+  it.skipIf(missing !== '')(`${missing}spreads calls and WebSockets without a player's token`, async () => {
+    const counts = async (name: string) =>
+      (await Promise.all(instances.map(metricsOf))).map((metrics) => metrics.get(name) ?? 0)
+    for (const [path, headers, status] of [
+      ['/sdk/v1/authorization/refresh', { 'x-sdk-key': 'twsdk_unknown' }, 401],
+      ['/server/v1/battlepass/xp', { authorization: 'Bearer twsrv_one-for-all-servers-of-a-game' }, 401],
+    ] as const) {
+      const answers = await Promise.all(
+        Array.from({ length: SPREAD }, () => fetch(`${baseUrl}${path}`, { method: 'POST', headers, body: '{}' })),
+      )
+      for (const answer of answers) expect([path, answer.status]).toEqual([path, status])
+      const reached = await counts(`tierway_http_requests_total{route="${path}",status="${status}"}`)
+      expect([path, sum(reached), reached.includes(0)]).toEqual([path, SPREAD, false])
     }
-    const playing = players.map(play)
-    for (const [index, instance] of instances.entries()) {
-      instance.kill('SIGTERM')
-      expect(await instance.exited).toEqual({ code: 0, signal: null })
-      instances[index] = await startService({ ...env, PORT: new URL(instance.baseUrl).port })
-      // An orchestrator stops the next one once this one is in use again.
-      await until('the proxy sends calls to the new process', () => hasCalls(instances[index] as Service))
-    }
-    isOver = true
-    const granted = await Promise.all(playing)
-    expect(failures).toEqual([])
-    for (const [index, { token, runId }] of players.entries()) {
-      const progress = await post('/sdk/v1/battlepass/progress', token, { scenarioId: 'season', nodeId: 'pass', runId })
-      expect(await progress.json()).toMatchObject({ xp: granted[index] })
-    }
+    // A browser sends no header of its own with a WebSocket: the token follows in a message.
+    const url = `${baseUrl.replace('http', 'ws')}/graphql`
+    const sockets = Array.from({ length: SPREAD }, () => new WebSocket(url, 'graphql-transport-ws'))
+    await Promise.all(sockets.map((socket) => once(socket, 'open')))
+    const open = await counts('tierway_sockets')
+    expect([sum(open), open.includes(0)]).toEqual([SPREAD, false])
+    for (const socket of sockets) socket.terminate()
   })
 
   it.skipIf(missing !== '')(`${missing}passes WebSockets and event streams at once`, async () => {
@@ -176,13 +236,33 @@ describe.each(PROXIES)('$name with the configuration of ops/proxy', ({ name, ver
   })
 })
 
-it('the configuration for Envoy can be read, and says that it was not tried', () => {
+it('the configuration for Envoy can be read, hashes players alone, and says that it was not tried', () => {
   const text = read('envoy.yaml')
-  expect(Object.keys(parse(text, { merge: true }).static_resources)).toEqual(['listeners', 'clusters'])
+  // Envoy reads aliases, but no merges of YAML.
+  const { listeners, clusters } = parse(text).static_resources
+  const [{ typed_config }] = listeners[0].filter_chains[0].filters
+  const { routes } = typed_config.route_config.virtual_hosts[0]
+  const hashed = routes.map(({ match, route }: { match: { headers?: { name: string }[] }; route: object }) => [
+    match.headers?.some(({ name }) => name === 'authorization') ?? false,
+    'hash_policy' in route,
+  ])
+  expect(hashed).toEqual([true, true, false, false].map((isPlayer) => [isPlayer, isPlayer]))
+  expect(clusters[0]).toMatchObject({ name: 'tierway', lb_policy: 'RING_HASH' })
   expect(text).toContain('NOT TRIED')
 })
 
-async function hasCalls({ baseUrl }: Service): Promise<boolean> {
+/** The samples of an instance by their names with labels. */
+async function metricsOf({ baseUrl }: Service): Promise<ReadonlyMap<string, number>> {
   const answer = await fetch(`${baseUrl}/metrics`, { headers: { authorization: `Bearer ${METRICS_TOKEN}` } })
-  return (await answer.text()).includes('tierway_http_requests_total{route="/sdk/v1/battlepass/xp",status="200"}')
+  const samples = [...(await answer.text()).matchAll(/^(tierway_\S+) (\S+)$/gm)]
+  return new Map(samples.map(([, name = '', value]) => [name, Number(value)]))
 }
+
+/** The calls that an instance decided: on remembered rows, and in total. */
+async function commandsOf(instance: Service): Promise<{ memory: number; all: number }> {
+  const metrics = await metricsOf(instance)
+  const of = (path: string) => metrics.get(`tierway_commands_total{kind="write",path="${path}"}`) ?? 0
+  return { memory: of('memory'), all: of('memory') + of('transaction') }
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0)

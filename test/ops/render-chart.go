@@ -57,6 +57,8 @@ func main() {
 			return value, nil
 		},
 		// JSON is YAML.
+		"contains": func(part, text string) bool { return strings.Contains(text, part) },
+		"toString": func(value any) string { return fmt.Sprint(value) },
 		"toYaml": func(value any) (string, error) {
 			text, err := json.Marshal(value)
 			return string(text), err
