@@ -25,6 +25,7 @@ import { type Game, startGame, type TestPlayer, times } from '../harness/game.ts
 import { startProxy } from '../harness/proxy.ts'
 import { pull } from '../harness/pull.ts'
 import { settled } from '../harness/settled.ts'
+import { execute } from '../harness/sql.ts'
 import { startStopwatch } from '../harness/stopwatch.ts'
 import { until } from '../harness/until.ts'
 import { cursorAt, positionOf, storedCursor } from './cursors.ts'
@@ -734,7 +735,8 @@ describe('a player that returns to a long stream', () => {
       // More than two pages of its own events, each event among nine of others.
       const others = 10_800
       const bytes = 1_000
-      await app.pool.query(
+      await execute(
+        server.databaseUrl,
         `WITH moved AS (UPDATE streams SET position = position + $2 WHERE environment_id = $1 RETURNING position)
          INSERT INTO events (environment_id, position, type, player_id, data)
          SELECT $1, position - $2 + n, 'player.created', CASE WHEN n % 10 = 0 THEN $3 ELSE gen_random_uuid() END,

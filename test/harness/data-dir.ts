@@ -25,7 +25,8 @@ export async function removeAbandoned(parent: string, prefix: string): Promise<v
       ({ stop }) => stop(),
       () => undefined,
     )
-    await removeDataDir(dataDir)
+    // Another run may be removing it, too.
+    await removeDataDir(dataDir).catch(() => undefined)
   }
 }
 

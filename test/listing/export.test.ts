@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlayer } from '../../src/players/create-player.ts'
 import { type Game, startGame, startInstance } from '../harness/game.ts'
 import { startProxy } from '../harness/proxy.ts'
+import { execute } from '../harness/sql.ts'
 import { until } from '../harness/until.ts'
 import { auditRows, newOperator, type Operator } from '../support/desk.ts'
 
@@ -18,7 +19,8 @@ let operator: Operator
 beforeAll(async () => {
   game = await startGame()
   operator = await newOperator(game.app.pool, game.projectId)
-  await game.app.pool.query(
+  await execute(
+    game.databaseUrl,
     `INSERT INTO players (environment_id, id, nickname, avatar_url)
      SELECT $1, (lpad(to_hex(n), 12, '0') || '7000a000000000000000')::uuid, NULL, repeat('x', 1500) FROM generate_series(1, $2::int) n`,
     [game.stagingId, CROWD],

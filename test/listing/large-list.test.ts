@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { countPlayers, MAX_COUNT, type PlayerSearch, searchPlayers } from '../../src/listing/search-players.ts'
 import { DIRECTIONS, type ListPosition, PLAYER_SORTS, type PlayerPage } from '../../src/listing/statements.ts'
 import { type Game, startGame } from '../harness/game.ts'
+import { openPool } from '../harness/sql.ts'
 import { newOperator, type Operator } from '../support/desk.ts'
 
 // Lists of more players than are examined for a page.
@@ -36,8 +37,8 @@ let known: Known[]
 
 beforeAll(async () => {
   game = await startGame()
-  const { pool } = game.app
-  operator = await newOperator(pool, game.projectId)
+  operator = await newOperator(game.app.pool, game.projectId)
+  const pool = openPool(game.databaseUrl)
   for (let from = 1; from <= COUNT; from += PIECE) {
     const values = [game.environmentId, from, from + PIECE - 1, new Date(START)]
     const made = `generate_series($2::int, $3::int) n, LATERAL (SELECT $4::timestamptz + n * interval '1 minute' AS at) a, LATERAL (
@@ -67,6 +68,7 @@ beforeAll(async () => {
      FROM players p JOIN passes s ON s.player_id = p.id LEFT JOIN last_logins l ON l.player_id = p.id ORDER BY p.id DESC`,
   )
   known = rows
+  await pool.end()
 })
 afterAll(() => game?.stop())
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BEGIN } from '../harness/begin.ts'
 import { type Game, generateKeys, type Instance, type Keys, startGame, startInstance, times } from '../harness/game.ts'
 import { type Operator, startOperator } from '../harness/operator.ts'
+import { execute } from '../harness/sql.ts'
 import { startStopwatch } from '../harness/stopwatch.ts'
 import { until } from '../harness/until.ts'
 import { type Mutation, newOperator, payload, type Operator as Support, support } from '../support/desk.ts'
@@ -155,7 +156,8 @@ describe('the access tokens of a login (decisions 11.4)', () => {
     const login = await logIn()
     await authorize('logout', login)
     const { environmentId } = game
-    await game.app.pool.query(
+    await execute(
+      game.databaseUrl,
       `INSERT INTO ended_access (xid, environment_id, player_id, family_id)
        SELECT n % 7 + 1, $1, gen_random_uuid(), gen_random_uuid() FROM generate_series(1, 25000) n`,
       [environmentId],

@@ -12,6 +12,7 @@ import { gold, passNode, scenario, season, tier } from '../harness/definitions.t
 import { type Game, startGame, times } from '../harness/game.ts'
 import { atScale } from '../harness/scale.ts'
 import { settled } from '../harness/settled.ts'
+import { execute } from '../harness/sql.ts'
 import { definitions } from './arbitraries.ts'
 
 let game: Game
@@ -355,7 +356,8 @@ describe('the preview of a definition', () => {
     const before = season({ levels: steps(0n), tiers: times(1_000, (at) => tier(at + 1, 'free')) })
     const after = season({ levels: steps(-1_000n), tiers: times(1_000, (at) => tier(at + 1, 'free', [gold(1)])) })
     await publishScenario(game.app.pool, ref, print(before))
-    await game.app.pool.query(
+    await execute(
+      game.databaseUrl,
       `WITH fresh AS (
          INSERT INTO players (environment_id, id) SELECT $1, gen_random_uuid() FROM generate_series(1, 5000) RETURNING id
        )
