@@ -101,8 +101,7 @@ const COLUMNS = [
 ] as const
 
 /** Whether the existing row has the same person. */
-const IS_SAME = `((audit_log.operator, audit_log.operator_is_claimed)
-          IS NOT DISTINCT FROM (excluded.operator, excluded.operator_is_claimed))`
+const IS_SAME = '((a.operator, a.operator_is_claimed) IS NOT DISTINCT FROM (g.operator, g.operator_is_claimed))'
 
 /** Counts the same attempt again. Attempts of different people have no operator. */
 function add(row: Row, { operator, operatorIsClaimed, attempts }: Row): void {
@@ -135,17 +134,24 @@ async function write(client: PoolClient, source: Source, attempts: readonly Row[
     else rows.set(key, row)
     known.add(key)
   }
+  // Without ON CONFLICT, which would need a unique index without the id: partitions by time cannot have one.
   await client.query({
     name: 'audit-denied-write',
-    text: `INSERT INTO audit_log (project_id, id, environment_id, actor, action, target, attempts,
+    text: `WITH given AS (
+        SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::int[],
+          $8::text[], $9::boolean[])
+          AS g(project_id, id, environment_id, actor, action, target, attempts, operator, operator_is_claimed)
+      ), counted AS (
+        UPDATE audit_log a SET attempts = a.attempts + g.attempts,
+          operator = CASE WHEN ${IS_SAME} THEN a.operator END,
+          operator_is_claimed = ${IS_SAME} AND a.operator_is_claimed
+        FROM given g WHERE a.project_id = g.project_id AND a.minute = date_trunc('minute', now())
+          AND a.actor = g.actor AND a.action = g.action AND a.target = g.target
+        RETURNING g.id
+      )
+      INSERT INTO audit_log (project_id, id, environment_id, actor, action, target, attempts,
         operator, operator_is_claimed, minute)
-      SELECT *, date_trunc('minute', now())
-      FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::int[],
-        $8::text[], $9::boolean[])
-      ON CONFLICT (project_id, minute, actor, action, target) WHERE minute IS NOT NULL
-      DO UPDATE SET attempts = audit_log.attempts + excluded.attempts,
-        operator = CASE WHEN ${IS_SAME} THEN audit_log.operator END,
-        operator_is_claimed = ${IS_SAME} AND audit_log.operator_is_claimed`,
+      SELECT *, date_trunc('minute', now()) FROM given WHERE id NOT IN (SELECT id FROM counted)`,
     values: COLUMNS.map((name) => [...rows.values()].map((row) => row[name])),
   })
 }
