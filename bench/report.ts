@@ -6,12 +6,21 @@ export interface CallCpu {
   readonly postgres: number
 }
 
+/** Bytes a call. */
+export interface CallBytes {
+  /** Written to the log of Postgres. */
+  readonly log: number
+  /** Added to ledgers and events, with their indexes. */
+  readonly kept: number
+}
+
 export interface Cell {
   readonly perSecond: number
   readonly medianMs: number
   readonly p99Ms?: number
   /** Null if not measured. */
   readonly cpu: CallCpu | null
+  readonly bytes?: CallBytes
 }
 
 /** The measurements by row and number of connections: a cell for each round. */

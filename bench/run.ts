@@ -10,7 +10,7 @@ import { startDurablePostgres } from '../test/harness/durable-postgres.ts'
 import { buildService, createWorld, type World } from '../test/harness/service.ts'
 import { Books, type Owner } from './books.ts'
 import { cpuOf } from './cpu.ts'
-import { withClient } from './database.ts'
+import { bytesOf, withClient } from './database.ts'
 import { hasHaproxy, startHaproxy } from './haproxy.ts'
 import type { Call, Load, LoadPlayer, LoadSetup, Step, Tally } from './load.ts'
 import { clientsFor, findPgbench } from './pgbench.ts'
@@ -162,7 +162,11 @@ async function main(): Promise<void> {
     ports: readonly number[] = servers.map(({ port }) => port),
   ): Promise<Cell> {
     const pids = servers.map(({ pid }) => pid)
-    const read = async () => ({ service: await cpuOf(pids), postgres: await cpuOf([postmaster]) })
+    const read = async () => ({
+      service: await cpuOf(pids),
+      postgres: await cpuOf([postmaster]),
+      bytes: await bytesOf(world.pool),
+    })
     let before = await read()
     const tally = await load({ ...task, ports }, async () => {
       // Connections are opened once, not with each call, so their cost is not counted.
@@ -176,7 +180,11 @@ async function main(): Promise<void> {
       service: aCall(before.service, after.service),
       postgres: aCall(before.postgres, after.postgres),
     }
-    return { ...tally, cpu: before.service === null ? null : cpu }
+    const bytes = {
+      log: aCall(before.bytes.log, after.bytes.log),
+      kept: aCall(before.bytes.kept, after.bytes.kept),
+    }
+    return { ...tally, cpu: before.service === null ? null : cpu, bytes }
   }
 
   const timed = { seconds: SECONDS }
@@ -408,6 +416,15 @@ function report(figures: Figures, rows: readonly Row[], columns: readonly number
       if (Number.isNaN(median(service))) return ''
       return row === EMPTY ? round(median(service)) : `${round(median(service))} + ${round(median(postgres))}`
     }),
+  ])
+  // Those of the service: other rows have tables of their own.
+  printSection("Bytes a call: written to Postgres's log, and kept in ledgers and events", [
+    header,
+    ...table((median, row) =>
+      [XP, GRAPHQL, MATCH, CLAIM, PREMIUM].includes(row) && !Number.isNaN(median(({ bytes }) => bytes?.log))
+        ? `${round(median(({ bytes }) => bytes?.log))}, ${round(median(({ bytes }) => bytes?.kept))}`
+        : '',
+    ),
   ])
   printSection('Calls a second, the first ÷ the second: median (lowest–highest)', [
     ...ratios(
