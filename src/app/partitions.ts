@@ -37,6 +37,8 @@ const daysBefore = (now: Date, days: number): Date => new Date(now.getTime() - d
 function monthsBefore(now: Date, months: number): Date {
   const before = new Date(now)
   before.setUTCMonth(before.getUTCMonth() - months)
+  // The 31st of a month that has none is its last day, not one of the next month.
+  if (before.getUTCDate() !== now.getUTCDate()) before.setUTCDate(0)
   return before
 }
 
