@@ -1,12 +1,35 @@
+import { LRUCache } from 'lru-cache'
+
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 /** 1970-01-01 was the fourth day of its week, which begins on Monday. */
 const FIRST_WEEKDAY = 3
 
+/** The clocks of the zones that were used last: making one takes longer than reading the definition that names it. */
+const clocks = new LRUCache<string, Intl.DateTimeFormat>({ max: 100 })
+
+/** Throws for a time zone that this process does not know. */
+function clockOf(timeZone: string): Intl.DateTimeFormat {
+  const known = clocks.get(timeZone)
+  if (known) return known
+  const clock = new Intl.DateTimeFormat('en-US', {
+    timeZone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  })
+  clocks.set(timeZone, clock)
+  return clock
+}
+
 /** Whether this process knows a time zone of the IANA database, such as `Europe/Berlin`. */
 export function isTimeZone(name: string): boolean {
   try {
-    new Intl.DateTimeFormat('en', { timeZone: name })
+    clockOf(name)
     return true
   } catch {
     return false
@@ -34,16 +57,7 @@ export class GameDays {
   /** `startsAt` is in minutes after midnight. */
   constructor(timeZone: string, startsAt: number) {
     this.startsAfterMs = startsAt * MINUTE_MS
-    this.local = new Intl.DateTimeFormat('en-US', {
-      timeZone,
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
-    })
+    this.local = clockOf(timeZone)
   }
 
   /** The day of a moment, in milliseconds since 1970. Most moments are of the same day as the one before. */
