@@ -26,5 +26,4 @@ import { builder } from './declare/graphql/builder.ts'
 
 export const schema = builder.toSchema()
 
-/** The schema in SDL, as in `schema.graphql`. */
 export const printedSchema = (): string => `${printSchema(lexicographicSortSchema(schema))}\n`

@@ -1,7 +1,6 @@
 import type { ComponentType } from 'react'
 import { onDemand } from './ui/on-demand.tsx'
 
-/** One page of the console. */
 export interface PageRoute {
   /** The path, below /console. Paths of environments begin with `/env/:environment`. */
   readonly path: string
@@ -54,7 +53,6 @@ export const routes: readonly PageRoute[] = [
   },
 ]
 
-/** The address of a page, from its path and the values of its parameters. */
 export const addressOf = (path: string, parameters: Readonly<Record<string, string>>): string =>
   path
     .split('/')

@@ -59,7 +59,6 @@ export interface AppOptions {
 export interface App {
   readonly service: Service
   readonly pool: Pool
-  /** The connections for groups of commands. */
   readonly groupPool: Pool
   readonly tokens: Tokens
   readonly subscriptions: Subscriptions

@@ -29,7 +29,6 @@ export interface Service {
   /** For reads and changes of operators, which can take long or wait for a lock. The game does not wait for this pool. */
   readonly operatorPool: Pool
 
-  /** Opens and seals the secrets of login providers. */
   readonly secrets: Secrets
   readonly webhook: Webhook
   readonly tokens: Tokens

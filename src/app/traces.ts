@@ -46,7 +46,6 @@ export async function createTraces({ onError }: TracesOptions): Promise<Tracing>
   const tracer = provider.getTracer('tierway')
   const storage = new AsyncLocalStorage<CallSpan>()
 
-  /** A span of OpenTelemetry behind our interface. */
   class CallSpan implements Span {
     readonly own: OtelSpan
 

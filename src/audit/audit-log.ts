@@ -40,7 +40,6 @@ const auditLog = table('audit_log', {
 /** The actor of an entry. A player has entries only for refused attempts. */
 export type Actor = PlatformCaller | PlayerCaller
 
-/** The actor's name in the log. */
 export const actorOf = (actor: Actor): string =>
   actor.kind === 'platform' ? `platform_key:${actor.keyId}` : `player:${actor.playerId}`
 

@@ -178,7 +178,6 @@ export const auditRef = ({ projectId }: PlatformCaller, auditId: string | null |
 
 type Payload<T> = ReturnType<ReturnType<typeof builder.objectRef<T>>['implement']>
 
-/** Gives a payload the field `auditEntry`. */
 export function addAuditEntry<T extends Audited>(payload: Payload<T>, description: string): void {
   builder.objectField(payload as unknown as Payload<Audited>, 'auditEntry', (t) =>
     t.prismaField({

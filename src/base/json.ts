@@ -388,7 +388,6 @@ function freezeValue(value: Json): Json {
   return key !== undefined && others.length === 0 && TAGS.has(key) ? { $object: frozen } : frozen
 }
 
-/** The value that was frozen. */
 export function thaw(text: string): Json {
   return thawValue(JSON.parse(text))
 }

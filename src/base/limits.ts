@@ -12,11 +12,9 @@ export const MAX_NAME = 128
 export const MAX_HANDLE = 64
 /** Types of nodes. */
 export const MAX_TYPE = 64
-/** Currencies and items. */
 export const MAX_ASSET = 64
 /** Currencies of an environment in the catalogue: those that admins added or limited. */
 export const MAX_CURRENCIES = 1_000
-/** The source of xp. */
 export const MAX_SOURCE = 64
 /** Sources of xp that the rules of one battle pass list. */
 export const MAX_LISTED_SOURCES = 100
@@ -24,7 +22,6 @@ export const MAX_LISTED_SOURCES = 100
 export const MAX_LISTED_HANDLES = 100
 /** A game server's reference, such as the id of a match. */
 export const MAX_REFERENCE = 128
-/** Idempotency keys. */
 export const MAX_IDEMPOTENCY_KEY = 255
 /** `X-Request-Id`. A longer id is replaced. */
 export const MAX_REQUEST_ID = 128
@@ -32,7 +29,6 @@ export const MAX_REQUEST_ID = 128
 export const MAX_REASON = 500
 /** The name of an operator: a name or an e-mail address. */
 export const MAX_OPERATOR = 128
-/** The purpose of a key. */
 export const MAX_LABEL = 64
 /** The action in a filter of the audit log. */
 export const MAX_ACTION = 128
@@ -44,7 +40,6 @@ export const MAX_TARGET = 255
 export const MAX_OPERATOR_TOKEN_SECONDS = 43_200
 /** The studio's own id of a player. */
 export const MAX_SUBJECT = 255
-/** URLs of webhooks. */
 export const MAX_URL = 2048
 /** The nickname from a webhook; a longer one is ignored. A nickname from a client has the usual length of names. */
 export const MAX_NICKNAME = 1_024
@@ -56,7 +51,6 @@ export const MAX_CLAIMS_BYTES = 2_048
 export const MAX_CLAIMS_DEPTH = 16
 /** Region and language, such as `eu-west` and `pt-BR`. */
 export const MAX_TAG = 35
-/** The secret of a webhook. */
 export const MAX_SECRET = 512
 /** The secrets of one provider that sign at once: the header with their signatures must stay short. */
 export const MAX_SIGNING_SECRETS = 5
@@ -69,20 +63,15 @@ export const MAX_SLUG = 32
 /** A provider in an identity: `custom:` and its name. */
 export const MAX_IDENTITY_PROVIDER = 64
 
-/** Nodes of one scenario. */
 export const MAX_NODES = 1_000
-/** Edges of one scenario. */
 export const MAX_EDGES = 10_000
-/** Levels of one battle pass. */
 export const MAX_LEVELS = 1_000
 /** The highest number that a level may have. */
 export const MAX_LEVEL = 1_000_000
 /** Rewards of one tier or reward node. */
 export const MAX_REWARDS = 32
 
-/** Keys of one player, and of one request. */
 export const MAX_STORAGE_KEYS = 1_000
-/** A key of the storage. */
 export const MAX_STORAGE_KEY = 128
 /** Keys of one page of a list. Their values always fit into one answer. */
 export const MAX_STORAGE_PAGE = 200
@@ -101,7 +90,6 @@ export const MAX_BATCH_PLAYERS = 200
 export const MAX_PAGE = 200
 /** Handles in a filter of events. */
 export const MAX_HANDLES = 100
-/** The cursor of a subscription. */
 export const MAX_STREAM_CURSOR = 256
 
 /** The longest range of the figures of a battle pass, in days. */

@@ -54,7 +54,6 @@ export function rateLimited(log: Logger, now = () => performance.now()): (error:
   }
 }
 
-/** The call that a line of the log is about. */
 export interface LoggedCall {
   readonly path: string
   readonly requestId: string

@@ -3,7 +3,6 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 /** A group of commands that was committed together. */
 export interface ObservedGroup {
   readonly size: number
-  /** Its duration. */
   readonly seconds: number
   /** The wait of its oldest call. */
   readonly waitSeconds: number

@@ -15,7 +15,6 @@ export function parseMoment(text: string): Date | undefined {
 
 const MONTHS = 'January February March April May June July August September October November December'.split(' ')
 
-/** Why a text is no moment. */
 export function momentFault(text: string): string {
   return dayFault(text) ?? 'must be a date and time with an offset, such as 2026-12-01T00:00:00Z'
 }

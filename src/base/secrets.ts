@@ -80,7 +80,6 @@ function associated({ projectId, environmentId, kind, name, replaced }: SecretCo
 /** Generates a secret for a provider: 32 bytes in the form of Standard Webhooks, which their libraries accept. */
 export const generateSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
 
-/** Makes a new key for `SECRETS_KEYS`. */
 export function generateSecretsKey(): SecretsKey {
   return { kid: randomBytes(6).toString('base64url'), key: randomBytes(32).toString('base64url') }
 }

@@ -1,7 +1,6 @@
 /** The span of a call or of work for it, as far as the service needs to know it. */
 export interface Span {
   readonly traceId: string
-  /** For calls that this one makes. */
   readonly headers: TraceHeaders
   set(name: string, value: string | number): void
   end(error?: string): void
@@ -16,13 +15,11 @@ export interface TraceHeaders {
 export interface Tracing {
   /** Runs a call in a span of its own: the child of the caller's, or the root of a trace. */
   call<T>(name: string, caller: TraceHeaders, work: (span: Span) => T): T
-  /** The span of the call that is being served. */
   active(): Span | undefined
   /** Begins a call of another service for the active call. */
   begin(name: string): Span
   /** Records a group commit that has ended, with links to the calls that it carried. */
   group(startedMs: number, size: number, calls: readonly (Span | undefined)[]): void
-  /** Sends the remaining spans. */
   close(): Promise<void>
 }
 

@@ -34,7 +34,6 @@ export const addXpRequest = shape(
 )
 export type AddXp = Unkeyed<RequestOf<typeof addXpRequest>>
 
-/** The add-xp response of spec 2.2. */
 export const addXpAnswer = answer(
   'The state after the addition. A call that is repeated with its idempotency key answers the same.',
   {
@@ -124,7 +123,6 @@ interface Gift extends GivenXp {
   readonly source: string
 }
 
-/** Decides on sent xp, and adds what the rules of the pass allow. */
 export function* giveXp(group: Group, gift: Gift): Steps<AddXpResult | Refusal> {
   const { definition, run, pass, amount, source, origin, entryId, reference = null } = gift
   const { player, node } = pass

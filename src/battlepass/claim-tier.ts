@@ -18,10 +18,8 @@ import { CLAIM_ERRORS, type ClaimError, decideClaim, REFUSED } from './decide.ts
 import { aboutPass, askPass, type NodeInput, type PassHandle, requirePass } from './passes.ts'
 import { claimedTier } from './read-progress.ts'
 
-/** A track of a battle pass. */
 export const track = oneOf('The track of the tier.', TRACKS)
 
-/** The claim request of spec 2.1. */
 export const claimTierRequest = shape(
   {
     ...inRun,
@@ -33,7 +31,6 @@ export const claimTierRequest = shape(
 )
 export type ClaimTier = Unkeyed<RequestOf<typeof claimTierRequest>>
 
-/** The claim response of spec 2.2. */
 export const claimAnswer = answer(
   'The outcome of a claim. A tier is granted once, however often it is claimed.',
   {

@@ -19,7 +19,6 @@ export interface PassPreview {
   readonly levels: readonly { readonly level: number; readonly before: number; readonly after: number }[]
   readonly priceBefore: PassNode['premium']
   readonly priceAfter: PassNode['premium']
-  /** Whether claims are open now. */
   readonly claimsOpenBefore: boolean
   readonly claimsOpenAfter: boolean
   /** Tiers that become claimable, counted by players who have not claimed them. */
@@ -53,7 +52,6 @@ export function comparePasses(before: Definition | null, after: Definition, now:
   })
 }
 
-/** One definition's side of a pass. */
 interface Side {
   readonly pass: PassNode | null
   readonly levels: PassNode['levels']
@@ -96,7 +94,6 @@ export class ComparedPass {
 
   private readonly before: Side
   private readonly after: Side
-  /** Levels by bucket. */
   private readonly levelsBefore: readonly number[]
   private readonly levelsAfter: readonly number[]
 
@@ -125,7 +122,6 @@ export class ComparedPass {
     this.due = { free: this.dueOn('free'), premium: this.dueOn('premium') }
   }
 
-  /** Whether any tier becomes claimable for any bucket. */
   get hasFresh(): boolean {
     return this.fresh.some((tier) => this.eligible(tier) > 0)
   }

@@ -10,7 +10,6 @@ export interface Pass {
   readonly level: number
   readonly premiumOwned: boolean
   readonly maxLevelCrossed: boolean
-  /** `onComplete` was crossed. */
   readonly completed: boolean
   /** Level nodes of this pass that crossed their `onComplete`. */
   readonly completedNodes: readonly string[]
@@ -104,7 +103,6 @@ export type XpDecision =
       readonly crossings: readonly Crossing[]
     }
 
-/** Adds xp, as far as the rules of the pass allow, and crosses the handles that it reaches. */
 export function decideXp(node: PassNode, pass: Pass, sent: SentXp, now: Date): XpDecision {
   const { xpRules: rules, topLevel } = node
   if (!maySend(rules, sent)) return { kind: 'refused', reason: 'xpNotAllowed' }

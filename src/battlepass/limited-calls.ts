@@ -33,7 +33,6 @@ export class LimitedCalls implements Extension {
     return []
   }
 
-  /** After COMMIT. */
   get proven(): readonly LimitedCall[] {
     return this.calls.filter(({ player }) => !this.group.unproven.has(player))
   }

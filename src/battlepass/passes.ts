@@ -102,7 +102,6 @@ export interface NodeInput {
   readonly nodeId: string
 }
 
-/** A grant of xp, as the ledger keeps it. */
 export interface XpGrant {
   readonly id?: string
   readonly runId: string
@@ -267,7 +266,6 @@ export class PassHandle {
     this.tally(group, 'claimed', -1, level, track)
   }
 
-  /** Removes every claim. */
   clearClaims(group: Group): void {
     for (const key of this.claimed) {
       const { level, track } = readTierKey(key)

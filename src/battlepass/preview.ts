@@ -27,10 +27,8 @@ export interface ScenarioPreview {
 
 /** Long enough for millions of passes, on a database that also serves a game. */
 const STATEMENT_TIMEOUT_MS = 30_000
-/** Previews that may wait for the running one. */
 const MAX_WAITING = 4
 
-/** Previews the publication of a definition's text. */
 export type PreviewScenario = (ref: ScenarioRef, text: string) => Promise<ScenarioPreview>
 
 /**

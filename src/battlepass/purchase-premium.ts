@@ -19,7 +19,6 @@ export const purchasePremiumRequest = shape(
 )
 export type PurchasePremium = Unkeyed<RequestOf<typeof purchasePremiumRequest>>
 
-/** The premium purchase response of spec 2.2. */
 export const purchaseAnswer = answer(
   'The outcome of a purchase. The price is charged once.',
   {

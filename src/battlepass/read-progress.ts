@@ -10,7 +10,6 @@ import type { PlayerRef } from '../transactions/player.ts'
 import { levelAt } from './decide.ts'
 import { askPass, requirePass } from './passes.ts'
 
-/** The progress request of spec 2.1. */
 export const progressRequest = shape(inScenario, { name: 'ProgressRequest', example: EXAMPLE_PASS })
 
 export const claimedTier = answer(
@@ -19,7 +18,6 @@ export const claimedTier = answer(
   { name: 'ClaimedTier' },
 )
 
-/** The progress response of spec 2.2. */
 export const progressAnswer = answer(
   "A player's progress on a battle pass: the state after all calls that were answered.",
   {

@@ -6,7 +6,6 @@ import { XP_LIMITS, type XpLimits, type XpRules } from '../scenario/xp-rules.ts'
 export const XP_ORIGINS = ['client', 'server', 'operator'] as const
 export type XpOrigin = (typeof XP_ORIGINS)[number]
 
-/** A limit of a source, or of the pass. */
 export type LimitedBy = `${'source' | 'pass'}.${keyof XpLimits}`
 
 /** Xp that counts towards limits: in the day and the week of `XpCounts`, and in the season. */
@@ -40,10 +39,8 @@ export interface SentXp {
   readonly origin: XpOrigin
 }
 
-/** The limit that held xp back. */
 export interface Limited {
   readonly by: LimitedBy
-  /** The amount that the limit allows. */
   readonly limit: bigint
   readonly day: string
   /** The first time in the day for this source. */
@@ -56,7 +53,6 @@ export interface AllowedXp {
   readonly limited: Limited | null
 }
 
-/** Whether callers of an origin may send xp of a source. */
 export function maySend(rules: XpRules | null, { source, origin }: Omit<SentXp, 'amount'>): boolean {
   if (!rules || origin === 'operator') return true
   const listed = rules.sources.get(source)

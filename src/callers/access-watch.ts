@@ -2,7 +2,6 @@ import type { Pool } from 'pg'
 import type { PlatformCaller, PlayerCaller, ServerCaller } from './callers.ts'
 import type { EndedAccess } from './ended-access.ts'
 
-/** Closes open sockets and streams of callers that lose their access. */
 export interface AccessWatch {
   /**
    * Calls `end` once, within two seconds, when the caller is banned, deleted or logged out or its key is revoked, on
@@ -33,13 +32,11 @@ interface Entry {
   readonly end: (reason: EndReason) => void
 }
 
-/** A caller with its open sockets and streams. */
 interface Holder {
   readonly caller: Watched
   readonly entries: Set<Entry>
 }
 
-/** The id of the player or the key that calls. */
 const idOf = (caller: Watched): string => (caller.kind === 'player' ? caller.playerId : caller.keyId)
 
 /** When the token of a caller expires, in milliseconds since 1970. Keys do not expire. */

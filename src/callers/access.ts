@@ -35,7 +35,6 @@ export const idOfCaller = (caller: Caller): string => (caller.kind === 'player' 
  */
 export type AuditDenied = (caller: Caller, action: string, target: string) => Promise<void>
 
-/** The dependencies of finding and admitting a caller. */
 interface Registry {
   readonly tokens: Tokens
   readonly pool: Pool
@@ -45,7 +44,6 @@ interface Registry {
   readonly countCall: (environmentId: string) => void
 }
 
-/** The credentials that came with a call. */
 export interface Credentials {
   readonly authorization: string | null | undefined
   readonly sdkKey: string | null | undefined

@@ -28,7 +28,6 @@ export interface ServerCaller {
 export const ROLES = ['viewer', 'operator', 'admin'] as const
 export type Role = (typeof ROLES)[number]
 
-/** The person who acts with a platform key. */
 export interface Operator {
   /** A name or an e-mail address. */
   readonly name: string

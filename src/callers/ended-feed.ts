@@ -13,9 +13,7 @@ export interface EndedFeed {
    * streams are open.
    */
   follow(caller: ServerCaller, request: FollowRequest): AsyncIterable<string>
-  /** Open streams. */
   readonly size: number
-  /** Ends all streams. */
   close(): void
 }
 
@@ -24,7 +22,6 @@ export interface FollowRequest {
   readonly address: string
   /** The id of the last event that the follower has. Empty for none. */
   readonly lastEventId: string
-  /** Aborts when the follower is gone. */
   readonly closed: AbortSignal
 }
 
@@ -43,7 +40,6 @@ const QUIET_READS = 5
 interface Follower {
   readonly environmentId: string
   isEnded: boolean
-  /** Lets a follower go on that waits. */
   wake(): void
 }
 
@@ -77,7 +73,6 @@ export function createEndedFeed({ pool, ended, watch, limits }: EndedFeedOptions
   async function* messages(follower: Follower, known: Place | null): AsyncGenerator<string, void> {
     const { environmentId } = follower
     let since = known
-    /** The number of the page that comes next. */
     let next = -1
     let toldAt = reads
     while (!follower.isEnded) {

@@ -25,7 +25,6 @@ export interface Place {
 
 export interface EndedPage {
   readonly rows: readonly EndedRow[]
-  /** The place behind these rows. */
   readonly place: Place
   readonly isLast: boolean
 }
@@ -34,7 +33,6 @@ export interface EndedPage {
 const NO_FAMILY = '00000000-0000-0000-0000-000000000000'
 const PAGE = 2_000
 
-/** A row by its primary key. */
 type Key = readonly [xid: string, environmentId: string, playerId: string, familyId: string]
 
 /**

@@ -28,7 +28,6 @@ function newKey(kind: string): NewKey & { hash: Buffer } {
   return { id: newId(), key, hash: hashKey(key), prefix: key.slice(0, SHOWN_CHARACTERS) }
 }
 
-/** Notes that are stored with a key. */
 export interface KeyNote {
   /** The actor that made it, as the audit log names it; null for the command line. */
   readonly createdBy?: string | null
@@ -57,7 +56,6 @@ export const createSdkKey = creates('sdk_keys', SDK_PREFIX)
 /** Makes a server key, which opens an environment to the game's own servers. */
 export const createServerKey = creates('server_keys', SERVER_PREFIX)
 
-/** Makes a platform key of a project. */
 export async function createPlatformKey(
   pool: Pool | ClientBase,
   projectId: string,
@@ -89,7 +87,6 @@ async function findEnvironmentKey(
   return rows[0]
 }
 
-/** The project and environment of an SDK key. */
 export async function findClient(pool: Pool, key: string | null | undefined): Promise<ClientRef> {
   const found = key?.startsWith(SDK_PREFIX) && (await findEnvironmentKey(pool, 'sdk_keys', key))
   if (!found) throw new Refusal('invalidSdkKey')
@@ -98,7 +95,6 @@ export async function findClient(pool: Pool, key: string | null | undefined): Pr
 
 export const isServerKey = (token: string): boolean => token.startsWith(SERVER_PREFIX)
 
-/** The game server behind a server key. */
 export async function findServer(pool: Pool, key: string): Promise<ServerCaller> {
   const found = await findEnvironmentKey(pool, 'server_keys', key)
   if (!found) throw new Refusal('invalidToken')
@@ -190,8 +186,6 @@ const asksKey =
     }
   }
 
-/** The same for the SDK key of a game client. */
 export const askClient = asksKey(sdkKey, 'invalidSdkKey')
 
-/** The same for the key of a game server. */
 export const askServerKey = asksKey(serverKey, 'invalidToken')

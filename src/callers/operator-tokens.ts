@@ -6,19 +6,16 @@ import { isId, MAX_TOKEN_LENGTH } from '../sdk/access-token.ts'
 import { type PlatformCaller, ROLES, type Role } from './callers.ts'
 import { SIGNATURE_LENGTH, type TokenKind, type TokenRing } from './token-ring.ts'
 
-/** The contents of an operator token. */
 export interface NewOperatorToken {
   readonly projectId: string
   /** The key that makes it. The token ends with the key. */
   readonly keyId: string
   readonly role: Role
-  /** The person who will act with it. */
   readonly actor: string
   /** Its lifetime, in seconds. */
   readonly seconds: number
 }
 
-/** An operator token just made. */
 export interface IssuedOperatorToken {
   readonly token: string
   readonly tokenId: string

@@ -32,22 +32,18 @@ export interface NewToken {
   readonly issuedAt: number
   readonly expiresAt: number
   readonly tokenId: string
-  /** The claims of its kind. */
   readonly claims: { readonly [name: string]: Json }
   /** Further claims, which no verifier reads. */
   readonly carried?: { readonly [name: string]: Json }
 }
 
-/** The keys that sign and verify tokens. */
 export interface TokenRing {
-  /** Signs with the first key. */
   sign(kind: TokenKind, token: NewToken): Promise<string>
   /**
    * The claims of a token, verified with any key of the ring. Throws when the token is of another kind, expired or
    * invalid.
    */
   verify(kind: TokenKind, token: string): Promise<JWTPayload>
-  /** The public keys. */
   readonly jwks: { readonly keys: readonly JWK[] }
 }
 

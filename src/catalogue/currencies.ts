@@ -32,7 +32,6 @@ interface Entry {
 
 const NO_ENTRY: Entry = { isAdded: false, creditLimit: null }
 
-/** The currencies that an environment knows, by name. */
 export async function listCurrencies(pool: Pool, environmentId: string): Promise<Currency[]> {
   const [{ currencies }, entries] = await Promise.all([
     readAssets(pool, environmentId),
@@ -42,7 +41,6 @@ export async function listCurrencies(pool: Pool, environmentId: string): Promise
   return [...new Set([...currencies.keys(), ...added])].sort().map((name) => currencyOf(name, currencies, entries))
 }
 
-/** The items that current scenarios of an environment grant, by id. */
 export async function listItems(pool: Pool, environmentId: string): Promise<Item[]> {
   const { items } = await readAssets(pool, environmentId)
   return [...items].map(([itemId, scenarioIds]) => ({ itemId, scenarioIds })).sort(byItemId)
@@ -149,7 +147,6 @@ export async function setCreditLimit(
   return changeEntry(pool, caller, change, ACTIONS.setCreditLimit, (entry) => ({ ...entry, creditLimit: limit }))
 }
 
-/** The message for a currency that the environment does not know. */
 export function unknownMessage(nearest: readonly string[]): string {
   const like = nearest.length === 0 ? 'it has none yet' : `the nearest are ${nearest.join(', ')}`
   return `is not a currency of this environment: ${like}`

@@ -24,7 +24,6 @@ import {
 } from './currencies.ts'
 import { addCurrencyRequest, assetsRequest, creditLimitRequest, removeCurrencyRequest } from './requests.ts'
 
-/** A currency or an item, with the name of its environment. */
 type InEnvironment<T> = T & { readonly environment: string }
 
 const CurrencyType = builder.objectRef<InEnvironment<Currency>>('Currency').implement({

@@ -18,11 +18,9 @@ type OutputType =
   | Answer<unknown>
   | { readonly listOf: OutputType }
 
-/** One member of an answer. */
 export interface Member<T> {
   /** Without one, GraphQL has the description that is shared by all fields of its name. */
   readonly description?: string
-  /** Its JSON Schema, with the description. */
   readonly schema: Schema
   readonly type: OutputType
   readonly isNullable?: boolean
@@ -43,7 +41,6 @@ export interface Named {
   readonly name?: string
   readonly schema: Schema
   readonly example?: Json
-  /** The answers that it consists of. */
   readonly parts?: readonly Named[]
 }
 
@@ -83,13 +80,11 @@ export const referTo = ({ name, schema }: Named): Schema =>
 const described = (schema: Schema, description?: string): Schema =>
   description === undefined ? schema : { ...schema, description }
 
-/** An answer that is one of these. */
 export const eitherOf = (...answers: readonly Named[]): Named => ({
   schema: { anyOf: answers.map(referTo) },
   parts: answers,
 })
 
-/** An answer as a member. */
 export function memberOf<T>(of: Answer<T> | Member<T>): Member<T> {
   return 'members' in of ? { schema: referTo(of), type: of } : of
 }

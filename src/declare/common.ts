@@ -62,7 +62,6 @@ export const requiredKey = text('The same key and request takes effect once and 
 })
 export const idempotencyKey = optional(requiredKey)
 
-/** A time range with optional ends. */
 export const span = {
   from: optional(moment('The start of the range, included.')),
   to: optional(moment('The end of the range, not included.')),

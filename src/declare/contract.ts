@@ -16,7 +16,6 @@ export const TAGS = {
   Webhook: 'The endpoint that a studio implements and the service calls.',
 }
 
-/** What `openapi.json` says of a call. */
 export interface Contract {
   readonly id: string
   readonly tag: keyof typeof TAGS
@@ -28,20 +27,17 @@ export interface Contract {
   /** Refusals besides those of every call with the same credentials. */
   readonly refusals?: readonly RefusalKind[]
   readonly parameters?: readonly Schema[]
-  /** Further headers of the answer. */
   readonly headers?: Schema
   /** Default: JSON. */
   readonly mediaType?: string
 }
 
-/** A call at its route. */
 export interface PublishedCall extends Contract {
   readonly access: 'player' | 'client' | 'link' | 'server' | 'platform'
   /** The body of the request, where a shape is its whole. */
   readonly request?: Shape<Fields>
 }
 
-/** The refusals of a call in a run. */
 export const RUN_CALL: readonly RefusalKind[] = ['scenarioNotFound', 'nodeNotFound', 'runNotFound', 'runNotActive']
 
 /** The refusals of a call that asks the studio's webhook (spec 7.1). */

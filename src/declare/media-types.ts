@@ -1,9 +1,7 @@
 // What a caller sends and what it takes (RFC 9110, sections 8.3 and 12.5.1).
 
-/** The media type of server-sent events. */
 export const STREAM_TYPE = 'text/event-stream'
 
-/** The headers of a stream of server-sent events. */
 export const STREAM_HEADERS = {
   'content-type': STREAM_TYPE,
   'cache-control': 'no-cache',

@@ -20,7 +20,6 @@ export function nearestName(name: string, known: readonly string[]): string | un
 const isSwapped = (one: string, other: string): boolean =>
   distance(one, other) === 2 && [...one].sort().join('') === [...other].sort().join('')
 
-/** The text of a notice about a member that no rule knows. */
 export function unknownMember(name: string, known: readonly string[]): string {
   const nearest = nearestName(name, known)
   const meant = nearest === undefined ? `known are ${known.join(', ')}` : `did you mean ${nearest}?`

@@ -4,7 +4,6 @@ import type { Answer } from './answer.ts'
 import type { Contract } from './contract.ts'
 import type { Fields, RequestOf, Shape } from './shape.ts'
 
-/** A player's call, for REST and GraphQL. */
 export interface PlayerCall<F extends Fields, Outcome> {
   readonly request: Shape<F>
   /** Its name in the audit log, for attempts by operators. Reads have none. */

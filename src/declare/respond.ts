@@ -2,7 +2,6 @@ import { type ServerResponse, STATUS_CODES, validateHeaderValue } from 'node:htt
 import type { Refusal } from '../base/errors.ts'
 import { type Json, print } from '../base/json.ts'
 
-/** An answer before it is sent. */
 export interface Reply {
   readonly status: number
   /** Null for an answer without one (204, 304). */
@@ -59,7 +58,6 @@ export function closedOf(response: ServerResponse): AbortSignal {
   return closed.signal
 }
 
-/** Success without a body. */
 export function noContent(): Reply {
   return { status: 204, body: null, headers: NO_STORE }
 }

@@ -169,7 +169,6 @@ function readKey(sent: string): string | undefined {
 }
 
 export interface ClientRequest<Input> {
-  /** The project and environment of the SDK key. */
   readonly client: ClientRef
   readonly input: Input
   readonly service: Service
@@ -220,7 +219,6 @@ export interface ServerRequest<Input> {
   readonly service: Service
 }
 
-/** Gives the handler of a game server's call its types. */
 export const serverCall = <F extends Fields>(call: Call<F, ServerRequest<RequestOf<Shape<F>>>>) => call
 
 /** A call of a game server: server key, JSON object in, JSON out. Run its commands by `runAs`, which checks the key again. */
@@ -266,12 +264,10 @@ export interface ServerStream {
     readonly address: string
     /** The id of the last event that the client has. Empty for none. */
     readonly lastEventId: string
-    /** Aborts when the client is gone. */
     readonly closed: AbortSignal
   }) => AsyncIterable<string>
 }
 
-/** A stream of server-sent events for a game server. */
 export function serverStream(path: `/server/v1/${string}`, { contract, open }: ServerStream): Route {
   return {
     method: 'GET',
@@ -314,7 +310,6 @@ export interface PlatformRequest {
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
   readonly headers: IncomingHttpHeaders
-  /** Sets a header of the answer. */
   readonly setHeader: (name: string, value: string) => void
   /** The request's body, for methods that have one: a JSON object. */
   readonly body: () => Promise<JsonSource>

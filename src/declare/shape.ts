@@ -34,7 +34,6 @@ export type InputType =
   | readonly string[]
   | { readonly listOf: readonly string[] }
 
-/** One field of a request. */
 export interface Field<T> {
   readonly description: string
   /** Its JSON Schema, without the description. */
@@ -50,7 +49,6 @@ export type Fields = Readonly<Record<string, Field<unknown>>>
 
 /** The values that a shape reads: `RequestOf<typeof addXpRequest>`. */
 export type RequestOf<S> = S extends Shape<infer F> ? Values<F> : never
-/** Faults between values of different fields. */
 export type Check<T> = (values: T) => readonly Fault[]
 type Values<F> = { readonly [Name in keyof F]: F[Name] extends Field<infer T> ? T : never }
 
@@ -60,7 +58,6 @@ interface Published {
   readonly example?: Json
 }
 
-/** The fields of a request, in their order. */
 export class Shape<F extends Fields> {
   readonly fields: F
   readonly name: string | undefined
@@ -74,7 +71,6 @@ export class Shape<F extends Fields> {
     this.entries = Object.entries(fields)
   }
 
-  /** Reads all fields and adds every fault. */
   gather(source: Source, faults: Fault[]): Values<F> {
     const values: Record<string, unknown> = {}
     for (const [name, field] of this.entries) values[name] = field.read(source, name, faults)
@@ -92,7 +88,6 @@ export class Shape<F extends Fields> {
     return values
   }
 
-  /** Reads the input or the arguments of a GraphQL field. */
   readInput(input: object, check?: Check<Values<F>>): Values<F> {
     return this.read(new InputSource(input), check)
   }
@@ -151,7 +146,6 @@ export function optional<T>(inner: Field<T>, otherwise: T | null = null): Field<
   }
 }
 
-/** The same field with another description. */
 export const described = <T>(inner: Field<T>, description: string): Field<T> => ({ ...inner, description })
 
 /** A field whose value is converted after reading. */
@@ -165,10 +159,8 @@ export interface TextLimits {
   readonly max: number
   /** Default: 1. */
   readonly min?: number
-  /** Further faults of a text of an allowed length. */
   readonly check?: (value: string) => string | undefined
   readonly type?: 'String' | 'ID'
-  /** Further keywords of the JSON Schema. */
   readonly schema?: Schema
 }
 

@@ -24,7 +24,6 @@ const CLIENT_ROOTS = [
   'StorageKeys',
   'EventFields',
 ]
-/** The further ones of game servers. */
 const SERVER_ROOTS = [
   'FindPlayerRequest',
   'PlayersProgressRequest',
@@ -158,7 +157,6 @@ const isRequest = (name: string): boolean => name.endsWith('Request')
 
 const HEAD = '// Written by `npm run schema` from the declarations of the service. Change those instead.\n'
 
-/** The text of `client/contract.ts`, not yet formatted. */
 export function printContract(): string {
   const { types, shapes } = declarationsOf(reached(CLIENT_ROOTS))
   const codes = Object.keys(REFUSALS).map((kind) => `  | '${new Refusal(kind as RefusalKind).code}'\n`)

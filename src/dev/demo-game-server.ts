@@ -10,7 +10,6 @@ import { createServerClient, createTokenVerifier } from '../sdk/server.ts'
 const MATCH_PLAYERS = 4
 
 export interface GameServerOptions {
-  /** Where the service is. */
   readonly url: string
   readonly environmentId: string
   readonly serverKey: string

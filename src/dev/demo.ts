@@ -144,7 +144,6 @@ const xpOfMatch = (next: () => number) => () => 200 + Math.floor(next() * 1800)
 
 /** A client's place on the game server. */
 interface Seat {
-  /** Plays one match. */
   match(): Promise<MatchOver>
   leave(): void
 }
@@ -210,7 +209,6 @@ const EVENTS = `subscription ($environment: String!, $after: String) {
   events(environment: $environment, after: $after) { cursor occurredAt playerId nodeId handle data }
 }`
 
-/** Prints events as they happen. */
 function listen(demo: Demo, after: string, names: ReadonlyMap<string, string>): () => void {
   const client = createClient({
     url: `${demo.baseUrl.replace('http', 'ws')}/graphql`,
@@ -265,7 +263,6 @@ async function graphql(demo: Demo, headers: HeadersInit, query: string, variable
   return data
 }
 
-/** An operation with the platform key of the demo. */
 const asAdmin = (demo: Demo, query: string, variables: object): Promise<Body> =>
   graphql(demo, { authorization: `Bearer ${demo.platformKey}` }, query, variables)
 
@@ -274,7 +271,6 @@ async function streamCursor(demo: Demo): Promise<string> {
   return (await asAdmin(demo, query, { environment: demo.environment })).streamCursor
 }
 
-/** Makes a key for the game server of this run. */
 async function createServerKey(demo: Demo): Promise<{ readonly id: string; readonly secret: string }> {
   const { createServerKey } = await asAdmin(
     demo,

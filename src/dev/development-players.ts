@@ -9,7 +9,6 @@ import { adjustWallet } from './adjust-wallet.ts'
 
 export interface NewDevelopmentPlayer {
   readonly nickname?: string
-  /** The initial balances of its wallet. */
   readonly credits?: readonly { readonly currency: string; readonly amount: bigint }[]
 }
 

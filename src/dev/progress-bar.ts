@@ -1,7 +1,6 @@
 const WIDTH = 40
 
 export interface ProgressBar {
-  /** Draws the finished share, with a text. */
   draw(done: number, of: number, text: string): void
   clear(): void
 }

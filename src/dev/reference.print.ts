@@ -54,7 +54,6 @@ function exportsOf(path: string): Exported[] {
 const nameOf = (node: Exported): string =>
   (ts.isVariableStatement(node) ? node.declarationList.declarations[0]?.name : node.name)?.getText() ?? ''
 
-/** The text of a docstring, without its tags. */
 function textOf(node: ts.Node): string {
   const [doc] = ts.getJSDocCommentsAndTags(node).filter(ts.isJSDoc).slice(-1)
   return (ts.getTextOfJSDocComment(doc?.comment) ?? '').replace(/\{@link (\w+)\}/g, '`$1`')
@@ -66,7 +65,6 @@ const examplesOf = (node: ts.Node): string[] =>
     .filter(({ tagName }) => tagName.text === 'example')
     .map(({ comment }) => (ts.getTextOfJSDocComment(comment) ?? '').trim())
 
-/** A declaration without its body and modifiers. */
 function declarationOf(node: ts.Node): string {
   const { body, initializer } = node as { body?: ts.Node; initializer?: ts.Node }
   const end = (body ?? initializer)?.getStart() ?? node.getEnd()

@@ -36,7 +36,6 @@ const COLUMNS = {
 export type SeededTable = keyof typeof COLUMNS
 const TABLES = Object.keys(COLUMNS) as SeededTable[]
 
-/** The rows of a batch. */
 export class SeededBooks {
   private readonly environmentId: string
   private readonly lines: Record<SeededTable, string[]>

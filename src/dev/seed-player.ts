@@ -24,7 +24,6 @@ import { PlayerRecords, type SeededSeason } from './seed-records.ts'
 
 const NO_CAUSE = { cause: null, excerpt: null, replacedSecrets: 0 }
 
-/** Plays the season of the player with this number, and writes it to the books. */
 export function playSeason(
   season: SeededSeason,
   out: { readonly books: SeededBooks; readonly totals: SeededTotals },

@@ -2,7 +2,6 @@
 export interface Random {
   /** A number from 0 up to, not including, 1. */
   next(): number
-  /** True with this probability. */
   chance(probability: number): boolean
   /** A number from low up to, not including, high. */
   between(low: number, high: number): number
@@ -56,7 +55,6 @@ function mix(value: number): number {
   return mixed ^ (mixed >>> 15)
 }
 
-/** Picks among values by their weights. */
 export function createChoice<T>(values: readonly T[], weight: (value: T) => number): (random: Random) => T {
   const [first] = values
   if (first === undefined) throw new Error('there is nothing to choose from')

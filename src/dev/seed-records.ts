@@ -184,7 +184,6 @@ export class PlayerRecords {
     this.setPass(decision.next)
   }
 
-  /** Writes the player's final state. */
   end({
     status,
     avatar,

@@ -31,7 +31,6 @@ export interface SeedSeasonOptions {
   readonly environmentId: string
   readonly scenarioId: string
   readonly players: number
-  /** How long the season has been running. */
   readonly days: number
   /** The end of the played time. Default: now. */
   readonly until?: Date

@@ -40,7 +40,6 @@ export class Stream implements Extension {
     this.events.push({ ...event, data: print(event.data), player })
   }
 
-  /** The environments of the events. */
   environments(): Set<string> {
     return new Set(this.events.map(({ environmentId }) => environmentId))
   }

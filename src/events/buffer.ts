@@ -24,7 +24,6 @@ const SLICE = 128
 /** Pages of the stream that are kept until the next second, for other subscriptions that read the same. */
 const KEPT_PAGES = 8
 
-/** A subscription as its buffer sees it. */
 export interface Subscriber {
   readonly filter: EventFilter
   /** Delivers the matching events up to `end`, if the subscription is live. */
@@ -332,7 +331,6 @@ export class StreamBuffer implements BusListener {
     setImmediate(() => this.deliver())
   }
 
-  /** Delivers new events to live subscriptions, a batch at a time. */
   private deliver(): void {
     const page = this.recentAfter(this.delivered)
     const topics = new Set<Topic<Subscriber>>()

@@ -26,7 +26,6 @@ export interface Bus {
   close(): Promise<void>
 }
 
-/** The bus of a single instance. */
 export function createLocalBus(): Bus {
   const listeners = new Map<string, Set<BusListener>>()
   return {

@@ -65,6 +65,5 @@ export interface StreamEvent extends Values {
   readonly follows: number | null
 }
 
-/** The column of a field: `player_id`. */
 export const columnOf = (field: EventField): string =>
   field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

@@ -1,6 +1,5 @@
 import type { StreamEvent } from './catalogue.ts'
 
-/** The requested events. A null field matches any value. */
 export interface EventFilter {
   readonly playerId: string | null
   readonly scenarioId: string | null

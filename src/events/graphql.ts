@@ -65,7 +65,6 @@ const playersCreatedRequest = shape(followed)
 const crossingsRequest = shape({ ...followed, ...place })
 const followRequest = shape({ ...crossingsRequest.fields, ...kinds })
 
-/** The filter of the requested events. */
 export async function readFilter(
   context: Context,
   caller: Caller,

@@ -8,7 +8,6 @@ export const PAGE = 500
 /** Events of a page of one player. Small, since a page is read again when a player takes only part of it. */
 export const PLAYER_PAGE = 128
 
-/** The statements that follow streams. */
 export interface StreamReader {
   /** The last committed event; position 0 before the first. */
   end(environmentId: string): Promise<StreamPoint>

@@ -1,7 +1,6 @@
 import type { StreamEvent } from './catalogue.ts'
 import type { EventFilter } from './filter.ts'
 
-/** Subscriptions with equal filters. */
 export interface Topic<S> {
   readonly shape: number
   readonly keys: readonly string[]
@@ -54,7 +53,6 @@ export class SubscriptionIndex<S> {
     }
   }
 
-  /** The number of keys in the index. */
   get size(): number {
     let size = 0
     for (const topics of this.shapes.values()) size += topics.size

@@ -4,7 +4,6 @@ import { type EventFilter, matches } from './filter.ts'
 import { PAGE } from './read-stream.ts'
 import type { Topic } from './subscription-index.ts'
 
-/** The receiver of a subscription's events. */
 export interface Sink {
   /** Takes events, in order. False asks for a pause: nothing more arrives until `resume()` is called. */
   take(events: readonly StreamEvent[]): boolean

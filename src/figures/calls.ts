@@ -5,14 +5,12 @@ import type { Range } from './range.ts'
 // The calls of an environment's players, by minute. Counts are kept in memory and written every few seconds, so that a
 // call costs no statement. An instance that is killed loses the calls that it has not written.
 
-/** Minutes are kept for this long. */
 export const MINUTES_KEPT_DAYS = 7
 export const MINUTE_MS = 60_000
 
 const WRITE_EVERY_MS = 5_000
 
 export interface CallCounts {
-  /** Counts one call of a player. */
   readonly count: (environmentId: string) => void
   start(): void
   /** Writes the counts that are left. */

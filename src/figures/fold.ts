@@ -48,7 +48,6 @@ export function createFolding({ pool, onError }: FoldingOptions): Folding {
     }
   }
 
-  /** False when the folding was stopped. */
   const isOver = (waitMs: number): Promise<boolean> => pause(waitMs, true, { ref: false, signal }).catch(() => false)
 
   async function fold(): Promise<void> {

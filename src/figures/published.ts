@@ -12,7 +12,6 @@ const SETTLED_MS = 20_000
 export interface FollowOptions {
   /** How long after its publication a scenario is looked at, in milliseconds. */
   readonly settledMs?: number
-  /** Aborts the running work. */
   readonly signal?: AbortSignal
 }
 
@@ -54,7 +53,6 @@ export async function markDone(
   ])
 }
 
-/** The battle passes of a stored definition. */
 export function passesOf(definition: string): PassNode[] {
   const parsed = parseDefinition(definition, { isStored: true })
   return parsed.ok ? [...parsed.definition.nodes.values()].filter((node) => node.type === 'battle-pass') : []

@@ -14,7 +14,6 @@ export type Step = (typeof STEPS)[number]
 
 export const LENGTH_MS = { hour: 3_600_000, day: 86_400_000 } as const satisfies Record<Step, number>
 
-/** The start of the day or hour of a moment. */
 export const floorTo = (step: Step, moment: Date): Date =>
   new Date(Math.floor(moment.getTime() / LENGTH_MS[step]) * LENGTH_MS[step])
 
@@ -55,7 +54,6 @@ export function readRanged<F extends Fields & Ranged>(
   return { ...values, range: rangeOf(values) }
 }
 
-/** Faults of a range by the hour: it is too long, or its hours are no longer kept. */
 export function stepFaults(by: Step, range: Range, maxDaysByHour: number): Fault[] {
   if (by !== 'hour') return []
   if (daysOf(range) > maxDaysByHour) return [{ path: 'by', message: `must be DAY for more than ${maxDaysByHour} days` }]

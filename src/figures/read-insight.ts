@@ -15,7 +15,6 @@ export interface PassNodeRef extends ScenarioRef {
 
 export interface InsightRef {
   readonly place: PassNodeRef
-  /** The currently published pass. */
   readonly pass: PassNode
   readonly range: Range
 }
@@ -98,7 +97,6 @@ export interface CompletionInsight {
   readonly completed: number
 }
 
-/** The currently published pass. */
 export function findPass(place: PassNodeRef): Command<PassNode> {
   return {
     engine: 'reads',
@@ -267,7 +265,6 @@ export async function readXpByOrigin(
   return origins.map((origin) => ({ origin, ...inAll(origin === 'client' ? ofClients : timesOf(origin)) }))
 }
 
-/** The ends of the hours or days that a range touches. */
 const ends = (step: Step, { from, to }: Range): Date[] => [floorTo(step, from), ceilTo(step, to)]
 
 const inAll = (times: readonly XpAt[]): XpInsight => ({

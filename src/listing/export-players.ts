@@ -11,7 +11,6 @@ import { identity, type ProfileRow, profile } from '../players/read-player.ts'
 import { type FoundPlayers, type PlayerSearch, searchPlayers } from './search-players.ts'
 import type { ListedPass, ListPosition } from './statements.ts'
 
-/** One line of an export. */
 export const exportedPlayer = answer(
   'One line of an export of players. The last three members are present when the export names a pass; they are null for a player without that pass.',
   {
@@ -37,7 +36,6 @@ export interface Export {
   readonly search: () => Promise<PlayerSearch>
   /** The filters of the request, as the audit log keeps them. */
   readonly filters: Json
-  /** The name of the environment. */
   readonly environment: string
   readonly reason: string | null
 }

@@ -17,7 +17,6 @@ import {
 // whole. Otherwise further rows are examined in the order of the list, up to a limit. A page that is not full then says
 // where it stopped.
 
-/** How nicknames were searched. */
 export const NICKNAME_SEARCHES = ['anywhere', 'prefix'] as const
 export type NicknameSearch = (typeof NICKNAME_SEARCHES)[number]
 
@@ -28,14 +27,12 @@ export interface PlayerSearch extends PlayerFilter {
   readonly provider?: string | null
 }
 
-/** A page of the players that a search finds. */
 export interface FoundPlayers {
   readonly positions: ListPosition[]
   /** The position where the search stopped before the page was full: more players may follow. Null when none follow. */
   readonly stoppedAt: ListPosition | null
 }
 
-/** The length of a list. */
 export interface PlayerCount {
   readonly count: number
   readonly isExact: boolean
@@ -48,7 +45,6 @@ export const MAX_ROWS = 10_000
 /** The most players that are sorted as a whole: those with a name, and those of another filter. */
 const FEW_NAMED = 10_000
 const FEW = 20_000
-/** The highest count of a list. */
 export const MAX_COUNT = 10_000
 /**
  * The indexed expression for nicknames that are too long for the index, and the number of its first characters that are
@@ -72,7 +68,6 @@ export async function nicknameSearchOf(pool: Pool, text: string): Promise<Nickna
   return rows[0]?.has_index ? 'anywhere' : 'prefix'
 }
 
-/** Finds the players of a page, in the order of the list. */
 export async function searchPlayers(pool: Pool, search: PlayerSearch, page: PlayerPage): Promise<FoundPlayers> {
   const text = await textOf(pool, search)
   const positions: ListPosition[] = []
@@ -169,7 +164,6 @@ const withAll = (...tables: readonly (string | undefined)[]): string => {
   return given.length === 0 ? '' : `WITH ${given.join(', ')}`
 }
 
-/** The text of a search. */
 interface Text {
   /** Tables for the WITH of a statement: the folded text, and a number of players whose names match it. */
   readonly asked?: string

@@ -37,7 +37,6 @@ export interface PlayerFilter {
   readonly levelTo?: number | null
 }
 
-/** The position of a player in a list. */
 export interface ListPosition {
   readonly id: string
   /** The value that the list is sorted by. Null for a list by id, and for a player without a login. */
@@ -85,7 +84,6 @@ type Alias = 'p' | 's' | 'l' | 'f'
 const TABLES = { p: 'players', s: 'passes', l: 'last_logins' } as const
 const ID: Readonly<Record<Alias, string>> = { p: 'p.id', s: 's.player_id', l: 'l.player_id', f: 'f.id' }
 
-/** A condition on the row of a table, in SQL. */
 interface Condition {
   readonly alias: 'p' | 's' | 'l'
   readonly sql: string
@@ -125,7 +123,6 @@ export interface Source {
   readonly isAll?: boolean
 }
 
-/** The source and the condition that a search adds to a list. */
 export interface Searched {
   readonly source: Source
   readonly condition: Condition
@@ -213,7 +210,6 @@ export class ListPart {
     this.conditions = conditions
   }
 
-  /** The source in the order of the list. */
   get ordered(): Source {
     const { order } = KEYS[this.part]
     return this.sources.find((source) => source.order === order) as Source

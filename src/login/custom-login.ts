@@ -25,7 +25,6 @@ import type { linkCustomRequest, loginCustomRequest } from './requests.ts'
 export type CustomCredentials = RequestOf<typeof linkCustomRequest>
 export type LoginCustom = RequestOf<typeof loginCustomRequest>
 
-/** The dependencies of logins and links. */
 export interface LoginDesk extends TokenDesk {
   readonly pool: Pool
   readonly secrets: Secrets
@@ -163,7 +162,6 @@ export async function rehearseLogin(
   }
 }
 
-/** The results of the odd body. */
 export const ODD_BODY_RESULTS = ['accepted', 'refused', 'other subject', 'failed'] as const
 
 /** What the webhook made of a body with the same values, written in another way. */

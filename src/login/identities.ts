@@ -19,7 +19,6 @@ export interface IdentityRef {
   readonly subject: string
 }
 
-/** The provider of identities, from the provider's name in the settings. */
 export const identityProvider = (name: string): string => (name === 'default' ? 'custom' : `custom:${name}`)
 
 /**

@@ -83,7 +83,6 @@ const newToken = (secret: Buffer): string => PREFIX + secret.toString('base64url
  */
 const childOf = (token: string, nonce: string): string => newToken(createHmac('sha256', token).update(nonce).digest())
 
-/** The changes of a group to refresh tokens. */
 export class RefreshTokens implements Extension {
   static readonly stage = 'changes'
   private readonly group: Group
@@ -96,7 +95,6 @@ export class RefreshTokens implements Extension {
     this.group = group
   }
 
-  /** Asks for the player of a token. */
   askOwner(ref: TokenRef): Pick<RefreshToken, 'playerId'> | undefined {
     const owner = this.group.unowned.one(ownerOf, tokenKey(ref))
     return (owner.isKnown && owner.value) || undefined
@@ -262,7 +260,6 @@ export function endSession(environmentId: string, text: string): Command<void> {
   }
 }
 
-/** The answer of a login and of a refresh (spec 4.2). */
 export const tokenPair = answer(
   'The tokens of a login.',
   {
@@ -281,13 +278,11 @@ export const tokenPair = answer(
 )
 export type TokenPair = AnswerOf<typeof tokenPair>
 
-/** The dependencies of logins that issue tokens. */
 export interface TokenDesk {
   readonly run: GroupCommit['run']
   readonly tokens: Tokens
 }
 
-/** Makes the pair of a session that is committed. */
 export async function issueTokenPair(
   tokens: Tokens,
   { projectId }: ClientRef,

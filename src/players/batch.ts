@@ -26,7 +26,6 @@ interface Batch<T, Kind extends RefusalKind> {
   readonly run: (player: PlayerRef, place: number) => Promise<T>
 }
 
-/** The results of a call for many players of an environment. */
 export async function runForEach<T, Kind extends RefusalKind>(
   pool: Pool,
   environmentId: string,

@@ -15,7 +15,6 @@ export const profiles = table('players', {
   isVersioned: false,
 })
 
-/** The profile of a player at its creation. */
 export interface NewProfile {
   readonly nickname: string | null
   readonly avatarUrl: string | null
@@ -26,7 +25,6 @@ export interface NewProfile {
 /** The changes of a later login. Null leaves a field as it is. */
 export type ProfileChange = Pick<NewProfile, 'nickname' | 'avatarUrl'>
 
-/** The players that a group creates. */
 class NewPlayers implements Extension {
   static readonly stage = 'creates'
   readonly rows: (PlayerRef & NewProfile)[] = []

@@ -11,7 +11,6 @@ const identity = {
   subject: text("The studio's own id of the player.", { max: MAX_SUBJECT }),
 }
 
-/** A player by an identity. */
 export const identityRequest = shape(identity, {
   name: 'FindPlayerRequest',
   example: { provider: 'custom', subject: 'player-1' },
@@ -25,7 +24,6 @@ export const targetShape = shape({
 })
 export type PlayerTarget = RequestOf<typeof targetShape>
 
-/** The faults between the members of a target. */
 export function checkTarget({ playerId, provider, subject }: PlayerTarget): readonly Fault[] {
   if (playerId !== null) {
     const isBoth = provider !== null || subject !== null
@@ -37,7 +35,6 @@ export function checkTarget({ playerId, provider, subject }: PlayerTarget): read
   return subject === null ? [{ path: 'subject', message: 'is required with provider' }] : []
 }
 
-/** The member `player` of a request. */
 export const playerTarget = nested('The player: `playerId`, or `provider` and `subject`.', targetShape, checkTarget)
 
 /**

@@ -94,7 +94,6 @@ export function setStorage(ref: PlayerRef, values: StorageValues): Command<void>
   }
 }
 
-/** Asks for a player and the keys of its storage. */
 const askWithKeys = (group: Group, ref: PlayerRef): Steps<Player> =>
   group.rows(() => {
     const player = group.player(ref)
@@ -111,7 +110,6 @@ export function putWithinLimits(player: Player, values: StorageValues): void {
   putValues(player, values)
 }
 
-/** Rough number of bytes of values that are sent to the database. */
 export function bytesOf(values: StorageValues): number {
   let bytes = 0
   for (const [key, value] of values) bytes += key.length + value.length

@@ -10,13 +10,11 @@ import { inTransaction } from '../db/transaction.ts'
 
 // Changes to the keys of a project, each with its audit row. A key is shown once, when it is created.
 
-/** A new key, and its entry in the audit log. */
 export interface AuditedKey extends NewKey {
   readonly label: string | null
   readonly auditId: string
 }
 
-/** The keys of game clients, of game servers, or of operators. */
 export type KeyKind = 'sdk' | 'server' | 'platform'
 
 const OF_ENVIRONMENT = {
@@ -24,7 +22,6 @@ const OF_ENVIRONMENT = {
   server: { create: createServerKey, action: ACTIONS.createServerKey },
 }
 
-/** Makes an SDK key or a server key. */
 export function issueEnvironmentKey(
   pool: Pool,
   caller: PlatformCaller,

@@ -11,7 +11,6 @@ import { type RequestOf, shape, text } from '../declare/shape.ts'
 
 export interface NewProject {
   readonly projectId: string
-  /** Environment ids by name. */
   readonly environments: ReadonlyMap<string, string>
 }
 
@@ -50,7 +49,6 @@ export const renameProjectRequest = shape({
   reason,
 })
 
-/** A change, with the id of its entry in the audit log. */
 export interface Written {
   readonly id: string
   readonly auditId: string
@@ -84,7 +82,6 @@ export function createEnvironment(
   })
 }
 
-/** Gives the operator's project another name. */
 export function renameProject(
   pool: Pool,
   caller: PlatformCaller,
@@ -116,7 +113,6 @@ async function lockProject(client: ClientBase, projectId: string): Promise<strin
   return rows[0].name
 }
 
-/** The id of a project's environment, by its name. */
 export async function findEnvironment(pool: Pool, projectId: string, name: string): Promise<string> {
   const { rows } = await pool.query<{ id: string }>({
     name: 'environment-by-name',

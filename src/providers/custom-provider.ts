@@ -12,7 +12,6 @@ export const DEFAULT_PROVIDER = 'default'
 /** Names that no custom provider may have (spec 2.3). */
 export const RESERVED_NAMES: readonly string[] = ['google', 'apple', 'device']
 
-/** The rule for a custom provider's name, as a fault's message. */
 export const NAME_RULE = `a provider's name must match ${SLUG.source} and not be ${RESERVED_NAMES.join(', ')}`
 
 export const isProviderName = (name: string): boolean => isSlug(name) && !RESERVED_NAMES.includes(name)
@@ -23,7 +22,6 @@ export interface CustomProviderRef {
   readonly name: string
 }
 
-/** An enabled custom provider. */
 export interface CustomProvider {
   /** Identifies it among all providers of the service. */
   readonly key: string

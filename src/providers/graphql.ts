@@ -33,7 +33,6 @@ import { WITHHELD } from './redaction.ts'
 import { DEFAULT_OVERLAP_SECONDS, type RotatedSecret, rotateProviderSecret } from './rotate-secret.ts'
 import { authProvidersQuery, authProvidersRequest, readSettings, setAuthProviders } from './settings.ts'
 
-/** A place of a request or an answer, and a note about it. */
 const NoticeType = builder.objectRef<Fault>('Notice').implement({
   description: 'A note about a request or an answer that was accepted, with its place.',
   fields: (t) => ({

@@ -22,7 +22,6 @@ export const DEFAULT_OVERLAP_SECONDS = 24 * 60 * 60
 
 export interface RotateSecret {
   readonly environment: string
-  /** The name of a custom provider. */
   readonly name: string
   /** The new secret; null to have one generated. */
   readonly secret: string | null

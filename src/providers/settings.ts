@@ -54,14 +54,12 @@ export interface AuthProviderSettings {
 /** When the secret is null, the stored one is kept. */
 export type CustomProviderSettings = RequestOf<typeof customProviderRequest>
 
-/** The dependencies of changing settings. */
 export interface SettingsDesk {
   readonly operatorPool: Pool
   readonly webhook: Pick<Webhook, 'mayCall'>
   readonly secrets: Secrets
 }
 
-/** A request as far as it could be read, with its faults. */
 export interface ReadSettings {
   readonly settings: AuthProviderSettings
   readonly faults: readonly Fault[]
@@ -69,7 +67,6 @@ export interface ReadSettings {
   readonly notices: readonly Fault[]
 }
 
-/** Who changes the settings, and from which version. */
 export interface SettingsChange {
   readonly reason: string | null
   /** The version that must be current, and its place in the request; null for any. */

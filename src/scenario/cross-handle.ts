@@ -89,7 +89,6 @@ interface Crossed extends Omit<CrossHandle, 'idempotencyKey'> {
   readonly byClient: boolean
 }
 
-/** Decides on a handle that somebody crosses in a run. */
 export function* crossInRun(
   group: Group,
   ref: PlayerRef,

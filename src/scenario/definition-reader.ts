@@ -54,7 +54,6 @@ export class Reader {
     if (message !== undefined) this.notice(path, message)
   }
 
-  /** Reports an absent or unfit value. */
   unfit({ path, raw, isMoot }: RawValue, message: string): void {
     if (!isMoot) this.fault(path, raw === undefined ? 'is required' : message)
   }
@@ -189,7 +188,6 @@ export function stringOf({ raw }: RawValue): string | undefined {
 /** Paths are for people, but a name may be as long as a definition. */
 const MAX_SHOWN_NAME = 64
 
-/** The path of a member of an object. */
 export function memberPath(path: string, name: string): string {
   if (/^[\w$-]{1,64}$/.test(name)) return path === '' ? name : `${path}.${name}`
   const shown = name.length > MAX_SHOWN_NAME ? `${name.slice(0, MAX_SHOWN_NAME).toWellFormed()}…` : name

@@ -61,7 +61,6 @@ interface NodeBase {
 
 export interface Level {
   readonly level: number
-  /** The total that reaches it. */
   readonly xp: bigint
 }
 
@@ -142,7 +141,6 @@ export function nextNodes(definition: Definition, nodeId: string, handle: string
   return definition.edges.get(edgeKey(nodeId, handle)) ?? []
 }
 
-/** The type of a node, as it was published. */
 export function typeOf(node: Node): string {
   return node.type === 'client' ? node.clientType : node.type
 }

@@ -63,7 +63,6 @@ export interface ScenarioDiff {
 /** The most changed values that are listed, in all. */
 export const MAX_CHANGES = 2_000
 
-/** The difference between two published texts. */
 export function diffScenarios(before: string, after: string): ScenarioDiff {
   const comparison = new Comparison()
   const [one, two] = [readScenario(before), readScenario(after)]
@@ -100,7 +99,6 @@ export function diffScenarios(before: string, after: string): ScenarioDiff {
   }
 }
 
-/** The members of an object by their names. */
 type Members = ReadonlyMap<string, string>
 
 interface ScenarioText {
@@ -108,7 +106,6 @@ interface ScenarioText {
   /** Raw text by id. */
   readonly nodes: Members
   readonly edges: ReadonlyMap<string, { readonly edge: Edge; readonly rest: Members }>
-  /** The other members. */
   readonly rest: Members
 }
 
@@ -216,7 +213,6 @@ interface Into {
   readonly entryKey: EntryKey
 }
 
-/** The entries of a list by their places. */
 function entries(path: string, raw: string, { entryKey }: Into): Members {
   return new Map(elements(raw).map((entry, index) => [entryKey(path, entry) ?? String(index), entry]))
 }

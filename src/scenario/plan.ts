@@ -16,7 +16,6 @@ import {
 export const RUN_STATUSES = ['active', 'completed', 'cancelled'] as const
 export type RunStatus = (typeof RUN_STATUSES)[number]
 
-/** A crossed handle of a node, with the data of its event. */
 export interface Crossing {
   readonly nodeId: string
   readonly handle: string

@@ -18,7 +18,6 @@ export const EXAMPLE_VERSION = {
   definition: definitionBody.example,
   publishedAt: '2026-11-20T09:30:00.000Z',
 }
-/** Members of every answer with a version of a scenario. */
 export const publishedMembers = {
   environment: out.text("An environment's name, such as `production`."),
   scenarioId: out.text("A scenario's id in its environment."),
@@ -33,7 +32,6 @@ export const publishedScenario = answer('A published version of a scenario.', pu
 /** A version of a scenario whose environment the caller has named. */
 export type PublishedScenario = Omit<AnswerOf<typeof publishedScenario>, 'environment'>
 
-/** The publisher, for the audit log, and the reason. */
 export interface Publisher {
   readonly caller: PlatformCaller
   /** Null over REST, where it is optional. */
@@ -122,7 +120,6 @@ export async function publishScenario(
   })
 }
 
-/** Refuses a publication when another version than the expected one is current. */
 function checkVersion(current: number, expected: ExpectedVersion | null): void {
   if (expected === null) return
   const { version, path } = expected
@@ -137,7 +134,6 @@ function nameVersion({ version, definition }: VersionRow): { version: number; sh
   return { version, sha256: hash('sha256', definition) }
 }
 
-/** Reads the current version, or an older one by its number. */
 export async function readScenario(pool: Pool, ref: ScenarioRef, version: number | null): Promise<PublishedScenario> {
   const { rows } = await pool.query(
     `SELECT v.version, v.definition, v.published_at, s.version AS current FROM scenarios s

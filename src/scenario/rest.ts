@@ -131,7 +131,6 @@ function readExpected(headers: IncomingHttpHeaders, faults: Fault[]): ExpectedVe
   return { version: Number(version), path: 'If-Match' }
 }
 
-/** The scenario and environment of a request, with the other parameters of its URL. */
 function parametersOf({ params, query }: PlatformRequest): InputSource {
   const version = query.get('version')
   return new InputSource({

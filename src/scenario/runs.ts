@@ -12,7 +12,6 @@ import { type Crossing, type ExecutionPlan, type RunStatus, type Walk, walk } fr
 import { addPayments, settle } from './reward-payments.ts'
 import { requireScenario, Scenarios } from './scenarios.ts'
 
-/** Why a run was cancelled. */
 export const RUN_CAUSES = ['cancelled by support', 'definition changed'] as const
 export type RunCause = (typeof RUN_CAUSES)[number]
 
@@ -157,7 +156,6 @@ export const askWalk = (
     return { step, rewards }
   })
 
-/** All rewards that a walk grants. */
 export function rewardsOf({ grants }: Walk): readonly Reward[] {
   return grants.length === 0 ? NOTHING : grants.flatMap(({ rewards }) => rewards)
 }

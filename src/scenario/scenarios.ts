@@ -99,7 +99,6 @@ export class Scenarios {
   }
 }
 
-/** Refuses a missing scenario. */
 export function requireScenario(definition: Definition | null | undefined): Definition {
   if (!definition) throw new Refusal('scenarioNotFound')
   return definition

@@ -3,7 +3,6 @@ import { type Fault, invalidRequest, Refusal } from '../base/errors.ts'
 import { diffScenarios, type ScenarioDiff } from './diff.ts'
 import type { ScenarioRef } from './scenarios.ts'
 
-/** A published version without its definition, which may be long. */
 export interface VersionSummary {
   readonly version: number
   readonly publishedAt: Date
@@ -14,7 +13,6 @@ export interface VersionSummary {
   readonly sha256: string
 }
 
-/** A page of versions, the newest first. */
 export interface VersionPage {
   /** The page begins before this version. */
   readonly after: number | null
@@ -45,7 +43,6 @@ export async function listVersions(pool: Pool, ref: ScenarioRef, page: VersionPa
   )
 }
 
-/** The number of versions of a scenario. */
 export async function countVersions(pool: Pool, { environmentId, scenarioId }: ScenarioRef): Promise<number> {
   const { rows } = await pool.query<{ count: string }>(
     'SELECT count(*) FROM scenario_versions WHERE environment_id = $1 AND scenario_id = $2',

@@ -103,7 +103,6 @@ const SupportErrorType = enumType('SupportError', SUPPORT_ERRORS, {
   values: ERRORS,
 })
 
-/** The owner of the rows of a ledger. */
 const ownerOf = ({ environmentId, playerId }: PlayerRef) => ({ environmentId, playerId })
 
 const payload = <Outcome>(name: string, description?: string) => {
@@ -229,7 +228,6 @@ for (const ref of [GrantXpPayload, GrantTierPayload, CrossHandleForPlayerPayload
     }),
   )
 
-/** The arguments of every action of support. */
 const whom = { playerId, reason, idempotencyKey }
 const amount = int64('1 or more.', { min: 1n })
 const level = int32('A level of the pass.', { min: 0 })

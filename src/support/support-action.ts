@@ -11,7 +11,6 @@ import type { Player, PlayerRef } from '../transactions/player.ts'
 
 // Actions of support on a player. They use the locks and rules of the player's own calls, and write one audit row each.
 
-/** The operator, the player and the reason. */
 export interface SupportCall {
   readonly caller: PlatformCaller
   readonly player: PlayerRef
@@ -66,9 +65,7 @@ export const SUPPORT_ERRORS = [
 ] as const satisfies readonly (typeof REFUSALS)[RefusalKind][1][]
 export type SupportError = (typeof SUPPORT_ERRORS)[number]
 
-/** The common part of every action's answer. */
 export interface Recorded {
-  /** Its entry in the audit log. */
   readonly auditId: string
 }
 
@@ -93,7 +90,6 @@ export interface Action<Outcome, Asked> {
 
 interface Context<Asked> {
   readonly asked: Asked
-  /** The id of the entry in the audit log. */
   readonly auditId: string
 }
 
@@ -140,6 +136,5 @@ export function act<Outcome extends object, Asked = undefined>(
 }
 
 export interface Changed extends Recorded {
-  /** Whether anything changed. */
   readonly changed: boolean
 }

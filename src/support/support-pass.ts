@@ -35,13 +35,10 @@ interface Paid extends Recorded {
   readonly walletEntryIds: readonly string[]
 }
 
-/** Granted xp. */
 export interface GrantedXp extends AddXpResult, Paid {
-  /** The row of the xp ledger. */
   readonly entryId: string
 }
 
-/** A granted tier. */
 export type GrantedTier = ClaimResult & Paid
 
 /** Adds xp in the player's active run by the rules of the game: season, levels, crossings. */
@@ -258,7 +255,6 @@ function actOnPass<Outcome extends object>(
   return { ...command, apart: true }
 }
 
-/** Cancels a run. The player may start another. */
 export function cancelRun(call: SupportCall, { runId }: { runId: string }): Command<Recorded> {
   const command = act(call, {
     name: 'cancel_run',
@@ -285,7 +281,6 @@ export function cancelRun(call: SupportCall, { runId }: { runId: string }): Comm
   return { ...command, apart: true }
 }
 
-/** A handle that an operator crossed. */
 export type CrossedHandle = CrossResult & Paid
 
 /** Crosses a handle of an active node in the player's active run, also one that only servers cross. */

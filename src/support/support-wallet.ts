@@ -4,11 +4,8 @@ import type { Command } from '../transactions/command.ts'
 import { askWallet, balanceAfter, balanceOf, move } from '../wallet/holdings.ts'
 import { act, type KeyedCall, type Recorded } from './support-action.ts'
 
-/** A balance that an operator changed. */
 export interface Moved extends Recorded {
-  /** The balance after the change. */
   readonly balance: bigint
-  /** The row of the ledger. */
   readonly entryId: string
 }
 

@@ -33,12 +33,10 @@ export const walletLedger = table('wallet_ledger', {
 const balances = wallets.many([], ({ currency }) => currency)
 const item = inventory.one()
 
-/** Asks for the balances of a player. */
 export function askWallet(player: Player): void {
   player.many(balances)
 }
 
-/** Asks for the rows that rewards change. */
 export function askHoldings(player: Player, rewards: readonly Reward[]): void {
   for (const { itemId } of rewards) {
     if (itemId === null) player.many(balances)

@@ -69,7 +69,6 @@ function formsOf(secrets: readonly string[]): string[] {
   return [...new Set(forms)].filter(({ length }) => length >= MIN_SECRET)
 }
 
-/** The texts in a JSON value. */
 function textsOf(value: unknown): string[] {
   if (typeof value === 'string') return [value]
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : []

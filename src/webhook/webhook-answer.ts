@@ -184,7 +184,6 @@ class DataReader {
     this.text = text
   }
 
-  /** Takes a member of a member. Returns whether more may follow. */
   take(member: MemberSpan): boolean {
     if (member.parent !== this.span) this.begin(member.parent)
     if (!this.isData) return true

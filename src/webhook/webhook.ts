@@ -55,7 +55,6 @@ export interface WebhookTarget {
   readonly replacedSecrets: readonly string[]
 }
 
-/** The result of one attempt. */
 export interface WebhookAttempt {
   /** Null when no answer came. */
   readonly status: number | null
@@ -260,7 +259,6 @@ type Ending =
   | { readonly kind: 'answered'; readonly text: string; readonly clean: (text: string) => string | null }
   | { readonly kind: Exclude<WebhookResult['kind'], 'answered'> }
 
-/** The calls of one provider that are under way. */
 interface Provider {
   calls: number
   readonly longAnswers: Semaphore

@@ -133,7 +133,6 @@ interface ComparedSeries<Entry> {
   readonly of: (entry: Entry) => number | null
 }
 
-/** A chart by level. */
 function LevelChart(
   props: Compared & {
     readonly title: string
@@ -172,7 +171,6 @@ function DayChart(
   )
 }
 
-/** The series of a chart, from the entries of this pass and those that they are compared with. */
 function seriesOf<Entry>(
   { series, other, otherName }: Omit<Compared, 'data'> & { readonly series: readonly ComparedSeries<Entry>[] },
   pairs: readonly (readonly [own: Entry, other: Entry | undefined])[],
@@ -268,7 +266,6 @@ function ClaimChart({ data, track }: { data: InsightData; track: 'FREE' | 'PREMI
   )
 }
 
-/** A panel with one chart. */
 const ChartPanel = ({
   name,
   empty,

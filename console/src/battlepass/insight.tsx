@@ -20,7 +20,6 @@ export function Insight(props: {
   readonly nodeId: string
   readonly pass: PassView | undefined
   readonly scenarioIds: readonly string[]
-  /** The fields that choose the pass. */
   readonly children: ReactNode
 }) {
   const environment = useEnvironment()

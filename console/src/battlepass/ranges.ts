@@ -1,4 +1,3 @@
-/** Ranges that a person can choose. */
 export const RANGES = [
   ['24h', 'Last 24 hours'],
   ['7d', 'Last 7 days'],

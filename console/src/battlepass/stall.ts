@@ -1,10 +1,8 @@
-/** Players who have reached a level. */
 export interface ReachedLevel {
   readonly level: number
   readonly reached: number
 }
 
-/** A level at which players stop. */
 export interface Stall {
   /** The players have reached this level and not the next. */
   readonly level: number

@@ -8,7 +8,6 @@ import { number } from '../ui/text.tsx'
 import { Time } from '../ui/time.tsx'
 import { outliersQuery } from './operations.ts'
 
-/** The players with the most xp in the last 24 hours of a range. */
 export function XpOutliers(props: { readonly scenarioId: string; readonly nodeId: string; readonly to: string }) {
   const environment = useEnvironment()
   const [result, read] = useQuery({

@@ -3,21 +3,14 @@ import { graphql } from '../graphql.ts'
 /** Only the version, to notice that another designer has published. */
 export const scenarioHeadQuery = graphql(`
   query ConsoleScenarioHead($environment: String!, $scenarioId: String!) {
-    scenario(environment: $environment, scenarioId: $scenarioId) {
-      id
-      version
-      publishedAt
-    }
+    scenario(environment: $environment, scenarioId: $scenarioId) { id version publishedAt }
   }
 `)
 
 export const scenarioTextQuery = graphql(`
   query ConsoleScenarioText($environment: String!, $scenarioId: String!, $version: Int) {
     scenario(environment: $environment, scenarioId: $scenarioId, version: $version) {
-      id
-      version
-      publishedAt
-      definitionText
+      id version publishedAt definitionText
     }
   }
 `)
@@ -25,17 +18,8 @@ export const scenarioTextQuery = graphql(`
 export const versionsQuery = graphql(`
   query ConsoleScenarioVersions($environment: String!, $scenarioId: String!, $after: String) {
     scenarioVersions(environment: $environment, scenarioId: $scenarioId, first: 50, after: $after) {
-      nodes {
-        version
-        publishedAt
-        isCurrent
-        bytes
-        sha256
-      }
-      pageInfo {
-        hasNextPage
-        endCursor
-      }
+      nodes { version publishedAt isCurrent bytes sha256 }
+      pageInfo { hasNextPage endCursor }
     }
   }
 `)
@@ -43,14 +27,7 @@ export const versionsQuery = graphql(`
 export const publicationsQuery = graphql(`
   query ConsolePublications($environment: String!, $scenarioId: String!) {
     auditLog(environment: $environment, target: $scenarioId, first: 200) {
-      nodes {
-        id
-        actorLabel
-        operator
-        action
-        reason
-        after
-      }
+      nodes { id actorLabel operator action reason after }
     }
   }
 `)
@@ -59,14 +36,8 @@ export const validateQuery = graphql(`
   query ConsoleValidate($input: ValidateScenarioInput!) {
     validateScenario(input: $input) {
       valid
-      faults {
-        path
-        message
-      }
-      notices {
-        path
-        message
-      }
+      faults { path message }
+      notices { path message }
     }
   }
 `)
@@ -75,53 +46,21 @@ export const previewQuery = graphql(`
   query ConsolePreview($input: PreviewScenarioInput!) {
     previewScenario(input: $input) {
       valid
-      faults {
-        path
-        message
-      }
+      faults { path message }
       currentVersion
       passes {
-        nodeId
-        isAdded
-        isRemoved
-        players
-        premiumOwners
-        levelGained
-        levelLost
-        levels {
-          level
-          before
-          after
-        }
-        priceBefore {
-          currency
-          amount
-        }
-        priceAfter {
-          currency
-          amount
-        }
-        claimsOpenBefore
-        claimsOpenAfter
+        nodeId isAdded isRemoved players premiumOwners levelGained levelLost
+        levels { level before after }
+        priceBefore { currency amount }
+        priceAfter { currency amount }
+        claimsOpenBefore claimsOpenAfter
         newlyClaimable {
-          track
-          players
-          tiers {
-            level
-            players
-          }
+          track players
+          tiers { level players }
         }
-        removedClaims {
-          level
-          track
-          players
-        }
+        removedClaims { level track players }
       }
-      removedNodes {
-        nodeId
-        type
-        activeRuns
-      }
+      removedNodes { nodeId type activeRuns }
     }
   }
 `)
@@ -129,15 +68,8 @@ export const previewQuery = graphql(`
 export const publishMutation = graphql(`
   mutation ConsolePublish($input: PublishScenarioInput!) {
     publishScenario(input: $input) {
-      scenario {
-        id
-        version
-        publishedAt
-        definitionText
-      }
-      auditEntry {
-        id
-      }
+      scenario { id version publishedAt definitionText }
+      auditEntry { id }
     }
   }
 `)
@@ -145,17 +77,8 @@ export const publishMutation = graphql(`
 export const cloneMutation = graphql(`
   mutation ConsoleClone($input: CloneScenarioInput!) {
     cloneScenario(input: $input) {
-      scenario {
-        id
-        scenarioId
-        environment
-        version
-        publishedAt
-        definitionText
-      }
-      auditEntry {
-        id
-      }
+      scenario { id scenarioId environment version publishedAt definitionText }
+      auditEntry { id }
     }
   }
 `)

@@ -3,7 +3,6 @@ import type { GameEvent } from './feed.ts'
 
 type Data = Readonly<Record<string, unknown>>
 
-/** An event in words, such as `Level 4 → 5 (match)`. */
 export function describeEvent(event: GameEvent): string {
   const { type, handle, nodeId, byClient } = event
   const data = (typeof event.data === 'object' && event.data !== null ? event.data : {}) as Data

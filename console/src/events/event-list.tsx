@@ -33,7 +33,6 @@ export function EventList(props: {
     overscan: 8,
   })
 
-  /** Moves from event to event. */
   function onKey(event: KeyboardEvent<HTMLElement>): void {
     const row = event.target instanceof Element ? event.target.closest('li') : null
     const from = row === null ? sought.current : Number(row.ariaPosInSet) - 1

@@ -7,15 +7,12 @@ import { eventsSubscription, latestEventsQuery, streamCursorQuery } from './oper
 
 export type GameEvent = ResultOf<typeof eventsSubscription>['events']
 
-/** The events of an environment that are followed. */
 export type EventFilter = Omit<VariablesOf<typeof eventsSubscription>, 'after'>
 
-/** The state of a feed. */
 export interface FeedState {
   readonly status: 'connecting' | 'live' | 'reconnecting' | 'ended'
   /** In the order of the stream, the oldest first. */
   readonly events: readonly GameEvent[]
-  /** How many events have arrived so far. */
   readonly heard: number
   /** The number of events that are no longer kept, since there were more than the limit. */
   readonly dropped: number
@@ -50,7 +47,6 @@ export interface FeedOptions {
   readonly client: Client
   readonly socket: LiveSocket
   readonly filter: EventFilter
-  /** How many events are kept. */
   readonly limit: number
   readonly onState: (state: FeedState) => void
 }
@@ -74,7 +70,6 @@ const FORBIDDEN = 4403
 export class EventFeed {
   readonly #options: FeedOptions
   #state = CONNECTING
-  /** The cursor after which the next subscription begins. */
   #after: string | undefined
   /** Cursors of the first page. The first subscription may send some of its events again. */
   #first: ReadonlySet<string> = new Set()
@@ -103,7 +98,6 @@ export class EventFeed {
     document.removeEventListener('visibilitychange', this.#onAwake)
   }
 
-  /** Reads the latest events, then follows later ones. */
   async #begin(): Promise<void> {
     const { client, filter } = this.#options
     // The end of the stream is read first: an event between the two reads is in both, so none is missed.

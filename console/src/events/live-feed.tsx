@@ -13,7 +13,6 @@ const LIMIT = 5_000
 
 interface LiveFeedProps {
   readonly filter: EventFilter
-  /** Says that there are no events. */
   readonly empty: string
 }
 

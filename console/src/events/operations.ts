@@ -2,17 +2,7 @@ import { graphql } from '../graphql.ts'
 
 const eventFragment = graphql(`
   fragment ConsoleEvent on Event {
-    id
-    cursor
-    type
-    handle
-    occurredAt
-    playerId
-    runId
-    scenarioId
-    nodeId
-    byClient
-    data
+    id cursor type handle occurredAt playerId runId scenarioId nodeId byClient data
   }
 `)
 
@@ -25,24 +15,14 @@ export const streamCursorQuery = graphql(`
 export const latestEventsQuery = graphql(
   `
     query ConsoleLatestEvents(
-      $environment: String!
-      $playerId: String
-      $scenarioId: String
-      $handles: [String!]
-      $types: [EventType!]
-      $last: Int!
+      $environment: String!, $playerId: String, $scenarioId: String, $handles: [String!],
+      $types: [EventType!], $last: Int!
     ) {
       events(
-        environment: $environment
-        playerId: $playerId
-        scenarioId: $scenarioId
-        handles: $handles
-        types: $types
-        last: $last
+        environment: $environment, playerId: $playerId, scenarioId: $scenarioId, handles: $handles,
+        types: $types, last: $last
       ) {
-        nodes {
-          ...ConsoleEvent
-        }
+        nodes { ...ConsoleEvent }
       }
     }
   `,
@@ -52,20 +32,12 @@ export const latestEventsQuery = graphql(
 export const eventsSubscription = graphql(
   `
     subscription ConsoleEvents(
-      $environment: String!
-      $playerId: String
-      $scenarioId: String
-      $handles: [String!]
-      $types: [EventType!]
-      $after: String
+      $environment: String!, $playerId: String, $scenarioId: String, $handles: [String!],
+      $types: [EventType!], $after: String
     ) {
       events(
-        environment: $environment
-        playerId: $playerId
-        scenarioId: $scenarioId
-        handles: $handles
-        types: $types
-        after: $after
+        environment: $environment, playerId: $playerId, scenarioId: $scenarioId, handles: $handles,
+        types: $types, after: $after
       ) {
         ...ConsoleEvent
       }

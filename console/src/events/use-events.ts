@@ -3,7 +3,6 @@ import { useClient } from 'urql'
 import { useSocket } from '../session/socket.tsx'
 import { CONNECTING, EventFeed, type EventFilter, type FeedState } from './feed.ts'
 
-/** The feed of a page. */
 export interface LiveEvents extends FeedState {
   /** Begins an ended feed again. */
   readonly restart: () => void

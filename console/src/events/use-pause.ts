@@ -10,13 +10,11 @@ interface Pause {
 
 export interface Paused {
   readonly isPaused: boolean
-  /** The events at the moment of the pause, or the current ones. */
   readonly shown: readonly GameEvent[]
   /** How many events came since, and how many of them will not be shown because they are no longer kept. */
   readonly waiting: number
   readonly lost: number
   readonly toggle: () => void
-  /** Pauses while a person reads, and resumes afterwards. */
   readonly read: (isReading: boolean) => void
 }
 

@@ -20,7 +20,6 @@ const CHOICES: Readonly<Record<string, Choice>> = {
   handles: { name: 'other handles …' },
 }
 
-/** Pairs of a choice and its name. */
 export const CHOICE_NAMES = Object.entries(CHOICES).map(([choice, { name }]) => [choice, name] as const)
 
 /** The choice that an address means. Handles that are no choice of their own can be typed. */
@@ -33,13 +32,11 @@ export function choiceOf(search: URLSearchParams): string {
   return found?.[0] ?? (handle === null ? 'all' : 'handles')
 }
 
-/** The parameters of the address for a choice. Null for an absent parameter. */
 export function parametersOf(choice: string): { readonly type: string | null; readonly handle: string | null } {
   const { type = null, handle = choice === 'handles' ? '' : null } = CHOICES[choice] ?? {}
   return { type, handle }
 }
 
-/** The filter of an address. */
 export function filterOf(environment: string, search: URLSearchParams): EventFilter {
   const choice = CHOICES[choiceOf(search)]
   const handles = (search.get('handle') ?? '')

@@ -1,6 +1,5 @@
 type PlayerPlace = { readonly environment: string; readonly playerId: string }
 
-/** The address of a player's page. */
 export const playerHref = ({ environment, playerId }: PlayerPlace): string => `/env/${environment}/players/${playerId}`
 
 /** The address of an entry of the audit log among those of its player: operators may read it there. */

@@ -4,68 +4,25 @@ import { loginFragment } from '../providers/operations.ts'
 
 export const playersQuery = graphql(`
   query ConsolePlayers(
-    $environment: String!
-    $after: String
-    $search: String
-    $provider: String
-    $status: PlayerStatus
-    $region: String
-    $language: String
-    $lastLoginFrom: DateTime
-    $lastLoginTo: DateTime
-    $createdFrom: DateTime
-    $createdTo: DateTime
-    $scenarioId: String
-    $nodeId: String
-    $levelFrom: Int
-    $levelTo: Int
-    $premium: Boolean
-    $sortBy: PlayerSort
+    $environment: String!, $after: String, $search: String, $provider: String,
+    $status: PlayerStatus, $region: String, $language: String, $lastLoginFrom: DateTime,
+    $lastLoginTo: DateTime, $createdFrom: DateTime, $createdTo: DateTime, $scenarioId: String,
+    $nodeId: String, $levelFrom: Int, $levelTo: Int, $premium: Boolean, $sortBy: PlayerSort,
     $direction: SortDirection
   ) {
     players(
-      environment: $environment
-      first: 50
-      after: $after
-      search: $search
-      provider: $provider
-      status: $status
-      region: $region
-      language: $language
-      lastLoginFrom: $lastLoginFrom
-      lastLoginTo: $lastLoginTo
-      createdFrom: $createdFrom
-      createdTo: $createdTo
-      scenarioId: $scenarioId
-      nodeId: $nodeId
-      levelFrom: $levelFrom
-      levelTo: $levelTo
-      premium: $premium
-      sortBy: $sortBy
-      direction: $direction
+      environment: $environment, first: 50, after: $after, search: $search, provider: $provider,
+      status: $status, region: $region, language: $language, lastLoginFrom: $lastLoginFrom,
+      lastLoginTo: $lastLoginTo, createdFrom: $createdFrom, createdTo: $createdTo,
+      scenarioId: $scenarioId, nodeId: $nodeId, levelFrom: $levelFrom, levelTo: $levelTo,
+      premium: $premium, sortBy: $sortBy, direction: $direction
     ) {
       nicknameSearch
       nodes {
-        id
-        playerId
-        nickname
-        status
-        createdAt
-        lastLoginAt
-        region
-        language
-        passes {
-          id
-          scenarioId
-          nodeId
-          level
-          premiumOwned
-        }
+        id playerId nickname status createdAt lastLoginAt region language
+        passes { id scenarioId nodeId level premiumOwned }
       }
-      pageInfo {
-        hasNextPage
-        endCursor
-      }
+      pageInfo { hasNextPage endCursor }
     }
   }
 `)
@@ -73,42 +30,19 @@ export const playersQuery = graphql(`
 /** Counted in a query of its own, so that the list does not wait for the count. */
 export const playerCountQuery = graphql(`
   query ConsolePlayerCount(
-    $environment: String!
-    $search: String
-    $provider: String
-    $status: PlayerStatus
-    $region: String
-    $language: String
-    $lastLoginFrom: DateTime
-    $lastLoginTo: DateTime
-    $createdFrom: DateTime
-    $createdTo: DateTime
-    $scenarioId: String
-    $nodeId: String
-    $levelFrom: Int
-    $levelTo: Int
-    $premium: Boolean
+    $environment: String!, $search: String, $provider: String, $status: PlayerStatus,
+    $region: String, $language: String, $lastLoginFrom: DateTime, $lastLoginTo: DateTime,
+    $createdFrom: DateTime, $createdTo: DateTime, $scenarioId: String, $nodeId: String,
+    $levelFrom: Int, $levelTo: Int, $premium: Boolean
   ) {
     players(
-      environment: $environment
-      first: 1
-      search: $search
-      provider: $provider
-      status: $status
-      region: $region
-      language: $language
-      lastLoginFrom: $lastLoginFrom
-      lastLoginTo: $lastLoginTo
-      createdFrom: $createdFrom
-      createdTo: $createdTo
-      scenarioId: $scenarioId
-      nodeId: $nodeId
-      levelFrom: $levelFrom
-      levelTo: $levelTo
+      environment: $environment, first: 1, search: $search, provider: $provider, status: $status,
+      region: $region, language: $language, lastLoginFrom: $lastLoginFrom,
+      lastLoginTo: $lastLoginTo, createdFrom: $createdFrom, createdTo: $createdTo,
+      scenarioId: $scenarioId, nodeId: $nodeId, levelFrom: $levelFrom, levelTo: $levelTo,
       premium: $premium
     ) {
-      totalCount
-      totalCountIsExact
+      totalCount totalCountIsExact
     }
   }
 `)
@@ -116,47 +50,15 @@ export const playerCountQuery = graphql(`
 export const playerQuery = graphql(`
   query ConsolePlayer($id: ID!) {
     player(id: $id) {
-      id
-      playerId
-      environment
-      nickname
-      status
-      createdAt
-      lastLoginAt
-      region
-      language
-      avatarUrl
-      identities {
-        provider
-        subject
-      }
-      wallet {
-        id
-        currency
-        balance
-      }
-      inventory {
-        id
-        itemId
-        amount
-      }
+      id playerId environment nickname status createdAt lastLoginAt region language avatarUrl
+      identities { provider subject }
+      wallet { id currency balance }
+      inventory { id itemId amount }
       passes {
-        id
-        scenarioId
-        nodeId
-        xp
-        level
-        premiumOwned
-        completed
+        id scenarioId nodeId xp level premiumOwned completed
         claims {
-          level
-          track
-          claimedAt
-          granted {
-            currency
-            itemId
-            amount
-          }
+          level track claimedAt
+          granted { currency itemId amount }
         }
       }
     }
@@ -168,19 +70,8 @@ export const walletLedgerQuery = graphql(`
     player(id: $id) {
       id
       walletLedger(first: 100, after: $after) {
-        nodes {
-          id
-          occurredAt
-          currency
-          amount
-          balance
-          cause
-          reference
-        }
-        pageInfo {
-          hasNextPage
-          endCursor
-        }
+        nodes { id occurredAt currency amount balance cause reference }
+        pageInfo { hasNextPage endCursor }
       }
     }
   }
@@ -192,21 +83,8 @@ export const xpLedgerQuery = graphql(`
       id
       ... on BattlePass {
         xpLedger(first: 100, after: $after) {
-          nodes {
-            id
-            occurredAt
-            amount
-            asked
-            limitedBy
-            source
-            origin
-            reference
-            runId
-          }
-          pageInfo {
-            hasNextPage
-            endCursor
-          }
+          nodes { id occurredAt amount asked limitedBy source origin reference runId }
+          pageInfo { hasNextPage endCursor }
         }
       }
     }
@@ -218,20 +96,8 @@ export const runsQuery = graphql(`
     player(id: $id) {
       id
       runs(first: 20, after: $after) {
-        nodes {
-          id
-          runId
-          scenarioId
-          status
-          cause
-          startedAt
-          endedAt
-          activeNodes
-        }
-        pageInfo {
-          hasNextPage
-          endCursor
-        }
+        nodes { id runId scenarioId status cause startedAt endedAt activeNodes }
+        pageInfo { hasNextPage endCursor }
       }
     }
   }
@@ -243,13 +109,8 @@ export const loginsQuery = graphql(
       player(id: $id) {
         id
         loginLog(first: 50, after: $after) {
-          nodes {
-            ...ConsoleLogin
-          }
-          pageInfo {
-            hasNextPage
-            endCursor
-          }
+          nodes { ...ConsoleLogin }
+          pageInfo { hasNextPage endCursor }
         }
       }
     }
@@ -262,14 +123,8 @@ export const storageKeysQuery = graphql(`
     player(id: $id) {
       id
       storageKeys(first: 100, after: $after) {
-        nodes {
-          key
-          bytes
-        }
-        pageInfo {
-          hasNextPage
-          endCursor
-        }
+        nodes { key bytes }
+        pageInfo { hasNextPage endCursor }
       }
     }
   }
@@ -279,11 +134,7 @@ export const storageValueQuery = graphql(`
   query ConsoleStorageValue($id: ID!, $keys: [String!]) {
     player(id: $id) {
       id
-      storage(keys: $keys) {
-        key
-        value
-        updatedAt
-      }
+      storage(keys: $keys) { key value updatedAt }
     }
   }
 `)
@@ -294,15 +145,8 @@ export const playerAuditQuery = graphql(
       player(id: $id) {
         id
         auditLog(first: 50, after: $after) {
-          nodes {
-            ...ConsoleAuditEntry
-            beforeText
-            afterText
-          }
-          pageInfo {
-            hasNextPage
-            endCursor
-          }
+          nodes { ...ConsoleAuditEntry beforeText afterText }
+          pageInfo { hasNextPage endCursor }
         }
       }
     }
@@ -313,11 +157,7 @@ export const playerAuditQuery = graphql(
 export const currenciesQuery = graphql(`
   query ConsoleCurrencies($environment: String!) {
     currencies(environment: $environment, first: 200) {
-      nodes {
-        id
-        name
-        creditLimit
-      }
+      nodes { id name creditLimit }
     }
   }
 `)

@@ -17,7 +17,6 @@ type Texts = Readonly<Record<string, string>>
 const TYPED = ['search', 'provider', 'region', 'language', 'created', 'createdTo', 'seen', 'seenTo', 'from', 'to']
 const OF_PASS = { pass: '', from: '', to: '', premium: '' }
 
-/** The search and the filters of players, which the address keeps. */
 export function PlayerFilters() {
   const environment = useEnvironment()
   const client = useClient()
@@ -42,7 +41,6 @@ export function PlayerFilters() {
   const passes = scenarioId ? readDefinition(data?.scenario?.definition).passes : []
   const hasPass = filters.nodeId !== undefined
 
-  /** Changes the address, unless it already has these values. */
   function set(changes: Texts): void {
     const trimmed = Object.entries(changes).map(([name, entered]) => [name, entered.trim() || null])
     const after = withParameters(search, Object.fromEntries(trimmed))

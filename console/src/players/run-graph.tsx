@@ -12,7 +12,6 @@ const SIZE = { width: 170, height: 56 }
 const PLACE = { width: SIZE.width + 50, height: SIZE.height }
 const CLASSES = { active: css.active, crossed: css.crossed, entered: css.crossed, 'not reached': css.open }
 
-/** A run as a graph, from left to right. */
 export default function RunGraph(props: {
   readonly nodes: readonly RunNode[]
   readonly edges: readonly EdgeView[]

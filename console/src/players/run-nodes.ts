@@ -3,7 +3,6 @@ import type { DefinitionView } from '../scenario/read-definition.ts'
 /** `entered`: an edge to the node was crossed, but the node is no longer active and crossed nothing itself. */
 export type NodeState = 'active' | 'crossed' | 'entered' | 'not reached'
 
-/** A node of a scenario, with its state in a run. */
 export interface RunNode {
   readonly id: string
   readonly type: string

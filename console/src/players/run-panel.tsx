@@ -27,7 +27,6 @@ const BADGES: Readonly<Record<NodeState, string>> = {
   'not reached': 'muted',
 }
 
-/** One run, as a graph with a list of its nodes. */
 export function RunPanel({ player, open, run }: TabProps & { readonly run: Run }) {
   const { environment, playerId } = player
   const { scenarioId } = run

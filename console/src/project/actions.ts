@@ -59,7 +59,6 @@ const DENIED = '.denied'
 
 export const isDenied = (action: string): boolean => action.endsWith(DENIED)
 
-/** The action that was carried out or attempted. */
 const attempted = (action: string): string => (isDenied(action) ? action.slice(0, -DENIED.length) : action)
 
 /** An action or a denied attempt, in words. For an action of a newer service, its name. */

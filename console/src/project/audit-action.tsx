@@ -1,7 +1,6 @@
 import { Link } from 'wouter'
 import { actionTitle, isDenied } from './actions.ts'
 
-/** The action of an entry, in words, with a link to the entry. */
 export const AuditAction = (props: { readonly href: string; readonly action: string; readonly attempts: number }) => (
   <>
     <Link href={props.href} title={props.action}>

@@ -33,7 +33,6 @@ export const EnvironmentPanel = ({ name, createdAt, sdkKeys }: EnvironmentProps)
   </Panel>
 )
 
-/** The steps to set up an environment, in order. */
 function Steps({ name, sdkKeys }: { name: string; sdkKeys: number }) {
   const [{ data, error, fetching }, read] = useQuery({
     query: environmentStepsQuery,

@@ -214,7 +214,6 @@ function refusalOf(error: CombinedError | undefined): ActionResult {
   }
 }
 
-/** A key to revoke, with the field of its kind. */
 export type Revoked =
   | { readonly kind: 'sdk' | 'server'; readonly key: KeyRow; readonly environment: string }
   | { readonly kind: 'platform'; readonly key: KeyRow; readonly role: Role }

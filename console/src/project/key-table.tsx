@@ -17,7 +17,6 @@ export function KeyTable<Row extends KeyRow>(props: {
   readonly empty: { readonly title: string; readonly text: string }
   /** Keys that made or revoked others, as far as they are known. */
   readonly makers: readonly KeyRow[]
-  /** The key that made this session. */
   readonly ownKeyId: string
   readonly onRevoke: (key: Row) => void
 }) {

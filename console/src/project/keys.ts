@@ -1,7 +1,6 @@
 import type { Role } from '../session/session.ts'
 import { number } from '../ui/text.tsx'
 
-/** A key of a list, of any kind. */
 export interface KeyRow {
   readonly id: string
   readonly keyId: string

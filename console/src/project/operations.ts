@@ -2,16 +2,7 @@ import { graphql } from '../graphql.ts'
 
 export const entryFragment = graphql(`
   fragment ConsoleAuditEntry on AuditLogEntry {
-    id
-    occurredAt
-    action
-    actor
-    actorLabel
-    operator
-    operatorIsClaimed
-    environment
-    target
-    reason
+    id occurredAt action actor actorLabel operator operatorIsClaimed environment target reason
     attempts
   }
 `)
@@ -19,33 +10,15 @@ export const entryFragment = graphql(`
 export const auditLogQuery = graphql(
   `
     query ConsoleAuditLog(
-      $after: String
-      $action: String
-      $actor: String
-      $operator: String
-      $target: String
-      $environment: String
-      $from: DateTime
-      $to: DateTime
+      $after: String, $action: String, $actor: String, $operator: String, $target: String,
+      $environment: String, $from: DateTime, $to: DateTime
     ) {
       auditLog(
-        first: 50
-        after: $after
-        action: $action
-        actor: $actor
-        operator: $operator
-        target: $target
-        environment: $environment
-        from: $from
-        to: $to
+        first: 50, after: $after, action: $action, actor: $actor, operator: $operator,
+        target: $target, environment: $environment, from: $from, to: $to
       ) {
-        nodes {
-          ...ConsoleAuditEntry
-        }
-        pageInfo {
-          hasNextPage
-          endCursor
-        }
+        nodes { ...ConsoleAuditEntry }
+        pageInfo { hasNextPage endCursor }
       }
     }
   `,
@@ -56,12 +29,8 @@ export const auditEntryQuery = graphql(
   `
     query ConsoleAuditEntryById($id: ID!) {
       node(id: $id) {
-        id
-        ...ConsoleAuditEntry
-        ... on AuditLogEntry {
-          beforeText
-          afterText
-        }
+        id ...ConsoleAuditEntry
+        ... on AuditLogEntry { beforeText afterText }
       }
     }
   `,
@@ -71,21 +40,8 @@ export const auditEntryQuery = graphql(
 export const sdkKeysQuery = graphql(`
   query ConsoleSdkKeys($after: String, $environment: String) {
     sdkKeys(first: 50, after: $after, environment: $environment) {
-      nodes {
-        id
-        keyId
-        prefix
-        label
-        environment
-        createdAt
-        createdBy
-        revokedAt
-        revokedBy
-      }
-      pageInfo {
-        hasNextPage
-        endCursor
-      }
+      nodes { id keyId prefix label environment createdAt createdBy revokedAt revokedBy }
+      pageInfo { hasNextPage endCursor }
     }
   }
 `)
@@ -93,42 +49,17 @@ export const sdkKeysQuery = graphql(`
 export const serverKeysQuery = graphql(`
   query ConsoleServerKeys($after: String, $environment: String) {
     serverKeys(first: 50, after: $after, environment: $environment) {
-      nodes {
-        id
-        keyId
-        prefix
-        label
-        environment
-        createdAt
-        createdBy
-        revokedAt
-        revokedBy
-      }
-      pageInfo {
-        hasNextPage
-        endCursor
-      }
+      nodes { id keyId prefix label environment createdAt createdBy revokedAt revokedBy }
+      pageInfo { hasNextPage endCursor }
     }
   }
 `)
+
 export const platformKeysQuery = graphql(`
   query ConsolePlatformKeys($after: String, $role: Role) {
     platformKeys(first: 50, after: $after, role: $role) {
-      nodes {
-        id
-        keyId
-        prefix
-        label
-        role
-        createdAt
-        createdBy
-        revokedAt
-        revokedBy
-      }
-      pageInfo {
-        hasNextPage
-        endCursor
-      }
+      nodes { id keyId prefix label role createdAt createdBy revokedAt revokedBy }
+      pageInfo { hasNextPage endCursor }
     }
   }
 `)
@@ -137,18 +68,9 @@ export const platformKeysQuery = graphql(`
 export const keyCountsQuery = graphql(`
   query ConsoleKeyCounts {
     project {
-      id
-      projectId
-      environments {
-        id
-        name
-        sdkKeys
-        serverKeys
-      }
-      platformKeys {
-        role
-        keys
-      }
+      id projectId
+      environments { id name sdkKeys serverKeys }
+      platformKeys { role keys }
     }
   }
 `)
@@ -157,12 +79,8 @@ export const createSdkKeyMutation = graphql(`
   mutation ConsoleCreateSdkKey($input: CreateSdkKeyInput!) {
     createSdkKey(input: $input) {
       key
-      sdkKey {
-        id
-      }
-      auditEntry {
-        id
-      }
+      sdkKey { id }
+      auditEntry { id }
     }
   }
 `)
@@ -171,25 +89,18 @@ export const createServerKeyMutation = graphql(`
   mutation ConsoleCreateServerKey($input: CreateServerKeyInput!) {
     createServerKey(input: $input) {
       key
-      serverKey {
-        id
-      }
-      auditEntry {
-        id
-      }
+      serverKey { id }
+      auditEntry { id }
     }
   }
 `)
+
 export const createPlatformKeyMutation = graphql(`
   mutation ConsoleCreatePlatformKey($input: CreatePlatformKeyInput!) {
     createPlatformKey(input: $input) {
       key
-      platformKey {
-        id
-      }
-      auditEntry {
-        id
-      }
+      platformKey { id }
+      auditEntry { id }
     }
   }
 `)
@@ -197,13 +108,8 @@ export const createPlatformKeyMutation = graphql(`
 export const revokeSdkKeyMutation = graphql(`
   mutation ConsoleRevokeSdkKey($input: RevokeSdkKeyInput!) {
     revokeSdkKey(input: $input) {
-      sdkKey {
-        id
-        revokedAt
-      }
-      auditEntry {
-        id
-      }
+      sdkKey { id revokedAt }
+      auditEntry { id }
     }
   }
 `)
@@ -211,26 +117,17 @@ export const revokeSdkKeyMutation = graphql(`
 export const revokeServerKeyMutation = graphql(`
   mutation ConsoleRevokeServerKey($input: RevokeServerKeyInput!) {
     revokeServerKey(input: $input) {
-      serverKey {
-        id
-        revokedAt
-      }
-      auditEntry {
-        id
-      }
+      serverKey { id revokedAt }
+      auditEntry { id }
     }
   }
 `)
+
 export const revokePlatformKeyMutation = graphql(`
   mutation ConsoleRevokePlatformKey($input: RevokePlatformKeyInput!) {
     revokePlatformKey(input: $input) {
-      platformKey {
-        id
-        revokedAt
-      }
-      auditEntry {
-        id
-      }
+      platformKey { id revokedAt }
+      auditEntry { id }
     }
   }
 `)
@@ -238,21 +135,9 @@ export const revokePlatformKeyMutation = graphql(`
 export const environmentsQuery = graphql(`
   query ConsoleEnvironments {
     project {
-      id
-      projectId
-      name
-      createdAt
-      environments {
-        id
-        name
-        createdAt
-        sdkKeys
-        serverKeys
-      }
-      platformKeys {
-        role
-        keys
-      }
+      id projectId name createdAt
+      environments { id name createdAt sdkKeys serverKeys }
+      platformKeys { role keys }
     }
   }
 `)
@@ -261,20 +146,13 @@ export const environmentStepsQuery = graphql(`
   query ConsoleEnvironmentSteps($environment: String!) {
     authProviders(environment: $environment) {
       environment
-      custom {
-        name
-        enabled
-      }
+      custom { name enabled }
     }
     scenarios(environment: $environment, first: 1) {
-      nodes {
-        id
-      }
+      nodes { id }
     }
     players(environment: $environment, first: 1) {
-      nodes {
-        id
-      }
+      nodes { id }
     }
   }
 `)
@@ -282,13 +160,8 @@ export const environmentStepsQuery = graphql(`
 export const createEnvironmentMutation = graphql(`
   mutation ConsoleCreateEnvironment($input: CreateEnvironmentInput!) {
     createEnvironment(input: $input) {
-      environment {
-        id
-        name
-      }
-      auditEntry {
-        id
-      }
+      environment { id name }
+      auditEntry { id }
     }
   }
 `)
@@ -296,13 +169,8 @@ export const createEnvironmentMutation = graphql(`
 export const renameProjectMutation = graphql(`
   mutation ConsoleRenameProject($input: RenameProjectInput!) {
     renameProject(input: $input) {
-      project {
-        id
-        name
-      }
-      auditEntry {
-        id
-      }
+      project { id name }
+      auditEntry { id }
     }
   }
 `)

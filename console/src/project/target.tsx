@@ -2,7 +2,6 @@ import { Link } from 'wouter'
 import { Id } from '../ui/text.tsx'
 import { targetHref } from './actions.ts'
 
-/** The target of an action, as a link if a page shows it. */
 export function Target(props: {
   readonly of: { readonly action: string; readonly target: string; readonly environment: string | null }
   /** Long ids are cut. */

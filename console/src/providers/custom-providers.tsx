@@ -10,7 +10,6 @@ const KINDS = ['test', 'edit', 'rotate', 'remove'] as const
 
 export type ProviderAction = (typeof KINDS)[number]
 
-/** The custom providers of an environment, each with its actions. */
 export function CustomProviders(props: {
   readonly providers: readonly CustomProvider[]
   readonly onAction: (action: ProviderAction, provider: CustomProvider) => void

@@ -3,18 +3,8 @@ import { graphql } from '../graphql.ts'
 export const providersQuery = graphql(`
   query ConsoleProviders($environment: String!) {
     authProviders(environment: $environment) {
-      environment
-      version
-      google
-      apple
-      custom {
-        name
-        enabled
-        url
-        hasSecret
-        updatedAt
-        replacedSecretsExpireAt
-      }
+      environment version google apple
+      custom { name enabled url hasSecret updatedAt replacedSecretsExpireAt }
     }
   }
 `)
@@ -23,19 +13,10 @@ export const setProvidersMutation = graphql(`
   mutation ConsoleSetProviders($input: SetAuthProvidersInput!) {
     setAuthProviders(input: $input) {
       authProviders {
-        environment
-        version
-        custom {
-          name
-          enabled
-          url
-          hasSecret
-          updatedAt
-        }
+        environment version
+        custom { name enabled url hasSecret updatedAt }
       }
-      auditEntry {
-        id
-      }
+      auditEntry { id }
     }
   }
 `)
@@ -44,25 +25,15 @@ export const rotateSecretMutation = graphql(`
   mutation ConsoleRotateSecret($input: RotateProviderSecretInput!) {
     rotateProviderSecret(input: $input) {
       secret
-      provider {
-        name
-        replacedSecretsExpireAt
-      }
-      auditEntry {
-        id
-      }
+      provider { name replacedSecretsExpireAt }
+      auditEntry { id }
     }
   }
 `)
 
 const attemptFragment = graphql(`
   fragment ConsoleAttempt on WebhookAttempt {
-    status
-    error
-    milliseconds
-    cause
-    excerpt
-    hint
+    status error milliseconds cause excerpt hint
   }
 `)
 
@@ -70,28 +41,12 @@ export const testProviderMutation = graphql(
   `
     mutation ConsoleTestProvider($input: TestAuthProviderInput!) {
       testAuthProvider(input: $input) {
-        outcome
-        status
-        subject
-        nickname
-        avatarUrl
-        dataText
-        claimsText
-        notes
-        attempts {
-          ...ConsoleAttempt
-        }
-        notices {
-          path
-          message
-        }
+        outcome status subject nickname avatarUrl dataText claimsText notes
+        attempts { ...ConsoleAttempt }
+        notices { path message }
         oddBody {
-          result
-          message
-          customDataText
-          attempts {
-            ...ConsoleAttempt
-          }
+          result message customDataText
+          attempts { ...ConsoleAttempt }
         }
       }
     }
@@ -103,65 +58,37 @@ export const testProviderMutation = graphql(
 export const recentLoginsQuery = graphql(`
   query ConsoleRecentLogins($environment: String!, $provider: String!) {
     loginStatistics(environment: $environment, provider: $provider) {
-      total {
-        logins
-      }
+      total { logins }
     }
   }
 `)
 
 const figuresFragment = graphql(`
   fragment ConsoleLoginFigures on LoginFigures {
-    logins
-    attemptsPerLogin
-    latency {
-      mean
-      p50
-      p90
-      p95
-      p99
-    }
-    outcomes {
-      outcome
-      logins
-      rate
-    }
+    logins attemptsPerLogin
+    latency { mean p50 p90 p95 p99 }
+    outcomes { outcome logins rate }
   }
 `)
 
 export const loginStatisticsQuery = graphql(
   `
     query ConsoleLoginStatistics(
-      $environment: String!
-      $provider: String
-      $from: DateTime!
-      $to: DateTime!
-      $by: InsightStep!
+      $environment: String!, $provider: String, $from: DateTime!, $to: DateTime!, $by: InsightStep!
     ) {
       loginStatistics(environment: $environment, provider: $provider, from: $from, to: $to) {
-        from
-        to
-        total {
-          ...ConsoleLoginFigures
-        }
+        from to
+        total { ...ConsoleLoginFigures }
         providers {
           provider
-          figures {
-            ...ConsoleLoginFigures
-          }
+          figures { ...ConsoleLoginFigures }
         }
         times(by: $by) {
           startsAt
           figures {
             logins
-            latency {
-              p50
-              p95
-            }
-            outcomes {
-              outcome
-              logins
-            }
+            latency { p50 p95 }
+            outcomes { outcome logins }
           }
         }
       }
@@ -173,18 +100,8 @@ export const loginStatisticsQuery = graphql(
 export const loginFragment = graphql(
   `
     fragment ConsoleLogin on LoginLogEntry {
-      id
-      occurredAt
-      operation
-      outcome
-      provider
-      subject
-      playerId
-      milliseconds
-      notes
-      attempts {
-        ...ConsoleAttempt
-      }
+      id occurredAt operation outcome provider subject playerId milliseconds notes
+      attempts { ...ConsoleAttempt }
     }
   `,
   [attemptFragment],
@@ -192,22 +109,15 @@ export const loginFragment = graphql(
 
 export const loginLogQuery = graphql(
   `
-    query ConsoleLoginLog($environment: String!, $after: String, $provider: String, $subject: String, $playerId: ID) {
+    query ConsoleLoginLog(
+      $environment: String!, $after: String, $provider: String, $subject: String, $playerId: ID
+    ) {
       loginLog(
-        environment: $environment
-        first: 50
-        after: $after
-        provider: $provider
-        subject: $subject
+        environment: $environment, first: 50, after: $after, provider: $provider, subject: $subject,
         playerId: $playerId
       ) {
-        nodes {
-          ...ConsoleLogin
-        }
-        pageInfo {
-          hasNextPage
-          endCursor
-        }
+        nodes { ...ConsoleLogin }
+        pageInfo { hasNextPage endCursor }
       }
     }
   `,

@@ -6,7 +6,6 @@ export interface Sample {
   readonly text: string
 }
 
-/** The place of the samples of a provider. */
 const placeOf = (environment: string, provider: string): string => `tierway.samples:${environment}:${provider}`
 
 export function readSamples(storage: Storage, environment: string, provider: string): readonly Sample[] {

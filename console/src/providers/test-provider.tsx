@@ -102,7 +102,6 @@ function OddBody({ of: { result, message, customDataText, attempts } }: { of: No
   )
 }
 
-/** The values that the login would write to the player. */
 function Stored({ of: { nickname, avatarUrl, dataText, claimsText, notes } }: { of: Result }) {
   return (
     <>

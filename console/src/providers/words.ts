@@ -14,7 +14,6 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   INVALID_TOKEN: 'logged out meanwhile',
 }
 
-/** An outcome of a login in a few words. */
 export const outcomeName = (outcome: string): string => OUTCOMES[outcome] ?? words(outcome)
 
 const ADVICE: Readonly<Record<string, string>> = {
@@ -44,7 +43,6 @@ const ERRORS: Readonly<Record<string, string>> = {
   NETWORK: 'the network failed',
 }
 
-/** The failure of one call of a webhook, in words. */
 export const errorName = (error: string): string => ERRORS[error] ?? words(error)
 
 const NOTES: Readonly<Record<string, string>> = {

@@ -4,7 +4,6 @@ export const SENDERS = [
   ['server', 'servers only'],
 ] as const
 
-/** The limits of xp in words. */
 export const LIMITS = [
   ['max', 'per call'],
   ['perDay', 'per day'],

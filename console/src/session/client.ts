@@ -28,7 +28,6 @@ export function createClient(token: string, { endsSession = true } = {}): Client
   })
 }
 
-/** A WebSocket for subscriptions. */
 export interface LiveSocket {
   readonly client: Socket
   readonly isConnected: () => boolean

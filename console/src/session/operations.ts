@@ -3,11 +3,8 @@ import { graphql } from '../graphql.ts'
 export const createTokenMutation = graphql(`
   mutation ConsoleSignIn($input: CreateOperatorTokenInput!) {
     createOperatorToken(input: $input) {
-      token
-      expiresAt
-      auditEntry {
-        id
-      }
+      token expiresAt
+      auditEntry { id }
     }
   }
 `)

@@ -5,7 +5,6 @@ import { keepText } from '../ui/storage.ts'
 export const ROLES = ['VIEWER', 'OPERATOR', 'ADMIN'] as const
 export type Role = (typeof ROLES)[number]
 
-/** A signed-in person. */
 export interface Session {
   readonly token: string
   /** The name in the audit log. */

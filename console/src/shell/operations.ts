@@ -3,13 +3,8 @@ import { graphql } from '../graphql.ts'
 export const projectQuery = graphql(`
   query ConsoleProject {
     project {
-      id
-      projectId
-      name
-      environments {
-        id
-        name
-      }
+      id projectId name
+      environments { id name }
     }
   }
 `)
@@ -17,12 +12,7 @@ export const projectQuery = graphql(`
 export const findPlayersQuery = graphql(`
   query ConsoleFindPlayers($environment: String!, $search: String!) {
     players(environment: $environment, search: $search, first: 6) {
-      nodes {
-        id
-        playerId
-        nickname
-        status
-      }
+      nodes { id playerId nickname status }
     }
   }
 `)

@@ -7,7 +7,6 @@ import { type Fault, faultsOf, textOf } from './errors.ts'
 import { Form, ReasonField, SubmitButton } from './form.tsx'
 import { Notice } from './states.tsx'
 
-/** The result of a mutation. */
 export interface ActionResult {
   /** A request that was refused, or had no answer. */
   readonly error?: CombinedError
@@ -15,7 +14,6 @@ export interface ActionResult {
   readonly faults?: readonly Fault[]
   /** The refusal of an action of support: data, not an error. */
   readonly refusal?: string | null
-  /** What happened, in a sentence. */
   readonly done?: ReactNode
   /** Set when `done` has something that is not shown again: only the buttons then close the dialog. */
   readonly isShownOnce?: boolean

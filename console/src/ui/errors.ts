@@ -25,7 +25,6 @@ export function isOutcomeOpen(error: CombinedError | undefined): boolean {
   return code === undefined || code === 'UNAVAILABLE' || code === 'INTERNAL_ERROR'
 }
 
-/** An error in words that a person can act on. */
 export function textOf(error: CombinedError): string {
   if (error.networkError) return 'The service cannot be reached. It may be restarting: try again in a moment.'
   const [first] = error.graphQLErrors
@@ -43,6 +42,5 @@ export function textOf(error: CombinedError): string {
   }
 }
 
-/** A message of the service as a sentence. */
 export const sentence = (text: string): string =>
   text === '' ? '' : `${text[0]?.toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`

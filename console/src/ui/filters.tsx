@@ -5,7 +5,6 @@ import { type Option, SelectField, TextField } from './form.tsx'
 /** Values of parameters of an address. Null for an absent one. */
 type Parameters = Readonly<Record<string, string | null>>
 
-/** The filters of a page, which its address keeps. */
 export interface Filters {
   /** The value of a filter; empty when it is not set. */
   readonly value: (name: string) => string
@@ -52,7 +51,6 @@ interface FilterProps {
 /** A list is read again once a person pauses, not at each letter. */
 const PAUSE_MS = 300
 
-/** A filter that is typed. */
 export function FilterField(
   props: FilterProps & {
     readonly placeholder?: string
@@ -79,7 +77,6 @@ export function FilterField(
   return <TextField label={label} name={name} type="search" placeholder={placeholder} value={text} onChange={setText} />
 }
 
-/** A filter that is chosen. */
 export const FilterSelect = ({
   filters,
   ...field

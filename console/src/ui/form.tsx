@@ -104,7 +104,6 @@ interface FieldProps {
   readonly faults?: readonly string[]
 }
 
-/** A label, a control, a hint, and the faults of the service. */
 function Field(props: FieldProps & { readonly children: (control: ControlProps) => ReactNode }) {
   const id = useId()
   const { faults, add } = useContext(FormContext)

@@ -16,7 +16,6 @@ export function Page(props: { readonly title: string; readonly actions?: ReactNo
   )
 }
 
-/** A part of a page. */
 export const Panel = (props: {
   readonly title: string
   readonly actions?: ReactNode

@@ -15,7 +15,6 @@ export interface Pages<Node> {
   /** The list is being read again from its beginning. A next page would belong to the old list. */
   readonly isStale: boolean
   readonly hasMore: boolean
-  /** Reads the next page. */
   readonly more: () => void
   /** Reads the list again from its beginning. */
   readonly reload: () => void

@@ -25,7 +25,6 @@ export interface PlotOptions {
 }
 
 export interface Plot {
-  /** Moves the cursor to a place of the axis. */
   show(place: number): void
   destroy(): void
 }
@@ -33,7 +32,6 @@ export interface Plot {
 const HEIGHT = 240
 const COLOURS = ['--chart-1', '--chart-2', '--chart-3', '--chart-4', '--chart-5', '--chart-6']
 
-/** Draws into an element, in the colours of the page, and follows its width. */
 export function drawPlot(element: HTMLElement, { axis, series, format, zone, onPlace }: PlotOptions): Plot {
   const colour = colourReader(element)
   const isTime = axis.kind === 'time'

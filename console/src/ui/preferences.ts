@@ -1,11 +1,9 @@
 import { useSyncExternalStore } from 'react'
 import { keepText } from './storage.ts'
 
-/** A person's choices for this browser. */
 interface Preferences {
   readonly theme: 'system' | 'light' | 'dark'
   readonly times: 'UTC' | 'local'
-  /** The content beside the graph of the designer. */
   readonly besideGraph: 'fields' | 'json'
 }
 

@@ -19,7 +19,6 @@ interface TableProps<Row> {
   /** Shown in place of a table without rows. */
   readonly empty?: ReactNode
   readonly keyOf: (row: Row) => string
-  /** The content below the rows. */
   readonly children?: ReactNode
   /** The table grows with its rows instead of scrolling, and all of them are in the page. */
   readonly whole?: boolean
@@ -112,7 +111,6 @@ export const ListActions = ({ pages, onSave }: { pages: Pages<unknown>; onSave: 
 /** After this many empty pages, the next page is read only when the person asks for it. */
 const MAX_FOLLOWED = 5
 
-/** A table of a list that is read page by page, with its states. */
 export function PagedTable<Row>({
   pages,
   empty,

@@ -11,7 +11,6 @@ export const percent = (share: number | null): string =>
 /** An enum's value in words: `LEVEL_NOT_REACHED` is `level not reached`. */
 export const words = (value: string): string => value.toLowerCase().replaceAll('_', ' ')
 
-/** An id, whole, with a button that copies it. */
 export function Id({ of }: { of: string }) {
   return (
     <span className="id">

@@ -23,7 +23,6 @@ const DEFAULTS: ConnectionLimitSettings = {
 }
 const MAX = 1_000_000_000
 
-/** Reads `CONNECTION_LIMITS`. */
 export const readConnectionLimits = (text: string | null, faults: string[]): ConnectionLimitSettings =>
   readLimits<ConnectionLimitName, number>(text, faults, {
     variable: 'CONNECTION_LIMITS',
@@ -39,7 +38,6 @@ export const readConnectionLimits = (text: string | null, faults: string[]): Con
 
 export interface ConnectionLimitsOptions {
   readonly settings: ConnectionLimitSettings
-  /** Called for each refusal. */
   readonly onLimited: (name: ConnectionLimitName) => void
 }
 

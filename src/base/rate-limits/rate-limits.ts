@@ -36,7 +36,6 @@ const DEFAULT_RATE_LIMITS: RateLimitSettings = {
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 }
 const MAX_CALLS = 1_000_000_000
 
-/** Reads `RATE_LIMITS`. */
 export const readRateLimits = (text: string | null, faults: string[]): RateLimitSettings =>
   readLimits<RateLimitName, RateLimit>(text, faults, {
     variable: 'RATE_LIMITS',
@@ -202,7 +201,6 @@ export class Buckets {
     return left < taken ? (taken - left) / this.perMs : 0
   }
 
-  /** Keys in memory. */
   get size(): number {
     return this.recent.size + this.earlier.size
   }

@@ -1,9 +1,7 @@
-/** A variable with limits by name. */
 export interface LimitsVariable<Name extends string, Limit> {
   readonly variable: string
   /** Valid entries, shown in the fault of an invalid one. */
   readonly example: string
-  /** The form of a limit, as a regular expression. */
   readonly form: string
   /** The allowed limits, such as `1 to 10 calls`. */
   readonly bounds: string

@@ -7,7 +7,6 @@ import type { StorageAnswer } from '../../players/storage-answers.ts'
 
 /** The context from the server that carries the call: HTTP headers, or the parameters of a WebSocket connection. */
 export interface ServerContext {
-  /** The response over HTTP. */
   readonly res?: ServerResponse
   /** The id of a request over HTTP, for its answer and the log. */
   readonly requestId?: string
@@ -16,14 +15,12 @@ export interface ServerContext {
   readonly authorization?: string | null
   /** The text of the variables, as the caller sent it. */
   readonly variablesText?: () => string | undefined
-  /** The client's address. */
   readonly address?: () => string
   readonly sdkKey?: string | null
   /** The person that the parameters of a WebSocket connection name, unchecked. */
   readonly operator?: unknown
 }
 
-/** The context of resolvers. */
 export interface Context extends Access {
   readonly service: Service
   readonly subscriptions: Subscriptions
@@ -34,6 +31,5 @@ export interface Context extends Access {
   readonly requestId: string | undefined
   /** The last cursor that a reconnecting client of server-sent events has received. */
   readonly lastEventId: string | null
-  /** The storage values of the answer. */
   readonly storageAnswer: () => Promise<StorageAnswer>
 }

@@ -70,7 +70,6 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   xp: 'The total of xp.',
 }
 
-/** The fields of every connection. */
 const CONNECTION_DESCRIPTIONS: Readonly<Record<string, string>> = {
   cursor: 'The place of the entry, for `after` and `before`.',
   edges: 'The entries of the page.',
@@ -83,7 +82,6 @@ const CONNECTION_DESCRIPTIONS: Readonly<Record<string, string>> = {
   startCursor: 'The place of the first entry. Pass it as `before` for the previous page.',
 }
 
-/** The optional arguments. */
 const ARGUMENT_DESCRIPTIONS: Readonly<Record<string, string>> = {
   after: 'A cursor: the page begins after it.',
   before: 'A cursor: the page ends before it.',

@@ -1,6 +1,5 @@
 // Global ids: `Player:0192…`, `Run:<player>/<run>`. Each part is percent-encoded, so names may hold any character.
 
-/** The global id of an object. */
 export const globalId = (type: string, ...parts: readonly (string | number)[]): string =>
   `${type}:${parts.map((part) => encodeURIComponent(part)).join('/')}`
 

@@ -6,7 +6,6 @@ import { isUuid } from '../shape.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
 
-/** The kind of a part of an id. */
 type Part = 'uuid' | 'name' | 'number'
 
 interface Loader {

@@ -15,7 +15,6 @@ export const PLAYERS_LIST = {
 /** The names of a connection of these nodes and of its edges, as the options of both. */
 export const namesOf = (node: string) => [{ name: `${node}Connection` }, { name: `${node}Edge` }] as const
 
-/** The arguments of a connection. */
 export interface PageArgs {
   readonly first?: number | null
   readonly last?: number | null

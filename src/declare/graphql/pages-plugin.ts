@@ -57,7 +57,6 @@ class PagesPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   }
 }
 
-/** The arguments of a mutation. */
 type Input = Readonly<Record<string, unknown>>
 interface MutationArgs {
   readonly input?: Input

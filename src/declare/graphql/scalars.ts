@@ -41,7 +41,6 @@ const OBJECT = 'JSONObject must be a JSON object, or its text as a string'
 /** The same limit as for a REST body, which counts the surrounding object. */
 const MAX_OBJECT_DEPTH = MAX_DEPTH - 1
 
-/** A JSON object from a variable. */
 export function parseObject(value: unknown): RawJson {
   if (typeof value === 'string') return readObject(value)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new GraphQLError(OBJECT)

@@ -29,7 +29,6 @@ export function enumType<T extends string>(
   return type
 }
 
-/** The object types of the schema, by their answers. */
 const objects = new Map<Answer<unknown>, ObjectRef<Types, unknown>>()
 
 /** The object type of an answer, with its descriptions. Fields of other answers have it as their type. */
@@ -103,7 +102,6 @@ export function argsOf<F extends Fields>({
 const mapFields = <T>(fields: Fields, map: (field: Field<unknown>) => T): Record<string, T> =>
   Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, map(field)]))
 
-/** The arguments and the resolver of a player's query. */
 export const playerQuery = <F extends Fields, Outcome>(call: PlayerCall<F, Outcome>) => ({
   args: argsOf(call.request),
   resolve: (_root: unknown, args: object, context: Context): Promise<Outcome> => runAs(context, call, args),

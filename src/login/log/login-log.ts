@@ -75,7 +75,6 @@ export interface LoginAttempt {
   readonly outcome: string
   readonly milliseconds: number
   readonly attempts: readonly WebhookAttempt[]
-  /** The parts of an approval that were ignored. */
   readonly notes: readonly LoginNote[]
 }
 

@@ -12,7 +12,6 @@ export interface LoginStatisticsRef extends Range {
   readonly provider: string | null
 }
 
-/** Logins that called a webhook. */
 export interface LoginFigures {
   readonly logins: number
   /** By `ok`, or the code that the client received; the most frequent first. */

@@ -12,7 +12,6 @@ import { costOf } from './operation-cost.ts'
 export type RefuseCost = (args: ExecutionArgs) => ExecutionResult | undefined | Promise<ExecutionResult | undefined>
 
 export interface CostLimitOptions {
-  /** The most that one operation may cost. */
   readonly maxCost: number
   readonly metrics: Metrics
 }

@@ -36,7 +36,6 @@ function mask(
   return masked
 }
 
-/** Masks an error for the answer to a request. */
 export type Mask = (error: unknown, requestId?: string) => GraphQLError
 
 /** A result with masked errors, under the id of its request. An event of a subscription has none. */

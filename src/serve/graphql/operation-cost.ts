@@ -69,7 +69,6 @@ function add(sum: Cost, cost: Cost, size: Size = 1): void {
   }
 }
 
-/** Counts one operation. */
 class Counting {
   private readonly schema: GraphQLSchema
   private readonly document: DocumentNode

@@ -80,7 +80,6 @@ export function createOperationMetrics(metrics: Metrics, persisted: Iterable<str
   return { count, countRefused }
 }
 
-/** The names of the operations of documents. */
 function* namesOf(documents: Iterable<string>): Iterable<string> {
   for (const text of documents)
     for (const definition of parse(text).definitions)

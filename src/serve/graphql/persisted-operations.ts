@@ -97,7 +97,6 @@ function createCheck(config: Config, schema: GraphQLSchema): (document: string) 
   }
 }
 
-/** The text of a document that may run. */
 export interface FoundDocument {
   readonly text: string
   readonly isPersisted: boolean

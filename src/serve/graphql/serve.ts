@@ -36,7 +36,6 @@ export interface ServeOptions {
   readonly countRefused: CountRefused
   readonly tidy: TidyErrors
   readonly execute: (args: ExecutionArgs) => Promise<ExecutionResult>
-  /** The context of queries and mutations. */
   readonly addressOf: (request: IncomingMessage) => () => string
   readonly contextOf: (request: IncomingMessage, call: CallOfContext) => Context
 }
@@ -324,7 +323,6 @@ export function textOf({ status, message, code, faults }: Refusal, requestId: st
   return JSON.stringify({ errors: [{ message, extensions: { code: code.toUpperCase(), ...told } }] })
 }
 
-/** The headers of a call's answer, with those of its text. */
 const headed = ({ headers }: HttpCall, text: string, ...others: string[]): readonly string[] => [
   ...headers,
   ...others,

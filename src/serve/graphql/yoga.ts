@@ -96,7 +96,6 @@ export async function createGraphql(options: GraphqlOptions) {
   const execution = createExecute(rules)
   const live = createLive({ ...rules, metrics, tidy })
 
-  /** The context of resolvers for one call. */
   function createContext(call: Call): Context {
     const access = accessOf(service, call, 'forbidden')
     let storageAnswer: ReturnType<Context['storageAnswer']> | undefined

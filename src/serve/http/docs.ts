@@ -16,7 +16,6 @@ import { getPage, type PageFile, sendPageFile, toPageFile, withoutSlash } from '
 export const ASSETS = ['swagger-ui-bundle.js', 'swagger-ui.css'] as const
 export const ASSET_LICENSES = ['LICENSE', 'NOTICE', 'swagger-ui-bundle.js.LICENSE.txt'] as const
 
-/** The folder of the build's copies: beside this file. */
 export const copiedAssets = (): string => fileURLToPath(new URL('./docs/', import.meta.url))
 
 /** The folder of the package, which is installed for development only. */

@@ -105,7 +105,6 @@ export function createHealth({ metrics, tokens, config, whyUnready, whyReadOnly,
       get('/schemas/scenario.json', () => text(definitionSchema)),
       get('/schema.graphql', respondSchema),
     ],
-    /** The answer of `/readyz`. */
     ready,
     /** The metrics on a separate port, at any path. */
     metricsRoutes: [get('*', respondMetrics)],

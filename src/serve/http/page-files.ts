@@ -26,7 +26,6 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 }
 
-/** A file of a page, as it is sent. */
 export interface PageFile {
   readonly type: string
   readonly plain: Buffer

@@ -58,7 +58,6 @@ export function playRoutes(readDemo: () => Promise<PlayableDemo | undefined>, lo
   ]
 }
 
-/** The page, with the paths and hashes of its files. */
 async function page() {
   let html = await readFile(new URL('index.html', GAME), 'utf8')
   for (const name of GAME_FILES) {

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Answers a request. */
 export type Serve = (request: IncomingMessage, response: ServerResponse) => void
 
 /** Requests of one connection that wait for earlier answers. Clients that use pipelining send a few ahead. */
@@ -10,7 +9,6 @@ const MAX_WAITING = 8
 const TURN_MS = 5
 
 interface Connection {
-  /** The number of requests that wait. */
   waiting: number
   /** `bytesRead` when a request was last served at once. Other requests in the same bytes wait for their turn. */
   servedAt: number
@@ -88,7 +86,6 @@ export function createTurns() {
       else response.once('socket', () => wait(one))
     }
   return {
-    /** Serves requests in turn. */
     inTurn,
     /** Whether requests of a connection wait for an earlier answer. */
     hasWaiting: (socket: Socket): boolean => (connections.get(socket)?.waiting ?? 0) > 0,

@@ -26,7 +26,6 @@ const ALLOWED_HEADERS =
   'x-request-id, x-sdk-key'
 const EXPOSED_HEADERS = 'etag, ratelimit, ratelimit-policy, retry-after, x-request-id'
 
-/** The handlers of a path, by method. */
 interface Endpoint {
   readonly path: string
   readonly respond: ReadonlyMap<string, Route['respond']>

@@ -2,7 +2,6 @@
 
 const TEXT = 0x81
 const PONG = 0x8a
-/** A ping without data. */
 export const PING = Buffer.from([0x89, 0])
 const SHORT = 125
 const MEDIUM = 0xffff
@@ -12,7 +11,6 @@ export function textFrame(pieces: readonly Buffer[]): Buffer {
   return frame(TEXT, pieces)
 }
 
-/** The answer to a ping. */
 export function pongFrame(data: Buffer): Buffer {
   return frame(PONG, [data])
 }

@@ -8,7 +8,6 @@ const SLICE = 128
 /** Tokens end at full seconds. The check runs this long after each. */
 const AFTER_SECOND_MS = 5
 
-/** An open socket. */
 export interface Beating {
   readonly socket: WebSocket
   readonly outlet: Outlet

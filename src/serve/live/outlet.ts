@@ -11,7 +11,6 @@ const FULL_BYTES = 32 * 1024
  */
 const MAX_BUFFERED_BYTES = 1024 * 1024
 
-/** A sender that was asked for a pause. */
 export interface Paused {
   resume(): void
 }

@@ -43,7 +43,6 @@ export class SharedResult implements ExecutionResult {
     return this.#json
   }
 
-  /** The cursor of the event. */
   get cursor(): string {
     return cursorOf(this.#event)
   }
@@ -69,7 +68,6 @@ const KEPT_FRAMES = 16
  */
 class View {
   readonly key: string
-  /** The number of live results of this view. */
   users = 0
   private readonly resolve: (event: StreamEvent) => ExecutionResult
   /** By event: subscribers of all topics receive the same event objects. */
@@ -90,7 +88,6 @@ class View {
     return result
   }
 
-  /** The frames of a batch. */
   framesOf(events: readonly StreamEvent[], sink: FrameSink): Buffer {
     let known = this.frames.get(events)
     if (!known) {
@@ -125,7 +122,6 @@ export class LiveResults implements Sink {
     this.source.flow(this)
   }
 
-  /** Continues after the sink asked for a pause. */
   resume(): void {
     this.source.resume()
   }
@@ -139,7 +135,6 @@ export class LiveResults implements Sink {
     this.sink?.end(error)
   }
 
-  /** Ends the subscription. */
   close(): void {
     this.source.end()
   }

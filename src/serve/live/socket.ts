@@ -69,7 +69,6 @@ interface Message {
   readonly extensions: unknown
 }
 
-/** The state of one socket. */
 class Connection implements Beating {
   readonly socket: WebSocket
   readonly outlet: Outlet
@@ -78,14 +77,12 @@ class Connection implements Beating {
   readonly streams = new Set<SocketStream>()
   /** Controllers of operations whose first message is being handled. */
   readonly begun: AbortController[] = []
-  /** The message that is being taken. */
   message = ''
   /** Operations that have begun and still work, including aborted ones. */
   working = 0
   expiresAt = Number.POSITIVE_INFINITY
   pingAt = 0
   isAlive = true
-  /** The client's address. */
   readonly address: () => string
 
   constructor(socket: WebSocket, outlet: Outlet, address: () => string) {

@@ -8,9 +8,7 @@ import { service, webhook } from './service.ts'
 
 // Tests check every answer against this document, and that it has every route.
 
-/** The operations of the routes, by path and method. */
 const paths: Record<string, Record<string, Schema>> = {}
-/** The requests and answers of the routes. */
 const bodies: Named[] = []
 
 for (const { method, path, contract } of routes) {
@@ -21,7 +19,6 @@ for (const { method, path, contract } of routes) {
   bodies.push(...[body, answer].filter((named) => named != null))
 }
 
-/** The schemas of these requests and answers, with those that they refer to. */
 function schemasOf(named: readonly Named[], schemas: Record<string, Schema> = {}): Record<string, Schema> {
   for (const { name, schema, parts = [] } of named) {
     if (name !== undefined) schemas[name] ??= schema
@@ -30,7 +27,6 @@ function schemasOf(named: readonly Named[], schemas: Record<string, Schema> = {}
   return schemas
 }
 
-/** The published description of the REST surface. */
 export const openapi = {
   openapi: '3.1.0',
   info: {

@@ -52,7 +52,6 @@ const RATE_LIMITS: Schema = {
   },
 }
 
-/** The answer of every refusal. */
 export const error: Named = {
   name: 'Error',
   schema: {
@@ -74,7 +73,6 @@ export const error: Named = {
   },
 }
 
-/** The operation of a route. */
 export function operationOf({ access, request, body = request, refusals = [], ...call }: PublishedCall): Schema {
   const { security, refusals: common } = ACCESS[access]
   const isKeyed = request !== undefined && 'idempotencyKey' in request.fields
@@ -110,7 +108,6 @@ export const contentOf = (named: Named, mediaType = 'application/json'): Schema 
   [mediaType]: { schema: referTo(named), ...(named.example !== undefined && { example: named.example }) },
 })
 
-/** An answer of plain text. */
 export const plainText = (description: string, hasId: boolean): Schema => ({
   200: {
     description,
@@ -119,7 +116,6 @@ export const plainText = (description: string, hasId: boolean): Schema => ({
   },
 })
 
-/** The refusals by status, each with its text and an example. */
 export function refusalsOf(kinds: readonly RefusalKind[]): Schema {
   return Object.fromEntries(
     [...groupBy(new Set(kinds), (kind) => REFUSALS[kind][0])].map(([status, found]) => [

@@ -5,7 +5,6 @@ import { toast } from '../../ui/toast.tsx'
 import { useProblemsAt } from '../problems/use-problems.ts'
 
 export interface DraftTextProps {
-  /** The value in the draft. */
   readonly value: string
   /** The text in the form of the draft. Undefined for an invalid text. */
   readonly normalise: (text: string) => string | undefined
@@ -50,7 +49,6 @@ export function useDraftText({ value, normalise, onChange }: DraftTextProps) {
   }
 }
 
-/** A field of the draft, with the problems at its place. */
 export function DraftField({
   fault,
   place = '',

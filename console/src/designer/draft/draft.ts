@@ -15,7 +15,6 @@ export interface DraftState {
   readonly read: ReadDefinition
   /** The last text that was a JSON object, for views that cannot show anything else. */
   readonly lastRead: Definition | undefined
-  /** The version that the draft began with. */
   readonly base: Version
   readonly isChanged: boolean
   /** When the draft that was found in this browser was saved. Null for a draft of this visit. */

@@ -28,7 +28,6 @@ export const keep = (key: string, draft: KeptDraft): boolean => keepText(localSt
 
 export const forget = (key: string): void => localStorage.removeItem(key)
 
-/** The ids of scenarios of an environment that have drafts here. */
 export function keptIds(projectId: string, environment: string): readonly string[] {
   const prefix = draftKey(projectId, environment, '')
   return Array.from({ length: localStorage.length }, (_, index) => localStorage.key(index) ?? '')

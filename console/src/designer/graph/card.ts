@@ -3,7 +3,6 @@ import { rewardsText } from '../model/rewards.ts'
 import type { Problem } from '../problems/problems.ts'
 import { itemsOf, numberTextOf, stringOf, valueAt } from '../text/json-tree.ts'
 
-/** The contents of a node's card. */
 export interface Card {
   /** Unique in the graph, even while two nodes have the same id. */
   readonly key: string
@@ -47,7 +46,6 @@ export function cardsOf(definition: Definition, problems: readonly Problem[]): C
 export const keyOf = ({ byId }: Definition, node: NodeModel): string =>
   byId.get(node.id) === node ? node.id : `\0${node.index}`
 
-/** The handles of all nodes in one pass over the edges. */
 function handlesByNode(definition: Definition): ReadonlyMap<string, readonly string[]> {
   const used = new Map<string, Definition['edges'][number][]>()
   for (const edge of definition.edges) {

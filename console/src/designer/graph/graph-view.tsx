@@ -32,7 +32,6 @@ const FIT = { maxZoom: 1, minZoom: 0.45, padding: 0.05 }
 
 const nodeTypes = { card: NodeCard }
 
-/** The draft as a graph. Beside it are the fields of the selected node, or the JSON. */
 export default function GraphView(props: {
   readonly draft: Draft
   readonly definition: Definition
@@ -100,7 +99,6 @@ export default function GraphView(props: {
     }
   }
 
-  /** Changes the text; the graph follows it. */
   async function onBeforeDelete(gone: { nodes: CardNode[]; edges: Edge[] }): Promise<boolean> {
     const indexes = new Set(gone.edges.map(({ id }) => Number(id)))
     draft.edit(inTurn(removeEdges(indexes), ...gone.nodes.map(({ data }) => removeNode(data.card.id))))

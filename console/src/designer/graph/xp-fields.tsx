@@ -153,7 +153,6 @@ function Sources({ draft, path, sources }: PartProps & { readonly sources: JsonN
 interface SourceProps extends PartProps {
   readonly name: string
   readonly source: JsonNode | undefined
-  /** Whether a person has just added or renamed it. */
   readonly isNew: boolean
   /** Names that another one cannot have. */
   readonly taken: readonly string[]

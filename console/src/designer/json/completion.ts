@@ -13,7 +13,6 @@ const decode = (text: string): string => {
   }
 }
 
-/** The string value of a member of an object node. */
 function stringAt(state: EditorState, object: SyntaxNode, name: string): string | undefined {
   for (const property of object.getChildren('Property')) {
     const key = property.getChild('PropertyName')
@@ -24,7 +23,6 @@ function stringAt(state: EditorState, object: SyntaxNode, name: string): string 
   return undefined
 }
 
-/** The steps from the root to a node of the syntax. */
 function stepsTo(state: EditorState, node: SyntaxNode): SchemaStep[] {
   const steps: SchemaStep[] = []
   for (let at: SyntaxNode | null = node; at?.parent; at = at.parent) {
@@ -39,7 +37,6 @@ function stepsTo(state: EditorState, node: SyntaxNode): SchemaStep[] {
   return steps
 }
 
-/** Completes names of members and values by the schema of definitions, and ids of nodes by the draft. */
 export const completeDefinition =
   (schema: Schema) =>
   (context: CompletionContext): CompletionResult | null => {
@@ -105,7 +102,6 @@ function closest(node: SyntaxNode, name: string): SyntaxNode | null {
   return null
 }
 
-/** The schema's description of the member at an offset. */
 export function describeAt(
   state: EditorState,
   schema: Schema,

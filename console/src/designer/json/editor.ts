@@ -65,7 +65,6 @@ export interface Editor {
   setText(text: string): void
   setSchema(schema: Schema): void
   setDiagnostics(diagnostics: readonly Diagnostic[]): void
-  /** Selects a range, and brings it into sight. */
   select(from: number, to: number, isFocused: boolean): void
   destroy(): void
 }

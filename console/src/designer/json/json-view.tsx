@@ -12,11 +12,9 @@ import type { Schema } from './schema.ts'
 /** The view offers to break a longer first line. */
 const LONG_LINE = 2_000
 
-/** The text of the draft, with faults at their places. */
 export default function JsonView(props: {
   readonly draft: Draft
   readonly problems: readonly Problem[]
-  /** The path to select. */
   readonly at: string | undefined
   /** Counts jumps, so that a second jump to the same place takes effect, too. */
   readonly jump: number

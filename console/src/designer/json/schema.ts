@@ -20,7 +20,6 @@ export interface Schema {
 /** A step into an object, with the value of its member `type`, which decides its other members; or into a list. */
 export type SchemaStep = { readonly member: string; readonly type: string | undefined } | 'item'
 
-/** The schemas of a place. */
 export function schemasAt(root: Schema, steps: readonly SchemaStep[]): readonly Schema[] {
   let schemas: readonly Schema[] = [root]
   for (const step of steps)
@@ -45,7 +44,6 @@ export function membersAt(root: Schema, steps: readonly SchemaStep[], type: stri
   return members
 }
 
-/** The values that a place may have, if they are few. */
 export function valuesAt(root: Schema, steps: readonly SchemaStep[]): readonly unknown[] {
   return schemasAt(root, steps)
     .flatMap((schema) => expand(root, schema, undefined))
@@ -53,7 +51,6 @@ export function valuesAt(root: Schema, steps: readonly SchemaStep[]): readonly u
     .filter((value) => value !== null)
 }
 
-/** The description of a place. */
 export function descriptionAt(root: Schema, steps: readonly SchemaStep[]): string | undefined {
   return schemasAt(root, steps)
     .flatMap((schema) => expand(root, schema, undefined))

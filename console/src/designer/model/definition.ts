@@ -112,7 +112,6 @@ export const HANDLES_OF: Readonly<Record<string, readonly string[]>> = {
   reward: ['onComplete'],
 }
 
-/** The types that the service runs. */
 export const SERVICE_TYPES: readonly string[] = Object.keys(HANDLES_OF)
 
 /** Only the service crosses these. */
@@ -174,7 +173,6 @@ function leadsTo(byId: ReadonlyMap<string, NodeModel>, edges: readonly EdgeModel
 export interface Reward {
   readonly kind: 'currency' | 'item'
   readonly name: string
-  /** Its digits. */
   readonly amount: string
 }
 

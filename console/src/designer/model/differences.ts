@@ -81,7 +81,6 @@ function compare(
   found.push({ path, before, after })
 }
 
-/** Finds the value at a path in another text. */
 export function findAt(root: JsonNode, path: readonly Step[]): JsonNode | undefined {
   let node: JsonNode | undefined = root
   for (const [at, step] of path.entries()) {

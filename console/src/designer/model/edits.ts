@@ -18,7 +18,6 @@ export type Edit = (definition: Definition) => string
 
 const change = (definition: Definition, ...changes: readonly Change[]): string => applyChanges(definition.text, changes)
 
-/** Carries out edits one after another. */
 export const inTurn =
   (...edits: readonly Edit[]): Edit =>
   (definition) => {
@@ -71,7 +70,6 @@ export const addNode =
     return change(definition, insertValues(text, nodeList, nodeList.items.length, [node]))
   }
 
-/** The initial data of a new node of a type. */
 function dataFor(type: string, { nodes }: Definition): Value | undefined {
   switch (type) {
     case 'battle-pass':
@@ -87,7 +85,6 @@ function dataFor(type: string, { nodes }: Definition): Value | undefined {
   }
 }
 
-/** Removes a node with its edges. */
 export const removeNode =
   (id: string): Edit =>
   (definition) => {
@@ -118,7 +115,6 @@ function referencesOf({ root, nodes, edgeList }: Definition, id: string): JsonNo
   ]
 }
 
-/** Gives a node another type. */
 export const setType =
   (node: NodeModel, type: string): Edit =>
   (definition) => {

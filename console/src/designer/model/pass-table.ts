@@ -140,7 +140,6 @@ function renumber({ text, nodes }: Definition, pass: NodeModel, from: string, to
   ]
 }
 
-/** A cell of a track, with its new text. */
 interface TierCell {
   readonly level: string
   readonly track: Track
@@ -231,7 +230,6 @@ export function nextCells(rows: readonly PassRow[]): Cells {
   }
 }
 
-/** Adds levels after the others. */
 export const addLevels =
   (pass: NodeModel, added: readonly Cells[]): Edit =>
   (definition) => {
@@ -243,7 +241,6 @@ export const addLevels =
     return applyChanges(text, [setMember(text, pass.value, 'data', { levels: values })])
   }
 
-/** Removes the rows of levels, with their tiers. */
 export const removeLevels =
   (pass: NodeModel, rows: readonly PassRow[]): Edit =>
   (definition) => {

@@ -39,7 +39,6 @@ export function ruleText(difference: Difference, now: JsonNode): string | undefi
   return names.length === 3 ? ofSource(source, member, before, after) : undefined
 }
 
-/** The rules of a source in a few words. */
 export function summaryOf(source: JsonNode | undefined): string {
   const from = stringOf(valueAt(source, 'from'))
   const limits = LIMITS.flatMap(([name, span]) => {

@@ -2,7 +2,6 @@ import { canonical, type JsonNode } from '../text/json-tree.ts'
 
 const MAX_VALUE = 120
 
-/** Any value, shortened. */
 export function valueText(node: JsonNode | undefined): string {
   if (node === undefined) return 'nothing'
   const text = canonical(node)

@@ -7,7 +7,6 @@ import { rewardsText } from './rewards.ts'
 import { rulesApart, ruleText } from './rule-words.ts'
 import { integer, valueText } from './value-words.ts'
 
-/** One difference in a sentence. */
 export interface ChangeLine {
   readonly kind: 'added' | 'removed' | 'changed'
   readonly text: string

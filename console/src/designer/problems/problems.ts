@@ -3,14 +3,12 @@ import { placeText } from '../model/words.ts'
 import { nearestNode, type Path, readPath } from '../text/json-path.ts'
 import { itemsOf, numberTextOf, stringOf, valueAt } from '../text/json-tree.ts'
 
-/** A fault or a notice of the service at its place in the draft. */
 export interface Problem {
   readonly kind: 'fault' | 'notice'
   readonly message: string
   /** As the service writes it. */
   readonly pathText: string
   readonly path: Path
-  /** The place in words. */
   readonly place: string
   /** The offset in the text that was checked. */
   readonly from: number
@@ -38,7 +36,6 @@ export function problemsOf(
   return [...faults.map(locate('fault')), ...notices.map(locate('notice'))]
 }
 
-/** The fault of a text that is not JSON. */
 export function syntaxProblem(text: string, { fault }: ReadDefinition): Problem[] {
   if (!fault) return []
   const before = text.slice(0, fault.at).split('\n')

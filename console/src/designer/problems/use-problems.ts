@@ -18,7 +18,6 @@ export interface Check {
 /** The last answer, for other views of the same draft. */
 let last: { readonly of: string; readonly problems: readonly Problem[]; readonly error?: CombinedError } | undefined
 
-/** The faults and notices of a draft, by the service's own rules. */
 export function useCheck(environment: string, { history: { text }, read }: DraftState): Check {
   const client = useClient()
   const [checked, setChecked] = useState(() => (last?.of === text ? last : undefined))
@@ -58,13 +57,11 @@ const ProblemsContext = createContext<readonly Problem[]>([])
 
 export const ProblemsProvider = ProblemsContext.Provider
 
-/** The problems at a place, for the field that shows it. */
 export function useProblemsAt(pathText: string): readonly Problem[] {
   const problems = useContext(ProblemsContext)
   return pathText === '' ? [] : problems.filter((problem) => problem.pathText === pathText)
 }
 
-/** The problems at a place and within it. */
 export function useProblemsUnder(pathText: string): readonly Problem[] {
   const problems = useContext(ProblemsContext)
   return problems.filter(

@@ -6,7 +6,6 @@ import css from './review.module.css'
 const MARKS = { added: '+', removed: '−', changed: '~' } as const
 const MAX_LINES = 300
 
-/** Differences in sentences. */
 export function ChangeList({ changes }: { changes: readonly ChangeGroup[] | undefined }) {
   if (changes === undefined) return <Empty title="One of the texts is not JSON, so they cannot be compared" />
   if (changes.length === 0)

@@ -6,7 +6,6 @@ import { previewSentences } from './preview-words.ts'
 import css from './review.module.css'
 import type { Preview, PreviewState } from './use-preview.ts'
 
-/** The effect on players, in sentences and in tables. */
 export const PreviewPanel = ({ of }: { of: PreviewState }) => (
   <Panel title="Effect on players">
     <PreviewBody of={of} />

@@ -10,7 +10,6 @@ import { PreviewPanel } from './preview-panel.tsx'
 import { PublishDialog } from './publish-dialog.tsx'
 import { type Preview, usePreview } from './use-preview.ts'
 
-/** The changes of the draft, their effect on players, and the publication. */
 export function ReviewView(props: {
   readonly draft: Draft
   readonly environment: string

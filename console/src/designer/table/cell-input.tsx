@@ -8,7 +8,6 @@ import css from './table.module.css'
 
 const NAMES = { level: 'level', xp: 'xp', free: 'free rewards', premium: 'premium rewards' } as const
 
-/** One cell of the table. */
 export function CellInput(props: {
   readonly row: PassRow
   readonly column: Column

@@ -35,7 +35,6 @@ interface Target {
   readonly column: Column
 }
 
-/** The levels and tiers of a battle pass, a row for each level. */
 export function TableView(props: {
   readonly draft: Draft
   readonly definition: Definition

@@ -130,7 +130,6 @@ function faultOf(text: string, code: ParseErrorCode, at: number): Unexpected {
   return new Unexpected(at, message ?? 'This string does not end, or has an escape that JSON does not know.')
 }
 
-/** The string that a JSON string stands for. */
 const decode = (raw: string): string => (raw.includes('\\') ? JSON.parse(raw) : raw.slice(1, -1))
 
 /** A member of an object; undefined when absent. The last of several members with the same name counts. */

@@ -13,7 +13,6 @@ import { PreviewBody } from '../review/preview-panel.tsx'
 import { usePreview } from '../review/use-preview.ts'
 import { useVersion } from './versions-view.tsx'
 
-/** Publishes the text of an older version as the next one. */
 export function GoBackDialog(props: {
   readonly environment: string
   readonly scenarioId: string

@@ -127,7 +127,6 @@ function Comparison(props: { environment: string; scenarioId: string; from: numb
   return <ChangeList changes={changes} />
 }
 
-/** The text of a version, which never changes. */
 export function useVersion(environment: string, scenarioId: string, version: number) {
   const [{ data, error }] = useQuery({ query: scenarioTextQuery, variables: { environment, scenarioId, version } })
   const scenario = data?.scenario

@@ -10,7 +10,6 @@ export class ActionKey {
   /** The fields that were answered. */
   #answered: string | undefined
 
-  /** The key for a press with these fields. */
   keyOf(fields: string): string {
     if (this.#answered !== undefined && this.#answered !== fields) {
       this.#key = newKey()
@@ -19,7 +18,6 @@ export class ActionKey {
     return this.#key
   }
 
-  /** Notes that the service has answered a press with these fields. */
   onAnswer(fields: string): void {
     this.#answered = fields
   }

@@ -18,7 +18,6 @@ export function claimableTiers(view: PassView, state: PassState): readonly TierV
   )
 }
 
-/** The tiers that become claimable by a change of the state. */
 export function newlyClaimable(view: PassView, before: PassState, after: PassState): readonly TierView[] {
   const known = new Set(claimableTiers(view, before))
   return claimableTiers(view, after).filter((tier) => !known.has(tier))

@@ -4,66 +4,35 @@ import { graphql } from '../../graphql.ts'
 
 const actedFragment = graphql(`
   fragment ConsoleActed on PlayerPayload {
-    error
-    message
-    auditEntry {
-      id
-    }
-    player {
-      id
-      status
-    }
+    error message
+    auditEntry { id }
+    player { id status }
   }
 `)
 
 const changedFragment = graphql(`
   fragment ConsoleChanged on ChangePayload {
-    changed
-    error
-    message
-    auditEntry {
-      id
-    }
-    player {
-      id
-      status
-    }
+    changed error message
+    auditEntry { id }
+    player { id status }
   }
 `)
 
 const movedFragment = graphql(`
   fragment ConsoleMoved on WalletPayload {
-    balance
-    nearest
-    error
-    message
-    auditEntry {
-      id
-    }
-    player {
-      id
-      status
-    }
+    balance nearest error message
+    auditEntry { id }
+    player { id status }
   }
 `)
 
 export const grantXpMutation = graphql(`
   mutation ConsoleGrantXp($input: GrantXpInput!) {
     result: grantXp(input: $input) {
-      result {
-        xp
-        level
-        leveledUp
-      }
-      error
-      message
-      auditEntry {
-        id
-      }
-      player {
-        id
-        status
-      }
+      result { xp level leveledUp }
+      error message
+      auditEntry { id }
+      player { id status }
     }
   }
 `)
@@ -71,18 +40,10 @@ export const grantXpMutation = graphql(`
 export const grantTierMutation = graphql(`
   mutation ConsoleGrantTier($input: GrantTierInput!) {
     result: grantTier(input: $input) {
-      result {
-        alreadyClaimed
-      }
-      error
-      message
-      auditEntry {
-        id
-      }
-      player {
-        id
-        status
-      }
+      result { alreadyClaimed }
+      error message
+      auditEntry { id }
+      player { id status }
     }
   }
 `)

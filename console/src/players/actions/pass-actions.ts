@@ -167,7 +167,6 @@ export const cancelRunAction = (runId: string, scenarioId: string, activeNodes: 
   done: () => 'The run is cancelled.',
 })
 
-/** The fields that choose a tier. */
 const tierChoice = (preset?: { readonly level: number; readonly track: Track }) =>
   ({
     fields: [

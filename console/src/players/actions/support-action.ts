@@ -20,7 +20,6 @@ export interface ActionField {
 
 export type Values = Readonly<Record<string, string>>
 
-/** The answer of every action of support. */
 export interface SupportResult {
   readonly result: {
     readonly error: string | null

@@ -12,7 +12,6 @@ import type { ActionField, PlayerData, SupportAction, Values } from './support-a
 const TOOK_EFFECT =
   'Your first press took effect, with the values that the fields held then, although its answer was lost. Nothing was done now. Look at the ledger before you act again.'
 
-/** The dialog of an action of support. */
 export function SupportDialog(props: {
   readonly player: PlayerData
   readonly action: SupportAction
