@@ -306,7 +306,6 @@ async function startPrometheus(baseUrl: string, change: (rules: string) => strin
       const { groups } = (await ask('rules')) as { groups: { rules: { name: string; health: string }[] }[] }
       return groups.flatMap((group) => group.rules)
     },
-    /** The alerts that fire. */
     async alerts() {
       const { alerts } = (await ask('alerts')) as { alerts: { state: string; labels: Record<string, string> }[] }
       return alerts.filter(({ state }) => state === 'firing')

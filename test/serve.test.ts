@@ -15,7 +15,6 @@ const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ ad
 
 /** A folder that keeps its database and its demo from one test to the next: making them takes seconds. */
 let used: string
-/** The folder of the test. */
 let dataDir: string
 const services: Service[] = []
 beforeAll(async () => {

@@ -14,7 +14,6 @@ import { until } from './harness/until.ts'
 const PARENT = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' }
 const traceparent = `00-${PARENT.traceId}-${PARENT.spanId}-01`
 
-/** A span in the JSON of OTLP. */
 interface SentSpan {
   readonly name: string
   readonly traceId: string

@@ -74,14 +74,6 @@ describe('a claim (spec 4.1: idempotent on the server)', () => {
     expect((await pass.claim(1, 'free')).body).toMatchObject({ success: error === null, error })
   })
 
-  it('is refused for a premium tier until premium is bought', async () => {
-    const pass = await enter('season', { wallet: { gems: 950n } })
-    await pass.xp(200)
-    expect((await pass.claim(2, 'premium')).body).toEqual(claimRefused('premium required'))
-    await pass.premium()
-    expect((await pass.claim(2, 'premium')).body).toMatchObject({ success: true, granted: [itemReward('skin-2')] })
-  })
-
   it('answers a repeat with the original grant, also after the definition changed and the season closed', async () => {
     await game.publish('history', season())
     const pass = await enter('history')

@@ -182,32 +182,6 @@ describe('Idempotency-Key of xp and claim', () => {
     expect(graphql.errors?.[0]?.extensions).toMatchObject({ code: 'INVALID_REQUEST', details: rest.body.details })
   })
 
-  it.each([
-    ['256 characters', 'k'.repeat(256)],
-    ['no characters', ''],
-  ])('is 400 with %s', async (_, key) => {
-    const pass = await enter('season')
-    const before = await everything(pass.player)
-    for (const answer of [
-      await pass.xp(1, { 'idempotency-key': key }),
-      await pass.claim(1, 'free', { 'idempotency-key': key }),
-    ]) {
-      expect([answer.status, answer.body.error]).toEqual([400, 'invalid request'])
-      expect(answer.body.details.map(({ path }: { path: string }) => path)).toEqual(['idempotencyKey'])
-    }
-    expect(await everything(pass.player)).toEqual(before)
-  })
-
-  it('gives fifty concurrent duplicates one answer', async () => {
-    const pass = await enter('season')
-    const answers = await Promise.all(times(50, () => pass.xp(100, { 'idempotency-key': 'burst' })))
-    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
-    expect(await pass.progress()).toMatchObject({ level: 2, xp: 100 })
-    const claims = await Promise.all(times(50, () => pass.claim(2, 'free', { 'idempotency-key': 'burst' })))
-    expect(new Set(claims.map(({ text }) => text)).size).toBe(1)
-    expect(claims[0]?.body.alreadyClaimed).toBe(false)
-  })
-
   it('lets one of fifty different concurrent requests through, and the others are 422', async () => {
     const pass = await enter('season')
     const answers = await Promise.all(times(50, (index) => pass.xp(index + 1, { 'idempotency-key': 'one' })))
@@ -235,9 +209,5 @@ describe('Idempotency-Key of xp and claim', () => {
     expect((await pass.xp(2, key)).body.xp).toBe(3)
     expect((await pass.xp(2, key)).body.xp).toBe(3)
     expect((await pass.premium('weekly')).body).toEqual(premiumRefused('premium already owned'))
-  })
-
-  it('accepts 255 characters', async () => {
-    expect((await (await enter('season')).xp(1, { 'idempotency-key': 'k'.repeat(255) })).status).toBe(200)
   })
 })

@@ -39,7 +39,6 @@ afterAll(async () => {
   await game?.stop()
 })
 
-/** The GraphQL name of a role. */
 function nameOf(role: Role): string {
   const type = schema.getType('Role')
   return (isEnumType(type) && type.getValues().find(({ value }) => value === role)?.name) || ''

@@ -14,7 +14,6 @@ const DAY = 86_400
 
 let game: Game
 let player: TestPlayer
-/** The signing key and the previous one. */
 let newKey: TokenKey
 let oldKey: TokenKey
 
@@ -31,7 +30,6 @@ afterAll(async () => {
 const now = () => Math.floor(Date.now() / 1000)
 const base64url = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-/** The claims of a valid token. */
 function claims(): Record<string, unknown> {
   return {
     iss: 'tierway',
@@ -66,32 +64,10 @@ async function expectRefused(authorization: string): Promise<void> {
 }
 
 describe('an access token (spec 5, spec 8)', () => {
-  it('lasts 86,400 seconds and names the player, project and environment', async () => {
-    const { iat, exp, ...others } = decodeJwt(player.token)
-    expect((exp ?? 0) - (iat ?? 0)).toBe(DAY)
-    expect(Math.abs(now() - (iat ?? 0))).toBeLessThan(60)
-    expect(others).toEqual({
-      iss: 'tierway',
-      aud: 'tierway',
-      sub: player.playerId,
-      prj: game.projectId,
-      env: game.environmentId,
-      jti: expect.stringMatching(/^[0-9a-f-]{36}$/),
-    })
-    expect(decodeProtectedHeader(player.token)).toEqual(header())
-  })
-
   it('is accepted, as is one that the test signs with the same claims', async () => {
     expect((await call(`Bearer ${player.token}`)).status).toBe(200)
     expect((await call(`Bearer ${await sign(claims())}`)).status).toBe(200)
     expect((await call(`bearer  ${player.token}`)).status).toBe(200)
-  })
-
-  it('is different each time it is issued', async () => {
-    const { environmentId, playerId } = player
-    const ref = { environmentId, playerId, projectId: game.projectId }
-    const tokens = [await game.app.tokens.issueAccessToken(ref), await game.app.tokens.issueAccessToken(ref)]
-    expect(new Set(tokens).size).toBe(2)
   })
 })
 
@@ -217,6 +193,8 @@ describe('a request without a valid token (spec 5)', () => {
     ['another scheme', 'Basic dXNlcjpwYXNz'],
     ['two tokens', 'Bearer a b'],
     ['the word undefined', 'Bearer undefined'],
+    ['a refresh token', `Bearer twrt_${'A'.repeat(43)}`],
+    ['an SDK key', `Bearer twsdk_${'A'.repeat(43)}`],
   ])('is refused with %s in the header', async (_, authorization) => {
     await expectRefused(authorization)
   })
@@ -293,18 +271,6 @@ describe('platform keys', () => {
   ])('are refused when they are %s', async (_, authorization) => {
     const { status, body } = await read(authorization())
     expect([status, body.error]).toEqual([401, 'invalid token'])
-  })
-
-  it('are refused from the next call after their revocation', async () => {
-    const key = await game.key('viewer')
-    expect((await read(`Bearer ${key}`)).status).toBe(200)
-    await game.app.pool.query(
-      "UPDATE platform_keys SET revoked_at = now() WHERE hash = sha256(convert_to($1, 'UTF8'))",
-      [key],
-    )
-    const { status, body } = await read(`Bearer ${key}`)
-    expect([status, body.error]).toEqual([401, 'invalid token'])
-    expect((await read(`Bearer ${game.platformKey}`)).status).toBe(200)
   })
 
   it('are stored only as a prefix and a hash', async () => {

@@ -79,7 +79,6 @@ async function signedIn(options: Partial<TierwayOptions> = {}): Promise<Tierway>
 const passOf = async (tierway: Tierway): Promise<BattlePassSession> =>
   (await tierway.scenario('season-1').start()).battlePass('pass')
 
-/** Applies a mishap once, to the next call of a path. */
 function once(path: string, mishap: Mishap): void {
   let isDone = false
   proxy.mishap = (called) => {
@@ -89,7 +88,6 @@ function once(path: string, mishap: Mishap): void {
   }
 }
 
-/** How often a path is called during `act`. */
 async function callsOf(path: string, act: () => Promise<unknown>): Promise<number> {
   const count = () => proxy.seen.filter((seen) => seen === path).length
   const before = count()
@@ -111,7 +109,6 @@ async function reopened(edit: (login: Record<string, unknown>) => object, tabs =
   return { storage, clients, signedOut, playerId: tierway.playerId, login, key: loginKey(tierway) }
 }
 
-/** A small random generator with a seed. */
 function random(seed: number): () => number {
   let state = seed
   return () => {

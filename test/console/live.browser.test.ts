@@ -7,7 +7,6 @@ import { type ConsoleStage, startConsole } from '../harness/console.ts'
 import { times } from '../harness/game.ts'
 import { until } from '../harness/until.ts'
 
-/** The events in the page. */
 const rows = (page: Page) => page.getByRole('region', { name: 'Events, the latest first' }).getByRole('listitem')
 
 const isLive = (page: Page) => page.getByText('Live', { exact: true }).and(page.getByRole('status')).waitFor()

@@ -6,6 +6,7 @@ import { levelAt, readDefinition } from '../../console/src/scenario/read-definit
 import { storeLevels } from '../../src/figures/store-levels.ts'
 import { withoutChromium } from '../harness/browser.ts'
 import { type ConsoleStage, startConsole } from '../harness/console.ts'
+import { closeDialog, confirm as confirmDialog } from '../harness/console-dialog.ts'
 import { season } from '../harness/definitions.ts'
 import { type TestPlayer, times } from '../harness/game.ts'
 import { until } from '../harness/until.ts'
@@ -35,7 +36,6 @@ const PLAYER = `query P($id: ID!) {
   player(id: $id) {
     nickname status wallet { currency balance } passes { level xp premiumOwned claims { level track } }
     runs { nodes { status } } storage { key value } identities { subject }
-    auditLog(first: 1) { nodes { action reason operator } }
   }
 }`
 
@@ -47,13 +47,10 @@ async function read({ playerId }: { playerId: string }) {
 const open = (player: { playerId: string }, tab = '', options = {}) =>
   stage.open(`/env/production/players/${player.playerId}${tab}`, { role: 'operator', ...options })
 
-/** Fills in the reason, presses the button, and closes the dialog that shows the result. */
-async function confirm(page: Page, button: string, reason = 'ticket 12'): Promise<void> {
-  const dialog = page.getByRole('dialog')
-  await dialog.getByLabel('Reason').fill(reason)
-  await dialog.getByRole('button', { name: button }).click()
-  await dialog.getByText('Row of the audit log').waitFor()
-  await dialog.getByRole('button', { name: 'Close' }).last().click()
+/** Does what a dialog asks, and closes it. */
+async function confirm(page: Page, button: string): Promise<void> {
+  await confirmDialog(page, button)
+  await closeDialog(page)
 }
 
 describe.skipIf(withoutChromium !== '')(`${withoutChromium}the players`, () => {
@@ -269,59 +266,6 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a player`, () => {
     await opened.close()
   })
 
-  it('is credited with a reason, with a preview before and a link to the audit log after', async () => {
-    const player = await newPlayer()
-    const opened = await open(player, '', { role: 'admin' })
-    const { page } = opened
-    const before = BigInt(
-      (await read(player)).wallet.find((one: { currency: string }) => one.currency === 'gems').balance,
-    )
-    await page.getByRole('button', { name: 'Credit' }).click()
-    const dialog = page.getByRole('dialog')
-    await dialog.getByLabel('Currency', { exact: true }).fill('gems')
-    await dialog.getByLabel('Amount').fill('500')
-    await dialog.getByText(`gems: ${before.toLocaleString('en')} → ${(before + 500n).toLocaleString('en')}.`).waitFor()
-    await dialog.getByLabel('Reason').fill('lost reward, ticket 7')
-    await opened.check('player-credit')
-    await dialog.getByRole('button', { name: 'Credit', exact: true }).click()
-    await dialog.getByText('500 gems credited.').waitFor()
-    await dialog.getByRole('link', { name: 'Row of the audit log' }).click()
-    await page.getByRole('dialog', { name: 'Entry of the audit log' }).getByText('lost reward, ticket 7').waitFor()
-    const after = await read(player)
-    expect(after.wallet).toContainEqual({ currency: 'gems', balance: String(before + 500n) })
-    expect(after.auditLog.nodes[0]).toEqual({
-      action: 'player.credit_wallet',
-      reason: 'lost reward, ticket 7',
-      operator: 'ada@studio.example',
-    })
-    await opened.close()
-  })
-
-  it('is credited once when the answer is lost and the button is pressed again', async () => {
-    const player = await newPlayer()
-    const { page, close } = await open(player)
-    const { wallet } = await read(player)
-    const gems = BigInt(wallet.find((one: { currency: string }) => one.currency === 'gems').balance)
-    let isLost = false
-    await page.route('**/graphql', async (route) => {
-      if (isLost || !route.request().postData()?.includes('ConsoleCreditWallet')) return route.continue()
-      isLost = true
-      await route.fetch()
-      await route.abort()
-    })
-    await page.getByRole('button', { name: 'Credit' }).click()
-    const dialog = page.getByRole('dialog')
-    await dialog.getByLabel('Currency', { exact: true }).fill('gems')
-    await dialog.getByLabel('Amount').fill('5')
-    await dialog.getByLabel('Reason').fill('twice')
-    await dialog.getByRole('button', { name: 'Credit', exact: true }).click()
-    await dialog.getByText('The service cannot be reached.').waitFor()
-    await dialog.getByRole('button', { name: 'Credit', exact: true }).click()
-    await dialog.getByText('5 gems credited.').waitFor()
-    expect((await read(player)).wallet).toContainEqual({ currency: 'gems', balance: String(gems + 5n) })
-    await close()
-  })
-
   it('cannot be debited more than the balance, or credited in an unknown currency', async () => {
     const player = await newPlayer()
     const { page, close } = await open(player)
@@ -442,16 +386,6 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a player`, () => {
     await page.getByRole('link', { name: 'Audit' }).last().click()
     await page.getByText('Not allowed').waitFor()
     await close()
-  })
-
-  it('has a page that is usable at 390 pixels in dark mode', async () => {
-    const player = await newPlayer()
-    const opened = await open(player, '/passes', { width: 390, dark: true })
-    const { page } = opened
-    await page.getByRole('button', { name: /^free tier of level 2 / }).waitFor()
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
-    await opened.check('player-390-dark')
-    await opened.close()
   })
 })
 

@@ -20,7 +20,6 @@ import {
 } from '../../src/declare/shape.ts'
 import { resetModules } from '../harness/fresh-modules.ts'
 
-/** The faults that a request is refused with. */
 function faultsOf(read: () => unknown) {
   try {
     read()

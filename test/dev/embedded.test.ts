@@ -16,7 +16,6 @@ const isRoot = process.getuid?.() === 0
 
 /** A folder whose cluster the tests use one after the other: making one takes seconds. */
 let used: string
-/** The folder of the test. */
 let dataDir: string
 const processes: ChildProcess[] = []
 

@@ -361,23 +361,27 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}access to events, on two in
         })
         await until('it is refused', () => again.closed !== undefined)
         expect([again.closed?.code, again.positions]).toEqual([FORBIDDEN, []])
+        if (caller.sdkKey !== undefined) continue
+        const { errors } = stream(instance, { ...caller, variables: { environment: 'production' } })
+        await until('its stream is refused', () => errors.length > 0)
+        expect(errors[0].extensions.code).toMatch(/^(PLAYER_BANNED|PLAYER_DELETED|INVALID_TOKEN)$/)
       }
     }
 
-    it('end within two seconds of a ban, on every instance', async () => {
-      const player = await login('banned')
-      const listeners = await open(player)
-      const ban = 'mutation ($input: BanPlayerInput!) { banPlayer(input: $input) { player { id } } }'
-      const input = { playerId: player.playerId, reason: 'cheating' }
-      expect((await graphql(a, fleet.platformKey, ban, { input })).errors).toBeUndefined()
-      await expectEnd(player, listeners, 'player banned')
-    })
+    const act = async (field: string, playerId: string) => {
+      const query = `mutation ($playerId: ID!) { ${field}(input: { playerId: $playerId, reason: "test" }) { player { id } } }`
+      expect((await graphql(a, fleet.platformKey, query, { playerId })).errors).toBeUndefined()
+    }
 
-    it('end within two seconds of a deletion, on every instance', async () => {
-      const player = await login('deleted')
+    it.each([
+      ['a ban', 'banPlayer', 'player banned'],
+      ['a deletion', 'deletePlayer', 'player deleted'],
+      ['the end of all logins', 'endSessions', 'logged out'],
+    ])('end within two seconds of %s, on every instance', async (what, field, reason) => {
+      const player = await login(what)
       const listeners = await open(player)
-      await fleet.world.pool.query("UPDATE players SET status = 'deleted' WHERE id = $1", [player.playerId])
-      await expectEnd(player, listeners, 'player deleted')
+      await act(field, player.playerId)
+      await expectEnd(player, listeners, reason)
     })
 
     it('end within two seconds of a logout, while those of another login of the player stay open', async () => {

@@ -75,7 +75,6 @@ function blocks(language: string): string[] {
 const endOf = async ({ graphql, platformKey }: Game): Promise<string> =>
   (await graphql(platformKey, '{ streamCursor(environment: "production") }')).data.streamCursor
 
-/** The cursors of the events after a cursor. */
 async function storedAfter({ app, environmentId }: Game, cursor: string): Promise<string[]> {
   await settled(game.app.pool)
   const { rows } = await app.pool.query(
@@ -271,14 +270,11 @@ describe('a listener in this process (decisions 8)', () => {
 
 /** An example listener, run as a process. */
 interface Listener {
-  /** The events that it has printed. */
   readonly events: readonly Event[]
-  /** Its stderr. */
   readonly said: string
   readonly exitCode: number | null
   /** Stops reading its output, until it is killed. */
   pause(): void
-  /** Kills it with SIGKILL. */
   kill(): Promise<void>
 }
 

@@ -4,7 +4,6 @@ import { printCursor, readEnvironmentId } from '../../src/events/cursor.ts'
 export const cursorAt = (environmentId: string, position: bigint | number): string =>
   printCursor(environmentId, { position: BigInt(position), at: null })
 
-/** The cursor of a stored event: a row of `position` and `occurred_at`. */
 export const storedCursor = (
   environmentId: string,
   { position, occurred_at }: { readonly position: string; readonly occurred_at: Date },

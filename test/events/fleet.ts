@@ -35,11 +35,9 @@ export interface Fleet {
   /** An admin's. */
   readonly platformKey: string
   readonly tokens: Tokens
-  /** Starts one more instance. */
   start(env?: Readonly<Record<string, string>>): Promise<Service>
   /** A player in a season where each point of xp is a level, and so an event. */
   climber(): Promise<WorldPlayer>
-  /** Publishes the scenario of `cascade`. */
   publishCascade(): Promise<void>
   cursorAt(position: number): string
   /** The last position of the stream. */

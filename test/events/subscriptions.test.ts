@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createClient } from 'graphql-ws'
-import pg from 'pg'
+import type pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
@@ -25,10 +25,10 @@ import { type Game, startGame, type TestPlayer, times } from '../harness/game.ts
 import { startProxy } from '../harness/proxy.ts'
 import { pull } from '../harness/pull.ts'
 import { settled } from '../harness/settled.ts'
-import { execute } from '../harness/sql.ts'
 import { startStopwatch } from '../harness/stopwatch.ts'
 import { until } from '../harness/until.ts'
 import { cursorAt, positionOf, storedCursor } from './cursors.ts'
+import { fill } from './fill.ts'
 import { EVERY_EVENT } from './filters.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape.
@@ -166,14 +166,12 @@ const codeOf = async (subscriber: Subscriber): Promise<string> => (await refusal
 const cursorOf = async (token: string, variables: Record<string, unknown> = {}): Promise<string> =>
   (await game.graphql(token, 'query ($environment: String) { streamCursor(environment: $environment) }', variables))
     .data.streamCursor
-/** A position without the time of its event. */
 const at = (position: bigint) => ({ position, at: null })
 const endOf = () => cursorOf(game.platformKey, production)
 
 const add = (player: TestPlayer, runId: string, amount: number | bigint, at = place) =>
   player.post('/sdk/v1/battlepass/xp', { ...at, runId, amount, source: 'quest' })
 
-/** The cursors of the stored events after a cursor. */
 async function stored(afterCursor: string): Promise<string[]> {
   await settled(game.app.pool)
   const { rows } = await game.app.pool.query(
@@ -387,54 +385,6 @@ function withoutCredentials(subscribe: typeof overSocket): Subscriber {
   return { next, take: next, close: async () => client.dispose() }
 }
 
-describe('retention', () => {
-  it('expires a cursor whose next event was removed, also in an emptied stream, but not the cursor of its end', async () => {
-    const aged = await startGame({ TOKEN_KEYS: JSON.stringify([key]) })
-    try {
-      await Promise.all(times(10, () => aged.player()))
-      const follow = async (position: bigint) => {
-        const opened = createSubscriptions({ settle: async () => {}, pool: aged.app.pool, bus: createLocalBus() })
-        try {
-          const events = pull(
-            await opened.open({ environmentId: aged.environmentId, after: at(position), filter: EVERY_EVENT }),
-          )
-          if (position < 10n) await events.next()
-          await events.return(undefined)
-          return 'followed'
-        } catch (error) {
-          return (error as Error).message
-        } finally {
-          await opened.close()
-        }
-      }
-      expect([await follow(0n), await follow(9n), await follow(10n), await follow(11n)]).toEqual([
-        'followed',
-        'followed',
-        'followed',
-        'cursor expired',
-      ])
-      await settled(aged.app.pool)
-      await aged.app.pool.query('DELETE FROM events WHERE position <= 5')
-      expect([await follow(4n), await follow(5n)]).toEqual(['cursor expired', 'followed'])
-      await settled(aged.app.pool)
-      await aged.app.pool.query('DELETE FROM events')
-      expect([await follow(5n), await follow(9n), await follow(10n)]).toEqual([
-        'cursor expired',
-        'cursor expired',
-        'followed',
-      ])
-      const subscriber = aged.subscribe(aged.platformKey, ALL, {
-        ...production,
-        after: cursorAt(aged.environmentId, 3n),
-      })
-      expect(await codeOf(subscriber)).toBe('CURSOR_EXPIRED')
-      await subscriber.close()
-    } finally {
-      await aged.stop()
-    }
-  })
-})
-
 describe('a subscription after a cursor (decisions 8)', () => {
   it('receives every event once and in order from several cursors, over both protocols, while sixteen writers write', async () => {
     const writers = await Promise.all(times(16, () => game.player()))
@@ -462,61 +412,6 @@ describe('a subscription after a cursor (decisions 8)', () => {
       const seen = joined[index] ?? []
       seen.push(...(await subscriber.take(expected.length - seen.length)))
       expect(seen.map(({ cursor }) => cursor)).toEqual(expected)
-    }
-  })
-
-  it('receives each of a hundred events that happen right after its cursor was issued', async () => {
-    const player = await game.player()
-    const runId = await player.start('season')
-    await add(player, runId, 1)
-    await game.publish('hundred', scenario([passNode('pass', { levels: times(101, (index) => index), tiers: [] })], []))
-    const run = await player.start('hundred')
-    const seen = []
-    for (const _ of times(100, String)) {
-      const after = await cursorOf(player.token)
-      const subscriber = overSocket(
-        player.token,
-        'subscription ($after: String) { onLevelUp(after: $after) { toLevel } }',
-        { after },
-      )
-      await add(player, run, 1, { scenarioId: 'hundred', nodeId: 'pass' })
-      seen.push((await subscriber.next()).toLevel)
-      await subscriber.close()
-    }
-    expect(seen).toEqual(times(100, (index) => index + 2))
-  })
-
-  it('receives events in commit order, numbered 1 to N, while sixteen writers write and a transaction idles', async () => {
-    const idle = new pg.Client({ connectionString: game.databaseUrl })
-    await idle.connect()
-    await idle.query('BEGIN')
-    await idle.query('SELECT txid_current(), count(*) FROM events')
-    const writers = await Promise.all(times(16, () => game.player()))
-    const heard = overSocket(game.platformKey, ALL, { ...production, after: await endOf() })
-    await Promise.all(
-      writers.map(async (writer) => {
-        const runId = await writer.start('season')
-        for (const _ of times(4, String)) await add(writer, runId, 100)
-      }),
-    )
-    await idle.query('COMMIT')
-    await idle.end()
-    const events = await heard.take(16 * 6)
-    expect(events.map(({ cursor }) => cursor)).toEqual(
-      (await stored(cursorAt(game.environmentId, 0n))).slice(-events.length),
-    )
-    const { rows } = await game.app.pool.query(
-      `SELECT e.environment_id, count(*)::int AS events, min(position)::int AS first, max(position)::int AS last,
-         bool_and(ordered) AS ordered FROM (
-           SELECT *, occurred_at >= lag(occurred_at, 1, occurred_at) OVER (PARTITION BY environment_id ORDER BY position) AS ordered
-           FROM events) e GROUP BY e.environment_id`,
-    )
-    for (const { events: count, first, last, ordered } of rows)
-      expect({ first, last, ordered }).toEqual({ first: 1, last: count, ordered: true })
-    // The events of each player are in the order in which its calls were answered.
-    for (const { playerId } of writers) {
-      const levels = events.filter((event) => event.playerId === playerId && event.handle === 'onLevelUp')
-      expect(levels.map(({ data }) => data.toLevel)).toEqual([2, 3, 4, 5])
     }
   })
 })
@@ -691,15 +586,7 @@ describe('subscriptions that fell behind together', () => {
       return game.app.pool.query(statement)
     }
     const { position: start } = await game.app.subscriptions.end(stagingId)
-    await game.app.pool.query(
-      `WITH moved AS (
-         INSERT INTO streams AS s (environment_id, position) VALUES ($1, $2)
-         ON CONFLICT (environment_id) DO UPDATE SET position = s.position + excluded.position RETURNING position
-       )
-       INSERT INTO events (environment_id, position, type, player_id, data)
-       SELECT $1, position - $2 + n, 'player.created', gen_random_uuid(), '{}' FROM moved, generate_series(1, $2::int) n`,
-      [stagingId, count],
-    )
+    await fill({ ...game, environmentId: stagingId }, count, { type: 'player.created' })
     const behind = createSubscriptions({
       settle: async () => {},
       pool: { query } as unknown as pg.Pool,
@@ -735,15 +622,8 @@ describe('a player that returns to a long stream', () => {
       // More than two pages of its own events, each event among nine of others.
       const others = 10_800
       const bytes = 1_000
-      await execute(
-        server.databaseUrl,
-        `WITH moved AS (UPDATE streams SET position = position + $2 WHERE environment_id = $1 RETURNING position)
-         INSERT INTO events (environment_id, position, type, player_id, data)
-         SELECT $1, position - $2 + n, 'player.created', CASE WHEN n % 10 = 0 THEN $3 ELSE gen_random_uuid() END,
-           '{"pad":"' || repeat('x', $4) || '"}'
-         FROM moved, generate_series(1, $2::int) AS n`,
-        [environmentId, (others * 10) / 9, player.playerId, bytes],
-      )
+      const filling = { bytes, type: 'player.created', playerId: player.playerId, every: 10 } as const
+      await fill({ databaseUrl: database.url, environmentId }, (others * 10) / 9, filling)
       const own = async (): Promise<string[]> => {
         const { rows } = await app.pool.query(
           'SELECT position, occurred_at FROM events WHERE environment_id = $1 AND player_id = $2 ORDER BY position',
@@ -868,16 +748,7 @@ describe('lost signals', () => {
       const start = await opened.end(game.stagingId)
       const events = pull(await opened.open({ environmentId: game.stagingId, after: start, filter: EVERY_EVENT }))
       proxy.pause()
-      const { rows } = await game.app.pool.query(
-        `WITH moved AS (
-           INSERT INTO streams AS s (environment_id, position) VALUES ($1, $2)
-           ON CONFLICT (environment_id) DO UPDATE SET position = s.position + excluded.position RETURNING position
-         )
-         INSERT INTO events (environment_id, position, type, player_id, data)
-         SELECT $1, position - $2 + n, 'player.created', gen_random_uuid(), '{}' FROM moved, generate_series(1, $2::int) n
-         RETURNING position, type, player_id, data, occurred_at`,
-        [game.stagingId, count],
-      )
+      const rows = await fill({ ...game, environmentId: game.stagingId }, count, { type: 'player.created' })
       const signals: StreamEvent[] = rows.map((row) => ({
         environmentId: game.stagingId,
         position: BigInt(row.position),
@@ -888,7 +759,7 @@ describe('lost signals', () => {
         nodeId: null,
         runId: null,
         byClient: false,
-        data: row.data,
+        data: '{"pad":""}',
         occurredAt: row.occurred_at,
         follows: null,
       }))

@@ -99,7 +99,6 @@ async function status(path: string): Promise<number> {
   return status
 }
 
-/** Writes of one player, by kind. */
 interface Writes {
   xp: number
   claims: number

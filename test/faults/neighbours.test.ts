@@ -36,7 +36,6 @@ async function play(): Promise<void> {
   }
 }
 
-/** Locks a table during some work. */
 async function whileLocked<T>(table: string, work: () => Promise<T>): Promise<T> {
   const holder = new pg.Client({ connectionString: game.databaseUrl })
   await holder.connect()

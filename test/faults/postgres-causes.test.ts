@@ -17,7 +17,6 @@ let world: World
 let service: Service | undefined
 let untrusted: Awaited<ReturnType<typeof startUntrusted>> | undefined
 
-/** The URL of the database with a change. */
 function urlWith(change: (url: URL) => void): string {
   const url = new URL(world.env.DATABASE_URL)
   change(url)

@@ -52,7 +52,6 @@ function call(index: number, player: WorldPlayer, path: string, body: Body, key?
   return post(service, path, player.token, whole, key && path !== PREMIUM ? { 'idempotency-key': key } : {})
 }
 
-/** Starts calls together. */
 function together<T>(count: number, act: (index: number) => Promise<T>): Promise<T[]> {
   const ready = barrier(count)
   return Promise.all(
@@ -72,7 +71,6 @@ async function insist(index: number, player: WorldPlayer, path: string, body: Bo
   }
 }
 
-/** The rows of a player in the database. */
 async function books({ playerId }: WorldPlayer) {
   await settled(cluster.world.pool)
   const { rows } = await cluster.world.pool.query<{

@@ -314,7 +314,6 @@ interface Opened {
   readonly where: string
   text: string
   isOver: boolean
-  /** Resolves when the service has ended it. */
   ended: Promise<void>
   end(): void
 }

@@ -28,7 +28,6 @@ export interface Case {
 /** The answer of a call, or the code of its refusal with the members that are at fault. Int64 values are texts. */
 export type Reply = { readonly ok: unknown } | { readonly code: string; readonly faults?: readonly string[] }
 
-/** Makes the calls of one player. */
 export type Caller = (call: string, input: Readonly<Record<string, unknown>>) => Promise<Reply>
 
 export const CASES_SCENARIO = 'cases'
@@ -359,14 +358,12 @@ export function overGraphql(ask: (token: string | null) => Ask): Caller {
   })
 }
 
-/** Asks over HTTP. */
 export const overHttp =
   ({ graphql, sdkKey }: Game) =>
   (token: string | null): Ask =>
   (query, variables) =>
     graphql(token ?? { 'x-sdk-key': sdkKey }, query, variables)
 
-/** Asks over a WebSocket. */
 export const overSocket =
   (game: Game) =>
   (token: string | null): Ask =>

@@ -9,7 +9,6 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** The built `npx tierway`. Files that start it call `buildService` first. */
 export interface CommandLine {
   readonly child: ChildProcessByStdio<null, Readable, Readable>
-  /** Its output so far. */
   readonly output: { out: string; error: string }
   /** The code with which it ended, or the signal. */
   readonly exited: Promise<[code: number | null, signal: NodeJS.Signals | null]>

@@ -1,6 +1,5 @@
 import { type Bus, createLocalBus } from '../../src/events/bus.ts'
 
-/** A local bus that counts its listeners. */
 export function countingBus(): { bus: Bus; count: () => number } {
   const bus = createLocalBus()
   let count = 0

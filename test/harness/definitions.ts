@@ -41,7 +41,6 @@ export function passNode(
 /** Rules of xp that limit nobody, so that a publication has no notice about xp without a limit. */
 export const LIMITED = { xp: { perSeason: Number.MAX_SAFE_INTEGER } }
 
-/** A scenario that starts at its pass. */
 export function season(options: PassOptions = {}): Json {
   return scenario([passNode('pass', options)], [{ from: 'start', handle: 'onStart', to: 'pass' }])
 }

@@ -61,7 +61,6 @@ export async function publish({ game }: ConsoleStage, scenarioId: string, defini
 export const cell = (page: Page, level: number, column: string) =>
   page.getByLabel(`Level ${level}, ${column}`, { exact: true })
 
-/** Opens a view of the draft. */
 export const view = (page: Page, name: string): Promise<void> =>
   page.getByRole('region', { name: 'Views' }).getByRole('link', { name }).click()
 

@@ -6,12 +6,10 @@ import { auditBooks } from './audit.ts'
 import { createDatabase } from './database.ts'
 import { createWorld, type World } from './service.ts'
 
-/** The engines of one instance, with their memory. */
 export interface Engines {
   readonly writes: GroupCommit
   readonly reads: GroupCommit
   readonly memory: Memory
-  /** The number of groups so far. */
   groups: number
   /** The path of each committed group, in their order. */
   readonly paths: Path[]

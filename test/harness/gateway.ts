@@ -2,7 +2,6 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, 
 import type { AddressInfo, Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 
-/** A call that reached the gateway. */
 export interface Passed {
   readonly method: string
   readonly path: string
@@ -12,7 +11,6 @@ export interface Passed {
   status?: number
 }
 
-/** What happens to a call. */
 export type Fate =
   | 'pass'
   /** It never reaches the service, and its connection breaks. */

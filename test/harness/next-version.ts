@@ -9,7 +9,6 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** A later version of the service: this one with one more migration. */
 export interface NextVersion {
   readonly root: string
-  /** The name of its migration. */
   readonly migration: string
   remove(): Promise<void>
 }

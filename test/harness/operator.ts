@@ -12,7 +12,6 @@ export interface Hit {
   readonly method: string
   readonly url: string
   readonly headers: IncomingHttpHeaders
-  /** The received bytes. */
   readonly body: Buffer
   /** The received text of `customData`. */
   readonly customData: string
@@ -25,7 +24,6 @@ export interface Operator {
   readonly url: string
   readonly secret: string
   readonly hits: readonly Hit[]
-  /** Sets the answer from now on. */
   answer(respond: Respond): void
   /** Ends the endpoint and every connection to it. */
   close(): Promise<void>

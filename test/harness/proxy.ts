@@ -3,7 +3,6 @@ import { type Message, MessageReader, WriteWatch } from './wire.ts'
 
 /** A TCP proxy to Postgres that fails on demand. */
 export interface PostgresProxy {
-  /** The database behind the proxy. */
   readonly url: string
   /** COMMITs and writes whose answers were swallowed so far. */
   readonly swallowed: number

@@ -13,7 +13,6 @@ export interface RawOperator {
   readonly hits: readonly number[]
   /** Connections so far. */
   readonly connections: number
-  /** Connections that are open now. */
   readonly open: number
   /** Bytes that it has sent, including those that are still in buffers. */
   readonly sent: number

@@ -18,7 +18,6 @@ export interface RedisServer {
   /** It keeps its connections, accepts new ones, and answers nothing. */
   freeze(): void
   thaw(): void
-  /** The answer to a command. */
   ask(command: string, ...args: string[]): Promise<unknown>
   remove(): Promise<void>
 }

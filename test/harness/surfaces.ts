@@ -129,7 +129,6 @@ export function inWords(value: unknown, key = ''): unknown {
   return ENUMS.has(key) && typeof value === 'string' ? value.toLowerCase().replaceAll('_', ' ') : value
 }
 
-/** An input with the enums of GraphQL. */
 export const inEnums = (input: Record<string, unknown>): Record<string, unknown> =>
   typeof input.track === 'string' ? { ...input, track: input.track.toUpperCase() } : input
 

@@ -84,7 +84,6 @@ export const by = (subject: string, answer: Custom = {}, gate?: string): Custom 
 })
 
 let count = 0
-/** A subject that no player has yet. */
 export function newSubject(): string {
   count += 1
   return `subject ${count}`

@@ -1,25 +1,25 @@
-import { createPublicKey } from 'node:crypto'
-import { once } from 'node:events'
-import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose'
+import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { WebSocket } from 'ws'
 import { members, print } from '../../src/base/json.ts'
 import { createSdkKey } from '../../src/callers/keys.ts'
 import { createProject } from '../../src/projects/projects.ts'
-import {
-  type Answer,
-  type Game,
-  generateKeys,
-  type Instance,
-  type Keys,
-  startGame,
-  startInstance,
-  times,
-} from '../harness/game.ts'
-import { approve, approveByName, type Operator, startOperator } from '../harness/operator.ts'
+import { type Answer, startInstance, times } from '../harness/game.ts'
 import { startProxy } from '../harness/proxy.ts'
 import { settled } from '../harness/settled.ts'
 import { askSocket, type Outcome, outcomeOfGraphql, outcomeOfRest } from '../harness/surfaces.ts'
+import {
+  game,
+  newSubject,
+  operator,
+  other,
+  playerOf,
+  postTo,
+  query,
+  refusalOf,
+  shared,
+  startLogins,
+  stopLogins,
+} from './logins.ts'
 
 // The tokens of a login: lifetimes, refreshes, token families and logout.
 
@@ -33,26 +33,8 @@ const INVALID_TOKEN = [401, 'invalid token', 'invalid_token']
 const INVALID_SDK_KEY = [401, 'invalid sdk key', 'invalid_sdk_key']
 const UNAVAILABLE = [503, 'unavailable', 'unavailable']
 
-let game: Game
-let operator: Operator
-let shared: Keys
-/** A second instance on the same database. */
-let other: Instance
-
-beforeAll(async () => {
-  shared = await generateKeys()
-  game = await startGame(shared)
-  operator = await startOperator()
-  const provider = { enabled: true, url: operator.url, secret: operator.secret }
-  for (const environment of ['production', 'staging'])
-    expect((await game.setProviders({ default: provider }, environment)).status).toBe(200)
-  other = await startInstance(game.databaseUrl, shared)
-})
-afterAll(async () => {
-  await other.stop()
-  await operator.close()
-  await game.stop()
-})
+beforeAll(startLogins)
+afterAll(stopLogins)
 
 interface Pair {
   readonly accessToken: string
@@ -61,13 +43,14 @@ interface Pair {
 
 type Login = Pair & { readonly playerId: string }
 
-let count = 0
-
-/** A login of a new player, or of this one. */
-async function logIn(player = `player ${++count}`, sdkKey = game.sdkKey): Promise<Login> {
-  const { status, body } = await game.login({ player }, { sdkKey })
-  expect(status).toBe(200)
-  return { ...body, playerId: decodeJwt(body.accessToken).sub }
+/** A login of a new player, or of this one. `claims` is JSON text. */
+async function logIn(
+  subject = newSubject(),
+  { sdkKey = game.sdkKey, claims = null as string | null } = {},
+): Promise<Login> {
+  const more = claims === null ? '' : `,"claims":${claims}`
+  const answer = await game.login(`{"answer":{"subject":${JSON.stringify(subject)}${more}}}`, { sdkKey })
+  return { ...answer.body, playerId: playerOf(answer) }
 }
 
 const refresh = (refreshToken: unknown, sdkKey: string | null = game.sdkKey): Promise<Answer> =>
@@ -82,17 +65,9 @@ const logOut = (refreshToken: unknown, sdkKey: string | null = game.sdkKey): Pro
     headers: sdkKey === null ? {} : { 'x-sdk-key': sdkKey },
   })
 
-async function refreshAt({ baseUrl }: { baseUrl: string }, refreshToken: string) {
-  const response = await fetch(`${baseUrl}${REFRESH}`, {
-    method: 'POST',
-    headers: { 'x-sdk-key': game.sdkKey },
-    body: JSON.stringify({ refreshToken }),
-  })
-  const text = await response.text()
-  return { status: response.status, text, body: JSON.parse(text) }
-}
+const refreshAt = ({ baseUrl }: { baseUrl: string }, refreshToken: string) =>
+  postTo(baseUrl, REFRESH, { 'x-sdk-key': game.sdkKey }, JSON.stringify({ refreshToken }))
 
-/** The pair that a refresh answers. */
 function pairOf({ status, body, text }: Pick<Answer, 'status' | 'body' | 'text'>): Pair {
   expect([status, text]).toEqual([200, expect.stringContaining('accessToken')])
   return body
@@ -100,13 +75,9 @@ function pairOf({ status, body, text }: Pick<Answer, 'status' | 'body' | 'text'>
 
 const next = async (refreshToken: string): Promise<Pair> => pairOf(await refresh(refreshToken))
 
-const refusalOf = ({ status, body }: Pick<Answer, 'status' | 'body'>) => [status, body?.error, body?.code]
-
 async function expectEnded(...tokens: string[]): Promise<void> {
   for (const token of tokens) expect(refusalOf(await refresh(token))).toEqual(INVALID_TOKEN)
 }
-
-const query = async (sql: string, values: unknown[] = []) => (await game.app.pool.query(sql, values)).rows
 
 /** Moves the use of a player's used tokens into the past. */
 const age = (playerId: string, interval: string) =>
@@ -202,14 +173,7 @@ describe('the claims that the webhook gives a login', () => {
   /** The text of the claim `claims` in a token; undefined for none. */
   const claimsIn = (accessToken: string) =>
     members(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString()).get('claims')
-  async function logInWith(claims: string | null, subject = `claims ${++count}`): Promise<Login> {
-    operator.answer(approve(`{"subject":${JSON.stringify(subject)}${claims === null ? '' : `,"claims":${claims}`}}`))
-    try {
-      return await logIn()
-    } finally {
-      operator.answer(approveByName)
-    }
-  }
+  const logInWith = (claims: string | null, subject = newSubject()) => logIn(subject, { claims })
   const stored = async (playerId: string) => (await rowsOf(playerId)).map(({ claims }) => claims)
 
   it('are in its access token as they were sent, and after each refresh, on every instance', async () => {
@@ -257,9 +221,8 @@ describe('the claims that the webhook gives a login', () => {
 
   it('are ignored in the answer to a link', async () => {
     const login = await logInWith('{"rank":"gold"}')
-    operator.answer(approve({ subject: `linked ${++count}`, claims: { rank: 'admin' } }))
-    expect((await game.link(login.accessToken, {})).status).toBe(204)
-    operator.answer(approveByName)
+    const answer = { subject: newSubject(), claims: { rank: 'admin' } }
+    expect((await game.link(login.accessToken, { answer })).status).toBe(204)
     expect(claimsIn((await next(login.refreshToken)).accessToken)).toBe('{"rank":"gold"}')
   })
 
@@ -382,36 +345,18 @@ describe('a refresh (decisions of the contract: rotated at each use)', () => {
 })
 
 describe('the reuse of a refresh token (decisions of the contract)', () => {
-  it('ends every token of the family after 10 s', async () => {
+  it.each<[when: string, generations: number, reused: number, age: string]>([
+    ['after 10 s', 4, 3, '11 seconds'],
+    ['after 10 s, even when the child was never used', 1, 0, '11 seconds'],
+    ['within the 10 s when the child has been used', 2, 0, '0 seconds'],
+    ['within the 10 s when the token is several generations old', 5, 0, '0 seconds'],
+  ])('ends every token of the family %s', async (_, generations, reused, used) => {
     const login = await logIn()
     const tokens = [login.refreshToken]
-    for (const _ of times(4, () => 0)) tokens.push((await next(tokens.at(-1) ?? '')).refreshToken)
-    await age(login.playerId, '11 seconds')
-    await expectEnded(tokens[3] ?? '')
-    await expectEnded(...tokens)
+    for (const _generation of times(generations, Number)) tokens.push((await next(tokens.at(-1) ?? '')).refreshToken)
+    if (used !== '0 seconds') await age(login.playerId, used)
+    await expectEnded(tokens[reused] ?? '', ...tokens)
     for (const { revoked_at } of await rowsOf(login.playerId)) expect(revoked_at).not.toBeNull()
-  })
-
-  it('ends the family after 10 s, even when the child was never used', async () => {
-    const login = await logIn()
-    const child = await next(login.refreshToken)
-    await age(login.playerId, '11 seconds')
-    await expectEnded(login.refreshToken, child.refreshToken, login.refreshToken)
-  })
-
-  it('ends the family within the 10 s when the child has been used', async () => {
-    const login = await logIn()
-    const child = await next(login.refreshToken)
-    const grandchild = await next(child.refreshToken)
-    await expectEnded(login.refreshToken)
-    await expectEnded(child.refreshToken, grandchild.refreshToken)
-  })
-
-  it('ends the family within the 10 s when the token is several generations old', async () => {
-    const login = await logIn()
-    let token = login.refreshToken
-    for (const _ of times(5, () => 0)) token = (await next(token)).refreshToken
-    await expectEnded(login.refreshToken, token)
   })
 
   it('ends no other login of the player and no login of other players', async () => {
@@ -518,7 +463,7 @@ describe('a refresh token (spec 5)', () => {
       for (const { refreshToken } of [login, child])
         expect(refusalOf(await refresh(refreshToken, sdkKey))).toEqual(INVALID_TOKEN)
     expect((await rowsOf(login.playerId)).filter(({ revoked_at }) => revoked_at !== null)).toEqual([])
-    const staging = await logIn('staging', game.stagingSdkKey)
+    const staging = await logIn('staging', { sdkKey: game.stagingSdkKey })
     expect(refusalOf(await refresh(staging.refreshToken))).toEqual(INVALID_TOKEN)
     pairOf(await refresh(staging.refreshToken, game.stagingSdkKey))
   })
@@ -625,44 +570,6 @@ describe('a refresh token (spec 5)', () => {
   })
 })
 
-describe('an access token (spec 5)', () => {
-  it('cannot be replaced by a refresh token or an SDK key', async () => {
-    const login = await logIn()
-    const { refreshToken } = await next(login.refreshToken)
-    for (const token of [refreshToken, login.refreshToken, game.sdkKey, refreshToken.slice(5)])
-      expect(refusalOf(await readPlayer(token))).toEqual(INVALID_TOKEN)
-  })
-
-  it('is refused when it is signed with the public key, unsigned or changed', async () => {
-    const { accessToken } = await logIn()
-    const [jwk] = (await game.request('GET', '/.well-known/jwks.json')).body.keys
-    const header = { typ: 'at+jwt', kid: jwk.kid }
-    const claims = decodeJwt(accessToken)
-    const key = createPublicKey({ key: jwk, format: 'jwk' })
-    const secrets = [
-      Buffer.from(jwk.x, 'base64url'),
-      Buffer.from(key.export({ type: 'spki', format: 'pem' }) as string),
-    ]
-    const forged = await Promise.all(
-      secrets.map((secret) => new SignJWT(claims).setProtectedHeader({ ...header, alg: 'HS256' }).sign(secret)),
-    )
-    forged.push(`${encode({ ...header, alg: 'none' })}.${encode(claims)}.`)
-    const { environments } = await createProject(game.app.pool, { name: 'Third', environments: ['production'] })
-    for (const change of [
-      { sub: (await logIn()).playerId },
-      { env: game.stagingId },
-      { env: environments.get('production') },
-      { jti: `${decodeJwt(accessToken).jti}x` },
-      { exp: (claims.exp ?? 0) + DAY },
-    ]) {
-      const [head, , signature] = accessToken.split('.')
-      forged.push(`${head}.${encode({ ...claims, ...change })}.${signature}`)
-    }
-    for (const token of forged) expect(refusalOf(await readPlayer(token))).toEqual(INVALID_TOKEN)
-    expect((await readPlayer(accessToken)).status).toBe(200)
-  })
-})
-
 describe('a logout (decisions of the contract: 204)', () => {
   it('ends every refresh token of the login', async () => {
     const login = await logIn()
@@ -726,26 +633,6 @@ describe('a logout (decisions of the contract: 204)', () => {
       for (const answer of refreshed) if (answer.status !== 200) expect(refusalOf(answer)).toEqual(INVALID_TOKEN)
       await expectEnded(refreshToken, ...new Set(pairs))
     }
-  })
-
-  it('closes the sockets of that login, and no others, with 4403', async () => {
-    const [one, two] = [await logIn('sockets'), await logIn('sockets')]
-    const open = async ({ accessToken }: Pair) => {
-      const socket = new WebSocket(`${game.baseUrl.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
-      await once(socket, 'open')
-      const answered = once(socket, 'message')
-      socket.send(JSON.stringify({ type: 'connection_init', payload: { authorization: `Bearer ${accessToken}` } }))
-      expect(String((await answered)[0])).toBe('{"type":"connection_ack"}')
-      return socket
-    }
-    const refreshed = await next(one.refreshToken)
-    const ended = [await open(one), await open(refreshed)]
-    const left = await open(two)
-    const closed = Promise.all(ended.map((socket) => once(socket, 'close')))
-    await logOut(refreshed.refreshToken)
-    for (const [code, reason] of await closed) expect([code, String(reason)]).toEqual([4403, 'logged out'])
-    expect(left.readyState).toBe(WebSocket.OPEN)
-    left.terminate()
   })
 })
 

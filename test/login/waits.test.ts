@@ -1,16 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { request } from 'node:http'
-import { createClient } from 'graphql-ws'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { WebSocket } from 'ws'
 import { members, print } from '../../src/base/json.ts'
 import { createSdkKey, createServerKey } from '../../src/callers/keys.ts'
 import { season } from '../harness/definitions.ts'
 import { type Game, startGame, times } from '../harness/game.ts'
 import { approve, type Operator, type Respond, startOperator } from '../harness/operator.ts'
 import { openPool } from '../harness/sql.ts'
-import { outcomeOfGraphql, outcomeOfRest } from '../harness/surfaces.ts'
+import { askSocket, outcomeOfGraphql, outcomeOfRest } from '../harness/surfaces.ts'
 import { until } from '../harness/until.ts'
 import { type LoggedIn, logIn, newOperator, payload, type Operator as Support, support } from '../support/desk.ts'
 
@@ -156,23 +154,13 @@ describe('a link', () => {
   it('over a WebSocket binds nothing when the player logs out while its webhook works', async () => {
     const caller = await newCaller()
     const { subject, customData } = whose(() => logOut(caller))
-    const client = createClient({
-      url: `${game.baseUrl.replace('http', 'ws')}/graphql`,
-      webSocketImpl: WebSocket,
-      connectionParams: { authorization: `Bearer ${caller.player.token}`, sdkKey: caller.sdkKey },
-      retryAttempts: 0,
-    })
-    const input = { customData: print(customData) }
-    const answer = await client
-      .iterate({ query: LINK_CUSTOM, variables: { input } })
-      .next()
-      .then(
-        ({ value }) => outcomeOfGraphql(value as never),
-        ({ code }) => code,
-      )
+    const credentials = { authorization: `Bearer ${caller.player.token}`, sdkKey: caller.sdkKey }
+    const answer = await askSocket(game, credentials, LINK_CUSTOM, { input: { customData: print(customData) } }).then(
+      (value) => outcomeOfGraphql(value),
+      ({ code }) => code,
+    )
     // The refusal, or the close of the socket, whichever is first.
     if (answer !== 4403) expect(answer).toMatchObject(INVALID_TOKEN)
-    await client.dispose()
     await until('it is logged', async () => (await outcomeLogged(subject)).length > 0)
     expect(await outcomeLogged(subject)).toEqual(['invalid_token'])
     expect(await writtenOf(caller.player, subject)).toMatchObject({ bound: 0 })

@@ -14,7 +14,6 @@ const tokenKey = await generateTokenKey()
 export const secretsKey = generateSecretsKey()
 export let game: Game
 export let operator: Operator
-/** A second instance on the same database. */
 export let second: Instance
 /** All log lines of the instances that `startLogged` started. */
 export const lines: string[] = []

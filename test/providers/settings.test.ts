@@ -366,21 +366,4 @@ describe('settings over GraphQL and REST (decisions 9)', () => {
     expect(data.setAuthProviders.authProviders).toEqual({ google: null, apple: null })
     expect((await game.graphql(game.platformKey, SET, input({}))).data.setAuthProviders.authProviders.google).toBeNull()
   })
-
-  it('are readable to all roles and writable only to admins over GraphQL', async () => {
-    const player = await game.player()
-    const input = { ...custom({}), reason: 'x' }
-    for (const [credentials, read, written] of [
-      [await game.key('viewer'), undefined, 'FORBIDDEN'],
-      [await game.key('operator'), undefined, 'FORBIDDEN'],
-      [await game.key('admin'), undefined, undefined],
-      [player.token, expect.any(String), expect.any(String)],
-      [null, expect.any(String), expect.any(String)],
-    ] as const) {
-      const answers = [await game.graphql(credentials, READ), await game.graphql(credentials, SET, { input })]
-      expect(answers.map(({ errors }) => errors?.[0]?.extensions.code)).toEqual([read, written])
-    }
-    const unknown = await game.graphql(game.platformKey, SET, { input: { ...input, environment: 'nowhere' } })
-    expect(unknown.errors?.[0]?.extensions.code).toBe('ENVIRONMENT_NOT_FOUND')
-  })
 })

@@ -78,7 +78,6 @@ function placeOf(path: string, raw: string): string | undefined {
   return track === undefined ? `[level=${level}]` : `[level=${level},track=${track}]`
 }
 
-/** Applies a list of changes. */
 function apply(tree: Tree, changes: readonly ValueChange[]): Tree {
   for (const { path, before, after } of changes) {
     const places = [...path.matchAll(/\["(?:[^"\\]|\\.)*"\]|\[[^\]]*\]|[^.[]+/g)].map(([place]) =>

@@ -92,7 +92,6 @@ const anyId = fc.string({ minLength: 1 }).filter((id) => !id.includes('.'))
 const anyTimestamp = fc.integer({ min: 0, max: 10 ** 12 })
 const at = (timestamp: number) => ({ now: new Date(timestamp * 1000) })
 
-/** The same bytes except for one bit. */
 function flipBit(bytes: Uint8Array, bit: number, bitsPerByte = 8): Buffer {
   const flipped = Buffer.from(bytes)
   const index = Math.floor(bit / bitsPerByte) % flipped.length

@@ -65,7 +65,6 @@ export type Input = Record<string, unknown>
 export interface Operator {
   readonly key: string
   readonly actor: string
-  /** The caller that operations take. */
   readonly caller: PlatformCaller
 }
 

@@ -106,7 +106,6 @@ const keyed = (player: PlayerRef, idempotencyKey: string) => ({ ...call(player),
 const values = (name: string) => new Map([[name, '1']])
 
 let keys = 0
-/** A key that is not in use yet. */
 const key = (): string => {
   keys += 1
   return `key ${keys}`

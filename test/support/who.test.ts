@@ -34,7 +34,6 @@ const named = (key: string, operator: string) => ({ ...bearer(key), 'x-operator'
 /** A name as a terminal sends it: UTF-8 bytes, each as one character of the string for `fetch`. */
 const utf8 = (name: string) => Buffer.from(name).toString('latin1')
 
-/** The GraphQL name of a role. */
 function nameOf(role: Role): string {
   const type = schema.getType('Role')
   return (isEnumType(type) && type.getValues().find(({ value }) => value === role)?.name) || ''
@@ -160,7 +159,6 @@ describe('the operator name of a call with a platform key', () => {
   })
 })
 
-/** The compared fields of an entry. */
 interface Entry {
   readonly operator: string | null
   readonly attempts: number

@@ -10,8 +10,12 @@ import { type Game, startGame, times } from '../harness/game.ts'
 import { approve, startOperator } from '../harness/operator.ts'
 import { type RawOperator, startCanary } from '../harness/raw-operator.ts'
 import { atScale } from '../harness/scale.ts'
+import { target } from './webhook-game.ts'
 
 // A studio sets the URL that the service calls. The URL must not lead into the service's own network.
+
+/** The entries of a table that is written with spaces. */
+const words = (text: string): string[] => text.trim().split(/\s+/)
 
 interface Range {
   readonly name: string
@@ -20,25 +24,10 @@ interface Range {
 }
 
 /** IANA's special-purpose registry for IPv4, multicast and reserved space, and an internal address of a cloud. */
-const SPECIAL_V4 = [
-  '0.0.0.0/8',
-  '10.0.0.0/8',
-  '100.64.0.0/10',
-  '127.0.0.0/8',
-  '168.63.129.16/32',
-  '169.254.0.0/16',
-  '172.16.0.0/12',
-  '192.0.0.0/24',
-  '192.0.2.0/24',
-  '192.88.99.0/24',
-  '192.168.0.0/16',
-  '198.18.0.0/15',
-  '198.51.100.0/24',
-  '203.0.113.0/24',
-  '224.0.0.0/4',
-  '240.0.0.0/4',
-  '255.255.255.255/32',
-]
+const SPECIAL_V4 = words(`
+  0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 168.63.129.16/32 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24
+  192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4
+  240.0.0.0/4 255.255.255.255/32`)
 
 /** The same for IPv6. `isPublicV6` also excludes all addresses outside global unicast. */
 const SPECIAL_V6 = [
@@ -148,64 +137,21 @@ describe('the check for public addresses', () => {
     }
   })
 
-  const PUBLIC = [
-    '1.1.1.1',
-    '8.8.8.8',
-    '9.255.255.255',
-    '11.0.0.0',
-    '100.63.255.255',
-    '100.128.0.0',
-    '126.255.255.255',
-    '128.0.0.0',
-    '168.63.129.15',
-    '168.63.129.17',
-    '169.253.255.255',
-    '169.255.0.0',
-    '172.15.255.255',
-    '172.32.0.0',
-    '192.0.1.0',
-    '192.167.255.255',
-    '192.169.0.0',
-    '198.17.255.255',
-    '198.20.0.0',
-    '223.255.255.255',
-    '2001:200::',
-    '2001:4860:4860::8888',
-    '2001:db7:ffff:ffff:ffff:ffff:ffff:ffff',
-    '2001:db9::',
-    '2003::',
-    '2400:cb00:2048:1::c629:d7a2',
-    '2606:4700:4700::1111',
-    '2606:4700::8.8.8.8',
-    '2A00:1450:4001:800::200E',
-    '3ffe:ffff::1',
-  ]
+  const PUBLIC = words(`
+    1.1.1.1 8.8.8.8 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 126.255.255.255 128.0.0.0 168.63.129.15
+    168.63.129.17 169.253.255.255 169.255.0.0 172.15.255.255 172.32.0.0 192.0.1.0 192.167.255.255 192.169.0.0
+    198.17.255.255 198.20.0.0 223.255.255.255 2001:200:: 2001:4860:4860::8888
+    2001:db7:ffff:ffff:ffff:ffff:ffff:ffff 2001:db9:: 2003:: 2400:cb00:2048:1::c629:d7a2 2606:4700:4700::1111
+    2606:4700::8.8.8.8 2A00:1450:4001:800::200E 3ffe:ffff::1`)
   it.each(PUBLIC)('accepts %s', (address) => {
     expect(isPublicAddress(address)).toBe(true)
   })
 
-  const NOT_PUBLIC = [
-    '::ffff:8.8.8.8',
-    '::ffff:127.0.0.1',
-    '::ffff:7f00:1',
-    '::FFFF:A9FE:A9FE',
-    '0:0:0:0:0:ffff:169.254.169.254',
-    '::127.0.0.1',
-    '::8.8.8.8',
-    '64:ff9b::127.0.0.1',
-    '64:ff9b::7f00:1',
-    '64:ff9b::8.8.8.8',
-    '2002:7f00:1::',
-    '2002:808:808::1',
-    '2001:0:7f00:1::',
-    'fe80::1%eth0',
-    'fe80::1%25eth0',
-    '::1%lo',
-    'fd00:ec2::254',
-    'fd20:ce::254',
-    '1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff',
-    '4000::',
-  ]
+  const NOT_PUBLIC = words(`
+    ::ffff:8.8.8.8 ::ffff:127.0.0.1 ::ffff:7f00:1 ::FFFF:A9FE:A9FE 0:0:0:0:0:ffff:169.254.169.254 ::127.0.0.1
+    ::8.8.8.8 64:ff9b::127.0.0.1 64:ff9b::7f00:1 64:ff9b::8.8.8.8 2002:7f00:1:: 2002:808:808::1
+    2001:0:7f00:1:: fe80::1%eth0 fe80::1%25eth0 ::1%lo fd00:ec2::254 fd20:ce::254
+    1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff 4000::`)
   it.each(NOT_PUBLIC)('rejects %s', (address) => {
     expect(isIP(address) === 6 || address.includes('%')).toBe(true)
     expect(isPublicAddress(address)).toBe(false)
@@ -257,110 +203,27 @@ describe('a webhook URL with a private address (spec 7.1: custom auth unavailabl
     await game.stop()
   })
 
-  const HOSTS = [
-    // Loopback, in every spelling that URLs allow.
-    '127.0.0.1',
-    '127.0.0.1.',
-    '127.0.0.2',
-    '127.255.255.254',
-    '127.1',
-    '127.0.1',
-    '127.1.',
-    '2130706433',
-    '017700000001',
-    '0x7f000001',
-    '0X7F000001',
-    '0x7f.1',
-    '0x7f.0.0.1',
-    '0x7F.0x0.0x0.0x1',
-    '0177.0.0.1',
-    '0177.1',
-    '00000177.0.0.1',
-    '127.0x0.0.01',
-    '127.0.0.0x1.',
-    '%31%32%37.0.0.1',
-    '127%2e0%2e0%2e1',
-    '127.0.0.%31',
-    '１２７.0.0.1',
-    '①②⑦.⓪.⓪.①',
-    '127。0。0。1',
-    '127．0．0．1',
-    '𝟏𝟐𝟕.𝟎.𝟎.𝟏',
-    '0',
-    '0.0.0.0',
-    '0x0',
-    '00',
-    '0.0.0.0.',
-    'localhost',
-    'localhost.',
-    'LOCALHOST',
-    'LocalHost',
-    '%6cocalhost',
-    'ｌｏｃａｌｈｏｓｔ',
-    'ⓛⓞⓒⓐⓛⓗⓞⓢⓣ',
-    '[::1]',
-    '[0:0:0:0:0:0:0:1]',
-    '[0000:0000:0000:0000:0000:0000:0000:0001]',
-    '[::0001]',
-    '[::]',
-    '[0::0]',
-    '[::127.0.0.1]',
-    '[::7f00:1]',
-    '[::ffff:127.0.0.1]',
-    '[::ffff:7f00:1]',
-    '[::FFFF:7F00:1]',
-    '[0:0:0:0:0:ffff:127.0.0.1]',
-    '[::ffff:0:127.0.0.1]',
-    '[::ffff:0.0.0.0]',
-    '[64:ff9b::127.0.0.1]',
-    '[64:ff9b::7f00:1]',
-    '[64:ff9b:1::7f00:1]',
-    '[2002:7f00:1::]',
-    '[2002:7f00:0001::1]',
-    '[2001:0:7f00:1::]',
-    '[fe80::1]',
-    '[fe80::1%25lo]',
-    '[fe80::1%lo]',
-    '[fec0::1]',
-    '[fc00::1]',
-    '[fd00::1]',
-    '[fd00:ec2::254]',
-    '[ff02::1]',
-    // Other private networks, and the metadata services of clouds.
-    '10.0.0.1',
-    '0x0a000001',
-    '012.0.0.1',
-    '100.64.0.1',
-    '100.100.100.200',
-    '168.63.129.16',
-    '169.254.169.254',
-    '169.254.43518',
-    '2852039166',
-    '0xa9fea9fe',
-    '0251.0376.0251.0376',
-    '[::ffff:169.254.169.254]',
-    '172.16.0.1',
-    '172.31.255.255',
-    '192.0.0.192',
-    '192.168.0.1',
-    '192.168.257',
-    '3232235521',
-    '198.18.0.1',
-    '224.0.0.1',
-    '255.255.255.255',
-    '4294967295',
-    // Invalid hosts, in case a parser accepts them.
-    '127.0.0.1%00.studio.example',
-    'user:password@127.0.0.1',
-    'studio.example@127.0.0.1',
-    '127.0.0.1#@studio.example',
-    '127.0.0.1\\@studio.example',
-    '[::1%25lo]',
-    '[v1.127.0.0.1]',
-    '256.0.0.1',
-    '4294967296',
-    '0x100000000',
-  ]
+  /** Loopback, in every spelling that URLs allow. */
+  const LOOPBACK = words(`
+    127.0.0.1 127.0.0.1. 127.0.0.2 127.255.255.254 127.1 127.0.1 127.1. 2130706433 017700000001 0x7f000001
+    0X7F000001 0x7f.1 0x7f.0.0.1 0x7F.0x0.0x0.0x1 0177.0.0.1 0177.1 00000177.0.0.1 127.0x0.0.01 127.0.0.0x1.
+    %31%32%37.0.0.1 127%2e0%2e0%2e1 127.0.0.%31 １２７.0.0.1 ①②⑦.⓪.⓪.① 127。0。0。1 127．0．0．1 𝟏𝟐𝟕.𝟎.𝟎.𝟏 0 0.0.0.0
+    0x0 00 0.0.0.0. localhost localhost. LOCALHOST LocalHost %6cocalhost ｌｏｃａｌｈｏｓｔ ⓛⓞⓒⓐⓛⓗⓞⓢⓣ [::1]
+    [0:0:0:0:0:0:0:1] [0000:0000:0000:0000:0000:0000:0000:0001] [::0001] [::] [0::0] [::127.0.0.1] [::7f00:1]
+    [::ffff:127.0.0.1] [::ffff:7f00:1] [::FFFF:7F00:1] [0:0:0:0:0:ffff:127.0.0.1] [::ffff:0:127.0.0.1]
+    [::ffff:0.0.0.0] [64:ff9b::127.0.0.1] [64:ff9b::7f00:1] [64:ff9b:1::7f00:1] [2002:7f00:1::]
+    [2002:7f00:0001::1] [2001:0:7f00:1::] [fe80::1] [fe80::1%25lo] [fe80::1%lo] [fec0::1] [fc00::1] [fd00::1]
+    [fd00:ec2::254] [ff02::1]`)
+  /** Other private networks, and the metadata services of clouds. */
+  const PRIVATE = words(`
+    10.0.0.1 0x0a000001 012.0.0.1 100.64.0.1 100.100.100.200 168.63.129.16 169.254.169.254 169.254.43518
+    2852039166 0xa9fea9fe 0251.0376.0251.0376 [::ffff:169.254.169.254] 172.16.0.1 172.31.255.255 192.0.0.192
+    192.168.0.1 192.168.257 3232235521 198.18.0.1 224.0.0.1 255.255.255.255 4294967295`)
+  /** Invalid hosts, in case a parser accepts them. */
+  const INVALID = words(`
+    127.0.0.1%00.studio.example user:password@127.0.0.1 studio.example@127.0.0.1 127.0.0.1#@studio.example
+    127.0.0.1\\@studio.example [::1%25lo] [v1.127.0.0.1] 256.0.0.1 4294967296 0x100000000`)
+  const HOSTS = [...LOOPBACK, ...PRIVATE, ...INVALID]
 
   it(`is never connected to, in ${HOSTS.length} spellings, over http and https`, async () => {
     const urls = HOSTS.flatMap((host) => {
@@ -404,27 +267,11 @@ describe('a webhook URL with a private address (spec 7.1: custom auth unavailabl
 
   it('leads to the canary when private addresses are allowed', async () => {
     const webhook = createWebhook({ allowPrivateAddresses: true })
-    const hosts = [
-      '127.0.0.1',
-      '127.1',
-      '2130706433',
-      '0x7f.1',
-      '0177.0.0.1',
-      '0',
-      'localhost',
-      'LOCALHOST',
-      '１２７.0.0.1',
-    ]
+    const hosts = words('127.0.0.1 127.1 2130706433 0x7f.1 0177.0.0.1 0 localhost LOCALHOST １２７.0.0.1')
     for (const host of hosts) {
       const before = canary.connections
-      const target = {
-        key: host,
-        projectId: 'project',
-        url: `http://${host}:${canary.port}/`,
-        secret: 'secret',
-        replacedSecrets: [],
-      }
-      expect([host, (await webhook.call(target, '{}')).kind]).toEqual([host, 'answered'])
+      const { kind } = await webhook.call(target(`http://${host}:${canary.port}/`, { key: host }), '{}')
+      expect([host, kind]).toEqual([host, 'answered'])
       expect(canary.connections).toBe(before + 1)
     }
     await webhook.close()
@@ -463,16 +310,7 @@ describe('a webhook call to a hostname', () => {
     }
     const webhook = createWebhook({ allowPrivateAddresses: false, lookup })
     const call = (hostname: string) =>
-      webhook.call(
-        {
-          key: hostname,
-          projectId: 'project',
-          url: `http://${hostname}:${canary.port}/`,
-          secret: 'secret',
-          replacedSecrets: [],
-        },
-        '{}',
-      )
+      webhook.call(target(`http://${hostname}:${canary.port}/`, { key: hostname }), '{}')
     return { webhook, lookups, call }
   }
 
@@ -567,14 +405,10 @@ describe('a webhook call to a hostname', () => {
     const { port } = new URL(operator.url)
     const lookup: LookupFunction = (_hostname, _options, callback) => callback(null, [v4('127.0.0.1')])
     const webhook = createWebhook({ allowPrivateAddresses: true, lookup })
-    const target = {
-      key: 'named',
-      projectId: 'project',
-      url: `http://studio.example:${port}/login`,
-      secret: 'secret',
-      replacedSecrets: [],
-    }
-    expect(await webhook.call(target, '{}')).toMatchObject({ kind: 'answered', text: '{"subject":"named"}' })
+    expect(await webhook.call(target(`http://studio.example:${port}/login`), '{}')).toMatchObject({
+      kind: 'answered',
+      text: '{"subject":"named"}',
+    })
     expect(operator.hits[0]?.headers.host).toBe(`studio.example:${port}`)
     await webhook.close()
     await operator.close()

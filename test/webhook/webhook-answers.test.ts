@@ -196,21 +196,6 @@ describe('the body of a 200 answer', () => {
     expect(await playersOf('😀')).toHaveLength(1)
   })
 
-  it('leaves nickname and avatar alone when they are empty, null or absent (spec 2.3)', async () => {
-    const avatarUrl = 'https://cdn.example/ada.png'
-    await loginForEach([{ body: print({ subject: 'ada', nickname: 'Ada', avatarUrl, data: { a: 1 } }) }])
-    const expected = [{ nickname: 'Ada', avatar: avatarUrl }]
-    for (const said of ['{"subject":"ada"}', '{"subject":"ada","nickname":"","avatarUrl":""}']) {
-      await loginForEach([{ body: said }])
-      expect(await playersOf('ada')).toMatchObject(expected)
-    }
-    await loginForEach([{ body: '{"subject":"ada","nickname":null,"avatarUrl":null,"data":null}' }])
-    expect(await playersOf('ada')).toMatchObject(expected)
-    expect(await storageOf('ada')).toEqual({ a: '1' })
-    await loginForEach([{ body: '{"subject":"ada","nickname":"Countess"}' }])
-    expect(await playersOf('ada')).toMatchObject([{ nickname: 'Countess', avatar: avatarUrl }])
-  })
-
   describe('nickname and avatarUrl (decisions 5)', () => {
     const NOTES = `query ($subject: String!) {
       loginLog(environment: "production", subject: $subject) { edges { node { outcome notes } } } }`

@@ -26,6 +26,7 @@ import {
   startWebhookGame,
   stopWebhookGame,
   storageOf,
+  target,
   UNAVAILABLE,
 } from './webhook-game.ts'
 
@@ -304,17 +305,17 @@ describe('a hanging endpoint', () => {
     const long = `{"subject":"other","data":{}${' '.repeat(MIB)}}`
     const other = await startOperator((_, response) => void response.end(long))
     const webhook = createWebhook({ allowPrivateAddresses: true })
-    const target = (projectId: string, name: string, url: string) =>
-      webhook.call({ key: `${projectId}/${name}`, projectId, url, secret: 's', replacedSecrets: [] }, '{}')
+    const call = (projectId: string, name: string, url: string) =>
+      webhook.call(target(url, { key: `${projectId}/${name}`, projectId }), '{}')
     // Two whole answers for each provider would take all the memory for answers.
-    const hoards = Promise.all(times(32, (index) => target('hoarder', String(index % 16), hoarder.url)))
+    const hoards = Promise.all(times(32, (index) => call('hoarder', String(index % 16), hoarder.url)))
     await until('all have begun', () => hoarder.hits.length >= 32)
 
     // For as long as the first attempts last.
     const end = performance.now() + 3_000
     let count = 0
     for (; performance.now() < end; count += 1) {
-      const result = await target('neighbour', 'default', other.url)
+      const result = await call('neighbour', 'default', other.url)
       expect(result.kind === 'answered' && result.text === long).toBe(true)
     }
     expect(other.hits).toHaveLength(count)
@@ -334,8 +335,7 @@ describe('a hanging endpoint', () => {
     )
     const other = await startOperator(approve({ subject: 'other' }))
     const webhook = createWebhook({ allowPrivateAddresses: true })
-    const call = (key: string, url: string, customData = '{}') =>
-      webhook.call({ key, projectId: 'project', url, secret: 's', replacedSecrets: [] }, customData)
+    const call = (key: string, url: string, customData = '{}') => webhook.call(target(url, { key }), customData)
     // All at once: on a slow machine, the first of them would end before the last one begins.
     const calls = times(500, () => call('crowd', crowded.url))
     const oneMore = await call('crowd', crowded.url, '"one more"')

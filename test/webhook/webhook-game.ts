@@ -87,3 +87,8 @@ export async function storageOf(subject: string): Promise<Record<string, string>
   )
   return Object.fromEntries(rows.map(({ key, value }) => [key, value]))
 }
+
+/** What a call of `createWebhook` needs to know of its provider. */
+export const target = (url: string, more: { key?: string; projectId?: string } = {}) => ({
+  ...{ key: 'key', projectId: 'project', url, secret: 'secret', replacedSecrets: [], ...more },
+})

@@ -29,6 +29,7 @@ import {
   startWebhookGame,
   stopWebhookGame,
   type Timed,
+  target,
   timedLogin,
   UNAVAILABLE,
 } from './webhook-game.ts'
@@ -125,10 +126,7 @@ describe('a slow endpoint (spec 8: three attempts of 3 s, 300 ms apart)', () => 
   async function callByName(): Promise<{ result: WebhookResult; milliseconds: number }> {
     const webhook = createWebhook({ allowPrivateAddresses: true, lookup: () => undefined })
     const started = performance.now()
-    const result = await webhook.call(
-      { key: 'nameless', projectId: 'project', url: 'http://studio.example/login', secret: 's', replacedSecrets: [] },
-      '{}',
-    )
+    const result = await webhook.call(target('http://studio.example/login'), '{}')
     await webhook.close()
     return { result, milliseconds: performance.now() - started }
   }

@@ -284,15 +284,6 @@ describe('the request to an endpoint (spec 4.4)', () => {
     }
   })
 
-  it('is signed with a new secret from the next login on (spec 4.3)', async () => {
-    for (const round of times(30, (index) => index)) {
-      await provide('rotated', operator.url, `secret ${round}`)
-      await game.login({ round }, { provider: 'rotated' })
-      const { headers, body } = operator.hits.at(-1) as Hit
-      expect(headers['x-signature']).toBe(signatureOf(`secret ${round}`, body))
-    }
-  })
-
   it('contains nothing of the client but customData', async () => {
     await provide('quiet', operator.url)
     const options = { provider: 'quiet', nickname: 'Nick', region: 'eu-west', language: 'pt-BR' }

@@ -62,7 +62,6 @@ const overSocket: Send = async (kind, field, credentials) => {
 
 const fields = KINDS.flatMap((kind) => rootFields(kind).map((field) => ({ kind, field, name: field.name })))
 
-/** What a field asks of a caller with nothing. */
 const askedBy = (name: string) => ({
   needsClient: ['loginCustom', 'linkCustom', 'refreshTokens', 'logout'].includes(name),
   needsCaller: !['loginCustom', 'refreshTokens', 'logout'].includes(name),

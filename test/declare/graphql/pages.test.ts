@@ -11,14 +11,12 @@ import { logIn, obey } from '../../support/desk.ts'
 
 const PASS = { scenarioId: 'season', nodeId: 'pass' }
 
-/** Every connection of the schema, found by its type. */
 const connections = Object.values(schema.getTypeMap())
   .filter((type) => isObjectType(type))
   .flatMap((type) => Object.values(type.getFields()).map((field) => ({ parent: type.name, name: field.name, field })))
   .filter(({ field }) => getNamedType(field.type).name.endsWith('Connection'))
   .map(({ parent, name }) => ({ parent, name, path: `${parent}.${name}` }))
 
-/** Connections that can be paged forwards only. */
 const FORWARD = ['Query.currencies', 'Query.items', 'Query.players', 'Query.scenarioVersions', 'Player.storageKeys']
 
 let game: Game

@@ -122,7 +122,6 @@ export function planOf(plan: any): Plan | null {
   }
 }
 
-/** Where the stream of an environment ends. */
 export async function endOfStream(pool: Pool, environmentId: string): Promise<number> {
   await settled(pool)
   const { rows } = await pool.query<{ position: string }>('SELECT position FROM streams WHERE environment_id = $1', [

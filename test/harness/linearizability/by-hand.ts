@@ -142,7 +142,6 @@ export const BOOKS_AT_TOP: Answer = {
   },
 }
 
-/** The answer to a start. */
 export const startAnswer = (runId: string, resumed: boolean): Answer => {
   const entered = passOf().nodes.map(({ id, type, data }) => enteredText(id, type, data))
   return {

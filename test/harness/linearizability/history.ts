@@ -49,7 +49,6 @@ export interface Edit {
   version: number | undefined
 }
 
-/** A version as the database has it. */
 export interface StoredVersion {
   readonly scenario: ScenarioId
   readonly version: number
@@ -99,7 +98,6 @@ export function versionsOf(
   ]
 }
 
-/** A call in one line. */
 export function describeCall({ id, on, player, request, invoked, answered, answer, effect }: Call, began = 0): string {
   const { kind, ...more } = request
   const asked = request.kind === 'restore' ? '' : JSON.stringify(more)

@@ -15,12 +15,10 @@ import {
 
 export interface PassState {
   readonly xp: number
-  /** The highest level that was reached. */
   readonly level: number
   readonly premium: boolean
   /** `onMaxLevel` was crossed. */
   readonly topped: boolean
-  /** `onComplete` was crossed. */
   readonly completed: boolean
   /** Level nodes that crossed their `onComplete`. */
   readonly nodes: readonly string[]
@@ -44,7 +42,6 @@ export interface RunState {
   readonly plan: Plan | null
 }
 
-/** The whole state of one player. */
 export interface PlayerState {
   readonly status: 'active' | 'banned'
   readonly nickname: string | null
@@ -121,7 +118,6 @@ export type Request =
 /** The result of a call, or the code of its refusal. */
 export type Answer = { readonly ok: unknown } | { readonly no: string }
 
-/** A crossed handle, as the stream has it. */
 export interface Crossed {
   readonly node: string
   readonly handle: string

@@ -54,7 +54,6 @@ export class Round {
     this.tale.push(`${performance.now().toFixed(0)} ${what}`)
   }
 
-  /** Reads all books, from which the round begins. */
   async begin(): Promise<void> {
     const { pool } = this.cluster.world
     await this.cluster.quiet()

@@ -1,11 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPlatformKey } from '../../../src/callers/keys.ts'
 import { purgeFirstLogins } from '../../../src/login/log/login-log.ts'
-import { createProject } from '../../../src/projects/projects.ts'
 import { type GraphqlAnswer, startGame, times } from '../../harness/game.ts'
-import { outcomeOfGraphql } from '../../harness/surfaces.ts'
 import { until } from '../../harness/until.ts'
 import {
   by,
@@ -205,20 +202,6 @@ describe('the log of logins', () => {
       more = hasNextPage
     }
     expect(paged).toEqual(found)
-  })
-
-  it('is readable only with a platform key of the project', async () => {
-    expect(nodes(await read({ first: 1 }, await game.key('viewer')))).toHaveLength(1)
-    const { projectId } = await createProject(game.app.pool, { name: 'Foreign', environments: ['production'] })
-    const foreign = (await createPlatformKey(game.app.pool, projectId, 'admin')).key
-    expect(nodes(await read({}, foreign))).toEqual([])
-    const { body } = await game.login(by(newSubject()))
-    expect(outcomeOfGraphql(await read({}, body.accessToken))).toEqual({ code: 'FORBIDDEN', message: 'forbidden' })
-    expect(outcomeOfGraphql(await game.graphql(null, LOG, { environment: 'production' }))).toMatchObject({
-      code: 'INVALID_TOKEN',
-    })
-    expect(outcomeOfGraphql(await read({ playerId: 'nobody' }))).toMatchObject({ code: 'INVALID_REQUEST' })
-    expect(outcomeOfGraphql(await read({ environment: 'nowhere' }))).toMatchObject({ code: 'ENVIRONMENT_NOT_FOUND' })
   })
 
   it('keeps its rows for thirty days', async () => {

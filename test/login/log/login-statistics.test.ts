@@ -41,7 +41,6 @@ async function read(variables: object = NOW, credentials = game.platformKey) {
   return { ...answer.data?.loginStatistics, errors: answer.errors }
 }
 
-/** Logins by outcome. */
 const outcomesOf = ({ outcomes }: { outcomes: { outcome: string; logins: number }[] }) =>
   Object.fromEntries(outcomes.map(({ outcome, logins }) => [outcome.toLowerCase(), logins]))
 
@@ -315,14 +314,6 @@ describe('the range of login statistics', () => {
 })
 
 describe('access to login statistics', () => {
-  it('is granted to every role of the project and refused to players', async () => {
-    for (const role of ['viewer', 'operator', 'admin'] as const) {
-      expect((await read({}, await game.key(role))).errors).toBeUndefined()
-    }
-    expect((await read({}, (await game.player()).token)).errors?.[0]?.extensions.code).toBe('FORBIDDEN')
-    expect((await read({ environment: 'nowhere' })).errors?.[0]?.extensions.code).toBe('ENVIRONMENT_NOT_FOUND')
-  })
-
   it('covers neither another environment nor another project', async () => {
     const other = await createProject(game.app.pool, { name: 'Other', environments: ['elsewhere'] })
     const sdkKey = (await createSdkKey(game.app.pool, other.environments.get('elsewhere') ?? '')).key

@@ -3,7 +3,6 @@ import { type IncomingMessage, request } from 'node:http'
 import { connect as connectTcp } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ClientOptions, WebSocket } from 'ws'
-import { createPlatformKey, createSdkKey } from '../../../src/callers/keys.ts'
 import { generateTokenKey, type TokenKey } from '../../../src/callers/tokens.ts'
 import { createPlayer } from '../../../src/players/create-player.ts'
 import { cursorAt, untimed } from '../../events/cursors.ts'
@@ -25,6 +24,7 @@ type Message = any
 const EVENTS =
   'subscription ($environment: String, $after: String) { events(environment: $environment, after: $after) { cursor } }'
 const production = { environment: 'production' }
+const ORIGIN = 'https://dashboard.example.com'
 /** Two seconds are promised; the rest is for a busy machine. */
 const WITHIN_MS = 3_000
 
@@ -35,7 +35,7 @@ let operator: Operator
 beforeAll(async () => {
   key = await generateTokenKey()
   operator = await startOperator()
-  game = await startGame({ TOKEN_KEYS: JSON.stringify([key]), INTROSPECTION: 'false' })
+  game = await startGame({ TOKEN_KEYS: JSON.stringify([key]), INTROSPECTION: 'false', ALLOWED_ORIGINS: ORIGIN })
   await game.publish('season', season())
   const { url, secret } = operator
   await game.setProviders({ default: { enabled: true, url, secret } })
@@ -57,8 +57,16 @@ interface Talk {
   receive(id?: string): Promise<Message>
 }
 
-function connect({ baseUrl }: { baseUrl: string }, options: ClientOptions = {}): Talk {
-  const socket = new WebSocket(`${baseUrl.replace('http', 'ws')}/graphql`, 'graphql-transport-ws', options)
+interface ConnectOptions extends ClientOptions {
+  readonly path?: string
+  readonly protocols?: string[]
+}
+
+function connect(
+  { baseUrl }: { baseUrl: string },
+  { path = '/graphql', protocols = ['graphql-transport-ws'], ...options }: ConnectOptions = {},
+): Talk {
+  const socket = new WebSocket(`${baseUrl.replace('http', 'ws')}${path}`, protocols, options)
   const received: Message[] = []
   const taken = new Set<Message>()
   socket.on('message', (data) => received.push(JSON.parse(String(data))))
@@ -107,91 +115,7 @@ const subscriptionsOf = async ({ app }: Game): Promise<number> =>
   (await app.metrics.subscriptions.get()).values[0]?.value ?? 0
 const socketsOf = async ({ app }: Game): Promise<number> => (await app.metrics.sockets.get()).values[0]?.value ?? 0
 
-async function act(field: string, playerId: string): Promise<void> {
-  const { errors } = await game.graphql(
-    game.platformKey,
-    `mutation ($playerId: ID!) { ${field}(input: { playerId: $playerId, reason: "test" }) { player { id } } }`,
-    { playerId },
-  )
-  expect(errors).toBeUndefined()
-}
-
 describe('a socket with credentials (decisions 1)', () => {
-  /** The code and the reason of the close, which must follow within two seconds. */
-  async function closesAfter(talk: Talk, happens: () => Promise<unknown>): Promise<unknown> {
-    const elapsed = startStopwatch()
-    await happens()
-    const { code, reason } = await talk.closed
-    expect(elapsed()).toBeLessThan(WITHIN_MS)
-    return [code, reason]
-  }
-
-  it('is closed with 4403 within two seconds of a ban and of a deletion, also when it is opened after them; others stay open', async () => {
-    const bystander = await game.player()
-    const other = await open(game, bystander.token)
-    other.subscribe('1', EVENTS, {})
-    for (const [field, reason] of [
-      ['banPlayer', 'player banned'],
-      ['deletePlayer', 'player deleted'],
-    ] as const) {
-      const player = await game.player()
-      const talks = [await open(game, player.token), await open(game, player.token)] as const
-      talks[0].subscribe('1', EVENTS, {})
-      expect(await closesAfter(talks[0], () => act(field, player.playerId))).toEqual([4403, reason])
-      expect(await closesAfter(talks[1], async () => undefined)).toEqual([4403, reason])
-      const late = connect(game)
-      await once(late.socket, 'open')
-      late.send({ type: 'connection_init', payload: { authorization: `Bearer ${player.token}` } })
-      expect(await closesAfter(late, async () => undefined)).toMatchObject([4403, expect.any(String)])
-    }
-    await bystander.start('season')
-    expect((await other.receive('1')).type).toBe('next')
-    other.socket.terminate()
-  })
-
-  it('is closed with 4403 within two seconds of its logout and of the end of all logins; another login stays open', async () => {
-    const [one, two] = [(await game.login({ player: 'ada' })).body, (await game.login({ player: 'ada' })).body]
-    const [first, second] = [await open(game, one.accessToken), await open(game, two.accessToken)]
-    const logout = () =>
-      game.request('POST', '/sdk/v1/authorization/logout', {
-        body: JSON.stringify({ refreshToken: one.refreshToken }),
-        headers: { 'x-sdk-key': game.sdkKey },
-      })
-    expect(await closesAfter(first, logout)).toEqual([4403, 'logged out'])
-    second.subscribe('1', '{ me { playerId } }')
-    const { playerId: id } = (await second.receive('1')).payload.data.me
-    expect(await closesAfter(second, () => act('endSessions', id))).toEqual([4403, 'logged out'])
-  })
-
-  it('is closed with 4403 within two seconds of the revocation of its platform key, which is then refused', async () => {
-    const { id, key: platformKey } = await createPlatformKey(game.app.pool, game.projectId, 'viewer')
-    const talk = await open(game, platformKey)
-    talk.subscribe('1')
-    const revoke = () => game.app.pool.query('UPDATE platform_keys SET revoked_at = now() WHERE id = $1', [id])
-    expect(await closesAfter(talk, revoke)).toEqual([4403, 'key revoked'])
-    const again = connect(game)
-    await once(again.socket, 'open')
-    again.send({ type: 'connection_init', payload: { authorization: `Bearer ${platformKey}` } })
-    expect((await again.closed).code).toBe(4403)
-  })
-
-  it('is closed with 4403 within two seconds of the revocation of its SDK key, with or without a token', async () => {
-    const player = await game.player()
-    for (const params of [{}, { authorization: `Bearer ${player.token}` }]) {
-      const { id, key: sdkKey } = await createSdkKey(game.app.pool, game.environmentId)
-      const talk = await open(game, { ...params, sdkKey })
-      const unconcerned = await open(game, { ...params, sdkKey: game.sdkKey })
-      const revoke = () => game.app.pool.query('UPDATE sdk_keys SET revoked_at = now() WHERE id = $1', [id])
-      expect(await closesAfter(talk, revoke)).toEqual([4403, 'key revoked'])
-      expect(unconcerned.socket.readyState).toBe(WebSocket.OPEN)
-      unconcerned.socket.terminate()
-      const again = connect(game)
-      await once(again.socket, 'open')
-      again.send({ type: 'connection_init', payload: { ...params, sdkKey } })
-      expect((await again.closed).code).toBe(4403)
-    }
-  })
-
   it('is closed with 4403 within a second of the expiry of its token', async () => {
     const token = await tokenFor(await game.player(), 3_000)
     const pausedBefore = pausedTime()
@@ -210,7 +134,7 @@ describe('a socket with credentials (decisions 1)', () => {
       const player = await server.player()
       const after = cursorAt(server.environmentId, 0n)
       // The event of its creation, and far more than the network buffers.
-      await fill(server, 999, 16_000, player.playerId)
+      await fill(server, 999, { bytes: 16_000, playerId: player.playerId })
       const lifeMs = 3_000
       const talk = await open(server, await tokenFor(player, lifeMs, server))
       const opened = performance.now()
@@ -230,6 +154,27 @@ describe('a socket with credentials (decisions 1)', () => {
     } finally {
       await server.stop()
     }
+  })
+
+  it('is closed with 4403 when they are invalid', async () => {
+    const player = await game.player()
+    const invalid = ['Bearer junk', `Bearer ${player.token}x`, 'Bearer twplat_junk', player.token, '']
+    for (const authorization of [...invalid, `Bearer ${await tokenFor(player, -2000)}`]) {
+      const talk = connect(game)
+      await once(talk.socket, 'open')
+      talk.send({ type: 'connection_init', payload: { authorization } })
+      expect([authorization, (await talk.closed).code]).toEqual([authorization, 4403])
+    }
+  })
+
+  it('answers INVALID_TOKEN without them, and stays open', async () => {
+    const talk = await open(game)
+    for (const id of ['1', '2']) {
+      talk.subscribe(id)
+      expect(JSON.stringify(await talk.receive(id))).toContain('"INVALID_TOKEN"')
+      expect(await talk.receive(id)).toEqual({ id, type: 'complete' })
+    }
+    talk.socket.terminate()
   })
 
   it('stays open while the database is unreachable, and new ones are closed with 1013', async () => {
@@ -360,6 +305,7 @@ describe('the limits of a document over a socket (decisions 9)', () => {
     '51 directives': selection(`id ${'@include(if: true) '.repeat(51)}`),
     'over 1,000 tokens': selection('id '.repeat(1_000)),
     'an unknown field': selection('idd nothing'),
+    'what does not parse': ['{', '', '}'],
     'introspection when it is off': [
       '{ __schema { types { name } } }',
       'mutation { __schema { types { name } } }',
@@ -428,14 +374,15 @@ describe('the service', () => {
       await keys.query(BEGIN)
       await keys.query('LOCK TABLE platform_keys')
       const init = { type: 'connection_init', payload: { authorization: `Bearer ${game.platformKey}` } }
-      for (const [message, code] of [
-        [{ id: '1', type: 'subscribe', payload: { query: '{ __typename }' } }, 4401],
-        [init, 4429],
+      const subscribe = { id: '1', type: 'subscribe', payload: { query: '{ __typename }' } }
+      for (const [messages, code] of [
+        [[subscribe], 4401],
+        [[init, subscribe], 4401],
+        [[init, init], 4429],
       ] as const) {
         const talk = connect(game)
         await once(talk.socket, 'open')
-        talk.send(init)
-        talk.send(message)
+        for (const message of messages) talk.send(message)
         expect([(await talk.closed).code, talk.received]).toEqual([code, []])
       }
     } finally {
@@ -444,7 +391,14 @@ describe('the service', () => {
     }
   })
 
-  it('closes a socket with 1009 for a message over 64 KiB in fragments', async () => {
+  it('takes a message of 64 KiB, and closes a socket with 1009 for a longer one, also in fragments', async () => {
+    const message = (bytes: number) => `{"type":"ping"${' '.repeat(bytes - 15)}}`
+    const long = await open(game)
+    long.socket.send(message(64 * 1024))
+    expect(await long.receive()).toEqual({ type: 'pong' })
+    long.socket.send(message(64 * 1024 + 1))
+    expect((await long.closed).code).toBe(1009)
+
     const talk = await open(game)
     talk.socket.send('x'.repeat(40_000), { fin: false })
     talk.socket.send('x'.repeat(40_000), { fin: true })
@@ -461,9 +415,10 @@ describe('the service', () => {
     },
   )
 
-  it('closes a socket with 4400 for messages that only servers send, and for one that is nested too deep', async () => {
+  it('closes a socket with 4400 for messages outside the protocol, that only servers send, or that are nested too deep', async () => {
     const messages = ['connection_ack', 'next', 'error'].map((type) => ({ id: '1', type, payload: [{ message: 'x' }] }))
-    const texts = [...messages.map((message) => JSON.stringify(message)), nested(8_000)]
+    const foreign = ['junk', '{}', '{"type":"nothing"}', '[]']
+    const texts = [...foreign, ...messages.map((message) => JSON.stringify(message)), nested(8_000)]
     for (const text of texts) {
       const talk = await open(game, game.platformKey)
       talk.socket.send(text)
@@ -489,7 +444,7 @@ describe('the service', () => {
         ['DELETE FROM events WHERE position <= 1100', 'CURSOR_EXPIRED'],
         ['ALTER TABLE events RENAME TO gone', 'INTERNAL_ERROR'],
       ] as const) {
-        await fill(server, 1_200, 16_000)
+        await fill(server, 1_200, { bytes: 16_000 })
         const { rows } = await server.app.pool.query('SELECT min(position) - 1 AS start FROM events')
         const talk = await open(server, server.platformKey)
         talk.subscribe('1', LONG, { ...production, after: cursorAt(server.environmentId, BigInt(rows[0].start)) })
@@ -539,6 +494,45 @@ describe('a handshake', () => {
     const answer = JSON.parse(Buffer.concat(await response.toArray()).toString())
     expect([response.statusCode, response.headers['x-request-id']]).toEqual([status, 'mine'])
     expect(answer.errors).toMatchObject([{ extensions: { code } }])
+  })
+
+  /** 101 when it is accepted. */
+  const statusOf = (options: ConnectOptions): Promise<number | undefined> =>
+    new Promise((resolve) => {
+      const { socket } = connect(game, options)
+      socket.once('unexpected-response', (_request, response) => {
+        response.resume()
+        resolve(response.statusCode)
+      })
+      socket.once('open', () => {
+        socket.terminate()
+        resolve(101)
+      })
+    })
+
+  it('is refused with 403 for a foreign origin, and accepted for that of the service, a listed one, or none', async () => {
+    const status = (origin?: string) => statusOf(origin === undefined ? {} : { headers: { origin } })
+    for (const foreign of ['https://evil.example', 'null', `${ORIGIN}.evil.example`, 'http://127.0.0.1:1'])
+      expect([foreign, await status(foreign)]).toEqual([foreign, 403])
+    for (const known of [undefined, ORIGIN, game.baseUrl]) expect([known, await status(known)]).toEqual([known, 101])
+  })
+
+  it('is not offered on any other path, where the request is served without it', async () => {
+    for (const [path, status] of [
+      ['/graphqlx', 404],
+      ['/graphql/x', 404],
+      ['/sdk/v1/battlepass/xp', 405],
+      ['/graphql?x=1', 101],
+    ] as const)
+      expect([path, await statusOf({ path })]).toEqual([path, status])
+  })
+
+  it('is refused, or closed with 4406, for any other subprotocol', async () => {
+    for (const protocols of [['graphql-ws'], ['junk'], []]) {
+      const talk = connect(game, { protocols })
+      const refused = once(talk.socket, 'error').then(() => 'refused')
+      expect(['refused', 4406]).toContain(await Promise.race([refused, talk.closed.then(({ code }) => code)]))
+    }
   })
 
   it('that is refused leaves no connection open that keeps the service from stopping, also when the client does not close it', async () => {
@@ -610,6 +604,55 @@ describe('a handshake', () => {
   })
 })
 
+describe('open sockets', () => {
+  it('are counted until they are closed, whether they were accepted or not', async () => {
+    await until('no socket of an earlier test is left', async () => (await socketsOf(game)) === 0)
+    const held = [await open(game), await open(game, (await game.player()).token), connect(game)]
+    await until('three sockets are counted', async () => (await socketsOf(game)) === 3)
+    const refused = connect(game)
+    await once(refused.socket, 'open')
+    refused.send({ type: 'connection_init', payload: { authorization: 'Bearer junk' } })
+    await refused.closed
+    for (const { socket } of held) socket.terminate()
+    await until('no socket is left', async () => (await socketsOf(game)) === 0)
+  })
+
+  it('are closed with 1001 when the service stops, and streams of events end', async () => {
+    const stopping = await startGame()
+    const { token } = await stopping.player()
+    const [busy, idle] = [await open(stopping, token), await open(stopping)]
+    busy.subscribe('1', EVENTS, {})
+    const stream = await fetch(`${stopping.baseUrl}/graphql`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'text/event-stream',
+        authorization: `Bearer ${token}`,
+      },
+      body: JSON.stringify({ query: EVENTS }),
+    })
+    await until('both subscriptions are open', async () => (await subscriptionsOf(stopping)) === 2)
+    const started = performance.now()
+    const [stopped, text] = [stopping.stop(), stream.text()]
+    expect([(await busy.closed).code, (await idle.closed).code]).toEqual([1001, 1001])
+    expect(await text).toContain('event: complete')
+    await stopped
+    expect(performance.now() - started).toBeLessThan(8_000)
+  })
+
+  it('without any request do not delay the stop of the service', async () => {
+    const stopping = await startGame()
+    const ahead = connectTcp(Number(new URL(stopping.baseUrl).port), '127.0.0.1').on('error', () => undefined)
+    await once(ahead, 'connect')
+    // The service accepts this connection after the one before.
+    await stopping.request('GET', '/livez')
+    const started = performance.now()
+    await stopping.stop()
+    expect(performance.now() - started).toBeLessThan(8_000)
+    ahead.destroy()
+  })
+})
+
 describe.concurrent('a socket', () => {
   it('without connection_init is closed with 4408 after three seconds', async () => {
     const began = performance.now()
@@ -658,7 +701,7 @@ describe.concurrent('a socket', () => {
     const server = await startGame()
     try {
       const after = cursorAt(server.environmentId, 0n)
-      await fill(server, 1_000, 16_000)
+      await fill(server, 1_000, { bytes: 16_000 })
       const slow = await open(server, server.platformKey)
       slow.subscribe('1', LONG, { ...production, after })
       slow.subscribe('2', LONG, { ...production, after })
@@ -693,7 +736,7 @@ describe.concurrent('a socket', () => {
   it('that never reads again is terminated, and nothing of it is kept', async () => {
     const server = await startGame()
     try {
-      await fill(server, 1_000, 16_000)
+      await fill(server, 1_000, { bytes: 16_000 })
       const slow = await open(server, server.platformKey)
       slow.subscribe('1', LONG, { ...production, after: cursorAt(server.environmentId, 0n) })
       slow.socket.once('message', () => slow.socket.pause())
