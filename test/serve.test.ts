@@ -5,11 +5,15 @@ import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { BUNDLE } from './harness/bundle.ts'
 import { clusterOf, removeDataDir } from './harness/data-dir.ts'
 import { buildService } from './harness/service.ts'
 import { until } from './harness/until.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
+/** What `npm start` runs. Other tests start a bundle of it, which takes half the time. */
+const SHIPPED = 'dist/server.js'
 
 const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'))
 
@@ -47,8 +51,8 @@ interface Service {
 }
 
 /** A service on the test's folder, with the embedded Postgres. */
-function spawnHere(env: Record<string, string> = {}, uid = process.getuid?.()): Service {
-  const child = spawn(process.execPath, ['dist/server.js'], {
+function spawnHere(env: Record<string, string> = {}, uid = process.getuid?.(), entry = BUNDLE): Service {
+  const child = spawn(process.execPath, [entry], {
     cwd: ROOT,
     env: { PATH: process.env.PATH, TIERWAY_DATA_DIR: dataDir, PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -75,8 +79,8 @@ function spawnHere(env: Record<string, string> = {}, uid = process.getuid?.()): 
   return service
 }
 
-async function startHere(env: Record<string, string> = {}): Promise<Service> {
-  const service = spawnHere(env)
+async function startHere(env: Record<string, string> = {}, entry = BUNDLE): Promise<Service> {
+  const service = spawnHere(env, process.getuid?.(), entry)
   await until('the service is ready', () => service.baseUrl() !== '', { deadlineMs: 30_000 })
   return service
 }
@@ -117,7 +121,7 @@ test('a second start on a taken port reports PORT or METRICS_PORT, and leaves th
 test.skipIf(!hasIpv6).each(['::', '::1'])(
   'a service on HOST=%s prints an address at which it answers',
   async (HOST) => {
-    const service = await startHere({ HOST })
+    const service = await startHere({ HOST }, SHIPPED)
     expect(service.baseUrl()).toMatch(/^http:\/\/\[::1\]:\d+$/)
     expect((await readDemo()).baseUrl).toBe(service.baseUrl())
     expect(await isReady(service)).toBe(true)
@@ -125,7 +129,7 @@ test.skipIf(!hasIpv6).each(['::', '::1'])(
 )
 
 test('SIGHUP, the end of the terminal, stops the service and its database', async () => {
-  const service = await startHere()
+  const service = await startHere({}, SHIPPED)
   service.child.kill('SIGHUP')
   expect(await service.closed).toEqual([0, null])
   expect(await hasPostgres()).toBe(false)

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
-import { connect as connectTcp } from 'node:net'
+import { connect as connectTcp, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ClientOptions, WebSocket } from 'ws'
 import { generateTokenKey, type TokenKey } from '../../../src/callers/tokens.ts'
@@ -471,6 +471,9 @@ describe('the service', () => {
 })
 
 const PING = JSON.stringify({ type: 'ping', payload: { pad: 'x'.repeat(60_000) } })
+/** A thousand pings of WebSockets, masked by zeros: making each while the service waits would take seconds. */
+const PINGS = Buffer.concat(times(1_000, () => Buffer.from([0x89, 0x80 | 125, ...times(4 + 125, () => 0)])))
+const connectionOf = (socket: WebSocket) => (socket as unknown as { readonly _socket: Socket })._socket
 const LONG =
   'subscription ($environment: String, $after: String) { events(environment: $environment, after: $after) { cursor data } }'
 
@@ -753,18 +756,18 @@ describe.concurrent('a socket', () => {
 // Not concurrent: it keeps the process busy, and the tests above measure time in this process.
 describe('a socket that floods the service', () => {
   it.each([
-    ['of the protocol', 500, (socket: WebSocket) => socket.send(PING)],
-    ['of WebSockets', 160_000, (socket: WebSocket) => socket.ping(Buffer.alloc(125))],
+    ['of the protocol', 500, (socket: WebSocket) => times(500, () => socket.send(PING))],
+    ['of WebSockets', 160_000, (socket: WebSocket) => times(160, () => connectionOf(socket).write(PINGS))],
   ])(
     'with pings %s is not read while it reads no answers, and is answered once it reads',
-    async (_which, count, ping) => {
+    async (_which, count, flood) => {
       const talk = await open(game)
       let pongs = 0
       talk.socket.on('pong', () => {
         pongs += 1
       })
       talk.socket.pause()
-      for (const _ of times(count, Number)) ping(talk.socket)
+      flood(talk.socket)
       // Far more than the network buffers: the rest is sent only if the service continues to read. It gives a reader up
       // after ten seconds, so this waits for few turns.
       let quiet = 0
@@ -778,7 +781,9 @@ describe('a socket that floods the service', () => {
       expect(left).toBeGreaterThan(0)
       talk.socket.resume()
       const answers = () => pongs + talk.received.filter(({ type }) => type === 'pong').length
-      await until('each is answered', () => answers() === count, { deadlineMs: 150_000 })
+      const isOpen = () => talk.socket.readyState === WebSocket.OPEN
+      await until('each is answered', () => answers() === count || !isOpen(), { deadlineMs: 150_000 })
+      expect([answers(), isOpen()]).toEqual([count, true])
       talk.socket.terminate()
     },
   )
