@@ -9,6 +9,7 @@ import { type Game, startGame, times } from '../harness/game.ts'
 import { pull } from '../harness/pull.ts'
 import { settled } from '../harness/settled.ts'
 import { startStopwatch } from '../harness/stopwatch.ts'
+import { until } from '../harness/until.ts'
 import { EVERY_EVENT } from './filters.ts'
 
 let game: Game
@@ -117,6 +118,38 @@ describe('the positions of events', () => {
     expect(rows.map(({ data }) => data)).toEqual(['waits 0', 'waits 1', 'waits 2', 'within 0', 'within 1'])
     expect(rows.map((row) => BigInt(row.position) - BigInt(position))).toEqual([1n, 2n, 3n, 4n, 5n])
     expect([...rows].sort((a, b) => Number(a.occurred_at) - Number(b.occurred_at))).toEqual(rows)
+    await auditBooks(game.app.pool)
+  })
+
+  it('keep the order of a player whose event was not yet committed when later ones of others were numbered', async () => {
+    const [player, other] = [await game.player(), await game.player()]
+    const levelUp = async ({ start, post }: typeof player) => {
+      const runId = await start('season')
+      const place = { scenarioId: 'season', nodeId: 'pass', runId }
+      const { body } = await post('/sdk/v1/battlepass/xp', { ...place, amount: 100, source: 'match' })
+      return `"toLevel":${body.level}`
+    }
+    const placeOf = async ({ playerId }: typeof player, text: string) =>
+      (await eventsOf(playerId)).findIndex(({ data }) => data.includes(text))
+    const slow = new pg.Client({ connectionString: game.databaseUrl })
+    slow.on('error', () => undefined)
+    await slow.connect()
+    // The instance looks for what is left twice a second, which could hide a fault in a single round.
+    for (const round of times(4, String)) {
+      await slow.query('BEGIN')
+      await slow.query(INSERT, [game.environmentId, player.playerId, `slow ${round}`])
+      const later = await levelUp(other)
+      await until(
+        'the event that was written after it has its position',
+        async () => (await placeOf(other, later)) >= 0,
+      )
+      await slow.query('COMMIT')
+      const next = await levelUp(player)
+      await settled(game.app.pool)
+      expect(await placeOf(player, `slow ${round}`)).toBeGreaterThan(0)
+      expect(await placeOf(player, next)).toBeGreaterThan(await placeOf(player, `slow ${round}`))
+    }
+    await slow.end()
     await auditBooks(game.app.pool)
   })
 

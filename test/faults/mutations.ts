@@ -33,14 +33,13 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    what: 'events are numbered although earlier transactions still run, whose events are then missed',
+    what: 'events numbered past transactions that still run',
     file: 'src/events/numbering.ts',
     changes: [['least(max(xid), pg_snapshot_xmin(pg_current_snapshot())::text::bigint)', 'max(xid)']],
     tests: [
       {
-        file: 'events/instances.test.ts',
-        title:
-          'numbers the events of 32 writers 1 to N in commit order, beside refused, rolled back, broken and idle transactions (decisions 8)',
+        file: 'events/numbering.test.ts',
+        title: 'keep the order of a player whose event was not yet committed when later ones of others were numbered',
       },
     ],
   },
