@@ -1,9 +1,23 @@
 import type { Pool } from 'pg'
 import { expect } from 'vitest'
 import { numberEvents } from './settled.ts'
+import { openPool } from './sql.ts'
 
 /** Expects that balances equal their ledgers, claims are earned, streams have no gap, and figures add up. */
-export async function auditBooks(pool: Pool): Promise<void> {
+export async function auditBooks(given: Pool): Promise<void> {
+  const url = given.options?.connectionString
+  // A client in a transaction, for what is not committed.
+  if (url === undefined) return audit(given)
+  // A pool of its own: statements of the service's have limits of time, which a busy machine exceeds.
+  const pool = openPool(url)
+  try {
+    await audit(pool)
+  } finally {
+    await pool.end()
+  }
+}
+
+async function audit(pool: Pool): Promise<void> {
   const { rows: unbalanced } = await pool.query(
     `SELECT w.player_id, w.currency, w.balance, sum(l.amount) AS ledger FROM wallets w
      LEFT JOIN wallet_ledger l USING (environment_id, player_id, currency)
