@@ -19,6 +19,8 @@ const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 const withoutPrometheus =
   spawnSync('promtool', ['--version']).status === 0 ? '' : 'SKIPPED, prometheus is not installed: '
 const TOKEN = 'the-metrics-of-tests'
+/** Nothing listens there. */
+const NO_REPLICA = 'postgres://127.0.0.1:1/none'
 /** While Postgres is away, a call can wait for five seconds. */
 const FIRING_DEADLINE_MS = 80_000
 
@@ -45,7 +47,7 @@ const namesIn = (text: string) => [...text.matchAll(/\b(?:tierway|nodejs|process
 
 describe('docs/operations.md', () => {
   it('lists every metric of the service with its labels, and no other', async () => {
-    const game = await startGame({ REDIS_URL: 'redis://127.0.0.1:1' })
+    const game = await startGame({ REDIS_URL: 'redis://127.0.0.1:1', DATABASE_REPLICA_URL: NO_REPLICA })
     try {
       const metrics = await game.app.metrics.registry.getMetricsAsJSON()
       const own = metrics.filter(({ name }) => name.startsWith('tierway_'))
@@ -96,7 +98,11 @@ describe.skipIf(withoutPrometheus !== '')(`${withoutPrometheus}Prometheus`, () =
     let prometheus: Awaited<ReturnType<typeof startPrometheus>>
     beforeAll(async () => {
       webhook = await startOperator(approve({ subject: 'acct_1' }))
-      game = await startGame({ METRICS_TOKEN: TOKEN, REDIS_URL: 'redis://127.0.0.1:1' })
+      game = await startGame({
+        METRICS_TOKEN: TOKEN,
+        REDIS_URL: 'redis://127.0.0.1:1',
+        DATABASE_REPLICA_URL: NO_REPLICA,
+      })
       await game.setProviders({ default: { enabled: true, url: webhook.url, secret: webhook.secret } })
       prometheus = await startPrometheus(game.baseUrl)
     })

@@ -18,6 +18,7 @@ import { databaseNow, followDatabaseClock } from '../db/ids.ts'
 import { pendingMigrations } from '../db/migrate.ts'
 import { createPool, refusesWrites } from '../db/pool.ts'
 import { createPrisma } from '../db/prisma.ts'
+import { createReplica, readsOf } from '../db/replica.ts'
 import type { Route } from '../declare/route.ts'
 import { createLocalBus } from '../events/bus.ts'
 import { createNumbering } from '../events/numbering.ts'
@@ -118,9 +119,9 @@ export async function createApp({
   }
   for (const task of TASKS) metrics.taskFailures.inc({ task }, 0)
   const refusedWrites = createRefusedWrites()
-  const connect = (connections: number, isForGroups = false) =>
+  const connect = (connections: number, { isForGroups = false, url = databaseUrl } = {}) =>
     createPool({
-      url: databaseUrl,
+      url,
       ca: config.databaseCa,
       connections,
       isForGroups,
@@ -129,8 +130,8 @@ export async function createApp({
     })
   const forOperators = Math.floor(config.databaseConnections * OPERATORS_SHARE)
   const forGroups = Math.max(2, Math.floor(config.databaseConnections * GROUPS_SHARE))
-  const groupPool = connect(forGroups, true)
-  const numbersPool = connect(1, true)
+  const groupPool = connect(forGroups, { isForGroups: true })
+  const numbersPool = connect(1, { isForGroups: true })
   const pool = connect(config.databaseConnections - forOperators - forGroups)
   const operatorPool = connect(forOperators)
   // Loading the client of Redis takes a tenth of the start, so it is loaded only when Redis is configured.
@@ -163,6 +164,9 @@ export async function createApp({
     onExpired: (environmentId) =>
       log.warn({ environmentId }, 'the database has lost events that were delivered: subscriptions ended as expired'),
   })
+  const prisma = createPrisma(operatorPool)
+  const primary = { pool: operatorPool, prisma }
+  const replica = openReplica()
   const countXp = countLimited(({ player: { environmentId }, origin, reason }) =>
     metrics.xpLimited.inc({ environment: environmentId, origin, reason }),
   )
@@ -232,6 +236,7 @@ export async function createApp({
       caller.kind === 'server' ? run(asServer(caller, command)) : run(command, () => tokens.requireValid(caller)),
     pool,
     operatorPool,
+    reads: replica ?? readsOf(primary, databaseNow),
     webhook,
     secrets,
     tokens,
@@ -243,10 +248,43 @@ export async function createApp({
     settleEvents: numbering.settle,
     auditDenied: createAuditDenied(operatorPool, (action) => metrics.denied.inc({ action })),
     beginStorageAnswer: createStorageAnswers(run),
-    previewScenario: createPreview(operatorPool),
+    previewScenario: createPreview(),
   }
 
   let stopping = false
+
+  /** The replica, with connections of its own. Null without one. */
+  function openReplica() {
+    const { databaseReplicaUrl: url, replicaMaxAge } = config
+    if (url === null) return null
+    const readPool = connect(forOperators, { url })
+    const checkPool = connect(1, { url })
+    const source = { pool: readPool, prisma: createPrisma(readPool) }
+    const replica = createReplica({
+      primary,
+      replica: source,
+      primaryPool: pool,
+      checkPool,
+      maxAgeMs: replicaMaxAge * 1000,
+      now: databaseNow,
+      onRead: (place, reason) => metrics.replicaReads.inc({ place, reason }),
+      onChange: (fault) =>
+        fault === null
+          ? log.info(`a read replica serves lists, figures, exports and previews, up to ${replicaMaxAge} s old`)
+          : log.warn(`the read replica is not used, and the primary serves its reads: ${fault}`),
+      onError: (error) => warn(error, 'a read failed on the replica, and ran on the primary'),
+    })
+    return {
+      ...replica,
+      pools: { replica: readPool },
+      async close() {
+        await replica.stop()
+        await source.prisma.$disconnect()
+        await readPool.end()
+        await checkPool.end()
+      },
+    }
+  }
 
   /** A later version may migrate the database while this one runs. */
   async function whyUnready(): Promise<string | undefined> {
@@ -280,7 +318,6 @@ export async function createApp({
     ...(readDemo && !config.production ? playRoutes(readDemo, log) : []),
   ]
   const wayIn = createWay([...routes, ...health.routes, ...pages])
-  const prisma = createPrisma(operatorPool)
   const graphql = await createGraphql({
     config,
     log,
@@ -305,7 +342,8 @@ export async function createApp({
   const partitions = createPartitions({ pool, config, log, onError: failed('partitions') })
   const folding = createFolding({ pool, onError: failed('figures') })
   addGauges(metrics.registry, {
-    pools: { game: groupPool, service: pool, operators: operatorPool, numbers: numbersPool },
+    pools: { game: groupPool, service: pool, operators: operatorPool, numbers: numbersPool, ...replica?.pools },
+    replica,
     engines,
     memory,
     subscriptions,
@@ -340,6 +378,7 @@ export async function createApp({
       folding.start()
       numbering.start()
       callCounts.start()
+      replica?.start()
       await ended.start()
       return server.listen(config.port, config.host)
     },
@@ -361,6 +400,7 @@ export async function createApp({
       await subscriptions.close()
       await bus.close()
       await rateLimits.close()
+      await replica?.close()
       await prisma.$disconnect()
       await operatorPool.end()
       await groupPool.end()

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import { Gauge, type Registry } from 'prom-client'
 import { VERSION } from '../base/version.ts'
+import type { Replica } from '../db/replica.ts'
 import type { Numbering } from '../events/numbering.ts'
 import type { Subscriptions } from '../events/subscriptions.ts'
 import type { Folding } from '../figures/fold.ts'
@@ -19,6 +20,8 @@ export interface GaugeSources {
   readonly partitions: Pick<Partitions, 'states'>
   /** Null without Redis. */
   readonly isRedisConnected: (() => boolean) | null
+  /** Null without a replica. */
+  readonly replica: Replica | null
   readonly endedLogins: () => number
   readonly endedFollowers: () => number
   readonly ready: () => Promise<Readiness>
@@ -106,7 +109,12 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
       for (const { table, hasOthers } of sources.partitions.states()) this.set({ table }, hasOthers ? 1 : 0)
     },
   })
-  const { isRedisConnected } = sources
+  const { isRedisConnected, replica } = sources
+  if (replica !== null) {
+    gauge('tierway_replica_age_seconds', 'Time since the read replica was last known to have all commits.', () =>
+      replica.ageSeconds(),
+    )
+  }
   if (isRedisConnected !== null) {
     gauge('tierway_redis_connected', '1 while Redis carries signals, 0 while it is unreachable.', () =>
       isRedisConnected() ? 1 : 0,

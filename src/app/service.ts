@@ -6,6 +6,7 @@ import type { AuditDenied } from '../callers/access.ts'
 import type { PlayerCaller, ServerCaller } from '../callers/callers.ts'
 import type { EndedFeed } from '../callers/ended-feed.ts'
 import type { Tokens } from '../callers/tokens.ts'
+import type { Reads } from '../db/replica.ts'
 import type { LoginDesk } from '../login/custom-login.ts'
 import type { BeginStorageAnswer } from '../players/storage-answers.ts'
 import type { Command } from '../transactions/command.ts'
@@ -28,6 +29,8 @@ export interface Service {
   readonly pool: Pool
   /** For reads and changes of operators, which can take long or wait for a lock. The game does not wait for this pool. */
   readonly operatorPool: Pool
+  /** For lists, figures, exports and previews of operators: a read replica serves them where there is one. */
+  readonly reads: Reads
 
   readonly secrets: Secrets
   readonly webhook: Webhook

@@ -22,6 +22,10 @@ export interface Config {
   readonly databaseUrl: string | null
   /** The certificates of the authorities that sign the certificate of Postgres, in PEM. Null takes the machine's. */
   readonly databaseCa: string | null
+  /** A streaming replica for lists, figures, exports and previews. Null reads them from the primary. */
+  readonly databaseReplicaUrl: string | null
+  /** How old the answers of the replica may be, in seconds. */
+  readonly replicaMaxAge: number
   readonly databaseConnections: number
   /** The longest time for which a call waits for Postgres, in milliseconds. */
   readonly callDeadlineMs: number
@@ -126,10 +130,17 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
 
   const ca = text('DATABASE_CA')
   const databaseCa = ca === null ? null : readCertificates(ca, faults)
-  if (ca !== null && databaseUrl !== null && !leavesTlsToUs(databaseUrl)) {
-    faults.push(
-      'DATABASE_URL must have no sslmode but require, verify-ca or verify-full, and no sslrootcert, sslcert or sslkey, when DATABASE_CA is set',
-    )
+  const tlsFault = (name: string) =>
+    `${name} must have no sslmode but require, verify-ca or verify-full, and no sslrootcert, sslcert or sslkey, when DATABASE_CA is set`
+  if (ca !== null && databaseUrl !== null && !leavesTlsToUs(databaseUrl)) faults.push(tlsFault('DATABASE_URL'))
+
+  const databaseReplicaUrl = text('DATABASE_REPLICA_URL')
+  if (databaseReplicaUrl !== null) {
+    if (!isUrlOf(databaseReplicaUrl, ['postgres:', 'postgresql:']))
+      faults.push('DATABASE_REPLICA_URL must be a postgres:// URL of a streaming replica of DATABASE_URL')
+    else if (databaseUrl === null)
+      faults.push('DATABASE_REPLICA_URL needs DATABASE_URL: the embedded Postgres has no replica')
+    else if (ca !== null && !leavesTlsToUs(databaseReplicaUrl)) faults.push(tlsFault('DATABASE_REPLICA_URL'))
   }
 
   const redisUrl = text('REDIS_URL')
@@ -176,6 +187,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     port: integer('PORT', 4000, 0, 65_535),
     databaseUrl,
     databaseCa,
+    databaseReplicaUrl,
+    replicaMaxAge: integer('REPLICA_MAX_AGE', 10, 3, 3_600),
     databaseConnections: integer('DATABASE_CONNECTIONS', 10, 4, 1000),
     callDeadlineMs: integer('CALL_DEADLINE_MS', 5_000, 1_000, 60_000),
     migrateOnStart: flag('MIGRATE_ON_START', true),

@@ -142,6 +142,12 @@ export function createMetrics() {
         counts.unproven += unproven
       }
     },
+    replicaReads: new Counter({
+      name: 'tierway_replica_reads_total',
+      help: 'Reads of lists, figures, exports and previews, by the place that served them, and why it was the primary.',
+      labelNames: ['place', 'reason'],
+      registers,
+    }),
     logins: new Counter({
       name: 'tierway_logins_total',
       help: 'Logins and links by result: ok, or the code of the error.',

@@ -106,6 +106,7 @@ const PreviewType = builder.objectRef<ScenarioPreview>('PreviewScenarioResult').
     'The effect of publishing a definition on current players. A player has a pass from its first xp, claim or purchase on; deleted players do not count.',
   fields: (t) => ({
     valid: t.boolean({ resolve: ({ faults }) => faults.length === 0 }),
+    asOf: t.field({ type: 'DateTime', resolve: ({ asOf }) => asOf }),
     faults: t.field({
       type: [FaultType],
       description: 'The faults of the definition. With faults, nothing is counted.',
@@ -292,9 +293,10 @@ builder.queryField('previewScenario', (t) =>
       'Previews the effect of publishing a definition on current players. Writes nothing and blocks nothing.',
     args: inputOf('PreviewScenarioInput', previewRequest),
     resolve: async (_root, { input }, context) => {
-      const { projectId } = await requirePlatform(context, 'viewer')
+      const { projectId, keyId } = await requirePlatform(context, 'viewer')
+      const { reads, previewScenario } = context.service
       const { definition, ...ref } = previewRequest.readInput(input)
-      return context.service.previewScenario(await findScenario(context, projectId, ref), definition)
+      return previewScenario(reads.reader(keyId), await findScenario(context, projectId, ref), definition)
     },
   }),
 )

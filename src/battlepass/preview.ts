@@ -1,6 +1,7 @@
-import type { Pool, PoolClient } from 'pg'
+import type { PoolClient } from 'pg'
 import { type Fault, Refusal } from '../base/errors.ts'
 import { createSemaphore } from '../base/semaphore.ts'
+import type { Reader } from '../db/replica.ts'
 import { inSnapshot, queryWithin } from '../db/transaction.ts'
 import { type Definition, type Track, typeOf } from '../scenario/definition.ts'
 import { parseDefinition } from '../scenario/parse-definition.ts'
@@ -15,6 +16,8 @@ import { type ComparedPass, comparePasses, type PassPreview } from './compare-pa
  * players.
  */
 export interface ScenarioPreview {
+  /** All that was committed by then is counted. */
+  readonly asOf: Date
   /** The reasons why the definition cannot be published. With any, nothing is counted. */
   readonly faults: readonly Fault[]
   /** The version that is compared with; null when there is none yet, and when nothing is counted. */
@@ -29,24 +32,32 @@ export interface ScenarioPreview {
 const STATEMENT_TIMEOUT_MS = 30_000
 const MAX_WAITING = 4
 
-export type PreviewScenario = (ref: ScenarioRef, text: string) => Promise<ScenarioPreview>
+export type PreviewScenario = (reader: Reader, ref: ScenarioRef, text: string) => Promise<ScenarioPreview>
 
 /**
  * Creates the operation. It counts on one snapshot and takes no lock: it blocks nothing, and its numbers exclude what
  * happens meanwhile. Previews can be slow, so they have a queue of their own: each holds a connection while it counts.
  * Refuses with `unavailable` when too many wait, or when one takes too long.
  */
-export function createPreview(pool: Pool): PreviewScenario {
+export function createPreview(): PreviewScenario {
   const inTurn = createQueue(MAX_WAITING)
 
-  return async (ref, text) => {
+  return async (reader, ref, text) => {
+    const { asOf } = reader
     const parsed = parseDefinition(text)
-    if (!parsed.ok) return { faults: parsed.faults, currentVersion: null, passes: [], removedNodes: [] }
-    return inTurn(() => inSnapshot(pool, (client) => preview(client, ref, parsed.definition)))
+    if (!parsed.ok) return { asOf, faults: parsed.faults, currentVersion: null, passes: [], removedNodes: [] }
+    const counted = await inTurn(() =>
+      reader.read(({ pool }) => inSnapshot(pool, (client) => preview(client, ref, parsed.definition))),
+    )
+    return { asOf, ...counted }
   }
 }
 
-async function preview(client: PoolClient, ref: ScenarioRef, after: Definition): Promise<ScenarioPreview> {
+async function preview(
+  client: PoolClient,
+  ref: ScenarioRef,
+  after: Definition,
+): Promise<Omit<ScenarioPreview, 'asOf'>> {
   // Each statement runs once, for arrays of these lengths; compiling it would take longer than it saves.
   await client.query(`SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true)`)
   const { current, now } = await readCurrent(client, ref)

@@ -32,6 +32,9 @@ export function isTransient(code: string): boolean {
   return code === '57014' || code === '55P03' || code === '25006' || code.startsWith('53') || isRetryable(code)
 }
 
+/** A statement that took longer than it may. */
+export const isTimeLimit = (error: unknown): boolean => error instanceof Error && codeOf(error) === '57014'
+
 /** The server refuses this user: in general, for this database, or for lack of a right. */
 export function isTurnedAway(code: string): boolean {
   return /^(28|3D|42501|55000)/.test(code)

@@ -12,6 +12,10 @@ import { type Check, type Field, moment, optional, text, uuid } from './shape.ts
 
 // Fields of several requests.
 
+/** What `asOf` of an answer promises. */
+export const AS_OF =
+  'All that was committed by this time is in the answer. Earlier than now where a read replica serves it.'
+
 export const scenarioId = text("A scenario's id in its environment.", { max: MAX_ID })
 export const nodeId = text("A node's id in its scenario.", { max: MAX_ID })
 export const runId = text("A run's id.", { max: MAX_ID })

@@ -382,6 +382,7 @@ function platformCall(
       const headers: string[] = []
       const setHeader = (name: string, value: string) => headers.push(name, value)
       const answer = await run({ caller, params, query, headers: request.headers, setHeader, body, service })
+      if (method !== 'GET') service.reads.changed(caller.keyId)
       return { ...answer, headers: [...answer.headers, ...headers] }
     },
   }

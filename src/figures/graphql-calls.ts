@@ -11,6 +11,7 @@ import { readRanged } from './range.ts'
 const DEFAULT_HOURS = 1
 
 interface CallStatistics extends CallsRef {
+  readonly asOf: Date
   readonly minutes: readonly MinuteOfCalls[]
 }
 
@@ -31,6 +32,7 @@ const CallStatisticsType = builder.objectRef<CallStatistics>('CallStatistics').i
       resolve: ({ from }) => from,
     }),
     to: t.field({ type: 'DateTime', description: 'The end of the range, not included.', resolve: ({ to }) => to }),
+    asOf: t.field({ type: 'DateTime', resolve: ({ asOf }) => asOf }),
     calls: t.field({
       type: 'Count',
       description: 'All calls of the range.',
@@ -67,14 +69,15 @@ builder.queryField('callStatistics', (t) =>
     description: "The calls of an environment's players, by minute.",
     args: argsOf(callStatisticsRequest),
     resolve: async (_root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'viewer')
+      const { projectId, keyId } = await requirePlatform(context, 'viewer')
       const { environment, range } = readRanged(callStatisticsRequest, args, {
         days: DEFAULT_HOURS / 24,
         maxDays: MAX_CALL_DAYS,
       })
       const environmentId = await findEnvironment(context.service.pool, projectId, environment)
       const ref = { environmentId, ...range }
-      return { ...ref, minutes: await readCalls(context.service.operatorPool, ref) }
+      const reader = context.service.reads.reader(keyId)
+      return { ...ref, asOf: reader.asOf, minutes: await reader.read(({ pool }) => readCalls(pool, ref)) }
     },
   }),
 )

@@ -1,3 +1,4 @@
+import type { Pool } from 'pg'
 import { MAX_INT64, MIN_INT64 } from '../base/json.ts'
 import { MAX_INSIGHT_DAYS, MAX_INSIGHT_DAYS_BY_HOUR, MAX_XP_SOURCES } from '../base/limits.ts'
 import { TrackType, XpOriginEnum } from '../battlepass/graphql.ts'
@@ -249,6 +250,8 @@ export const StepType = enumType('InsightStep', STEPS, {
 
 /** Three of the fields need the levels, so each request reads the levels once. */
 interface Insight extends InsightRef {
+  readonly asOf: Date
+  readonly read: <T>(work: (pool: Pool) => Promise<T>) => Promise<T>
   readonly levels: () => Promise<LevelInsight[]>
 }
 
@@ -270,7 +273,7 @@ function readXpArguments({ range }: InsightRef, { by, sources = SOURCES }: { by:
 
 const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
   description:
-    'Figures of one battle pass, as of the last commit. Levels of players are those at the end of the range. Days and hours are in UTC, and count as a whole when the range touches them. Deleted players stay counted.',
+    'Figures of one battle pass. Levels of players are those at the end of the range. Days and hours are in UTC, and count as a whole when the range touches them. Deleted players stay counted.',
   fields: (t) => ({
     from: t.field({
       description: 'The start of the range, included.',
@@ -282,6 +285,7 @@ const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
       type: 'DateTime',
       resolve: ({ range }) => range.to,
     }),
+    asOf: t.field({ type: 'DateTime', resolve: (insight) => insight.asOf }),
     levels: t.field({
       type: [LevelInsightType],
       description:
@@ -291,49 +295,61 @@ const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
     days: t.field({
       type: [DayInsightType],
       description: 'Every day of the range, in order, including days without figures.',
-      resolve: (insight, _args, { service }) => readDays(service.operatorPool, insight),
+      resolve: (insight) => insight.read((pool) => readDays(pool, insight)),
     }),
     xp: t.field({
       type: [XpSourceType],
       description: `Xp by source, the largest first, then the sum of the rest. Each hour has up to a hundred sources; further sources count as \`other\`. Hours are available for the last ${HOURS_KEPT_DAYS} days, up to ${MAX_INSIGHT_DAYS_BY_HOUR} days at a time.`,
       args: { by: t.arg(stepArgument), sources: t.arg.int(sourcesArgument) },
-      resolve: (insight, args, { service }) => readXp(service.operatorPool, insight, readXpArguments(insight, args)),
+      resolve: (insight, args) => {
+        const asked = readXpArguments(insight, args)
+        return insight.read((pool) => readXp(pool, insight, asked))
+      },
     }),
     xpByOrigin: t.field({
       type: [XpOfOriginType],
       description:
         'Xp by origin, every origin in the order of `XpOrigin`. Together they are the xp of all sources. Xp that was granted before the ledger had origins counts as that of clients.',
       args: { by: t.arg(stepArgument) },
-      resolve: (insight, args, { service }) =>
-        readXpByOrigin(service.operatorPool, insight, { ...readXpArguments(insight, args), origins: XP_ORIGINS }),
+      resolve: (insight, args) => {
+        const asked = { ...readXpArguments(insight, args), origins: XP_ORIGINS }
+        return insight.read((pool) => readXpByOrigin(pool, insight, asked))
+      },
     }),
     clippedXp: t.field({
       type: [ClippedXpType],
       description:
         'Xp that limits of the pass held back, by source, the largest first, then the sum of the rest. Refused calls do not count.',
       args: { by: t.arg(stepArgument), sources: t.arg.int(sourcesArgument) },
-      resolve: (insight, args, { service }) =>
-        readXp(service.operatorPool, insight, { ...readXpArguments(insight, args), measure: 'xp_clipped' }),
+      resolve: (insight, args) => {
+        const asked = { ...readXpArguments(insight, args), measure: 'xp_clipped' as const }
+        return insight.read((pool) => readXp(pool, insight, asked))
+      },
     }),
     xpOutliers: t.field({
       type: XpOutliersType,
       description:
         'The players with the most xp in the last 24 hours of the range, against the median of all who earned xp then. It reads the ledger of these hours.',
-      resolve: async (insight, _args, { service }) => ({
-        ...(await readXpOutliers(service.operatorPool, insight, { limit: OUTLIERS })),
+      resolve: async (insight) => ({
+        ...(await insight.read((pool) => readXpOutliers(pool, insight, { limit: OUTLIERS }))),
         environmentId: insight.place.environmentId,
       }),
     }),
     tiers: t.field({
       type: [TierInsightType],
       description: 'The claim funnel: every tier of the pass, by level.',
-      resolve: async (insight, _args, { service }) => readTiers(service.operatorPool, insight, await insight.levels()),
+      resolve: async (insight) => {
+        const levels = await insight.levels()
+        return insight.read((pool) => readTiers(pool, insight, levels))
+      },
     }),
     completion: t.field({
       description: 'Players who played, reached the top level and completed the pass.',
       type: CompletionType,
-      resolve: async (insight, _args, { service }) =>
-        readCompletion(service.operatorPool, insight, await insight.levels()),
+      resolve: async (insight) => {
+        const levels = await insight.levels()
+        return insight.read((pool) => readCompletion(pool, insight, levels))
+      },
     }),
   }),
 })
@@ -353,17 +369,21 @@ builder.queryField('battlePassInsight', (t) =>
     description: 'Figures of one battle pass of a scenario, over a range of time.',
     args: argsOf(insightRequest),
     resolve: async (_root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'viewer')
+      const { projectId, keyId } = await requirePlatform(context, 'viewer')
       const { service } = context
       const asked = readRanged(insightRequest, args, { days: DEFAULT_DAYS, maxDays: MAX_INSIGHT_DAYS })
       const { environment, scenarioId, nodeId, range } = asked
       const place = { environmentId: await findEnvironment(service.pool, projectId, environment), scenarioId, nodeId }
       const ref = { place, pass: await service.run(findPass(place)), range }
+      const { asOf, read: readFrom } = service.reads.reader(keyId)
+      const read: Insight['read'] = (work) => readFrom(({ pool }) => work(pool))
       let levels: Promise<LevelInsight[]> | undefined
       return {
         ...ref,
+        asOf,
+        read,
         levels() {
-          levels ??= readLevels(service.operatorPool, ref)
+          levels ??= read((pool) => readLevels(pool, ref))
           return levels
         },
       }

@@ -5,6 +5,7 @@ import { type Json, print } from '../base/json.ts'
 import { levelOf } from '../battlepass/passes.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { requireKey } from '../callers/keys.ts'
+import type { Reader } from '../db/replica.ts'
 import { answer, out } from '../declare/answer.ts'
 import { STATUSES } from '../players/player-status.ts'
 import { identity, type ProfileRow, profile } from '../players/read-player.ts'
@@ -53,35 +54,36 @@ interface Row extends ProfileRow {
 }
 
 /**
- * The players of a list, the newest first, as pages of lines; each line is a JSON object. The promise resolves after
+ * The players of a list, the newest first, as pages of lines; each line is a JSON object. `pool` is the primary's. The promise resolves after
  * the first page is read and the audit entry is written, so that a refusal comes before any line. The iteration throws
  * when a later page cannot be read or the caller's key or token has ended.
  */
-export async function exportPlayers(pool: Pool, asked: Export): Promise<AsyncIterable<string>> {
+export async function exportPlayers(pool: Pool, reader: Reader, asked: Export): Promise<AsyncIterable<string>> {
   const { caller, environmentId, filters, environment, reason } = asked
-  const first = await readPage(pool, asked, null)
+  const first = await readPage(reader, asked, null)
   const entry = { action: ACTIONS.exportPlayers, target: environment, before: null, after: filters }
   await writeAudit(pool, caller, { ...entry, environmentId, reason })
-  return pagesOf(pool, asked, first)
+  return pagesOf(pool, reader, asked, first)
 }
 
 interface Page extends FoundPlayers {
   readonly search: PlayerSearch
 }
 
-async function readPage(pool: Pool, asked: Export, after: ListPosition | null): Promise<Page> {
+async function readPage(reader: Reader, asked: Export, after: ListPosition | null): Promise<Page> {
   const search = await asked.search()
-  return { ...(await searchPlayers(pool, search, { after, limit: PAGE })), search }
+  const found = await reader.read(({ pool }) => searchPlayers(pool, search, { after, limit: PAGE }))
+  return { ...found, search }
 }
 
-async function* pagesOf(pool: Pool, asked: Export, first: Page): AsyncGenerator<string> {
+async function* pagesOf(pool: Pool, reader: Reader, asked: Export, first: Page): AsyncGenerator<string> {
   for (let page = first; ; ) {
     const { positions, stoppedAt, search } = page
-    if (positions.length > 0) yield await linesOf(pool, search, positions)
+    if (positions.length > 0) yield await reader.read(({ pool }) => linesOf(pool, search, positions))
     const after = stoppedAt ?? (positions.length === PAGE ? positions.at(-1) : undefined)
     if (!after) return
     await requireKey(pool, asked.caller)
-    page = await readPage(pool, asked, after)
+    page = await readPage(reader, asked, after)
   }
 }
 

@@ -1,6 +1,7 @@
 import { queryFromInfo } from '@pothos/plugin-prisma'
 import { inThousands } from '../base/in-thousands.ts'
 import { requirePlatform } from '../callers/access.ts'
+import { AS_OF } from '../declare/common.ts'
 import { printCursor, readCursor } from '../declare/cursor.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { forwardPage, namesOf, readList } from '../declare/graphql/page.ts'
@@ -43,6 +44,7 @@ const NicknameSearchType = enumType('NicknameSearch', NICKNAME_SEARCHES, {
 
 /** Fields of a page of players that are computed when they are requested. */
 interface AboutList {
+  readonly asOf: Date
   readonly count: () => Promise<PlayerCount>
   readonly nicknameSearch: () => Promise<NicknameSearch | null>
 }
@@ -56,20 +58,23 @@ builder.queryFields((t) => ({
       description: `The players of an environment, by default the newest first. A page continues after a position, not after a player: a player who moves past it meanwhile, by a login or a level, may appear twice or not at all. A page ends early when ${inThousands(MAX_ROWS)} players were examined for it, and may be empty: while \`hasNextPage\` is true, ask for the next page.`,
       args: argsOf(playersRequest),
       resolve: async (_root, args, context, info) => {
-        const { projectId } = await requirePlatform(context, 'viewer')
+        const { projectId, keyId } = await requirePlatform(context, 'viewer')
         // The list that a cursor must belong to. GraphQL has already checked the enum.
         const listed = (args.sortBy ?? 'created') as PlayerSort
         const asked = readList(playersRequest, args, (cursor) => readPosition(listed, cursor), checkFilter)
         const { size, after, sortBy, direction, ...filter } = asked
         const environmentId = await findEnvironment(context.service.pool, projectId, asked.environment)
-        const pool = context.service.operatorPool
         const search = await searchOf(context.service.run, filter, environmentId)
-        const found = await searchPlayers(pool, search, { after, limit: size + 1, sortBy, direction })
-        const positions = found.positions.slice(0, size)
-        const ids = positions.map(({ id }) => id)
+        const reader = context.service.reads.reader(keyId)
         // The requested fields of the players are read together.
         const query = queryFromInfo({ context, info, typeName: 'Player', paths: [['edges', 'node'], ['nodes']] })
-        const rows = await context.prisma.player.findMany({ ...query, where: { environmentId, id: { in: ids } } })
+        const { found, positions, rows } = await reader.read(async ({ pool, prisma }) => {
+          const found = await searchPlayers(pool, search, { after, limit: size + 1, sortBy, direction })
+          const positions = found.positions.slice(0, size)
+          const ids = positions.map(({ id }) => id)
+          const rows = await prisma.player.findMany({ ...query, where: { environmentId, id: { in: ids } } })
+          return { found, positions, rows }
+        })
         const byId = new Map(rows.map((row) => [row.id, row]))
         const players = positions.flatMap((position) => {
           const row = byId.get(position.id)
@@ -84,9 +89,12 @@ builder.queryFields((t) => ({
           hasNextPage: next !== null || found.positions.length > size,
         }
         const about: AboutList = {
-          count: once(() => countPlayers(pool, search, sortBy)),
-          nicknameSearch: async () =>
-            search.text === null || search.provider ? null : nicknameSearchOf(pool, search.text),
+          asOf: reader.asOf,
+          count: once(() => reader.read(({ pool }) => countPlayers(pool, search, sortBy))),
+          nicknameSearch: async () => {
+            const { text, provider } = search
+            return text === null || provider ? null : reader.read(({ pool }) => nicknameSearchOf(pool, text))
+          },
         }
         return {
           edges: page.edges.map(({ cursor, node }) => ({ cursor, node: node.row })),
@@ -98,6 +106,7 @@ builder.queryFields((t) => ({
     {
       ...namesOf('Player')[0],
       fields: (t) => ({
+        asOf: t.field({ type: 'DateTime', description: AS_OF, resolve: (connection) => aboutOf(connection).asOf }),
         totalCount: t.field({
           type: 'Count',
           description: `The number of players in the whole list, counted up to ${inThousands(MAX_COUNT)}. When \`totalCountIsExact\` is false, there may be more.`,

@@ -2,13 +2,15 @@ import { ACTIONS } from '../audit/actions.ts'
 import type { Fault } from '../base/errors.ts'
 import type { Json } from '../base/json.ts'
 import { momentFault, parseMoment } from '../base/moment.ts'
-import { reason } from '../declare/common.ts'
+import { AS_OF, reason } from '../declare/common.ts'
 import { projectId, query, reasonParameter, requiredQuery } from '../declare/contract.ts'
 import type { PlatformRequest, PlatformStream } from '../declare/route.ts'
 import { InputSource, optional, refuseFaults, shape } from '../declare/shape.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { exportedPlayer, exportPlayers } from './export-players.ts'
 import { checkFilter, filterRequest, searchOf } from './requests.ts'
+
+const AS_OF_HEADER = 'Tierway-As-Of'
 
 const exportRequest = shape({ ...filterRequest.fields, reason: optional(reason) })
 
@@ -21,6 +23,12 @@ export const getPlayers: PlatformStream = {
       'Export players, the newest first, one JSON object a line. When an export fails midway, the connection is closed before the last chunk.',
     answer: exportedPlayer,
     mediaType: 'application/x-ndjson',
+    headers: {
+      [AS_OF_HEADER]: {
+        description: AS_OF,
+        schema: { type: 'string', format: 'date-time' },
+      },
+    },
     parameters: [
       projectId,
       ...Object.entries(filterRequest.fields).map(([name, { isRequired, description, schema }]) =>
@@ -33,7 +41,7 @@ export const getPlayers: PlatformStream = {
   run: exportMatching,
 }
 
-async function exportMatching({ caller, query, service }: PlatformRequest) {
+async function exportMatching({ caller, query, service, setHeader }: PlatformRequest) {
   const faults: Fault[] = []
   const sent = valuesOf(query, faults)
   const { reason, ...asked } = exportRequest.gather(new InputSource(sent), faults)
@@ -44,7 +52,8 @@ async function exportMatching({ caller, query, service }: PlatformRequest) {
   for (const [name, value] of query) if (name in filterRequest.fields && name !== 'environment') filters[name] ??= value
   const search = () => searchOf(service.run, asked, environmentId)
   const { environment } = asked
-  const pages = await exportPlayers(service.operatorPool, {
+  const reader = service.reads.reader(caller.keyId)
+  const pages = await exportPlayers(service.operatorPool, reader, {
     caller,
     environmentId,
     search,
@@ -52,6 +61,7 @@ async function exportMatching({ caller, query, service }: PlatformRequest) {
     environment,
     reason,
   })
+  setHeader(AS_OF_HEADER, reader.asOf.toISOString())
   return { type: 'application/x-ndjson; charset=utf-8', pages }
 }
 

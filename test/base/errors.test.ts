@@ -33,10 +33,11 @@ const words = [
   ...['pg_trgm', 'max_connections', 'archive_mode', 'pg_stat_activity', 'pg_locks', 'xact_start', 'insight_changes'],
   ...['stop_grace_period', 'default_transaction_read_only', 'pg_blocking_pids', 'pg_terminate_backend'],
   ...['unnumbered_events'],
+  ...['hot_standby', 'max_standby_streaming_delay', 'pg_stat_replication', 'replay_lag'],
   // Background tasks, as labels of metrics.
   ...['ended_logins', 'rate_limits'],
-  // What became of a call with too much xp, as a label of a metric.
-  ...['not_allowed'],
+  // What became of a call with too much xp, and why the primary served a read, as labels of metrics.
+  ...['not_allowed', 'own_change'],
   // The variables of the example receiver.
   ...found('examples/receiver.mjs', /([A-Z]+_[A-Z_]+)/g),
 ]

@@ -9,12 +9,14 @@ import { execute } from './sql.ts'
 import { until } from './until.ts'
 
 const DEBIAN = '/usr/lib/postgresql'
-const [bin] = (existsSync(DEBIAN) ? readdirSync(DEBIAN) : [])
+export const [bin] = (existsSync(DEBIAN) ? readdirSync(DEBIAN) : [])
   .sort((a, b) => Number(b) - Number(a))
   .map((version) => `${DEBIAN}/${version}/bin`)
-  .filter((path) => ['initdb', 'postgres', 'pg_dump', 'pg_restore'].every((name) => existsSync(join(path, name))))
+  .filter((path) =>
+    ['initdb', 'postgres', 'pg_basebackup', 'pg_dump', 'pg_restore'].every((name) => existsSync(join(path, name))),
+  )
 /** Postgres does not run as root. */
-const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+export const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 
 /** Why tests with Debian's Postgres cannot run here; an empty text when they can. */
 export const withoutSystemPostgres = bin === undefined ? "SKIPPED, Debian's package postgresql is not installed: " : ''

@@ -55,8 +55,13 @@ function newScenario() {
   return { environmentId: game.environmentId, scenarioId: `scenario ${scenarios}` }
 }
 
-const preview = (scenarioId: string, definition: Json): Promise<ScenarioPreview> =>
-  game.app.service.previewScenario({ environmentId: game.environmentId, scenarioId }, print(definition))
+const reader = () => game.app.service.reads.reader('a key')
+
+async function preview(scenarioId: string, definition: Json): Promise<Omit<ScenarioPreview, 'asOf'>> {
+  const ref = { environmentId: game.environmentId, scenarioId }
+  const { asOf: _, ...counted } = await game.app.service.previewScenario(reader(), ref, print(definition))
+  return counted
+}
 
 /** Writes states of players without any rule: earlier versions and support may have led to them. */
 async function play(scenarioId: string, { passes, runs }: Played): Promise<void> {
@@ -109,7 +114,7 @@ function naive(
   before: Definition | null,
   after: Definition,
   { passes, runs }: Played,
-): Omit<ScenarioPreview, 'currentVersion'> {
+): Omit<ScenarioPreview, 'asOf' | 'currentVersion'> {
   const passIds = (definition: Definition | null) =>
     [...(definition?.nodes.values() ?? [])].flatMap(({ id, type }) => (type === 'battle-pass' ? [id] : []))
   const removed = [...(before?.nodes.values() ?? [])].filter(({ id }) => !after.nodes.has(id))
@@ -409,7 +414,7 @@ describe('the preview of a definition', () => {
     })
     const removing = scenario([], [])
     for (const ref of [staging, neighbour]) {
-      const { passes, removedNodes } = await game.app.service.previewScenario(ref, print(removing))
+      const { passes, removedNodes } = await game.app.service.previewScenario(reader(), ref, print(removing))
       expect(passes).toMatchObject([{ isRemoved: true, players: 0, premiumOwners: 0, removedClaims: [] }])
       expect(removedNodes).toEqual([{ nodeId: 'pass', type: 'battle-pass', activeRuns: 0 }])
     }
@@ -446,7 +451,7 @@ describe('a preview while others play and publish', () => {
       for (let version = 2; !isOver; version += 1)
         await publishScenario(game.app.pool, ref, print(editions[(version - 1) % editions.length] ?? null))
     })()
-    const found: ScenarioPreview[] = []
+    const found: Awaited<ReturnType<typeof preview>>[] = []
     try {
       while (found.length < 40) found.push(await preview(ref.scenarioId, wanted))
     } finally {

@@ -6,6 +6,7 @@ import SchemaBuilder, {
   type SchemaTypes,
 } from '@pothos/core'
 import { MAX_ASSET, MAX_PAGE } from '../../base/limits.ts'
+import { AS_OF } from '../common.ts'
 import { DEFAULT_SIZE } from './page.ts'
 
 /**
@@ -14,6 +15,7 @@ import { DEFAULT_SIZE } from './page.ts'
  */
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   amount: 'The number of units.',
+  asOf: AS_OF,
   avatarUrl: "The URL of the player's picture, from the webhook.",
   claimedAt: 'The time of the claim.',
   createdAt: 'The time of its creation.',

@@ -1,5 +1,6 @@
 import { MAX_LOGIN_DAYS, MAX_LOGIN_DAYS_BY_HOUR } from '../../base/limits.ts'
 import { requirePlatform } from '../../callers/access.ts'
+import type { Reader } from '../../db/replica.ts'
 import { environment, providerName } from '../../declare/common.ts'
 import { builder } from '../../declare/graphql/builder.ts'
 import { argsOf } from '../../declare/graphql/shapes.ts'
@@ -103,9 +104,9 @@ const LoginTimeType = builder.objectRef<LoginTime>('LoginTime').implement({
 })
 
 const LoginStatisticsType = builder
-  .objectRef<LoginStatistics & { readonly ref: LoginStatisticsRef }>('LoginStatistics')
+  .objectRef<LoginStatistics & { readonly ref: LoginStatisticsRef; readonly reader: Reader }>('LoginStatistics')
   .implement({
-    description: `Figures of logins, as of the last commit. Hours are in UTC, and count as a whole when the range touches them; more than ${HOURS_KEPT_DAYS} days ago, only whole days are known.`,
+    description: `Figures of logins. Hours are in UTC, and count as a whole when the range touches them; more than ${HOURS_KEPT_DAYS} days ago, only whole days are known.`,
     fields: (t) => ({
       from: t.field({
         description: 'The start of the range, included.',
@@ -113,6 +114,7 @@ const LoginStatisticsType = builder
         resolve: ({ from }) => from,
       }),
       to: t.field({ type: 'DateTime', description: 'The end of the range, not included.', resolve: ({ to }) => to }),
+      asOf: t.field({ type: 'DateTime', resolve: ({ reader }) => reader.asOf }),
       total: t.field({
         description: 'All providers together.',
         type: LoginFiguresType,
@@ -129,9 +131,9 @@ const LoginStatisticsType = builder
         args: {
           by: t.arg({ type: StepType, defaultValue: 'hour', required: true, description: 'By hour or by day.' }),
         },
-        resolve: ({ ref }, { by }, { service }) => {
+        resolve: ({ ref, reader }, { by }) => {
           refuseFaults(stepFaults(by, ref, MAX_LOGIN_DAYS_BY_HOUR))
-          return readLoginTimes(service.operatorPool, ref, by)
+          return reader.read(({ pool }) => readLoginTimes(pool, ref, by))
         },
       }),
     }),
@@ -153,14 +155,15 @@ builder.queryField('loginStatistics', (t) =>
       "Figures of an environment's logins: outcomes, attempts and latencies, in total, by provider, and by hour or day.",
     args: argsOf(loginStatisticsRequest),
     resolve: async (_root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'viewer')
+      const { projectId, keyId } = await requirePlatform(context, 'viewer')
       const { environment, provider, range } = readRanged(loginStatisticsRequest, args, {
         days: DEFAULT_DAYS,
         maxDays: MAX_LOGIN_DAYS,
       })
       const environmentId = await findEnvironment(context.service.pool, projectId, environment)
       const ref = { environmentId, provider, ...range }
-      return { ref, ...(await readLoginStatistics(context.service.operatorPool, ref)) }
+      const reader = context.service.reads.reader(keyId)
+      return { ref, reader, ...(await reader.read(({ pool }) => readLoginStatistics(pool, ref))) }
     },
   }),
 )

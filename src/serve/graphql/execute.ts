@@ -1,4 +1,4 @@
-import { type ExecutionArgs, type ExecutionResult, execute as executePlain } from 'graphql'
+import { type ExecutionArgs, type ExecutionResult, execute as executePlain, getOperationAST } from 'graphql'
 import { isPromise, type Plugin } from 'graphql-yoga'
 import type { Context } from '../../declare/graphql/context.ts'
 import { exactVariables } from '../../declare/graphql/exact-objects.ts'
@@ -25,9 +25,18 @@ export function createExecute({ refuseCost, mask, count }: ExecuteOptions) {
     const refusing = refuseCost(args)
     const refused = isPromise(refusing) ? await refusing : refusing
     const result = refused ?? (await executePlain({ ...args, variableValues: exactVariables(args) }))
-    const answer = maskedResult(result, mask, (args.contextValue as Context).requestId)
+    const context = args.contextValue as Context
+    const answer = maskedResult(result, mask, context.requestId)
+    noteChange(args, context)
     count(args, started, answer.errors)
     return answer
+  }
+
+  /** An operator who gets the answer of a mutation sees its effect in the lists that follow. */
+  function noteChange({ document, operationName }: ExecutionArgs, { found, service }: Context): void {
+    const caller = found()
+    if (caller === undefined || !('kind' in caller) || caller.kind !== 'platform') return
+    if (getOperationAST(document, operationName)?.operation === 'mutation') service.reads.changed(caller.keyId)
   }
 
   const plugin: Plugin = { onExecute: ({ setExecuteFn }) => setExecuteFn(execute) }
