@@ -34,6 +34,8 @@ const words = [
   ...['stop_grace_period', 'default_transaction_read_only', 'pg_blocking_pids', 'pg_terminate_backend'],
   ...['unnumbered_events'],
   ...['hot_standby', 'max_standby_streaming_delay', 'pg_stat_replication', 'replay_lag'],
+  ...['synchronous_mode', 'synchronous_mode_strict', 'xp_ledger', 'xp_ledger_default', 'xp_ledger_first'],
+  ...['wallet_ledger', 'login_log', 'created_at', 'occurred_at'],
   // Background tasks, as labels of metrics.
   ...['ended_logins', 'rate_limits'],
   // What became of a call with too much xp, and why the primary served a read, as labels of metrics.
