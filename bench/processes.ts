@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { stat } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { type Service, spawnService, stopService, type World } from '../test/harness/service.ts'
+import { type Service, SHIPPED, spawnService, stopService, type World } from '../test/harness/service.ts'
 import { until } from '../test/harness/until.ts'
 
 // The processes of the benchmark. They are stopped at its end.
@@ -34,7 +34,11 @@ export interface Server {
 
 /** Starts the service as `npm start` does. Resolves when it is ready. */
 export async function startInstance({ env }: World, others: Readonly<Record<string, string>> = {}): Promise<Server> {
-  const service: Service = spawnService({ ...env, NODE_OPTIONS, RATE_LIMITS, CONNECTION_LIMITS, ...others })
+  const service: Service = spawnService(
+    { ...env, NODE_OPTIONS, RATE_LIMITS, CONNECTION_LIMITS, ...others },
+    undefined,
+    SHIPPED,
+  )
   onEnd(() => stopService(service))
   await until('the service is ready', () => service.baseUrl !== '' || service.exit !== undefined)
   if (service.exit) throw new Error(`the service ended:\n${service.output}`)

@@ -24,6 +24,8 @@ import { isAlive } from './data-dir.ts'
 import { until } from './until.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+/** What `npm start` runs, in the folder of a version. */
+export const SHIPPED = 'dist/server.js'
 /** The options of `npm start`. The smaller size makes a start collect less garbage. */
 const NODE_OPTIONS = ['--min-semi-space-size=16', '--max-semi-space-size=64']
 const START_DEADLINE_MS = 60_000
@@ -107,8 +109,12 @@ async function lock(link: string): Promise<() => Promise<void>> {
 }
 
 /** Starts the process without waiting for it. `root` is the folder of another version. */
-export function spawnService(env: Readonly<Record<string, string>>, root = ROOT): Service {
-  const child = spawn(process.execPath, [...NODE_OPTIONS, root === ROOT ? BUNDLE : 'dist/server.js'], {
+export function spawnService(
+  env: Readonly<Record<string, string>>,
+  root = ROOT,
+  script = root === ROOT ? BUNDLE : SHIPPED,
+): Service {
+  const child = spawn(process.execPath, [...NODE_OPTIONS, script], {
     cwd: root,
     // The Postgres of the tests runs without fsync.
     env: {
