@@ -11,8 +11,11 @@ import type { Service, WorldPlayer } from '../harness/service.ts'
 import { until } from '../harness/until.ts'
 
 const FAILOVERS = atScale(10, 2)
+/** So many play at a time. Each has so many calls until the top of the season, where another one goes on. */
 const PLAYERS = 12
-/** From the promotion to the next answer. A machine with much other work takes longer. */
+const CALLS = 900
+const TURNS = 20
+/** From the end of the failover to the next answer. A machine with much other work takes longer. */
 const WITHIN_MS = atScale(2_000, 60_000)
 const DEATHS: readonly Death[] = ['its Postgres', 'its machine']
 const RETRY_MS = 20
@@ -37,7 +40,7 @@ describe.skipIf(without !== '')(`${without}a primary that dies under load, with 
   it(
     `loses no acknowledged call and skips no event in ${FAILOVERS} failovers, and calls go on after each`,
     async () => {
-      const players = await Promise.all(times(PLAYERS, () => fleet.climber()))
+      const players = await Promise.all(times(PLAYERS * TURNS, () => fleet.climber()))
       const levels = new Map<WorldPlayer, number>()
       const listeners = services.map(listenTo)
       await until('both listen', () => listeners.every(({ isSubscribed }) => isSubscribed))
@@ -45,8 +48,13 @@ describe.skipIf(without !== '')(`${without}a primary that dies under load, with 
       const answered = { since: Number.POSITIVE_INFINITY, at: Number.NaN }
       let isOver = false
 
-      async function play(player: WorldPlayer, index: number): Promise<void> {
-        for (let level = 1; !isOver; level += 1) {
+      async function play(index: number): Promise<void> {
+        for (const turn of times(TURNS, (number) => number))
+          await climbOn(players[index + turn * PLAYERS] as WorldPlayer, index)
+      }
+
+      async function climbOn(player: WorldPlayer, index: number): Promise<void> {
+        for (let level = 1; !isOver && level <= CALLS; level += 1) {
           for (let attempt = 0; ; attempt += 1) {
             const began = performance.now()
             const target = services[(index + attempt) % services.length] as Service
@@ -62,7 +70,7 @@ describe.skipIf(without !== '')(`${without}a primary that dies under load, with 
         }
       }
 
-      const playing = Promise.all(players.map(play))
+      const playing = Promise.all(times(PLAYERS, play))
       playing.catch(() => undefined)
       const sum = () => [...levels.values()].reduce((total, level) => total + level, 0)
       const waits: number[] = []
@@ -84,13 +92,16 @@ describe.skipIf(without !== '')(`${without}a primary that dies under load, with 
       isOver = true
       await playing
 
-      console.log(`from a promotion to the next answer: ${waits.map((ms) => `${Math.round(ms)} ms`).join(', ')}`)
-      const { rows } = await fleet.world.pool.query<{ player_id: string; level: number }>(
-        `SELECT player_id, level FROM passes WHERE player_id = ANY ($1::uuid[])`,
+      console.log(
+        `from the end of a failover to the next answer: ${waits.map((ms) => `${Math.round(ms)} ms`).join(', ')}`,
+      )
+      const { rows } = await fleet.world.pool.query<{ player_id: string; xp: string }>(
+        `SELECT player_id, xp FROM passes WHERE player_id = ANY ($1::uuid[]) AND xp > 0`,
         [players.map(({ playerId }) => playerId)],
       )
-      const kept = new Map(rows.map(({ player_id, level }) => [player_id, level]))
-      for (const [{ playerId }, level] of levels) expect([playerId, kept.get(playerId)]).toEqual([playerId, level + 1])
+      // Each call is one point of xp.
+      const kept = new Map(rows.map(({ player_id, xp }) => [player_id, Number(xp)]))
+      expect(kept).toEqual(new Map([...levels].map(([{ playerId }, level]) => [playerId, level])))
       const positions = await fleet.stored()
       expect(positions).toEqual(times(positions.length, (index) => index + 1))
       expect(positions.length).toBeGreaterThanOrEqual(sum())

@@ -32,7 +32,7 @@ export type Death = 'its Postgres' | 'its machine'
 export interface Cluster {
   /** Of the primary, by way of HAProxy. */
   readonly url: string
-  /** Kills the primary. Resolves with the moment when its successor takes writes, by `performance.now()`. */
+  /** Kills the primary. Resolves with the moment when `url` leads to its successor, by `performance.now()`. */
   killPrimary(death: Death): Promise<number>
   /** Starts what was killed, and resolves once a standby has all that the primary commits. */
   heal(): Promise<void>
@@ -129,7 +129,7 @@ export async function startCluster(database: string): Promise<Cluster> {
     until(what, condition, { deadlineMs: DEADLINE_MS }).catch((error) => {
       throw new Error(`${error.message}\n${output.slice(-40).join('')}`)
     })
-  const isPrimary = ({ url }: Member): Promise<boolean> =>
+  const isPrimary = ({ url }: Pick<Member, 'url'>): Promise<boolean> =>
     execute(url, 'SELECT pg_is_in_recovery() AS is_standby').then(({ rows: [row] }) => row.is_standby === false, never)
   async function primary(): Promise<Member | undefined> {
     const found = await Promise.all(members.map(isPrimary))
@@ -175,6 +175,7 @@ export async function startCluster(database: string): Promise<Cluster> {
         const next = await primary()
         return next !== undefined && next !== leader
       })
+      await wait('HAProxy leads to the new primary', () => isPrimary({ url }))
       return performance.now()
     },
     async stop() {
