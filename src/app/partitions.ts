@@ -95,7 +95,6 @@ export function createPartitions({ pool, config, log, onError }: PartitionsOptio
       const dropped = await dropPartitions(pool, table, since, async ({ name }) => {
         const rows = await writeArchive(client, name, join(archiveDir, table.name))
         log.info(`${rows} rows of the partition ${name} were archived`)
-        return true
       })
       told(dropped)
     })

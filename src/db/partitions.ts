@@ -41,7 +41,7 @@ export async function listPartitions(
   { name, key }: PartitionedTable,
 ): Promise<Partition[]> {
   const { rows } = await client.query<{ name: string; bound: string }>(
-    // The bound has no columns. With the table's own number, the function would wait for whoever holds the table.
+    // A bound names no columns, so pg_get_expr needs no table. Given one, it would wait for the sessions that lock it.
     `SELECT c.relname AS name, pg_get_expr(c.relpartbound, 0) AS bound
      FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = to_regclass($1)`,
     [name],
@@ -75,8 +75,9 @@ export async function makePartitions(pool: Pool, table: PartitionedTable, now: D
     const to = endOfPeriod(from, table.every)
     try {
       const name = await makePartition(pool, table, { from, to })
-      if (name === undefined) break
-      made.push(name)
+      // The other instance goes on.
+      if (name === 'at work') break
+      if (name !== null) made.push(name)
     } catch (error) {
       fault ??= error
     }
@@ -91,16 +92,19 @@ async function nextFrom(client: Pick<ClientBase, 'query'>, table: PartitionedTab
   return (await listPartitions(client, table)).at(-1)?.to ?? null
 }
 
-/** Undefined when another instance has made it, or is at it. */
+/**
+ * The name of the partition, or null when another instance has made it. An instance that finds it made goes on with the
+ * next: meanwhile it held the lock, and may have turned away the one that made it.
+ */
 function makePartition(
   pool: Pool,
   table: PartitionedTable,
   { from, to }: { readonly from: Date; readonly to: Date },
-): Promise<string | undefined> {
+): Promise<string | null | 'at work'> {
   return inTransaction(pool, async (client) => {
-    if (!(await takeTable(client, table))) return undefined
+    if (!(await takeTable(client, table))) return 'at work'
     const last = await nextFrom(client, table)
-    if (last !== null && last > from) return undefined
+    if (last !== null && last > from) return null
     const name = `${table.name}_${from.toISOString().slice(0, 10).replaceAll('-', '')}`
     const others = `${table.name}_default`
     // The copy has the indexes that the partition needs, also those that the parent does not have.
@@ -140,11 +144,12 @@ export async function dropPartitions(
   pool: Pool,
   table: PartitionedTable,
   before: Date,
-  keep: (partition: Partition) => Promise<boolean> = async () => true,
+  keep: (partition: Partition) => Promise<void> = async () => {},
 ): Promise<string[]> {
   const dropped: string[] = []
   for (const partition of await listPartitions(pool, table)) {
-    if (partition.to > before || !(await keep(partition))) break
+    if (partition.to > before) break
+    await keep(partition)
     const isDropped = await inTransaction(pool, async (client) => {
       if (!(await takeTable(client, table))) return false
       await client.query(`DROP TABLE IF EXISTS ${partition.name}`)

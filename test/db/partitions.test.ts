@@ -16,6 +16,7 @@ import {
   type PartitionedTable,
 } from '../../src/db/partitions.ts'
 import { createDatabase, type TestDatabase } from '../harness/database.ts'
+import { times } from '../harness/game.ts'
 import { openPool } from '../harness/sql.ts'
 import { until } from '../harness/until.ts'
 
@@ -87,10 +88,12 @@ describe('partitions that are made', () => {
     expect(endOfPeriod(new Date(at), every)).toEqual(new Date(`${end}T00:00:00Z`))
   })
 
-  it('cover the next four weeks, each once and without a gap, however many instances make them at once', async () => {
+  it('cover the next four weeks, each once and without a gap, however many instances make them at once', {
+    repeats: 4,
+  }, async () => {
     for (const table of [LEDGER, EVENTS]) {
       const now = later(await firstEnd(table), 10)
-      const made = await Promise.all([1, 2, 3, 4].map(() => makePartitions(pool, table, now)))
+      const made = await Promise.all(times(8, () => makePartitions(pool, table, now)))
       const partitions = await listPartitions(pool, table)
       expect(made.flat().sort()).toEqual(partitions.slice(1).map(({ name }) => name))
       for (const [index, { from }] of partitions.entries()) expect(from).toEqual(partitions[index - 1]?.to ?? null)
