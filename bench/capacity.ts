@@ -8,11 +8,11 @@ import { demoSeason } from '../src/dev/season.ts'
 import { startDurablePostgres } from '../test/harness/durable-postgres.ts'
 import { buildService, createWorld, type World } from '../test/harness/service.ts'
 import { cpuOf } from './cpu.ts'
-import { withClient } from './database.ts'
+import { bytesOf, withClient } from './database.ts'
 import type { Call, Load, LoadPlayer } from './load.ts'
 import { type RunLoad, startLoad } from './loader.ts'
 import { copyPlayers, giveXp } from './players.ts'
-import { cleanUp, onEnd, type Server, startInstance } from './processes.ts'
+import { onEnd, runToEnd, type Server, startInstance } from './processes.ts'
 import { clearNote, note, print, printSection } from './report.ts'
 
 // How many machines a game needs: measures what calls cost on this machine, computes the rest, and checks the result
@@ -181,12 +181,12 @@ async function createLogins(world: World, { port }: Server): Promise<(count: num
 async function measure(stage: Stage, work: () => Promise<number>): Promise<Taken> {
   const { service, postmaster, world } = stage
   const read = async () => {
-    const { rows } = await world.pool.query(
-      `SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 AS wal,
-        (SELECT sum(pg_relation_size(oid)) FROM pg_class WHERE relkind IN ('r', 'i', 't'))::float8 AS stored`,
+    const { rows } = await world.pool.query<{ stored: number }>(
+      `SELECT sum(pg_relation_size(oid))::float8 AS stored FROM pg_class WHERE relkind IN ('r', 'i', 't')`,
     )
     return {
-      ...(rows[0] as { wal: number; stored: number }),
+      wal: (await bytesOf(world.pool)).log,
+      stored: rows[0]?.stored ?? 0,
       service: (await cpuOf([service.pid])) ?? Number.NaN,
       postgres: (await cpuOf([postmaster])) ?? Number.NaN,
       at: performance.now(),
@@ -344,14 +344,4 @@ function report(costs: ReadonlyMap<Kind, Taken>, playerBytes: number, mixed: Mix
 
 const coresOf = (players: number, microseconds: number): number => (players * microseconds * PEAK) / HOUR / 1e6 / USE
 
-try {
-  await main()
-} catch (error) {
-  clearNote()
-  process.stderr.write(`${error instanceof Error ? error.message : error}\n`)
-  process.exitCode = 1
-} finally {
-  await cleanUp()
-}
-// An open handle must not keep the process alive.
-process.exit()
+await runToEnd(main)

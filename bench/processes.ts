@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type Service, SHIPPED, spawnService, stopService, type World } from '../test/harness/service.ts'
 import { until } from '../test/harness/until.ts'
+import { clearNote } from './report.ts'
 
 // The processes of the benchmark. They are stopped at its end.
 
@@ -22,8 +23,23 @@ export function onEnd(cleanUp: () => unknown): void {
 }
 
 /** Runs all clean-ups in the opposite order, even when one fails. */
-export async function cleanUp(): Promise<void> {
+async function cleanUp(): Promise<void> {
   for (const undo of cleanUps.splice(0).reverse()) await undo()
+}
+
+/** Runs a benchmark, prints why it failed, cleans up, and ends the process. */
+export async function runToEnd(benchmark: () => Promise<void>): Promise<never> {
+  try {
+    await benchmark()
+  } catch (error) {
+    clearNote()
+    process.stderr.write(`${error instanceof Error ? error.message : error}\n`)
+    process.exitCode = 1
+  } finally {
+    await cleanUp()
+  }
+  // An open handle must not keep the process alive.
+  process.exit()
 }
 
 export interface Server {

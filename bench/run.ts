@@ -16,10 +16,10 @@ import type { Call, Load, LoadPlayer, LoadSetup, Step, Tally } from './load.ts'
 import { clientsFor, findPgbench } from './pgbench.ts'
 import { copyPlayers, giveXp, newPlayers } from './players.ts'
 import {
-  cleanUp,
   installPeers,
   lossOf,
   onEnd,
+  runToEnd,
   type Server,
   startInstance,
   startProcess,
@@ -567,14 +567,4 @@ async function enter(
   )
 }
 
-try {
-  await (options.live ? live() : options.instances ? instances() : main())
-} catch (error) {
-  clearNote()
-  process.stderr.write(`${error instanceof Error ? error.message : error}\n`)
-  process.exitCode = 1
-} finally {
-  await cleanUp()
-}
-// An open handle must not keep the process alive.
-process.exit()
+await runToEnd(() => (options.live ? live() : options.instances ? instances() : main()))

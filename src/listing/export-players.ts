@@ -54,9 +54,9 @@ interface Row extends ProfileRow {
 }
 
 /**
- * The players of a list, the newest first, as pages of lines; each line is a JSON object. `pool` is the primary's. The promise resolves after
- * the first page is read and the audit entry is written, so that a refusal comes before any line. The iteration throws
- * when a later page cannot be read or the caller's key or token has ended.
+ * The players of a list, the newest first, as pages of lines; each line is a JSON object. `pool` is the primary's. The
+ * promise resolves after the first page is read and the audit entry is written, so that a refusal comes before any line.
+ * The iteration throws when a later page cannot be read or the caller's key or token has ended.
  */
 export async function exportPlayers(pool: Pool, reader: Reader, asked: Export): Promise<AsyncIterable<string>> {
   const { caller, environmentId, filters, environment, reason } = asked

@@ -1,25 +1,19 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chownSync, existsSync, readdirSync, readFileSync } from 'node:fs'
+import { chownSync, existsSync, readFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { endWithTests } from './children.ts'
 import { freePort } from './free-port.ts'
 import { execute } from './sql.ts'
+import { bin, NOBODY, withoutSystemPostgres } from './system-postgres.ts'
 import { until } from './until.ts'
 
-const DEBIAN = '/usr/lib/postgresql'
-const [bin] = (existsSync(DEBIAN) ? readdirSync(DEBIAN) : [])
-  .sort((a, b) => Number(b) - Number(a))
-  .map((version) => `${DEBIAN}/${version}/bin`)
-  .filter((path) => ['initdb', 'postgres', 'pg_rewind', 'pg_basebackup'].every((name) => existsSync(join(path, name))))
 const missing = [
   ...(['patroni', 'etcd', 'haproxy'] as const).filter((program) => spawnSync('which', [program]).status !== 0),
-  ...(bin ? [] : ['postgresql']),
+  ...(withoutSystemPostgres === '' ? [] : ['postgresql']),
 ]
-/** Postgres does not run as root. */
-const USER = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 const DEADLINE_MS = 120_000
 
 /** Why tests of a failover cannot run here, as a prefix of their titles; an empty text when they can. */
@@ -54,12 +48,12 @@ const read = (name: string): string => readFileSync(new URL(`../../ops/failover/
 
 export async function startCluster(database: string): Promise<Cluster> {
   const home = await mkdtemp(join(tmpdir(), 'tierway-failover-'))
-  if (USER.uid !== undefined) chownSync(home, USER.uid, USER.gid)
+  if (NOBODY.uid !== undefined) chownSync(home, NOBODY.uid, NOBODY.gid)
   await chmod(home, 0o700)
   const output: string[] = []
   const children = new Set<ChildProcess>()
   function run(command: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess {
-    const options = { ...USER, cwd: home, env: { PATH: process.env.PATH, HOME: home, ...env } }
+    const options = { ...NOBODY, cwd: home, env: { PATH: process.env.PATH, HOME: home, ...env } }
     const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (chunk) => {
