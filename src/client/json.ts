@@ -1,11 +1,13 @@
 import { type Fault, invalidRequest } from './error.ts'
 
-// JSON with exact integers. `JSON.parse` rounds beyond 2^53, and some engines do not pass a number's text to a reviver.
+// JSON with exact integers and names. `JSON.parse` rounds beyond 2^53, and some engines do not pass a number's text to a
+// reviver. V8 from 12.8 to 14.6 may give a member whose name has an escape the name of a member that it parsed before
+// (nodejs/node#63785). So both are replaced in the text before it is parsed, and put back after.
 
-/** Whether a text may have an integer that `JSON.parse` would round: a run of 16 digits, in a string or not. */
-const LONG = /\d{16}/
-/** A string, or a number that is a long integer. */
-const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+/** Whether `JSON.parse` may change a text: a run of 16 digits, in a string or not, or an escape. */
+const RISKY = /\d{16}|\\/
+/** A string, with the colon that follows a name, or a number that is a long integer. */
+const TOKENS = /("(?:[^"\\]|\\.)*")(\s*:)?|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 const INTEGER = /^-?\d{16,}$/
 
 /**
@@ -19,14 +21,26 @@ const INTEGER = /^-?\d{16,}$/
  * ```
  */
 export function parseExact(text: string): unknown {
-  if (!LONG.test(text)) return JSON.parse(text)
+  if (!RISKY.test(text)) return JSON.parse(text)
   const mark = newMark()
-  const marked = text.replace(TOKENS, (token) =>
-    INTEGER.test(token) && !Number.isSafeInteger(Number(token)) ? `"${mark}${token}"` : token,
-  )
-  return JSON.parse(marked, (_name, value) =>
-    typeof value === 'string' && value.startsWith(mark) ? BigInt(value.slice(mark.length)) : value,
-  )
+  const aliases = new Map<string, string>()
+  const names = new Map<string, string>()
+  const plain = text.replace(TOKENS, (token, string?: string, colon?: string) => {
+    if (string === undefined)
+      return INTEGER.test(token) && !Number.isSafeInteger(Number(token)) ? `"${mark}${token}"` : token
+    if (colon === undefined) return token
+    const name: string = JSON.parse(string)
+    // Letters, as an object puts the names that are integers first.
+    const alias = aliases.get(name) ?? `n${aliases.size}`
+    aliases.set(name, alias)
+    names.set(alias, name)
+    return `"${alias}"${colon}`
+  })
+  return JSON.parse(plain, (_alias, value) => {
+    if (typeof value === 'string' && value.startsWith(mark)) return BigInt(value.slice(mark.length))
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+    return Object.fromEntries(Object.entries(value).map(([alias, member]) => [names.get(alias), member]))
+  })
 }
 
 /**

@@ -2,7 +2,7 @@ import { isAscii, isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { invalidRequest, Refusal } from '../base/errors.ts'
-import { depthExceeds, kindOf, syntaxFault } from '../base/json.ts'
+import { depthExceeds, kindOf, parseJson, syntaxFault } from '../base/json.ts'
 import { MAX_DEPTH, MAX_REQUEST_ID } from '../base/limits.ts'
 import { createSemaphore } from '../base/semaphore.ts'
 import { JsonSource } from './shape.ts'
@@ -86,7 +86,7 @@ export function readJson(body: Buffer): JsonSource {
   if (nestsDeeper(text, MAX_DEPTH)) throw unreadable(`the body must not nest deeper than ${MAX_DEPTH}`)
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = parseJson(text)
   } catch {
     throw unreadable(`the body must be JSON: ${syntaxFault(text)}`)
   }

@@ -7,6 +7,7 @@ import {
   MAX_INT32,
   MAX_INT64,
   members,
+  parseJson,
   RawJson,
   readInt,
 } from '../base/json.ts'
@@ -422,7 +423,7 @@ export interface Source {
 const FRACTION = /[:[,]\s*-?\d+[.eE]/
 
 /**
- * The members of a JSON object. `JSON.parse` gives the values; the text is read again only where they are not exact.
+ * The members of a JSON object. `parseJson` gives the values; the text is read again only where they are not exact.
  */
 export class JsonSource implements Source {
   /** The whole object, as it was sent. */
@@ -432,7 +433,7 @@ export class JsonSource implements Source {
   private slices: ReadonlyMap<string, string> | undefined
 
   /** Takes the text of a valid JSON object. */
-  constructor(text: string, values: unknown = JSON.parse(text)) {
+  constructor(text: string, values: unknown = parseJson(text)) {
     this.text = text
     this.values = values as { readonly [name: string]: unknown }
   }

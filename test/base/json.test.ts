@@ -13,6 +13,7 @@ import {
   type MemberSpan,
   MIN_INT64,
   members,
+  parseJson,
   print,
   RawJson,
   readInt,
@@ -57,37 +58,87 @@ describe('print', () => {
   })
 })
 
+describe('parseJson', () => {
+  /** A text in which each name has only escapes. */
+  const escaped = (value: unknown): string =>
+    Array.isArray(value)
+      ? `[${value.map(escaped).join(',')}]`
+      : typeof value === 'object' && value !== null
+        ? `{${Object.entries(value).map(([name, member]) => `${escapedName(name)} :${escaped(member)}`)}}`
+        : JSON.stringify(value)
+
+  it('returns each member by the name that was sent, with and without escapes', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.boolean(), (value, isEscaped) => {
+        const text = isEscaped ? escaped(value) : JSON.stringify(value)
+        expect(print(parseJson(text) as Json)).toBe(print(value as Json))
+      }),
+    )
+  })
+
+  it.each([
+    ['{"\\\\":0}', '{"\\u0061":0}', 'a'],
+    ['{"\\\\":0}', '{"\\n":0}', '\n'],
+    ['{"\\\\u":0}', '{"\\u0061b":0}', 'ab'],
+    ['{"a\\\\":0}', '{"a\\"":0}', 'a"'],
+  ])('after %s returns the name of %s', (before, text, name) => {
+    parseJson(before)
+    JSON.parse(before)
+    expect(Object.keys(parseJson(text) as object)).toEqual([name])
+    expect(Object.keys(parseJson(`[${before},${text}]`) as object[])).toEqual(['0', '1'])
+    expect((parseJson(`[${before},${text}]`) as object[])[1]).toEqual({ [name]: 0 })
+  })
+
+  it('keeps the last of equal names at the place of the first, integers first, and a name that objects treat specially', () => {
+    const text = '{"b":1,"\\u0061":[{"\\n":2}],"__proto__":{"x":1},"2":3,"b":4}'
+    const read = parseJson(text) as object
+    expect(Object.keys(read)).toEqual(['2', 'b', 'a', '__proto__'])
+    expect(Object.values(read)).toEqual([3, 4, [{ '\n': 2 }], { x: 1 }])
+  })
+
+  it.each(['{"\\u0061":1,}', '{"\\x":1}', ''])('refuses %j', (text) => {
+    expect(() => parseJson(text)).toThrow(SyntaxError)
+  })
+
+  it('reads a million nested arrays', () => {
+    expect(parseJson(`{"\\n":${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}}`)).toHaveProperty(['\n'])
+  })
+})
+
+/** A name of which each character is an escape. */
+const escapedName = (name: string): string =>
+  `"${Array.from({ length: name.length }, (_, at) => `\\u${name.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')}"`
+
 describe('members and elements', () => {
   it('return the raw text of each part, with any white space and nesting', () => {
     fc.assert(
       fc.property(anyText, ({ value, text }) => {
-        if (Array.isArray(value)) expect(elements(text).map((raw) => JSON.parse(raw))).toEqual(JSON.parse(text))
+        if (Array.isArray(value)) expect(elements(text).map(parseJson)).toEqual(parseJson(text))
         else if (typeof value === 'object' && value !== null) {
           const found = members(text)
-          expect([...found.keys()].sort()).toEqual(Object.keys(JSON.parse(text)).sort())
-          for (const [key, raw] of found) expect(JSON.parse(raw)).toEqual(JSON.parse(text)[key])
+          expect([...found.keys()].sort()).toEqual(Object.keys(value).sort())
+          for (const [key, raw] of found)
+            expect(parseJson(raw)).toEqual(parseJson(JSON.stringify((value as Record<string, unknown>)[key])))
         }
       }),
     )
   })
 
-  it('agree with JSON.parse on duplicates, escaped keys and white space', () => {
+  it('agree with `parseJson` on duplicates, escaped keys and white space', () => {
     const anySpace = fc.string({ unit: fc.constantFrom(' ', '\t', '\n', '\r'), maxLength: 3 })
     const anyKey = fc.oneof(fc.constantFrom('a', 'b', '__proto__', '1', '"', ','), fc.string({ unit: 'binary' }))
-    const escaped = (key: string) =>
-      `"${Array.from({ length: key.length }, (_, at) => `\\u${key.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')}"`
     const anyMember = fc
       .record({ key: anyKey, isEscaped: fc.boolean(), value: anyText, before: anySpace, after: anySpace })
       .map(
         ({ key, isEscaped, value, before, after }) =>
-          `${before}${isEscaped ? escaped(key) : JSON.stringify(key)}${after}:${before}${value.text}${after}`,
+          `${before}${isEscaped ? escapedName(key) : JSON.stringify(key)}${after}:${before}${value.text}${after}`,
       )
     fc.assert(
       fc.property(fc.array(anyMember, { maxLength: 6 }), anySpace, (parts, space) => {
         const text = `${space}{${parts.join(',')}${space}}${space}`
-        const expected = new Map(Object.entries(JSON.parse(text)))
+        const expected = new Map(Object.entries(parseJson(text) as object))
         const found = members(text)
-        expect(new Map([...found].map(([key, raw]) => [key, JSON.parse(raw)]))).toEqual(expected)
+        expect(new Map([...found].map(([key, raw]) => [key, parseJson(raw)]))).toEqual(expected)
         for (const raw of found.values()) expect(raw).toBe(raw.trim())
       }),
     )

@@ -10,7 +10,7 @@ import {
 import { processRegularResult, type YogaServerInstance } from 'graphql-yoga'
 import type { Config } from '../../base/config.ts'
 import { type Fault, invalidRequest, Refusal } from '../../base/errors.ts'
-import { kindOf, members, syntaxFault } from '../../base/json.ts'
+import { kindOf, members, parseJson, syntaxFault } from '../../base/json.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Metrics } from '../../base/metrics.ts'
 import type { Context, ServerContext } from '../../declare/graphql/context.ts'
@@ -73,7 +73,7 @@ export function createServe(options: ServeOptions) {
   /** The operation of a body, if it can run at once. Yoga reports the faults of all others. */
   function operationOf(body: string): Operation | undefined {
     try {
-      const sent = JSON.parse(body) as Sent
+      const sent = parseJson(body) as Sent
       if (faultsOf(sent).length > 0) return undefined
       const found = find(sent)
       const document = found && documents.getValid(found.text)
@@ -253,7 +253,7 @@ const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
 /** The value of a JSON text. `place` names the text: its path, and the words for it. */
 function parsed(text: string, { path, message }: Fault): unknown {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     throw invalidRequest({ path, message: `${message} must be JSON: ${syntaxFault(text)}` })
   }
