@@ -20,6 +20,8 @@ const VALUE_TYPES = [
   'ClippedXp',
   'CrossedHandle',
   'CustomProvider',
+  'DeviceProvider',
+  'OidcProvider',
   'DiffedLevel',
   'DiffedNode',
   'DiffedTier',

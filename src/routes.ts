@@ -19,6 +19,7 @@ import {
 import { getPlayers } from './listing/rest.ts'
 import { linkIdentityCall, loginCall, logoutCall, refreshCall } from './login/rest.ts'
 import { endedLogins } from './login/rest-ended.ts'
+import { apple, google, linkDeviceCall, linkOidcCall, loginDeviceCall, loginOidcCall } from './login/rest-sign-in.ts'
 import { findPlayerCall, readPlayerCall, readStorageCall } from './players/rest.ts'
 import { deleteStorageCall, listStorageCall, setStorageCall } from './players/storage.ts'
 import { getAuthProviders, putAuthProviders } from './providers/rest.ts'
@@ -39,6 +40,14 @@ export const routes: readonly Route[] = [
   // Login (spec 4.2)
   clientPost('/sdk/v1/authorization/custom', loginCall),
   linkPost('/sdk/v1/authorization/custom/link', linkIdentityCall),
+  clientPost('/sdk/v1/authorization/google', google.login),
+  linkPost('/sdk/v1/authorization/google/link', google.link),
+  clientPost('/sdk/v1/authorization/apple', apple.login),
+  linkPost('/sdk/v1/authorization/apple/link', apple.link),
+  clientPost('/sdk/v1/authorization/oidc', loginOidcCall),
+  linkPost('/sdk/v1/authorization/oidc/link', linkOidcCall),
+  clientPost('/sdk/v1/authorization/device', loginDeviceCall),
+  linkPost('/sdk/v1/authorization/device/link', linkDeviceCall),
   clientPost('/sdk/v1/authorization/refresh', refreshCall),
   clientPost('/sdk/v1/authorization/logout', logoutCall),
 

@@ -22,6 +22,7 @@ const ORDER = {
       'catalogue',
       'events',
       'figures',
+      'id-tokens',
       'listing',
       'login',
       'players',

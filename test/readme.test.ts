@@ -62,7 +62,7 @@ describe('the pages', () => {
 })
 
 test('docs/operations.md and .env.example have every variable that the configuration reads, and no other', () => {
-  const reads = read('src/base/config.ts').matchAll(/\b(?:text|flag|integer|oneOf)\(\s*'([A-Z_]+)'/g)
+  const reads = read('src/base/config.ts').matchAll(/\b(?:text|flag|integer|oneOf|keysUrl)\(\s*'([A-Z_]+)'/g)
   const known = [...new Set([...reads].map(([, name]) => name))]
   expect(known.length).toBeGreaterThan(20)
   const operations = read('docs/operations.md')

@@ -25,7 +25,10 @@ import { createNumbering } from '../events/numbering.ts'
 import { createSubscriptions, type Subscriptions } from '../events/subscriptions.ts'
 import { createCallCounts } from '../figures/calls.ts'
 import { createFolding } from '../figures/fold.ts'
+import { createGuardedJson } from '../id-tokens/guarded-json.ts'
+import { createKeySets } from '../id-tokens/key-sets.ts'
 import { createStorageAnswers } from '../players/storage-answers.ts'
+import { PLATFORM_KEYS } from '../providers/issuers.ts'
 import { routes } from '../routes.ts'
 import { schema } from '../schema.ts'
 import { readPersistedOperations } from '../serve/graphql/persisted-operations.ts'
@@ -209,6 +212,7 @@ export async function createApp({
       metrics.webhookSeconds.observe(milliseconds / 1000)
     },
   })
+  const documents = createGuardedJson({ allowPrivateAddresses: config.allowPrivateWebhooks })
   const secrets = createSecrets(secretsKeys)
   const rateLimits = await createRateLimits({
     settings: config.rateLimits,
@@ -238,6 +242,11 @@ export async function createApp({
     operatorPool,
     reads: replica ?? readsOf(primary, databaseNow),
     webhook,
+    keySets: createKeySets(documents),
+    platformKeys: {
+      google: config.googleKeysUrl ?? PLATFORM_KEYS.google,
+      apple: config.appleKeysUrl ?? PLATFORM_KEYS.apple,
+    },
     secrets,
     tokens,
     rateLimits,
@@ -394,6 +403,7 @@ export async function createApp({
       await Promise.all(Object.values(engines).map((engine) => engine.close()))
       await numbering.stop()
       await webhook.close()
+      await documents.close()
       await isTidy
       await folding.stop()
       await callCounts.stop()

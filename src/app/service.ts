@@ -7,8 +7,10 @@ import type { PlayerCaller, ServerCaller } from '../callers/callers.ts'
 import type { EndedFeed } from '../callers/ended-feed.ts'
 import type { Tokens } from '../callers/tokens.ts'
 import type { Reads } from '../db/replica.ts'
+import type { KeySets } from '../id-tokens/key-sets.ts'
 import type { LoginDesk } from '../login/custom-login.ts'
 import type { BeginStorageAnswer } from '../players/storage-answers.ts'
+import type { PlatformKeys } from '../providers/issuers.ts'
 import type { Command } from '../transactions/command.ts'
 import type { GroupCommit } from '../transactions/group-commit.ts'
 import type { Webhook } from '../webhook/webhook.ts'
@@ -34,6 +36,8 @@ export interface Service {
 
   readonly secrets: Secrets
   readonly webhook: Webhook
+  readonly keySets: KeySets
+  readonly platformKeys: PlatformKeys
   readonly tokens: Tokens
   readonly rateLimits: RateLimits
   /** Tells a game server which logins end. */

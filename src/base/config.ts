@@ -49,6 +49,9 @@ export interface Config {
   readonly secretsKeys: readonly SecretsKey[] | null
   /** Whether webhooks may have private, loopback and other addresses that are not public. */
   readonly allowPrivateWebhooks: boolean
+  /** Where the public keys of Google and Apple are, for their ID tokens. Null takes the platforms' own addresses. */
+  readonly googleKeysUrl: string | null
+  readonly appleKeysUrl: string | null
   readonly maxBodyBytes: number
   readonly rateLimits: RateLimitSettings
   readonly connectionLimits: ConnectionLimitSettings
@@ -143,6 +146,12 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     else if (ca !== null && !leavesTlsToUs(databaseReplicaUrl)) faults.push(tlsFault('DATABASE_REPLICA_URL'))
   }
 
+  const keysUrl = (name: string): string | null => {
+    const url = text(name)
+    if (url !== null && !isUrlOf(url, ['http:', 'https:'])) faults.push(`${name} must be an http or https URL`)
+    return url
+  }
+
   const redisUrl = text('REDIS_URL')
   if (redisUrl !== null && !isUrlOf(redisUrl, ['redis:', 'rediss:'])) {
     faults.push('REDIS_URL must be a redis:// or rediss:// URL, such as redis://host:6379')
@@ -203,6 +212,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     tokenIssuer: text('TOKEN_ISSUER') ?? 'tierway',
     tokenAudience: text('TOKEN_AUDIENCE') ?? 'tierway',
     secretsKeys,
+    googleKeysUrl: keysUrl('GOOGLE_KEYS_URL'),
+    appleKeysUrl: keysUrl('APPLE_KEYS_URL'),
     allowPrivateWebhooks:
       oneOf('WEBHOOK_PRIVATE_ADDRESSES', ['allow', 'deny'], databaseUrl === null ? 'allow' : 'deny') === 'allow',
     maxBodyBytes: integer('MAX_BODY_BYTES', 1_048_576, 1024, 64 * 1_048_576),

@@ -11,6 +11,8 @@ export const REFUSALS = {
   customAuthDisabled: [401, 'custom auth disabled'],
   customAuthRejected: [401, 'custom auth rejected'],
   customAuthInvalidData: [401, 'custom auth invalid data'],
+  signInDisabled: [401, 'sign-in disabled'],
+  idTokenRejected: [401, 'id token rejected'],
   playerBanned: [403, 'player banned'],
   playerDeleted: [403, 'player deleted'],
   forbidden: [403, 'forbidden'],
@@ -58,6 +60,7 @@ export const REFUSALS = {
   internalError: [500, 'internal error'],
   customAuthInvalidResponse: [502, 'custom auth invalid response'],
   customAuthUnavailable: [503, 'custom auth unavailable'],
+  signInUnavailable: [503, 'sign-in unavailable'],
   unavailable: [503, 'unavailable'],
 } as const satisfies Record<string, readonly [status: number, text: string]>
 

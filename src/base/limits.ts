@@ -80,6 +80,22 @@ export const MAX_STORAGE_VALUE_BYTES = 65_536
 
 /** Custom providers of one environment. Every answer about them has all of them. */
 export const MAX_CUSTOM_PROVIDERS = 500
+/** Issuers of ID tokens of one environment. Every answer about its providers has all of them. */
+export const MAX_OIDC_PROVIDERS = 100
+/** Ids of a studio's apps at one issuer. */
+export const MAX_CLIENT_IDS = 50
+export const MAX_CLIENT_ID = 255
+/** The name of a claim of an ID token. */
+export const MAX_CLAIM = 128
+/** An ID token, in characters. */
+export const MAX_ID_TOKEN = 16_384
+/** The nonce of an ID token. */
+export const MAX_NONCE = 255
+/** The longest `maxAgeSeconds` of an issuer: 30 days. */
+export const MAX_TOKEN_AGE_SECONDS = 2_592_000
+/** The id by which a device of a guest is recognized. */
+export const MIN_DEVICE_ID = 32
+export const MAX_DEVICE_ID = 128
 /** Environments of one project. Lists of environments are complete, never paged. */
 export const MAX_ENVIRONMENTS = 100
 

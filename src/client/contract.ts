@@ -112,7 +112,7 @@ export interface CustomLoginRequest {
   readonly customData: Readonly<Record<string, unknown>>
   /** The name of a custom provider. Default: `default`. */
   readonly provider?: string | null
-  /** The nickname of a new player, unless the webhook gives one. Later logins ignore it. */
+  /** The nickname of a new player, unless the provider gives one. Later logins ignore it. */
   readonly nickname?: string | null
   /** The region of a new player, such as `eu-west`. Later logins ignore it. */
   readonly region?: string | null
@@ -257,6 +257,8 @@ export type RefusalCode =
   | 'custom_auth_disabled'
   | 'custom_auth_rejected'
   | 'custom_auth_invalid_data'
+  | 'sign_in_disabled'
+  | 'id_token_rejected'
   | 'player_banned'
   | 'player_deleted'
   | 'forbidden'
@@ -304,6 +306,7 @@ export type RefusalCode =
   | 'internal_error'
   | 'custom_auth_invalid_response'
   | 'custom_auth_unavailable'
+  | 'sign_in_unavailable'
   | 'unavailable'
 
 // The shapes of answers.

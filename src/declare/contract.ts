@@ -7,7 +7,7 @@ import type { Fields, Schema, Shape } from './shape.ts'
 
 export const TAGS = {
   'Battle pass': 'Xp, levels, tiers and premium, for the calling player.',
-  Login: "Logins through the studio's webhook. These calls take the SDK key.",
+  Login: "Logins through the studio's webhook, by ID tokens, and of guests. These calls take the SDK key.",
   Player: 'The calling player, with its wallet, inventory and storage.',
   Scenarios: 'Runs of scenarios, for the calling player.',
   'Game servers': "Calls of the game's own servers, which take a server key. Browsers must not call them.",
@@ -50,6 +50,12 @@ export const CUSTOM_AUTH: readonly RefusalKind[] = [
   'customAuthInvalidResponse',
   'customAuthUnavailable',
 ]
+
+/** The refusals of every login by an ID token or by the id of a device. */
+export const SIGN_IN: readonly RefusalKind[] = ['signInDisabled', 'playerBanned', 'playerDeleted', 'signInUnavailable']
+
+/** Those of a login by an ID token. */
+export const ID_TOKEN: readonly RefusalKind[] = [...SIGN_IN, 'idTokenRejected']
 
 const parameter =
   (place: 'query' | 'path' | 'header', isRequired = place === 'path') =>

@@ -179,6 +179,9 @@ export interface LinkCall<F extends Fields>
   readonly action: string
 }
 
+export const clientCall = <F extends Fields>(call: Call<F, ClientRequest<RequestOf<Shape<F>>>>) => call
+export const linkCall = <F extends Fields>(call: LinkCall<F>) => call
+
 /** A call of a game client before any login: SDK key, JSON object in, JSON out. */
 export function clientPost<F extends Fields>(
   path: string,

@@ -1,7 +1,7 @@
 import { freeze, print } from '../base/json.ts'
 import { decideClaim, decidePurchase, decideXp, newPass, type Pass } from '../battlepass/decide.ts'
 import { latencyStep } from '../login/log/latency.ts'
-import { DEFAULT_PROVIDER } from '../providers/custom-provider.ts'
+import { DEFAULT_PROVIDER } from '../providers/provider-ref.ts'
 import {
   type Definition,
   granted,

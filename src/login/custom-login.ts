@@ -2,46 +2,29 @@ import type { Pool } from 'pg'
 import { type Fault, Refusal, type RefusalKind } from '../base/errors.ts'
 import type { Secrets } from '../base/secrets.ts'
 import type { ClientRef, PlayerCaller } from '../callers/callers.ts'
-import { askClient } from '../callers/keys.ts'
-import { toRefusal } from '../db/failures.ts'
 import type { RequestOf } from '../declare/shape.ts'
-import { addPlayer, Profiles } from '../players/create-player.ts'
-import { admitPlayer, askStatus, requireActive } from '../players/player-status.ts'
-import { askKeys, bytesOf, hasRoomFor, putValues, TOO_MANY_KEYS } from '../players/storage.ts'
-import { askProvider, type CustomProvider, DEFAULT_PROVIDER, findCustomProvider } from '../providers/custom-provider.ts'
-import type { Command } from '../transactions/command.ts'
-import type { Group } from '../transactions/group.ts'
-import type { Player, PlayerRef } from '../transactions/player.ts'
+import { admitPlayer } from '../players/player-status.ts'
+import { type CustomProvider, findCustomProvider } from '../providers/custom-provider.ts'
+import { DEFAULT_PROVIDER } from '../providers/provider-ref.ts'
 import { newWebhookId, type Webhook, type WebhookAttempt, type WebhookResult } from '../webhook/webhook.ts'
 import { type LoginNote, readWebhookAnswer, requireStorable, type WebhookAnswer } from '../webhook/webhook-answer.ts'
-import { addIdentity, askOwner, type IdentityRef, identityProvider } from './identities.ts'
-import { LastLogins } from './last-logins.ts'
-import { LOGIN_OUTCOMES, type LoginAttempt, LoginLog, type LoginOutcome, logAttempt } from './log/login-log.ts'
+import { type IdentityRef, identityProvider } from './identities.ts'
+import { explain, LOGIN_OUTCOMES, type LoginAttempt, type LoginOutcome, logAttempt } from './log/login-log.ts'
 import { oddBodyOf } from './odd-body.ts'
-import { issueTokenPair, RefreshTokens, type Session, type TokenDesk, type TokenPair } from './refresh-tokens.ts'
+import { issueTokenPair, type TokenDesk, type TokenPair } from './refresh-tokens.ts'
 import type { linkCustomRequest, loginCustomRequest } from './requests.ts'
+import { type Approval, type CountDesk, counted, linkIdentity, logIn, settled } from './sign-in.ts'
 
 /** `customData` is the text of a JSON object, passed on as it is. */
 export type CustomCredentials = RequestOf<typeof linkCustomRequest>
 export type LoginCustom = RequestOf<typeof loginCustomRequest>
 
-export interface LoginDesk extends TokenDesk {
+export interface LoginDesk extends TokenDesk, CountDesk {
   readonly pool: Pool
   readonly secrets: Secrets
   readonly webhook: Webhook
   /** Called for a secret that cannot be decrypted, and for a log entry that could not be written. */
   readonly warn: (message: string, detail: unknown) => void
-  /** Called once for each login and link with `ok` or the code that the client receives. */
-  readonly countLogin: (operation: LoginAttempt['operation'], result: string) => void
-}
-
-/** A webhook's approval, on the way into a transaction. */
-interface Approval {
-  readonly client: ClientRef
-  readonly identity: IdentityRef
-  readonly answer: WebhookAnswer
-  /** The entry of the login log, without the outcome and the player. */
-  readonly attempt: Omit<LoginAttempt, 'outcome' | 'playerId'>
 }
 
 const MEANINGS: Readonly<Record<Exclude<WebhookResult['kind'], 'answered'>, RefusalKind>> = {
@@ -74,17 +57,6 @@ export async function linkCustom(
   })
 }
 
-async function counted<T>(desk: LoginDesk, operation: LoginAttempt['operation'], work: () => Promise<T>): Promise<T> {
-  try {
-    const result = await work()
-    desk.countLogin(operation, 'ok')
-    return result
-  } catch (error) {
-    desk.countLogin(operation, toRefusal(error)?.code ?? 'internal_error')
-    throw error
-  }
-}
-
 /** The judgement of the webhook's result: an answer, or the reason why there is none. */
 interface Judged {
   /** Null when it names no player, or when the answer could not be read. */
@@ -113,13 +85,6 @@ function judge(result: WebhookResult): Judged {
     const explained = explain(attempts, { cause: clean(String(refusal.cause)), excerpt: clean(text) })
     return { answer, refusal, attempts: explained }
   }
-}
-
-function explain(
-  attempts: readonly WebhookAttempt[],
-  why: Partial<Pick<WebhookAttempt, 'cause' | 'excerpt'>>,
-): WebhookAttempt[] {
-  return attempts.map((attempt, index) => (index === attempts.length - 1 ? { ...attempt, ...why } : attempt))
 }
 
 /** The result of a rehearsed login, with each attempt. */
@@ -223,135 +188,4 @@ async function askWebhook(
   await desk.run(logAttempt(entry)).catch((failure) => desk.warn('a login could not be logged', failure))
   const about = { project: projectId, environment: environmentId, provider: name }
   throw new Refusal(kind, { about, cause })
-}
-
-/** The transaction's result. On a refusal it has already written the login log. */
-type Settled<T> = T | Refusal
-
-function settled<T>(outcome: Settled<T>): T {
-  if (outcome instanceof Refusal) throw outcome
-  return outcome
-}
-
-/** Asks for a player, with its storage only when there is something to write. */
-function askPlayer(group: Group, ref: PlayerRef, { data }: WebhookAnswer): Player {
-  const player = group.player(ref)
-  askStatus(player)
-  if (data.size > 0) askKeys(player)
-  return player
-}
-
-function logIn(approval: Approval, input: LoginCustom): Command<Settled<Session>> {
-  const { identity, answer } = approval
-  return {
-    engine: 'logins',
-    fresh: true,
-    bytes: bytesOf(answer.data),
-    *decide(group) {
-      // The subject is locked before its player, in this order in every group.
-      const { owner, requireApproval } = yield* group.rowsFrom(
-        () => askOwner(group, identity),
-        (ref) => ({
-          owner: ref && askPlayer(group, ref, answer),
-          requireApproval: askApproval(group, approval),
-        }),
-      )
-      const refusal = refusalOf(() => {
-        requireApproval()
-        // The limits of `data` itself were checked before, and a new player's storage is empty.
-        if (owner) admit(owner, answer)
-      })
-      if (refusal) return log(group, approval, owner, refusal)
-
-      const player = owner ?? createOwner(group, approval, input)
-      if (owner) group.of(Profiles).change(owner, answer)
-      putValues(player, answer.data)
-      log(group, approval, player)
-      group.of(LastLogins).add(player)
-      return group.of(RefreshTokens).begin(player, Math.floor(Date.now() / 1000), answer.claims)
-    },
-  }
-}
-
-function createOwner(group: Group, { identity, answer }: Approval, input: LoginCustom): Player {
-  const { nickname, avatarUrl } = answer
-  const { region, language } = input
-  const profile = { nickname: nickname ?? input.nickname, avatarUrl, region, language }
-  const player = addPlayer(group, identity, profile)
-  addIdentity(group, identity, player)
-  return player
-}
-
-function linkIdentity(approval: Approval, caller: PlayerCaller): Command<Settled<void>> {
-  const { identity, answer } = approval
-  return {
-    engine: 'logins',
-    fresh: true,
-    bytes: bytesOf(answer.data),
-    *decide(group) {
-      const { owner, player, requireApproval, requireLogin } = yield* group.rowsFrom(
-        () => askOwner(group, identity),
-        (owner) => ({
-          owner,
-          player: askPlayer(group, caller, answer),
-          requireApproval: askApproval(group, approval),
-          requireLogin: group.of(RefreshTokens).askLogin(caller),
-        }),
-      )
-      const refusal = refusalOf(() => {
-        requireApproval()
-        requireActive(player)
-        requireLogin()
-        if (owner && owner.playerId !== player.playerId) throw new Refusal('identityAlreadyLinked')
-        admit(player, answer)
-      })
-      if (refusal) return log(group, approval, player, refusal)
-
-      if (!owner) addIdentity(group, identity, player)
-      putValues(player, answer.data)
-      log(group, approval, player)
-    },
-  }
-}
-
-/**
- * Asks again for all that the webhook's call rested on, since it can take ten seconds. The returned function refuses a
- * key or a provider that has ended meanwhile.
- */
-function askApproval(group: Group, { client, attempt }: Approval): () => void {
-  const requireClient = askClient(group, client)
-  const requireProvider = askProvider(group, { ...attempt, name: attempt.provider })
-  return () => {
-    requireClient()
-    requireProvider()
-  }
-}
-
-/** Refuses a player that cannot log in or whose storage is full, before anything is changed. */
-function admit(player: Player, { data }: WebhookAnswer): void {
-  requireActive(player)
-  if (!hasRoomFor(player, data))
-    throw new Refusal('customAuthInvalidData', { cause: `data: ${TOO_MANY_KEYS.message}, with those that it has` })
-}
-
-function refusalOf(check: () => void): Refusal | undefined {
-  try {
-    check()
-    return undefined
-  } catch (error) {
-    if (error instanceof Refusal) return error
-    throw error
-  }
-}
-
-function log<T extends Refusal | undefined>(
-  group: Group,
-  { attempt }: Approval,
-  player: PlayerRef | undefined,
-  refusal?: T,
-): T {
-  const { cause } = refusal ?? {}
-  const attempts = typeof cause === 'string' ? explain(attempt.attempts, { cause }) : attempt.attempts
-  group.of(LoginLog).add({ ...attempt, attempts, playerId: player?.playerId ?? null, outcome: refusal?.code ?? 'ok' })
-  return refusal as T
 }

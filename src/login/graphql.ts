@@ -7,17 +7,21 @@ import type { IdentityRef } from './identities.ts'
 import { endSession, refreshTokens, tokenPair } from './refresh-tokens.ts'
 import { linkCustomRequest, loginCustomRequest, refreshRequest } from './requests.ts'
 
-const TokenPairType = answerType('TokenPairPayload', tokenPair)
+export const TokenPairType = answerType('TokenPairPayload', tokenPair)
 
 const LinkedIdentity = builder.objectRef<IdentityRef>('LinkedIdentity').implement({
   description: 'A linked identity.',
   fields: (t) => ({
-    provider: t.exposeString('provider', { description: '`custom`, or `custom:` and the name of another provider.' }),
+    provider: t.exposeString('provider', {
+      description:
+        '`custom`, `custom:` and the name of another custom provider, `google`, `apple`, `oidc:` and the name of an issuer, or `device`.',
+    }),
     subject: t.exposeString('subject'),
   }),
 })
 
-const LinkCustomPayload = builder.objectRef<{ identity: IdentityRef }>('LinkCustomPayload').implement({
+/** The answer of each link. Its name is from the time when only custom providers could be linked. */
+export const LinkIdentityPayload = builder.objectRef<{ identity: IdentityRef }>('LinkCustomPayload').implement({
   fields: (t) => ({ identity: t.field({ type: LinkedIdentity, resolve: ({ identity }) => identity }) }),
 })
 
@@ -34,7 +38,7 @@ builder.mutationFields((t) => ({
       loginCustom(context.service, await requireClient(context), loginCustomRequest.readInput(input)),
   }),
   linkCustom: t.field({
-    type: LinkCustomPayload,
+    type: LinkIdentityPayload,
     description: 'Links the subject that the webhook names to the calling player. Requires the SDK key, too.',
     args: inputOf('LinkCustomInput', linkCustomRequest),
     resolve: async (_root, { input }, context) => {

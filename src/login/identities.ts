@@ -1,3 +1,4 @@
+import { DEFAULT_PROVIDER, providerRef } from '../providers/provider-ref.ts'
 import type { Extension, Group } from '../transactions/group.ts'
 import { keyOf, type One, type PlayerRef } from '../transactions/player.ts'
 import type { Statement } from '../transactions/statement.ts'
@@ -12,14 +13,22 @@ export const identities = table('identities', {
 const identity = identities.one()
 const identitiesOf = identities.many(['environmentId', 'playerId'], ({ provider, subject }) => keyOf(provider, subject))
 
-/** A subject in an environment. The provider is `custom` for the default one, `custom:<name>` for others (spec 2.3). */
+/** A subject in an environment, under the provider's name in identities. */
 export interface IdentityRef {
   readonly environmentId: string
   readonly provider: string
   readonly subject: string
 }
 
-export const identityProvider = (name: string): string => (name === 'default' ? 'custom' : `custom:${name}`)
+/**
+ * A provider's name in identities: `custom` for the custom provider `default`, `custom:<name>` for the others (spec 2.3).
+ * All other providers have the same name everywhere, such as `google` and `oidc:corp`.
+ */
+export function identityProvider(provider: string): string {
+  const { kind, name } = providerRef(provider)
+  if (kind !== 'custom') return provider
+  return name === DEFAULT_PROVIDER ? 'custom' : `custom:${name}`
+}
 
 /**
  * The subjects that a group locks. A subject is locked before it is read, even while it has no owner. When several

@@ -1,4 +1,4 @@
-import { MAX_NAME, MAX_TAG } from '../base/limits.ts'
+import { MAX_DEVICE_ID, MAX_ID_TOKEN, MAX_NAME, MAX_NONCE, MAX_SLUG, MAX_TAG, MIN_DEVICE_ID } from '../base/limits.ts'
 import { anyText, object, optional, shape, text, unlessEmpty } from '../declare/shape.ts'
 
 /** The credentials that a client sends for the studio's webhook (spec 4.2). */
@@ -12,21 +12,68 @@ export const linkCustomRequest = shape(credentials, {
   name: 'CustomLinkRequest',
   example: { customData: { ticket: 'ticket-of-ada' }, provider: 'console' },
 })
+/** What a client says of a player that its login may create. */
+export const newPlayer = {
+  nickname: unlessEmpty(
+    'The nickname of a new player, unless the provider gives one. Later logins ignore it.',
+    MAX_NAME,
+  ),
+  region: unlessEmpty('The region of a new player, such as `eu-west`. Later logins ignore it.', MAX_TAG),
+  language: unlessEmpty('The language of a new player, such as `pt-BR`. Later logins ignore it.', MAX_TAG),
+}
 export const loginCustomRequest = shape(
-  {
-    ...credentials,
-    nickname: unlessEmpty(
-      'The nickname of a new player, unless the webhook gives one. Later logins ignore it.',
-      MAX_NAME,
-    ),
-    region: unlessEmpty('The region of a new player, such as `eu-west`. Later logins ignore it.', MAX_TAG),
-    language: unlessEmpty('The language of a new player, such as `pt-BR`. Later logins ignore it.', MAX_TAG),
-  },
+  { ...credentials, ...newPlayer },
   {
     name: 'CustomLoginRequest',
     example: { customData: { ticket: 'ticket-of-ada' }, nickname: 'Ada', region: 'eu-west', language: 'en' },
   },
 )
+
+/** A token of an issuer, such as Google. */
+export const idToken = {
+  idToken: text('The ID token that the issuer gave the game: a signed JWT.', { max: MAX_ID_TOKEN }),
+  nonce: optional(
+    text(
+      'The nonce of the token, which works once. Required for a token with one. The token may have its SHA-256 instead, in hex or base64url.',
+      { max: MAX_NONCE },
+    ),
+  ),
+}
+/** A token of an issuer that the studio has added. */
+export const oidcToken = {
+  provider: text('The name of the issuer in the settings of the environment.', { max: MAX_SLUG }),
+  ...idToken,
+}
+export const device = {
+  deviceId: text(
+    'A text that the client made at random for this device and keeps. A client that sends it is this player.',
+    {
+      min: MIN_DEVICE_ID,
+      max: MAX_DEVICE_ID,
+    },
+  ),
+}
+
+const EXAMPLE_NEW_PLAYER = { nickname: 'Ada', region: 'eu-west', language: 'en' }
+const EXAMPLE_ID_TOKEN = { idToken: 'eyJhbGciOiJSUzI1NiIsImtpZCI6ImEifQ.eyJzdWIiOiIxMTAxNjk0ODQ0NzQifQ.c2lnbmF0dXJl' }
+const EXAMPLE_OIDC = { provider: 'studio', ...EXAMPLE_ID_TOKEN }
+const EXAMPLE_DEVICE = { deviceId: 'q7Yk2Zs0c2d3e4f5g6h7i8j9k0l1m2nQX0b1' }
+
+export const loginIdTokenRequest = shape(
+  { ...idToken, ...newPlayer },
+  { name: 'IdTokenLoginRequest', example: { ...EXAMPLE_ID_TOKEN, ...EXAMPLE_NEW_PLAYER } },
+)
+export const linkIdTokenRequest = shape(idToken, { name: 'IdTokenLinkRequest', example: EXAMPLE_ID_TOKEN })
+export const loginOidcRequest = shape(
+  { ...oidcToken, ...newPlayer },
+  { name: 'OidcLoginRequest', example: { ...EXAMPLE_OIDC, ...EXAMPLE_NEW_PLAYER } },
+)
+export const linkOidcRequest = shape(oidcToken, { name: 'OidcLinkRequest', example: EXAMPLE_OIDC })
+export const loginDeviceRequest = shape(
+  { ...device, ...newPlayer },
+  { name: 'DeviceLoginRequest', example: { ...EXAMPLE_DEVICE, ...EXAMPLE_NEW_PLAYER } },
+)
+export const linkDeviceRequest = shape(device, { name: 'DeviceLinkRequest', example: EXAMPLE_DEVICE })
 
 export const EXAMPLE_REFRESH_TOKEN = 'v5Nq4mWnQyX0b1Yk7Zs0c2d3e4f5g6h7i8j9k0l1m2n'
 

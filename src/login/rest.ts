@@ -1,13 +1,9 @@
 import { ACTIONS } from '../audit/actions.ts'
 import { CUSTOM_AUTH } from '../declare/contract.ts'
-import type { Call, ClientRequest, LinkCall } from '../declare/route.ts'
-import type { Fields, RequestOf, Shape } from '../declare/shape.ts'
+import { clientCall, linkCall } from '../declare/route.ts'
 import { linkCustom, loginCustom } from './custom-login.ts'
 import { endSession, refreshTokens, tokenPair } from './refresh-tokens.ts'
 import { linkCustomRequest, loginCustomRequest, refreshRequest } from './requests.ts'
-
-const clientCall = <F extends Fields>(call: Call<F, ClientRequest<RequestOf<Shape<F>>>>) => call
-const linkCall = <F extends Fields>(call: LinkCall<F>) => call
 
 // Logins (spec 4.2).
 

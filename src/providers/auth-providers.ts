@@ -3,11 +3,10 @@ import type { ClientBase, Pool } from 'pg'
 import { type Fault, Refusal } from '../base/errors.ts'
 import { print, RawJson } from '../base/json.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
+import { type OidcProviderView, readOidc } from './issuers.ts'
+import type { PlatformKind, ProviderKind } from './provider-ref.ts'
 
 // The login providers of an environment, as stored and as operators see them.
-
-export const PLATFORM_KINDS = ['google', 'apple'] as const
-export type PlatformKind = (typeof PLATFORM_KINDS)[number]
 
 /** The settings of one environment as operators see them: without any secret. */
 export type AuthProvidersView = {
@@ -18,6 +17,10 @@ export type AuthProvidersView = {
     readonly custom: Readonly<Record<string, CustomProviderView>>
     readonly google: RawJson | null
     readonly apple: RawJson | null
+    /** Absent without any. */
+    readonly oidc?: Readonly<Record<string, OidcProviderView>>
+    /** Absent until it was set once. */
+    readonly device?: DeviceProviderView
   }
 }
 
@@ -27,6 +30,12 @@ export const customProvider = answer("A login provider that calls a studio's web
   hasSecret: out.flag('True when a secret is stored. The secret itself is never returned.'),
   updatedAt: out.time('The time of the last change, in UTC.'),
 })
+export const deviceProvider = answer('Logins of guests, by an id of their device.', {
+  enabled: out.flag('When false, logins of guests fail with `sign-in disabled`. The guests stay known.'),
+  updatedAt: out.time('The time of the last change, in UTC.'),
+})
+export type DeviceProviderView = AnswerOf<typeof deviceProvider>
+
 /** The state of a rotation, which GraphQL has. */
 export const rotation = {
   replacedSecretsExpireAt: out.list(
@@ -39,11 +48,11 @@ export type CustomProviderView = AnswerOf<typeof customProvider> & {
 }
 
 export interface StoredProvider {
-  readonly kind: 'custom' | PlatformKind
+  readonly kind: ProviderKind
   readonly name: string
   readonly enabled: boolean
   readonly url: string | null
-  /** The sealed secret of a custom provider; the sealed block of another provider. */
+  /** The sealed secret of a custom provider, block of a platform, or key of the hashes of device ids. */
   readonly secret: string | null
   readonly settings: string | null
   readonly updated_at: Date
@@ -108,10 +117,18 @@ export function viewOf(environment: string, rows: readonly StoredProvider[]): Au
     const text = rows.find(({ kind }) => kind === wanted)?.settings ?? null
     return text === null ? null : new RawJson(text)
   }
+  const oidc = rows.filter(({ kind }) => kind === 'oidc').map((row) => [row.name, viewOfOidc(row)])
+  const device = rows.find(({ kind }) => kind === 'device')
   return {
     environment,
     version: versionOf(rows),
-    authProviders: { custom: Object.fromEntries(custom), google: settingsOf('google'), apple: settingsOf('apple') },
+    authProviders: {
+      custom: Object.fromEntries(custom),
+      google: settingsOf('google'),
+      apple: settingsOf('apple'),
+      ...(oidc.length > 0 && { oidc: Object.fromEntries(oidc) }),
+      ...(device && { device: { enabled: device.enabled, updatedAt: device.updated_at.toISOString() } }),
+    },
   }
 }
 
@@ -132,7 +149,7 @@ export function changesSince(version: string, rows: readonly StoredProvider[]): 
   const changed = rows.filter(({ updated_at: at }) => at.getTime() > since)
   if (changed.length === 0) return [{ path: 'authProviders', message: 'a provider was removed meanwhile' }]
   return changed.map(({ kind, name, updated_at: at }) => ({
-    path: `authProviders.${kind === 'custom' ? `custom.${name}` : kind}`,
+    path: `authProviders.${name === '' ? kind : `${kind}.${name}`}`,
     message: `was changed at ${at.toISOString()}`,
   }))
 }
@@ -145,4 +162,8 @@ export function viewOfCustom(row: StoredProvider): CustomProviderView {
     updatedAt: row.updated_at.toISOString(),
     replacedSecretsExpireAt: row.replaced_expire_at.map((at) => at.toISOString()),
   }
+}
+
+function viewOfOidc({ enabled, settings, updated_at: at }: StoredProvider): OidcProviderView {
+  return { ...readOidc(settings ?? '{}'), enabled, updatedAt: at.toISOString() }
 }

@@ -1,20 +1,7 @@
 import type { Pool } from 'pg'
 import { Refusal } from '../base/errors.ts'
-import { isSlug, SLUG } from '../base/limits.ts'
 import type { SecretContext, Secrets } from '../base/secrets.ts'
-import type { Group } from '../transactions/group.ts'
-import { keyOf } from '../transactions/player.ts'
-import { table, text, uuid } from '../transactions/table.ts'
-
-/** The provider of a request that names none; its identities are bound as `custom` (spec 2.3). */
-export const DEFAULT_PROVIDER = 'default'
-
-/** Names that no custom provider may have (spec 2.3). */
-export const RESERVED_NAMES: readonly string[] = ['google', 'apple', 'device']
-
-export const NAME_RULE = `a provider's name must match ${SLUG.source} and not be ${RESERVED_NAMES.join(', ')}`
-
-export const isProviderName = (name: string): boolean => isSlug(name) && !RESERVED_NAMES.includes(name)
+import { isProviderName } from './provider-ref.ts'
 
 export interface CustomProviderRef {
   readonly projectId: string
@@ -76,25 +63,6 @@ export async function findCustomProvider(
     replaced === null || sealed === null ? [] : (open(sealed, { ...context, replaced }) ?? []),
   )
   return { key: `${environmentId}/${name}`, projectId, url: found.url, secret, replacedSecrets }
-}
-
-const providers = table('auth_providers', {
-  owner: null,
-  key: { environmentId: uuid, kind: text, name: text },
-  columns: {},
-  kind: 'append',
-})
-const enabledProvider = providers.one({ where: 't.enabled' })
-
-/**
- * Asks whether a provider is still enabled, since calls of its webhook can take long. The returned function refuses one
- * that is not, once the group no longer waits.
- */
-export function askProvider(group: Group, { environmentId, name }: Omit<CustomProviderRef, 'projectId'>): () => void {
-  const found = group.unowned.one(enabledProvider, keyOf(environmentId, 'custom', name))
-  return () => {
-    if (!found.value) throw new Refusal('customAuthDisabled')
-  }
 }
 
 /** One row for each replaced secret, or a single row without one. */

@@ -11,24 +11,28 @@ import { environment, providerName, reason } from '../declare/common.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { jsonOrNull } from '../declare/graphql/scalars.ts'
 import { answerType, argsOf, enumType, inputOf } from '../declare/graphql/shapes.ts'
-import { InputSource, int32, optional, shape, text } from '../declare/shape.ts'
+import { anyText, described, InputSource, int32, optional, type RequestOf, shape, text } from '../declare/shape.ts'
 import { ODD_BODY_RESULTS, type OddBodyCheck, type Rehearsal, rehearseLogin } from '../login/custom-login.ts'
+import { rehearseIdToken } from '../login/id-token-login.ts'
 import {
   LOGIN_NOTES_DESCRIPTION,
   LoginNoteType,
   LoginOutcomeType,
   WebhookAttemptType,
 } from '../login/log/graphql-login-log.ts'
-import { credentials } from '../login/requests.ts'
+import { credentials, idToken } from '../login/requests.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import type { WebhookAnswer } from '../webhook/webhook-answer.ts'
 import {
   type AuthProvidersView,
   type CustomProviderView,
   customProvider,
+  deviceProvider,
   readAuthProviders,
   rotation,
 } from './auth-providers.ts'
+import { missingIn, type OidcProviderView, oidcProvider } from './issuers.ts'
+import { DEFAULT_PROVIDER, PLATFORM_KINDS, providerRef } from './provider-ref.ts'
 import { WITHHELD } from './redaction.ts'
 import { DEFAULT_OVERLAP_SECONDS, type RotatedSecret, rotateProviderSecret } from './rotate-secret.ts'
 import { authProvidersQuery, authProvidersRequest, readSettings, setAuthProviders } from './settings.ts'
@@ -50,6 +54,15 @@ const CustomProviderType = answerType<CustomProviderView & { readonly name: stri
   }),
 )
 
+const OidcProviderType = answerType<OidcProviderView & { readonly name: string }>(
+  'OidcProvider',
+  answer(oidcProvider.description, {
+    name: out.text('The name that logins use, such as `studio`.'),
+    ...oidcProvider.members,
+  }),
+)
+const DeviceProviderType = answerType('DeviceProvider', deviceProvider)
+
 const AuthProvidersType = builder.objectRef<AuthProvidersView>('AuthProviders').implement({
   description: 'The login providers of an environment.',
   fields: (t) => ({
@@ -62,6 +75,27 @@ const AuthProvidersType = builder.objectRef<AuthProvidersView>('AuthProviders').
       type: [CustomProviderType],
       resolve: ({ authProviders }) =>
         Object.entries(authProviders.custom).map(([name, provider]) => ({ name, ...provider })),
+    }),
+    oidc: t.field({
+      description: 'The issuers of ID tokens, by name.',
+      type: [OidcProviderType],
+      resolve: ({ authProviders }) =>
+        Object.entries(authProviders.oidc ?? {}).map(([name, provider]) => ({ name, ...provider })),
+    }),
+    device: t.field({
+      description: 'Logins of guests. Null until they were set once.',
+      type: DeviceProviderType,
+      nullable: true,
+      resolve: ({ authProviders }) => authProviders.device,
+    }),
+    missing: t.field({
+      description: 'What the stored blocks of `google` and `apple` lack: no login uses a block with an entry.',
+      type: [NoticeType],
+      resolve: ({ authProviders }) =>
+        PLATFORM_KINDS.flatMap((kind) => {
+          const faults = missingIn(authProviders[kind]?.text ?? null)
+          return faults.map(({ path, message }) => ({ path: `authProviders.${kind}.${path}`, message }))
+        }),
     }),
     google: t.field({
       type: 'JSON',
@@ -169,7 +203,25 @@ const ODD_BODY_WORDS: Readonly<Record<OddBodyCheck['result'], string | null>> = 
   failed: 'The webhook did not answer this call, so it is not known whether it verifies the received bytes.',
 }
 
-const testProviderRequest = shape({ environment, ...credentials })
+const testProviderRequest = shape({
+  environment,
+  customData: optional(described(credentials.customData, 'For a custom provider, which is called with it.')),
+  provider: optional(
+    anyText(
+      'The name of a custom provider, `google`, `apple`, or `oidc:` and the name of an issuer. Default: `default`.',
+    ),
+    DEFAULT_PROVIDER,
+  ),
+  idToken: optional(described(idToken.idToken, 'For any other provider, which verifies it.')),
+  nonce: optional(described(idToken.nonce, 'The nonce of the token. It is not used up.')),
+})
+
+/** A rehearsal needs what a login through the provider sends. */
+function rehearsalFaults({ provider, customData, idToken }: RequestOf<typeof testProviderRequest>): Fault[] {
+  if (customData !== null || idToken !== null) return []
+  const needed = providerRef(provider).kind === 'custom' ? 'customData' : 'idToken'
+  return [{ path: needed, message: 'is required for this provider' }]
+}
 
 const dataText = (answer: WebhookAnswer | null): string | null =>
   answer === null || answer.data.size === 0 ? null : objectText(answer.data)
@@ -303,14 +355,22 @@ builder.mutationFields((t) => ({
   testAuthProvider: t.field({
     type: TestAuthProviderPayload,
     description:
-      'Calls a webhook as a login would, and returns the result. No player is created, looked up or logged in.',
+      'Calls a webhook, or verifies an ID token, as a login would, and returns the result. No player is created, looked up or logged in.',
     args: inputOf('TestAuthProviderInput', testProviderRequest),
     resolve: async (_root, { input }, context) => {
       const caller = await requirePlatform(context, 'admin', { action: ACTIONS.testProvider, target: 'providers' })
       const { projectId } = caller
-      const { environment, ...credentials } = testProviderRequest.readInput(input)
+      const request = testProviderRequest.readInput(input, rehearsalFaults)
+      const { environment, provider, customData, idToken, nonce } = request
       const environmentId = await findEnvironment(context.service.pool, projectId, environment)
-      const rehearsal = await rehearseLogin(context.service, { projectId, environmentId }, credentials)
+      const rehearsal =
+        idToken === null
+          ? await rehearseLogin(
+              context.service,
+              { projectId, environmentId },
+              { provider, customData: customData ?? '{}' },
+            )
+          : await rehearseIdToken(context.service, environmentId, { provider, idToken, nonce })
       // The webhook can take ten seconds.
       await requireKey(context.service.pool, caller)
       return rehearsal

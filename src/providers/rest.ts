@@ -1,19 +1,21 @@
 import { ACTIONS } from '../audit/actions.ts'
 import type { Fault } from '../base/errors.ts'
 import type { Json } from '../base/json.ts'
-import { MAX_BLOCK_BYTES, MAX_CUSTOM_PROVIDERS, SLUG } from '../base/limits.ts'
+import { MAX_BLOCK_BYTES, MAX_CUSTOM_PROVIDERS, MAX_OIDC_PROVIDERS, SLUG } from '../base/limits.ts'
 import { answer, eitherOf, memberOf, out } from '../declare/answer.ts'
 import { environment } from '../declare/common.ts'
 import { anyObject, header, operatorParameter, projectId, query } from '../declare/contract.ts'
 import { noticesOf } from '../declare/notices.ts'
 import type { PlatformHandler, PlatformRequest } from '../declare/route.ts'
 import { object, shape } from '../declare/shape.ts'
-import { type AuthProvidersView, customProvider, readAuthProviders } from './auth-providers.ts'
-import { RESERVED_NAMES } from './custom-provider.ts'
+import { type AuthProvidersView, customProvider, deviceProvider, readAuthProviders } from './auth-providers.ts'
+import { oidcProvider, oidcRequest, platformIssuer } from './issuers.ts'
+import { RESERVED_NAMES } from './provider-ref.ts'
 import { WITHHELD } from './redaction.ts'
 import {
   authProvidersQuery,
   customProviderRequest,
+  deviceRequest,
   PROVIDERS,
   readSettings,
   type SettingsChange,
@@ -27,6 +29,8 @@ const members = {
       custom: out.map(customProvider, 'Custom providers, by name.'),
       google: out.orNull(out.object(WITHHELD)),
       apple: out.orNull(out.object(WITHHELD)),
+      oidc: out.optional(out.map(oidcProvider, 'Issuers of ID tokens, by name. Absent without any.')),
+      device: out.optional(memberOf(deviceProvider)),
     }),
   ),
 }
@@ -74,7 +78,11 @@ const changedAuthProviders = answer(
 
 const block = {
   anyOf: [
-    { ...anyObject, description: `Up to ${MAX_BLOCK_BYTES} bytes. Null removes the stored block.` },
+    {
+      ...anyObject,
+      properties: platformIssuer.schema.properties ?? {},
+      description: `What sign-in needs. Other members are stored and not used. Up to ${MAX_BLOCK_BYTES} bytes. Null removes the stored block.`,
+    },
     { type: 'null' },
   ],
 }
@@ -97,6 +105,19 @@ const settingsRequest = shape(
         },
         google: block,
         apple: block,
+        oidc: {
+          anyOf: [
+            {
+              type: 'object',
+              description: 'All issuers of ID tokens, by name.',
+              maxProperties: MAX_OIDC_PROVIDERS,
+              propertyNames: { pattern: SLUG.source, not: { enum: RESERVED_NAMES } },
+              additionalProperties: oidcRequest.schema,
+            },
+            { type: 'null' },
+          ],
+        },
+        device: { anyOf: [deviceRequest.schema, { type: 'null' }] },
       },
     }),
   },

@@ -2,8 +2,8 @@ import type { ClientBase, Pool } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
 import { writeAudit } from '../audit/audit-log.ts'
 import { type Fault, invalidRequest, Refusal } from '../base/errors.ts'
-import { type Json, kindOf, members, RawJson } from '../base/json.ts'
-import { MAX_BLOCK_BYTES, MAX_CUSTOM_PROVIDERS, MAX_SECRET, MAX_URL } from '../base/limits.ts'
+import { type Json, kindOf, members, print, RawJson } from '../base/json.ts'
+import { MAX_BLOCK_BYTES, MAX_CUSTOM_PROVIDERS, MAX_OIDC_PROVIDERS, MAX_SECRET, MAX_URL } from '../base/limits.ts'
 import { type SecretContext, type Secrets, tryToOpen } from '../base/secrets.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { inTransaction } from '../db/transaction.ts'
@@ -28,13 +28,13 @@ import {
   type AuthProvidersView,
   changesSince,
   lockSettings,
-  PLATFORM_KINDS,
-  type PlatformKind,
   readStored,
   type StoredProvider,
   viewOf,
 } from './auth-providers.ts'
-import { isProviderName, NAME_RULE } from './custom-provider.ts'
+import { newDeviceKey } from './device.ts'
+import { isPlatformEnabled, missingIn, type OidcSettings, oidcRequest, platformIssuer, readOidc } from './issuers.ts'
+import { isProviderName, NAME_RULE, PLATFORM_KINDS, type PlatformKind, type ProviderRef } from './provider-ref.ts'
 import { redact, secretsOf, withKeptSecrets } from './redaction.ts'
 import { newUrlFault, urlFault } from './webhook-url.ts'
 
@@ -47,12 +47,17 @@ export interface AuthProviderSettings {
   readonly custom: ReadonlyMap<string, CustomProviderSettings> | null
   readonly google: RawJson | null
   readonly apple: RawJson | null
+  /** Replaces all issuers of ID tokens, by name. */
+  readonly oidc: ReadonlyMap<string, OidcSettings> | null
+  readonly device: DeviceSettings | null
   /** The blocks that were sent as null, which removes them. */
   readonly removed: readonly PlatformKind[]
 }
 
 /** When the secret is null, the stored one is kept. */
 export type CustomProviderSettings = RequestOf<typeof customProviderRequest>
+
+export type DeviceSettings = RequestOf<typeof deviceRequest>
 
 export interface SettingsDesk {
   readonly operatorPool: Pool
@@ -75,7 +80,7 @@ export interface SettingsChange {
 
 /** What a request does to what is stored: for every surface. */
 export const PROVIDERS =
-  'The providers as `{custom: {<name>: {enabled, url, secret}}, google, apple}`. A `custom` replaces all custom providers: those that it does not name are removed. Without `custom`, or with null, all of them stay. A custom provider without `secret` keeps the stored one. An absent `google` or `apple` stays, and null removes it.'
+  'The providers as `{custom: {<name>: {enabled, url, secret}}, google, apple, oidc: {<name>: {enabled, issuer, audiences}}, device: {enabled}}`. A `custom` replaces all custom providers: those that it does not name are removed. Without `custom`, or with null, all of them stay. The same is true of `oidc`. A custom provider without `secret` keeps the stored one. An absent `google` or `apple` stays, and null removes it. An absent `device` stays, and so does null.'
 
 export const authProvidersRequest = shape({
   environment,
@@ -84,11 +89,17 @@ export const authProvidersRequest = shape({
 /** The requested environment; without one, all of them. */
 export const authProvidersQuery = shape({ environment: optional(described(environment, 'Only this environment.')) })
 
+const blockWords = (platform: string) =>
+  `Sign-in with ${platform}: \`{enabled, clientIds}\`. Other members are stored and not used. Up to ${MAX_BLOCK_BYTES} bytes.`
+
 const kinds = shape({
   custom: optional(object('All custom providers, by name.')),
-  google: optional(object(`Stored only: no login uses it. Up to ${MAX_BLOCK_BYTES} bytes.`)),
-  apple: optional(object(`Stored only: no login uses it. Up to ${MAX_BLOCK_BYTES} bytes.`)),
+  google: optional(object(blockWords('Google'))),
+  apple: optional(object(blockWords('Apple'))),
+  oidc: optional(object('All issuers of ID tokens, by name.')),
+  device: optional(object('Logins of guests.')),
 })
+export const deviceRequest = shape({ enabled: flag('The master switch.') })
 export const customProviderRequest = shape({
   enabled: flag('The master switch.'),
   url: text('Absolute, http or https, without credentials.', { max: MAX_URL, check: urlFault }),
@@ -106,13 +117,23 @@ export function readSettings(request: Source): ReadSettings {
   notices.push(...memberNotices(authProviders, Object.keys(kinds.fields), { prefix: 'authProviders.' }))
   const blocks = within('authProviders.', faults, kinds, authProviders)
   const sent = members(authProviders)
-  for (const kind of PLATFORM_KINDS) if (isTooLong(blocks[kind] ?? '')) faults.push(tooLong(kind))
+  for (const kind of PLATFORM_KINDS) {
+    const block = blocks[kind]
+    if (block === null) continue
+    if (isTooLong(block)) faults.push(tooLong(kind))
+    // A block is stored as it is given. One that is meant for logins is told what it lacks.
+    const isMeant = [...members(block).keys()].some((name) => Object.hasOwn(platformIssuer.fields, name))
+    for (const { path, message } of isMeant ? missingIn(block) : [])
+      notices.push({ path: `authProviders.${kind}.${path}`, message: `${message}: no login uses the block until then` })
+  }
   return {
     settings: {
       environment,
       custom: blocks.custom === null ? null : readCustom(blocks.custom, faults, notices),
       google: rawOrNull(blocks.google),
       apple: rawOrNull(blocks.apple),
+      oidc: blocks.oidc === null ? null : readIssuers(blocks.oidc, faults, notices),
+      device: blocks.device === null ? null : readDevice(blocks.device, faults, notices),
       removed: PLATFORM_KINDS.filter((kind) => sent.get(kind) === 'null'),
     },
     faults,
@@ -121,26 +142,59 @@ export function readSettings(request: Source): ReadSettings {
 }
 
 const REQUEST_MEMBERS = Object.keys(authProvidersRequest.fields)
-const CUSTOM_MEMBERS = Object.keys(customProviderRequest.fields)
 const ANSWERED = ['hasSecret', 'updatedAt', 'replacedSecretsExpireAt', 'name']
 
 function readCustom(text: string, faults: Fault[], notices: Fault[]): Map<string, CustomProviderSettings> {
-  const providers = new Map<string, CustomProviderSettings>()
+  const rules = { kind: 'custom', max: MAX_CUSTOM_PROVIDERS, inner: customProviderRequest, answered: ANSWERED }
+  const providers = readNamed(text, rules, faults, notices)
+  for (const [name, { secret }] of providers) {
+    const blank = blankNotice(secret ?? '', 'the secret')
+    if (blank !== undefined) notices.push({ path: `authProviders.custom.${name}.secret`, message: blank })
+  }
+  return providers
+}
+
+function readIssuers(text: string, faults: Fault[], notices: Fault[]): Map<string, OidcSettings> {
+  const rules = { kind: 'oidc', max: MAX_OIDC_PROVIDERS, inner: oidcRequest, answered: ['updatedAt', 'name'] }
+  return readNamed(text, rules, faults, notices)
+}
+
+function readDevice(text: string, faults: Fault[], notices: Fault[]): DeviceSettings {
+  const prefix = 'authProviders.device.'
+  notices.push(...memberNotices(text, Object.keys(deviceRequest.fields), { prefix, answered: ['updatedAt'] }))
+  return within(prefix, faults, deviceRequest, text)
+}
+
+interface NamedRules<F extends Fields> {
+  readonly kind: string
+  readonly max: number
+  readonly inner: Shape<F>
+  /** Members of answers, which may be sent back. */
+  readonly answered: readonly string[]
+}
+
+/** Reads providers by name. */
+function readNamed<F extends Fields>(
+  text: string,
+  { kind, max, inner, answered }: NamedRules<F>,
+  faults: Fault[],
+  notices: Fault[],
+): Map<string, RequestOf<Shape<F>>> {
+  const providers = new Map<string, RequestOf<Shape<F>>>()
   const sent = members(text)
+  const all = `authProviders.${kind}`
   // Names are free, so only repeated ones are noticed.
-  notices.push(...memberNotices(text, null, { prefix: 'authProviders.custom.' }))
-  if (sent.size > MAX_CUSTOM_PROVIDERS)
-    faults.push({ path: 'authProviders.custom', message: `must have at most ${MAX_CUSTOM_PROVIDERS} providers` })
+  notices.push(...memberNotices(text, null, { prefix: `${all}.` }))
+  if (sent.size > max) faults.push({ path: all, message: `must have at most ${max} providers` })
   for (const [name, raw] of sent) {
-    const path = `authProviders.custom.${name}`
+    const path = `${all}.${name}`
     if (!isProviderName(name)) faults.push({ path, message: NAME_RULE })
-    if (kindOf(raw) === 'object') {
-      const provider = within(`${path}.`, faults, customProviderRequest, raw)
-      providers.set(name, provider)
-      const blank = blankNotice(provider.secret ?? '', 'the secret')
-      if (blank !== undefined) notices.push({ path: `${path}.secret`, message: blank })
-      notices.push(...memberNotices(raw, CUSTOM_MEMBERS, { prefix: `${path}.`, answered: ANSWERED }))
-    } else faults.push({ path, message: 'must be a JSON object' })
+    if (kindOf(raw) !== 'object') {
+      faults.push({ path, message: 'must be a JSON object' })
+      continue
+    }
+    providers.set(name, within(`${path}.`, faults, inner, raw))
+    notices.push(...memberNotices(raw, Object.keys(inner.fields), { prefix: `${path}.`, answered }))
   }
   return providers
 }
@@ -186,8 +240,7 @@ export async function setAuthProviders(
 
     const environmentRef = { projectId: caller.projectId, environmentId }
     const changes = planChanges(settings, stored, secrets, environmentRef)
-    const isRemoved = stored.some(({ kind }) => settings.removed.some((one) => one === kind))
-    const isChanged = isRemoved || changes.removed.length > 0 || changes.written.some(({ isChanged }) => isChanged)
+    const isChanged = changes.removed.length > 0 || changes.written.some(({ isChanged }) => isChanged)
     const before = viewOf(environment, stored)
     // A request whose answer was lost can be sent again: it changes nothing the second time.
     if (isChanged && expected !== null && expected.version !== before.version) {
@@ -200,9 +253,9 @@ export async function setAuthProviders(
     // Also without a change: a stored secret is sealed again, by the current key.
     for (const change of changes.written) await write(client, environmentId, change)
     await client.query(
-      `DELETE FROM auth_providers WHERE environment_id = $1
-       AND (kind = 'custom' AND name = ANY ($2::text[]) OR kind = ANY ($3::text[]))`,
-      [environmentId, changes.removed, settings.removed],
+      `DELETE FROM auth_providers p USING unnest($2::text[], $3::text[]) AS r(kind, name)
+       WHERE p.environment_id = $1 AND (p.kind, p.name) = (r.kind, r.name)`,
+      [environmentId, changes.removed.map(({ kind }) => kind), changes.removed.map(({ name }) => name)],
     )
     // A changed secret takes effect at once: earlier replaced secrets stop signing, too.
     await client.query(
@@ -228,15 +281,28 @@ export async function setAuthProviders(
 
 /** Faults of addresses that are not stored: a stored one stays, so that its provider can still be disabled. */
 function newUrlFaults(
-  { custom }: AuthProviderSettings,
+  { custom, oidc }: AuthProviderSettings,
   stored: readonly StoredProvider[],
   rules: Pick<Webhook, 'mayCall'>,
 ): Fault[] {
-  return [...(custom ?? [])].flatMap(([name, { url }]) => {
-    const isStored = stored.some((row) => row.kind === 'custom' && row.name === name && row.url === url)
+  const find = (kind: string, name: string) => stored.find((row) => row.kind === kind && row.name === name)
+  const webhooks = [...(custom ?? [])].map(([name, { url }]) => ({
+    path: `custom.${name}.url`,
+    url,
+    known: find('custom', name)?.url,
+  }))
+  const issuers = [...(oidc ?? [])].flatMap(([name, { issuer, jwksUrl }]) => {
+    const settings = find('oidc', name)?.settings
+    const before = settings ? readOidc(settings) : undefined
+    return [
+      { path: `oidc.${name}.issuer`, url: issuer, known: before?.issuer },
+      { path: `oidc.${name}.jwksUrl`, url: jwksUrl ?? '', known: before?.jwksUrl },
+    ]
+  })
+  return [...webhooks, ...issuers].flatMap(({ path, url, known }) => {
     // An unreadable one has a fault already.
-    const message = url === '' || isStored ? undefined : newUrlFault(url, rules.mayCall)
-    return message === undefined ? [] : [{ path: `authProviders.custom.${name}.url`, message }]
+    const message = url === '' || url === known ? undefined : newUrlFault(url, rules.mayCall)
+    return message === undefined ? [] : [{ path: `authProviders.${path}`, message }]
   })
 }
 
@@ -265,7 +331,7 @@ function planChanges(
   stored: readonly StoredProvider[],
   secrets: Secrets,
   environmentRef: Pick<SecretContext, 'projectId' | 'environmentId'>,
-): { written: Change[]; removed: string[] } {
+): { written: Change[]; removed: readonly ProviderRef[] } {
   const find = (kind: string, name: string) => stored.find((row) => row.kind === kind && row.name === name)
   // A stored secret that cannot be opened, as its key is missing, counts as a different secret.
   const open = (sealed: string, context: SecretContext): string | null => tryToOpen(secrets, sealed, context) ?? null
@@ -297,7 +363,7 @@ function planChanges(
     written.push({
       kind,
       name: '',
-      enabled: true,
+      enabled: isPlatformEnabled(block),
       url: null,
       secret: secrets.seal(block, context),
       settings: shown,
@@ -305,8 +371,36 @@ function planChanges(
       isChanged: whole !== block,
     })
   }
-  const names = stored.filter(({ kind }) => kind === 'custom').map(({ name }) => name)
-  return { written, removed: settings.custom === null ? [] : names.filter((name) => !settings.custom?.has(name)) }
+  for (const [name, issuer] of settings.oidc ?? []) {
+    const before = find('oidc', name)
+    const text = print(issuer)
+    const isChanged = before?.settings !== text
+    const row = {
+      kind: 'oidc',
+      name,
+      enabled: issuer.enabled,
+      url: issuer.issuer,
+      secret: null,
+      settings: text,
+    } as const
+    written.push({ ...row, isSecretChanged: false, isChanged })
+  }
+  if (settings.device) {
+    const { enabled } = settings.device
+    const before = find('device', '')
+    const context = { ...environmentRef, kind: 'device', name: '' }
+    const known = before?.secret ? open(before.secret, context) : null
+    // With another key, no guest would be recognized. A key that cannot be opened stays, until SECRETS_KEYS has its key.
+    const secret = before?.secret && known === null ? before.secret : secrets.seal(known ?? newDeviceKey(), context)
+    const row = { kind: 'device', name: '', enabled, url: null, secret, settings: null } as const
+    written.push({ ...row, isSecretChanged: false, isChanged: before?.enabled !== enabled })
+  }
+  const removed = stored.filter(({ kind, name }) => {
+    if (kind === 'custom') return settings.custom !== null && !settings.custom.has(name)
+    if (kind === 'oidc') return settings.oidc !== null && !settings.oidc.has(name)
+    return settings.removed.some((one) => one === kind)
+  })
+  return { written, removed }
 }
 
 async function write(client: ClientBase, environmentId: string, change: Change): Promise<void> {

@@ -122,7 +122,7 @@ export const bytesOf = async (body: unknown): Promise<Uint8Array> =>
   new Uint8Array(await new Response(body as ReadableStream as never).arrayBuffer())
 
 /** The outcome of a promise, unless the signal aborts first. */
-function within<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
+export function within<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined)
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason)

@@ -54,6 +54,9 @@ export const LOGIN_OUTCOMES = [
   'custom_auth_invalid_response',
   'custom_auth_unavailable',
   'custom_auth_invalid_data',
+  'sign_in_disabled',
+  'id_token_rejected',
+  'sign_in_unavailable',
   'player_banned',
   'player_deleted',
   'identity_already_linked',
@@ -66,7 +69,7 @@ export type LoginOutcome = (typeof LOGIN_OUTCOMES)[number]
 export interface LoginAttempt {
   readonly environmentId: string
   readonly operation: (typeof LOGIN_OPERATIONS)[number]
-  /** The provider's name, such as `default`. */
+  /** The provider's name, such as `default`, `google` or `oidc:studio`. */
   readonly provider: string
   /** Null unless the webhook named one. */
   readonly subject: string | null
@@ -118,6 +121,14 @@ export class LoginLog implements Extension {
     }))
     return loginLog.save(rows)
   }
+}
+
+/** Attempts, the last one with a cause. */
+export function explain(
+  attempts: readonly WebhookAttempt[],
+  why: Partial<Pick<WebhookAttempt, 'cause' | 'excerpt'>>,
+): WebhookAttempt[] {
+  return attempts.map((attempt, index) => (index === attempts.length - 1 ? { ...attempt, ...why } : attempt))
 }
 
 /** Writes a single entry: the webhook did not approve, so nothing else is written. */

@@ -63,8 +63,8 @@ const overSocket: Send = async (kind, field, credentials) => {
 const fields = KINDS.flatMap((kind) => rootFields(kind).map((field) => ({ kind, field, name: field.name })))
 
 const askedBy = (name: string) => ({
-  needsClient: ['loginCustom', 'linkCustom', 'refreshTokens', 'logout'].includes(name),
-  needsCaller: !['loginCustom', 'refreshTokens', 'logout'].includes(name),
+  needsClient: /^(login|link)(Custom|Google|Apple|Oidc|Device)$|^(refreshTokens|logout)$/.test(name),
+  needsCaller: !/^login(Custom|Google|Apple|Oidc|Device)$|^(refreshTokens|logout)$/.test(name),
 })
 
 async function countedCalls(): Promise<number> {

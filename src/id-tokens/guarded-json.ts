@@ -1,0 +1,69 @@
+import type { LookupFunction } from 'node:net'
+import { Agent, request } from 'undici'
+import { parseJson } from '../base/json.ts'
+import { AnswerFault, ATTEMPT_TIMEOUT_MS, errorOf, guardedConnector, within } from '../webhook/webhook-connection.ts'
+
+/** The longest document: a key set has some keys, and a configuration some dozens of members. */
+const MAX_BYTES = 512 * 2 ** 10
+const KEEP_ALIVE_MS = 4_000
+
+/** The reason why a document could not be read: the class of the failure, or its status. */
+export class DocumentFault extends Error {}
+
+export interface GuardedJson {
+  /** The value of a JSON document at an address that webhooks may have, too. Throws a {@link DocumentFault}. */
+  read(url: string): Promise<unknown>
+  close(): Promise<void>
+}
+
+/** Reads documents of issuers, with the guards of webhook calls: addresses, time, size, no redirects. */
+export function createGuardedJson(options: {
+  readonly allowPrivateAddresses: boolean
+  readonly lookup?: LookupFunction
+}): GuardedJson {
+  const agent = new Agent({
+    connect: guardedConnector(options),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // Our own timeout is shorter, and covers the whole answer.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+
+  async function read(url: string): Promise<unknown> {
+    const signal = AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)
+    let text: string
+    try {
+      text = await textAt(url, signal)
+    } catch (error) {
+      throw error instanceof DocumentFault ? error : new DocumentFault(`${errorOf(error, signal)} at ${url}`)
+    }
+    try {
+      return parseJson(text)
+    } catch {
+      throw new DocumentFault(`no JSON at ${url}`)
+    }
+  }
+
+  async function textAt(url: string, signal: AbortSignal): Promise<string> {
+    const headers = { accept: 'application/json', 'user-agent': 'tierway' }
+    const sent = request(url, { dispatcher: agent, headers, signal })
+    // undici observes the signal only once it is connected.
+    const { statusCode, body } = await within(signal, sent)
+    // Its reader receives the error of a broken body.
+    body.on('error', () => undefined)
+    if (statusCode !== 200) {
+      body.destroy()
+      throw new DocumentFault(`status ${statusCode} at ${url}`)
+    }
+    const chunks: Uint8Array[] = []
+    let length = 0
+    for await (const chunk of body) {
+      length += chunk.length
+      if (length > MAX_BYTES) throw new AnswerFault('too_large')
+      chunks.push(chunk)
+    }
+    return Buffer.concat(chunks, length).toString('utf8')
+  }
+
+  return { read, close: () => agent.destroy() }
+}

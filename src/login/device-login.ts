@@ -1,0 +1,59 @@
+import type { Pool } from 'pg'
+import { Refusal } from '../base/errors.ts'
+import type { Secrets } from '../base/secrets.ts'
+import type { ClientRef, PlayerCaller } from '../callers/callers.ts'
+import { findDevice } from '../providers/device.ts'
+import type { IdentityRef } from './identities.ts'
+import { issueTokenPair, type TokenDesk, type TokenPair } from './refresh-tokens.ts'
+import { type Approval, type CountDesk, counted, linkIdentity, logIn, type NewPlayer, settled } from './sign-in.ts'
+
+// Logins of guests: an id that the device made at random names the subject. Nobody else vouches for it.
+
+export interface DeviceDesk extends TokenDesk, CountDesk {
+  readonly pool: Pool
+  readonly secrets: Secrets
+}
+
+export async function loginDevice(
+  desk: DeviceDesk,
+  client: ClientRef,
+  input: { readonly deviceId: string } & NewPlayer,
+): Promise<TokenPair> {
+  return counted(desk, 'login', async () => {
+    const approval = await approve(desk, 'login', client, input.deviceId)
+    return issueTokenPair(desk.tokens, client, settled(await desk.run(logIn(approval, input))))
+  })
+}
+
+/** Links the id of a device to a player, who can then log in from it as a guest does. */
+export async function linkDevice(
+  desk: DeviceDesk,
+  client: ClientRef,
+  player: PlayerCaller,
+  { deviceId }: { readonly deviceId: string },
+): Promise<IdentityRef> {
+  return counted(desk, 'link', async () => {
+    const approval = await approve(desk, 'link', client, deviceId)
+    settled(await desk.run(linkIdentity(approval, player)))
+    return approval.identity
+  })
+}
+
+async function approve(
+  desk: DeviceDesk,
+  operation: Approval['attempt']['operation'],
+  client: ClientRef,
+  deviceId: string,
+): Promise<Approval> {
+  const { environmentId } = client
+  const subjectOf = await findDevice(desk, client)
+  if (!subjectOf) throw new Refusal('signInDisabled')
+  const subject = subjectOf(deviceId)
+  const provider = 'device'
+  return {
+    client,
+    identity: { environmentId, provider, subject },
+    answer: { subject, nickname: null, avatarUrl: null, data: new Map(), claims: null },
+    attempt: { environmentId, operation, provider, milliseconds: 0, attempts: [], subject, notes: [] },
+  }
+}

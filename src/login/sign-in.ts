@@ -1,0 +1,199 @@
+import { Refusal } from '../base/errors.ts'
+import type { ClientRef, PlayerCaller } from '../callers/callers.ts'
+import { askClient } from '../callers/keys.ts'
+import { toRefusal } from '../db/failures.ts'
+import { addPlayer, type NewProfile, Profiles } from '../players/create-player.ts'
+import { askStatus, requireActive } from '../players/player-status.ts'
+import { askKeys, bytesOf, hasRoomFor, putValues, TOO_MANY_KEYS } from '../players/storage.ts'
+import { askProvider } from '../providers/provider-ref.ts'
+import type { Command } from '../transactions/command.ts'
+import type { Group } from '../transactions/group.ts'
+import type { Player, PlayerRef } from '../transactions/player.ts'
+import type { WebhookAnswer } from '../webhook/webhook-answer.ts'
+import { addIdentity, askOwner, type IdentityRef } from './identities.ts'
+import { LastLogins } from './last-logins.ts'
+import { explain, type LoginAttempt, LoginLog } from './log/login-log.ts'
+import { RefreshTokens, type Session } from './refresh-tokens.ts'
+
+// The transaction of a login or a link, once a provider has named the subject (spec 3).
+
+/** What the client says of a player that the login may create. */
+export type NewPlayer = Pick<NewProfile, 'nickname' | 'region' | 'language'>
+
+/** A provider's statement about a player. A null field stays as it is. */
+export type Statement = Pick<WebhookAnswer, 'subject' | 'nickname' | 'avatarUrl' | 'data' | 'claims'>
+
+/** A provider's approval, on the way into a transaction. */
+export interface Approval {
+  readonly client: ClientRef
+  readonly identity: IdentityRef
+  readonly answer: Statement
+  /** The entry of the login log, without the outcome and the player. */
+  readonly attempt: Omit<LoginAttempt, 'outcome' | 'playerId'>
+  /** Asks for what the approval itself rests on, under the lock of its subject. */
+  readonly ask?: (group: Group) => Proof
+}
+
+/** What an approval rests on, once the group no longer waits. */
+export interface Proof {
+  /** Refuses an approval that has ended, or that was used. */
+  require(): void
+  /** Marks it as used. */
+  use(): void
+}
+
+export interface CountDesk {
+  /** Called once for each login and link with `ok` or the code that the client receives. */
+  readonly countLogin: (operation: LoginAttempt['operation'], result: string) => void
+}
+
+/** Counts a login or link by its result. */
+export async function counted<T>(
+  desk: CountDesk,
+  operation: LoginAttempt['operation'],
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    const result = await work()
+    desk.countLogin(operation, 'ok')
+    return result
+  } catch (error) {
+    desk.countLogin(operation, toRefusal(error)?.code ?? 'internal_error')
+    throw error
+  }
+}
+
+/** The transaction's result. On a refusal it has already written the login log. */
+type Settled<T> = T | Refusal
+
+export function settled<T>(outcome: Settled<T>): T {
+  if (outcome instanceof Refusal) throw outcome
+  return outcome
+}
+
+/** Asks for a player, with its storage only when there is something to write. */
+function askPlayer(group: Group, ref: PlayerRef, { data }: Statement): Player {
+  const player = group.player(ref)
+  askStatus(player)
+  if (data.size > 0) askKeys(player)
+  return player
+}
+
+export function logIn(approval: Approval, input: NewPlayer): Command<Settled<Session>> {
+  const { identity, answer } = approval
+  return {
+    engine: 'logins',
+    fresh: true,
+    bytes: bytesOf(answer.data),
+    *decide(group) {
+      // The subject is locked before its player, in this order in every group.
+      const { owner, approved } = yield* group.rowsFrom(
+        () => askOwner(group, identity),
+        (ref) => ({
+          owner: ref && askPlayer(group, ref, answer),
+          approved: askApproval(group, approval),
+        }),
+      )
+      const refusal = refusalOf(() => {
+        approved.require()
+        // The limits of `data` itself were checked before, and a new player's storage is empty.
+        if (owner) admit(owner, answer)
+      })
+      if (refusal) return log(group, approval, owner, refusal)
+
+      approved.use()
+      const player = owner ?? createOwner(group, approval, input)
+      if (owner) group.of(Profiles).change(owner, answer)
+      putValues(player, answer.data)
+      log(group, approval, player)
+      group.of(LastLogins).add(player)
+      return group.of(RefreshTokens).begin(player, Math.floor(Date.now() / 1000), answer.claims)
+    },
+  }
+}
+
+function createOwner(group: Group, { identity, answer }: Approval, input: NewPlayer): Player {
+  const { nickname, avatarUrl } = answer
+  const { region, language } = input
+  const profile = { nickname: nickname ?? input.nickname, avatarUrl, region, language }
+  const player = addPlayer(group, identity, profile)
+  addIdentity(group, identity, player)
+  return player
+}
+
+export function linkIdentity(approval: Approval, caller: PlayerCaller): Command<Settled<void>> {
+  const { identity, answer } = approval
+  return {
+    engine: 'logins',
+    fresh: true,
+    bytes: bytesOf(answer.data),
+    *decide(group) {
+      const { owner, player, approved, requireLogin } = yield* group.rowsFrom(
+        () => askOwner(group, identity),
+        (owner) => ({
+          owner,
+          player: askPlayer(group, caller, answer),
+          approved: askApproval(group, approval),
+          requireLogin: group.of(RefreshTokens).askLogin(caller),
+        }),
+      )
+      const refusal = refusalOf(() => {
+        approved.require()
+        requireActive(player)
+        requireLogin()
+        if (owner && owner.playerId !== player.playerId) throw new Refusal('identityAlreadyLinked')
+        admit(player, answer)
+      })
+      if (refusal) return log(group, approval, player, refusal)
+
+      approved.use()
+      if (!owner) addIdentity(group, identity, player)
+      putValues(player, answer.data)
+      log(group, approval, player)
+    },
+  }
+}
+
+/** Asks again for all that the approval rested on, since a webhook can take ten seconds. */
+function askApproval(group: Group, { client, attempt, ask }: Approval): Proof {
+  const requireClient = askClient(group, client)
+  const requireProvider = askProvider(group, attempt)
+  const proof = ask?.(group)
+  return {
+    require() {
+      requireClient()
+      requireProvider()
+      proof?.require()
+    },
+    use: () => proof?.use(),
+  }
+}
+
+/** Refuses a player that cannot log in or whose storage is full, before anything is changed. */
+function admit(player: Player, { data }: Statement): void {
+  requireActive(player)
+  if (!hasRoomFor(player, data))
+    throw new Refusal('customAuthInvalidData', { cause: `data: ${TOO_MANY_KEYS.message}, with those that it has` })
+}
+
+function refusalOf(check: () => void): Refusal | undefined {
+  try {
+    check()
+    return undefined
+  } catch (error) {
+    if (error instanceof Refusal) return error
+    throw error
+  }
+}
+
+function log<T extends Refusal | undefined>(
+  group: Group,
+  { attempt }: Approval,
+  player: PlayerRef | undefined,
+  refusal?: T,
+): T {
+  const { cause } = refusal ?? {}
+  const attempts = typeof cause === 'string' ? explain(attempt.attempts, { cause }) : attempt.attempts
+  group.of(LoginLog).add({ ...attempt, attempts, playerId: player?.playerId ?? null, outcome: refusal?.code ?? 'ok' })
+  return refusal as T
+}
