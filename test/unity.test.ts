@@ -17,6 +17,7 @@ import { endWithTests } from './harness/children.ts'
 import { gold, scenario, season } from './harness/definitions.ts'
 import { type Game, generateKeys, type Keys, startGame } from './harness/game.ts'
 import { type Fate, type Gateway, type Passed, startGateway } from './harness/gateway.ts'
+import { AUDIENCE, startIssuer, type TestIssuer } from './harness/issuer.ts'
 import { approve, type Operator, startOperator, status } from './harness/operator.ts'
 import { buildService, startService, stopService } from './harness/service.ts'
 import { settled } from './harness/settled.ts'
@@ -67,6 +68,7 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
   let keys: Keys
   let game: Game
   let operator: Operator
+  let issuer: TestIssuer
   let gateway: Gateway
 
   beforeAll(async () => {
@@ -82,6 +84,13 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
     })
     const provider = { enabled: true, url: operator.url, secret: operator.secret }
     expect((await game.setProviders({ default: provider, steam: provider })).status).toBe(200)
+    issuer = await startIssuer()
+    const oidc = { studio: { enabled: true, issuer: issuer.url, audiences: [AUDIENCE] } }
+    const set = await game.request('PUT', `/platform/v1/projects/${game.projectId}/auth-providers`, {
+      body: JSON.stringify({ environment: 'production', authProviders: { oidc, device: { enabled: true } } }),
+      headers: { authorization: `Bearer ${game.platformKey}` },
+    })
+    expect(set.status).toBe(200)
     expect((await game.publish('season-1', new RawJson(demoSeason({ isOpen: true })))).status).toBe(200)
     const story = scenario(
       [
@@ -105,6 +114,7 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
   afterAll(async () => {
     await gateway?.close()
     await operator?.close()
+    await issuer?.close()
     await game?.stop()
     await rm(work, { recursive: true, force: true })
   })
@@ -210,6 +220,11 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
         expect(operator.hits.map(({ customData }) => customData)).toContain(text)
       },
     }))
+
+  test('makes and keeps the id of a guest, who stays the same player after a logout and a link', () => run('guest'))
+
+  test('logs in and links by ID tokens, and reports why one is rejected', async () =>
+    run('id-token', {}, { ID_TOKEN: await issuer.token({ sub: 'unity', nonce: 'a nonce' }) }))
 
   test('reports why a login is refused, and does not repeat a refused login', async () => {
     await run('login-refused')

@@ -135,6 +135,61 @@ export interface CustomLinkRequest {
   readonly provider?: string | null
 }
 
+export interface IdTokenLoginRequest {
+  /** The ID token that the issuer gave the game: a signed JWT. */
+  readonly idToken: string
+  /** The nonce of the token, which works once. Required for a token with one. The token may have its SHA-256 instead, in hex or base64url. */
+  readonly nonce?: string | null
+  /** The nickname of a new player, unless the provider gives one. Later logins ignore it. */
+  readonly nickname?: string | null
+  /** The region of a new player, such as `eu-west`. Later logins ignore it. */
+  readonly region?: string | null
+  /** The language of a new player, such as `pt-BR`. Later logins ignore it. */
+  readonly language?: string | null
+}
+
+export interface IdTokenLinkRequest {
+  /** The ID token that the issuer gave the game: a signed JWT. */
+  readonly idToken: string
+  /** The nonce of the token, which works once. Required for a token with one. The token may have its SHA-256 instead, in hex or base64url. */
+  readonly nonce?: string | null
+}
+
+export interface OidcLoginRequest {
+  /** The name of the issuer in the settings of the environment. */
+  readonly provider: string
+  /** The ID token that the issuer gave the game: a signed JWT. */
+  readonly idToken: string
+  /** The nonce of the token, which works once. Required for a token with one. The token may have its SHA-256 instead, in hex or base64url. */
+  readonly nonce?: string | null
+  /** The nickname of a new player, unless the provider gives one. Later logins ignore it. */
+  readonly nickname?: string | null
+  /** The region of a new player, such as `eu-west`. Later logins ignore it. */
+  readonly region?: string | null
+  /** The language of a new player, such as `pt-BR`. Later logins ignore it. */
+  readonly language?: string | null
+}
+
+export interface OidcLinkRequest {
+  /** The name of the issuer in the settings of the environment. */
+  readonly provider: string
+  /** The ID token that the issuer gave the game: a signed JWT. */
+  readonly idToken: string
+  /** The nonce of the token, which works once. Required for a token with one. The token may have its SHA-256 instead, in hex or base64url. */
+  readonly nonce?: string | null
+}
+
+export interface DeviceLoginRequest {
+  /** A text that the client made at random for this device and keeps. A client that sends it is this player. */
+  readonly deviceId: string
+  /** The nickname of a new player, unless the provider gives one. Later logins ignore it. */
+  readonly nickname?: string | null
+  /** The region of a new player, such as `eu-west`. Later logins ignore it. */
+  readonly region?: string | null
+  /** The language of a new player, such as `pt-BR`. Later logins ignore it. */
+  readonly language?: string | null
+}
+
 /** A player with everything that it owns. */
 export interface Player {
   /** Id of the player. */
@@ -165,9 +220,9 @@ export interface Player {
   }[]
   /** By provider and subject. */
   readonly identities: readonly {
-    /** `custom`, or `custom:` and the name of another provider. */
+    /** `custom`, `custom:` and the name of another custom provider, `google`, `apple`, `oidc:` and the name of an issuer, or `device`. */
     readonly provider: string
-    /** The studio's own id of the player, from its webhook. */
+    /** The provider's own id of the player. Of a device, a hash of its id. */
     readonly subject: string
   }[]
 }

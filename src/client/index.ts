@@ -9,9 +9,14 @@ export type {
   ClaimResponse,
   CustomLinkRequest,
   CustomLoginRequest,
+  DeviceLoginRequest,
   EnteredNode,
   EventFields,
   ExecutionPlan,
+  IdTokenLinkRequest,
+  IdTokenLoginRequest,
+  OidcLinkRequest,
+  OidcLoginRequest,
   Player,
   PremiumResponse,
   ProgressResponse,
@@ -36,5 +41,5 @@ export type {
   Track,
 } from './session-events.ts'
 export { localStorage, memoryStorage, type Storage } from './storage.ts'
-export { type LoginEvents, type PlayerStorage, Tierway, type TierwayOptions } from './tierway.ts'
+export { type GuestRequest, type LoginEvents, type PlayerStorage, Tierway, type TierwayOptions } from './tierway.ts'
 export type { CallOptions, ChangeOptions } from './transport.ts'

@@ -1,7 +1,19 @@
 import { parsed, readAs, readerOf, readNothing } from './answers.ts'
 import { type PlayerCalls, playerCalls } from './calls.ts'
-import type { CustomLinkRequest, CustomLoginRequest, Player, StorageKeys, StorageListRequest } from './contract.ts'
+import type {
+  CustomLinkRequest,
+  CustomLoginRequest,
+  DeviceLoginRequest,
+  IdTokenLinkRequest,
+  IdTokenLoginRequest,
+  OidcLinkRequest,
+  OidcLoginRequest,
+  Player,
+  StorageKeys,
+  StorageListRequest,
+} from './contract.ts'
 import { PLAYER, STORAGE_KEYS, STORAGE_VALUES, TOKEN_PAIR } from './contract.ts'
+import { Device } from './device.ts'
 import { refuseOptions, TierwayError } from './error.ts'
 import { type EventOptions, listen, type TierwayEvent } from './events.ts'
 import { membersOf, printExact } from './json.ts'
@@ -30,6 +42,9 @@ export interface TierwayOptions {
   readonly retries?: number
 }
 
+/** A login of a guest, with the profile of a new player. */
+export type GuestRequest = Partial<DeviceLoginRequest>
+
 /** Events of a client's login. */
 export interface LoginEvents {
   /** A player has signed in. */
@@ -56,6 +71,7 @@ export class Tierway {
   readonly #transport: Transport
   readonly #login: PlayerLogin
   readonly #sdkKey: string
+  readonly #device: Device
   readonly #listeners = new Listeners<LoginEvents>()
   /** @internal The storage for data that must outlive the page. */
   readonly keep: { readonly storage: Storage; readonly prefix: string }
@@ -83,6 +99,7 @@ export class Tierway {
         }),
       signedOut: (why) => this.#listeners.emit('signedOut', { why }),
     })
+    this.#device = new Device(this.keep)
     this.calls = playerCalls(this.#transport, this.#login)
     this.storage = new PlayerStorage(this.calls)
   }
@@ -103,20 +120,61 @@ export class Tierway {
    * signed out: `signedOut` comes before `signedIn`, and the former login ends at the service, too.
    */
   async login(request: CustomLoginRequest, options?: CallOptions): Promise<void> {
-    const pair = await this.#client('/sdk/v1/authorization/custom', request, readerOf(TOKEN_PAIR), {
-      timeoutMs: LOGIN_TIMEOUT_MS,
-      ...options,
-    })
-    const former = await this.#login.take(pair)
-    if (former !== null) void this.#endAtService(former)
-    this.#listeners.emit('signedIn', { playerId: this.playerId ?? '' })
+    await this.#signIn('custom', request, options)
   }
 
   /** Attaches another identity to the player, through the same webhook. */
   async link(request: CustomLinkRequest, options?: CallOptions): Promise<void> {
-    const headers = { 'x-sdk-key': this.#sdkKey }
-    const call = { timeoutMs: LOGIN_TIMEOUT_MS, ...options, body: printExact(request), headers, isChange: true }
-    await this.calls.send('/sdk/v1/authorization/custom/link', call, readNothing)
+    await this.#attach('custom', request, options)
+  }
+
+  /**
+   * Signs a player in by an ID token of Google. A token with a nonce works once: when the answer is lost, the call is
+   * not retried, and needs a new token.
+   */
+  async loginGoogle(request: IdTokenLoginRequest, options?: CallOptions): Promise<void> {
+    await this.#signIn('google', request, options)
+  }
+
+  /** Attaches the player's account at Google, by an ID token. */
+  async linkGoogle(request: IdTokenLinkRequest, options?: CallOptions): Promise<void> {
+    await this.#attach('google', request, options)
+  }
+
+  /** Signs a player in by an ID token of Apple, as `loginGoogle` does. */
+  async loginApple(request: IdTokenLoginRequest, options?: CallOptions): Promise<void> {
+    await this.#signIn('apple', request, options)
+  }
+
+  /** Attaches the player's account at Apple, by an ID token. */
+  async linkApple(request: IdTokenLinkRequest, options?: CallOptions): Promise<void> {
+    await this.#attach('apple', request, options)
+  }
+
+  /** Signs a player in by an ID token of an issuer that the studio has added, as `loginGoogle` does. */
+  async loginOidc(request: OidcLoginRequest, options?: CallOptions): Promise<void> {
+    await this.#signIn('oidc', request, options)
+  }
+
+  /** Attaches the player's account at such an issuer, by an ID token. */
+  async linkOidc(request: OidcLinkRequest, options?: CallOptions): Promise<void> {
+    await this.#attach('oidc', request, options)
+  }
+
+  /**
+   * Signs a guest in. The first call makes an id at random and keeps it in the storage: later ones, after a logout, too,
+   * sign the same player in. With the default storage it is lost with the page. Where the platform has no
+   * `crypto.getRandomValues`, pass a `deviceId` of your own.
+   */
+  async loginGuest(request: GuestRequest = {}, options?: CallOptions): Promise<void> {
+    const deviceId = request.deviceId ?? (await this.#device.id())
+    await this.#signIn('device', { ...request, deviceId }, options)
+  }
+
+  /** Attaches this device to the player, who can then sign in by `loginGuest`. */
+  async linkGuest(request: Pick<GuestRequest, 'deviceId'> = {}, options?: CallOptions): Promise<void> {
+    const deviceId = request.deviceId ?? (await this.#device.id())
+    await this.#attach('device', { deviceId }, options)
   }
 
   /**
@@ -163,12 +221,30 @@ export class Tierway {
     }
   }
 
+  async #signIn(kind: string, request: object, options?: CallOptions): Promise<void> {
+    const call = { timeoutMs: LOGIN_TIMEOUT_MS, ...unrepeated(request), ...options }
+    const pair = await this.#client(`/sdk/v1/authorization/${kind}`, request, readerOf(TOKEN_PAIR), call)
+    const former = await this.#login.take(pair)
+    if (former !== null) void this.#endAtService(former)
+    this.#listeners.emit('signedIn', { playerId: this.playerId ?? '' })
+  }
+
+  async #attach(kind: string, request: object, options?: CallOptions): Promise<void> {
+    const headers = { 'x-sdk-key': this.#sdkKey }
+    const call = { timeoutMs: LOGIN_TIMEOUT_MS, ...unrepeated(request), ...options, headers, isChange: true }
+    await this.calls.send(`/sdk/v1/authorization/${kind}/link`, { ...call, body: printExact(request) }, readNothing)
+  }
+
   /** A call of the game before a player is signed in. */
   async #client<Answer>(path: string, body: object, read: Reader<Answer>, options?: CallOptions): Promise<Answer> {
     const headers = { 'x-sdk-key': this.#sdkKey }
     return this.#transport.post(path, { ...options, body: printExact(body), headers }, read)
   }
 }
+
+/** A token with a nonce works once, so another attempt after a lost answer would be refused. */
+const unrepeated = (request: { readonly nonce?: unknown }): CallOptions =>
+  request.nonce === undefined || request.nonce === null ? {} : { retries: 0 }
 
 /** The player's own storage: JSON values by key. Numbers beyond 2^53 are `bigint`. */
 export class PlayerStorage {

@@ -16,6 +16,10 @@ import { type Check, type Field, moment, optional, text, uuid } from './shape.ts
 export const AS_OF =
   'All that was committed by this time is in the answer. Earlier than now where a read replica serves it.'
 
+/** The names of providers in identities. */
+export const IDENTITY_PROVIDER =
+  '`custom`, `custom:` and the name of another custom provider, `google`, `apple`, `oidc:` and the name of an issuer, or `device`.'
+
 export const scenarioId = text("A scenario's id in its environment.", { max: MAX_ID })
 export const nodeId = text("A node's id in its scenario.", { max: MAX_ID })
 export const runId = text("A run's id.", { max: MAX_ID })

@@ -1,4 +1,5 @@
 import { RawJson } from '../base/json.ts'
+import { IDENTITY_PROVIDER } from '../declare/common.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType } from '../declare/graphql/node.ts'
@@ -104,7 +105,7 @@ export const PlayerCreatedEvent = builder.objectRef<StreamEvent>('PlayerCreatedE
     nickname: t.string({ nullable: true, resolve: (event) => textOf(dataOf(event), 'nickname') }),
     provider: t.string({
       nullable: true,
-      description: 'The provider of its first identity: `custom`, or `custom:` and the name of another provider.',
+      description: `The provider of its first identity: ${IDENTITY_PROVIDER}`,
       resolve: (event) => textOf(dataOf(event), 'provider'),
     }),
   }),

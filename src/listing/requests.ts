@@ -1,6 +1,6 @@
 import type { Fault } from '../base/errors.ts'
 import { MAX_IDENTITY_PROVIDER, MAX_LEVEL, MAX_SUBJECT, MAX_TAG } from '../base/limits.ts'
-import { environment, nodeId, scenarioId } from '../declare/common.ts'
+import { environment, IDENTITY_PROVIDER, nodeId, scenarioId } from '../declare/common.ts'
 import {
   type Check,
   described,
@@ -32,7 +32,7 @@ export const filterRequest = shape({
     ),
   ),
   provider: optional(
-    text('When given, `search` is a subject of this provider: `custom`, or `custom:` and its name.', {
+    text(`When given, \`search\` is a subject of this provider: ${IDENTITY_PROVIDER}`, {
       max: MAX_IDENTITY_PROVIDER,
     }),
   ),

@@ -1,5 +1,6 @@
 import { ACTIONS } from '../audit/actions.ts'
 import { requireClient, requireLink } from '../callers/access.ts'
+import { IDENTITY_PROVIDER } from '../declare/common.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { answerType, inputOf } from '../declare/graphql/shapes.ts'
 import { linkCustom, loginCustom } from './custom-login.ts'
@@ -13,8 +14,7 @@ const LinkedIdentity = builder.objectRef<IdentityRef>('LinkedIdentity').implemen
   description: 'A linked identity.',
   fields: (t) => ({
     provider: t.exposeString('provider', {
-      description:
-        '`custom`, `custom:` and the name of another custom provider, `google`, `apple`, `oidc:` and the name of an issuer, or `device`.',
+      description: IDENTITY_PROVIDER,
     }),
     subject: t.exposeString('subject'),
   }),

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import { Refusal } from '../base/errors.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
+import { IDENTITY_PROVIDER } from '../declare/common.ts'
 import type { PlayerRef, Status } from './player-status.ts'
 
 /** Members of every answer about a player. */
@@ -13,8 +14,8 @@ export const profile = {
 }
 
 export const identity = answer('An identity.', {
-  provider: out.text('`custom`, or `custom:` and the name of another provider.'),
-  subject: out.text("The studio's own id of the player, from its webhook."),
+  provider: out.text(IDENTITY_PROVIDER),
+  subject: out.text("The provider's own id of the player. Of a device, a hash of its id."),
 })
 
 export const balance = answer('A balance.', {

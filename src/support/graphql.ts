@@ -7,6 +7,7 @@ import { findTarget, requirePlatform } from '../callers/access.ts'
 import { readCreditRules, UnknownCurrency } from '../catalogue/currencies.ts'
 import { currency } from '../catalogue/requests.ts'
 import {
+  IDENTITY_PROVIDER,
   idempotencyKey,
   inScenario,
   nodeId,
@@ -247,7 +248,7 @@ const passRequest = shape({ ...whom, ...inScenario })
 const rewardRequest = shape({ ...whom, scenarioId, nodeId: described(nodeId, 'A reward node of the scenario.') })
 const identityRequest = shape({
   ...whom,
-  provider: text('`custom`, or `custom:` and the name of another provider.', { max: MAX_IDENTITY_PROVIDER }),
+  provider: text(IDENTITY_PROVIDER, { max: MAX_IDENTITY_PROVIDER }),
   subject: text("The studio's own id of the player, from its webhook.", { max: MAX_SUBJECT }),
   allowLast: optional(flag('True unlinks even the only identity of the player. Default: false.'), false),
 })

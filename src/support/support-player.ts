@@ -150,7 +150,7 @@ class Erasures implements Extension {
         // Includes attempts without a player: an invalid answer of the webhook, a link of another player.
         text: `DELETE FROM login_log l USING ${these} JOIN identities i USING (environment_id, player_id)
           WHERE l.environment_id = i.environment_id AND l.subject = i.subject
-            AND l.provider = CASE i.provider WHEN 'custom' THEN 'default' ELSE substr(i.provider, 8) END`,
+            AND l.provider = CASE WHEN i.provider = 'custom' THEN 'default' ELSE regexp_replace(i.provider, '^custom:', '') END`,
         values,
       },
       {

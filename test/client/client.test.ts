@@ -12,6 +12,7 @@ import { cursorAt } from '../events/cursors.ts'
 import { auditBooks } from '../harness/audit.ts'
 import { gold, passNode, scenario, season, tier } from '../harness/definitions.ts'
 import { type Game, startGame, times } from '../harness/game.ts'
+import { AUDIENCE, startIssuer } from '../harness/issuer.ts'
 import { type Operator, startOperator } from '../harness/operator.ts'
 import { settled } from '../harness/settled.ts'
 import { until } from '../harness/until.ts'
@@ -546,6 +547,86 @@ describe('linked identities (spec 4.2)', () => {
     await expect((await signedIn()).link({ customData: { player: 'the same on a console' } })).rejects.toMatchObject({
       code: 'identity_already_linked',
     })
+  })
+})
+
+describe('sign-in without a webhook', () => {
+  const accounts = async () => {
+    const issuer = await startIssuer()
+    const oidc = { studio: { enabled: true, issuer: issuer.url, audiences: [AUDIENCE] } }
+    const set = await game.request('PUT', `/platform/v1/projects/${game.projectId}/auth-providers`, {
+      body: JSON.stringify({ environment: 'production', authProviders: { oidc, device: { enabled: true } } }),
+      headers: { authorization: `Bearer ${game.platformKey}` },
+    })
+    expect(set.status).toBe(200)
+    return issuer
+  }
+
+  it('keeps a guest through a logout, a new page and the link of an account', async () => {
+    const issuer = await accounts()
+    const storage = memoryStorage()
+    const tierway = connect({ storage })
+    // Two presses make one guest.
+    await Promise.all([tierway.loginGuest({ nickname: 'Guest' }), tierway.loginGuest()])
+    const { playerId } = tierway
+    await tierway.linkOidc({ provider: 'studio', idToken: await issuer.token({ sub: 'client' }) })
+    await tierway.logout()
+    const again = connect({ storage })
+    await again.loginGuest()
+    expect(again.playerId).toBe(playerId)
+    const elsewhere = connect()
+    await elsewhere.loginOidc({ provider: 'studio', idToken: await issuer.token({ sub: 'client' }) })
+    await elsewhere.linkGuest()
+    expect(elsewhere.playerId).toBe(playerId)
+    expect((await elsewhere.player()).identities.map(({ provider }) => provider)).toEqual([
+      'device',
+      'device',
+      'oidc:studio',
+    ])
+    const other = connect()
+    await other.loginGuest({ deviceId: 'x'.repeat(40) })
+    expect(other.playerId).not.toBe(playerId)
+    await issuer.close()
+  })
+
+  it('makes no new guest while the storage cannot be read', async () => {
+    const issuer = await accounts()
+    let isBroken = true
+    const kept = memoryStorage()
+    const get = (key: string) => {
+      if (isBroken && key.endsWith(':device')) throw new Error('locked')
+      return kept.get(key)
+    }
+    const tierway = connect({ storage: { ...kept, get } })
+    await expect(tierway.loginGuest()).rejects.toThrow('locked')
+    expect(tierway.playerId).toBeNull()
+    isBroken = false
+    await tierway.loginGuest()
+    expect(tierway.playerId).not.toBeNull()
+    await issuer.close()
+  })
+
+  it('does not repeat a login with a nonce, whose answer was lost, and says why a token is rejected', async () => {
+    const issuer = await accounts()
+    let calls = 0
+    const lossy: TierwayOptions['fetch'] = async (url, request) => {
+      calls += 1
+      await (await fetch(url, request as RequestInit)).text()
+      throw new TypeError('connection lost')
+    }
+    const sent = { provider: 'studio', idToken: await issuer.token({ nonce: 'once' }), nonce: 'once' }
+    await expect(connect({ fetch: lossy }).loginOidc(sent)).rejects.toMatchObject({ code: 'network_error' })
+    expect(calls).toBe(1)
+    await expect(connect().loginOidc(sent)).rejects.toMatchObject({
+      code: 'id_token_rejected',
+      details: [{ path: 'nonce', message: 'was used before' }],
+    })
+    for (const call of ['loginGoogle', 'loginApple'] as const)
+      await expect(connect()[call](sent)).rejects.toMatchObject({ code: 'sign_in_disabled' })
+    const tierway = await signedIn()
+    for (const call of ['linkGoogle', 'linkApple'] as const)
+      await expect(tierway[call](sent)).rejects.toMatchObject({ code: 'sign_in_disabled' })
+    await issuer.close()
   })
 })
 

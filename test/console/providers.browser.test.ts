@@ -3,6 +3,7 @@ import { verifyStandardWebhook, verifyWebhookSignature } from '../../src/sdk/web
 import { withoutChromium } from '../harness/browser.ts'
 import { type ConsoleStage, startConsole } from '../harness/console.ts'
 import { closeDialog, confirm, loseAnswer } from '../harness/console-dialog.ts'
+import { AUDIENCE, startIssuer } from '../harness/issuer.ts'
 import { approve, type Operator, startOperator, status } from '../harness/operator.ts'
 
 let stage: ConsoleStage
@@ -120,6 +121,77 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}login providers`, () 
     await opened.close()
   })
 
+  it('without a webhook are set up, tested with a token, and removed, and other settings stay', async () => {
+    const { game } = stage
+    const issuer = await startIssuer()
+    const put = (authProviders: object) =>
+      game.request('PUT', `/platform/v1/projects/${game.projectId}/auth-providers`, {
+        body: JSON.stringify({ environment: 'production', authProviders }),
+        headers: { authorization: `Bearer ${game.platformKey}` },
+      })
+    await put({ google: { enabled: true, team: 'studio', clientSecret: 'kept' } })
+    const opened = await stage.open('/env/production/providers')
+    const { page } = opened
+    await page.getByText('not usable yet').waitFor()
+    await page.getByText('clientIds is required').waitFor()
+    await page.getByRole('button', { name: 'Edit Google' }).click()
+    await page.getByLabel('Client ids').fill('android-app\nweb-app\n')
+    await page.getByText('From the next login on, players with an ID token of Google can sign in.').waitFor()
+    await opened.check('sign-in-google')
+    await confirm(page, 'Save')
+    await closeDialog(page)
+    await page.getByText('android-app').first().waitFor()
+
+    await page.getByRole('button', { name: 'Set up Guests' }).click()
+    await confirm(page, 'Save')
+    await closeDialog(page)
+    await page.getByRole('button', { name: 'New issuer' }).click()
+    await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill('studio')
+    await page.getByLabel('Issuer', { exact: true }).fill(issuer.url)
+    await page.getByLabel('Audiences').fill(AUDIENCE)
+    await confirm(page, 'Save')
+    await closeDialog(page)
+    const { body } = await game.request(
+      'GET',
+      `/platform/v1/projects/${game.projectId}/auth-providers?environment=production`,
+      {
+        headers: { authorization: `Bearer ${game.platformKey}` },
+      },
+    )
+    expect(body.authProviders).toMatchObject({
+      google: { enabled: true, team: 'studio', clientIds: ['android-app', 'web-app'] },
+      oidc: { studio: { enabled: true, issuer: issuer.url, audiences: [AUDIENCE], subjectClaim: 'sub' } },
+      device: { enabled: true },
+    })
+
+    await page.getByRole('button', { name: 'Test studio' }).click()
+    await page.getByLabel('ID token').fill(await issuer.token({ aud: 'other' }))
+    await page.getByRole('button', { name: 'Verify' }).click()
+    await page.getByText('The login would fail: token rejected. A client gets status 401.').waitFor()
+    await page.getByText('its audience (aud) is not accepted').waitFor()
+    await page.getByLabel('ID token').fill(await issuer.token({ sub: 'ada' }))
+    await page.getByRole('button', { name: 'Verify again' }).click()
+    await page.getByText('The login would succeed, with the subject ada.').waitFor()
+    await opened.check('sign-in-test')
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
+
+    await page.getByRole('button', { name: 'Edit studio' }).click()
+    await page.getByLabel('Claim that names the player').fill('player')
+    await page.getByText('players who signed in before become other players').waitFor()
+    await page.getByRole('dialog').getByLabel('Issuer', { exact: true }).fill('nowhere')
+    await page.getByRole('dialog').getByLabel('Reason').fill('a slip')
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Remove studio' }).click()
+    await confirm(page, 'Remove')
+    await closeDialog(page)
+    await page.getByRole('button', { name: 'Remove studio' }).waitFor({ state: 'detached' })
+    await opened.check('sign-in-providers')
+    await opened.close()
+    await put({ google: null, device: { enabled: false } })
+    await issuer.close()
+  })
+
   it('that check X-Signature get the new secret before it signs, so that no login fails', async () => {
     const { game } = stage
     await game.setProviders({ default: provider() })
@@ -186,7 +258,8 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}login providers`, () 
     await page.getByText('other is saved.').waitFor()
     await closeDialog(page)
     await page.getByRole('button', { name: 'Edit third' }).waitFor()
-    await page.getByText('disabled', { exact: true }).waitFor()
+    const custom = page.getByRole('region', { name: 'Custom providers' })
+    await custom.getByText('disabled', { exact: true }).waitFor()
     await close()
   })
 

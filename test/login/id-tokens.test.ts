@@ -532,6 +532,29 @@ describe('the settings of issuers (decisions 6)', () => {
 })
 
 describe('the login log', () => {
+  it.each([
+    ['google', () => google],
+    ['oidc', () => studio],
+  ])(
+    'has nothing of a deleted player of %s, not even of attempts that do not name the player',
+    async (kind, issuer) => {
+      const sub = newSubject()
+      const playerId = playerOf(await login({ idToken: await issuer().token({ sub }) }, kind))
+      const other = await game.player()
+      expect((await link(other.token, { idToken: await issuer().token({ sub }) }, kind)).status).toBe(409)
+      const logged = () => query('SELECT outcome FROM login_log WHERE subject = $1 ORDER BY id', [sub])
+      expect(await logged()).toEqual([{ outcome: 'ok' }, { outcome: 'identity_already_linked' }])
+      const deleted = await game.graphql(
+        game.platformKey,
+        'mutation ($input: DeletePlayerInput!) { deletePlayer(input: $input) { player { status } } }',
+        { input: { playerId, reason: 'test' } },
+      )
+      expect(deleted.errors).toBeUndefined()
+      expect(await logged()).toEqual([])
+      expect((await login({ idToken: await issuer().token({ sub }) }, kind)).body.error).toBe('player deleted')
+    },
+  )
+
   it('has each login by a token that was checked, with the reason of a refusal, and the statistics count it', async () => {
     await query('TRUNCATE login_log')
     const sub = newSubject()

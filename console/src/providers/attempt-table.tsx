@@ -3,7 +3,7 @@ import { Table } from '../ui/table.tsx'
 import { number } from '../ui/text.tsx'
 import { errorName } from './words.ts'
 
-/** Each call of a webhook. The webhook is called again only after a failed call. */
+/** Each call of a webhook, or the check of an ID token. The webhook is called again only after a failed call. */
 export const AttemptTable = ({ of }: { of: readonly Attempt[] }) => (
   <Table
     whole
@@ -13,7 +13,7 @@ export const AttemptTable = ({ of }: { of: readonly Attempt[] }) => (
     keyOf={({ place }) => String(place)}
     columns={[
       { title: 'Attempt', cell: ({ place }) => place },
-      { title: 'Status', cell: ({ status }) => status ?? 'no answer' },
+      { title: 'Status', cell: ({ status, error }) => status ?? (error === null ? 'token checked' : 'no answer') },
       { title: 'Time', isNumber: true, cell: ({ milliseconds }) => `${number(milliseconds)} ms` },
       {
         title: 'What went wrong',

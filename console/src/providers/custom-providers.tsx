@@ -20,7 +20,7 @@ export function CustomProviders(props: {
       whole
       caption="Custom providers"
       rows={props.providers}
-      empty={<Empty title={`No provider in ${environment} yet`}>Players cannot log in before one is set.</Empty>}
+      empty={<Empty title={`No provider in ${environment} yet`}>Custom logins fail before one is set.</Empty>}
       keyOf={({ name }) => name}
       columns={[
         { title: 'Name', cell: ({ name }) => name },

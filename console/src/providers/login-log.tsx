@@ -70,7 +70,7 @@ export function LoginLog() {
             {isFiltered ? (
               <Button onClick={() => filters.clear('provider', 'subject', 'player')}>Clear the filters</Button>
             ) : (
-              'Logins that called no webhook, such as those with an unknown provider, are not listed.'
+              'Logins through a provider that is not set up, or is disabled, are not listed.'
             )}
           </Empty>
         }

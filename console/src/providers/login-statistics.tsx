@@ -56,7 +56,7 @@ export function LoginStatistics({ providers }: { providers: readonly string[] })
       <Answer of={result} onRetry={() => read({ requestPolicy: 'network-only' })}>
         {({ loginStatistics }) =>
           loginStatistics.total.logins === 0 ? (
-            <Empty title="No login called a webhook in this time" />
+            <Empty title="No login in this time" />
           ) : (
             <>
               <Totals of={loginStatistics.total} />

@@ -5,6 +5,11 @@ export const providersQuery = graphql(`
     authProviders(environment: $environment) {
       environment version google apple
       custom { name enabled url hasSecret updatedAt replacedSecretsExpireAt }
+      oidc {
+        name enabled issuer audiences jwksUrl subjectClaim nicknameClaim maxAgeSeconds updatedAt
+      }
+      device { enabled }
+      missing { path message }
     }
   }
 `)
@@ -14,7 +19,12 @@ export const setProvidersMutation = graphql(`
     setAuthProviders(input: $input) {
       authProviders {
         environment version
+        google apple
         custom { name enabled url hasSecret updatedAt }
+        oidc {
+          name enabled issuer audiences jwksUrl subjectClaim nicknameClaim maxAgeSeconds updatedAt
+        }
+        device { enabled }
       }
       auditEntry { id }
     }

@@ -11,13 +11,19 @@ import { LoginStatistics } from './login-statistics.tsx'
 import { providersQuery } from './operations.ts'
 import { EditProvider, RemoveProvider } from './provider-dialogs.tsx'
 import { RotateSecret } from './rotate-secret.tsx'
+import { type SignIn, signInsOf } from './sign-in.ts'
+import { EditIssuer, EditSignIn, RemoveIssuer } from './sign-in-dialogs.tsx'
+import { type SignInAction, SignInTable } from './sign-in-table.tsx'
 import { StoredSettings } from './stored-settings.tsx'
 import { TestProvider } from './test-provider.tsx'
+import { TestToken } from './test-token.tsx'
 
 export type CustomProvider = ResultOf<typeof providersQuery>['authProviders'][number]['custom'][number]
 
 type Opened =
   | { readonly action: 'add'; readonly all: readonly CustomProvider[] }
+  | { readonly action: 'issuer' }
+  | { readonly action: SignInAction; readonly signIn: SignIn }
   | { readonly action: ProviderAction; readonly provider: CustomProvider }
 
 export default function ProvidersPage() {
@@ -28,7 +34,9 @@ export default function ProvidersPage() {
     variables: { environment },
     requestPolicy: 'cache-and-network',
   })
-  const custom = result.data?.authProviders[0]?.custom ?? []
+  const [found] = result.data?.authProviders ?? []
+  const custom = found?.custom ?? []
+  const signIns = found ? signInsOf(found).filter(({ isEnabled }) => isEnabled !== null) : []
   return (
     <Page
       title="Providers"
@@ -43,9 +51,29 @@ export default function ProvidersPage() {
           A login calls the studio’s webhook, which names the player. Changes count from the next login on.
         </p>
         <Answer of={result} onRetry={() => read({ requestPolicy: 'network-only' })}>
-          {({ authProviders: [found] }) => (
+          {() => (
             <>
               <CustomProviders providers={custom} onAction={(action, provider) => setOpened({ action, provider })} />
+            </>
+          )}
+        </Answer>
+      </Panel>
+      <Panel title="Other ways to sign in">
+        <p className="muted">
+          Players sign in by an ID token of Google, of Apple or of an issuer that you add, or as guests by an id of
+          their device.
+        </p>
+        <Answer of={result} onRetry={() => read({ requestPolicy: 'network-only' })}>
+          {({ authProviders: [found] }) => (
+            <>
+              {found && (
+                <SignInTable signIns={signInsOf(found)} onAction={(action, signIn) => setOpened({ action, signIn })} />
+              )}
+              <div className="actions">
+                <RoleButton needs="ADMIN" onClick={() => setOpened({ action: 'issuer' })}>
+                  New issuer
+                </RoleButton>
+              </div>
               {found?.google != null && <StoredSettings name="Google" value={found.google} />}
               {found?.apple != null && <StoredSettings name="Apple" value={found.apple} />}
             </>
@@ -53,14 +81,17 @@ export default function ProvidersPage() {
         </Answer>
       </Panel>
       {opened && <OpenedDialog of={opened} onClose={() => setOpened(undefined)} />}
-      <LoginStatistics providers={custom.map(({ name }) => name)} />
+      <LoginStatistics providers={[...custom.map(({ name }) => name), ...signIns.map(({ provider }) => provider)]} />
       <LoginLog />
     </Page>
   )
 }
 
 function OpenedDialog({ of, onClose }: { of: Opened; onClose: () => void }) {
+  if ('signIn' in of) return <OpenedSignIn action={of.action} signIn={of.signIn} onClose={onClose} />
   switch (of.action) {
+    case 'issuer':
+      return <EditIssuer onClose={onClose} />
     case 'add':
       return <EditProvider all={of.all} onClose={onClose} />
     case 'edit':
@@ -72,4 +103,12 @@ function OpenedDialog({ of, onClose }: { of: Opened; onClose: () => void }) {
     case 'test':
       return <TestProvider provider={of.provider} onClose={onClose} />
   }
+}
+
+function OpenedSignIn(props: { action: SignInAction; signIn: SignIn; onClose: () => void }) {
+  const { action, signIn, onClose } = props
+  if (action === 'test') return <TestToken signIn={signIn} onClose={onClose} />
+  if (action === 'remove') return <RemoveIssuer signIn={signIn} onClose={onClose} />
+  if (signIn.kind === 'oidc') return <EditIssuer signIn={signIn} onClose={onClose} />
+  return <EditSignIn signIn={signIn} onClose={onClose} />
 }

@@ -1,12 +1,12 @@
 import type { Json } from '../graphql.ts'
 
-/** Settings that the service keeps for the studio, and does not use. */
+/** Settings that the service keeps for the studio. */
 export const StoredSettings = ({ name, value }: { name: string; value: Json }) => (
   <details>
-    <summary>Settings of {name}, which are only stored</summary>
+    <summary>All settings of {name}</summary>
     <p className="hint">
-      No login uses {name}. The service keeps these settings for the studio, and leaves secrets out here. They are set
-      over the API.
+      Logins use <code>enabled</code> and <code>clientIds</code>. The service keeps the others for the studio, and
+      leaves secrets out here. They are set over the API.
     </p>
     <pre>{JSON.stringify(value, null, 2)}</pre>
   </details>

@@ -14,7 +14,7 @@ import type { CustomProvider } from './providers-page.tsx'
 import { SamplePicker } from './sample-picker.tsx'
 import { noteName, outcomeAdvice, outcomeName } from './words.ts'
 
-type Result = NonNullable<ResultOf<typeof testProviderMutation>['testAuthProvider']>
+export type Result = NonNullable<ResultOf<typeof testProviderMutation>['testAuthProvider']>
 
 /** The key of the text that was sent last. It may hold credentials of a player, so only this tab keeps it. */
 const lastOf = (environment: string, name: string): string => `tierway.last-sample:${environment}:${name}`
@@ -74,7 +74,7 @@ export function TestProvider({ provider, onClose }: { provider: CustomProvider; 
   )
 }
 
-function Outcome({ of: { outcome, subject, status } }: { of: Result }) {
+export function Outcome({ of: { outcome, subject, status } }: { of: Result }) {
   if (outcome === 'OK') return <Notice tone="success">The login would succeed, with the subject {subject}.</Notice>
   return (
     <Notice tone="error">
@@ -102,7 +102,7 @@ function OddBody({ of: { result, message, customDataText, attempts } }: { of: No
   )
 }
 
-function Stored({ of: { nickname, avatarUrl, dataText, claimsText, notes } }: { of: Result }) {
+export function Stored({ of: { nickname, avatarUrl, dataText, claimsText, notes } }: { of: Result }) {
   return (
     <>
       <h3>What would be stored</h3>

@@ -9,6 +9,9 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   CUSTOM_AUTH_INVALID_RESPONSE: 'invalid answer',
   CUSTOM_AUTH_INVALID_DATA: 'data over the limits',
   CUSTOM_AUTH_DISABLED: 'provider disabled',
+  SIGN_IN_DISABLED: 'provider disabled',
+  ID_TOKEN_REJECTED: 'token rejected',
+  SIGN_IN_UNAVAILABLE: 'keys not available',
   IDENTITY_ALREADY_LINKED: 'linked to another player',
   INVALID_SDK_KEY: 'SDK key revoked meanwhile',
   INVALID_TOKEN: 'logged out meanwhile',
@@ -23,6 +26,9 @@ const ADVICE: Readonly<Record<string, string>> = {
     'The webhook must answer status 200 and a JSON object with a subject. Redirects are not followed.',
   CUSTOM_AUTH_INVALID_DATA: 'The data of the answer has too many keys, or a key or a value that is too long.',
   CUSTOM_AUTH_DISABLED: 'The provider is disabled. Enable it to test it.',
+  SIGN_IN_DISABLED: 'The provider is disabled, or lacks what logins need.',
+  ID_TOKEN_REJECTED: 'The reason is below.',
+  SIGN_IN_UNAVAILABLE: 'The keys of the issuer could not be read: the reason is below.',
 }
 
 /** The reason why a login would fail, in a sentence. Empty for an outcome that needs none. */

@@ -39,6 +39,49 @@ namespace Tierway
         public string Language { get; set; }
     }
 
+    /// <summary>
+    /// A request to log in, or to link, by an ID token of Google, of Apple or of another issuer. A link ignores the profile.
+    /// </summary>
+    public sealed class IdTokenRequest
+    {
+        /// <summary>The token that the issuer gave the game: a signed JWT.</summary>
+        public string IdToken { get; set; }
+
+        /// <summary>
+        /// The nonce of the token, which works once: when the answer is lost, get a new token. Null for a token without one.
+        /// </summary>
+        public string Nonce { get; set; }
+
+        /// <summary>The name of the issuer, for one that the studio has added.</summary>
+        public string Provider { get; set; }
+
+        public string Nickname { get; set; }
+
+        /// <summary>Such as <c>eu-west</c>.</summary>
+        public string Region { get; set; }
+
+        /// <summary>Such as <c>pt-BR</c>.</summary>
+        public string Language { get; set; }
+    }
+
+    /// <summary>A request to log in as a guest, with the profile of a new player.</summary>
+    public sealed class GuestRequest
+    {
+        /// <summary>
+        /// 32 to 128 characters that nobody can guess. Null for the id that the client makes, and keeps in
+        /// <see cref="TierwayOptions.DeviceStorage"/>.
+        /// </summary>
+        public string DeviceId { get; set; }
+
+        public string Nickname { get; set; }
+
+        /// <summary>Such as <c>eu-west</c>.</summary>
+        public string Region { get; set; }
+
+        /// <summary>Such as <c>pt-BR</c>.</summary>
+        public string Language { get; set; }
+    }
+
     /// <summary>Money or items: either <see cref="Currency"/> or <see cref="ItemId"/> is set.</summary>
     public sealed class Reward
     {
@@ -418,7 +461,10 @@ namespace Tierway
     /// <summary>An identity that a player logs in with.</summary>
     public sealed class Identity
     {
-        /// <summary><c>custom</c>, or <c>custom:</c> and the name of another provider.</summary>
+        /// <summary>
+        /// <c>custom</c>, <c>custom:</c> and the name of another custom provider, <c>google</c>, <c>apple</c>,
+        /// <c>oidc:</c> and the name of an issuer, or <c>device</c>.
+        /// </summary>
         public string Provider { get; internal set; }
 
         /// <summary>The studio's own id of the player.</summary>

@@ -13,12 +13,14 @@ namespace Tierway
         private readonly TierwayOptions options;
         private readonly CancellationTokenSource lifetime = new CancellationTokenSource();
         private readonly Caller caller;
+        private readonly Device device;
 
         public TierwayClient(TierwayOptions options)
         {
             if (options == null) throw new ArgumentNullException("options");
             this.options = options.Checked();
             caller = new Caller(this.options, reason => this.options.Raise(SignedOut, reason), lifetime.Token);
+            device = new Device(this.options.DeviceStorage);
             Storage = new PlayerStorage(caller);
         }
 
@@ -53,19 +55,8 @@ namespace Tierway
         {
             if (request == null) throw new ArgumentNullException("request");
             var body = Begin(request);
-            if (request.Nickname != null) body.Name("nickname").Value(request.Nickname);
-            if (request.Region != null) body.Name("region").Value(request.Region);
-            if (request.Language != null) body.Name("language").Value(request.Language);
-            var call = new Call
-            {
-                Path = "/sdk/v1/authorization/custom",
-                Body = body.EndObject().ToString(),
-                IsOfClient = true,
-                Timeout = options.LoginTimeout,
-            };
-            var answer = await caller.MakeAsync(call, cancellationToken);
-            var former = await caller.Tokens.SetAsync(Caller.PairOf(answer));
-            if (former != null) EndUnobserved(former);
+            AddProfile(body, request.Nickname, request.Region, request.Language);
+            await SignInAsync("custom", body, null, cancellationToken);
         }
 
         /// <summary>Attaches another identity to the logged-in player.</summary>
@@ -74,14 +65,126 @@ namespace Tierway
             CancellationToken cancellationToken = default(CancellationToken))
         {
             if (request == null) throw new ArgumentNullException("request");
+            await AttachAsync("custom", Begin(request), null, cancellationToken);
+        }
+
+        /// <summary>Logs a player in by an ID token of Google.</summary>
+        public Task LoginGoogleAsync(
+            IdTokenRequest request,
+            CancellationToken cancellationToken = default(CancellationToken))
+        {
+            return SignInAsync("google", request, cancellationToken);
+        }
+
+        /// <summary>Attaches the player's account at Google.</summary>
+        public Task LinkGoogleAsync(
+            IdTokenRequest request,
+            CancellationToken cancellationToken = default(CancellationToken))
+        {
+            return AttachAsync("google", request, cancellationToken);
+        }
+
+        /// <summary>Logs a player in by an ID token of Apple.</summary>
+        public Task LoginAppleAsync(
+            IdTokenRequest request,
+            CancellationToken cancellationToken = default(CancellationToken))
+        {
+            return SignInAsync("apple", request, cancellationToken);
+        }
+
+        /// <summary>Attaches the player's account at Apple.</summary>
+        public Task LinkAppleAsync(
+            IdTokenRequest request,
+            CancellationToken cancellationToken = default(CancellationToken))
+        {
+            return AttachAsync("apple", request, cancellationToken);
+        }
+
+        /// <summary>Logs a player in by an ID token of the issuer that the request names.</summary>
+        public Task LoginOidcAsync(
+            IdTokenRequest request,
+            CancellationToken cancellationToken = default(CancellationToken))
+        {
+            return SignInAsync("oidc", request, cancellationToken);
+        }
+
+        /// <summary>Attaches the player's account at the issuer that the request names.</summary>
+        public Task LinkOidcAsync(
+            IdTokenRequest request,
+            CancellationToken cancellationToken = default(CancellationToken))
+        {
+            return AttachAsync("oidc", request, cancellationToken);
+        }
+
+        /// <summary>
+        /// Logs a guest in. The first call makes an id for this device and keeps it in the storage of the options; later
+        /// ones, after a logout, too, log the same player in.
+        /// </summary>
+        public async Task LoginGuestAsync(
+            GuestRequest request = null,
+            CancellationToken cancellationToken = default(CancellationToken))
+        {
+            request = request ?? new GuestRequest();
+            var body = await BeginGuestAsync(request, cancellationToken);
+            AddProfile(body, request.Nickname, request.Region, request.Language);
+            await SignInAsync("device", body, null, cancellationToken);
+        }
+
+        /// <summary>Attaches this device to the player, who can then log in as its guest.</summary>
+        public async Task LinkGuestAsync(
+            GuestRequest request = null,
+            CancellationToken cancellationToken = default(CancellationToken))
+        {
+            var body = await BeginGuestAsync(request ?? new GuestRequest(), cancellationToken);
+            await AttachAsync("device", body, null, cancellationToken);
+        }
+
+        private Task SignInAsync(string kind, IdTokenRequest request, CancellationToken cancellationToken)
+        {
+            var body = Begin(kind, request);
+            AddProfile(body, request.Nickname, request.Region, request.Language);
+            return SignInAsync(kind, body, WindowOf(request), cancellationToken);
+        }
+
+        private Task AttachAsync(string kind, IdTokenRequest request, CancellationToken cancellationToken)
+        {
+            return AttachAsync(kind, Begin(kind, request), WindowOf(request), cancellationToken);
+        }
+
+        private async Task SignInAsync(
+            string kind,
+            JsonWriter body,
+            TimeSpan? retryWindow,
+            CancellationToken cancellationToken)
+        {
             var call = new Call
             {
-                Path = "/sdk/v1/authorization/custom/link",
-                Body = Begin(request).EndObject().ToString(),
+                Path = "/sdk/v1/authorization/" + kind,
+                Body = body.EndObject().ToString(),
+                IsOfClient = true,
+                Timeout = options.LoginTimeout,
+                RetryWindow = retryWindow,
+            };
+            var answer = await caller.MakeAsync(call, cancellationToken);
+            var former = await caller.Tokens.SetAsync(Caller.PairOf(answer));
+            if (former != null) EndUnobserved(former);
+        }
+
+        private async Task AttachAsync(
+            string kind,
+            JsonWriter body,
+            TimeSpan? retryWindow,
+            CancellationToken cancellationToken)
+        {
+            var call = new Call
+            {
+                Path = "/sdk/v1/authorization/" + kind + "/link",
+                Body = body.EndObject().ToString(),
                 IsOfClient = true,
                 IsOfPlayer = true,
                 IsChanging = true,
                 Timeout = options.LoginTimeout,
+                RetryWindow = retryWindow,
             };
             await caller.MakeAsync(call, cancellationToken);
         }
@@ -182,6 +285,36 @@ namespace Tierway
             if (lifetime.IsCancellationRequested) return;
             lifetime.Cancel();
             options.Transport.Dispose();
+        }
+
+        /// <summary>A nonce works once: after a lost answer, another attempt would be refused.</summary>
+        private static TimeSpan? WindowOf(IdTokenRequest request)
+        {
+            return request.Nonce == null ? (TimeSpan?)null : TimeSpan.Zero;
+        }
+
+        private static void AddProfile(JsonWriter body, string nickname, string region, string language)
+        {
+            if (nickname != null) body.Name("nickname").Value(nickname);
+            if (region != null) body.Name("region").Value(region);
+            if (language != null) body.Name("language").Value(language);
+        }
+
+        private static JsonWriter Begin(string kind, IdTokenRequest request)
+        {
+            if (request == null) throw new ArgumentNullException("request");
+            if (string.IsNullOrEmpty(request.IdToken)) throw new ArgumentException("IdToken must be set", "request");
+            var body = new JsonWriter().BeginObject().Name("idToken").Value(request.IdToken);
+            if (request.Nonce != null) body.Name("nonce").Value(request.Nonce);
+            if (kind != "oidc") return body;
+            if (string.IsNullOrEmpty(request.Provider)) throw new ArgumentException("Provider must be set", "request");
+            return body.Name("provider").Value(request.Provider);
+        }
+
+        private async Task<JsonWriter> BeginGuestAsync(GuestRequest request, CancellationToken cancellationToken)
+        {
+            var deviceId = request.DeviceId ?? await device.IdAsync(cancellationToken);
+            return new JsonWriter().BeginObject().Name("deviceId").Value(deviceId);
         }
 
         private static JsonWriter Begin(LinkRequest request)

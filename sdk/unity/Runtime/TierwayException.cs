@@ -113,6 +113,9 @@ namespace Tierway
         public const string CustomAuthInvalidData = "custom_auth_invalid_data";
         public const string CustomAuthInvalidResponse = "custom_auth_invalid_response";
         public const string CustomAuthUnavailable = "custom_auth_unavailable";
+        public const string SignInDisabled = "sign_in_disabled";
+        public const string IdTokenRejected = "id_token_rejected";
+        public const string SignInUnavailable = "sign_in_unavailable";
         public const string PlayerBanned = "player_banned";
         public const string PlayerDeleted = "player_deleted";
         public const string XpNotAllowed = "xp_not_allowed";

@@ -19,6 +19,9 @@ namespace Tierway
         /// <summary>Default: memory, so that a login ends with the game.</summary>
         public ITokenStorage TokenStorage { get; set; }
 
+        /// <summary>Where the id of a guest is kept. Default: memory, so that the guest is lost with the game.</summary>
+        public IDeviceStorage DeviceStorage { get; set; }
+
         /// <summary>The maximum number of retries of a call.</summary>
         public int MaxRetries { get; set; } = 3;
 
@@ -52,6 +55,7 @@ namespace Tierway
             copy.BaseUrl = BaseUrl.TrimEnd('/');
             copy.Transport = Transport ?? DefaultTransport();
             copy.TokenStorage = TokenStorage ?? new MemoryTokenStorage();
+            copy.DeviceStorage = DeviceStorage ?? new MemoryDeviceStorage();
             return copy;
         }
 

@@ -51,6 +51,50 @@ namespace Tierway.Tests
             await Check.ThrowsAsync<ArgumentException>(() => client.LoginAsync(new LoginRequest()), "no customData");
         }
 
+        public static async Task GuestAsync()
+        {
+            var storage = new MemoryDeviceStorage();
+            var options = Program.Options();
+            options.DeviceStorage = storage;
+            var client = new TierwayClient(options);
+            await Task.WhenAll(
+                client.LoginGuestAsync(new GuestRequest { Nickname = "Guest" }),
+                client.LoginGuestAsync(new GuestRequest { Nickname = "Guest" }));
+            var player = await client.PlayerAsync();
+            Check.Equal("Guest", player.Nickname, "a new guest");
+            Check.Equal(64, (await storage.LoadAsync(CancellationToken.None)).Length, "the id that was made");
+            await client.LogoutAsync();
+            await client.LoginGuestAsync();
+            Check.Equal(player.PlayerId, (await client.PlayerAsync()).PlayerId, "the same guest again");
+            var name = Program.NewName();
+            await client.LinkAsync(new LinkRequest { CustomData = Program.CustomData(name) });
+            var other = new TierwayClient(Program.Options());
+            await other.LoginAsync(new LoginRequest { CustomData = Program.CustomData(name) });
+            Check.Equal(player.PlayerId, (await other.PlayerAsync()).PlayerId, "a guest who links keeps the player");
+            await other.LinkGuestAsync();
+            Check.Equal(3, (await other.PlayerAsync()).Identities.Count, "two devices and an account");
+        }
+
+        public static async Task IdTokenAsync()
+        {
+            var client = new TierwayClient(Program.Options());
+            var token = Program.Setting("ID_TOKEN");
+            var request = new IdTokenRequest { IdToken = token, Nonce = "a nonce", Provider = "studio", Nickname = "Ada" };
+            await client.LoginOidcAsync(request);
+            var player = await client.PlayerAsync();
+            Check.Equal("Ada oidc:studio unity", player.Nickname + " " + Identities(player), "a new player");
+            var error = await Check.ThrowsAsync<TierwayException>(() => client.LinkOidcAsync(request), "the same nonce");
+            Check.Equal(ErrorCodes.IdTokenRejected + " nonce was used before", error.Code + " " + error.Details[0], "the same nonce");
+            request.Nonce = null;
+            error = await Check.ThrowsAsync<TierwayException>(() => client.LoginGoogleAsync(request), "no such provider");
+            Check.Equal("401 " + ErrorCodes.SignInDisabled, error.Status + " " + error.Code, "no such provider");
+            await Check.ThrowsAsync<TierwayException>(() => client.LoginAppleAsync(request), "no such provider");
+            await Check.ThrowsAsync<TierwayException>(() => client.LinkGoogleAsync(request), "no such provider");
+            await Check.ThrowsAsync<TierwayException>(() => client.LinkAppleAsync(request), "no such provider");
+            await Check.ThrowsAsync<ArgumentException>(() => client.LoginOidcAsync(new IdTokenRequest { IdToken = token }), "no provider");
+            await Check.ThrowsAsync<ArgumentException>(() => client.LoginGoogleAsync(new IdTokenRequest()), "no token");
+        }
+
         public static async Task RefusedAsync()
         {
             var client = new TierwayClient(Program.Options());

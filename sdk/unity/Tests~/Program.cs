@@ -21,6 +21,8 @@ namespace Tierway.Tests
             { "storage", SeasonTests.StorageAsync },
             { "login", LoginTests.LoginAsync },
             { "login-refused", LoginTests.RefusedAsync },
+            { "guest", LoginTests.GuestAsync },
+            { "id-token", LoginTests.IdTokenAsync },
             { "refresh", LoginTests.RefreshAsync },
             { "adopt", LoginTests.AdoptAsync },
             { "early", LoginTests.EarlyAsync },

@@ -51,7 +51,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   premiumOwned: 'The player owns premium.',
   project: 'The project after the change.',
   provider:
-    'A provider: in identities `custom`, or `custom:` and the name of another; elsewhere its name, such as `default`.',
+    'A provider. In identities: `custom`, `custom:` and the name of another custom provider, `google`, `apple`, `oidc:` and the name of an issuer, or `device`. Elsewhere a custom provider has its name, such as `default`.',
   publishedAt: 'The time of the publication.',
   refreshToken: 'The refresh token of a login.',
   result: "The same result that the player's own call returns.",

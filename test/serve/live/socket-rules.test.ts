@@ -776,7 +776,7 @@ describe('a socket that floods the service', () => {
         const now = talk.socket.bufferedAmount
         quiet = now === left ? quiet + 1 : 0
         left = now
-        return quiet === 10
+        return quiet === 3
       })
       expect(left).toBeGreaterThan(0)
       talk.socket.resume()
