@@ -18,10 +18,12 @@ import {
 } from './declare/route.ts'
 import { getPlayers } from './listing/rest.ts'
 import { linkIdentityCall, loginCall, logoutCall, refreshCall } from './login/rest.ts'
+import { listIdentitiesCall, unlinkIdentityCall } from './login/rest-account.ts'
 import { endedLogins } from './login/rest-ended.ts'
 import { apple, google, linkDeviceCall, linkOidcCall, loginDeviceCall, loginOidcCall } from './login/rest-sign-in.ts'
 import { findPlayerCall, readPlayerCall, readStorageCall } from './players/rest.ts'
 import { deleteStorageCall, listStorageCall, setStorageCall } from './players/storage.ts'
+import { updatePlayerCall } from './players/update-player.ts'
 import { getAuthProviders, putAuthProviders } from './providers/rest.ts'
 import { crossHandleCall } from './scenario/cross-handle.ts'
 import { runCall } from './scenario/read-run.ts'
@@ -53,6 +55,9 @@ export const routes: readonly Route[] = [
 
   // The player and its storage
   playerRead('/sdk/v1/player/get', readPlayerCall),
+  playerPost('/sdk/v1/player/update', updatePlayerCall),
+  playerRead('/sdk/v1/identities/list', listIdentitiesCall),
+  playerRead('/sdk/v1/identities/unlink', unlinkIdentityCall),
   playerRead('/sdk/v1/storage/get', readStorageCall),
   playerPost('/sdk/v1/storage/list', listStorageCall),
   playerPost('/sdk/v1/storage/set', setStorageCall),

@@ -281,6 +281,9 @@ describe('the schema (decisions 9)', () => {
       'UnbanPlayerInput.idempotencyKey',
       'UnlinkIdentityInput.allowLast',
       'UnlinkIdentityInput.idempotencyKey',
+      'UpdateProfileInput.language',
+      'UpdateProfileInput.nickname',
+      'UpdateProfileInput.region',
       'ValidateScenarioInput.scenarioId',
     ])
   })

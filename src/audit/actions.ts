@@ -1,6 +1,8 @@
 /** Actions of the audit log that several files name: one allows the call, another writes the entry. */
 export const ACTIONS = {
   linkIdentity: 'identity.link',
+  unlinkOwnIdentity: 'identity.unlink',
+  updatePlayer: 'player.update',
   publishScenario: 'scenario.publish',
   cloneScenario: 'scenario.clone',
   setProviders: 'auth_providers.set',

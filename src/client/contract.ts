@@ -227,6 +227,35 @@ export interface Player {
   }[]
 }
 
+export interface PlayerUpdateRequest {
+  /** The new name. */
+  readonly nickname?: string | null
+  /** The new region, such as `eu-west`. */
+  readonly region?: string | null
+  /** The new language, such as `pt-BR`. */
+  readonly language?: string | null
+}
+
+/** The identities of the calling player. */
+export interface OwnIdentities {
+  /** By provider and subject. */
+  readonly identities: readonly {
+    /** `custom`, `custom:` and the name of another custom provider, `google`, `apple`, `oidc:` and the name of an issuer, or `device`. */
+    readonly provider: string
+    /** The provider's own id of the player. Of a device, a hash of its id. */
+    readonly subject: string
+    /** The time at which it was linked, in UTC. */
+    readonly createdAt: string
+  }[]
+}
+
+export interface IdentityUnlinkRequest {
+  /** The provider: `custom`, `custom:` and the name of another custom provider, `google`, `apple`, `oidc:` and the name of an issuer, or `device`. */
+  readonly provider: string
+  /** The provider's own id of the player. */
+  readonly subject: string
+}
+
 /** Stored values. */
 export interface StorageValues {
   /** Values by key, byte for byte as they were written. */
@@ -421,6 +450,10 @@ export const RUN_RESPONSE: ShapeOf<RunResponse> = {
     plan: { orNull: EXECUTION_PLAN },
     cause: { orNull: 'string' },
   },
+}
+
+export const OWN_IDENTITIES: ShapeOf<OwnIdentities> = {
+  members: { identities: { list: { members: { provider: 'string', subject: 'string', createdAt: 'string' } } } },
 }
 
 export const TOKEN_PAIR: ShapeOf<TokenPair> = { members: { accessToken: 'string', refreshToken: 'string' } }

@@ -4,15 +4,18 @@ import type {
   CustomLinkRequest,
   CustomLoginRequest,
   DeviceLoginRequest,
+  IdentityUnlinkRequest,
   IdTokenLinkRequest,
   IdTokenLoginRequest,
   OidcLinkRequest,
   OidcLoginRequest,
+  OwnIdentities,
   Player,
+  PlayerUpdateRequest,
   StorageKeys,
   StorageListRequest,
 } from './contract.ts'
-import { PLAYER, STORAGE_KEYS, STORAGE_VALUES, TOKEN_PAIR } from './contract.ts'
+import { OWN_IDENTITIES, PLAYER, STORAGE_KEYS, STORAGE_VALUES, TOKEN_PAIR } from './contract.ts'
 import { Device } from './device.ts'
 import { refuseOptions, TierwayError } from './error.ts'
 import { type EventOptions, listen, type TierwayEvent } from './events.ts'
@@ -195,6 +198,21 @@ export class Tierway {
     return this.calls.call('/sdk/v1/player/get', {}, PLAYER, options)
   }
 
+  /** Changes the player's nickname, region and language. Fields that are left out stay. */
+  async update(request: PlayerUpdateRequest, options?: CallOptions): Promise<void> {
+    await this.#change('/sdk/v1/player/update', request, options)
+  }
+
+  /** Lists the identities that log the player in. */
+  async identities(options?: CallOptions): Promise<OwnIdentities['identities']> {
+    return (await this.calls.call('/sdk/v1/identities/list', {}, OWN_IDENTITIES, options)).identities
+  }
+
+  /** Removes an identity from the player. The last one stays: it is refused with `last_identity`. */
+  async unlink(request: IdentityUnlinkRequest, options?: CallOptions): Promise<void> {
+    await this.#change('/sdk/v1/identities/unlink', request, options)
+  }
+
   /** A scenario, which the player can start. */
   scenario(scenarioId: string): Scenario {
     return {
@@ -219,6 +237,10 @@ export class Tierway {
     } catch (error) {
       if (!TierwayError.is(error)) throw error
     }
+  }
+
+  async #change(path: string, request: object, options?: CallOptions): Promise<void> {
+    await this.calls.send(path, { ...options, body: printExact(request), isChange: true }, readNothing)
   }
 
   async #signIn(kind: string, request: object, options?: CallOptions): Promise<void> {

@@ -99,6 +99,8 @@ export interface PlayerRequest<Input> {
   readonly closed: () => AbortSignal
 }
 
+export const readCall = <F extends Fields>(call: Call<F, PlayerRequest<RequestOf<Shape<F>>>>) => call
+
 /** The same for a read or write that is no command. */
 export function playerRead<F extends Fields>(
   path: string,

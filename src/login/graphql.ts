@@ -1,17 +1,18 @@
 import { ACTIONS } from '../audit/actions.ts'
-import { requireClient, requireLink } from '../callers/access.ts'
+import { requireClient, requireLink, requirePlayer } from '../callers/access.ts'
 import { IDENTITY_PROVIDER } from '../declare/common.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { answerType, inputOf } from '../declare/graphql/shapes.ts'
 import { linkCustom, loginCustom } from './custom-login.ts'
 import type { IdentityRef } from './identities.ts'
+import { unlinkOwnIdentity } from './own-identities.ts'
 import { endSession, refreshTokens, tokenPair } from './refresh-tokens.ts'
-import { linkCustomRequest, loginCustomRequest, refreshRequest } from './requests.ts'
+import { linkCustomRequest, loginCustomRequest, refreshRequest, unlinkOwnRequest } from './requests.ts'
 
 export const TokenPairType = answerType('TokenPairPayload', tokenPair)
 
 const LinkedIdentity = builder.objectRef<IdentityRef>('LinkedIdentity').implement({
-  description: 'A linked identity.',
+  description: 'An identity that was linked or removed.',
   fields: (t) => ({
     provider: t.exposeString('provider', {
       description: IDENTITY_PROVIDER,
@@ -23,6 +24,16 @@ const LinkedIdentity = builder.objectRef<IdentityRef>('LinkedIdentity').implemen
 /** The answer of each link. Its name is from the time when only custom providers could be linked. */
 export const LinkIdentityPayload = builder.objectRef<{ identity: IdentityRef }>('LinkCustomPayload').implement({
   fields: (t) => ({ identity: t.field({ type: LinkedIdentity, resolve: ({ identity }) => identity }) }),
+})
+
+const UnlinkOwnIdentityPayload = builder.objectRef<{ identity: IdentityRef }>('UnlinkOwnIdentityPayload').implement({
+  fields: (t) => ({
+    identity: t.field({
+      type: LinkedIdentity,
+      description: 'The identity that was removed.',
+      resolve: ({ identity }) => identity,
+    }),
+  }),
 })
 
 const LogoutPayload = builder.objectRef<{ done: boolean }>('LogoutPayload').implement({
@@ -45,6 +56,18 @@ builder.mutationFields((t) => ({
       const { client, player } = await requireLink(context, ACTIONS.linkIdentity)
       const credentials = linkCustomRequest.readInput(input)
       return { identity: await linkCustom(context.service, client, player, credentials) }
+    },
+  }),
+  unlinkOwnIdentity: t.field({
+    type: UnlinkOwnIdentityPayload,
+    description:
+      'Removes an identity from the calling player, so that it is free for another one. The last one stays. Logins go on.',
+    args: inputOf('UnlinkOwnIdentityInput', unlinkOwnRequest),
+    resolve: async (_root, { input }, context) => {
+      const player = await requirePlayer(context, ACTIONS.unlinkOwnIdentity)
+      const identity = unlinkOwnRequest.readInput(input)
+      await context.service.runAs(player, unlinkOwnIdentity(player, identity))
+      return { identity: { environmentId: player.environmentId, ...identity } }
     },
   }),
   refreshTokens: t.field({

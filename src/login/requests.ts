@@ -1,4 +1,15 @@
-import { MAX_DEVICE_ID, MAX_ID_TOKEN, MAX_NAME, MAX_NONCE, MAX_SLUG, MAX_TAG, MIN_DEVICE_ID } from '../base/limits.ts'
+import {
+  MAX_DEVICE_ID,
+  MAX_ID_TOKEN,
+  MAX_IDENTITY_PROVIDER,
+  MAX_NAME,
+  MAX_NONCE,
+  MAX_SLUG,
+  MAX_SUBJECT,
+  MAX_TAG,
+  MIN_DEVICE_ID,
+} from '../base/limits.ts'
+import { IDENTITY_PROVIDER } from '../declare/common.ts'
 import { anyText, object, optional, shape, text, unlessEmpty } from '../declare/shape.ts'
 
 /** The credentials that a client sends for the studio's webhook (spec 4.2). */
@@ -74,6 +85,14 @@ export const loginDeviceRequest = shape(
   { name: 'DeviceLoginRequest', example: { ...EXAMPLE_DEVICE, ...EXAMPLE_NEW_PLAYER } },
 )
 export const linkDeviceRequest = shape(device, { name: 'DeviceLinkRequest', example: EXAMPLE_DEVICE })
+
+export const unlinkOwnRequest = shape(
+  {
+    provider: text(`The provider: ${IDENTITY_PROVIDER}`, { max: MAX_IDENTITY_PROVIDER }),
+    subject: text("The provider's own id of the player.", { max: MAX_SUBJECT }),
+  },
+  { name: 'IdentityUnlinkRequest', example: { provider: 'google', subject: '110169484474' } },
+)
 
 export const EXAMPLE_REFRESH_TOKEN = 'v5Nq4mWnQyX0b1Yk7Zs0c2d3e4f5g6h7i8j9k0l1m2n'
 

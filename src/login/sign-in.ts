@@ -103,7 +103,7 @@ export function logIn(approval: Approval, input: NewPlayer): Command<Settled<Ses
 
       approved.use()
       const player = owner ?? createOwner(group, approval, input)
-      if (owner) group.of(Profiles).change(owner, answer)
+      if (owner) group.of(Profiles).change(owner, { nickname: answer.nickname, avatarUrl: answer.avatarUrl })
       putValues(player, answer.data)
       log(group, approval, player)
       group.of(LastLogins).add(player)

@@ -22,8 +22,8 @@ export interface NewProfile {
   readonly language: string | null
 }
 
-/** The changes of a later login. Null leaves a field as it is. */
-export type ProfileChange = Pick<NewProfile, 'nickname' | 'avatarUrl'>
+/** The changes of a later login, or of the player itself. Null or absent leaves a field as it is. */
+export type ProfileChange = Partial<NewProfile>
 
 class NewPlayers implements Extension {
   static readonly stage = 'creates'
@@ -34,31 +34,33 @@ class NewPlayers implements Extension {
   }
 }
 
-/** The changes of a group to names and pictures of players. */
+/** The changes of a group to profiles of players. */
 export class Profiles implements Extension {
   static readonly stage = 'changes'
-  private readonly changes = new Map<string, PlayerRef & ProfileChange>()
+  private readonly changes = new Map<string, PlayerRef & NewProfile>()
 
-  change({ environmentId, playerId }: PlayerRef, { nickname, avatarUrl }: ProfileChange): void {
-    if (nickname === null && avatarUrl === null) return
+  change({ environmentId, playerId }: PlayerRef, change: ProfileChange): void {
     const key = playerKey({ environmentId, playerId })
     const before = this.changes.get(key)
-    this.changes.set(key, {
-      environmentId,
-      playerId,
-      nickname: nickname ?? before?.nickname ?? null,
-      avatarUrl: avatarUrl ?? before?.avatarUrl ?? null,
-    })
+    const changed = {
+      nickname: change.nickname ?? before?.nickname ?? null,
+      avatarUrl: change.avatarUrl ?? before?.avatarUrl ?? null,
+      region: change.region ?? before?.region ?? null,
+      language: change.language ?? before?.language ?? null,
+    }
+    if (Object.values(changed).every((value) => value === null)) return
+    this.changes.set(key, { environmentId, playerId, ...changed })
   }
 
   save(): Statement[] {
     return profiles.update([...this.changes.values()], [], {
       name: 'change',
-      set: 'nickname = coalesce(r.nickname, t.nickname), avatar_url = coalesce(r.avatar_url, t.avatar_url)',
+      set: `nickname = coalesce(r.nickname, t.nickname), avatar_url = coalesce(r.avatar_url, t.avatar_url),
+        region = coalesce(r.region, t.region), language = coalesce(r.language, t.language)`,
       // Most logins change nothing here, and then nothing is written.
-      where: `(coalesce(r.nickname, t.nickname), coalesce(r.avatar_url, t.avatar_url))
-        IS DISTINCT FROM (t.nickname, t.avatar_url)`,
-      further: ['nickname', 'avatarUrl'],
+      where: `(coalesce(r.nickname, t.nickname), coalesce(r.avatar_url, t.avatar_url), coalesce(r.region, t.region),
+        coalesce(r.language, t.language)) IS DISTINCT FROM (t.nickname, t.avatar_url, t.region, t.language)`,
+      further: ['nickname', 'avatarUrl', 'region', 'language'],
     })
   }
 }

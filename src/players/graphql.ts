@@ -9,9 +9,15 @@ import { shape, uuid } from '../declare/shape.ts'
 import { InventoryItemType, WalletType } from '../wallet/graphql.ts'
 import { findPlayer } from './find-player.ts'
 import { findReadable } from './graphql-readable.ts'
-import { admitPlayer, STATUSES, type Status } from './player-status.ts'
+import { admitPlayer, type PlayerRef, STATUSES, type Status } from './player-status.ts'
 import { identity, profile } from './read-player.ts'
-import { playerRequest, storageDeleteRequest, storageGetRequest, storageSetRequest } from './requests.ts'
+import {
+  playerRequest,
+  playerUpdateRequest,
+  storageDeleteRequest,
+  storageGetRequest,
+  storageSetRequest,
+} from './requests.ts'
 import {
   deleteStorage,
   deleteStorageCall,
@@ -22,12 +28,18 @@ import {
   storedKey,
   writtenValue,
 } from './storage.ts'
+import { updatePlayer, updatePlayerCall } from './update-player.ts'
 
 const StorageEntryType = answerType('StorageEntry', storageEntry)
 
 const StorageKeyType = answerType('StorageKey', storedKey)
 
-const IdentityType = builder.prismaObject('Identity', { fields: (t) => fieldsOf(t, identity.members) })
+const IdentityType = builder.prismaObject('Identity', {
+  fields: (t) => ({
+    ...fieldsOf(t, identity.members),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The time at which it was linked.' }),
+  }),
+})
 
 const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
@@ -199,7 +211,29 @@ const DeleteStoragePayload = builder.objectRef<{ keys: readonly string[] }>('Del
   }),
 })
 
+const UpdateProfilePayload = builder.objectRef<PlayerRef>('UpdateProfilePayload').implement({
+  fields: (t) => ({
+    player: t.prismaField({
+      type: 'Player',
+      description: 'The player after the change.',
+      resolve: (query, { environmentId, playerId: id }, _args, { prisma }) =>
+        prisma.player.findUniqueOrThrow({ ...query, where: { environmentId_id: { environmentId, id } } }),
+    }),
+  }),
+})
+
 builder.mutationFields((t) => ({
+  updateProfile: t.field({
+    type: UpdateProfilePayload,
+    description:
+      'Changes the nickname, region and language of the calling player. A field that is absent or null stays.',
+    args: inputOf('UpdateProfileInput', playerUpdateRequest),
+    resolve: async (_root, { input }, context) => {
+      const player = await requirePlayer(context, updatePlayerCall.action)
+      await context.service.runAs(player, updatePlayer(player, playerUpdateRequest.readInput(input)))
+      return player
+    },
+  }),
   setStorage: t.field({
     type: SetStoragePayload,
     description: "Merges values into the calling player's storage, all or nothing.",

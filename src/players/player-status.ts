@@ -37,7 +37,11 @@ export function setStatus(player: Player, status: Status): void {
 
 /** Refuses a banned, deleted or unknown player (spec 7.1). */
 export function requireActive(player: Player): void {
-  const status = player.one(statusRead).value?.status
+  refuseStatus(player.one(statusRead).value?.status)
+}
+
+/** The same for a status that was read in another way. */
+export function refuseStatus(status: Status | undefined): void {
   if (status === 'active') return
   if (status === 'banned') throw new Refusal('playerBanned')
   throw new Refusal(status === 'deleted' ? 'playerDeleted' : 'invalidToken')

@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import { Refusal } from '../base/errors.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import { IDENTITY_PROVIDER } from '../declare/common.ts'
-import type { PlayerRef, Status } from './player-status.ts'
+import { type PlayerRef, refuseStatus, type Status } from './player-status.ts'
 
 /** Members of every answer about a player. */
 export const profile = {
@@ -87,8 +87,8 @@ export async function readPlayer(pool: Pool, { environmentId, playerId }: Player
     values: [environmentId, playerId],
   })
   const [row] = rows
+  refuseStatus(row?.status)
   if (!row) throw new Refusal('invalidToken')
-  if (row.status !== 'active') throw new Refusal(row.status === 'banned' ? 'playerBanned' : 'playerDeleted')
   return {
     playerId,
     nickname: row.nickname,

@@ -1,6 +1,13 @@
 import type { Fault } from '../base/errors.ts'
 import { isCleanText, members } from '../base/json.ts'
-import { MAX_STORAGE_KEY, MAX_STORAGE_KEYS, MAX_STORAGE_PAGE, MAX_STORAGE_VALUE_BYTES } from '../base/limits.ts'
+import {
+  MAX_NAME,
+  MAX_STORAGE_KEY,
+  MAX_STORAGE_KEYS,
+  MAX_STORAGE_PAGE,
+  MAX_STORAGE_VALUE_BYTES,
+  MAX_TAG,
+} from '../base/limits.ts'
 import { described, type Field, int32, object, optional, type Source, shape, text, texts } from '../declare/shape.ts'
 
 /** Keys of a player's storage root, with the raw JSON text of their values. */
@@ -24,6 +31,15 @@ export const storageKeys = texts(`Keys of the storage: up to ${MAX_STORAGE_KEYS}
 export const EXAMPLE_VALUES = { settings: { music: 0.5, language: 'en' } }
 
 export const playerRequest = shape({}, { name: 'PlayerRequest', example: {} })
+/** A field that is absent or null stays as it is. */
+export const playerUpdateRequest = shape(
+  {
+    nickname: optional(text('The new name.', { max: MAX_NAME })),
+    region: optional(text('The new region, such as `eu-west`.', { max: MAX_TAG })),
+    language: optional(text('The new language, such as `pt-BR`.', { max: MAX_TAG })),
+  },
+  { name: 'PlayerUpdateRequest', example: { nickname: 'Ada', language: 'pt-BR' } },
+)
 export const storageGetRequest = shape(
   {
     keys: optional(described(storageKeys, `Keys to read: up to ${MAX_STORAGE_KEYS}. Default: all.`)),

@@ -1,12 +1,9 @@
 import { objectText, RawJson } from '../base/json.ts'
 import { answer, out } from '../declare/answer.ts'
-import { type Call, type PlayerRequest, serverCall } from '../declare/route.ts'
-import type { Fields, RequestOf, Shape } from '../declare/shape.ts'
+import { readCall, serverCall } from '../declare/route.ts'
 import { findTarget, identityRequest } from './player-target.ts'
 import { playerAnswer, readPlayer } from './read-player.ts'
 import { EXAMPLE_VALUES, playerRequest, storageGetRequest } from './requests.ts'
-
-const readCall = <F extends Fields>(call: Call<F, PlayerRequest<RequestOf<Shape<F>>>>) => call
 
 export const readPlayerCall = readCall({
   request: playerRequest,

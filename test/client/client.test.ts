@@ -589,6 +589,22 @@ describe('sign-in without a webhook', () => {
     await issuer.close()
   })
 
+  it('lists and removes identities, but not the last one, and changes the profile', async () => {
+    const issuer = await accounts()
+    const tierway = await signedIn()
+    await tierway.linkOidc({ provider: 'studio', idToken: await issuer.token({ sub: 'to remove' }) })
+    const [custom, oidc] = await tierway.identities()
+    expect([custom?.provider, oidc?.provider, oidc?.subject]).toEqual(['custom', 'oidc:studio', 'to remove'])
+    await tierway.unlink({ provider: 'oidc:studio', subject: 'to remove' })
+    expect((await tierway.identities()).map(({ provider }) => provider)).toEqual(['custom'])
+    await expect(tierway.unlink({ provider: 'custom', subject: custom?.subject ?? '' })).rejects.toMatchObject({
+      code: 'last_identity',
+    })
+    await tierway.update({ nickname: 'Grace', language: 'fr' })
+    expect(await tierway.player()).toMatchObject({ nickname: 'Grace', region: 'eu', language: 'fr' })
+    await issuer.close()
+  })
+
   it('makes no new guest while the storage cannot be read', async () => {
     const issuer = await accounts()
     let isBroken = true

@@ -217,6 +217,8 @@ describe('access to the fields of GraphQL', () => {
       'battlepass/premium',
       'storage/set',
       'storage/delete',
+      'player/update',
+      'identities/unlink',
       'scenarios/start',
       'scenarios/cross',
       'authorization/custom/link',
@@ -243,6 +245,8 @@ describe('access to the fields of GraphQL', () => {
     expect(rows).toEqual([
       ...['add_xp', 'claim_tier', 'purchase_premium'].map((call) => denied(`battle_pass.${call}`)),
       denied('identity.link', 2),
+      denied('identity.unlink'),
+      denied('player.update'),
       ...['run.cross_handle', 'run.start', 'storage.delete', 'storage.set'].map((action) => denied(action)),
     ])
   })
