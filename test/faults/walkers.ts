@@ -153,6 +153,9 @@ export async function startWorld(): Promise<World> {
     customData: '{"player":"walker"}',
     authProviders: '{"custom":{}}',
     refreshToken: 'x',
+    idToken: 'x',
+    nonce: 'x',
+    deviceId: 'the device of the walker, of 40 characters',
   }
   const ids = {
     node: `Player:${victim.playerId}`,

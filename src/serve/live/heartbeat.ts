@@ -1,7 +1,7 @@
 import type { WebSocket } from 'ws'
 import type { Outlet } from './outlet.ts'
 
-/** A socket ends when a ping is not answered before the next one. */
+/** A socket ends when nothing is received of it between a ping and the next one. */
 const PING_SECONDS = 12
 /** Sockets that are pinged in one turn of the event loop. Many may have opened in the same second. */
 const SLICE = 128
@@ -15,7 +15,7 @@ export interface Beating {
   expiresAt: number
   /** The beat at which the next ping is due. */
   pingAt: number
-  /** Whether the last ping was answered. */
+  /** Whether it was heard since the last ping. */
   isAlive: boolean
 }
 

@@ -255,9 +255,11 @@ export function createSocketServer(options: SocketOptions) {
     const outlet = new Outlet(socket, connection)
     const extra = new Connection(socket, outlet, () => address)
     heartbeat.add(extra)
-    socket.on('pong', () => {
+    // A client that sends much can answer a ping only after it.
+    const isHeard = () => {
       extra.isAlive = true
-    })
+    }
+    for (const frame of ['pong', 'ping', 'message']) socket.on(frame, isHeard)
 
     async function handle(message: string, take: (message: string) => Promise<void>): Promise<void> {
       const before = extra.working
