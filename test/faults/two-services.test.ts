@@ -223,6 +223,7 @@ describe('wallets under load', () => {
     const funds = PRICE * 60
     const players = await Promise.all(times(BANK_PLAYERS, () => newPlayer('bank', { gems: BigInt(funds) })))
     let over = false
+    let acknowledged = 0
     let reads = 0
     const reading = (async () => {
       while (!over) {
@@ -244,6 +245,7 @@ describe('wallets under load', () => {
       new Random(SEED),
       () => over,
       () => undefined,
+      () => acknowledged,
     )
     let bought = 0
     const working = together(BANK_WORKERS, async (worker) => {
@@ -256,6 +258,7 @@ describe('wallets under load', () => {
         if ((answer as { success: boolean }).success) bought += 1
         await insist(worker, player, XP, { scenarioId: 'bank', nodeId, amount: 1, source: 'bank' }, key)
         await insist(worker, player, CLAIM, { scenarioId: 'bank', nodeId, level: 1, track: 'premium' }, key)
+        acknowledged += 1
       }
     })
     try {

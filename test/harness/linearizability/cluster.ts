@@ -144,17 +144,24 @@ export type Fault = (typeof FAULTS)[number]
 type Blow = Extract<Fault, 'cut' | 'cut within messages' | 'lost answers' | 'frozen'>
 const BLOWS: readonly Blow[] = ['cut', 'cut within messages', 'lost answers', 'frozen']
 
-/** Breaks connections of the instances in one way, or in all, until `isOver`. */
+/**
+ * Breaks connections of the instances in one way, or in all, until `isOver`. Where callers repeat each call until it is
+ * acknowledged, `acknowledged` counts these: one more comes before the next fault, or a slow machine would never end.
+ */
 export async function breakConnections(
   { instances }: Cluster,
   fault: Fault,
   random: Random,
   isOver: () => boolean,
   tell: (what: string) => void,
+  acknowledged?: () => number,
 ): Promise<void> {
   if (fault === 'none' || fault === 'killed' || fault === 'stopped') return
+  let before = -1
   while (!isOver()) {
     await pause(random.int(20, 120))
+    if (acknowledged?.() === before) continue
+    before = acknowledged?.() ?? before
     const { proxy, name } = random.one(instances)
     const blow = fault === 'all' ? random.one(BLOWS) : fault
     tell(`${blow} (${name})`)

@@ -173,7 +173,10 @@ function Source({ draft, path, name, source, isNew, taken, onRename }: SourcePro
     <details
       className={css.source}
       open={isOpen || hasFault}
-      onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
+      onToggle={({ currentTarget }) => {
+        if (hasFault) currentTarget.open = true
+        setOpen(currentTarget.open)
+      }}
     >
       <summary ref={summary}>
         <strong>{name}</strong> <span className="muted">{summaryOf(source)}</span>
