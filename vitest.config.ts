@@ -21,10 +21,10 @@ export default defineConfig({
     // Statements wait for disks and for neighbours on a busy machine; the limits are for what hangs.
     testTimeout: 180_000,
     hookTimeout: 180_000,
-    // A worker waits three quarters of its time, for clocks, processes and Postgres, so there are more workers than
-    // cores. All share one Postgres, and each file may have several instances of the service, with ten connections and
-    // more.
-    maxWorkers: Math.min(6, 3 * availableParallelism()),
+    // A worker waits most of its time, for clocks, processes and Postgres, so there are more workers than cores. All share
+    // one Postgres, and each file may have several instances of the service, with ten connections and more. With three
+    // workers a core, a slow machine refuses calls that wait for five seconds, and the suite is hardly faster.
+    maxWorkers: Math.min(4, 2 * availableParallelism()),
     sequence: { sequencer: Order },
     reporters: ['default', './test/harness/run-again.ts', './test/harness/closing-line.ts'],
   },

@@ -11,6 +11,7 @@ import {
   platformStream,
   playerPost,
   playerRead,
+  playerStream,
   type Route,
   serverPost,
   serverRead,
@@ -18,9 +19,24 @@ import {
 } from './declare/route.ts'
 import { getPlayers } from './listing/rest.ts'
 import { linkIdentityCall, loginCall, logoutCall, refreshCall } from './login/rest.ts'
-import { listIdentitiesCall, unlinkIdentityCall } from './login/rest-account.ts'
+import {
+  deletePlayerCall,
+  endSessionsCall,
+  exportPlayerCall,
+  listIdentitiesCall,
+  listSessionsCall,
+  unlinkIdentityCall,
+} from './login/rest-account.ts'
 import { endedLogins } from './login/rest-ended.ts'
-import { apple, google, linkDeviceCall, linkOidcCall, loginDeviceCall, loginOidcCall } from './login/rest-sign-in.ts'
+import {
+  apple,
+  google,
+  linkDeviceCall,
+  linkOidcCall,
+  loginDeviceCall,
+  loginOidcCall,
+  switchCall,
+} from './login/rest-sign-in.ts'
 import { findPlayerCall, readPlayerCall, readStorageCall } from './players/rest.ts'
 import { deleteStorageCall, listStorageCall, setStorageCall } from './players/storage.ts'
 import { updatePlayerCall } from './players/update-player.ts'
@@ -50,6 +66,7 @@ export const routes: readonly Route[] = [
   linkPost('/sdk/v1/authorization/oidc/link', linkOidcCall),
   clientPost('/sdk/v1/authorization/device', loginDeviceCall),
   linkPost('/sdk/v1/authorization/device/link', linkDeviceCall),
+  linkPost('/sdk/v1/authorization/switch', switchCall),
   clientPost('/sdk/v1/authorization/refresh', refreshCall),
   clientPost('/sdk/v1/authorization/logout', logoutCall),
 
@@ -58,6 +75,10 @@ export const routes: readonly Route[] = [
   playerPost('/sdk/v1/player/update', updatePlayerCall),
   playerRead('/sdk/v1/identities/list', listIdentitiesCall),
   playerRead('/sdk/v1/identities/unlink', unlinkIdentityCall),
+  playerRead('/sdk/v1/sessions/list', listSessionsCall),
+  playerRead('/sdk/v1/sessions/end', endSessionsCall),
+  playerStream('/sdk/v1/player/export', exportPlayerCall),
+  playerRead('/sdk/v1/player/delete', deletePlayerCall),
   playerRead('/sdk/v1/storage/get', readStorageCall),
   playerPost('/sdk/v1/storage/list', listStorageCall),
   playerPost('/sdk/v1/storage/set', setStorageCall),

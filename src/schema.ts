@@ -1,6 +1,7 @@
 // Contents page of the GraphQL surface: each feature's types and fields.
 import './audit/graphql.ts'
 import './login/graphql.ts'
+import './login/graphql-account.ts'
 import './login/graphql-sign-in.ts'
 import './projects/graphql-keys.ts'
 import './login/log/graphql-login-log.ts'

@@ -19,6 +19,7 @@ describe('the removal of old rows', () => {
     const removed: string[] = []
     const housekeeping = createHousekeeping({
       pool,
+      run: game.app.service.run,
       config: { eventRetentionDays: 30 },
       partitions: { tend: async () => {} },
       log: pino({ level: 'silent' }),

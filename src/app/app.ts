@@ -367,6 +367,7 @@ export async function createApp({
 
   const housekeeping = createHousekeeping({
     pool,
+    run,
     config,
     partitions,
     log,

@@ -6,13 +6,16 @@ import { purgeEndedAccess } from '../callers/ended-access.ts'
 import { purgeFirstEvents } from '../events/retention.ts'
 import { purgeCalls } from '../figures/calls.ts'
 import { rollUpHours } from '../figures/fold.ts'
+import { deletePlanned } from '../login/delete-own-player.ts'
 import { purgeFirstLogins } from '../login/log/login-log.ts'
 import { purgeExpiredSecrets } from '../providers/rotate-secret.ts'
+import type { GroupCommit } from '../transactions/group-commit.ts'
 import { tables } from '../transactions/table.ts'
 import type { Partitions } from './partitions.ts'
 
 export interface HousekeepingOptions {
   readonly pool: Pool
+  readonly run: GroupCommit['run']
   readonly config: Pick<Config, 'eventRetentionDays'>
   readonly partitions: Pick<Partitions, 'tend'>
   readonly log: Logger
@@ -30,6 +33,7 @@ const PURGE_EVERY_MS = 10 * 60_000
  */
 export function createHousekeeping({
   pool,
+  run,
   config,
   partitions,
   log,
@@ -41,7 +45,7 @@ export function createHousekeeping({
   const { signal } = ended
   let running: Promise<void> = Promise.resolve()
 
-  /** Jobs that remove a bounded number of old rows and return it. Old hours of figures are first added to their days. */
+  /** Jobs that remove a bounded number of old rows, or of players, and return it. Old hours of figures are first added to their days. */
   const purges: Record<string, (from: Pool) => Promise<number>> = {
     'expired secrets of providers': purgeExpiredSecrets,
     'players whose access ended': purgeEndedAccess,
@@ -49,6 +53,7 @@ export function createHousekeeping({
     'minutes of old calls': purgeCalls,
     'events past retention': (from) => purgeFirstEvents(from, config.eventRetentionDays, signal),
     'old logins of the log': purgeFirstLogins,
+    'players who asked for their deletion': (from) => deletePlanned(from, run, signal),
   }
   for (const table of tables) if (table.expires) purges[`expired rows of ${table.name}`] = (from) => table.purge(from)
 

@@ -1,8 +1,12 @@
 /** Actions of the audit log that several files name: one allows the call, another writes the entry. */
 export const ACTIONS = {
   linkIdentity: 'identity.link',
+  switchPlayer: 'identity.switch',
   unlinkOwnIdentity: 'identity.unlink',
   updatePlayer: 'player.update',
+  endOwnSessions: 'sessions.end',
+  exportOwnData: 'player.export',
+  deleteOwnPlayer: 'player.delete',
   publishScenario: 'scenario.publish',
   cloneScenario: 'scenario.clone',
   setProviders: 'auth_providers.set',
@@ -21,5 +25,6 @@ export const ACTIONS = {
   exportPlayers: 'players.export',
   addCurrency: 'currency.add',
   removeCurrency: 'currency.remove',
+  setAccountPolicy: 'account_policy.set',
   setCreditLimit: 'currency.set_credit_limit',
 } as const

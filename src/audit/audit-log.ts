@@ -37,8 +37,8 @@ const auditLog = table('audit_log', {
   kind: 'append',
 })
 
-/** The actor of an entry. A player has entries only for refused attempts. */
-export type Actor = PlatformCaller | PlayerCaller
+/** The actor of an entry. A player has entries only for refused attempts, and for its own deletion. */
+export type Actor = PlatformCaller | Omit<PlayerCaller, 'expiresAt' | 'familyId'>
 
 export const actorOf = (actor: Actor): string =>
   actor.kind === 'platform' ? `platform_key:${actor.keyId}` : `player:${actor.playerId}`
@@ -93,8 +93,8 @@ export class AuditLog implements Extension {
   static readonly stage = 'records'
   private readonly rows: ReturnType<typeof rowOf>[] = []
 
-  add(caller: PlatformCaller, entry: AuditEntry, id: string): void {
-    this.rows.push(rowOf(caller, id, entry))
+  add(actor: Actor, entry: AuditEntry, id: string): void {
+    this.rows.push(rowOf(actor, id, entry))
   }
 
   save(): Statement[] {

@@ -1,3 +1,5 @@
+import type { Json } from './json.ts'
+
 /**
  * Refused requests: status and text on the wire (spec 7.1 and the API's table of errors). A game's "no" is not here: it
  * is an outcome in a 200. Any other thrown error is a bug.
@@ -13,6 +15,7 @@ export const REFUSALS = {
   customAuthInvalidData: [401, 'custom auth invalid data'],
   signInDisabled: [401, 'sign-in disabled'],
   idTokenRejected: [401, 'id token rejected'],
+  ticketRejected: [401, 'ticket rejected'],
   playerBanned: [403, 'player banned'],
   playerDeleted: [403, 'player deleted'],
   forbidden: [403, 'forbidden'],
@@ -47,6 +50,7 @@ export const REFUSALS = {
   environmentExists: [409, 'environment already exists'],
   tooManyEnvironments: [409, 'too many environments'],
   tooManySecrets: [409, 'too many secrets'],
+  tooManySessions: [409, 'too many sessions'],
   identityAlreadyLinked: [409, 'identity already linked'],
   cursorExpired: [410, 'cursor expired'],
   versionConflict: [412, 'version conflict'],
@@ -72,6 +76,11 @@ export interface Fault {
   readonly message: string
 }
 
+/** The members of `details` that are no faults. Each of them belongs to few refusals. */
+export interface Facts {
+  readonly [name: string]: Json
+}
+
 /** The rate limit that a refused call has exceeded: so many calls in so many seconds. */
 export interface ExceededLimit {
   readonly name: string
@@ -87,6 +96,8 @@ export class Refusal extends Error {
   readonly faults: readonly Fault[]
   /** Details for the log, such as the name of the provider. Answers do not contain them. */
   readonly about: Readonly<Record<string, string>>
+  /** What the answer tells the caller besides: its `details` are this object instead of faults. */
+  readonly facts: Facts | undefined
   /** Set for `rate limited`. */
   readonly limit: ExceededLimit | undefined
 
@@ -95,6 +106,7 @@ export class Refusal extends Error {
     options: {
       faults?: readonly Fault[]
       about?: Readonly<Record<string, string>>
+      facts?: Facts | undefined
       limit?: ExceededLimit
       cause?: unknown
     } = {},
@@ -104,6 +116,7 @@ export class Refusal extends Error {
     this.kind = kind
     this.faults = options.faults ?? []
     this.about = options.about ?? {}
+    this.facts = options.facts
     this.limit = options.limit
   }
 
@@ -121,9 +134,11 @@ export class Refusal extends Error {
     return this.limit?.retryAfterSeconds ?? (this.status === 503 ? 1 : undefined)
   }
 
-  /** Whether answers contain the faults: a 400 names all of them, a 412 the current version. */
-  get hasDetails(): boolean {
-    return this.status === 400 || this.faults.length > 0
+  /** The `details` of answers. A 400 names all faults, a 412 the current version. */
+  get details(): Json | undefined {
+    if (this.facts) return { ...this.facts }
+    if (this.status !== 400 && this.faults.length === 0) return undefined
+    return this.faults.map(({ path, message }) => ({ path, message }))
   }
 
   /** The snake_case of the text, as clients match on it: `season closed` is `season_closed`. */

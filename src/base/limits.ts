@@ -96,6 +96,12 @@ export const MAX_TOKEN_AGE_SECONDS = 2_592_000
 /** The id by which a device of a guest is recognized. */
 export const MIN_DEVICE_ID = 32
 export const MAX_DEVICE_ID = 128
+/** A ticket holds the claims of a login, among others. */
+export const MAX_TICKET = 16_384
+/** The highest limit that an environment can set for the sessions of a player. */
+export const MAX_SESSIONS = 100
+/** The longest delay of the deletion that a player asks for. The database has the same limit. */
+export const MAX_DELETION_DAYS = 90
 /** Environments of one project. Lists of environments are complete, never paged. */
 export const MAX_ENVIRONMENTS = 100
 

@@ -118,6 +118,8 @@ export interface CustomLoginRequest {
   readonly region?: string | null
   /** The language of a new player, such as `pt-BR`. Later logins ignore it. */
   readonly language?: string | null
+  /** The name of the device, such as `Pixel 9`. The player finds it in the list of its sessions. */
+  readonly deviceName?: string | null
 }
 
 /** The tokens of a login. */
@@ -146,6 +148,8 @@ export interface IdTokenLoginRequest {
   readonly region?: string | null
   /** The language of a new player, such as `pt-BR`. Later logins ignore it. */
   readonly language?: string | null
+  /** The name of the device, such as `Pixel 9`. The player finds it in the list of its sessions. */
+  readonly deviceName?: string | null
 }
 
 export interface IdTokenLinkRequest {
@@ -168,6 +172,8 @@ export interface OidcLoginRequest {
   readonly region?: string | null
   /** The language of a new player, such as `pt-BR`. Later logins ignore it. */
   readonly language?: string | null
+  /** The name of the device, such as `Pixel 9`. The player finds it in the list of its sessions. */
+  readonly deviceName?: string | null
 }
 
 export interface OidcLinkRequest {
@@ -188,6 +194,15 @@ export interface DeviceLoginRequest {
   readonly region?: string | null
   /** The language of a new player, such as `pt-BR`. Later logins ignore it. */
   readonly language?: string | null
+  /** The name of the device, such as `Pixel 9`. The player finds it in the list of its sessions. */
+  readonly deviceName?: string | null
+}
+
+export interface SwitchRequest {
+  /** The `ticket` of the `conflict` in the refusal of a link. */
+  readonly ticket: string
+  /** The name of the device, such as `Pixel 9`. The player finds it in the list of its sessions. */
+  readonly deviceName?: string | null
 }
 
 /** A player with everything that it owns. */
@@ -254,6 +269,35 @@ export interface IdentityUnlinkRequest {
   readonly provider: string
   /** The provider's own id of the player. */
   readonly subject: string
+}
+
+/** The sessions of the calling player. */
+export interface OwnSessions {
+  /** The last used first. */
+  readonly sessions: readonly {
+    /** Its id. The `jti` of its access tokens begins with it. */
+    readonly sessionId: string
+    /** The name of the device, as its client gave it at the login. */
+    readonly device: string | null
+    /** The time of the login, in UTC. */
+    readonly createdAt: string
+    /** The time of its last refresh, or of the login, in UTC. */
+    readonly lastUsedAt: string
+    /** Whether the call came from this session. */
+    readonly isCurrent: boolean
+  }[]
+}
+
+/** How many sessions have ended by the call. */
+export interface EndedSessions {
+  /** 0 when they had ended before. */
+  readonly ended: number
+}
+
+/** The deletion that the player has asked for. */
+export interface PlannedDeletion {
+  /** The time from which on the player is deleted, in UTC. A login before then cancels it. */
+  readonly deleteAt: string
 }
 
 /** Stored values. */
@@ -343,6 +387,7 @@ export type RefusalCode =
   | 'custom_auth_invalid_data'
   | 'sign_in_disabled'
   | 'id_token_rejected'
+  | 'ticket_rejected'
   | 'player_banned'
   | 'player_deleted'
   | 'forbidden'
@@ -377,6 +422,7 @@ export type RefusalCode =
   | 'environment_already_exists'
   | 'too_many_environments'
   | 'too_many_secrets'
+  | 'too_many_sessions'
   | 'identity_already_linked'
   | 'cursor_expired'
   | 'version_conflict'
@@ -455,6 +501,26 @@ export const RUN_RESPONSE: ShapeOf<RunResponse> = {
 export const OWN_IDENTITIES: ShapeOf<OwnIdentities> = {
   members: { identities: { list: { members: { provider: 'string', subject: 'string', createdAt: 'string' } } } },
 }
+
+export const OWN_SESSIONS: ShapeOf<OwnSessions> = {
+  members: {
+    sessions: {
+      list: {
+        members: {
+          sessionId: 'string',
+          device: { orNull: 'string' },
+          createdAt: 'string',
+          lastUsedAt: 'string',
+          isCurrent: 'boolean',
+        },
+      },
+    },
+  },
+}
+
+export const ENDED_SESSIONS: ShapeOf<EndedSessions> = { members: { ended: 'integer' } }
+
+export const PLANNED_DELETION: ShapeOf<PlannedDeletion> = { members: { deleteAt: 'string' } }
 
 export const TOKEN_PAIR: ShapeOf<TokenPair> = { members: { accessToken: 'string', refreshToken: 'string' } }
 

@@ -24,11 +24,18 @@ export interface Fault {
   readonly message: string
 }
 
+/** What the service tells of some refusals besides. */
+export interface Facts {
+  /** Of `identity_already_linked`: the way to the player that has the identity, for `switchPlayer`. */
+  readonly conflict?: { readonly ticket: string; readonly expiresAt: string }
+}
+
 interface Properties {
   readonly code: ErrorCode
   readonly message?: string
   readonly status?: number
   readonly details?: readonly Fault[]
+  readonly facts?: Facts
   readonly requestId?: string | null
   readonly retryable?: boolean
   readonly outcomeUnknown?: boolean
@@ -47,6 +54,8 @@ export class TierwayError extends Error {
   readonly code: ErrorCode
   /** Every fault of a request that is refused with 400, or by the library before it is sent. */
   readonly details: readonly Fault[]
+  /** What the service tells of some refusals besides. Empty for the others. */
+  readonly facts: Facts
   /** The id of the call in the service's log. */
   readonly requestId: string | null
   /** The same call may succeed later. The library has already retried as often as it may. */
@@ -54,12 +63,13 @@ export class TierwayError extends Error {
   /** The call may have taken effect. Repeat it with the same key to learn the outcome: it takes effect once. */
   readonly outcomeUnknown: boolean
 
-  constructor({ code, message, status, details, requestId, retryable, outcomeUnknown, cause }: Properties) {
+  constructor({ code, message, status, details, facts, requestId, retryable, outcomeUnknown, cause }: Properties) {
     super(textOf(message ?? code.replace(/_/g, ' '), details), cause === undefined ? undefined : { cause })
     this.name = 'TierwayError'
     this.code = code
     this.status = status ?? 0
     this.details = details ?? []
+    this.facts = facts ?? {}
     this.requestId = requestId ?? null
     this.retryable = retryable ?? false
     this.outcomeUnknown = outcomeUnknown ?? false
@@ -72,8 +82,8 @@ export class TierwayError extends Error {
   }
 
   toJSON(): object {
-    const { name, message, code, status, details, requestId, retryable, outcomeUnknown } = this
-    return { name, message, code, status, details, requestId, retryable, outcomeUnknown }
+    const { name, message, code, status, details, facts, requestId, retryable, outcomeUnknown } = this
+    return { name, message, code, status, details, facts, requestId, retryable, outcomeUnknown }
   }
 }
 

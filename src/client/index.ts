@@ -19,6 +19,7 @@ export type {
   OidcLinkRequest,
   OidcLoginRequest,
   OwnIdentities,
+  OwnSessions,
   Player,
   PlayerUpdateRequest,
   PremiumResponse,
@@ -27,6 +28,7 @@ export type {
   Reward,
   StorageKeys,
   StorageListRequest,
+  SwitchRequest,
 } from './contract.ts'
 export { type ErrorCode, type Fault, TierwayError } from './error.ts'
 export type { EventOptions, TierwayEvent } from './events.ts'

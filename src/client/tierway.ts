@@ -10,12 +10,24 @@ import type {
   OidcLinkRequest,
   OidcLoginRequest,
   OwnIdentities,
+  OwnSessions,
   Player,
   PlayerUpdateRequest,
   StorageKeys,
   StorageListRequest,
+  SwitchRequest,
+  TokenPair,
 } from './contract.ts'
-import { OWN_IDENTITIES, PLAYER, STORAGE_KEYS, STORAGE_VALUES, TOKEN_PAIR } from './contract.ts'
+import {
+  ENDED_SESSIONS,
+  OWN_IDENTITIES,
+  OWN_SESSIONS,
+  PLANNED_DELETION,
+  PLAYER,
+  STORAGE_KEYS,
+  STORAGE_VALUES,
+  TOKEN_PAIR,
+} from './contract.ts'
 import { Device } from './device.ts'
 import { refuseOptions, TierwayError } from './error.ts'
 import { type EventOptions, listen, type TierwayEvent } from './events.ts'
@@ -181,6 +193,21 @@ export class Tierway {
   }
 
   /**
+   * Signs in to the player that has the identity of a refused link: with the `facts.conflict.ticket` of the error
+   * `identity_already_linked`, which works once, within ten minutes. The former player is signed out, as by a login.
+   */
+  async switchPlayer(request: SwitchRequest, options?: CallOptions): Promise<void> {
+    const headers = { 'x-sdk-key': this.#sdkKey }
+    const call = { timeoutMs: LOGIN_TIMEOUT_MS, ...options, retries: 0, headers, isChange: true }
+    const pair = await this.calls.send(
+      '/sdk/v1/authorization/switch',
+      { ...call, body: printExact(request) },
+      readerOf(TOKEN_PAIR),
+    )
+    await this.#take(pair)
+  }
+
+  /**
    * Signs the player out at once. Then calls the service; if that fails, the refresh token expires after seven days.
    */
   async logout(options?: CallOptions): Promise<void> {
@@ -211,6 +238,36 @@ export class Tierway {
   /** Removes an identity from the player. The last one stays: it is refused with `last_identity`. */
   async unlink(request: IdentityUnlinkRequest, options?: CallOptions): Promise<void> {
     await this.#change('/sdk/v1/identities/unlink', request, options)
+  }
+
+  /** Lists the player's sessions: its logins that go on, on all devices. */
+  async sessions(options?: CallOptions): Promise<OwnSessions['sessions']> {
+    return (await this.calls.call('/sdk/v1/sessions/list', {}, OWN_SESSIONS, options)).sessions
+  }
+
+  /**
+   * Ends one session by its id, all `others`, or `all`. Resolves to the number of sessions that ended. After `all` the
+   * player is signed out here, too.
+   */
+  async endSessions(session: string, options?: CallOptions): Promise<number> {
+    const { ended } = await this.calls.call('/sdk/v1/sessions/end', { session }, ENDED_SESSIONS, options)
+    if (session === 'all') await this.#login.clear()
+    return ended
+  }
+
+  /** Reads all that is stored of the player: a text of lines, each of which is a JSON object. */
+  async exportData(options?: CallOptions): Promise<string> {
+    return this.calls.send('/sdk/v1/player/export', { ...options, body: '{}' }, (text) => text)
+  }
+
+  /**
+   * Deletes the player after the delay that its environment sets, and signs it out on all devices. Resolves to the time
+   * of the deletion. A login before then cancels it: do not sign the player in again by yourself.
+   */
+  async deletePlayer(options?: CallOptions): Promise<string> {
+    const { deleteAt } = await this.calls.call('/sdk/v1/player/delete', {}, PLANNED_DELETION, options)
+    await this.#login.clear()
+    return deleteAt
   }
 
   /** A scenario, which the player can start. */
@@ -246,6 +303,10 @@ export class Tierway {
   async #signIn(kind: string, request: object, options?: CallOptions): Promise<void> {
     const call = { timeoutMs: LOGIN_TIMEOUT_MS, ...unrepeated(request), ...options }
     const pair = await this.#client(`/sdk/v1/authorization/${kind}`, request, readerOf(TOKEN_PAIR), call)
+    await this.#take(pair)
+  }
+
+  async #take(pair: TokenPair): Promise<void> {
     const former = await this.#login.take(pair)
     if (former !== null) void this.#endAtService(former)
     this.#listeners.emit('signedIn', { playerId: this.playerId ?? '' })

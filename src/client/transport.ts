@@ -140,7 +140,7 @@ export function refusalOf(response: FetchResponse, text: string): TierwayError {
   return refusal
 }
 
-type Refused = Pick<TierwayError, 'code' | 'message' | 'details'> & { readonly requestId?: string }
+type Refused = Pick<TierwayError, 'code' | 'message' | 'details' | 'facts'> & { readonly requestId?: string }
 
 /** What a refusing body says, of REST or of GraphQL. Undefined for a body that did not come from the service. */
 function refusalIn(text: string): Refused | undefined {
@@ -154,7 +154,7 @@ function refusalIn(text: string): Refused | undefined {
   if (Array.isArray(body.errors)) return graphqlRefusal(body.errors[0])
   const { error: message, code, requestId, details } = body
   if (typeof message !== 'string' || typeof code !== 'string' || typeof requestId !== 'string') return undefined
-  return { code: code as ErrorCode, message, requestId, details: faultsOf(details) }
+  return { code: code as ErrorCode, message, requestId, ...detailsOf(details) }
 }
 
 /** The refusal in an error of GraphQL. Undefined for an error without a code: those of the service have one. */
@@ -162,11 +162,15 @@ export function graphqlRefusal(error: unknown): Refused | undefined {
   const { message, extensions } = isObject(error) ? error : {}
   const { code, details, requestId } = isObject(extensions) ? extensions : {}
   if (typeof message !== 'string' || typeof code !== 'string') return undefined
-  const refusal = { code: code.toLowerCase() as ErrorCode, message, details: faultsOf(details) }
+  const refusal = { code: code.toLowerCase() as ErrorCode, message, ...detailsOf(details) }
   return typeof requestId === 'string' ? { ...refusal, requestId } : refusal
 }
 
-const faultsOf = (details: unknown): readonly Fault[] => (Array.isArray(details) ? details.filter(isFault) : [])
+/** Faults of the request are a list. What the service tells of other refusals is an object. */
+const detailsOf = (details: unknown): Pick<TierwayError, 'details' | 'facts'> => ({
+  details: Array.isArray(details) ? details.filter(isFault) : [],
+  facts: isObject(details) ? details : {},
+})
 
 const isFault = (fault: unknown): fault is Fault =>
   isObject(fault) && typeof fault.path === 'string' && typeof fault.message === 'string'

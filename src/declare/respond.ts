@@ -62,10 +62,10 @@ export function noContent(): Reply {
   return { status: 204, body: null, headers: NO_STORE }
 }
 
-/** A refusal in its REST form: `{error, code, requestId}`, and `details` where it has faults. */
+/** A refusal in its REST form: `{error, code, requestId}`, and `details` where it has any. */
 export function refusalReply(refusal: Refusal, requestId: string): Reply {
-  const details = refusal.faults.map(({ path, message }) => ({ path, message }))
-  const body = { error: refusal.message, code: refusal.code, requestId, ...(refusal.hasDetails && { details }) }
+  const { message: error, code, details } = refusal
+  const body = { error, code, requestId, ...(details !== undefined && { details }) }
   const reply = json(body, refusal.status)
   return { ...reply, headers: [...reply.headers, ...retryHeaders(refusal)] }
 }

@@ -123,6 +123,42 @@ export function playerRead<F extends Fields>(
   }
 }
 
+/** A call of a player whose answer is produced while it is sent. Every refusal of the caller comes before its first byte. */
+export interface PlayerStream {
+  readonly request: Shape<Fields>
+  readonly contract: Contract
+  readonly action: string
+  readonly run: (request: Omit<PlayerRequest<unknown>, 'input' | 'closed'>) => Promise<PagesReply>
+}
+
+/** The pages of an answer that is too long for memory. */
+interface PagesReply {
+  readonly type: string
+  readonly pages: AsyncIterable<string>
+}
+
+export function playerStream(path: string, { request: shape, contract, action, run }: PlayerStream): Route {
+  return {
+    method: 'POST',
+    path,
+    contract: { ...contract, access: 'player', request: shape },
+    async respond(context, request) {
+      const { service } = context
+      const caller = await requirePlayer(accessFor(context, request), action)
+      shape.read(await readSource(context, request))
+      service.tokens.requireValid(caller)
+      return pagesReply(await run({ caller, service }))
+    },
+  }
+}
+
+const pagesReply = ({ type, pages }: PagesReply): Reply => ({
+  status: 200,
+  body: null,
+  headers: ['content-type', type, ...NO_STORE],
+  pages,
+})
+
 /** The reader of a call whose idempotency key, if it takes one, may also come in the header. */
 function inputReader<F extends Fields>(shape: Shape<F>) {
   const isKeyed = 'idempotencyKey' in shape.fields
@@ -330,7 +366,7 @@ export interface PlatformHandler {
 /** Answers with a body that is produced while it is sent. Every refusal comes before its first byte. */
 export interface PlatformStream {
   readonly contract: Contract
-  readonly run: (request: PlatformRequest) => Promise<{ readonly type: string; readonly pages: AsyncIterable<string> }>
+  readonly run: (request: PlatformRequest) => Promise<PagesReply>
   readonly audited: Audited
 }
 
@@ -356,10 +392,7 @@ export function platformStream(
   role: Role,
   handler: PlatformStream,
 ): Route {
-  const run = async (request: PlatformRequest): Promise<Reply> => {
-    const { type, pages } = await handler.run(request)
-    return { status: 200, body: null, headers: ['content-type', type, ...NO_STORE], pages }
-  }
+  const run = async (request: PlatformRequest): Promise<Reply> => pagesReply(await handler.run(request))
   return platformCall('GET', path, role, { ...handler, run })
 }
 

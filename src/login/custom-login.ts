@@ -13,7 +13,8 @@ import { explain, LOGIN_OUTCOMES, type LoginAttempt, type LoginOutcome, logAttem
 import { oddBodyOf } from './odd-body.ts'
 import { issueTokenPair, type TokenDesk, type TokenPair } from './refresh-tokens.ts'
 import type { linkCustomRequest, loginCustomRequest } from './requests.ts'
-import { type Approval, type CountDesk, counted, linkIdentity, logIn, settled } from './sign-in.ts'
+import { type Approval, type CountDesk, counted, logIn } from './sign-in.ts'
+import { link } from './switch-player.ts'
 
 /** `customData` is the text of a JSON object, passed on as it is. */
 export type CustomCredentials = RequestOf<typeof linkCustomRequest>
@@ -37,7 +38,7 @@ const MEANINGS: Readonly<Record<Exclude<WebhookResult['kind'], 'answered'>, Refu
 export async function loginCustom(desk: LoginDesk, client: ClientRef, input: LoginCustom): Promise<TokenPair> {
   return counted(desk, 'login', async () => {
     const approval = await askWebhook(desk, { operation: 'login', playerId: null }, client, input)
-    return issueTokenPair(desk.tokens, client, settled(await desk.run(logIn(approval, input))))
+    return issueTokenPair(desk.tokens, client, await desk.run(logIn(approval, input)))
   })
 }
 
@@ -52,8 +53,7 @@ export async function linkCustom(
     // Checked here to spare the webhook; the transaction checks again.
     await desk.run(admitPlayer(player))
     const approval = await askWebhook(desk, { operation: 'link', playerId: player.playerId }, client, input)
-    settled(await desk.run(linkIdentity(approval, player)))
-    return approval.identity
+    return link(desk, approval, player)
   })
 }
 

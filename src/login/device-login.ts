@@ -5,7 +5,8 @@ import type { ClientRef, PlayerCaller } from '../callers/callers.ts'
 import { findDevice } from '../providers/device.ts'
 import type { IdentityRef } from './identities.ts'
 import { issueTokenPair, type TokenDesk, type TokenPair } from './refresh-tokens.ts'
-import { type Approval, type CountDesk, counted, linkIdentity, logIn, type NewPlayer, settled } from './sign-in.ts'
+import { type Approval, type CountDesk, counted, type LoginInput, logIn } from './sign-in.ts'
+import { link } from './switch-player.ts'
 
 // Logins of guests: an id that the device made at random names the subject. Nobody else vouches for it.
 
@@ -17,11 +18,11 @@ export interface DeviceDesk extends TokenDesk, CountDesk {
 export async function loginDevice(
   desk: DeviceDesk,
   client: ClientRef,
-  input: { readonly deviceId: string } & NewPlayer,
+  input: { readonly deviceId: string } & LoginInput,
 ): Promise<TokenPair> {
   return counted(desk, 'login', async () => {
     const approval = await approve(desk, 'login', client, input.deviceId)
-    return issueTokenPair(desk.tokens, client, settled(await desk.run(logIn(approval, input))))
+    return issueTokenPair(desk.tokens, client, await desk.run(logIn(approval, input)))
   })
 }
 
@@ -34,8 +35,7 @@ export async function linkDevice(
 ): Promise<IdentityRef> {
   return counted(desk, 'link', async () => {
     const approval = await approve(desk, 'link', client, deviceId)
-    settled(await desk.run(linkIdentity(approval, player)))
-    return approval.identity
+    return link(desk, approval, player)
   })
 }
 

@@ -13,7 +13,9 @@ import {
   loginDeviceRequest,
   loginIdTokenRequest,
   loginOidcRequest,
+  switchRequest,
 } from './requests.ts'
+import { switchPlayer } from './switch-player.ts'
 
 // Logins without a webhook.
 
@@ -85,6 +87,16 @@ builder.mutationFields((t) => ({
     resolve: async (_root, { input }, context) => {
       const { client, player } = await requireLink(context, action)
       return { identity: await linkDevice(context.service, client, player, linkDeviceRequest.readInput(input)) }
+    },
+  }),
+  switchPlayer: t.field({
+    type: TokenPairType,
+    description:
+      'Signs in to the player that has the identity of a refused link. The ticket works once, within ten minutes. Requires the SDK key, too.',
+    args: inputOf('SwitchPlayerInput', switchRequest),
+    resolve: async (_root, { input }, context) => {
+      const { client, player } = await requireLink(context, ACTIONS.switchPlayer)
+      return switchPlayer(context.service, client, player, switchRequest.readInput(input))
     },
   }),
 }))

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { Refusal } from '../base/errors.ts'
+import type { Secrets } from '../base/secrets.ts'
 import type { ClientRef, PlayerCaller } from '../callers/callers.ts'
 import { type IdToken, verifyIdToken } from '../id-tokens/id-token.ts'
 import type { KeySets } from '../id-tokens/key-sets.ts'
@@ -9,16 +10,8 @@ import type { Rehearsal } from './custom-login.ts'
 import { type IdentityRef, identityProvider } from './identities.ts'
 import { LOGIN_OUTCOMES, type LoginAttempt, logAttempt } from './log/login-log.ts'
 import { issueTokenPair, type TokenDesk, type TokenPair } from './refresh-tokens.ts'
-import {
-  type Approval,
-  type CountDesk,
-  counted,
-  linkIdentity,
-  logIn,
-  type NewPlayer,
-  type Statement,
-  settled,
-} from './sign-in.ts'
+import { type Approval, type CountDesk, counted, type LoginInput, logIn, type Statement } from './sign-in.ts'
+import { link } from './switch-player.ts'
 import { askIdToken } from './used-nonces.ts'
 
 // Logins by ID tokens (OpenID Connect): the issuer's signature names the subject, and no webhook is called.
@@ -27,6 +20,7 @@ export interface IdTokenDesk extends TokenDesk, CountDesk {
   readonly pool: Pool
   readonly keySets: KeySets
   readonly platformKeys: PlatformKeys
+  readonly secrets: Secrets
   readonly warn: (message: string, detail: unknown) => void
 }
 
@@ -40,11 +34,11 @@ export interface IdTokenCredentials {
 export async function loginIdToken(
   desk: IdTokenDesk,
   client: ClientRef,
-  input: IdTokenCredentials & NewPlayer,
+  input: IdTokenCredentials & LoginInput,
 ): Promise<TokenPair> {
   return counted(desk, 'login', async () => {
     const approval = await approve(desk, { operation: 'login', playerId: null }, client, input)
-    return issueTokenPair(desk.tokens, client, settled(await desk.run(logIn(approval, input))))
+    return issueTokenPair(desk.tokens, client, await desk.run(logIn(approval, input)))
   })
 }
 
@@ -59,8 +53,7 @@ export async function linkIdToken(
     // Checked here to spare the issuer; the transaction checks again.
     await desk.run(admitPlayer(player))
     const approval = await approve(desk, { operation: 'link', playerId: player.playerId }, client, input)
-    settled(await desk.run(linkIdentity(approval, player)))
-    return approval.identity
+    return link(desk, approval, player)
   })
 }
 

@@ -29,6 +29,7 @@ const storedTokens = table('refresh_tokens', {
     childNonce: nullable(text),
     rotatedAt: nullable(moment),
     claims: nullable(text),
+    deviceName: nullable(text),
     isExpired: readOnly(boolean, 't.expires_at <= clock_timestamp()'),
     isRevoked: readOnly(boolean, 't.revoked_at IS NOT NULL'),
   },
@@ -43,8 +44,18 @@ const endedToken = storedTokens.one({
   where: 't.revoked_at IS NOT NULL',
   columns: ['familyId'],
 })
-/** An ended login makes no more tokens. What its claims said of the player is erased. */
-const REVOCATION = { name: 'revoke', set: 'revoked_at = now(), claims = NULL', where: 't.revoked_at IS NULL' }
+const loginOf = storedTokens.one({ by: ['environmentId', 'playerId', 'familyId'], columns: ['familyId'] })
+/** The one token of each login that can still be exchanged. */
+const newestTokens = storedTokens.many(['environmentId', 'playerId'], ({ familyId }) => familyId, {
+  where: 't.rotated_at IS NULL AND t.revoked_at IS NULL AND t.expires_at > clock_timestamp()',
+  columns: ['familyId'],
+})
+/** An ended login makes no more tokens. What it said of the player is erased. */
+const REVOCATION = {
+  name: 'revoke',
+  set: 'revoked_at = now(), claims = NULL, device_name = NULL',
+  where: 't.revoked_at IS NULL',
+}
 
 /** The contents of a pair of tokens, which is made once the transaction is committed. */
 export interface Session extends PlayerRef {
@@ -62,10 +73,20 @@ interface TokenRef {
   readonly hash: string
 }
 
-interface Login extends PlayerRef {
+/** A login of a player: the family of its refresh tokens. */
+export interface LoginRef extends PlayerRef {
   readonly familyId: string
-  readonly claims: string | null
 }
+
+/** What a login keeps for all of its tokens. */
+export interface LoginDetails {
+  /** The text of the object that the webhook gave the login for its access tokens. */
+  readonly claims: string | null
+  /** The device, in the client's words. */
+  readonly deviceName: string | null
+}
+
+interface Login extends LoginRef, LoginDetails {}
 
 interface RefreshToken extends TokenRef, Login {
   readonly childNonce: string | null
@@ -88,7 +109,7 @@ export class RefreshTokens implements Extension {
   private readonly group: Group
   private readonly added: RefreshToken[] = []
   private readonly rotated: RefreshToken[] = []
-  private readonly revoked = new Map<string, RefreshToken>()
+  private readonly revoked = new Map<string, LoginRef>()
   private readonly ended = new Map<string, PlayerRef>()
 
   constructor(group: Group) {
@@ -127,9 +148,31 @@ export class RefreshTokens implements Extension {
     }
   }
 
+  /**
+   * Asks for the logins of a player that go on. Ask no earlier than for its player, whose lock keeps logins from beginning
+   * and ending. The returned function gives them in the order of their beginnings, once the group no longer waits.
+   */
+  askLogins({ environmentId, playerId }: PlayerRef): () => LoginRef[] {
+    const stored = this.group.unowned.many(newestTokens, keyOf(environmentId, playerId))
+    return () => {
+      const player = playerKey({ environmentId, playerId })
+      const begun = this.added.filter((token) => playerKey(token) === player).map(({ familyId }) => familyId)
+      return [...new Set([...stored.keys(), ...begun])]
+        .sort()
+        .map((familyId) => ({ environmentId, playerId, familyId }))
+        .filter((login) => !this.isEndedHere(login))
+    }
+  }
+
+  /** Asks whether a player has, or had within seven days, a login. */
+  askKnown({ environmentId, playerId, familyId }: LoginRef): () => boolean {
+    const known = this.group.unowned.one(loginOf, keyOf(environmentId, playerId, familyId))
+    return () => known.value !== null
+  }
+
   /** Begins a family with the first pair of a login. */
-  begin({ environmentId, playerId }: PlayerRef, issuedAt: number, claims: string | null): Session {
-    return this.add({ environmentId, playerId, familyId: newId(), claims }, newToken(randomBytes(32)), issuedAt)
+  begin({ environmentId, playerId }: PlayerRef, issuedAt: number, details: LoginDetails): Session {
+    return this.add({ environmentId, playerId, familyId: newId(), ...details }, newToken(randomBytes(32)), issuedAt)
   }
 
   /** Marks a token as used. Returns its successor. */
@@ -142,9 +185,9 @@ export class RefreshTokens implements Extension {
   }
 
   /** Ends a family with all of its tokens. */
-  revoke(token: RefreshToken): void {
+  revoke({ environmentId, playerId, familyId }: LoginRef): void {
     this.group.note()
-    this.revoked.set(token.familyId, token)
+    this.revoked.set(familyId, { environmentId, playerId, familyId })
   }
 
   /**
@@ -163,7 +206,7 @@ export class RefreshTokens implements Extension {
   }
 
   /** Whether the group itself ends a login. */
-  private isEndedHere(login: Pick<RefreshToken, 'environmentId' | 'playerId' | 'familyId'>): boolean {
+  private isEndedHere(login: LoginRef): boolean {
     return this.revoked.has(login.familyId) || this.ended.has(playerKey(login))
   }
 
@@ -171,10 +214,11 @@ export class RefreshTokens implements Extension {
     this.group.unowned.slot(tokenByHash, tokenKey(token)).note(token)
   }
 
-  private add({ environmentId, playerId, familyId, claims }: Login, refreshToken: string, issuedAt: number): Session {
+  private add(login: Login, refreshToken: string, issuedAt: number): Session {
+    const { environmentId, playerId, familyId, claims, deviceName } = login
     const hash = hashOf(refreshToken)
     const unused = { childNonce: null, rotatedAt: null, isExpired: false, isRevoked: false }
-    const token = { environmentId, hash, playerId, familyId, claims, ...unused }
+    const token = { environmentId, hash, playerId, familyId, claims, deviceName, ...unused }
     this.group.note()
     this.added.push(token)
     this.note(token)

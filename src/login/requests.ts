@@ -1,16 +1,20 @@
 import {
+  MAX_DELETION_DAYS,
   MAX_DEVICE_ID,
   MAX_ID_TOKEN,
   MAX_IDENTITY_PROVIDER,
   MAX_NAME,
   MAX_NONCE,
+  MAX_SESSIONS,
   MAX_SLUG,
   MAX_SUBJECT,
   MAX_TAG,
+  MAX_TICKET,
   MIN_DEVICE_ID,
 } from '../base/limits.ts'
-import { IDENTITY_PROVIDER } from '../declare/common.ts'
-import { anyText, object, optional, shape, text, unlessEmpty } from '../declare/shape.ts'
+import { environment, IDENTITY_PROVIDER, reason } from '../declare/common.ts'
+import { anyText, int32, isUuid, object, oneOf, optional, shape, text, unlessEmpty } from '../declare/shape.ts'
+import { DEFAULT_POLICY, WHEN_FULL } from './account-policy.ts'
 
 /** The credentials that a client sends for the studio's webhook (spec 4.2). */
 export const credentials = {
@@ -23,7 +27,7 @@ export const linkCustomRequest = shape(credentials, {
   name: 'CustomLinkRequest',
   example: { customData: { ticket: 'ticket-of-ada' }, provider: 'console' },
 })
-/** What a client says of a player that its login may create. */
+/** What a client says of a player that its login may create, and of its device. */
 export const newPlayer = {
   nickname: unlessEmpty(
     'The nickname of a new player, unless the provider gives one. Later logins ignore it.',
@@ -31,6 +35,10 @@ export const newPlayer = {
   ),
   region: unlessEmpty('The region of a new player, such as `eu-west`. Later logins ignore it.', MAX_TAG),
   language: unlessEmpty('The language of a new player, such as `pt-BR`. Later logins ignore it.', MAX_TAG),
+  deviceName: unlessEmpty(
+    'The name of the device, such as `Pixel 9`. The player finds it in the list of its sessions.',
+    MAX_NAME,
+  ),
 }
 export const loginCustomRequest = shape(
   { ...credentials, ...newPlayer },
@@ -94,6 +102,30 @@ export const unlinkOwnRequest = shape(
   { name: 'IdentityUnlinkRequest', example: { provider: 'google', subject: '110169484474' } },
 )
 
+export const switchRequest = shape(
+  {
+    ticket: text('The `ticket` of the `conflict` in the refusal of a link.', { max: MAX_TICKET }),
+    deviceName: newPlayer.deviceName,
+  },
+  { name: 'SwitchRequest', example: { ticket: 'v1.aB3dE5fG.c2lnbmF0dXJl.c2VhbGVk' } },
+)
+
+/** Several sessions, in the words of `sessions/end`. */
+export const OTHER_SESSIONS = 'others'
+export const ALL_SESSIONS = 'all'
+export const endSessionsRequest = shape(
+  {
+    session: text('The id of a session; or `others` for all but the session of the call, or `all` for that one, too.', {
+      max: 36,
+      check: (value) =>
+        isUuid(value) || value === OTHER_SESSIONS || value === ALL_SESSIONS
+          ? undefined
+          : `must be the id of a session, ${OTHER_SESSIONS} or ${ALL_SESSIONS}`,
+    }),
+  },
+  { name: 'EndSessionsRequest', example: { session: OTHER_SESSIONS } },
+)
+
 export const EXAMPLE_REFRESH_TOKEN = 'v5Nq4mWnQyX0b1Yk7Zs0c2d3e4f5g6h7i8j9k0l1m2n'
 
 /** The token may have any length: a foreign token is an invalid token, not an invalid request. */
@@ -103,3 +135,25 @@ export const refreshRequest = shape(
   },
   { name: 'RefreshRequest', example: { refreshToken: EXAMPLE_REFRESH_TOKEN } },
 )
+
+export const accountPolicyRequest = shape({
+  environment,
+  maxSessions: optional(
+    int32(`The sessions that a player can have at once: 1 to ${MAX_SESSIONS}. Null without a limit.`, {
+      min: 1,
+      max: MAX_SESSIONS,
+    }),
+  ),
+  whenFull: optional(
+    oneOf('The login that would be one too many: it ends the oldest session, or it is refused.', WHEN_FULL),
+    DEFAULT_POLICY.whenFull,
+  ),
+  deletionDays: optional(
+    int32(
+      `The days between a player's call for its deletion and the deletion: 0 to ${MAX_DELETION_DAYS}. Default: ${DEFAULT_POLICY.deletionDays}.`,
+      { min: 0, max: MAX_DELETION_DAYS },
+    ),
+    DEFAULT_POLICY.deletionDays,
+  ),
+  reason,
+})

@@ -12,7 +12,9 @@ import {
   loginDeviceRequest,
   loginIdTokenRequest,
   loginOidcRequest,
+  switchRequest,
 } from './requests.ts'
+import { switchPlayer } from './switch-player.ts'
 
 // Logins without a webhook.
 
@@ -29,7 +31,7 @@ function platformCalls(provider: 'google' | 'apple', name: 'Google' | 'Apple') {
         tag,
         summary: `Log in by an ID token of ${name}.`,
         answer: tokenPair,
-        refusals: ID_TOKEN,
+        refusals: [...ID_TOKEN, 'tooManySessions'],
       },
       run: ({ client, input, service }) => loginIdToken(service, client, { provider, ...input }),
     }),
@@ -61,7 +63,7 @@ export const loginOidcCall = clientCall({
     tag,
     summary: 'Log in by an ID token of an issuer that the studio has added (OpenID Connect).',
     answer: tokenPair,
-    refusals: ID_TOKEN,
+    refusals: [...ID_TOKEN, 'tooManySessions'],
   },
   run: ({ client, input, service }) =>
     loginIdToken(service, client, { ...input, provider: oidcProvider(input.provider) }),
@@ -90,7 +92,7 @@ export const loginDeviceCall = clientCall({
     tag,
     summary: 'Log in as a guest, by an id that the device made. The first login creates the player.',
     answer: tokenPair,
-    refusals: SIGN_IN,
+    refusals: [...SIGN_IN, 'tooManySessions'],
   },
   run: ({ client, input, service }) => loginDevice(service, client, input),
 })
@@ -109,4 +111,25 @@ export const linkDeviceCall = linkCall({
     await linkDevice(service, client, caller, input)
     return undefined
   },
+})
+
+export const switchCall = linkCall({
+  request: switchRequest,
+  action: ACTIONS.switchPlayer,
+  contract: {
+    id: 'switchPlayer',
+    tag,
+    summary:
+      'Sign in to the player that has the identity of a refused link. Its ticket works once, within ten minutes.',
+    answer: tokenPair,
+    refusals: [
+      'signInDisabled',
+      'customAuthDisabled',
+      'ticketRejected',
+      'playerBanned',
+      'playerDeleted',
+      'tooManySessions',
+    ],
+  },
+  run: ({ client, caller, input, service }) => switchPlayer(service, client, caller, input),
 })

@@ -14,7 +14,7 @@ export const loginCall = clientCall({
     tag: 'Login',
     summary: "Log in through the studio's webhook.",
     answer: tokenPair,
-    refusals: CUSTOM_AUTH,
+    refusals: [...CUSTOM_AUTH, 'tooManySessions'],
   },
   run: ({ client, input, service }) => loginCustom(service, client, input),
 })

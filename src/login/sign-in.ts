@@ -10,15 +10,18 @@ import type { Command } from '../transactions/command.ts'
 import type { Group } from '../transactions/group.ts'
 import type { Player, PlayerRef } from '../transactions/player.ts'
 import type { WebhookAnswer } from '../webhook/webhook-answer.ts'
+import { askPolicy } from './account-policy.ts'
 import { addIdentity, askOwner, type IdentityRef } from './identities.ts'
 import { LastLogins } from './last-logins.ts'
 import { explain, type LoginAttempt, LoginLog } from './log/login-log.ts'
-import { RefreshTokens, type Session } from './refresh-tokens.ts'
+import { askDeletion, cancelDeletion } from './planned-deletions.ts'
+import { type LoginDetails, RefreshTokens, type Session } from './refresh-tokens.ts'
+import { askSessionLimit } from './session-limit.ts'
 
 // The transaction of a login or a link, once a provider has named the subject (spec 3).
 
-/** What the client says of a player that the login may create. */
-export type NewPlayer = Pick<NewProfile, 'nickname' | 'region' | 'language'>
+/** What the client says of a player that the login may create, and of its device. */
+export type LoginInput = Pick<NewProfile, 'nickname' | 'region' | 'language'> & Pick<LoginDetails, 'deviceName'>
 
 /** A provider's statement about a player. A null field stays as it is. */
 export type Statement = Pick<WebhookAnswer, 'subject' | 'nickname' | 'avatarUrl' | 'data' | 'claims'>
@@ -63,14 +66,6 @@ export async function counted<T>(
   }
 }
 
-/** The transaction's result. On a refusal it has already written the login log. */
-type Settled<T> = T | Refusal
-
-export function settled<T>(outcome: Settled<T>): T {
-  if (outcome instanceof Refusal) throw outcome
-  return outcome
-}
-
 /** Asks for a player, with its storage only when there is something to write. */
 function askPlayer(group: Group, ref: PlayerRef, { data }: Statement): Player {
   const player = group.player(ref)
@@ -79,7 +74,14 @@ function askPlayer(group: Group, ref: PlayerRef, { data }: Statement): Player {
   return player
 }
 
-export function logIn(approval: Approval, input: NewPlayer): Command<Settled<Session>> {
+/** The same for a login, which cancels the deletion that the player has asked for. */
+function askOwnPlayer(group: Group, ref: PlayerRef, answer: Statement): Player {
+  const player = askPlayer(group, ref, answer)
+  askDeletion(player)
+  return player
+}
+
+export function logIn(approval: Approval, input: LoginInput): Command<Session> {
   const { identity, answer } = approval
   return {
     engine: 'logins',
@@ -87,32 +89,42 @@ export function logIn(approval: Approval, input: NewPlayer): Command<Settled<Ses
     bytes: bytesOf(answer.data),
     *decide(group) {
       // The subject is locked before its player, in this order in every group.
-      const { owner, approved } = yield* group.rowsFrom(
+      const { owner, approved, policy } = yield* group.rowsFrom(
         () => askOwner(group, identity),
         (ref) => ({
-          owner: ref && askPlayer(group, ref, answer),
+          owner: ref && askOwnPlayer(group, ref, answer),
           approved: askApproval(group, approval),
+          policy: askPolicy(group, identity),
         }),
       )
+      const limit = owner && (yield* askSessionLimit(group, owner, policy()))
       const refusal = refusalOf(() => {
         approved.require()
         // The limits of `data` itself were checked before, and a new player's storage is empty.
-        if (owner) admit(owner, answer)
+        if (!owner) return
+        admit(owner, answer)
+        limit?.require()
       })
       if (refusal) return log(group, approval, owner, refusal)
 
       approved.use()
       const player = owner ?? createOwner(group, approval, input)
-      if (owner) group.of(Profiles).change(owner, { nickname: answer.nickname, avatarUrl: answer.avatarUrl })
+      if (owner) {
+        group.of(Profiles).change(owner, { nickname: answer.nickname, avatarUrl: answer.avatarUrl })
+        cancelDeletion(owner)
+      }
       putValues(player, answer.data)
       log(group, approval, player)
       group.of(LastLogins).add(player)
-      return group.of(RefreshTokens).begin(player, Math.floor(Date.now() / 1000), answer.claims)
+      limit?.makeRoom()
+      const { claims } = answer
+      const { deviceName } = input
+      return group.of(RefreshTokens).begin(player, Math.floor(Date.now() / 1000), { claims, deviceName })
     },
   }
 }
 
-function createOwner(group: Group, { identity, answer }: Approval, input: NewPlayer): Player {
+function createOwner(group: Group, { identity, answer }: Approval, input: LoginInput): Player {
   const { nickname, avatarUrl } = answer
   const { region, language } = input
   const profile = { nickname: nickname ?? input.nickname, avatarUrl, region, language }
@@ -121,7 +133,7 @@ function createOwner(group: Group, { identity, answer }: Approval, input: NewPla
   return player
 }
 
-export function linkIdentity(approval: Approval, caller: PlayerCaller): Command<Settled<void>> {
+export function linkIdentity(approval: Approval, caller: PlayerCaller): Command<void> {
   const { identity, answer } = approval
   return {
     engine: 'logins',

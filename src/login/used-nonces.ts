@@ -5,7 +5,7 @@ import { keyOf } from '../transactions/player.ts'
 import { table, text, uuid } from '../transactions/table.ts'
 import type { Proof } from './sign-in.ts'
 
-/** Nonces of ID tokens, by their hash. No token with a nonce is accepted a day after it was issued. */
+/** Nonces of ID tokens, and tickets, by their hash. No token with a nonce is accepted a day after it was issued. */
 const usedNonces = table('used_nonces', {
   owner: null,
   key: { environmentId: uuid, hash: text },
@@ -16,17 +16,33 @@ const usedNonces = table('used_nonces', {
 })
 const usedNonce = usedNonces.one()
 
+/** What works once, by its hash, under a lock that all uses of it share. */
+export interface Once {
+  /** Whether it was used before, once the group no longer waits. */
+  isUsed(): boolean
+  /** Marks it as used. */
+  use(): void
+}
+
+export function askOnce(group: Group, { environmentId }: { readonly environmentId: string }, hash: string): Once {
+  const used = group.unowned.one(usedNonce, keyOf(environmentId, hash))
+  return {
+    isUsed: () => Boolean(used.value),
+    use: () => void used.set({ environmentId, hash }),
+  }
+}
+
 /**
  * Asks whether an ID token can still be used, under the lock of its subject, which all uses of the token share. It may
  * expire while it waits, and its nonce works once.
  */
-export function askIdToken(group: Group, environmentId: string, { nonceHash: hash, expiresAt }: IdToken): Proof {
-  const used = hash === null ? null : group.unowned.one(usedNonce, keyOf(environmentId, hash))
+export function askIdToken(group: Group, environmentId: string, { nonceHash, expiresAt }: IdToken): Proof {
+  const once = nonceHash === null ? null : askOnce(group, { environmentId }, nonceHash)
   return {
     require() {
       if (expiresAt <= Date.now()) throw rejected({ path: 'idToken', message: 'it has expired' })
-      if (used?.value) throw rejected({ path: 'nonce', message: 'was used before' })
+      if (once?.isUsed()) throw rejected({ path: 'nonce', message: 'was used before' })
     },
-    use: () => hash === null || used?.set({ environmentId, hash }),
+    use: () => once?.use(),
   }
 }

@@ -1,16 +1,13 @@
 import { Refusal } from '../base/errors.ts'
+import { erasePlayer } from '../login/erase-player.ts'
 import { askIdentities, askOwner, type IdentityRef, removeIdentity } from '../login/identities.ts'
-import { lastLogins } from '../login/last-logins.ts'
-import { loginLog } from '../login/log/login-log.ts'
 import { RefreshTokens } from '../login/refresh-tokens.ts'
-import { profiles } from '../players/create-player.ts'
 import { askStatus, type Status, setStatus } from '../players/player-status.ts'
 import type { StorageValues } from '../players/requests.ts'
-import { askKeys, bytesOf, putWithinLimits, removeValues, storage } from '../players/storage.ts'
+import { askKeys, bytesOf, putWithinLimits, removeValues } from '../players/storage.ts'
 import type { Command } from '../transactions/command.ts'
-import type { Extension, Group } from '../transactions/group.ts'
-import type { PlayerRef } from '../transactions/player.ts'
-import type { Statement } from '../transactions/statement.ts'
+import type { Group } from '../transactions/group.ts'
+import type { Player } from '../transactions/player.ts'
 import { act, type Recorded, type SupportAction, type SupportCall } from './support-action.ts'
 
 /** Bans a player: its next call is refused, on every instance and with any token. */
@@ -23,24 +20,20 @@ export const unbanPlayer = (call: SupportCall): Command<Recorded> => changeStatu
  * that a login with one of them answers that the player is deleted (spec 7.1).
  */
 export const deletePlayer = (call: SupportCall): Command<Recorded> =>
-  changeStatus(call, 'delete', 'deleted', (group) => {
-    group.of(Erasures).add(call.player)
-    group.of(RefreshTokens).revokeAll(call.player)
-  })
+  changeStatus(call, 'delete', 'deleted', (group, player) => erasePlayer(group, player, { freesIdentities: false }))
 
 function changeStatus(
   call: SupportCall,
   name: SupportAction,
   status: Status,
-  more?: (group: Group) => void,
+  change = (_group: Group, player: Player) => setStatus(player, status),
 ): Command<Recorded> {
   return act(call, {
     name,
     request: {},
     decide(player, group) {
       const before = askStatus(player).value?.status ?? null
-      setStatus(player, status)
-      more?.(group)
+      change(group, player)
       return { outcome: {}, before: { status: before }, after: { status } }
     },
   })
@@ -121,52 +114,4 @@ export function deletePlayerStorage(call: SupportCall, keys: readonly string[]):
       return { outcome: {}, before: { keys }, after: null }
     },
   })
-}
-
-/** The players of a group whose personal data is erased: profile, storage, and their traces in logs and events. */
-class Erasures implements Extension {
-  static readonly stage = 'erases'
-  private readonly players: PlayerRef[] = []
-
-  add({ environmentId, playerId }: PlayerRef): void {
-    this.players.push({ environmentId, playerId })
-  }
-
-  save(): Statement[] {
-    if (this.players.length === 0) return []
-    const { players } = this
-    const values = [players.map(({ environmentId }) => environmentId), players.map(({ playerId }) => playerId)]
-    const these = 'unnest($1::uuid[], $2::uuid[]) AS k(environment_id, player_id)'
-    return [
-      ...profiles.update(players, [], {
-        name: 'erase',
-        set: 'nickname = NULL, avatar_url = NULL, region = NULL, language = NULL',
-      }),
-      ...storage.remove(players, []),
-      ...lastLogins.remove(players, []),
-      ...loginLog.remove(players, ['environmentId', 'playerId']),
-      {
-        name: 'erase-login-log-by-subject',
-        // Includes attempts without a player: an invalid answer of the webhook, a link of another player.
-        text: `DELETE FROM login_log l USING ${these} JOIN identities i USING (environment_id, player_id)
-          WHERE l.environment_id = i.environment_id AND l.subject = i.subject
-            AND l.provider = CASE WHEN i.provider = 'custom' THEN 'default' ELSE regexp_replace(i.provider, '^custom:', '') END`,
-        values,
-      },
-      {
-        // First, since an event without a position may get one meanwhile.
-        name: 'erase-unnumbered-events',
-        text: `UPDATE unnumbered_events e SET data = '{"nickname":null,"provider":null}' FROM ${these}
-          WHERE e.environment_id = k.environment_id AND e.player_id = k.player_id AND e.type = 'player.created'`,
-        values,
-      },
-      {
-        name: 'erase-events',
-        // The event stays, since its stream has no gaps. The player's name is removed.
-        text: `UPDATE events e SET data = '{"nickname":null,"provider":null}' FROM ${these}
-          WHERE e.environment_id = k.environment_id AND e.player_id = k.player_id AND e.type = 'player.created'`,
-        values,
-      },
-    ]
-  }
 }

@@ -605,6 +605,44 @@ describe('sign-in without a webhook', () => {
     await issuer.close()
   })
 
+  it('switches to the player that a link meets, ends a lost device, takes the data along and asks for the deletion', async () => {
+    const issuer = await accounts()
+    const account = async () => ({ provider: 'studio', idToken: await issuer.token({ sub: 'of two players' }) })
+    const lost = connect()
+    await lost.loginOidc({ ...(await account()), deviceName: 'Lost phone', nickname: 'Ada' })
+    const tierway = connect()
+    await tierway.loginGuest({ deviceName: 'New phone' })
+    const guest = tierway.playerId
+    const refused: unknown = await tierway.linkOidc(await account()).catch((error: unknown) => error)
+    if (!TierwayError.is(refused)) throw refused
+    expect(refused).toMatchObject({ code: 'identity_already_linked', details: [] })
+    const { ticket = '' } = refused.facts.conflict ?? {}
+    const seen: unknown[] = []
+    tierway.on('signedOut', ({ why }) => seen.push(why))
+    tierway.on('signedIn', ({ playerId }) => seen.push(playerId))
+    await tierway.switchPlayer({ ticket, deviceName: 'New phone' })
+    expect(seen).toEqual(['replaced', lost.playerId])
+    expect(tierway.playerId).not.toBe(guest)
+    await expect(tierway.switchPlayer({ ticket })).rejects.toMatchObject({ code: 'ticket_rejected' })
+
+    const [current, other] = await tierway.sessions()
+    expect([current?.device, current?.isCurrent, other?.device]).toEqual(['New phone', true, 'Lost phone'])
+    expect(await tierway.endSessions(other?.sessionId ?? '')).toBe(1)
+    expect(await tierway.endSessions('others')).toBe(0)
+    const lines = (await tierway.exportData()).trimEnd().split('\n')
+    expect(lines.map((line) => JSON.parse(line))).toContainEqual(
+      expect.objectContaining({ kind: 'profile', id: tierway.playerId, nickname: 'Ada' }),
+    )
+    const deleteAt = await tierway.deletePlayer()
+    expect(Date.parse(deleteAt)).toBeGreaterThan(Date.now() + 13 * 86_400_000)
+    expect(tierway.playerId).toBeNull()
+    await tierway.loginOidc(await account())
+    expect(tierway.playerId).toBe(lost.playerId)
+    expect(await tierway.endSessions('all')).toBe(1)
+    expect(tierway.playerId).toBeNull()
+    await issuer.close()
+  })
+
   it('makes no new guest while the storage cannot be read', async () => {
     const issuer = await accounts()
     let isBroken = true

@@ -49,6 +49,7 @@ export interface LoginOptions {
   readonly nickname?: unknown
   readonly region?: unknown
   readonly language?: unknown
+  readonly deviceName?: unknown
   /** `X-SDK-Key`. Default: the key of `production`. Null sends none. */
   readonly sdkKey?: string | null
 }

@@ -23,6 +23,9 @@ namespace Tierway
         /// <summary>Whether the answer is a GraphQL result.</summary>
         public bool IsGraphql { get; set; }
 
+        /// <summary>Whether the answer is lines of JSON, which are returned as an array.</summary>
+        public bool IsOfLines { get; set; }
+
         /// <summary>Whether it changes something.</summary>
         public bool IsChanging { get; set; }
 
@@ -154,6 +157,7 @@ namespace Tierway
             {
                 Status = status,
                 Details = isCoded ? DetailsOf(extensions) : new ErrorDetail[0],
+                Facts = isCoded ? FactsOf(extensions) : null,
                 RequestId = (isCoded ? extensions.TextOrNull("requestId") : null) ?? requestId,
                 Retryable = IsPassing(status, code),
             };
@@ -227,7 +231,7 @@ namespace Tierway
 
         private async Task<JsonValue> AttemptAsync(Call call, TokenPair pair, CancellationToken cancellationToken)
         {
-            var request = RequestOf(call, pair, "application/json");
+            var request = RequestOf(call, pair, call.IsOfLines ? "*/*" : "application/json");
             TransportResponse response;
             try
             {
@@ -247,6 +251,7 @@ namespace Tierway
             }
             if (response.Status == 204) return null;
             if (response.Status != 200) throw Refusal(call, response);
+            if (call.IsOfLines) return LinesOf(response.Body);
             var body = ObjectOf(response.Body);
             if (body == null) throw Refusal(call, response);
             if (!call.IsGraphql) return body;
@@ -366,11 +371,18 @@ namespace Tierway
             {
                 Status = status,
                 Details = DetailsOf(body),
+                Facts = FactsOf(body),
                 RequestId = requestId != null && requestId.Kind == JsonKind.String ? requestId.AsString() : id,
                 Retryable = IsPassing(status, name),
                 IsOutcomeUnknown = status >= 500 && !IsOfWebhook(name),
                 RetryAfter = retryAfter,
             };
+        }
+
+        private static JsonValue FactsOf(JsonValue value)
+        {
+            var details = value["details"];
+            return details != null && details.Kind == JsonKind.Object ? details : null;
         }
 
         private static ErrorDetail[] DetailsOf(JsonValue value)
@@ -463,6 +475,12 @@ namespace Tierway
                 CultureInfo.InvariantCulture,
                 DateTimeStyles.AssumeUniversal,
                 out time);
+        }
+
+        private static JsonValue LinesOf(byte[] body)
+        {
+            var lines = Utf8.GetString(body).TrimEnd('\n').Replace('\n', ',');
+            return Understood(() => Json.Parse("[" + lines + "]"));
         }
 
         private static JsonValue ObjectOf(byte[] body)

@@ -37,6 +37,9 @@ namespace Tierway
 
         /// <summary>Such as <c>pt-BR</c>.</summary>
         public string Language { get; set; }
+
+        /// <summary>The player finds it in its sessions. In Unity, <c>SystemInfo.deviceModel</c> fits.</summary>
+        public string DeviceName { get; set; }
     }
 
     /// <summary>
@@ -62,6 +65,9 @@ namespace Tierway
 
         /// <summary>Such as <c>pt-BR</c>.</summary>
         public string Language { get; set; }
+
+        /// <summary>The player finds it in its sessions. In Unity, <c>SystemInfo.deviceModel</c> fits.</summary>
+        public string DeviceName { get; set; }
     }
 
     /// <summary>A request to log in as a guest, with the profile of a new player.</summary>
@@ -80,6 +86,9 @@ namespace Tierway
 
         /// <summary>Such as <c>pt-BR</c>.</summary>
         public string Language { get; set; }
+
+        /// <summary>The player finds it in its sessions. In Unity, <c>SystemInfo.deviceModel</c> fits.</summary>
+        public string DeviceName { get; set; }
     }
 
     /// <summary>Money or items: either <see cref="Currency"/> or <see cref="ItemId"/> is set.</summary>

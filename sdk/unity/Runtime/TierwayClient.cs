@@ -22,6 +22,7 @@ namespace Tierway
             caller = new Caller(this.options, reason => this.options.Raise(SignedOut, reason), lifetime.Token);
             device = new Device(this.options.DeviceStorage);
             Storage = new PlayerStorage(caller);
+            Account = new Account(caller);
         }
 
         /// <summary>The login has ended. Raised after the token storage has been updated.</summary>
@@ -39,6 +40,9 @@ namespace Tierway
         /// <summary>The player's own storage.</summary>
         public PlayerStorage Storage { get; private set; }
 
+        /// <summary>The player's account: profile, identities, sessions and data.</summary>
+        public Account Account { get; private set; }
+
         /// <summary>
         /// Loads the login from the token storage. Returns whether there is one. It makes no call.
         /// </summary>
@@ -55,7 +59,7 @@ namespace Tierway
         {
             if (request == null) throw new ArgumentNullException("request");
             var body = Begin(request);
-            AddProfile(body, request.Nickname, request.Region, request.Language);
+            AddProfile(body, request.Nickname, request.Region, request.Language, request.DeviceName);
             await SignInAsync("custom", body, null, cancellationToken);
         }
 
@@ -126,7 +130,7 @@ namespace Tierway
         {
             request = request ?? new GuestRequest();
             var body = await BeginGuestAsync(request, cancellationToken);
-            AddProfile(body, request.Nickname, request.Region, request.Language);
+            AddProfile(body, request.Nickname, request.Region, request.Language, request.DeviceName);
             await SignInAsync("device", body, null, cancellationToken);
         }
 
@@ -139,10 +143,38 @@ namespace Tierway
             await AttachAsync("device", body, null, cancellationToken);
         }
 
+        /// <summary>
+        /// Signs in to the player that has the identity of a refused link, with the ticket in
+        /// <see cref="TierwayException.Facts"/>. The former player is logged out, as by a login.
+        /// </summary>
+        /// <param name="ticket">The member <c>ticket</c> of <c>conflict</c>. It works once, within ten minutes.</param>
+        /// <param name="deviceName">The player finds it in its sessions; null for none.</param>
+        /// <param name="cancellationToken">Ends the call.</param>
+        public async Task SwitchAsync(
+            string ticket,
+            string deviceName = null,
+            CancellationToken cancellationToken = default(CancellationToken))
+        {
+            if (string.IsNullOrEmpty(ticket)) throw new ArgumentException("a ticket must be set", "ticket");
+            var body = new JsonWriter().BeginObject().Name("ticket").Value(ticket);
+            AddProfile(body, null, null, null, deviceName);
+            var call = new Call
+            {
+                Path = "/sdk/v1/authorization/switch",
+                Body = body.EndObject().ToString(),
+                IsOfClient = true,
+                IsOfPlayer = true,
+                IsChanging = true,
+                Timeout = options.LoginTimeout,
+                RetryWindow = TimeSpan.Zero,
+            };
+            await TakeAsync(await caller.MakeAsync(call, cancellationToken));
+        }
+
         private Task SignInAsync(string kind, IdTokenRequest request, CancellationToken cancellationToken)
         {
             var body = Begin(kind, request);
-            AddProfile(body, request.Nickname, request.Region, request.Language);
+            AddProfile(body, request.Nickname, request.Region, request.Language, request.DeviceName);
             return SignInAsync(kind, body, WindowOf(request), cancellationToken);
         }
 
@@ -165,8 +197,12 @@ namespace Tierway
                 Timeout = options.LoginTimeout,
                 RetryWindow = retryWindow,
             };
-            var answer = await caller.MakeAsync(call, cancellationToken);
-            var former = await caller.Tokens.SetAsync(Caller.PairOf(answer));
+            await TakeAsync(await caller.MakeAsync(call, cancellationToken));
+        }
+
+        private async Task TakeAsync(JsonValue pair)
+        {
+            var former = await caller.Tokens.SetAsync(Caller.PairOf(pair));
             if (former != null) EndUnobserved(former);
         }
 
@@ -293,11 +329,17 @@ namespace Tierway
             return request.Nonce == null ? (TimeSpan?)null : TimeSpan.Zero;
         }
 
-        private static void AddProfile(JsonWriter body, string nickname, string region, string language)
+        private static void AddProfile(
+            JsonWriter body,
+            string nickname,
+            string region,
+            string language,
+            string deviceName)
         {
             if (nickname != null) body.Name("nickname").Value(nickname);
             if (region != null) body.Name("region").Value(region);
             if (language != null) body.Name("language").Value(language);
+            if (deviceName != null) body.Name("deviceName").Value(deviceName);
         }
 
         private static JsonWriter Begin(string kind, IdTokenRequest request)

@@ -23,6 +23,11 @@ namespace Tierway
         /// <summary>Each fault of an invalid request.</summary>
         public IReadOnlyList<ErrorDetail> Details { get; internal set; }
 
+        /// <summary>
+        /// What the service tells of some refusals besides, such as <c>conflict</c>; null for the others.
+        /// </summary>
+        public JsonValue Facts { get; internal set; }
+
         /// <summary>The id of the request in the service's log; null without an answer.</summary>
         public string RequestId { get; internal set; }
 
@@ -59,6 +64,7 @@ namespace Tierway
             {
                 Status = Status,
                 Details = Details,
+                Facts = Facts,
                 RequestId = RequestId,
                 Retryable = Retryable,
                 RetryAfter = RetryAfter,
@@ -130,6 +136,8 @@ namespace Tierway
         public const string XpLimitReached = "xp_limit_reached";
         public const string XpLimitExceeded = "xp_limit_exceeded";
         public const string BalanceLimitExceeded = "balance_limit_exceeded";
+        public const string LastIdentity = "last_identity";
+        public const string TooManySessions = "too_many_sessions";
         public const string IdentityAlreadyLinked = "identity_already_linked";
         public const string CursorExpired = "cursor_expired";
         public const string PayloadTooLarge = "payload_too_large";

@@ -23,6 +23,7 @@ namespace Tierway.Tests
             { "login-refused", LoginTests.RefusedAsync },
             { "guest", LoginTests.GuestAsync },
             { "id-token", LoginTests.IdTokenAsync },
+            { "account", AccountTests.AccountAsync },
             { "refresh", LoginTests.RefreshAsync },
             { "adopt", LoginTests.AdoptAsync },
             { "early", LoginTests.EarlyAsync },

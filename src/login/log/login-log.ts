@@ -56,10 +56,12 @@ export const LOGIN_OUTCOMES = [
   'custom_auth_invalid_data',
   'sign_in_disabled',
   'id_token_rejected',
+  'ticket_rejected',
   'sign_in_unavailable',
   'player_banned',
   'player_deleted',
   'identity_already_linked',
+  'too_many_sessions',
   'invalid_sdk_key',
   'invalid_token',
 ] as const

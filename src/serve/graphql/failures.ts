@@ -85,12 +85,12 @@ function placeOf(variable: string, source: Source | undefined): string {
 
 /** A refusal in its GraphQL form, with its place in the document, if known. */
 export function refusalError(refusal: Refusal, at?: unknown): GraphQLError {
-  const details = refusal.faults.map(({ path, message }) => ({ path, message }))
+  const { details } = refusal
   return createGraphQLError(refusal.message, {
     ...(at instanceof GraphQLError && { nodes: at.nodes, source: at.source, positions: at.positions, path: at.path }),
     extensions: {
       code: refusal.code.toUpperCase(),
-      ...(refusal.hasDetails && { details }),
+      ...(details !== undefined && { details }),
       ...(refusal.limit && { retryAfter: refusal.limit.retryAfterSeconds }),
     },
   })

@@ -52,6 +52,33 @@ const RATE_LIMITS: Schema = {
   },
 }
 
+const faults = out.list(
+  answer('A fault.', {
+    path: out.text('Path of the faulty member, such as `amount`.'),
+    message: out.text('The fault.'),
+  }),
+  'For 400: every fault of the request. For 412: the current version.',
+)
+
+/** What refusals tell besides, by the name of the member. */
+const facts: Schema = {
+  type: 'object',
+  description: 'For some other refusals: what the caller may know besides. Each member belongs to few of them.',
+  properties: {
+    conflict: {
+      type: 'object',
+      description: 'For `identity_already_linked`: the way to the other player.',
+      required: ['ticket', 'expiresAt'],
+      additionalProperties: false,
+      properties: {
+        ticket: out.text('Signs in to the player that has the identity: `authorization/switch` takes it once.').schema,
+        expiresAt: out.time('The end of the ticket, in UTC.').schema,
+      },
+    },
+  },
+  additionalProperties: false,
+}
+
 export const error: Named = {
   name: 'Error',
   schema: {
@@ -62,13 +89,7 @@ export const error: Named = {
       error: out.text('The error, for people.').schema,
       code: out.text('The error in snake_case, for programs.').schema,
       requestId: out.text('The same as the header `X-Request-Id`.').schema,
-      details: out.list(
-        answer('A fault.', {
-          path: out.text('Path of the faulty member, such as `amount`.'),
-          message: out.text('The fault.'),
-        }),
-        'For 400: every fault of the request. For 412: the current version.',
-      ).schema,
+      details: { anyOf: [faults.schema, facts] },
     },
   },
 }

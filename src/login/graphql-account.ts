@@ -1,0 +1,119 @@
+import { ACTIONS } from '../audit/actions.ts'
+import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
+import { requirePlatform, requirePlayer } from '../callers/access.ts'
+import { builder } from '../declare/graphql/builder.ts'
+import { answerType, enumType, inputOf } from '../declare/graphql/shapes.ts'
+import { findEnvironment } from '../projects/projects.ts'
+import { type AccountPolicy, readPolicy, setPolicy, WHEN_FULL } from './account-policy.ts'
+import { deleteOwnPlayer, deletionAnswer } from './delete-own-player.ts'
+import { endedSessions, endOwnSessions, readSessions, session } from './own-sessions.ts'
+import { accountPolicyRequest, endSessionsRequest } from './requests.ts'
+
+// The accounts of players: sessions, deletion, and what their environment decides about them.
+
+const SessionType = answerType('PlayerSession', session)
+const EndOwnSessionsPayload = answerType('EndOwnSessionsPayload', endedSessions)
+const DeleteOwnPlayerPayload = answerType('DeleteOwnPlayerPayload', deletionAnswer)
+
+builder.prismaObjectFields('Player', (t) => ({
+  sessions: t.field({
+    type: [SessionType],
+    description: 'The logins of the player that go on, the last used first.',
+    resolve: async ({ environmentId, id: playerId }, _args, context) => {
+      const caller = await context.caller()
+      const familyId = caller.kind === 'player' ? caller.familyId : null
+      return readSessions(context.service.pool, { environmentId, playerId, familyId })
+    },
+  }),
+  deleteAt: t.field({
+    type: 'DateTime',
+    nullable: true,
+    description: 'The time of the deletion that the player has asked for. Null without one. A login cancels it.',
+    select: { plannedDeletion: { select: { deleteAt: true } } },
+    resolve: ({ plannedDeletion }) => plannedDeletion?.deleteAt ?? null,
+  }),
+}))
+
+const WhenFullType = enumType('WhenFull', WHEN_FULL, {
+  description: 'What a login does when the player has as many sessions as its environment allows.',
+  values: {
+    end_oldest: 'It ends the session that began first.',
+    refuse: 'It is refused with `too many sessions`.',
+  },
+})
+
+const AccountPolicyType = builder.objectRef<AccountPolicy>('AccountPolicy').implement({
+  description: 'What an environment decides about the accounts of its players.',
+  fields: (t) => ({
+    maxSessions: t.exposeInt('maxSessions', {
+      nullable: true,
+      description: 'The sessions that a player can have at once. Null without a limit.',
+    }),
+    whenFull: t.expose('whenFull', {
+      type: WhenFullType,
+      description: 'What the login does that would be one too many.',
+    }),
+    deletionDays: t.exposeInt('deletionDays', {
+      description: "The days between a player's call for its deletion and the deletion.",
+    }),
+  }),
+})
+
+builder.prismaObjectField('Environment', 'accountPolicy', (t) =>
+  t.field({
+    type: AccountPolicyType,
+    description: 'What the environment decides about the accounts of its players.',
+    select: { id: true },
+    resolve: ({ id }, _args, { service }) => readPolicy(service.operatorPool, id),
+  }),
+)
+
+const SetAccountPolicyPayload = builder
+  .objectRef<Audited & { readonly policy: AccountPolicy }>('SetAccountPolicyPayload')
+  .implement({
+    fields: (t) => ({
+      policy: t.field({
+        type: AccountPolicyType,
+        description: 'The policy after the change.',
+        resolve: ({ policy }) => policy,
+      }),
+    }),
+  })
+addAuditEntry(SetAccountPolicyPayload, 'Null when nothing changed.')
+
+builder.mutationFields((t) => ({
+  endOwnSessions: t.field({
+    type: EndOwnSessionsPayload,
+    description: 'Ends one session of the calling player, all others, or all. Access tokens end within two seconds.',
+    args: inputOf('EndOwnSessionsInput', endSessionsRequest),
+    resolve: async (_root, { input }, context) => {
+      const player = await requirePlayer(context, ACTIONS.endOwnSessions)
+      const { session } = endSessionsRequest.readInput(input)
+      return context.service.runAs(player, endOwnSessions(player, session))
+    },
+  }),
+  deleteOwnPlayer: t.field({
+    type: DeleteOwnPlayerPayload,
+    description:
+      'Deletes the calling player after the delay that its environment sets. All sessions end at once. A login before then cancels the deletion.',
+    resolve: async (_root, _args, context) => {
+      const player = await requirePlayer(context, ACTIONS.deleteOwnPlayer)
+      return context.service.runAs(player, deleteOwnPlayer(player))
+    },
+  }),
+  setAccountPolicy: t.field({
+    type: SetAccountPolicyPayload,
+    description:
+      'Sets what an environment decides about the accounts of its players. A field that is absent gets its default. Applies to the next call.',
+    args: inputOf('SetAccountPolicyInput', accountPolicyRequest),
+    resolve: async (_root, { input }, context) => {
+      const action = ACTIONS.setAccountPolicy
+      const caller = await requirePlatform(context, 'admin', { action, target: input.environment })
+      const { environment, reason, ...policy } = accountPolicyRequest.readInput(input)
+      const { service } = context
+      const environmentId = await findEnvironment(service.pool, caller.projectId, environment)
+      const auditId = await setPolicy(service.operatorPool, caller, { environmentId, environment, policy, reason })
+      return { policy, audit: auditRef(caller, auditId) }
+    },
+  }),
+}))

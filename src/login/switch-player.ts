@@ -1,0 +1,134 @@
+import { hash } from 'node:crypto'
+import { Refusal } from '../base/errors.ts'
+import { type Secrets, tryToOpen } from '../base/secrets.ts'
+import type { ClientRef, PlayerCaller } from '../callers/callers.ts'
+import { askStatus } from '../players/player-status.ts'
+import type { Group } from '../transactions/group.ts'
+import { askOwner, type IdentityRef } from './identities.ts'
+import { issueTokenPair, RefreshTokens, type TokenDesk, type TokenPair } from './refresh-tokens.ts'
+import { type Approval, type CountDesk, counted, linkIdentity, logIn, type Proof } from './sign-in.ts'
+import { askOnce } from './used-nonces.ts'
+
+// A link can meet another player, who has the identity already. The link is refused, and its answer has a ticket with which
+// the client can sign in to that player instead. It stands for two proofs: the login of the caller, and the identity that
+// the provider has just confirmed.
+
+const TICKET_MS = 10 * 60_000
+
+/** What a ticket holds, sealed for its project and environment. */
+interface Ticket {
+  readonly playerId: string
+  readonly familyId: string | null
+  readonly provider: string
+  readonly identity: Pick<IdentityRef, 'provider' | 'subject'>
+  readonly answer: Pick<Approval['answer'], 'nickname' | 'avatarUrl' | 'claims'>
+  readonly expiresAt: number
+}
+
+interface SwitchDesk extends TokenDesk, CountDesk {
+  readonly secrets: Secrets
+}
+
+const contextOf = ({ projectId, environmentId }: Pick<ClientRef, 'projectId' | 'environmentId'>) => ({
+  projectId,
+  environmentId,
+  kind: 'ticket',
+  name: 'switch',
+})
+
+/** Links an identity. The refusal of one that another player has tells the way to that player. */
+export async function link(
+  { run, secrets }: Pick<SwitchDesk, 'run' | 'secrets'>,
+  approval: Approval,
+  caller: PlayerCaller,
+): Promise<IdentityRef> {
+  try {
+    await run(linkIdentity(approval, caller))
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.kind !== 'identityAlreadyLinked') throw error
+    const { kind, about } = error
+    throw new Refusal(kind, { about, facts: { conflict: conflictOf(secrets, approval, caller) } })
+  }
+  return approval.identity
+}
+
+function conflictOf(secrets: Secrets, { client, identity, answer, attempt }: Approval, caller: PlayerCaller) {
+  const expiresAt = Date.now() + TICKET_MS
+  const { provider, subject } = identity
+  const { nickname, avatarUrl, claims } = answer
+  const ticket: Ticket = {
+    playerId: caller.playerId,
+    familyId: caller.familyId,
+    provider: attempt.provider,
+    identity: { provider, subject },
+    answer: { nickname, avatarUrl, claims },
+    expiresAt,
+  }
+  return {
+    ticket: secrets.seal(JSON.stringify(ticket), contextOf(client)),
+    expiresAt: new Date(expiresAt).toISOString(),
+  }
+}
+
+/**
+ * Signs in to the player that has the identity of a ticket, as a login with that identity would. The ticket works once,
+ * for the login that it was given to. The caller's own login goes on.
+ */
+export async function switchPlayer(
+  desk: SwitchDesk,
+  client: ClientRef,
+  caller: PlayerCaller,
+  { ticket: sealed, deviceName }: { readonly ticket: string; readonly deviceName: string | null },
+): Promise<TokenPair> {
+  return counted(desk, 'login', async () => {
+    const opened = tryToOpen(desk.secrets, sealed, contextOf(client))
+    const ticket = opened === undefined ? undefined : (JSON.parse(opened) as Ticket)
+    if (ticket?.playerId !== caller.playerId || ticket.familyId !== caller.familyId)
+      throw rejected('must be one that this login was given')
+    const input = { nickname: null, region: null, language: null, deviceName }
+    const approval = approvalOf(client, caller, ticket, hash('sha256', sealed, 'base64url'))
+    return issueTokenPair(desk.tokens, client, await desk.run(logIn(approval, input)))
+  })
+}
+
+function approvalOf(
+  client: ClientRef,
+  caller: PlayerCaller,
+  { provider, identity: { provider: boundAs, subject }, answer, expiresAt }: Ticket,
+  ticketHash: string,
+): Approval {
+  const { environmentId } = client
+  const identity = { environmentId, provider: boundAs, subject }
+  return {
+    client,
+    identity,
+    answer: { ...answer, subject, data: new Map() },
+    attempt: { environmentId, operation: 'login', provider, milliseconds: 0, attempts: [], subject, notes: [] },
+    ask: (group) => askTicket(group, caller, identity, { ticketHash, expiresAt }),
+  }
+}
+
+/** Asks for what a ticket stands for, under the locks of its subject and of its player. */
+function askTicket(
+  group: Group,
+  caller: PlayerCaller,
+  identity: IdentityRef,
+  { ticketHash, expiresAt }: { readonly ticketHash: string; readonly expiresAt: number },
+): Proof {
+  askStatus(group.player(caller))
+  const requireLogin = group.of(RefreshTokens).askLogin(caller)
+  const owner = askOwner(group, identity)
+  const once = askOnce(group, identity, ticketHash)
+  return {
+    require() {
+      requireLogin()
+      if (expiresAt <= Date.now()) throw rejected('has expired')
+      if (once.isUsed()) throw rejected('was used before')
+      if (!owner) throw rejected('must be of an identity that a player has: it was removed')
+    },
+    use: once.use,
+  }
+}
+
+const rejected = (message: string): Refusal =>
+  new Refusal('ticketRejected', { faults: [{ path: 'ticket', message }], cause: `the ticket ${message}` })
