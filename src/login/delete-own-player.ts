@@ -1,8 +1,10 @@
 import type { Pool } from 'pg'
 import { AuditLog } from '../audit/audit-log.ts'
+import { invalidRequest } from '../base/errors.ts'
 import type { PlayerCaller } from '../callers/callers.ts'
 import { newId } from '../db/ids.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
+import type { RequestOf } from '../declare/shape.ts'
 import { askStatus, requireActive } from '../players/player-status.ts'
 import type { Command } from '../transactions/command.ts'
 import type { Group } from '../transactions/group.ts'
@@ -12,6 +14,7 @@ import { askPolicy } from './account-policy.ts'
 import { erasePlayer } from './erase-player.ts'
 import { askDeletion, planDeletion } from './planned-deletions.ts'
 import { RefreshTokens } from './refresh-tokens.ts'
+import type { deletePlayerRequest } from './requests.ts'
 
 // The deletion that a player asks for, and the job that makes it when its time has come.
 
@@ -27,7 +30,10 @@ const DAY_MS = 86_400_000
  * Plans the deletion of the calling player after the delay of its environment, and ends all of its sessions. Without a
  * delay it is deleted at once. Asking again does not move it.
  */
-export function deleteOwnPlayer(caller: PlayerCaller): Command<AnswerOf<typeof deletionAnswer>> {
+export function deleteOwnPlayer(
+  caller: PlayerCaller,
+  { playerId }: RequestOf<typeof deletePlayerRequest>,
+): Command<AnswerOf<typeof deletionAnswer>> {
   return {
     engine: 'logins',
     fresh: true,
@@ -44,6 +50,8 @@ export function deleteOwnPlayer(caller: PlayerCaller): Command<AnswerOf<typeof d
       })
       requireActive(player)
       requireLogin()
+      if (playerId !== null && playerId.toLowerCase() !== caller.playerId)
+        throw invalidRequest({ path: 'playerId', message: 'must be the id of the calling player' })
       const { deletionDays } = policy()
       const before = askDeletion(player).value
       const deleteAt = before?.deleteAt ?? new Date(group.now.getTime() + deletionDays * DAY_MS)

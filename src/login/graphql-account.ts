@@ -7,7 +7,7 @@ import { findEnvironment } from '../projects/projects.ts'
 import { type AccountPolicy, readPolicy, setPolicy, WHEN_FULL } from './account-policy.ts'
 import { deleteOwnPlayer, deletionAnswer } from './delete-own-player.ts'
 import { endedSessions, endOwnSessions, readSessions, session } from './own-sessions.ts'
-import { accountPolicyRequest, endSessionsRequest } from './requests.ts'
+import { accountPolicyRequest, deletePlayerRequest, endSessionsRequest } from './requests.ts'
 
 // The accounts of players: sessions, deletion, and what their environment decides about them.
 
@@ -96,9 +96,10 @@ builder.mutationFields((t) => ({
     type: DeleteOwnPlayerPayload,
     description:
       'Deletes the calling player after the delay that its environment sets. All sessions end at once. A login before then cancels the deletion.',
-    resolve: async (_root, _args, context) => {
+    args: inputOf('DeleteOwnPlayerInput', deletePlayerRequest),
+    resolve: async (_root, { input }, context) => {
       const player = await requirePlayer(context, ACTIONS.deleteOwnPlayer)
-      return context.service.runAs(player, deleteOwnPlayer(player))
+      return context.service.runAs(player, deleteOwnPlayer(player, deletePlayerRequest.readInput(input)))
     },
   }),
   setAccountPolicy: t.field({

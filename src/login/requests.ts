@@ -12,8 +12,19 @@ import {
   MAX_TICKET,
   MIN_DEVICE_ID,
 } from '../base/limits.ts'
-import { environment, IDENTITY_PROVIDER, reason } from '../declare/common.ts'
-import { anyText, int32, isUuid, object, oneOf, optional, shape, text, unlessEmpty } from '../declare/shape.ts'
+import { environment, IDENTITY_PROVIDER, playerId, reason } from '../declare/common.ts'
+import {
+  anyText,
+  described,
+  int32,
+  isUuid,
+  object,
+  oneOf,
+  optional,
+  shape,
+  text,
+  unlessEmpty,
+} from '../declare/shape.ts'
 import { DEFAULT_POLICY, WHEN_FULL } from './account-policy.ts'
 
 /** The credentials that a client sends for the studio's webhook (spec 4.2). */
@@ -108,6 +119,18 @@ export const switchRequest = shape(
     deviceName: newPlayer.deviceName,
   },
   { name: 'SwitchRequest', example: { ticket: 'v1.aB3dE5fG.c2lnbmF0dXJl.c2VhbGVk' } },
+)
+
+export const deletePlayerRequest = shape(
+  {
+    playerId: optional(
+      described(
+        playerId,
+        'The id of the calling player, if the client wants to be sure that it deletes the player on the screen: another id is refused.',
+      ),
+    ),
+  },
+  { name: 'DeletePlayerRequest', example: { playerId: '019aa4c5-7a10-7f42-9a55-3c1b7a0f9e21' } },
 )
 
 /** Several sessions, in the words of `sessions/end`. */

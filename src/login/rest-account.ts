@@ -6,7 +6,7 @@ import { playerRequest } from '../players/requests.ts'
 import { deleteOwnPlayer, deletionAnswer } from './delete-own-player.ts'
 import { ownIdentities, readOwnIdentities, unlinkOwnIdentity } from './own-identities.ts'
 import { endedSessions, endOwnSessions, ownSessions, readOwnSessions } from './own-sessions.ts'
-import { endSessionsRequest, unlinkOwnRequest } from './requests.ts'
+import { deletePlayerRequest, endSessionsRequest, unlinkOwnRequest } from './requests.ts'
 
 // The player's own say about its account.
 
@@ -62,7 +62,7 @@ export const endSessionsCall = readCall({
 })
 
 export const deletePlayerCall = readCall({
-  request: playerRequest,
+  request: deletePlayerRequest,
   action: ACTIONS.deleteOwnPlayer,
   contract: {
     id: 'deletePlayer',
@@ -71,7 +71,7 @@ export const deletePlayerCall = readCall({
       'Delete the calling player after the delay that its environment sets. All sessions end at once. A login before then cancels the deletion.',
     answer: deletionAnswer,
   },
-  run: ({ caller, service }) => service.runAs(caller, deleteOwnPlayer(caller)),
+  run: ({ caller, input, service }) => service.runAs(caller, deleteOwnPlayer(caller, input)),
 })
 
 export const exportPlayerCall: PlayerStream = {

@@ -53,6 +53,25 @@ const CHECKS: [check: string, table: string, row: Row, ...faults: Row[]][] = [
   ['projects_name_check', 'projects', { id: ID, name: 'n' }, { name: '' }, { name: 'n'.repeat(129) }],
   ['environments_name_check', 'environments', { id: ID, project_id: PROJECT, name: 'staging' }, { name: 'A' }],
   [
+    'account_policies_max_sessions_check',
+    'account_policies',
+    { environment_id: ENVIRONMENT, max_sessions: 1 },
+    { max_sessions: 0 },
+  ],
+  [
+    'account_policies_when_full_check',
+    'account_policies',
+    { environment_id: ENVIRONMENT, when_full: 'refuse' },
+    { when_full: 'ignore' },
+  ],
+  [
+    'account_policies_deletion_days_check',
+    'account_policies',
+    { environment_id: ENVIRONMENT, deletion_days: 0 },
+    { deletion_days: -1 },
+    { deletion_days: 91 },
+  ],
+  [
     'currencies_credit_limit_check',
     'currencies',
     { environment_id: ENVIRONMENT, name: 'gems', credit_limit: 0 },

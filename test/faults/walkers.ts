@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { decodeJwt } from 'jose'
 import { expect } from 'vitest'
 import { print } from '../../src/base/json.ts'
 import { createPlatformKey, createSdkKey, createServerKey } from '../../src/callers/keys.ts'
@@ -153,6 +154,9 @@ export async function startWorld(): Promise<World> {
     customData: '{"player":"walker"}',
     authProviders: '{"custom":{}}',
     refreshToken: 'x',
+    ticket: 'x',
+    session: decodeJwt(victim.token).jti?.split('.')[0] ?? '',
+    deviceName: 'walker',
     idToken: 'x',
     nonce: 'x',
     deviceId: 'the device of the walker, of 40 characters',

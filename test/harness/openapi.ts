@@ -9,19 +9,28 @@ const validators = new Map<string, ValidateFunction>()
 /** Fails unless an answer matches the OpenAPI document. Every REST answer of every `Game` goes through here. */
 export function checkAnswer(method: string, path: string, { status, body, text }: Answer): void {
   const pattern = findPath(path.split('?', 1)[0] ?? path)
-  const described = pattern !== undefined && hasStatus(pattern, method, status)
+  const described = pattern !== undefined && responseOf(pattern, method, status) !== undefined
   if (pattern && !described && status !== 405)
     throw new Error(`${method} ${path} answered an undescribed ${status}: ${text}`)
   if (status === 204) {
     if (text !== '') throw new Error(`${method} ${path} answered 204 with a body: ${text}`)
     return
   }
+  // Lines of JSON are described by what one of them is.
+  const [type = ''] = Object.keys(described ? (responseOf(pattern, method, status)?.content ?? {}) : {})
   const pointer = described
-    ? `openapi#/paths/${escapePointer(pattern)}/${method.toLowerCase()}/responses/${status}/content/application~1json/schema`
+    ? `openapi#/paths/${escapePointer(pattern)}/${method.toLowerCase()}/responses/${status}/content/${escapePointer(type)}/schema`
     : 'openapi#/components/schemas/Error'
   const validate = validators.get(pointer) ?? ajv.compile({ $ref: pointer })
   validators.set(pointer, validate)
-  if (!validate(body))
+  const values =
+    type === 'application/x-ndjson'
+      ? text
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line))
+      : [body]
+  if (!values.every((value) => validate(value)))
     throw new Error(`${method} ${path} answered ${text}, against its description: ${ajv.errorsText(validate.errors)}`)
 }
 
@@ -33,9 +42,8 @@ function findPath(path: string): string | undefined {
   )
 }
 
-function hasStatus(pattern: string, method: string, status: number): boolean {
-  return (openapi.paths as unknown as Paths)[pattern]?.[method.toLowerCase()]?.responses[status] !== undefined
-}
+const responseOf = (pattern: string, method: string, status: number) =>
+  (openapi.paths as unknown as Paths)[pattern]?.[method.toLowerCase()]?.responses[status]
 
 const escapePointer = (pattern: string): string =>
   encodeURIComponent(pattern.replaceAll('~', '~0').replaceAll('/', '~1'))

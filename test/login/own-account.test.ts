@@ -306,6 +306,10 @@ describe('the deletion that a player asks for', () => {
   it('ends its sessions at once, and erases it after the delay; its identity is then free', async () => {
     const subject = newSubject()
     const device = deviceOf(await game.login(by(subject, { nickname: 'Ada', data: { a: 1 } })))
+    expect(await post(device, DELETE, { playerId: randomUUID() })).toMatchObject({
+      status: 400,
+      body: { details: [{ path: 'playerId', message: 'must be the id of the calling player' }] },
+    })
     const { status, body } = await post(device, DELETE)
     expect(status).toBe(200)
     const days = (Date.parse(body.deleteAt) - Date.now()) / 86_400_000
@@ -363,7 +367,11 @@ describe('the deletion that a player asks for', () => {
   it('happens at once where the environment sets no delay, over GraphQL', async () => {
     await setPolicy({ deletionDays: 0 })
     const device = await logIn(newSubject())
-    const { data } = await game.graphql(device.accessToken, 'mutation { deleteOwnPlayer { deleteAt } }')
+    const { data } = await game.graphql(
+      device.accessToken,
+      'mutation ($input: DeleteOwnPlayerInput!) { deleteOwnPlayer(input: $input) { deleteAt } }',
+      { input: { playerId: device.playerId } },
+    )
     expect(Date.parse(data.deleteOwnPlayer.deleteAt)).toBeLessThanOrEqual(Date.now() + 1_000)
     expect(await statusOf(device.playerId)).toMatchObject({ status: 'deleted' })
     await setPolicy({})

@@ -55,7 +55,7 @@ describe('openapi.json', () => {
   const callers = (path: string): string[] => {
     if (path.startsWith('/platform/')) return ['platformKey']
     if (path.startsWith('/server/')) return ['serverKey']
-    if (path.endsWith('/link')) return ['playerToken', 'sdkKey']
+    if (path.endsWith('/link') || path.endsWith('/switch')) return ['playerToken', 'sdkKey']
     return path.startsWith('/sdk/v1/authorization/') ? ['sdkKey'] : ['playerToken']
   }
 

@@ -44,12 +44,17 @@ function callsOf({ runId }: Seasoned): Record<string, Json> {
     '/sdk/v1/player/update': { nickname: 'Ada' },
     '/sdk/v1/identities/list': {},
     '/sdk/v1/identities/unlink': { provider: 'custom', subject: 'none' },
+    '/sdk/v1/sessions/list': {},
+    '/sdk/v1/sessions/end': { session: 'others' },
+    '/sdk/v1/player/export': {},
     '/sdk/v1/storage/get': {},
     '/sdk/v1/storage/set': { values: { a: 1 } },
     '/sdk/v1/storage/delete': { keys: ['a'] },
     '/sdk/v1/scenarios/start': { scenarioId: 'season' },
     '/sdk/v1/scenarios/cross': { scenarioId: 'season', nodeId: 'pass', runId, handle: 'onClick' },
     '/sdk/v1/scenarios/run': { runId },
+    // Last, since it ends the login.
+    '/sdk/v1/player/delete': {},
   }
 }
 
@@ -87,7 +92,7 @@ describe('a ban', () => {
     payload(await act('banPlayer', player))
     payload(await act('unbanPlayer', player))
     for (const [path, body] of Object.entries(callsOf(player))) {
-      if (!/\/(cross|unlink)$/.test(path)) expect((await player.post(path, body)).status).toBeLessThan(300)
+      if (!/\/(cross|unlink|player\/delete)$/.test(path)) expect((await player.post(path, body)).status).toBeLessThan(300)
     }
     expect((await refresh(player)).status).toBe(200)
     expect((await game.login({ player: player.subject })).status).toBe(200)
@@ -212,7 +217,7 @@ describe('deletePlayer', () => {
   })
 
   // A new table of player data must be in one of the two lists: decide whether a deletion erases it.
-  const ERASED = ['last_logins', 'login_log', 'player_storage']
+  const ERASED = ['last_logins', 'login_log', 'planned_deletions', 'player_storage']
   const KEPT = [
     ...['wallets', 'wallet_ledger', 'xp_ledger', 'passes', 'tier_claims', 'inventory', 'runs', 'identities'],
     // Ids and amounts of the game, and the nickname of `player.created`, which is removed.
@@ -225,6 +230,10 @@ describe('deletePlayer', () => {
     expect([...ERASED, ...KEPT].sort()).toEqual(await tablesOfPlayers(game.app.pool))
     const player = await seasoned()
     expect((await player.post('/sdk/v1/storage/set', { values: { own: 1 } })).status).toBe(204)
+    await game.app.pool.query('INSERT INTO planned_deletions VALUES ($1, $2, now())', [
+      player.environmentId,
+      player.playerId,
+    ])
     const before = await everything(player)
     for (const table of ERASED) expect([table, before[table]]).not.toEqual([table, null])
     payload(await act('deletePlayer', player))

@@ -63,7 +63,7 @@ const overSocket: Send = async (kind, field, credentials) => {
 const fields = KINDS.flatMap((kind) => rootFields(kind).map((field) => ({ kind, field, name: field.name })))
 
 const askedBy = (name: string) => ({
-  needsClient: /^(login|link)(Custom|Google|Apple|Oidc|Device)$|^(refreshTokens|logout)$/.test(name),
+  needsClient: /^(login|link)(Custom|Google|Apple|Oidc|Device)$|^(refreshTokens|logout|switchPlayer)$/.test(name),
   needsCaller: !/^login(Custom|Google|Apple|Oidc|Device)$|^(refreshTokens|logout)$/.test(name),
 })
 
