@@ -178,6 +178,10 @@ describe('the schema (decisions 9)', () => {
       'SetAccountPolicyPayload.auditEntry',
       'Player.deleteAt',
       'PlayerSession.device',
+      'CustomProvider.attempts',
+      'CustomProvider.timeoutMs',
+      'DenialReason.text',
+      'TestAuthProviderPayload.reason',
     ])
     const ofAnyEvent = /^\w*Event\.(scenarioId|nodeId|runId|handle)$/
     const nullable = fields.filter(({ field }) => !isNonNullType(field.type)).map(({ name }) => name)

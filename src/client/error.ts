@@ -28,6 +28,8 @@ export interface Fault {
 export interface Facts {
   /** Of `identity_already_linked`: the way to the player that has the identity, for `switchPlayer`. */
   readonly conflict?: { readonly ticket: string; readonly expiresAt: string }
+  /** Of `custom_auth_rejected`: why the studio denied the player. */
+  readonly reason?: { readonly code: string; readonly text: string | null }
 }
 
 interface Properties {

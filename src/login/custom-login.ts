@@ -6,6 +6,7 @@ import type { RequestOf } from '../declare/shape.ts'
 import { admitPlayer } from '../players/player-status.ts'
 import { type CustomProvider, findCustomProvider } from '../providers/custom-provider.ts'
 import { DEFAULT_PROVIDER } from '../providers/provider-ref.ts'
+import type { DenialReason } from '../webhook/denial.ts'
 import { newWebhookId, type Webhook, type WebhookAttempt, type WebhookResult } from '../webhook/webhook.ts'
 import { type LoginNote, readWebhookAnswer, requireStorable, type WebhookAnswer } from '../webhook/webhook-answer.ts'
 import { type IdentityRef, identityProvider } from './identities.ts'
@@ -71,7 +72,11 @@ function judge(result: WebhookResult): Judged {
   const { attempts } = result
   if (result.kind !== 'answered') {
     const { status = null, error = null } = attempts.at(-1) ?? {}
-    const refusal = new Refusal(MEANINGS[result.kind], { cause: error ?? `status ${status}` })
+    const reason = result.kind === 'rejected' ? result.reason : null
+    const refusal = new Refusal(MEANINGS[result.kind], {
+      cause: error ?? `status ${status}`,
+      ...(reason && { facts: { reason: { ...reason } } }),
+    })
     return { answer: null, refusal, attempts }
   }
   const { text, clean } = result
@@ -97,6 +102,8 @@ export interface Rehearsal {
   readonly attempts: readonly WebhookAttempt[]
   readonly notes: readonly LoginNote[]
   readonly notices: readonly Fault[]
+  /** Why the studio denied the player, as the client would receive it; null for no reason. */
+  readonly reason: DenialReason | null
   /** Null when the login would fail. */
   readonly oddBody: OddBodyCheck | null
 }
@@ -109,8 +116,9 @@ export async function rehearseLogin(
 ): Promise<Rehearsal> {
   const target = await findCustomProvider(desk, { projectId, environmentId, name: provider ?? DEFAULT_PROVIDER })
   const id = newWebhookId()
-  const { answer, refusal, attempts } = target
-    ? judge(await desk.webhook.call(target, customData, id))
+  const result = target && (await desk.webhook.call(target, customData, { purpose: 'test', id }))
+  const { answer, refusal, attempts } = result
+    ? judge(result)
     : { answer: null, refusal: new Refusal('customAuthDisabled'), attempts: [] }
   const outcome = refusal === null ? 'ok' : LOGIN_OUTCOMES.find((known) => known === refusal.code)
   if (outcome === undefined) throw refusal
@@ -123,6 +131,7 @@ export async function rehearseLogin(
     attempts,
     notes: answer?.notes ?? [],
     notices: answer?.notices ?? [],
+    reason: result?.kind === 'rejected' ? result.reason : null,
     oddBody,
   }
 }
@@ -147,7 +156,7 @@ async function sendOddBody(
   { id, customData, answer }: { readonly id: string; readonly customData: string; readonly answer: WebhookAnswer },
 ): Promise<OddBodyCheck> {
   const odd = oddBodyOf(customData)
-  const called = await desk.webhook.call(target, odd, id)
+  const called = await desk.webhook.call(target, odd, { purpose: 'test', id })
   const judged = judge(called)
   const result =
     called.kind === 'unavailable'
@@ -174,7 +183,7 @@ async function askWebhook(
   const target = await findCustomProvider(desk, { projectId, environmentId, name })
   if (!target) throw new Refusal('customAuthDisabled')
 
-  const { answer, refusal, attempts } = judge(await desk.webhook.call(target, customData))
+  const { answer, refusal, attempts } = judge(await desk.webhook.call(target, customData, { purpose: operation }))
   const milliseconds = attempts.reduce((sum, attempt) => sum + attempt.milliseconds, 0)
   const { subject = null, notes = [] } = answer ?? {}
   const attempt = { environmentId, operation, provider: name, milliseconds, attempts, subject, notes }
@@ -182,10 +191,10 @@ async function askWebhook(
     const identity = { environmentId, provider: identityProvider(name), subject: answer.subject }
     return { client, identity, answer, attempt }
   }
-  const { kind, code, cause } = refusal ?? new Refusal('customAuthInvalidResponse')
+  const { kind, code, cause, facts } = refusal ?? new Refusal('customAuthInvalidResponse')
   // The client receives the webhook's decision even when it cannot be logged.
   const entry = { ...attempt, playerId, outcome: code }
   await desk.run(logAttempt(entry)).catch((failure) => desk.warn('a login could not be logged', failure))
   const about = { project: projectId, environment: environmentId, provider: name }
-  throw new Refusal(kind, { about, cause })
+  throw new Refusal(kind, { about, facts, cause })
 }

@@ -102,6 +102,7 @@ export async function rehearseIdToken(
     attempts,
     notes: token?.notes ?? [],
     notices: [],
+    reason: null,
     oddBody: null,
   }
 }

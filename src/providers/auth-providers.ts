@@ -5,6 +5,7 @@ import { print, RawJson } from '../base/json.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import { type OidcProviderView, readOidc } from './issuers.ts'
 import type { PlatformKind, ProviderKind } from './provider-ref.ts'
+import { readLimits, type WebhookLimits } from './webhook-limits.ts'
 
 // The login providers of an environment, as stored and as operators see them.
 
@@ -24,11 +25,16 @@ export type AuthProvidersView = {
   }
 }
 
+const lowered = (description: string) =>
+  out.optional(out.orNull(out.int32(`${description} Over REST it is absent when the service's own limit applies.`)))
+
 export const customProvider = answer("A login provider that calls a studio's webhook.", {
   enabled: out.flag('When false, logins through this provider fail with `custom auth disabled`.'),
   url: out.text('The address of the webhook.'),
   hasSecret: out.flag('True when a secret is stored. The secret itself is never returned.'),
   updatedAt: out.time('The time of the last change, in UTC.'),
+  timeoutMs: lowered('The longest time of an attempt, in milliseconds.'),
+  attempts: lowered('The most attempts of a call.'),
 })
 export const deviceProvider = answer('Logins of guests, by an id of their device.', {
   enabled: out.flag('When false, logins of guests fail with `sign-in disabled`. The guests stay known.'),
@@ -160,6 +166,8 @@ export function viewOfCustom(row: StoredProvider): CustomProviderView {
     url: row.url ?? '',
     hasSecret: row.secret !== null,
     updatedAt: row.updated_at.toISOString(),
+    // Both are absent, as the answer allows, unless one of them was set.
+    ...((row.settings === null ? {} : readLimits(row.settings)) as WebhookLimits),
     replacedSecretsExpireAt: row.replaced_expire_at.map((at) => at.toISOString()),
   }
 }

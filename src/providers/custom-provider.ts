@@ -2,6 +2,7 @@ import type { Pool } from 'pg'
 import { Refusal } from '../base/errors.ts'
 import type { SecretContext, Secrets } from '../base/secrets.ts'
 import { isProviderName } from './provider-ref.ts'
+import { readLimits, type WebhookLimits } from './webhook-limits.ts'
 
 export interface CustomProviderRef {
   readonly projectId: string
@@ -9,7 +10,7 @@ export interface CustomProviderRef {
   readonly name: string
 }
 
-export interface CustomProvider {
+export interface CustomProvider extends WebhookLimits {
   /** Identifies it among all providers of the service. */
   readonly key: string
   readonly projectId: string
@@ -38,7 +39,7 @@ export async function findCustomProvider(
   const { rows } = await pool.query<StoredSecrets>({
     name: 'custom-provider',
     // The database decides which secrets have expired, so that all instances agree.
-    text: `SELECT p.url, p.secret, r.id AS replaced_id, r.secret AS replaced_secret
+    text: `SELECT p.url, p.secret, p.settings, r.id AS replaced_id, r.secret AS replaced_secret
       FROM auth_providers p LEFT JOIN replaced_secrets r
         ON (r.environment_id, r.kind, r.name) = (p.environment_id, p.kind, p.name) AND r.expires_at > now()
       WHERE p.environment_id = $1 AND p.kind = 'custom' AND p.name = $2 AND p.enabled
@@ -62,13 +63,15 @@ export async function findCustomProvider(
   const replacedSecrets = rows.flatMap(({ replaced_id: replaced, replaced_secret: sealed }) =>
     replaced === null || sealed === null ? [] : (open(sealed, { ...context, replaced }) ?? []),
   )
-  return { key: `${environmentId}/${name}`, projectId, url: found.url, secret, replacedSecrets }
+  const limits = readLimits(found.settings)
+  return { key: `${environmentId}/${name}`, projectId, url: found.url, secret, replacedSecrets, ...limits }
 }
 
 /** One row for each replaced secret, or a single row without one. */
 interface StoredSecrets {
   readonly url: string
   readonly secret: string
+  readonly settings: string | null
   readonly replaced_id: string | null
   readonly replaced_secret: string | null
 }

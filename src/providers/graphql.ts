@@ -22,6 +22,7 @@ import {
 } from '../login/log/graphql-login-log.ts'
 import { credentials, idToken } from '../login/requests.ts'
 import { findEnvironment } from '../projects/projects.ts'
+import type { DenialReason } from '../webhook/denial.ts'
 import type { WebhookAnswer } from '../webhook/webhook-answer.ts'
 import {
   type AuthProvidersView,
@@ -255,6 +256,14 @@ const OddBodyType = builder.objectRef<OddBodyCheck>('OddBodyCheck').implement({
   }),
 })
 
+const DenialReasonType = builder.objectRef<DenialReason>('DenialReason').implement({
+  description: 'Why a webhook denied a player.',
+  fields: (t) => ({
+    code: t.exposeString('code', { description: 'A word for the game client to match on.' }),
+    text: t.exposeString('text', { nullable: true, description: 'A text for the player. Null for none.' }),
+  }),
+})
+
 const TestAuthProviderPayload = builder.objectRef<Rehearsal>('TestAuthProviderPayload').implement({
   description: 'The result of a rehearsed login.',
   fields: (t) => ({
@@ -312,6 +321,12 @@ const TestAuthProviderPayload = builder.objectRef<Rehearsal>('TestAuthProviderPa
       description:
         "Peculiarities of the webhook's answer that prevent no login: a subject with white space around it, a repeated member, a misspelt one.",
       resolve: ({ notices }) => [...notices],
+    }),
+    reason: t.field({
+      type: DenialReasonType,
+      nullable: true,
+      description: 'Why the webhook denied the player, as its client would receive it. Null for no reason.',
+      resolve: ({ reason }) => reason,
     }),
     oddBody: t.field({
       type: OddBodyType,

@@ -201,9 +201,9 @@ function readExpected(match: string | undefined, faults: Fault[]): SettingsChang
 
 /** The fields of spec 4.3. Only GraphQL has the state of a rotation. */
 function toJson({ environment, authProviders }: AuthProvidersView): { [name: string]: Json } {
-  const custom = Object.entries(authProviders.custom).map(([name, { enabled, url, hasSecret, updatedAt }]) => [
+  const custom = Object.entries(authProviders.custom).map(([name, { replacedSecretsExpireAt: _, ...provider }]) => [
     name,
-    { enabled, url, hasSecret, updatedAt },
+    provider,
   ])
   return { environment, authProviders: { ...authProviders, custom: Object.fromEntries(custom) } }
 }

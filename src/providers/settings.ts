@@ -36,6 +36,7 @@ import { newDeviceKey } from './device.ts'
 import { isPlatformEnabled, missingIn, type OidcSettings, oidcRequest, platformIssuer, readOidc } from './issuers.ts'
 import { isProviderName, NAME_RULE, PLATFORM_KINDS, type PlatformKind, type ProviderRef } from './provider-ref.ts'
 import { redact, secretsOf, withKeptSecrets } from './redaction.ts'
+import { printLimits, webhookLimits } from './webhook-limits.ts'
 import { newUrlFault, urlFault } from './webhook-url.ts'
 
 // Setting the login providers of an environment (spec 4.3).
@@ -80,7 +81,7 @@ export interface SettingsChange {
 
 /** What a request does to what is stored: for every surface. */
 export const PROVIDERS =
-  'The providers as `{custom: {<name>: {enabled, url, secret}}, google, apple, oidc: {<name>: {enabled, issuer, audiences}}, device: {enabled}}`. A `custom` replaces all custom providers: those that it does not name are removed. Without `custom`, or with null, all of them stay. The same is true of `oidc`. A custom provider without `secret` keeps the stored one. An absent `google` or `apple` stays, and null removes it. An absent `device` stays, and so does null.'
+  'The providers as `{custom: {<name>: {enabled, url, secret, timeoutMs, attempts}}, google, apple, oidc: {<name>: {enabled, issuer, audiences}}, device: {enabled}}`. A `custom` replaces all custom providers: those that it does not name are removed. Without `custom`, or with null, all of them stay. The same is true of `oidc`. A custom provider without `secret` keeps the stored one. An absent `google` or `apple` stays, and null removes it. An absent `device` stays, and so does null.'
 
 export const authProvidersRequest = shape({
   environment,
@@ -104,6 +105,7 @@ export const customProviderRequest = shape({
   enabled: flag('The master switch.'),
   url: text('Absolute, http or https, without credentials.', { max: MAX_URL, check: urlFault }),
   secret: optional(text('Signs requests. Default: the stored one.', { max: MAX_SECRET })),
+  ...webhookLimits.fields,
 })
 
 /** Reads a PUT. Faults are not thrown yet: whether a secret is missing depends on the stored settings. */
@@ -336,9 +338,10 @@ function planChanges(
   // A stored secret that cannot be opened, as its key is missing, counts as a different secret.
   const open = (sealed: string, context: SecretContext): string | null => tryToOpen(secrets, sealed, context) ?? null
 
-  const written = [...(settings.custom ?? [])].map(([name, { enabled, url, secret }]): Change => {
+  const written = [...(settings.custom ?? [])].map(([name, { enabled, url, secret, ...limits }]): Change => {
     const before = find('custom', name)
     const context = { ...environmentRef, kind: 'custom', name }
+    const settingsText = printLimits(limits)
     const isSecretChanged = secret !== null && (!before?.secret || open(before.secret, context) !== secret)
     return {
       kind: 'custom',
@@ -346,9 +349,13 @@ function planChanges(
       enabled,
       url,
       secret: secret === null ? (before?.secret ?? null) : secrets.seal(secret, context),
-      settings: null,
+      settings: settingsText,
       isSecretChanged,
-      isChanged: isSecretChanged || before?.enabled !== enabled || before.url !== url,
+      isChanged:
+        isSecretChanged ||
+        before?.enabled !== enabled ||
+        before.url !== url ||
+        (before.settings ?? null) !== settingsText,
     }
   })
   for (const kind of PLATFORM_KINDS) {

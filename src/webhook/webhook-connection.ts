@@ -4,7 +4,6 @@ import { ReadableStream } from 'node:stream/web'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { type Agent, buildConnector, Headers, request } from 'undici'
 import { isPublicAddress } from './addresses.ts'
-import { EXCERPT_BYTES } from './excerpt.ts'
 import { sharedLookup } from './look-up.ts'
 
 // The HTTP client of webhook calls: its connections, and the endings of an attempt.
@@ -93,6 +92,9 @@ export function createPlainFetch(agent: Agent): typeof globalThis.fetch {
 /** Statuses without a body. `Response` refuses one. */
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304])
 
+/** Bytes of an answer without a player that are read: the reason of a denial fits. */
+const START_BYTES = 4_096
+
 /** The part of a body that arrives within `EXCERPT_MS` and the attempt. The rest remains to be read. Never fails. */
 function readStart(body: Readable, signal: AbortSignal | undefined): Promise<Buffer<ArrayBuffer>> {
   return new Promise((resolve) => {
@@ -102,14 +104,14 @@ function readStart(body: Readable, signal: AbortSignal | undefined): Promise<Buf
       clearTimeout(timer)
       signal?.removeEventListener('abort', end)
       body.off('readable', take).off('end', end)
-      resolve(Buffer.concat(chunks).subarray(0, EXCERPT_BYTES))
+      resolve(Buffer.concat(chunks).subarray(0, START_BYTES))
     }
     const take = () => {
-      for (let chunk = body.read(); chunk !== null; chunk = length < EXCERPT_BYTES ? body.read() : null) {
+      for (let chunk = body.read(); chunk !== null; chunk = length < START_BYTES ? body.read() : null) {
         chunks.push(chunk)
         length += chunk.length
       }
-      if (length >= EXCERPT_BYTES) end()
+      if (length >= START_BYTES) end()
     }
     const timer = setTimeout(end, EXCERPT_MS)
     signal?.addEventListener('abort', end)

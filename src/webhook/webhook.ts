@@ -7,6 +7,7 @@ import { tracing } from '../base/tracing.ts'
 import { newId } from '../db/ids.ts'
 import { signStandardWebhook, signWebhook } from '../sdk/webhook.ts'
 import { isPrivateHost } from './addresses.ts'
+import { type DenialReason, readDenial } from './denial.ts'
 import { EXCERPT_BYTES, excerptOf } from './excerpt.ts'
 import {
   AnswerFault,
@@ -53,6 +54,10 @@ export interface WebhookTarget {
   readonly secret: string
   /** Also sign `webhook-signature`, while endpoints may still have an old secret. */
   readonly replacedSecrets: readonly string[]
+  /** The longest time of an attempt, below the service's own limit; null for that one. */
+  readonly timeoutMs?: number | null
+  /** The most attempts, below the service's own limit; null for that one. */
+  readonly attempts?: number | null
 }
 
 export interface WebhookAttempt {
@@ -79,7 +84,13 @@ export type WebhookResult =
       readonly attempts: readonly WebhookAttempt[]
     }
   | {
-      readonly kind: 'rejected' | 'invalidResponse' | 'unavailable'
+      readonly kind: 'rejected'
+      /** What the studio tells the player's client; null for nothing. */
+      readonly reason: DenialReason | null
+      readonly attempts: readonly WebhookAttempt[]
+    }
+  | {
+      readonly kind: 'invalidResponse' | 'unavailable'
       readonly attempts: readonly WebhookAttempt[]
     }
 
@@ -87,8 +98,19 @@ export interface Webhook {
   /** False for a host that is surely not a public one, unless such hosts are allowed: a literal address, `localhost`. */
   readonly mayCall: (host: string) => boolean
   /** Sends `{"customData": …}` with exactly the given text, up to three times. Never throws. */
-  call(target: WebhookTarget, customData: string, id?: string): Promise<WebhookResult>
+  call(target: WebhookTarget, customData: string, options?: CallOptions): Promise<WebhookResult>
   close(): Promise<void>
+}
+
+/** What a call is for. The endpoint finds it in `webhook-purpose`. */
+export const PURPOSES = ['login', 'link', 'test'] as const
+export type Purpose = (typeof PURPOSES)[number]
+
+export interface CallOptions {
+  /** Default: `login`. */
+  readonly purpose?: Purpose
+  /** Default: a new one. */
+  readonly id?: string
 }
 
 export interface WebhookOptions {
@@ -118,7 +140,11 @@ export function createWebhook(options: WebhookOptions): Webhook {
   const providers = new Map<string, Provider>()
   const memory = createMemory(MAX_BUFFERED_BYTES, MAX_PROJECT_BYTES)
 
-  async function call(target: WebhookTarget, customData: string, id = newWebhookId()): Promise<WebhookResult> {
+  async function call(
+    target: WebhookTarget,
+    customData: string,
+    { purpose = 'login', id = newWebhookId() }: CallOptions = {},
+  ): Promise<WebhookResult> {
     const provider = providers.get(target.key) ?? { calls: 0, longAnswers: createSemaphore(MAX_LONG_ANSWERS) }
     if (provider.calls >= MAX_CALLS) {
       return {
@@ -129,37 +155,34 @@ export function createWebhook(options: WebhookOptions): Webhook {
     providers.set(target.key, provider)
     provider.calls += 1
     try {
-      return await callUpToThrice(target, provider, { id, customData })
+      return await callUpToThrice(target, provider, { purpose, id, customData })
     } finally {
       provider.calls -= 1
       if (provider.calls === 0) providers.delete(target.key)
     }
   }
 
-  async function callUpToThrice(
-    target: WebhookTarget,
-    provider: Provider,
-    { id, customData }: { readonly id: string; readonly customData: string },
-  ): Promise<WebhookResult> {
+  async function callUpToThrice(target: WebhookTarget, provider: Provider, asked: Asked): Promise<WebhookResult> {
+    const { customData } = asked
+    const most = Math.min(target.attempts ?? ATTEMPTS, ATTEMPTS)
     const body = Buffer.from(`{"customData":${customData}}`)
     const attempts: WebhookAttempt[] = []
     for (;;) {
-      const { ending, ...attempt } = await attemptCall(target, provider, id, body, customData)
+      const { ending, ...attempt } = await attemptCall(target, provider, asked, body)
       attempts.push(observed(attempt, target))
-      if (ending.kind !== 'unavailable' || attempts.length === ATTEMPTS) return { ...ending, attempts }
+      if (ending.kind !== 'unavailable' || attempts.length >= most) return { ...ending, attempts }
       await pause(PAUSE_MS)
     }
   }
 
   async function attemptCall(
-    { projectId, url, secret, replacedSecrets }: WebhookTarget,
+    { projectId, url, secret, replacedSecrets, timeoutMs }: WebhookTarget,
     { longAnswers }: Provider,
-    id: string,
+    { purpose, id, customData }: Asked,
     body: Buffer,
-    customData: string,
   ): Promise<WebhookAttempt & Ended> {
     const started = performance.now()
-    const signal = AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)
+    const signal = AbortSignal.timeout(Math.min(timeoutMs ?? ATTEMPT_TIMEOUT_MS, ATTEMPT_TIMEOUT_MS))
     const timestamp = Math.floor(Date.now() / 1000)
     const signature = signWebhook(secret, body)
     const span = tracing()?.begin('POST login webhook')
@@ -168,7 +191,8 @@ export function createWebhook(options: WebhookOptions): Webhook {
     let error: AttemptError | null = null
     let cause: string | null = null
     let excerpt: string | null = null
-    const cleanBytes = (bytes: Uint8Array) => excerptOf(bytes, customData, [signature, secret, ...replacedSecrets])
+    const cleanBytes = (bytes: Uint8Array) =>
+      excerptOf(bytes.subarray(0, EXCERPT_BYTES), customData, [signature, secret, ...replacedSecrets])
     const clean = (text: string) => cleanBytes(Buffer.from(text.slice(0, EXCERPT_BYTES)))
     try {
       const response = await attemptOnce.raw(url, {
@@ -180,6 +204,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
           'user-agent': 'tierway',
           ...span?.headers,
           'x-signature': signature,
+          'webhook-purpose': purpose,
           'webhook-id': id,
           'webhook-timestamp': String(timestamp),
           'webhook-signature': [secret, ...replacedSecrets]
@@ -200,10 +225,12 @@ export function createWebhook(options: WebhookOptions): Webhook {
         const text = await readText(response.body, projectId, longAnswers, signal)
         ending = { kind: 'answered', text, clean }
       } else {
-        ending = { kind: meaningOf(status) }
+        const start = await bytesOf(response.body)
+        const kind = meaningOf(status)
+        ending = kind === 'rejected' ? { kind, reason: readDenial(start) } : { kind }
         const location = response.headers.get('location')
         cause = causeOfStatus(status, location && clean(location))
-        excerpt = cleanBytes(await bytesOf(response.body))
+        excerpt = cleanBytes(start)
       }
     } catch (thrown) {
       error = errorOf(thrown, signal)
@@ -257,7 +284,13 @@ export function createWebhook(options: WebhookOptions): Webhook {
 
 type Ending =
   | { readonly kind: 'answered'; readonly text: string; readonly clean: (text: string) => string | null }
-  | { readonly kind: Exclude<WebhookResult['kind'], 'answered'> }
+  | { readonly kind: 'rejected'; readonly reason: DenialReason | null }
+  | { readonly kind: Exclude<WebhookResult['kind'], 'answered' | 'rejected'> }
+
+/** A call, for all of its attempts. */
+interface Asked extends Required<CallOptions> {
+  readonly customData: string
+}
 
 interface Provider {
   calls: number

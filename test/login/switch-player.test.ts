@@ -85,8 +85,8 @@ describe('a ticket of a link that met another player', () => {
       code: 'IDENTITY_ALREADY_LINKED',
       details: { conflict: { ticket: expect.stringMatching(/^v1\./), expiresAt: expect.any(String) } },
     })
-    const { conflict } = (errors?.[0]?.extensions ?? {}).details as unknown as { conflict: { ticket: string } }
-    const { ticket } = conflict
+    const [{ extensions }] = errors as unknown as [{ extensions: { details: { conflict: { ticket: string } } } }]
+    const { ticket } = extensions.details.conflict
     const { data } = await game.graphql(
       headers,
       'mutation ($input: SwitchPlayerInput!) { switchPlayer(input: $input) { accessToken } }',

@@ -92,7 +92,8 @@ describe('a ban', () => {
     payload(await act('banPlayer', player))
     payload(await act('unbanPlayer', player))
     for (const [path, body] of Object.entries(callsOf(player))) {
-      if (!/\/(cross|unlink|player\/delete)$/.test(path)) expect((await player.post(path, body)).status).toBeLessThan(300)
+      if (!/\/(cross|unlink|player\/delete)$/.test(path))
+        expect((await player.post(path, body)).status).toBeLessThan(300)
     }
     expect((await refresh(player)).status).toBe(200)
     expect((await game.login({ player: player.subject })).status).toBe(200)

@@ -4,10 +4,16 @@ import type { Fault } from '../ui/errors.ts'
 export interface Settings {
   readonly enabled: boolean
   readonly url: string
+  /** The longest time of an attempt; null for the service's own limit. */
+  readonly timeoutMs?: number | null
+  /** The most attempts of a call; null for the service's own limit. */
+  readonly attempts?: number | null
 }
 
 const same = (one: Settings | undefined, other: Settings | undefined): boolean =>
-  one?.enabled === other?.enabled && one?.url === other?.url
+  one?.enabled === other?.enabled && one?.url === other?.url && limitsOf(one) === limitsOf(other)
+
+const limitsOf = (settings: Settings | undefined): string => `${settings?.timeoutMs ?? ''} ${settings?.attempts ?? ''}`
 
 /**
  * The change that another person has made to a provider since a dialog showed it. Undefined when the change can be sent:
@@ -46,6 +52,10 @@ export function effectsOf(
   const effects: string[] = []
   if (wanted.url !== shown.url)
     effects.push(`From the next login on, ${name} asks ${wanted.url} instead of ${shown.url}.`)
+  if (limitsOf(wanted) !== limitsOf(shown))
+    effects.push(
+      `From the next login on, ${name} is asked up to ${wanted.attempts ?? 3} times, for ${wanted.timeoutMs ?? 3_000} ms each.`,
+    )
   if (wanted.enabled && !shown.enabled) effects.push(`Logins through ${name} are possible again.`)
   if (!wanted.enabled && shown.enabled)
     effects.push(`From the next one on, logins through ${name} fail with “custom auth disabled”.`)

@@ -4,7 +4,7 @@ export const providersQuery = graphql(`
   query ConsoleProviders($environment: String!) {
     authProviders(environment: $environment) {
       environment version google apple
-      custom { name enabled url hasSecret updatedAt replacedSecretsExpireAt }
+      custom { name enabled url hasSecret updatedAt replacedSecretsExpireAt timeoutMs attempts }
       oidc {
         name enabled issuer audiences jwksUrl subjectClaim nicknameClaim maxAgeSeconds updatedAt
       }
@@ -20,7 +20,7 @@ export const setProvidersMutation = graphql(`
       authProviders {
         environment version
         google apple
-        custom { name enabled url hasSecret updatedAt }
+        custom { name enabled url hasSecret updatedAt timeoutMs attempts }
         oidc {
           name enabled issuer audiences jwksUrl subjectClaim nicknameClaim maxAgeSeconds updatedAt
         }
@@ -52,6 +52,7 @@ export const testProviderMutation = graphql(
     mutation ConsoleTestProvider($input: TestAuthProviderInput!) {
       testAuthProvider(input: $input) {
         outcome status subject nickname avatarUrl dataText claimsText notes
+        reason { code text }
         attempts { ...ConsoleAttempt }
         notices { path message }
         oddBody {

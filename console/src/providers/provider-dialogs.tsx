@@ -13,6 +13,9 @@ const Effects = ({ of }: { of: readonly (string | undefined)[] }) => of.map((tex
 const realPlayers = (environment: string): string | undefined =>
   isProduction(environment) ? `${environment} has real players.` : undefined
 
+/** The number in a field; null when it is empty. The service refuses what is no number. */
+const numberOr = (text: string): number | null => (text.trim() === '' ? null : Number(text))
+
 export function EditProvider(props: {
   readonly all: readonly CustomProvider[]
   /** Undefined for a new one. */
@@ -29,7 +32,9 @@ export function EditProvider(props: {
   const [url, setUrl] = useState(provider?.url ?? '')
   const [isEnabled, setEnabled] = useState(provider?.enabled ?? true)
   const [secret, setSecret] = useState('')
-  const wanted = { enabled: isEnabled, url }
+  const [timeoutMs, setTimeoutMs] = useState(String(provider?.timeoutMs ?? ''))
+  const [attempts, setAttempts] = useState(String(provider?.attempts ?? ''))
+  const wanted = { enabled: isEnabled, url, timeoutMs: numberOr(timeoutMs), attempts: numberOr(attempts) }
   const isKept = provider?.hasSecret === true
   const isComplete = name !== '' && url !== '' && (isKept || secret !== '')
   const effects = isComplete ? effectsOf(name, { shown: provider, wanted, hasNewSecret: isKept && secret !== '' }) : []
@@ -79,6 +84,22 @@ export function EditProvider(props: {
         required
       />
       <CheckField label="Enabled" name="enabled" value={isEnabled} onChange={setEnabled} />
+      <TextField
+        label="Longest time of an attempt, in milliseconds"
+        name="timeoutMs"
+        inputMode="numeric"
+        hint="100 to 3000. Empty for 3000."
+        value={timeoutMs}
+        onChange={setTimeoutMs}
+      />
+      <TextField
+        label="Most attempts"
+        name="attempts"
+        inputMode="numeric"
+        hint="1 to 3, when the webhook fails or does not answer. Empty for 3."
+        value={attempts}
+        onChange={setAttempts}
+      />
       <TextField
         label={isKept ? 'New secret' : 'Secret'}
         name="secret"

@@ -74,11 +74,13 @@ export function TestProvider({ provider, onClose }: { provider: CustomProvider; 
   )
 }
 
-export function Outcome({ of: { outcome, subject, status } }: { of: Result }) {
+export function Outcome({ of: { outcome, subject, status, reason } }: { of: Result }) {
   if (outcome === 'OK') return <Notice tone="success">The login would succeed, with the subject {subject}.</Notice>
   return (
     <Notice tone="error">
-      The login would fail: {outcomeName(outcome)}. A client gets status {status}. {outcomeAdvice(outcome)}
+      The login would fail: {outcomeName(outcome)}. A client gets status {status}
+      {reason && `, with the reason ${reason.code}${reason.text === null ? '' : ` (“${reason.text}”)`}`}.{' '}
+      {outcomeAdvice(outcome)}
     </Notice>
   )
 }

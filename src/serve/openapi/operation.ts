@@ -65,6 +65,16 @@ const facts: Schema = {
   type: 'object',
   description: 'For some other refusals: what the caller may know besides. Each member belongs to few of them.',
   properties: {
+    reason: {
+      type: 'object',
+      description: "For `custom_auth_rejected`: why the studio's webhook denied the player.",
+      required: ['code', 'text'],
+      additionalProperties: false,
+      properties: {
+        code: out.text('A word to match on, such as `maintenance`.').schema,
+        text: out.orNull(out.text('A text for the player; null for none.')).schema,
+      },
+    },
     conflict: {
       type: 'object',
       description: 'For `identity_already_linked`: the way to the other player.',
