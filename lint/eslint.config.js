@@ -8,6 +8,7 @@ const rule = (name) => `@graphql-eslint/${name}`
 /** Types without an identity: parts of other objects, figures, and answers of operations. */
 const VALUE_SUFFIXES = ['Connection', 'Diff', 'Edge', 'Figures', 'Insight', 'Payload', 'Preview', 'Progress', 'Result']
 const VALUE_TYPES = [
+  'AccountPolicy',
   'AuthProviders',
   'CallMinute',
   'CallStatistics',
@@ -20,6 +21,7 @@ const VALUE_TYPES = [
   'ClippedXp',
   'CrossedHandle',
   'CustomProvider',
+  'DenialReason',
   'DeviceProvider',
   'OidcProvider',
   'DiffedLevel',
@@ -39,6 +41,7 @@ const VALUE_TYPES = [
   'Notice',
   'OddBodyCheck',
   'PageInfo',
+  'PlayerSession',
   'Price',
   'ProviderLogins',
   'RemovedClaims',
