@@ -35,6 +35,7 @@ const TITLES: Readonly<Record<string, string>> = {
   'currency.add': 'Add a currency',
   'currency.remove': 'Remove a currency',
   'currency.set_credit_limit': 'Limit credits of a currency',
+  'account_policy.set': 'Set the policy of accounts',
 }
 
 /** Actions that the log has only when they were denied. */
@@ -53,6 +54,11 @@ const DENIED_TITLES: Readonly<Record<string, string>> = {
   'storage.set': 'Write storage as a player',
   'storage.delete': 'Delete storage as a player',
   'identity.link': 'Link an identity as a player',
+  'identity.switch': 'Switch the player as a player',
+  'identity.unlink': 'Unlink an identity as a player',
+  'player.update': 'Change the profile as a player',
+  'player.export': 'Export the data as a player',
+  'sessions.end': 'End sessions as a player',
 }
 
 const DENIED = '.denied'
