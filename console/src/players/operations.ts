@@ -52,6 +52,8 @@ export const playerQuery = graphql(`
     player(id: $id) {
       id playerId environment nickname status createdAt lastLoginAt region language avatarUrl
       identities { provider subject }
+      sessions { sessionId device createdAt lastUsedAt }
+      deleteAt
       wallet { id currency balance }
       inventory { id itemId amount }
       passes {

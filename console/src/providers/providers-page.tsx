@@ -5,6 +5,7 @@ import { useEnvironment } from '../shell/environment.tsx'
 import { RoleButton } from '../ui/button.tsx'
 import { Page, Panel } from '../ui/page.tsx'
 import { Answer } from '../ui/states.tsx'
+import { AccountPolicy } from './account-policy.tsx'
 import { CustomProviders, type ProviderAction } from './custom-providers.tsx'
 import { LoginLog } from './login-log.tsx'
 import { LoginStatistics } from './login-statistics.tsx'
@@ -53,7 +54,11 @@ export default function ProvidersPage() {
         <Answer of={result} onRetry={() => read({ requestPolicy: 'network-only' })}>
           {() => (
             <>
-              <CustomProviders providers={custom} onAction={(action, provider) => setOpened({ action, provider })} />
+              <CustomProviders
+                providers={custom}
+                openBreakers={found?.openBreakers ?? []}
+                onAction={(action, provider) => setOpened({ action, provider })}
+              />
             </>
           )}
         </Answer>
@@ -80,6 +85,7 @@ export default function ProvidersPage() {
           )}
         </Answer>
       </Panel>
+      <AccountPolicy />
       {opened && <OpenedDialog of={opened} onClose={() => setOpened(undefined)} />}
       <LoginStatistics providers={[...custom.map(({ name }) => name), ...signIns.map(({ provider }) => provider)]} />
       <LoginLog />

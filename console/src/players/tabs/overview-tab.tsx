@@ -1,9 +1,10 @@
 import { useQuery } from 'urql'
 import { Link } from 'wouter'
 import { Panel } from '../../ui/page.tsx'
-import { Empty } from '../../ui/states.tsx'
+import { Empty, Notice } from '../../ui/states.tsx'
 import { Table } from '../../ui/table.tsx'
 import { Id, number } from '../../ui/text.tsx'
+import { Time } from '../../ui/time.tsx'
 import { unlinkAction } from '../actions/account-actions.ts'
 import { ActionButton } from '../actions/use-action.tsx'
 import { creditAction, debitAction } from '../actions/wallet-actions.ts'
@@ -11,7 +12,7 @@ import { currenciesQuery } from '../operations.ts'
 import type { TabProps } from './tab.ts'
 
 export function OverviewTab({ player, open }: TabProps) {
-  const { environment, wallet, inventory, identities, passes, playerId } = player
+  const { environment, wallet, inventory, identities, passes, playerId, sessions } = player
   const [{ data }] = useQuery({ query: currenciesQuery, variables: { environment } })
   const currencies = data?.currencies.nodes ?? []
   return (
@@ -107,6 +108,26 @@ export function OverviewTab({ player, open }: TabProps) {
                   </ActionButton>
                 ),
             },
+          ]}
+        />
+      </Panel>
+      <Panel title="Sessions">
+        {player.deleteAt && (
+          <Notice tone="warning">
+            The player has asked for its deletion: it takes place at <Time at={player.deleteAt} parts="minute" />,
+            unless the player logs in before.
+          </Notice>
+        )}
+        <Table
+          whole
+          caption="Sessions"
+          rows={sessions}
+          empty={<Empty title="No session">The player is logged in on no device.</Empty>}
+          keyOf={({ sessionId }) => sessionId}
+          columns={[
+            { title: 'Device', cell: ({ device }) => device ?? <span className="muted">not named</span> },
+            { title: 'Since', cell: ({ createdAt }) => <Time at={createdAt} parts="minute" /> },
+            { title: 'Last used', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} parts="minute" /> },
           ]}
         />
       </Panel>
