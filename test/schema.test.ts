@@ -179,6 +179,7 @@ describe('the schema (decisions 9)', () => {
       'Player.deleteAt',
       'PlayerSession.device',
       'CustomProvider.attempts',
+      'CustomProvider.breakerAfter',
       'CustomProvider.timeoutMs',
       'DenialReason.text',
       'TestAuthProviderPayload.reason',

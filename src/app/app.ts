@@ -211,6 +211,13 @@ export async function createApp({
       metrics.webhookAttempts.inc({ project: projectId, result: error ?? `${Math.floor((status ?? 0) / 100)}xx` })
       metrics.webhookSeconds.observe(milliseconds / 1000)
     },
+    onBreaker: (isOpen, { projectId, key }) => {
+      const [environment, provider] = key.split('/')
+      const about = { project: projectId, environment, provider }
+      if (isOpen)
+        log.warn(about, 'a login webhook keeps failing: its calls fail at once, but for a probe every five seconds')
+      else log.info(about, 'the calls of a login webhook are made again')
+    },
   })
   const documents = createGuardedJson({ allowPrivateAddresses: config.allowPrivateWebhooks })
   const secrets = createSecrets(secretsKeys)
@@ -359,6 +366,7 @@ export async function createApp({
     numbering,
     folding,
     partitions,
+    webhook,
     isRedisConnected: config.redisUrl === null ? null : bus.isConnected,
     endedLogins: () => ended.logins.size,
     endedFollowers: () => feed.size,

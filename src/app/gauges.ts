@@ -8,6 +8,7 @@ import type { Folding } from '../figures/fold.ts'
 import type { Readiness } from '../serve/http/health.ts'
 import type { GroupCommit } from '../transactions/group-commit.ts'
 import type { Memory } from '../transactions/memory.ts'
+import type { Webhook } from '../webhook/webhook.ts'
 import type { Partitions } from './partitions.ts'
 
 export interface GaugeSources {
@@ -18,6 +19,7 @@ export interface GaugeSources {
   readonly numbering: Numbering
   readonly folding: Folding
   readonly partitions: Pick<Partitions, 'states'>
+  readonly webhook: Pick<Webhook, 'openBreakers'>
   /** Null without Redis. */
   readonly isRedisConnected: (() => boolean) | null
   /** Null without a replica. */
@@ -90,6 +92,9 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   )
   gauge('tierway_figures_age_seconds', 'Time since this instance last found all changes added to the figures.', () =>
     sources.folding.age(),
+  )
+  gauge('tierway_webhook_breakers_open', 'Providers whose webhook keeps failing, so that its calls fail at once.', () =>
+    sources.webhook.openBreakers(),
   )
   new Gauge({
     name: 'tierway_partitions_ahead_seconds',

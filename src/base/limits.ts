@@ -99,10 +99,11 @@ export const MAX_DEVICE_ID = 128
 /** The reason of a denial, which a webhook gives. */
 export const MAX_DENIAL_CODE = 64
 export const MAX_DENIAL_TEXT = 200
-/** The limits of webhook calls that a provider may set. They are at most the service's own. */
+/** The limits of webhook calls (spec 8), which a provider may lower. */
 export const MIN_WEBHOOK_TIMEOUT_MS = 100
 export const MAX_WEBHOOK_TIMEOUT_MS = 3_000
 export const MAX_WEBHOOK_ATTEMPTS = 3
+export const MAX_BREAKER_AFTER = 1_000
 /** A ticket holds the claims of a login, among others. */
 export const MAX_TICKET = 16_384
 /** The highest limit that an environment can set for the sessions of a player. */

@@ -35,6 +35,11 @@ export const customProvider = answer("A login provider that calls a studio's web
   updatedAt: out.time('The time of the last change, in UTC.'),
   timeoutMs: lowered('The longest time of an attempt, in milliseconds.'),
   attempts: lowered('The most attempts of a call.'),
+  breakerAfter: out.optional(
+    out.orNull(
+      out.int32('The failed calls in a row after which the breaker opens. Null, or absent over REST, without one.'),
+    ),
+  ),
 })
 export const deviceProvider = answer('Logins of guests, by an id of their device.', {
   enabled: out.flag('When false, logins of guests fail with `sign-in disabled`. The guests stay known.'),

@@ -10,6 +10,9 @@ export interface CustomProviderRef {
   readonly name: string
 }
 
+/** Identifies a provider among all providers of the service. */
+export const providerKey = (environmentId: string, name: string): string => `${environmentId}/${name}`
+
 export interface CustomProvider extends WebhookLimits {
   /** Identifies it among all providers of the service. */
   readonly key: string
@@ -64,7 +67,7 @@ export async function findCustomProvider(
     replaced === null || sealed === null ? [] : (open(sealed, { ...context, replaced }) ?? []),
   )
   const limits = readLimits(found.settings)
-  return { key: `${environmentId}/${name}`, projectId, url: found.url, secret, replacedSecrets, ...limits }
+  return { key: providerKey(environmentId, name), projectId, url: found.url, secret, replacedSecrets, ...limits }
 }
 
 /** One row for each replaced secret, or a single row without one. */

@@ -32,6 +32,7 @@ import {
   readAuthProviders,
   rotation,
 } from './auth-providers.ts'
+import { providerKey } from './custom-provider.ts'
 import { missingIn, type OidcProviderView, oidcProvider } from './issuers.ts'
 import { DEFAULT_PROVIDER, PLATFORM_KINDS, providerRef } from './provider-ref.ts'
 import { WITHHELD } from './redaction.ts'
@@ -76,6 +77,19 @@ const AuthProvidersType = builder.objectRef<AuthProvidersView>('AuthProviders').
       type: [CustomProviderType],
       resolve: ({ authProviders }) =>
         Object.entries(authProviders.custom).map(([name, provider]) => ({ name, ...provider })),
+    }),
+    openBreakers: t.stringList({
+      description:
+        'The custom providers whose webhook keeps failing, so that this instance makes no calls of players but for a probe.',
+      resolve: async ({ environment, authProviders }, _args, context) => {
+        const { projectId } = await requirePlatform(context, 'viewer')
+        const { pool, webhook } = context.service
+        const environmentId = await findEnvironment(pool, projectId, environment)
+        return Object.entries(authProviders.custom).flatMap(([name, { enabled, ...settings }]) => {
+          const endpoint = { projectId, key: providerKey(environmentId, name), ...settings }
+          return enabled && webhook.breakerState(endpoint) !== 'closed' ? [name] : []
+        })
+      },
     }),
     oidc: t.field({
       description: 'The issuers of ID tokens, by name.',

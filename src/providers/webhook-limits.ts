@@ -1,5 +1,10 @@
 import { print } from '../base/json.ts'
-import { MAX_WEBHOOK_ATTEMPTS, MAX_WEBHOOK_TIMEOUT_MS, MIN_WEBHOOK_TIMEOUT_MS } from '../base/limits.ts'
+import {
+  MAX_BREAKER_AFTER,
+  MAX_WEBHOOK_ATTEMPTS,
+  MAX_WEBHOOK_TIMEOUT_MS,
+  MIN_WEBHOOK_TIMEOUT_MS,
+} from '../base/limits.ts'
 import { int32, JsonSource, optional, type RequestOf, shape } from '../declare/shape.ts'
 
 // The limits of webhook calls that a custom provider lowers. They are stored as the provider's settings.
@@ -20,12 +25,18 @@ export const webhookLimits = shape({
       max: MAX_WEBHOOK_ATTEMPTS,
     }),
   ),
+  breakerAfter: optional(
+    int32(
+      `The failed calls in a row within a minute after which further ones fail at once, until one that is tried every five seconds succeeds: 1 to ${MAX_BREAKER_AFTER}. Default: never.`,
+      { min: 1, max: MAX_BREAKER_AFTER },
+    ),
+  ),
 })
 export type WebhookLimits = RequestOf<typeof webhookLimits>
 
 /** The stored text; null without a limit. */
-export const printLimits = ({ timeoutMs, attempts }: WebhookLimits): string | null =>
-  timeoutMs === null && attempts === null ? null : print({ timeoutMs, attempts })
+export const printLimits = ({ timeoutMs, attempts, breakerAfter }: WebhookLimits): string | null =>
+  timeoutMs === null && attempts === null && breakerAfter === null ? null : print({ timeoutMs, attempts, breakerAfter })
 
 export const readLimits = (settings: string | null): WebhookLimits =>
   webhookLimits.read(new JsonSource(settings ?? '{}'))

@@ -3,12 +3,14 @@ import { type Duplex, pipeline, type Readable } from 'node:stream'
 import { ReadableStream } from 'node:stream/web'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { type Agent, buildConnector, Headers, request } from 'undici'
+import { MAX_WEBHOOK_TIMEOUT_MS } from '../base/limits.ts'
 import { isPublicAddress } from './addresses.ts'
 import { sharedLookup } from './look-up.ts'
 
 // The HTTP client of webhook calls: its connections, and the endings of an attempt.
 
-export const ATTEMPT_TIMEOUT_MS = 3_000 // spec 8: from the connection to the last byte of the answer
+/** From the connection to the last byte of the answer. */
+export const ATTEMPT_TIMEOUT_MS = MAX_WEBHOOK_TIMEOUT_MS
 /** The longest answer, after decompression. */
 export const MAX_ANSWER_BYTES = 16 * 2 ** 20
 /** Interim answers, such as 103, before the final one. */
@@ -30,6 +32,7 @@ export const ATTEMPT_ERRORS = [
   'too_large',
   'encoding',
   'overloaded',
+  'breaker_open',
   'network',
 ] as const
 export type AttemptError = (typeof ATTEMPT_ERRORS)[number]

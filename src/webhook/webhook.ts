@@ -1,12 +1,15 @@
 import type { LookupFunction } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
 import { createFetch } from 'ofetch'
 import { Agent, Headers } from 'undici'
+import { MAX_WEBHOOK_ATTEMPTS } from '../base/limits.ts'
 import { createSemaphore, type Semaphore } from '../base/semaphore.ts'
 import { tracing } from '../base/tracing.ts'
 import { newId } from '../db/ids.ts'
 import { signStandardWebhook, signWebhook } from '../sdk/webhook.ts'
 import { isPrivateHost } from './addresses.ts'
+import { Breaker, type BreakerOutcome, type BreakerState } from './breaker.ts'
 import { type DenialReason, readDenial } from './denial.ts'
 import { EXCERPT_BYTES, excerptOf } from './excerpt.ts'
 import {
@@ -24,7 +27,6 @@ import {
 
 // The call of the studio's endpoint (spec 4.4), and the meaning of each ending (spec 7.1).
 
-const ATTEMPTS = 3 // spec 8
 const PAUSE_MS = 300 // spec 8
 /** Answers up to this size are read at once. A longer one waits for its provider's turn, within its attempt's time. */
 const SHORT_ANSWER_BYTES = 64 * 2 ** 10
@@ -43,6 +45,9 @@ const MAX_PROJECT_BYTES = 128 * 2 ** 20
  */
 const MAX_CALLS = 500
 const KEEP_ALIVE_MS = 4_000
+/** Breakers in memory, and the time after the last login for which one is kept. A new one is closed. */
+const MAX_BREAKERS = 10_000
+const BREAKER_KEPT_MS = 10 * 60_000
 
 export interface WebhookTarget {
   /** Identifies the provider among all providers of the service. The limits of a provider count by this key. */
@@ -58,6 +63,8 @@ export interface WebhookTarget {
   readonly timeoutMs?: number | null
   /** The most attempts, below the service's own limit; null for that one. */
   readonly attempts?: number | null
+  /** The failed calls in a row after which calls fail at once, until a probe succeeds; null for never. */
+  readonly breakerAfter?: number | null
 }
 
 export interface WebhookAttempt {
@@ -99,6 +106,10 @@ export interface Webhook {
   readonly mayCall: (host: string) => boolean
   /** Sends `{"customData": …}` with exactly the given text, up to three times. Never throws. */
   call(target: WebhookTarget, customData: string, options?: CallOptions): Promise<WebhookResult>
+  /** The state of the breaker of an endpoint on this instance. */
+  breakerState(endpoint: BreakerEndpoint): BreakerState
+  /** How many breakers are not closed. One that no login has asked for in ten minutes does not count. */
+  openBreakers(): number
   close(): Promise<void>
 }
 
@@ -117,6 +128,8 @@ export interface WebhookOptions {
   readonly allowPrivateAddresses: boolean
   readonly lookup?: LookupFunction
   readonly observe?: (attempt: WebhookAttempt, target: WebhookTarget) => void
+  /** Called when a breaker opens, and when calls are made again: it closed, or other settings began with a closed one. */
+  readonly onBreaker?: (isOpen: boolean, endpoint: BreakerEndpoint) => void
 }
 
 /** The identification of the calls of one login, `webhook-id`. */
@@ -138,12 +151,60 @@ export function createWebhook(options: WebhookOptions): Webhook {
   })
   const attemptOnce = createFetch({ fetch: createPlainFetch(agent), Headers: Headers as typeof globalThis.Headers })
   const providers = new Map<string, Provider>()
+  const breakers = new LRUCache<string, KnownBreaker>({
+    max: MAX_BREAKERS,
+    ttl: BREAKER_KEPT_MS,
+    updateAgeOnGet: true,
+    dispose: ({ endpoint, breaker }) => {
+      if (breaker.state !== 'closed') options.onBreaker?.(false, endpoint)
+    },
+  })
   const memory = createMemory(MAX_BUFFERED_BYTES, MAX_PROJECT_BYTES)
 
   async function call(
     target: WebhookTarget,
     customData: string,
     { purpose = 'login', id = newWebhookId() }: CallOptions = {},
+  ): Promise<WebhookResult> {
+    // A rehearsal always calls, and its end says nothing about the calls of players.
+    const breaker = purpose === 'test' ? undefined : breakerOf(target)
+    const admitted = breaker?.admit(performance.now())
+    if (admitted === null) {
+      return { kind: 'unavailable', attempts: [observed({ ...NOT_CALLED, error: 'breaker_open' }, target)] }
+    }
+    let outcome: BreakerOutcome = 'failed'
+    try {
+      const result = await callWithin(target, customData, { purpose, id })
+      if (result.kind !== 'unavailable') outcome = 'answered'
+      else if (result.attempts.at(-1)?.error === 'overloaded') outcome = 'neither'
+      return result
+    } finally {
+      admitted?.end(outcome, performance.now())
+    }
+  }
+
+  /** The breaker of an endpoint. Another address, or another limit, begins with a closed one. */
+  function breakerOf({ projectId, key, url, breakerAfter }: WebhookTarget): Breaker | undefined {
+    if (breakerAfter === null || breakerAfter === undefined) {
+      breakers.delete(key)
+      return undefined
+    }
+    const endpoint = { projectId, key, url, breakerAfter }
+    const known = breakers.get(key)
+    if (known && isOf(endpoint, known)) return known.breaker
+    const breaker = new Breaker(breakerAfter, (isOpen) => {
+      // A call of before a change of the settings may end after it.
+      if (breakers.peek(key)?.breaker === breaker) options.onBreaker?.(isOpen, endpoint)
+    })
+    breakers.set(key, { endpoint, breaker })
+    return breaker
+  }
+
+  /** A call, unless too many of its provider are under way. */
+  async function callWithin(
+    target: WebhookTarget,
+    customData: string,
+    { purpose, id }: Required<CallOptions>,
   ): Promise<WebhookResult> {
     const provider = providers.get(target.key) ?? { calls: 0, longAnswers: createSemaphore(MAX_LONG_ANSWERS) }
     if (provider.calls >= MAX_CALLS) {
@@ -164,7 +225,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
 
   async function callUpToThrice(target: WebhookTarget, provider: Provider, asked: Asked): Promise<WebhookResult> {
     const { customData } = asked
-    const most = Math.min(target.attempts ?? ATTEMPTS, ATTEMPTS)
+    const most = Math.min(target.attempts ?? MAX_WEBHOOK_ATTEMPTS, MAX_WEBHOOK_ATTEMPTS)
     const body = Buffer.from(`{"customData":${customData}}`)
     const attempts: WebhookAttempt[] = []
     for (;;) {
@@ -278,6 +339,11 @@ export function createWebhook(options: WebhookOptions): Webhook {
   return {
     mayCall: (host) => options.allowPrivateAddresses || !isPrivateHost(host),
     call,
+    breakerState: (endpoint) => {
+      const known = breakers.peek(endpoint.key)
+      return known && isOf(endpoint, known) ? known.breaker.state : 'closed'
+    },
+    openBreakers: () => [...breakers.values()].filter(({ breaker }) => breaker.state !== 'closed').length,
     close: () => agent.destroy(),
   }
 }
@@ -296,6 +362,17 @@ interface Provider {
   calls: number
   readonly longAnswers: Semaphore
 }
+
+/** A breaker belongs to an address and a limit: another of either begins with a closed one. */
+export type BreakerEndpoint = Pick<WebhookTarget, 'projectId' | 'key' | 'url' | 'breakerAfter'>
+
+interface KnownBreaker {
+  readonly endpoint: BreakerEndpoint
+  readonly breaker: Breaker
+}
+
+const isOf = ({ url, breakerAfter }: BreakerEndpoint, { endpoint }: KnownBreaker): boolean =>
+  url === endpoint.url && breakerAfter === endpoint.breakerAfter
 
 interface Ended {
   readonly ending: Ending

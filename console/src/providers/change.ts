@@ -8,12 +8,15 @@ export interface Settings {
   readonly timeoutMs?: number | null
   /** The most attempts of a call; null for the service's own limit. */
   readonly attempts?: number | null
+  /** The failed calls in a row after which the breaker opens; null for none. */
+  readonly breakerAfter?: number | null
 }
 
 const same = (one: Settings | undefined, other: Settings | undefined): boolean =>
   one?.enabled === other?.enabled && one?.url === other?.url && limitsOf(one) === limitsOf(other)
 
-const limitsOf = (settings: Settings | undefined): string => `${settings?.timeoutMs ?? ''} ${settings?.attempts ?? ''}`
+const limitsOf = (settings: Settings | undefined): string =>
+  `${settings?.timeoutMs ?? ''} ${settings?.attempts ?? ''} ${settings?.breakerAfter ?? ''}`
 
 /**
  * The change that another person has made to a provider since a dialog showed it. Undefined when the change can be sent:
@@ -52,10 +55,13 @@ export function effectsOf(
   const effects: string[] = []
   if (wanted.url !== shown.url)
     effects.push(`From the next login on, ${name} asks ${wanted.url} instead of ${shown.url}.`)
-  if (limitsOf(wanted) !== limitsOf(shown))
+  if (limitsOf(wanted) !== limitsOf(shown)) {
+    const breaker = wanted.breakerAfter ?? null
+    const after = breaker === null ? '' : ` After ${breaker} failed calls in a row, further logins fail at once.`
     effects.push(
-      `From the next login on, ${name} is asked up to ${wanted.attempts ?? 3} times, for ${wanted.timeoutMs ?? 3_000} ms each.`,
+      `From the next login on, ${name} is asked up to ${wanted.attempts ?? 3} times, for ${wanted.timeoutMs ?? 3_000} ms each.${after}`,
     )
+  }
   if (wanted.enabled && !shown.enabled) effects.push(`Logins through ${name} are possible again.`)
   if (!wanted.enabled && shown.enabled)
     effects.push(`From the next one on, logins through ${name} fail with “custom auth disabled”.`)

@@ -12,6 +12,8 @@ export type ProviderAction = (typeof KINDS)[number]
 
 export function CustomProviders(props: {
   readonly providers: readonly CustomProvider[]
+  /** Names of providers whose breaker is open. */
+  readonly openBreakers: readonly string[]
   readonly onAction: (action: ProviderAction, provider: CustomProvider) => void
 }) {
   const environment = useEnvironment()
@@ -44,8 +46,11 @@ export function CustomProviders(props: {
         },
         {
           title: 'State',
-          cell: ({ enabled }) => (
-            <span className={enabled ? 'badge good' : 'badge warn'}>{enabled ? 'enabled' : 'disabled'}</span>
+          cell: ({ name, enabled }) => (
+            <>
+              <span className={enabled ? 'badge good' : 'badge warn'}>{enabled ? 'enabled' : 'disabled'}</span>
+              {enabled && props.openBreakers.includes(name) && <span className="badge bad">webhook fails</span>}
+            </>
           ),
         },
         { title: 'Webhook', cell: ({ url }) => <code>{url}</code> },

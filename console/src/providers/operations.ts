@@ -4,7 +4,8 @@ export const providersQuery = graphql(`
   query ConsoleProviders($environment: String!) {
     authProviders(environment: $environment) {
       environment version google apple
-      custom { name enabled url hasSecret updatedAt replacedSecretsExpireAt timeoutMs attempts }
+      openBreakers
+      custom { name enabled url hasSecret updatedAt replacedSecretsExpireAt timeoutMs attempts breakerAfter }
       oidc {
         name enabled issuer audiences jwksUrl subjectClaim nicknameClaim maxAgeSeconds updatedAt
       }
@@ -20,7 +21,7 @@ export const setProvidersMutation = graphql(`
       authProviders {
         environment version
         google apple
-        custom { name enabled url hasSecret updatedAt timeoutMs attempts }
+        custom { name enabled url hasSecret updatedAt timeoutMs attempts breakerAfter }
         oidc {
           name enabled issuer audiences jwksUrl subjectClaim nicknameClaim maxAgeSeconds updatedAt
         }
@@ -134,3 +135,21 @@ export const loginLogQuery = graphql(
   `,
   [loginFragment],
 )
+
+export const accountPolicyQuery = graphql(`
+  query ConsoleAccountPolicy {
+    environments {
+      id name
+      accountPolicy { maxSessions whenFull deletionDays }
+    }
+  }
+`)
+
+export const setAccountPolicyMutation = graphql(`
+  mutation ConsoleSetAccountPolicy($input: SetAccountPolicyInput!) {
+    setAccountPolicy(input: $input) {
+      policy { maxSessions whenFull deletionDays }
+      auditEntry { id }
+    }
+  }
+`)

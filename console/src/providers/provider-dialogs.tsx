@@ -34,7 +34,14 @@ export function EditProvider(props: {
   const [secret, setSecret] = useState('')
   const [timeoutMs, setTimeoutMs] = useState(String(provider?.timeoutMs ?? ''))
   const [attempts, setAttempts] = useState(String(provider?.attempts ?? ''))
-  const wanted = { enabled: isEnabled, url, timeoutMs: numberOr(timeoutMs), attempts: numberOr(attempts) }
+  const [breakerAfter, setBreakerAfter] = useState(String(provider?.breakerAfter ?? ''))
+  const wanted = {
+    enabled: isEnabled,
+    url,
+    timeoutMs: numberOr(timeoutMs),
+    attempts: numberOr(attempts),
+    breakerAfter: numberOr(breakerAfter),
+  }
   const isKept = provider?.hasSecret === true
   const isComplete = name !== '' && url !== '' && (isKept || secret !== '')
   const effects = isComplete ? effectsOf(name, { shown: provider, wanted, hasNewSecret: isKept && secret !== '' }) : []
@@ -99,6 +106,14 @@ export function EditProvider(props: {
         hint="1 to 3, when the webhook fails or does not answer. Empty for 3."
         value={attempts}
         onChange={setAttempts}
+      />
+      <TextField
+        label="Failed calls in a row that open the breaker"
+        name="breakerAfter"
+        inputMode="numeric"
+        hint="1 to 1000 within a minute: then logins fail at once, until a probe succeeds. Empty for no breaker."
+        value={breakerAfter}
+        onChange={setBreakerAfter}
       />
       <TextField
         label={isKept ? 'New secret' : 'Secret'}

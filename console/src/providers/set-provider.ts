@@ -31,9 +31,10 @@ export function useSetProvider(): (change: ProviderChange) => Promise<ActionResu
     if (refusal !== undefined) return { refusal }
     const others = custom
       .filter((one) => one.name !== name)
-      .map(
-        ({ name: other, enabled, url, timeoutMs, attempts }) => [other, { enabled, url, timeoutMs, attempts }] as const,
-      )
+      .map(({ name: other, enabled, url, timeoutMs, attempts, breakerAfter }) => {
+        const settings: Settings = { enabled, url, timeoutMs, attempts, breakerAfter }
+        return [other, settings] as const
+      })
     const all = Object.fromEntries([...others, ...(wanted === undefined ? [] : [[name, wanted] as const])])
     // A change between this read and the write is not undone: the service refuses, with what has changed.
     const expectedVersion = current?.version

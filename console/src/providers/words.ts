@@ -35,7 +35,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 export const outcomeAdvice = (outcome: string): string => ADVICE[outcome] ?? ''
 
 const ERRORS: Readonly<Record<string, string>> = {
-  TIMEOUT: 'no whole answer within 3 seconds',
+  TIMEOUT: 'no whole answer in time',
   DNS: 'the name has no address',
   PRIVATE_ADDRESS: 'the address is private, which this service does not call',
   REFUSED: 'nothing listens at the port',
@@ -45,6 +45,7 @@ const ERRORS: Readonly<Record<string, string>> = {
   BAD_STATUS: 'the status is outside of 200 to 599',
   TOO_LARGE: 'the answer is over 16 MiB',
   ENCODING: 'the answer is not UTF-8, or is compressed in another way than it says',
+  BREAKER_OPEN: 'the calls before had failed, so this one was not made',
   OVERLOADED: 'too many calls of this provider are under way',
   NETWORK: 'the network failed',
 }

@@ -28,6 +28,7 @@ const WebhookErrorType = enumType('WebhookError', ATTEMPT_ERRORS, {
     bad_status: 'The status is outside of 200 to 599.',
     too_large: `The answer is over ${MAX_ANSWER_BYTES / 2 ** 20} MiB.`,
     encoding: 'The answer is not UTF-8, or is compressed in another way than its headers say.',
+    breaker_open: 'The calls before had failed, so this one was not made.',
     overloaded: 'Too many calls of the provider were under way, or their answers were too long together.',
     network: 'Any other failure of the network.',
   },
