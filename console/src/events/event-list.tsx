@@ -37,7 +37,14 @@ export function EventList(props: {
     const row = event.target instanceof Element ? event.target.closest('li') : null
     const from = row === null ? sought.current : Number(row.ariaPosInSet) - 1
     const step = { ArrowDown: 1, ArrowUp: -1, Home: -events.length, End: events.length }[event.key]
-    if (from === null || step === undefined) return
+    if (step === undefined) return
+    if (from === null) {
+      // At once: the browser would scroll thousands of rows step by step, and a busy page may interrupt it.
+      if (event.key !== 'Home') return
+      event.preventDefault()
+      virtualizer.scrollToIndex(0)
+      return
+    }
     event.preventDefault()
     onReading?.(true)
     const index = Math.min(events.length - 1, Math.max(0, from + step))
