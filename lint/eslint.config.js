@@ -10,6 +10,7 @@ const VALUE_SUFFIXES = ['Connection', 'Diff', 'Edge', 'Figures', 'Insight', 'Pay
 const VALUE_TYPES = [
   'AccountPolicy',
   'AuthProviders',
+  'Ban',
   'CallMinute',
   'CallStatistics',
   'ChangedDate',

@@ -28,6 +28,7 @@ import {
   unlinkIdentityCall,
 } from './login/rest-account.ts'
 import { endedLogins } from './login/rest-ended.ts'
+import { postPlayers } from './login/rest-import.ts'
 import {
   apple,
   google,
@@ -104,6 +105,7 @@ export const routes: readonly Route[] = [
 
   // Players, for live-ops
   platformStream('/platform/v1/projects/:projectId/players.ndjson', 'operator', getPlayers),
+  platform('POST', '/platform/v1/projects/:projectId/players.ndjson', 'admin', postPlayers),
 
   // Scenarios, for designers
   platform('GET', '/platform/v1/projects/:projectId/scenarios/:scenarioId', 'viewer', getScenario),

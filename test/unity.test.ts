@@ -69,13 +69,15 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
   let game: Game
   let operator: Operator
   let issuer: TestIssuer
+  let google: TestIssuer
   let gateway: Gateway
 
   beforeAll(async () => {
     work = await mkdtemp(join(tmpdir(), 'tierway-unity-'))
     program = await compile('tests.exe', [...sources('Runtime'), ...sources('Tests~')], `-r:${HTTP}`)
     keys = await generateKeys()
-    game = await startGame(keys)
+    google = await startIssuer('RS256', 'https://accounts.google.com')
+    game = await startGame({ ...keys, GOOGLE_KEYS_URL: google.keysUrl })
     operator = await startOperator((hit, response) => {
       const { player } = JSON.parse(hit.customData)
       if (player === 'reject' || player === REJECTED) return status(403)(hit, response)
@@ -115,6 +117,7 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
     await gateway?.close()
     await operator?.close()
     await issuer?.close()
+    await google?.close()
     await game?.stop()
     await rm(work, { recursive: true, force: true })
   })
@@ -225,6 +228,19 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
 
   test('logs in and links by ID tokens, and reports why one is rejected', async () =>
     run('id-token', {}, { ID_TOKEN: await issuer.token({ sub: 'unity', nonce: 'a nonce' }) }))
+
+  test('lets a guest link Google, switch to the old account that it meets, sign out a lost phone and take its data along', async () => {
+    const set = async (google: object | null) => {
+      const answer = await game.request('PUT', `/platform/v1/projects/${game.projectId}/auth-providers`, {
+        body: JSON.stringify({ environment: 'production', authProviders: { google } }),
+        headers: { authorization: `Bearer ${game.platformKey}` },
+      })
+      expect(answer.status).toBe(200)
+    }
+    await set({ enabled: true, clientIds: [AUDIENCE] })
+    await run('account', {}, { GOOGLE_TOKEN: await google.token({ sub: 'unity of google' }) })
+    await set(null)
+  })
 
   test('reports why a login is refused, and does not repeat a refused login', async () => {
     await run('login-refused')

@@ -186,6 +186,7 @@ func (v *TokenVerifier) takeEvent(fields map[string]string, onEnded func(Ended))
 		Players []struct {
 			PlayerID, Status string
 			ChangedAt        time.Time
+			Until            *time.Time
 		}
 	}
 	if err := json.Unmarshal([]byte(fields["data"]), &data); err != nil {
@@ -194,22 +195,22 @@ func (v *TokenVerifier) takeEvent(fields map[string]string, onEnded func(Ended))
 	if data.EnvironmentID != v.EnvironmentID {
 		return fmt.Errorf("%w: it is of another environment", ErrServerKeyRefused)
 	}
-	add := func(id string, at time.Time, ended Ended) {
-		if v.ended.add(id, at, ended.Reason) && onEnded != nil {
+	add := func(id string, at time.Time, until *time.Time, ended Ended) {
+		if v.ended.add(id, endedToken{ended.Reason, at, until}) && onEnded != nil {
 			onEnded(ended)
 		}
 	}
 	for _, login := range data.Logins {
-		add(login.LoginID, login.EndedAt, Ended{login.PlayerID, login.LoginID, ErrLoginEnded})
+		add(login.LoginID, login.EndedAt, nil, Ended{login.PlayerID, login.LoginID, ErrLoginEnded})
 	}
 	for _, player := range data.Players {
 		switch player.Status {
 		case "active":
 			v.ended.remove(player.PlayerID)
 		case "deleted":
-			add(player.PlayerID, player.ChangedAt, Ended{player.PlayerID, "", ErrPlayerDeleted})
+			add(player.PlayerID, player.ChangedAt, nil, Ended{player.PlayerID, "", ErrPlayerDeleted})
 		default:
-			add(player.PlayerID, player.ChangedAt, Ended{player.PlayerID, "", ErrPlayerBanned})
+			add(player.PlayerID, player.ChangedAt, player.Until, Ended{player.PlayerID, "", ErrPlayerBanned})
 		}
 	}
 	if event == "current" {
@@ -234,24 +235,34 @@ type endedTokens struct {
 type endedToken struct {
 	reason error
 	at     time.Time
+	// until is the end of a ban; nil for none.
+	until *time.Time
+}
+
+// reasonAt is nil while the tokens are good, as after the end of a ban.
+func (t endedToken) reasonAt(now time.Time) error {
+	if t.until != nil && !now.Before(*t.until) {
+		return nil
+	}
+	return t.reason
 }
 
 // reasonOf is nil while the tokens of a login or a player are good.
 func (e *endedTokens) reasonOf(id string) error {
 	e.lock.RLock()
 	defer e.lock.RUnlock()
-	return e.byID[id].reason
+	return e.byID[id].reasonAt(time.Now())
 }
 
 // add reports whether it was not known.
-func (e *endedTokens) add(id string, at time.Time, reason error) bool {
+func (e *endedTokens) add(id string, ended endedToken) bool {
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	if e.byID == nil {
 		e.byID = map[string]endedToken{}
 	}
-	isNew := e.byID[id].reason != reason
-	e.byID[id] = endedToken{reason, at}
+	isNew := e.byID[id].reasonAt(time.Now()) != ended.reason
+	e.byID[id] = ended
 	for other := range e.byID {
 		if len(e.byID) <= mostEnded {
 			break

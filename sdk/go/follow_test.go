@@ -193,11 +193,26 @@ func TestFollowReturns(t *testing.T) {
 
 func TestEndedTokensAreForgotten(t *testing.T) {
 	tokens, now := &endedTokens{}, time.Now()
-	tokens.add("old", now.Add(-26*time.Hour), ErrLoginEnded)
-	tokens.add("new", now.Add(-24*time.Hour), ErrLoginEnded)
+	tokens.add("old", endedToken{ErrLoginEnded, now.Add(-26 * time.Hour), nil})
+	tokens.add("new", endedToken{ErrLoginEnded, now.Add(-24 * time.Hour), nil})
 	tokens.becomeCurrent(now)
 	if tokens.reasonOf("old") != nil || tokens.reasonOf("new") == nil {
 		t.Errorf("%v", tokens.byID)
+	}
+}
+
+func TestBansEndByThemselves(t *testing.T) {
+	tokens, now := &endedTokens{}, time.Now()
+	past, later := now.Add(-time.Second), now.Add(time.Hour)
+	for _, one := range []struct {
+		until *time.Time
+		isNew bool
+		want  error
+	}{{&later, true, ErrPlayerBanned}, {nil, false, ErrPlayerBanned}, {&past, false, nil}, {&later, true, ErrPlayerBanned}} {
+		isNew := tokens.add("player", endedToken{ErrPlayerBanned, now, one.until})
+		if got := tokens.reasonOf("player"); isNew != one.isNew || got != one.want {
+			t.Errorf("until %v: %v, %v", one.until, isNew, got)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@
 package tierway
 
 import (
+	"crypto/ed25519"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -43,7 +44,8 @@ const (
 // It is false for a signature that is missing, too short or long, upper-case or not hex, and for an empty secret: a
 // variable that is not set must not accept every request. It compares in constant time and never panics.
 func VerifyWebhookSignature(secret string, body []byte, signature string) bool {
-	if secret == "" {
+	// A public key is no secret: everybody could sign with it.
+	if secret == "" || strings.HasPrefix(secret, publicKeyPrefix) {
 		return false
 	}
 	mac := hmac.New(sha256.New, []byte(secret))
@@ -59,6 +61,9 @@ func VerifyWebhookSignature(secret string, body []byte, signature string) bool {
 // For a secret of the form whsec_<base64>, the key is the decoded bytes, for any other its own bytes. The result is false
 // for every header that is missing, repeated or malformed, and for an empty secret. It compares in constant time and
 // never panics.
+//
+// Instead of the secret, pass the provider's public key, whpk_…, to verify the Ed25519 signatures, v1a: the endpoint then
+// holds nothing with which it could sign.
 func VerifyStandardWebhook(secret string, body []byte, header http.Header) bool {
 	return VerifyStandardWebhookAt(secret, body, header, time.Now(), DefaultTolerance)
 }
@@ -87,6 +92,9 @@ func VerifyStandardWebhookAt(
 		return false
 	}
 
+	if strings.HasPrefix(secret, publicKeyPrefix) {
+		return isSignedByKey(secret, []byte(id+"."+timestamp+"."+string(body)), signatures)
+	}
 	mac := hmac.New(sha256.New, standardKey(secret))
 	mac.Write([]byte(id + "." + timestamp + "."))
 	mac.Write(body)
@@ -99,6 +107,28 @@ func VerifyStandardWebhookAt(
 		}
 	}
 	return matches
+}
+
+const (
+	publicKeyPrefix    = "whpk_"
+	keySignaturePrefix = "v1a,"
+)
+
+func isSignedByKey(publicKey string, signed []byte, signatures string) bool {
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(publicKey, publicKeyPrefix))
+	if err != nil || len(key) != ed25519.PublicKeySize {
+		return false
+	}
+	for _, signature := range strings.Split(signatures, " ") {
+		if !strings.HasPrefix(signature, keySignaturePrefix) {
+			continue
+		}
+		sent, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(signature, keySignaturePrefix))
+		if err == nil && ed25519.Verify(key, signed, sent) {
+			return true
+		}
+	}
+	return false
 }
 
 // only returns the value of a header that was sent exactly once, otherwise an empty text.

@@ -23,6 +23,7 @@ export const ACTIONS = {
   renameProject: 'project.rename',
   readAuditLog: 'audit_log.read',
   exportPlayers: 'players.export',
+  importPlayers: 'players.import',
   addCurrency: 'currency.add',
   removeCurrency: 'currency.remove',
   setAccountPolicy: 'account_policy.set',

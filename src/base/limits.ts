@@ -99,6 +99,12 @@ export const MAX_DEVICE_ID = 128
 /** The reason of a denial, which a webhook gives. */
 export const MAX_DENIAL_CODE = 64
 export const MAX_DENIAL_TEXT = 200
+/** Characters of the public reason of a ban. */
+export const MAX_BAN_REASON = 200
+/** Lines of one import of players. */
+export const MAX_IMPORT_LINES = 10_000
+/** Players of one call of support. */
+export const MAX_SUPPORT_PLAYERS = 500
 /** The limits of webhook calls (spec 8), which a provider may lower. */
 export const MIN_WEBHOOK_TIMEOUT_MS = 100
 export const MAX_WEBHOOK_TIMEOUT_MS = 3_000

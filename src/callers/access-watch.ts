@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import type { PlatformCaller, PlayerCaller, ServerCaller } from './callers.ts'
 import type { EndedAccess } from './ended-access.ts'
+import { ACCESS_STATUS } from './ended-rows.ts'
 
 export interface AccessWatch {
   /**
@@ -161,7 +162,7 @@ async function findEnded(pool: Pool, callers: readonly Watched[]): Promise<[Watc
     name: 'watch',
     text: `SELECT 'player' AS kind, k.n::int, p.status
       FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS k(environment_id, id, n) CROSS JOIN LATERAL (
-        SELECT status FROM players p WHERE p.environment_id = k.environment_id AND p.id = k.id LIMIT 1
+        SELECT ${ACCESS_STATUS} AS status FROM players p WHERE p.environment_id = k.environment_id AND p.id = k.id LIMIT 1
       ) p WHERE p.status <> 'active'
       UNION ALL
       SELECT 'player', k.n::int, 'logged out'

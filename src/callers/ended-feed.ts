@@ -143,6 +143,9 @@ function message(event: 'ended' | 'current', place: Place | null, data: object):
   return `${id}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 }
 
+const untilOf = ({ bannedUntil }: EndedRow): string | null =>
+  bannedUntil === null ? null : new Date(bannedUntil).toISOString()
+
 function endedMessage(environmentId: string, rows: readonly EndedRow[], place: Place | null): string {
   const at = (row: EndedRow): string => new Date(row.endedAt).toISOString()
   return message('ended', place, {
@@ -151,7 +154,9 @@ function endedMessage(environmentId: string, rows: readonly EndedRow[], place: P
       row.loginId === null ? [] : [{ loginId: row.loginId, playerId: row.playerId, endedAt: at(row) }],
     ),
     players: rows.flatMap((row) =>
-      row.loginId === null ? [{ playerId: row.playerId, status: row.status ?? 'deleted', changedAt: at(row) }] : [],
+      row.loginId === null
+        ? [{ playerId: row.playerId, status: row.status ?? 'deleted', changedAt: at(row), until: untilOf(row) }]
+        : [],
     ),
   })
 }

@@ -8,8 +8,10 @@ export interface EndedRow {
   readonly playerId: string
   /** The login that has ended. Null for the player itself. */
   readonly loginId: string | null
-  /** The status of the player when the row was read. Null for a player that is no more. */
+  /** The status of the player when the row was read, for its access tokens. Null for a player that is no more. */
   readonly status: 'active' | 'banned' | 'deleted' | null
+  /** When the ban ends, in milliseconds since 1970. Null for a ban without an end, and for other statuses. */
+  readonly bannedUntil: number | null
   /** The time at which it ended, in milliseconds since 1970: that of the beginning of its transaction. */
   readonly endedAt: number
 }
@@ -28,6 +30,10 @@ export interface EndedPage {
   readonly place: Place
   readonly isLast: boolean
 }
+
+/** The status of the player `p` for access tokens that it has, in SQL: a ban ends by time, and one of logins leaves them. */
+export const ACCESS_STATUS =
+  "CASE WHEN p.status = 'banned' AND (p.ban_until <= now() OR p.ban_kind = 'login') THEN 'active' ELSE p.status END"
 
 /** The family id of rows that stand for the whole player. */
 const NO_FAMILY = '00000000-0000-0000-0000-000000000000'
@@ -65,12 +71,14 @@ async function readPage(pool: Pool, after: Key, environmentId: string | undefine
     // While the statistics do not know of many new rows, Postgres would sort all of them for each page.
     `SET LOCAL enable_sort = off;
     SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS horizon, clock_timestamp() AS now, (
-        SELECT coalesce(json_agg(json_build_array(xid::text, environment_id, player_id, family_id, ended_at, status)), '[]')
+        SELECT coalesce(json_agg(json_build_array(xid::text, environment_id, player_id, family_id, ended_at, status, until)), '[]')
         FROM (
-          SELECT e.xid, e.environment_id, e.player_id, e.family_id, floor(extract(epoch FROM e.ended_at) * 1000) AS ended_at, (
-            SELECT p.status FROM players p WHERE p.environment_id = e.environment_id AND p.id = e.player_id
-          ) AS status
-          FROM ended_access e
+          SELECT e.xid, e.environment_id, e.player_id, e.family_id, floor(extract(epoch FROM e.ended_at) * 1000) AS ended_at,
+            p.status, CASE WHEN p.status = 'banned' THEN p.until END AS until
+          FROM ended_access e LEFT JOIN LATERAL (
+            SELECT ${ACCESS_STATUS} AS status, floor(extract(epoch FROM p.ban_until) * 1000) AS until
+            FROM players p WHERE p.environment_id = e.environment_id AND p.id = e.player_id LIMIT 1
+          ) p ON true
           WHERE (e.xid, e.environment_id, e.player_id, e.family_id) > (${key}) AND ${isWanted}
           ORDER BY e.xid, e.environment_id, e.player_id, e.family_id LIMIT ${PAGE}
         ) r
@@ -80,15 +88,15 @@ async function readPage(pool: Pool, after: Key, environmentId: string | undefine
   if (!page) throw new Error('a query without FROM has one row')
   return {
     ...page,
-    rows: page.found.map(([xid, environmentId, playerId, familyId, endedAt, status]) => {
+    rows: page.found.map(([xid, environmentId, playerId, familyId, endedAt, status, bannedUntil]) => {
       const loginId = familyId === NO_FAMILY ? null : familyId
-      const row: EndedRow = { environmentId, playerId, loginId, status, endedAt }
+      const row: EndedRow = { environmentId, playerId, loginId, status, bannedUntil, endedAt }
       return { key: [xid, environmentId, playerId, familyId] as const, row }
     }),
   }
 }
 
-type Found = readonly [...Key, endedAt: number, status: EndedRow['status']]
+type Found = readonly [...Key, endedAt: number, status: EndedRow['status'], bannedUntil: number | null]
 
 /**
  * The transaction from which a reader goes on after an outage, or on another instance. The database may have become a

@@ -22,6 +22,8 @@ export interface Contract {
   readonly summary: string
   /** The body of the request, where no shape is its whole. */
   readonly body?: Named
+  /** The media type of the request. Default: JSON. */
+  readonly bodyType?: string
   /** Null for a 204. */
   readonly answer: Named | null
   /** Refusals besides those of every call with the same credentials. */

@@ -81,18 +81,41 @@ function grown(bytes: Buffer, length: number): Buffer {
 }
 
 /** The members of a body that is one JSON object. Any other body is a 400 with the reason. */
-export function readJson(body: Buffer): JsonSource {
-  const text = textOf(body)
-  if (nestsDeeper(text, MAX_DEPTH)) throw unreadable(`the body must not nest deeper than ${MAX_DEPTH}`)
+export const readJson = (body: Buffer): JsonSource => objectOf(textOf(body), 'the body')
+
+function objectOf(text: string, what: string): JsonSource {
+  if (nestsDeeper(text, MAX_DEPTH)) throw unreadable(`${what} must not nest deeper than ${MAX_DEPTH}`)
   let value: unknown
   try {
     value = parseJson(text)
   } catch {
-    throw unreadable(`the body must be JSON: ${syntaxFault(text)}`)
+    throw unreadable(`${what} must be JSON: ${syntaxFault(text)}`)
   }
   const trimmed = text.trim()
-  if (kindOf(trimmed) !== 'object') throw unreadable('the body must be a JSON object')
+  if (kindOf(trimmed) !== 'object') throw unreadable(`${what} must be a JSON object`)
   return new JsonSource(trimmed, value)
+}
+
+/** A line of a body, by its number from 1: a JSON object, or the fault of a text that is none. */
+export type Line = { readonly number: number } & ({ readonly source: JsonSource } | { readonly fault: string })
+
+/** The lines of a body that is NDJSON, without the blank ones. */
+export function readLines(body: Buffer, most: number): readonly Line[] {
+  const lines: Line[] = []
+  let number = 0
+  for (const text of textOf(body).split('\n')) {
+    number += 1
+    if (text.trim() === '') continue
+    if (lines.length === most) throw unreadable(`the body must have at most ${most} lines`)
+    try {
+      lines.push({ number, source: objectOf(text, 'the line') })
+    } catch (refusal) {
+      const fault = refusal instanceof Refusal && refusal.faults[0]?.message
+      if (!fault) throw refusal
+      lines.push({ number, fault })
+    }
+  }
+  return lines
 }
 
 function textOf(body: Buffer): string {

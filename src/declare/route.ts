@@ -19,7 +19,7 @@ import { requireServerKey } from '../callers/keys.ts'
 import type { Contract, PublishedCall } from './contract.ts'
 import { STREAM_HEADERS, STREAM_TYPE } from './media-types.ts'
 import type { RestCall } from './player-call.ts'
-import { operatorHeader, readBody, readJson } from './request.ts'
+import { type Line, operatorHeader, readBody, readJson, readLines } from './request.ts'
 import { json, NO_STORE, noContent, type Reply } from './respond.ts'
 import {
   type Fields,
@@ -354,6 +354,8 @@ export interface PlatformRequest {
   readonly setHeader: (name: string, value: string) => void
   /** The request's body, for methods that have one: a JSON object. */
   readonly body: () => Promise<JsonSource>
+  /** The same as lines, each of them a JSON object, up to this many. */
+  readonly lines: (most: number) => Promise<readonly Line[]>
   readonly service: Service
 }
 
@@ -417,9 +419,10 @@ function platformCall(
       const caller = await requirePlatform(access, role, attempt, params.projectId?.toLowerCase())
       const query = new URLSearchParams(request.url?.split('?', 2)[1])
       const body = () => readSource(context, request)
+      const lines = async (most: number) => readLines(await readBody(request, context.maxBodyBytes), most)
       const headers: string[] = []
       const setHeader = (name: string, value: string) => headers.push(name, value)
-      const answer = await run({ caller, params, query, headers: request.headers, setHeader, body, service })
+      const answer = await run({ caller, params, query, headers: request.headers, setHeader, body, lines, service })
       if (method !== 'GET') service.reads.changed(caller.keyId)
       return { ...answer, headers: [...answer.headers, ...headers] }
     },

@@ -233,6 +233,10 @@ export function uuid(description: string, type?: string): Field<string> {
   }
 }
 
+/** A list of such ids, without a type. */
+export const uuids = (description: string, { max }: { readonly max: number }): Field<readonly string[]> =>
+  texts(description, { max, form: { pattern: UUID, maxLength: 36, message: 'must be an id' } })
+
 /** One of these texts. In GraphQL it is the enum of the same list. */
 export const oneOf = <T extends string>(description: string, values: readonly [T, ...T[]]): Field<T> =>
   field(

@@ -7,7 +7,7 @@ import type { PlatformCaller } from '../callers/callers.ts'
 import { requireKey } from '../callers/keys.ts'
 import type { Reader } from '../db/replica.ts'
 import { answer, out } from '../declare/answer.ts'
-import { STATUSES } from '../players/player-status.ts'
+import { STATUS, STATUSES } from '../players/player-status.ts'
 import { identity, type ProfileRow, profile } from '../players/read-player.ts'
 import { type FoundPlayers, type PlayerSearch, searchPlayers } from './search-players.ts'
 import type { ListedPass, ListPosition } from './statements.ts'
@@ -90,7 +90,7 @@ async function* pagesOf(pool: Pool, reader: Reader, asked: Export, first: Page):
 async function linesOf(pool: Pool, { environmentId, pass }: PlayerSearch, positions: ListPosition[]): Promise<string> {
   const { rows } = await pool.query<Row>({
     name: 'export-players',
-    text: `SELECT p.id, p.status, p.nickname, p.avatar_url, p.region, p.language, p.created_at,
+    text: `SELECT p.id, ${STATUS} AS status, p.nickname, p.avatar_url, p.region, p.language, p.created_at,
         (SELECT l.logged_in_at FROM last_logins l WHERE l.environment_id = p.environment_id AND l.player_id = p.id),
         (SELECT coalesce(json_agg(json_build_array(i.provider, i.subject)
            ORDER BY i.provider COLLATE "C", i.subject COLLATE "C"), '[]')

@@ -74,8 +74,13 @@ const bounded = (at: Date): Date => {
 }
 const moment = (at: Date): string => `${literal(bounded(at).toISOString())}::timestamptz`
 
-/** The values in the database: no text of a caller becomes SQL. */
-const STATUSES = { active: 'active', banned: 'banned', deleted: 'deleted' } as const satisfies Record<Status, Status>
+/** The conditions of a status. A ban ends by time: few banned players have one that has ended. */
+const ENDED_BAN = "p.status = 'banned' AND p.ban_until <= now()"
+const OF_STATUS: Readonly<Record<Status, readonly string[]>> = {
+  active: [`(p.status = 'active' OR ${ENDED_BAN})`],
+  banned: ["p.status = 'banned'", '(p.ban_until IS NULL OR p.ban_until > now())'],
+  deleted: ["p.status = 'deleted'"],
+}
 
 const isGiven = <T>(value: T | null | undefined): value is T => value !== null && value !== undefined
 
@@ -175,7 +180,12 @@ export class ListPart {
       sources.push(searched.source)
       conditions.push(searched.condition)
     }
-    if (status) ask('p', [`p.status = '${STATUSES[status]}'`], status === 'active' ? null : 'id')
+    if (status) {
+      // The index has the status alone.
+      const [first = '', ...others] = OF_STATUS[status]
+      ask('p', [first], status === 'active' ? null : 'id')
+      ask('p', others)
+    }
     const levels = [
       ...(isGiven(levelFrom) ? [`${LEVEL} >= ${levelFrom}`] : []),
       ...(isGiven(levelTo) ? [`${LEVEL} <= ${levelTo}`] : []),

@@ -3,7 +3,7 @@ import { Refusal } from '../base/errors.ts'
 import type { PlayerCaller } from '../callers/callers.ts'
 import { answer, out } from '../declare/answer.ts'
 import { IDENTITY_PROVIDER } from '../declare/common.ts'
-import { askStatus, refuseStatus, requireActive, type Status } from '../players/player-status.ts'
+import { askStatus, refuseStanding, requireActive, STANDING, type Standing } from '../players/player-status.ts'
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
 import { askIdentities, askOwner, type IdentityRef, removeIdentity } from './identities.ts'
@@ -32,20 +32,21 @@ export const ownIdentities = answer(
 
 /** Reads the identities that log a player in. Refuses a banned, deleted or unknown player. */
 export async function readOwnIdentities(pool: Pool, { environmentId, playerId }: PlayerRef) {
-  const { rows } = await pool.query<{
-    readonly status: Status
-    readonly provider: string | null
-    readonly subject: string
-    readonly created_at: Date
-  }>({
+  const { rows } = await pool.query<
+    Standing & {
+      readonly provider: string | null
+      readonly subject: string
+      readonly created_at: Date
+    }
+  >({
     name: 'own-identities',
-    text: `SELECT p.status, i.provider, i.subject, i.created_at
+    text: `SELECT ${STANDING}, i.provider, i.subject, i.created_at
       FROM players p LEFT JOIN identities i ON (i.environment_id, i.player_id) = (p.environment_id, p.id)
       WHERE p.environment_id = $1 AND p.id = $2
       ORDER BY i.provider COLLATE "C", i.subject COLLATE "C"`,
     values: [environmentId, playerId],
   })
-  refuseStatus(rows[0]?.status)
+  refuseStanding(rows[0])
   return {
     identities: rows.flatMap(({ provider, subject, created_at: at }) =>
       provider === null ? [] : [{ provider, subject, createdAt: at.toISOString() }],

@@ -3,7 +3,7 @@ import { Refusal } from '../base/errors.ts'
 import type { PlayerCaller } from '../callers/callers.ts'
 import { timeOfId } from '../db/ids.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
-import { askStatus, refuseStatus, requireActive, type Status } from '../players/player-status.ts'
+import { askStatus, refuseStanding, requireActive, STANDING, type Standing } from '../players/player-status.ts'
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
 import { RefreshTokens } from './refresh-tokens.ts'
@@ -44,12 +44,12 @@ export const endedSessions = answer(
 
 /** Reads the sessions of the calling player. Refuses a banned, deleted or unknown player. */
 export async function readOwnSessions(pool: Pool, caller: PlayerCaller): Promise<AnswerOf<typeof ownSessions>> {
-  const { rows } = await pool.query<{ readonly status: Status }>({
+  const { rows } = await pool.query<Standing>({
     name: 'own-status',
-    text: 'SELECT status FROM players WHERE environment_id = $1 AND id = $2',
+    text: `SELECT ${STANDING} FROM players p WHERE p.environment_id = $1 AND p.id = $2`,
     values: [caller.environmentId, caller.playerId],
   })
-  refuseStatus(rows[0]?.status)
+  refuseStanding(rows[0])
   return { sessions: await readSessions(pool, caller) }
 }
 

@@ -1,14 +1,7 @@
 import type { Player } from '../transactions/player.ts'
-import { type Column, table } from '../transactions/table.ts'
+import { instant, table } from '../transactions/table.ts'
 
 // Deletions that players have asked for. They take place after a delay, and a login before then cancels them.
-
-const instant: Column<Date> = {
-  type: 'timestamptz',
-  readAs: (name) => `extract(epoch FROM ${name}) * 1000`,
-  encode: (at) => at.toISOString(),
-  decode: (ms) => new Date(Number(ms)),
-}
 
 export const plannedDeletions = table('planned_deletions', {
   key: {},

@@ -5,7 +5,7 @@ import { askClient } from '../callers/keys.ts'
 import type { Tokens } from '../callers/tokens.ts'
 import { newId } from '../db/ids.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
-import { askStatus, requireActive } from '../players/player-status.ts'
+import { askStatus, requireMayLogIn } from '../players/player-status.ts'
 import type { Command } from '../transactions/command.ts'
 import type { Extension, Group } from '../transactions/group.ts'
 import type { GroupCommit } from '../transactions/group-commit.ts'
@@ -276,7 +276,7 @@ export function refresh(client: ClientRef, text: string): Command<Session | null
       )
       if (token.isExpired) throw new Refusal('invalidToken')
       // Checked before the family: a deletion ends all families, and the player should learn that it is deleted.
-      requireActive(group.player(token))
+      requireMayLogIn(group.player(token))
       if (tokens.isRevoked(token)) throw new Refusal('invalidToken')
 
       const { rotatedAt } = token

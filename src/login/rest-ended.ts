@@ -18,6 +18,9 @@ const changedPlayer = answer(
     playerId: out.text('The player.'),
     status: out.oneOf(['active', 'banned', 'deleted']),
     changedAt: out.time('When it changed.'),
+    until: out.optional(
+      out.orNull(out.time('When a ban ends: from then on, the tokens are valid again. Null for any other status.')),
+    ),
   },
   { name: 'ChangedPlayer' },
 )

@@ -3,7 +3,7 @@ import type { ClientRef, PlayerCaller } from '../callers/callers.ts'
 import { askClient } from '../callers/keys.ts'
 import { toRefusal } from '../db/failures.ts'
 import { addPlayer, type NewProfile, Profiles } from '../players/create-player.ts'
-import { askStatus, requireActive } from '../players/player-status.ts'
+import { askStatus, requireActive, requireMayLogIn } from '../players/player-status.ts'
 import { askKeys, bytesOf, hasRoomFor, putValues, TOO_MANY_KEYS } from '../players/storage.ts'
 import { askProvider } from '../providers/provider-ref.ts'
 import type { Command } from '../transactions/command.ts'
@@ -102,7 +102,8 @@ export function logIn(approval: Approval, input: LoginInput): Command<Session> {
         approved.require()
         // The limits of `data` itself were checked before, and a new player's storage is empty.
         if (!owner) return
-        admit(owner, answer)
+        requireMayLogIn(owner)
+        requireRoom(owner, answer)
         limit?.require()
       })
       if (refusal) return log(group, approval, owner, refusal)
@@ -154,7 +155,7 @@ export function linkIdentity(approval: Approval, caller: PlayerCaller): Command<
         requireActive(player)
         requireLogin()
         if (owner && owner.playerId !== player.playerId) throw new Refusal('identityAlreadyLinked')
-        admit(player, answer)
+        requireRoom(player, answer)
       })
       if (refusal) return log(group, approval, player, refusal)
 
@@ -181,9 +182,8 @@ function askApproval(group: Group, { client, attempt, ask }: Approval): Proof {
   }
 }
 
-/** Refuses a player that cannot log in or whose storage is full, before anything is changed. */
-function admit(player: Player, { data }: Statement): void {
-  requireActive(player)
+/** Refuses a player whose storage is full, before anything is changed. */
+function requireRoom(player: Player, { data }: Statement): void {
   if (!hasRoomFor(player, data))
     throw new Refusal('customAuthInvalidData', { cause: `data: ${TOO_MANY_KEYS.message}, with those that it has` })
 }

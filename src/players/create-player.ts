@@ -65,15 +65,20 @@ export class Profiles implements Extension {
   }
 }
 
-/** Adds a player to the writes of a group, and its event to the environment's stream (spec 6). */
+/**
+ * Adds a player to the writes of a group, and its event to the environment's stream (spec 6), unless nobody should be
+ * told.
+ */
 export function addPlayer(
   group: Group,
   { environmentId, provider }: { environmentId: string; provider: string | null },
   profile: NewProfile,
+  { isTold = true } = {},
 ): Player {
   const player = group.create({ environmentId, playerId: newId() })
   admitNew(player)
   group.of(NewPlayers).rows.push({ environmentId, playerId: player.playerId, ...profile })
+  if (!isTold) return player
   group.of(Stream).append({
     environmentId,
     type: 'player.created',

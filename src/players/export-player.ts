@@ -34,6 +34,9 @@ export const SECTIONS: readonly Section[] = [
     columns: {
       id: 'plain',
       status: 'plain',
+      ban_kind: 'plain',
+      ban_until: 'plain',
+      ban_reason: 'plain',
       nickname: 'plain',
       avatar_url: 'plain',
       region: 'plain',

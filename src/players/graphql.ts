@@ -9,7 +9,16 @@ import { shape, uuid } from '../declare/shape.ts'
 import { InventoryItemType, WalletType } from '../wallet/graphql.ts'
 import { findPlayer } from './find-player.ts'
 import { findReadable } from './graphql-readable.ts'
-import { admitPlayer, type PlayerRef, STATUSES, type Status } from './player-status.ts'
+import {
+  admitPlayer,
+  BAN_KINDS,
+  type Ban,
+  banOf,
+  type PlayerRef,
+  STATUSES,
+  type Standing,
+  statusOf,
+} from './player-status.ts'
 import { identity, profile } from './read-player.ts'
 import {
   playerRequest,
@@ -47,10 +56,33 @@ const PlayerStatus = enumType('PlayerStatus', STATUSES, {
   description: 'Whether a player can play.',
   values: {
     active: 'The player can play.',
-    banned: "The player's calls are refused until it is unbanned.",
+    banned: "The player's calls are refused, or its logins alone, until the ban ends or is lifted.",
     deleted: "The player's personal data is erased, and its calls are refused permanently.",
   },
 })
+
+export const BanKindType = enumType('BanKind', BAN_KINDS, {
+  description: 'The calls of a banned player that are refused.',
+  values: {
+    everything: 'All calls. Sockets and streams are closed.',
+    login: 'Logins and refreshes. The player plays on until its access token expires, at most a day later.',
+  },
+})
+
+const BanType = builder.objectRef<Ban>('Ban').implement({
+  description: 'A ban of a player that has not ended.',
+  fields: (t) => ({
+    kind: t.expose('kind', { type: BanKindType, description: 'The calls that are refused.' }),
+    until: t.expose('until', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it ends by itself. Null for a ban that is to be lifted.',
+    }),
+    publicReason: t.exposeString('reason', { nullable: true, description: 'The reason that the player sees.' }),
+  }),
+})
+
+const STANDING = { status: true, banKind: true, banUntil: true, banReason: true } as const
 
 export const PlayerType = builder.prismaObject('Player', {
   interfaces: [NodeType],
@@ -65,8 +97,15 @@ export const PlayerType = builder.prismaObject('Player', {
     status: t.field({
       type: PlayerStatus,
       description: 'Whether the player can play.',
-      select: { status: true },
-      resolve: ({ status }) => status as Status,
+      select: STANDING,
+      resolve: (row) => statusOf(row as Standing),
+    }),
+    ban: t.field({
+      type: BanType,
+      nullable: true,
+      description: 'The ban of the player. Null for one that is not banned.',
+      select: STANDING,
+      resolve: (row) => banOf(row as Standing),
     }),
     ...fieldsOf(t, profile),
     lastLoginAt: t.field({

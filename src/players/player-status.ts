@@ -2,49 +2,108 @@ import { Refusal } from '../base/errors.ts'
 import type { Command } from '../transactions/command.ts'
 import type { Group, Steps } from '../transactions/group.ts'
 import type { One, Player, PlayerRef } from '../transactions/player.ts'
-import { type Column, table, text } from '../transactions/table.ts'
+import { type Column, instant, nullable, table, text } from '../transactions/table.ts'
 
 export type { PlayerRef } from '../transactions/player.ts'
 
 export const STATUSES = ['active', 'banned', 'deleted'] as const
 export type Status = (typeof STATUSES)[number]
 
-interface StatusRow {
-  readonly status: Status
+export const BAN_KINDS = ['everything', 'login'] as const
+/** With `login`, the player cannot log in, and plays on until its access token expires. */
+export type BanKind = (typeof BAN_KINDS)[number]
+
+export interface Ban {
+  readonly kind: BanKind
+  /** Null for a ban without an end. */
+  readonly until: Date | null
+  /** For the player; null without one. */
+  readonly reason: string | null
 }
 
-const statuses = table('players', {
+/** The columns of `players` that say whether a player may play. Those of a ban count only with the status `banned`. */
+export interface Standing {
+  readonly status: Status
+  readonly banKind: string | null
+  readonly banUntil: Date | null
+  readonly banReason: string | null
+}
+
+const ACTIVE: Standing = { status: 'active', banKind: null, banUntil: null, banReason: null }
+
+/** The columns of a {@link Standing}, in SQL, of the player `p`. */
+export const STANDING = 'p.status, p.ban_kind AS "banKind", p.ban_until AS "banUntil", p.ban_reason AS "banReason"'
+/** The present status of the player `p`, in SQL: a ban ends by time. */
+export const STATUS = "CASE WHEN p.status = 'banned' AND p.ban_until <= now() THEN 'active' ELSE p.status END"
+
+/** The ban of a player that has not ended; null without one. Its end is compared with the clock of this instance. */
+export function banOf({ status, banKind, banUntil, banReason }: Standing): Ban | null {
+  if (status !== 'banned' || (banUntil !== null && banUntil.getTime() <= Date.now())) return null
+  return { kind: banKind === 'login' ? 'login' : 'everything', until: banUntil, reason: banReason }
+}
+
+/** The present status of a player: a ban ends by time. */
+export const statusOf = (standing: Standing): Status =>
+  standing.status === 'banned' && !banOf(standing) ? 'active' : standing.status
+
+const standings = table('players', {
   owner: ['environment_id', 'id'],
   key: {},
-  columns: { status: text as Column<Status> },
+  columns: {
+    status: text as Column<Status>,
+    banKind: nullable(text),
+    banUntil: nullable(instant),
+    banReason: nullable(text),
+  },
   kind: 'state',
 })
-const statusRead = statuses.one()
+const standingRead = standings.one()
 
 /** A player's status. Null for an unknown player. */
-export function askStatus(player: Player): One<StatusRow> {
-  return player.one(statusRead)
+export function askStatus(player: Player): One<Standing> {
+  return player.one(standingRead)
 }
 
 /** Notes that a player is active, in the group that creates it. */
 export function admitNew(player: Player): void {
-  player.slot(statusRead, '').note({ status: 'active' })
+  player.slot(standingRead, '').note(ACTIVE)
 }
 
-export function setStatus(player: Player, status: Status): void {
-  player.one(statusRead).set({ status })
+export function setStatus(player: Player, status: Exclude<Status, 'banned'>): void {
+  player.one(standingRead).set({ ...ACTIVE, status })
 }
 
-/** Refuses a banned, deleted or unknown player (spec 7.1). */
+export function ban(player: Player, { kind, until, reason }: Ban): void {
+  player
+    .one(standingRead)
+    .set({ status: 'banned', banKind: kind === 'everything' ? null : kind, banUntil: until, banReason: reason })
+}
+
+/** Refuses a banned, deleted or unknown player (spec 7.1). A ban of logins does not count. */
 export function requireActive(player: Player): void {
-  refuseStatus(player.one(statusRead).value?.status)
+  refuseStanding(player.one(standingRead).value)
 }
 
-/** The same for a status that was read in another way. */
-export function refuseStatus(status: Status | undefined): void {
-  if (status === 'active') return
-  if (status === 'banned') throw new Refusal('playerBanned')
-  throw new Refusal(status === 'deleted' ? 'playerDeleted' : 'invalidToken')
+/** The same for a player that logs in, or goes on with a new token: every ban counts. */
+export function requireMayLogIn(player: Player): void {
+  const standing = player.one(standingRead).value
+  const found = standing && banOf(standing)
+  if (found) throw banned(found)
+  refuseStanding(standing)
+}
+
+/** As `requireActive`, for a status that was read in another way. */
+export function refuseStanding(standing: Standing | null | undefined): void {
+  if (!standing) throw new Refusal('invalidToken')
+  if (standing.status === 'deleted') throw new Refusal('playerDeleted')
+  const found = banOf(standing)
+  if (found?.kind === 'everything') throw banned(found)
+}
+
+/** A ban that says nothing but itself has no details, as spec 7.1 shows it. */
+function banned({ kind, until, reason }: Ban): Refusal {
+  if (kind === 'everything' && until === null && reason === null) return new Refusal('playerBanned')
+  return new Refusal('playerBanned', { facts: { ban: { kind, until: until?.toISOString() ?? null, reason } } })
 }
 
 /** Asks for a player by itself, and refuses it as `requireActive` does. */

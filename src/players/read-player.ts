@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import { Refusal } from '../base/errors.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import { IDENTITY_PROVIDER } from '../declare/common.ts'
-import { type PlayerRef, refuseStatus, type Status } from './player-status.ts'
+import { type PlayerRef, refuseStanding, STANDING, type Standing } from './player-status.ts'
 
 /** Members of every answer about a player. */
 export const profile = {
@@ -56,8 +56,7 @@ export const playerAnswer = answer(
 export type PlayerView = AnswerOf<typeof playerAnswer>
 
 /** The row of a player, with its identities sorted by name. */
-export interface ProfileRow {
-  readonly status: Status
+export interface ProfileRow extends Standing {
   readonly nickname: string | null
   readonly avatar_url: string | null
   readonly region: string | null
@@ -75,7 +74,7 @@ interface PlayerRow extends ProfileRow {
 export async function readPlayer(pool: Pool, { environmentId, playerId }: PlayerRef): Promise<PlayerView> {
   const { rows } = await pool.query<PlayerRow>({
     name: 'player-view',
-    text: `SELECT p.status, p.nickname, p.avatar_url, p.region, p.language, p.created_at,
+    text: `SELECT ${STANDING}, p.nickname, p.avatar_url, p.region, p.language, p.created_at,
         (SELECT coalesce(json_agg(json_build_array(w.currency, w.balance::text) ORDER BY w.currency COLLATE "C"), '[]')
          FROM wallets w WHERE w.environment_id = p.environment_id AND w.player_id = p.id) AS wallet,
         (SELECT coalesce(json_agg(json_build_array(i.item_id, i.amount::text) ORDER BY i.item_id COLLATE "C"), '[]')
@@ -87,7 +86,7 @@ export async function readPlayer(pool: Pool, { environmentId, playerId }: Player
     values: [environmentId, playerId],
   })
   const [row] = rows
-  refuseStatus(row?.status)
+  refuseStanding(row)
   if (!row) throw new Refusal('invalidToken')
   return {
     playerId,

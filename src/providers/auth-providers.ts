@@ -5,7 +5,7 @@ import { print, RawJson } from '../base/json.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import { type OidcProviderView, readOidc } from './issuers.ts'
 import type { PlatformKind, ProviderKind } from './provider-ref.ts'
-import { readLimits, type WebhookLimits } from './webhook-limits.ts'
+import { readWebhookSettings } from './webhook-settings.ts'
 
 // The login providers of an environment, as stored and as operators see them.
 
@@ -39,6 +39,14 @@ export const customProvider = answer("A login provider that calls a studio's web
     out.orNull(
       out.int32('The failed calls in a row after which the breaker opens. Null, or absent over REST, without one.'),
     ),
+  ),
+  ed25519: out.optional(
+    out.orNull(
+      out.flag('True when calls are also signed by an Ed25519 key. Otherwise false, null, or absent over REST.'),
+    ),
+  ),
+  publicKey: out.optional(
+    out.orNull(out.text('The public key of these signatures: `whpk_` and base64. It is another for another secret.')),
   ),
 })
 export const deviceProvider = answer('Logins of guests, by an id of their device.', {
@@ -171,10 +179,15 @@ export function viewOfCustom(row: StoredProvider): CustomProviderView {
     url: row.url ?? '',
     hasSecret: row.secret !== null,
     updatedAt: row.updated_at.toISOString(),
-    // Both are absent, as the answer allows, unless one of them was set.
-    ...((row.settings === null ? {} : readLimits(row.settings)) as WebhookLimits),
+    // All are absent, as the answer allows, unless one of them was set.
+    ...((row.settings === null ? {} : settingsOf(row.settings)) as ReturnType<typeof settingsOf>),
     replacedSecretsExpireAt: row.replaced_expire_at.map((at) => at.toISOString()),
   }
+}
+
+function settingsOf(stored: string) {
+  const { keySalt: _, publicKey, ...settings } = readWebhookSettings(stored)
+  return { ...settings, publicKey: settings.ed25519 ? publicKey : null }
 }
 
 function viewOfOidc({ enabled, settings, updated_at: at }: StoredProvider): OidcProviderView {

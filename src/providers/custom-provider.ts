@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import { Refusal } from '../base/errors.ts'
 import type { SecretContext, Secrets } from '../base/secrets.ts'
 import { isProviderName } from './provider-ref.ts'
-import { readLimits, type WebhookLimits } from './webhook-limits.ts'
+import { readWebhookSettings, type WebhookSettings } from './webhook-settings.ts'
 
 export interface CustomProviderRef {
   readonly projectId: string
@@ -13,7 +13,7 @@ export interface CustomProviderRef {
 /** Identifies a provider among all providers of the service. */
 export const providerKey = (environmentId: string, name: string): string => `${environmentId}/${name}`
 
-export interface CustomProvider extends WebhookLimits {
+export interface CustomProvider extends Omit<WebhookSettings, 'ed25519'> {
   /** Identifies it among all providers of the service. */
   readonly key: string
   readonly projectId: string
@@ -21,6 +21,8 @@ export interface CustomProvider extends WebhookLimits {
   readonly secret: string
   /** Replaced secrets that still sign, the latest first. */
   readonly replacedSecrets: readonly string[]
+  /** Of the keys of Ed25519 signatures; null without them. */
+  readonly keySalt: string | null
 }
 
 interface Desk {
@@ -66,8 +68,11 @@ export async function findCustomProvider(
   const replacedSecrets = rows.flatMap(({ replaced_id: replaced, replaced_secret: sealed }) =>
     replaced === null || sealed === null ? [] : (open(sealed, { ...context, replaced }) ?? []),
   )
-  const limits = readLimits(found.settings)
-  return { key: providerKey(environmentId, name), projectId, url: found.url, secret, replacedSecrets, ...limits }
+  const { ed25519, keySalt, publicKey: _, ...limits } = readWebhookSettings(found.settings)
+  return {
+    ...{ key: providerKey(environmentId, name), projectId, url: found.url, secret, replacedSecrets, ...limits },
+    keySalt: ed25519 ? keySalt : null,
+  }
 }
 
 /** One row for each replaced secret, or a single row without one. */

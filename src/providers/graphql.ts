@@ -37,7 +37,7 @@ import { missingIn, type OidcProviderView, oidcProvider } from './issuers.ts'
 import { DEFAULT_PROVIDER, PLATFORM_KINDS, providerRef } from './provider-ref.ts'
 import { WITHHELD } from './redaction.ts'
 import { DEFAULT_OVERLAP_SECONDS, type RotatedSecret, rotateProviderSecret } from './rotate-secret.ts'
-import { authProvidersQuery, authProvidersRequest, readSettings, setAuthProviders } from './settings.ts'
+import { authProvidersQuery, authProvidersRequest, readSettings, secretFault, setAuthProviders } from './settings.ts'
 
 const NoticeType = builder.objectRef<Fault>('Notice').implement({
   description: 'A note about a request or an answer that was accepted, with its place.',
@@ -175,7 +175,7 @@ addAuditEntry(SetAuthProvidersPayload, 'Null when nothing changed.')
 const rotateSecretRequest = shape({
   environment,
   name: providerName,
-  secret: optional(text('The new secret. Default: a generated one.', { max: MAX_SECRET })),
+  secret: optional(text('The new secret. Default: a generated one.', { max: MAX_SECRET, check: secretFault })),
   overlapSeconds: optional(
     int32(
       `How long the replaced secret still signs, in seconds: 0 to ${MAX_OVERLAP_SECONDS}. Default: ${DEFAULT_OVERLAP_SECONDS}. With 0, this secret and all earlier ones stop signing at once.`,

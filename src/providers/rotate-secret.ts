@@ -16,6 +16,7 @@ import {
   viewOfCustom,
 } from './auth-providers.ts'
 import type { SettingsDesk } from './settings.ts'
+import { withSecret } from './webhook-settings.ts'
 
 /** The default overlap of both secrets: a working day to deploy everywhere. */
 export const DEFAULT_OVERLAP_SECONDS = 24 * 60 * 60
@@ -82,9 +83,9 @@ export async function rotateProviderSecret(
       )
     }
     await client.query(
-      `UPDATE auth_providers SET secret = $3, updated_at = clock_timestamp()
+      `UPDATE auth_providers SET secret = $3, settings = $4, updated_at = clock_timestamp()
        WHERE environment_id = $1 AND kind = 'custom' AND name = $2`,
-      [environmentId, name, secrets.seal(fresh, context)],
+      [environmentId, name, secrets.seal(fresh, context), withSecret(before.settings, fresh)],
     )
     const provider = viewOfCustom(await findStored(client, environmentId, name))
     const auditId = await writeAudit(client, caller, {

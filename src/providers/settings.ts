@@ -36,7 +36,7 @@ import { newDeviceKey } from './device.ts'
 import { isPlatformEnabled, missingIn, type OidcSettings, oidcRequest, platformIssuer, readOidc } from './issuers.ts'
 import { isProviderName, NAME_RULE, PLATFORM_KINDS, type PlatformKind, type ProviderRef } from './provider-ref.ts'
 import { redact, secretsOf, withKeptSecrets } from './redaction.ts'
-import { printLimits, webhookLimits } from './webhook-limits.ts'
+import { printWebhookSettings, webhookSettings } from './webhook-settings.ts'
 import { newUrlFault, urlFault } from './webhook-url.ts'
 
 // Setting the login providers of an environment (spec 4.3).
@@ -81,7 +81,7 @@ export interface SettingsChange {
 
 /** What a request does to what is stored: for every surface. */
 export const PROVIDERS =
-  'The providers as `{custom: {<name>: {enabled, url, secret, timeoutMs, attempts, breakerAfter}}, google, apple, oidc: {<name>: {enabled, issuer, audiences}}, device: {enabled}}`. A `custom` replaces all custom providers: those that it does not name are removed. Without `custom`, or with null, all of them stay. The same is true of `oidc`. A custom provider without `secret` keeps the stored one. An absent `google` or `apple` stays, and null removes it. An absent `device` stays, and so does null.'
+  'The providers as `{custom: {<name>: {enabled, url, secret, timeoutMs, attempts, breakerAfter, ed25519}}, google, apple, oidc: {<name>: {enabled, issuer, audiences}}, device: {enabled}}`. A `custom` replaces all custom providers: those that it does not name are removed. Without `custom`, or with null, all of them stay. The same is true of `oidc`. A custom provider without `secret` keeps the stored one. An absent `google` or `apple` stays, and null removes it. An absent `device` stays, and so does null.'
 
 export const authProvidersRequest = shape({
   environment,
@@ -101,11 +101,15 @@ const kinds = shape({
   device: optional(object('Logins of guests.')),
 })
 export const deviceRequest = shape({ enabled: flag('The master switch.') })
+/** A public key in the place of a secret would let everybody sign. */
+export const secretFault = (secret: string): string | undefined =>
+  secret.startsWith('whpk_') ? 'must not be a public key, whpk_…' : undefined
+
 export const customProviderRequest = shape({
   enabled: flag('The master switch.'),
   url: text('Absolute, http or https, without credentials.', { max: MAX_URL, check: urlFault }),
-  secret: optional(text('Signs requests. Default: the stored one.', { max: MAX_SECRET })),
-  ...webhookLimits.fields,
+  secret: optional(text('Signs requests. Default: the stored one.', { max: MAX_SECRET, check: secretFault })),
+  ...webhookSettings.fields,
 })
 
 /** Reads a PUT. Faults are not thrown yet: whether a secret is missing depends on the stored settings. */
@@ -144,7 +148,7 @@ export function readSettings(request: Source): ReadSettings {
 }
 
 const REQUEST_MEMBERS = Object.keys(authProvidersRequest.fields)
-const ANSWERED = ['hasSecret', 'updatedAt', 'replacedSecretsExpireAt', 'name']
+const ANSWERED = ['hasSecret', 'publicKey', 'updatedAt', 'replacedSecretsExpireAt', 'name']
 
 function readCustom(text: string, faults: Fault[], notices: Fault[]): Map<string, CustomProviderSettings> {
   const rules = { kind: 'custom', max: MAX_CUSTOM_PROVIDERS, inner: customProviderRequest, answered: ANSWERED }
@@ -338,11 +342,12 @@ function planChanges(
   // A stored secret that cannot be opened, as its key is missing, counts as a different secret.
   const open = (sealed: string, context: SecretContext): string | null => tryToOpen(secrets, sealed, context) ?? null
 
-  const written = [...(settings.custom ?? [])].map(([name, { enabled, url, secret, ...limits }]): Change => {
+  const written = [...(settings.custom ?? [])].map(([name, { enabled, url, secret, ...sent }]): Change => {
     const before = find('custom', name)
     const context = { ...environmentRef, kind: 'custom', name }
-    const settingsText = printLimits(limits)
-    const isSecretChanged = secret !== null && (!before?.secret || open(before.secret, context) !== secret)
+    const stored = before?.secret ? open(before.secret, context) : null
+    const settingsText = printWebhookSettings(sent, before?.settings ?? null, secret ?? stored)
+    const isSecretChanged = secret !== null && stored !== secret
     return {
       kind: 'custom',
       name,

@@ -12,6 +12,8 @@ export class EndedTokens {
   readonly #most: number
   /** Codes by id, by the hour of their end, so that an hour is forgotten at once. */
   readonly #hours = new Map<number, Map<string, EndedCode>>()
+  /** When the bans of players end, in milliseconds since 1970, of those that end. */
+  readonly #untils = new Map<string, number>()
   #size = 0
 
   constructor(most = MOST) {
@@ -25,6 +27,11 @@ export class EndedTokens {
 
   /** Why the tokens of a login or of a player have ended. Undefined while they are good. */
   codeOf(id: string): EndedCode | undefined {
+    const until = this.#untils.get(id)
+    return until !== undefined && until <= Date.now() ? undefined : this.#known(id)
+  }
+
+  #known(id: string): EndedCode | undefined {
     for (const ended of this.#hours.values()) {
       const code = ended.get(id)
       if (code !== undefined) return code
@@ -32,11 +39,16 @@ export class EndedTokens {
     return undefined
   }
 
-  /** Notes the end of a login or a player, at a time in milliseconds since 1970. False if it was known. */
-  add(id: string, code: EndedCode, endedAt: number): boolean {
-    const known = this.codeOf(id)
-    if (known === code) return false
-    this.remove(id)
+  /**
+   * Notes the end of a login or a player, at a time in milliseconds since 1970, and for a ban the time of its own end, if
+   * it has one. False if it was known.
+   */
+  add(id: string, code: EndedCode, endedAt: number, until: number | null = null): boolean {
+    const isKnown = this.codeOf(id) === code
+    if (!isKnown) this.remove(id)
+    if (until === null) this.#untils.delete(id)
+    else this.#untils.set(id, until)
+    if (isKnown) return false
     const hour = Math.floor((Number.isNaN(endedAt) ? Date.now() : endedAt) / HOUR_MS)
     const ended = this.#hours.get(hour) ?? new Map<string, EndedCode>()
     this.#hours.set(hour, ended.set(id, code))
@@ -47,6 +59,7 @@ export class EndedTokens {
 
   /** Notes that tokens of a player are good again. */
   remove(id: string): void {
+    this.#untils.delete(id)
     for (const ended of this.#hours.values()) if (ended.delete(id)) this.#size -= 1
   }
 
@@ -56,6 +69,7 @@ export class EndedTokens {
       if ((hour + 1 + KEPT_HOURS) * HOUR_MS > now) continue
       this.#hours.delete(hour)
       this.#size -= ended.size
+      if (this.#untils.size > 0) for (const id of ended.keys()) this.#untils.delete(id)
     }
   }
 

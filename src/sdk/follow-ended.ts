@@ -149,15 +149,16 @@ export class EndedFollower {
       throw invalidRequest([{ path: 'key', message: 'must be a server key of the environment of the verifier' }])
     if (event === 'ended') {
       const { logins, players } = readAs(ENDED_LOGINS, data)
-      const add = (id: string, endedAt: string, ended: EndedAccess): void => {
-        if (this.#ended.add(id, ended.code, Date.parse(endedAt))) listeners.emit('ended', ended)
+      const add = (id: string, endedAt: string, ended: EndedAccess, until: string | null = null): void => {
+        const untilMs = until === null ? null : Date.parse(until)
+        if (this.#ended.add(id, ended.code, Date.parse(endedAt), untilMs)) listeners.emit('ended', ended)
       }
       for (const { playerId, loginId, endedAt } of logins)
         add(loginId, endedAt, { playerId, loginId, code: 'login_ended' })
-      for (const { playerId, status, changedAt } of players) {
+      for (const { playerId, status, changedAt, until } of players) {
         const code = status === 'deleted' ? 'player_deleted' : 'player_banned'
         if (status === 'active') this.#ended.remove(playerId)
-        else add(playerId, changedAt, { playerId, loginId: null, code })
+        else add(playerId, changedAt, { playerId, loginId: null, code }, until)
       }
     } else {
       this.#ended.forgetExpired(Date.now())

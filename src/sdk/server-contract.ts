@@ -215,6 +215,8 @@ export interface ChangedPlayer {
   readonly status: 'active' | 'banned' | 'deleted'
   /** When it changed. */
   readonly changedAt: string
+  /** When a ban ends: from then on, the tokens are valid again. Null for any other status. */
+  readonly until?: string | null
 }
 
 // The shapes of answers.
@@ -257,7 +259,7 @@ export const ENDED_LOGIN: ShapeOf<EndedLogin> = {
 }
 
 export const CHANGED_PLAYER: ShapeOf<ChangedPlayer> = {
-  members: { playerId: 'string', status: 'string', changedAt: 'string' },
+  members: { playerId: 'string', status: 'string', changedAt: 'string', until: { orNull: 'string' } },
 }
 
 export const ENDED_LOGINS: ShapeOf<EndedLogins> = {

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, createPublicKey, type KeyObject, timingSafeEqual, verify } from 'node:crypto'
 
 // Both ends of a login webhook's signatures: the service signs with this file, and a studio's endpoint verifies with it
 // as `tierway/webhook`. It imports nothing else of the service.
@@ -50,6 +50,9 @@ const DEFAULT_TOLERANCE_SECONDS = 300
 const TIMESTAMP = /^\d{1,15}$/
 const MAX_TIMESTAMP = 10 ** 15 - 1
 const ENCODED_SECRET = 'whsec_'
+const PUBLIC_KEY = /^whpk_([A-Za-z0-9+/]{43}=)$/
+/** An Ed25519 public key as SubjectPublicKeyInfo, before its 32 bytes. */
+const SPKI = Buffer.from('302a300506032b6570032100', 'hex')
 
 /**
  * The value of `X-Signature`: the HMAC-SHA256 of the body's bytes, keyed with the UTF-8 bytes of the secret, as 64
@@ -76,7 +79,9 @@ export function signWebhook(secret: string, body: WebhookBody): string {
  * ```
  */
 export function verifyWebhookSignature(secret: string, body: WebhookBody, signature: HeaderValue): boolean {
-  return isSecret(secret) && isBody(body) && isSame(signature, signWebhook(secret, body))
+  // A public key is no secret: everybody could sign with it.
+  if (!isSecret(secret) || secret.startsWith('whpk_')) return false
+  return isBody(body) && isSame(signature, signWebhook(secret, body))
 }
 
 /**
@@ -97,6 +102,9 @@ export function signStandardWebhook(secret: string, { id, timestamp }: StandardW
  * Whether one of the signatures in `webhook-signature` matches this body, id and timestamp, and the timestamp is close
  * to the present time. Unlike with `X-Signature` alone, a recorded request does not verify forever. Within the
  * tolerance it still verifies, and a repeated attempt has the same id: answer it as before.
+ *
+ * Instead of the secret, pass the provider's `publicKey`, `whpk_…`, to verify the Ed25519 signatures, `v1a`: the endpoint
+ * then holds nothing with which it could sign.
  *
  * False for every header that is missing or malformed, and for an empty secret. Compares in constant time. Never
  * throws, for any request.
@@ -124,9 +132,27 @@ export function verifyStandardWebhook(
   // This form of the comparison refuses NaN, too.
   if (!(Math.abs(age) <= toleranceSeconds)) return false
 
+  if (secret.startsWith('whpk_')) return isSignedByKey(secret, `${id}.${timestamp}.`, body, signature)
   const expected = standardSignature(secret, `${id}.${timestamp}.`, body)
   // There are several while a secret is being replaced. All are compared, so that the time does not reveal the match.
   return signature.split(' ').filter((candidate) => isSame(candidate, expected)).length > 0
+}
+
+function isSignedByKey(publicKey: string, prefix: string, body: WebhookBody, signature: string): boolean {
+  const key = readPublicKey(publicKey)
+  if (key === undefined) return false
+  const bytes =
+    typeof body === 'string' ? Buffer.from(body) : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  const signed = Buffer.concat([Buffer.from(prefix), bytes])
+  return signature
+    .split(' ')
+    .some((one) => one.startsWith('v1a,') && verify(null, signed, key, Buffer.from(one.slice('v1a,'.length), 'base64')))
+}
+
+function readPublicKey(text: string): KeyObject | undefined {
+  const [, encoded] = PUBLIC_KEY.exec(text) ?? []
+  if (encoded === undefined) return undefined
+  return createPublicKey({ key: Buffer.concat([SPKI, Buffer.from(encoded, 'base64')]), format: 'der', type: 'spki' })
 }
 
 function standardSignature(secret: string, prefix: string, body: WebhookBody): string {

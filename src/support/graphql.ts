@@ -1,6 +1,6 @@
 import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import { Refusal } from '../base/errors.ts'
-import { MAX_IDENTITY_PROVIDER, MAX_SOURCE, MAX_SUBJECT } from '../base/limits.ts'
+import { MAX_BAN_REASON, MAX_IDENTITY_PROVIDER, MAX_SOURCE, MAX_SUBJECT, MAX_SUPPORT_PLAYERS } from '../base/limits.ts'
 import { track } from '../battlepass/claim-tier.ts'
 import { AddXpPayloadType, ClaimTierPayloadType } from '../battlepass/graphql.ts'
 import { findTarget, requirePlatform } from '../callers/access.ts'
@@ -22,19 +22,23 @@ import type { Context } from '../declare/graphql/context.ts'
 import { bareId } from '../declare/graphql/global-id.ts'
 import { enumType, inputOf, type Sent } from '../declare/graphql/shapes.ts'
 import {
+  type Check,
   described,
   type Fields,
   flag,
   int32,
   int64,
+  moment,
+  oneOf,
   optional,
   type RequestOf,
   type Shape,
   shape,
   text,
+  uuids,
 } from '../declare/shape.ts'
-import { findPlayer } from '../players/find-player.ts'
-import type { PlayerRef } from '../players/player-status.ts'
+import { findPlayer, findPlayers } from '../players/find-player.ts'
+import { BAN_KINDS, type Ban, type PlayerRef } from '../players/player-status.ts'
 import { storageKeys, storageValues } from '../players/requests.ts'
 import { crossHandleRequest } from '../scenario/cross-handle.ts'
 import { CrossHandlePayloadType } from '../scenario/graphql-runs.ts'
@@ -45,6 +49,7 @@ import {
   type Recorded,
   SUPPORT_ERRORS,
   type SupportAction,
+  type SupportCall,
   type SupportError,
 } from './support-action.ts'
 import {
@@ -130,6 +135,46 @@ const payload = <Outcome>(name: string, description?: string) => {
   addAuditEntry(ref, 'Null for an action that was refused. A repeated key returns the first entry.')
   return ref
 }
+
+/** Why nothing changed for a player of a list. */
+const EACH_ERRORS = ['player not found', 'player deleted'] as const
+type EachError = (typeof EACH_ERRORS)[number]
+
+/** The result of an action for one player of a list. */
+interface EachResult extends Audited {
+  /** As the request has it. */
+  readonly playerId: string
+  readonly error: EachError | null
+}
+
+const EachErrorType = enumType('SupportListError', EACH_ERRORS, {
+  description: 'The reason why an action did nothing for a player of a list.',
+  values: { 'player not found': 'The project has no such player.', 'player deleted': 'The player is deleted.' },
+})
+
+const EachResultType = builder.objectRef<EachResult>('SupportListResult').implement({
+  description: 'The result of an action of support for one player of a list.',
+  fields: (t) => ({
+    playerId: t.exposeID('playerId', { description: 'As the request has it.' }),
+    error: t.expose('error', {
+      type: EachErrorType,
+      nullable: true,
+      description: 'Why nothing changed. Null on success.',
+    }),
+  }),
+})
+addAuditEntry(EachResultType, 'Null where nothing changed. A repeated key returns the first entry.')
+
+const PlayersPayload = builder.objectRef<{ readonly results: readonly EachResult[] }>('PlayersPayload').implement({
+  description: 'The payload of an action of support for a list of players.',
+  fields: (t) => ({
+    results: t.field({
+      type: [EachResultType],
+      description: 'A result for each player, in the order of the request.',
+      resolve: ({ results }) => [...results],
+    }),
+  }),
+})
 
 const PlayerPayload = payload('PlayerPayload', 'The payload of an action of support.')
 
@@ -234,6 +279,28 @@ const amount = int64('1 or more.', { min: 1n })
 const level = int32('A level of the pass.', { min: 0 })
 
 const playerRequest = shape(whom)
+const ban = {
+  kind: optional(oneOf('The calls that are refused. Default: `EVERYTHING`.', BAN_KINDS), 'everything'),
+  until: optional(moment('When the ban ends by itself. Default: when it is lifted.')),
+  publicReason: optional(
+    text(`The reason that the player sees: 1 to ${MAX_BAN_REASON} characters.`, { max: MAX_BAN_REASON }),
+  ),
+}
+const banRequest = shape({ ...whom, ...ban })
+const each = {
+  playerIds: uuids('The `playerId`s.', { max: MAX_SUPPORT_PLAYERS }),
+  reason,
+  idempotencyKey,
+}
+const banEachRequest = shape({ ...each, ...ban })
+type BanFields = RequestOf<Shape<typeof ban>>
+const banAsked = ({ kind, until, publicReason }: BanFields): Ban => ({ kind, until, reason: publicReason })
+const LAST_DAY = Date.UTC(9999, 11, 31)
+const checkBan: Check<BanFields> = ({ until }) => {
+  if (!until) return []
+  if (until.getTime() <= Date.now()) return [{ path: 'until', message: 'must be later than now' }]
+  return until.getTime() > LAST_DAY ? [{ path: 'until', message: 'must be before the year 10000' }] : []
+}
 const moneyRequest = shape({
   ...whom,
   currency,
@@ -288,13 +355,14 @@ function support<F extends SupportFields, Outcome>(
     input: RequestOf<Shape<F>>,
     service: Context['service'],
   ) => Command<Outcome & Recorded> | Promise<Command<Outcome & Recorded>>,
+  check?: Check<RequestOf<Shape<F>>>,
 ) {
   return {
     args: inputOf(name, request),
     resolve: async (_root: unknown, { input: sent }: { input: Sent<F> }, context: Context) => {
       const attempt = { action: `player.${action}`, target: bareId('Player', String(sent.playerId)) }
       const caller = await requirePlatform(context, 'operator', attempt)
-      const input = request.readInput(sent)
+      const input = request.readInput(sent, check)
       const { playerId, reason, idempotencyKey } = input as unknown as RequestOf<typeof moneyRequest>
       const find = () => findPlayer(context.service.pool, caller.projectId, playerId)
       const call = { caller, reason, idempotencyKey, player: await findTarget(context, caller, attempt, find) }
@@ -314,16 +382,83 @@ function support<F extends SupportFields, Outcome>(
   }
 }
 
+type EachFields = Fields & typeof each
+
+/** The same for a list of players. Each is decided by itself, and all have ended when the call is answered. */
+function supportEach<F extends EachFields>(
+  name: string,
+  action: SupportAction,
+  request: Shape<F>,
+  run: (call: SupportCall, input: RequestOf<Shape<F>>) => Command<Recorded>,
+  check?: Check<RequestOf<Shape<F>>>,
+) {
+  return {
+    args: inputOf(name, request),
+    resolve: async (_root: unknown, { input: sent }: { input: Sent<F> }, context: Context) => {
+      const { service } = context
+      const attempt = { action: `player.${action}`, target: 'players' }
+      const caller = await requirePlatform(context, 'operator', attempt)
+      const input = request.readInput(sent, check)
+      const { playerIds, reason, idempotencyKey } = input as unknown as RequestOf<Shape<typeof each>>
+      const players = await findPlayers(service.pool, caller.projectId, playerIds)
+
+      async function actOn(playerId: string): Promise<EachResult> {
+        const player = players.get(playerId)
+        if (!player) {
+          await service.auditDenied(caller, attempt.action, playerId)
+          return { playerId, error: 'player not found', audit: null }
+        }
+        try {
+          const { auditId } = await service.run(run({ caller, reason, idempotencyKey, player }, input))
+          return { playerId, error: null, audit: auditRef(caller, auditId) }
+        } catch (refusal) {
+          const error = refusal instanceof Refusal && EACH_ERRORS.find((known) => known === refusal.message)
+          if (!error) throw refusal
+          return { playerId, error, audit: null }
+        }
+      }
+
+      // A player that is named twice is acted on once.
+      const ids = [...new Set(playerIds.map((id) => id.toLowerCase()))]
+      const settled = await Promise.allSettled(ids.map(actOn))
+      // All have ended by now, so that a repeat of the call does not meet them.
+      const results = new Map<string, EachResult>()
+      for (const one of settled) {
+        if (one.status === 'rejected') throw one.reason
+        results.set(one.value.playerId, one.value)
+      }
+      return { results: playerIds.map((id) => ({ ...(results.get(id.toLowerCase()) as EachResult), playerId: id })) }
+    },
+  }
+}
+
 builder.mutationFields((t) => ({
   banPlayer: t.field({
     type: PlayerPayload,
-    description: 'Bans a player: its calls are refused from the next one on, and its open sockets and streams close.',
-    ...support('BanPlayerInput', 'ban', playerRequest, banPlayer),
+    description:
+      'Bans a player: its calls are refused from the next one on, and its open sockets and streams close. Another ban replaces the one that the player has.',
+    ...support('BanPlayerInput', 'ban', banRequest, (call, input) => banPlayer(call, banAsked(input)), checkBan),
   }),
   unbanPlayer: t.field({
     type: PlayerPayload,
     description: 'Lets a banned player play again. A deleted player stays deleted.',
     ...support('UnbanPlayerInput', 'unban', playerRequest, unbanPlayer),
+  }),
+  banPlayers: t.field({
+    type: PlayersPayload,
+    description: `Bans up to ${MAX_SUPPORT_PLAYERS} players, each by itself as \`banPlayer\` does, with a result for each. Send the same request again after a failure.`,
+    ...supportEach(
+      'BanPlayersInput',
+      'ban',
+      banEachRequest,
+      (call, input) => banPlayer(call, banAsked(input)),
+      checkBan,
+    ),
+  }),
+  unbanPlayers: t.field({
+    type: PlayersPayload,
+    description: `Lets up to ${MAX_SUPPORT_PLAYERS} banned players play again, with a result for each.`,
+    ...supportEach('UnbanPlayersInput', 'unban', shape(each), unbanPlayer),
   }),
   deletePlayer: t.field({
     type: PlayerPayload,

@@ -1,8 +1,9 @@
 import { Refusal } from '../base/errors.ts'
+import type { Json } from '../base/json.ts'
 import { erasePlayer } from '../login/erase-player.ts'
 import { askIdentities, askOwner, type IdentityRef, removeIdentity } from '../login/identities.ts'
 import { RefreshTokens } from '../login/refresh-tokens.ts'
-import { askStatus, type Status, setStatus } from '../players/player-status.ts'
+import { askStatus, type Ban, ban, banOf, type Standing, setStatus, statusOf } from '../players/player-status.ts'
 import type { StorageValues } from '../players/requests.ts'
 import { askKeys, bytesOf, putWithinLimits, removeValues } from '../players/storage.ts'
 import type { Command } from '../transactions/command.ts'
@@ -10,34 +11,56 @@ import type { Group } from '../transactions/group.ts'
 import type { Player } from '../transactions/player.ts'
 import { act, type Recorded, type SupportAction, type SupportCall } from './support-action.ts'
 
-/** Bans a player: its next call is refused, on every instance and with any token. */
-export const banPlayer = (call: SupportCall): Command<Recorded> => changeStatus(call, 'ban', 'banned')
+/**
+ * Bans a player: its next call is refused, on every instance and with any token. A ban of logins refuses its logins and
+ * refreshes. Replaces the ban that the player has.
+ */
+export const banPlayer = (call: SupportCall, asked: Ban = PLAIN): Command<Recorded> =>
+  changeStanding(call, 'ban', (_group, player) => ban(player, asked), asked)
 
-export const unbanPlayer = (call: SupportCall): Command<Recorded> => changeStatus(call, 'unban', 'active')
+const PLAIN: Ban = { kind: 'everything', until: null, reason: null }
+
+export const unbanPlayer = (call: SupportCall): Command<Recorded> =>
+  changeStanding(call, 'unban', (_group, player) => setStatus(player, 'active'))
 
 /**
  * Deletes a player permanently. Erases its name, picture, storage and sessions. The books stay. Its identities stay, so
  * that a login with one of them answers that the player is deleted (spec 7.1).
  */
 export const deletePlayer = (call: SupportCall): Command<Recorded> =>
-  changeStatus(call, 'delete', 'deleted', (group, player) => erasePlayer(group, player, { freesIdentities: false }))
+  changeStanding(call, 'delete', (group, player) => erasePlayer(group, player, { freesIdentities: false }))
 
-function changeStatus(
+function changeStanding(
   call: SupportCall,
   name: SupportAction,
-  status: Status,
-  change = (_group: Group, player: Player) => setStatus(player, status),
+  change: (group: Group, player: Player) => void,
+  asked: Ban = PLAIN,
 ): Command<Recorded> {
   return act(call, {
     name,
-    request: {},
+    request: aboutBan(asked),
     decide(player, group) {
-      const before = askStatus(player).value?.status ?? null
+      const standing = askStatus(player)
+      const before = aboutStanding(standing.value)
       change(group, player)
-      return { outcome: {}, before: { status: before }, after: { status } }
+      return { outcome: {}, before, after: aboutStanding(standing.value) }
     },
   })
 }
+
+/** For the audit log. The past status of a ban that has ended is `active`. */
+function aboutStanding(standing: Standing | null): Json {
+  if (!standing) return { status: null }
+  const found = banOf(standing)
+  return { status: statusOf(standing), ...(found && aboutBan(found)) }
+}
+
+/** What a ban has beyond the plain one, which has no members: its calls of before have the same request. */
+const aboutBan = ({ kind, until, reason }: Ban): { readonly [name: string]: Json } => ({
+  ...(kind !== PLAIN.kind && { kind }),
+  ...(until && { until: until.toISOString() }),
+  ...(reason !== null && { publicReason: reason }),
+})
 
 /**
  * Ends all logins of a player: refresh tokens at once, access tokens and sockets within two seconds. The player can log

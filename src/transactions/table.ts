@@ -80,6 +80,14 @@ export const moment: Column<Date> = {
   decode: (ms) => new Date(Number(ms)),
 }
 
+/** A moment that a command gives. */
+export const instant: Column<Date> = {
+  type: 'timestamptz',
+  readAs: (name) => `extract(epoch FROM ${name}) * 1000`,
+  encode: (at) => at.toISOString(),
+  decode: (ms) => new Date(Number(ms)),
+}
+
 /** A Postgres array literal, as `unnest` takes it. */
 export function arrayOf<T>(items: readonly T[], encode: (item: T, index: number) => string): string {
   let literal = '{'

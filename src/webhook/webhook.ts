@@ -11,6 +11,7 @@ import { signStandardWebhook, signWebhook } from '../sdk/webhook.ts'
 import { isPrivateHost } from './addresses.ts'
 import { Breaker, type BreakerOutcome, type BreakerState } from './breaker.ts'
 import { type DenialReason, readDenial } from './denial.ts'
+import { signByKey, signingKeyOf } from './ed25519.ts'
 import { EXCERPT_BYTES, excerptOf } from './excerpt.ts'
 import {
   AnswerFault,
@@ -65,6 +66,8 @@ export interface WebhookTarget {
   readonly attempts?: number | null
   /** The failed calls in a row after which calls fail at once, until a probe succeeds; null for never. */
   readonly breakerAfter?: number | null
+  /** Of the Ed25519 keys that sign, too, one for each secret; null without them. */
+  readonly keySalt?: string | null
 }
 
 export interface WebhookAttempt {
@@ -237,7 +240,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
   }
 
   async function attemptCall(
-    { projectId, url, secret, replacedSecrets, timeoutMs }: WebhookTarget,
+    { projectId, url, secret, replacedSecrets, timeoutMs, keySalt }: WebhookTarget,
     { longAnswers }: Provider,
     { purpose, id, customData }: Asked,
     body: Buffer,
@@ -245,6 +248,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
     const started = performance.now()
     const signal = AbortSignal.timeout(Math.min(timeoutMs ?? ATTEMPT_TIMEOUT_MS, ATTEMPT_TIMEOUT_MS))
     const timestamp = Math.floor(Date.now() / 1000)
+    const secrets = [secret, ...replacedSecrets]
     const signature = signWebhook(secret, body)
     const span = tracing()?.begin('POST login webhook')
     let status: number | null = null
@@ -253,7 +257,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
     let cause: string | null = null
     let excerpt: string | null = null
     const cleanBytes = (bytes: Uint8Array) =>
-      excerptOf(bytes.subarray(0, EXCERPT_BYTES), customData, [signature, secret, ...replacedSecrets])
+      excerptOf(bytes.subarray(0, EXCERPT_BYTES), customData, [signature, ...secrets])
     const clean = (text: string) => cleanBytes(Buffer.from(text.slice(0, EXCERPT_BYTES)))
     try {
       const response = await attemptOnce.raw(url, {
@@ -268,9 +272,10 @@ export function createWebhook(options: WebhookOptions): Webhook {
           'webhook-purpose': purpose,
           'webhook-id': id,
           'webhook-timestamp': String(timestamp),
-          'webhook-signature': [secret, ...replacedSecrets]
-            .map((each) => signStandardWebhook(each, { id, timestamp }, body))
-            .join(' '),
+          'webhook-signature': [
+            ...secrets.map((each) => signStandardWebhook(each, { id, timestamp }, body)),
+            ...(keySalt ? secrets.map((each) => signByKey(signingKeyOf(each, keySalt), { id, timestamp }, body)) : []),
+          ].join(' '),
         },
         body,
         signal,

@@ -358,8 +358,15 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a player`, () => {
     const opened = await open(player)
     const { page } = opened
     await page.getByRole('button', { name: 'Ban' }).click()
+    await page.getByLabel('Refuses').selectOption('LOGIN')
+    await page.getByLabel('Lasts').selectOption('168')
+    await page.getByLabel('Shown to the player').fill('Bots are not allowed')
+    await page.getByText('The ban ends by itself after 7 days.').waitFor()
     await confirm(page, 'Ban')
     await page.getByText('banned', { exact: true }).waitFor()
+    await page
+      .getByText(/^Logins of this player are refused until .* The player sees: “Bots are not allowed”$/)
+      .waitFor()
     await page.getByRole('button', { name: 'Unban' }).click()
     await confirm(page, 'Unban')
     await page.getByRole('button', { name: 'End logins' }).click()
@@ -376,6 +383,21 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a player`, () => {
     expect((await read(player)).status).toBe('DELETED')
     await opened.check('player-deleted')
     await opened.close()
+  })
+
+  it('is banned with others of a list, which tells the ids that are none', async () => {
+    const players = [await newPlayer(), await newPlayer()]
+    const unknown = '01900000-0000-7000-8000-000000000000'
+    const { page, close } = await stage.open('/env/production/players')
+    await page.getByRole('button', { name: 'Ban a list' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Ids of players').fill([...players.map(({ playerId }) => playerId), unknown].join('\n'))
+    await dialog.getByLabel('Reason').fill('bots, ticket 16')
+    await dialog.getByRole('button', { name: 'Ban', exact: true }).click()
+    await dialog.getByText('2 of 3 players are banned.').waitFor()
+    await dialog.getByText(`${unknown}: not found`).waitFor()
+    for (const player of players) expect((await read(player)).status).toBe('BANNED')
+    await close()
   })
 
   it('cannot be changed by a viewer, and the page says why', async () => {

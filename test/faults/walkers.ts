@@ -142,6 +142,8 @@ export async function startWorld(): Promise<World> {
     prefix: 'tw',
     idempotencyKey: 'key-of-the-victim',
     keys: 'walked',
+    publicReason: 'walked',
+    playerIds: victim.playerId,
     values: '{"walked":"overwritten"}',
     handle: 'onLevelUp',
     handles: 'onLevelUp',

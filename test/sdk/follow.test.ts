@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { decodeJwt } from 'jose'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createServerKey } from '../../src/callers/keys.ts'
 import { EndedTokens } from '../../src/sdk/ended-tokens.ts'
 import { createTokenVerifier, type EndedAccess, type FollowOptions, type TierwayError } from '../../src/sdk/server.ts'
@@ -359,5 +359,23 @@ describe('the ended logins in memory', () => {
     ended.add('ann', 'player_banned', now)
     ended.add('ann', 'player_deleted', Number.NaN)
     expect([ended.codeOf('ann'), ended.size]).toEqual(['player_deleted', 1])
+  })
+
+  it('have a ban until its end, which may change', () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    open.push(() => vi.useRealTimers())
+    const ended = new EndedTokens()
+    const now = Date.now()
+    ended.add('ann', 'player_banned', now, now + 1_000)
+    vi.setSystemTime(now + 999)
+    expect(ended.codeOf('ann')).toBe('player_banned')
+    expect(ended.add('ann', 'player_banned', now, now + 2_000), 'told before').toBe(false)
+    vi.setSystemTime(now + 1_999)
+    expect(ended.codeOf('ann')).toBe('player_banned')
+    vi.setSystemTime(now + 2_000)
+    expect(ended.codeOf('ann')).toBeUndefined()
+    expect(ended.add('ann', 'player_banned', now + 2_000, null), 'another ban').toBe(true)
+    vi.setSystemTime(now + 20 * HOUR_MS)
+    expect([ended.codeOf('ann'), ended.size]).toEqual(['player_banned', 1])
   })
 })

@@ -51,6 +51,7 @@ export const playerQuery = graphql(`
   query ConsolePlayer($id: ID!) {
     player(id: $id) {
       id playerId environment nickname status createdAt lastLoginAt region language avatarUrl
+      ban { kind until publicReason }
       identities { provider subject }
       sessions { sessionId device createdAt lastUsedAt }
       deleteAt

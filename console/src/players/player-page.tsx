@@ -114,6 +114,7 @@ function Player({ player }: { player: PlayerData }) {
           <Fact name="Language">{player.language ?? '–'}</Fact>
         </dl>
       </div>
+      {player.ban && <BanNotice ban={player.ban} />}
       {player.status === 'DELETED' && (
         <Notice tone="warning">
           This player is deleted: its profile, storage and logins are erased. Ledgers and claims stay for the books.
@@ -135,6 +136,15 @@ function Player({ player }: { player: PlayerData }) {
     </Page>
   )
 }
+
+const BanNotice = ({ ban: { kind, until, publicReason } }: { ban: NonNullable<PlayerData['ban']> }) => (
+  <Notice tone="warning">
+    {kind === 'LOGIN' ? 'Logins of this player are refused' : 'Every call of this player is refused'}
+    {until === null ? ', until the ban is lifted.' : ' until '}
+    {until !== null && <Time at={until} parts="minute" />}
+    {publicReason !== null && ` The player sees: “${publicReason}”`}
+  </Notice>
+)
 
 const Fact = ({ name, children }: { name: string; children: ReactNode }) => (
   <div>

@@ -12,6 +12,7 @@ import { PagedTable } from '../ui/table.tsx'
 import { number } from '../ui/text.tsx'
 import { Time } from '../ui/time.tsx'
 import { playerHref } from './addresses.ts'
+import { BanListDialog } from './ban-list-dialog.tsx'
 import { ExportDialog } from './export-dialog.tsx'
 import { readFilters } from './filters.ts'
 import { playerCountQuery, playersQuery } from './operations.ts'
@@ -25,6 +26,7 @@ export default function PlayersPage() {
   const environment = useEnvironment()
   const [search, setSearch] = useSearchParams()
   const [isExporting, setExporting] = useState(false)
+  const [isBanning, setBanning] = useState(false)
   const filters = readFilters(search)
   const { sortBy, direction, ...counted } = filters
   const players = usePages({
@@ -53,6 +55,9 @@ export default function PlayersPage() {
           <RoleButton needs="OPERATOR" onClick={() => setExporting(true)}>
             Export all
           </RoleButton>
+          <RoleButton needs="OPERATOR" onClick={() => setBanning(true)}>
+            Ban a list
+          </RoleButton>
         </>
       }
     >
@@ -74,6 +79,7 @@ export default function PlayersPage() {
           </Empty>
         }
       />
+      {isBanning && <BanListDialog onClose={() => setBanning(false)} />}
       {isExporting && (
         <ExportDialog filters={filters} total={totalText ?? 'the players'} onClose={() => setExporting(false)} />
       )}

@@ -19,6 +19,7 @@ const TITLES: Readonly<Record<string, string>> = {
   'player.set_storage': 'Write a player’s storage',
   'player.delete_storage': 'Delete from a player’s storage',
   'players.export': 'Export players',
+  'players.import': 'Import players',
   'scenario.publish': 'Publish a scenario',
   'scenario.clone': 'Clone a scenario',
   'auth_providers.set': 'Set login providers',

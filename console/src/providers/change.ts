@@ -10,10 +10,17 @@ export interface Settings {
   readonly attempts?: number | null
   /** The failed calls in a row after which the breaker opens; null for none. */
   readonly breakerAfter?: number | null
+  /** Whether calls are also signed by an Ed25519 key. */
+  readonly ed25519?: boolean | null
 }
 
 const same = (one: Settings | undefined, other: Settings | undefined): boolean =>
-  one?.enabled === other?.enabled && one?.url === other?.url && limitsOf(one) === limitsOf(other)
+  one?.enabled === other?.enabled &&
+  one?.url === other?.url &&
+  limitsOf(one) === limitsOf(other) &&
+  signs(one) === signs(other)
+
+const signs = (settings: Settings | undefined): boolean => settings?.ed25519 === true
 
 const limitsOf = (settings: Settings | undefined): string =>
   `${settings?.timeoutMs ?? ''} ${settings?.attempts ?? ''} ${settings?.breakerAfter ?? ''}`
@@ -62,6 +69,10 @@ export function effectsOf(
       `From the next login on, ${name} is asked up to ${wanted.attempts ?? 3} times, for ${wanted.timeoutMs ?? 3_000} ms each.${after}`,
     )
   }
+  if (signs(wanted) && !signs(shown))
+    effects.push('From the next login on, calls are also signed by an Ed25519 key. Its public key is shown then.')
+  if (!signs(wanted) && signs(shown))
+    effects.push('From the next login on, no Ed25519 key signs. A webhook that verifies by it refuses every login.')
   if (wanted.enabled && !shown.enabled) effects.push(`Logins through ${name} are possible again.`)
   if (!wanted.enabled && shown.enabled)
     effects.push(`From the next one on, logins through ${name} fail with “custom auth disabled”.`)

@@ -2,6 +2,7 @@ import { useEnvironment } from '../shell/environment.tsx'
 import { RoleButton } from '../ui/button.tsx'
 import { Empty } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
+import { Id } from '../ui/text.tsx'
 import { Time } from '../ui/time.tsx'
 import type { CustomProvider } from './providers-page.tsx'
 
@@ -61,11 +62,16 @@ export function CustomProviders(props: {
   )
 }
 
-function Secret({ of: { hasSecret, replacedSecretsExpireAt } }: { of: CustomProvider }) {
+function Secret({ of: { hasSecret, replacedSecretsExpireAt, publicKey } }: { of: CustomProvider }) {
   if (!hasSecret) return <span className="badge bad">none</span>
   return (
     <>
       stored
+      {publicKey && (
+        <div>
+          public key <Id of={publicKey} />
+        </div>
+      )}
       {replacedSecretsExpireAt.map((at) => (
         <div key={at} className="muted">
           a replaced one signs until <Time at={at} parts="minute" />

@@ -5,7 +5,7 @@ export const providersQuery = graphql(`
     authProviders(environment: $environment) {
       environment version google apple
       openBreakers
-      custom { name enabled url hasSecret updatedAt replacedSecretsExpireAt timeoutMs attempts breakerAfter }
+      custom { name enabled url hasSecret updatedAt replacedSecretsExpireAt timeoutMs attempts breakerAfter ed25519 publicKey }
       oidc {
         name enabled issuer audiences jwksUrl subjectClaim nicknameClaim maxAgeSeconds updatedAt
       }
@@ -21,7 +21,7 @@ export const setProvidersMutation = graphql(`
       authProviders {
         environment version
         google apple
-        custom { name enabled url hasSecret updatedAt timeoutMs attempts breakerAfter }
+        custom { name enabled url hasSecret updatedAt timeoutMs attempts breakerAfter ed25519 publicKey }
         oidc {
           name enabled issuer audiences jwksUrl subjectClaim nicknameClaim maxAgeSeconds updatedAt
         }

@@ -35,12 +35,14 @@ export function EditProvider(props: {
   const [timeoutMs, setTimeoutMs] = useState(String(provider?.timeoutMs ?? ''))
   const [attempts, setAttempts] = useState(String(provider?.attempts ?? ''))
   const [breakerAfter, setBreakerAfter] = useState(String(provider?.breakerAfter ?? ''))
+  const [isSigned, setSigned] = useState(provider?.ed25519 === true)
   const wanted = {
     enabled: isEnabled,
     url,
     timeoutMs: numberOr(timeoutMs),
     attempts: numberOr(attempts),
     breakerAfter: numberOr(breakerAfter),
+    ed25519: isSigned,
   }
   const isKept = provider?.hasSecret === true
   const isComplete = name !== '' && url !== '' && (isKept || secret !== '')
@@ -114,6 +116,13 @@ export function EditProvider(props: {
         hint="1 to 1000 within a minute: then logins fail at once, until a probe succeeds. Empty for no breaker."
         value={breakerAfter}
         onChange={setBreakerAfter}
+      />
+      <CheckField
+        label="Also sign by an Ed25519 key"
+        name="ed25519"
+        hint="The webhook then verifies by a public key, and needs no secret."
+        value={isSigned}
+        onChange={setSigned}
       />
       <TextField
         label={isKept ? 'New secret' : 'Secret'}

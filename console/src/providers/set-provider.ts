@@ -31,8 +31,8 @@ export function useSetProvider(): (change: ProviderChange) => Promise<ActionResu
     if (refusal !== undefined) return { refusal }
     const others = custom
       .filter((one) => one.name !== name)
-      .map(({ name: other, enabled, url, timeoutMs, attempts, breakerAfter }) => {
-        const settings: Settings = { enabled, url, timeoutMs, attempts, breakerAfter }
+      .map(({ name: other, enabled, url, timeoutMs, attempts, breakerAfter, ed25519 }) => {
+        const settings: Settings = { enabled, url, timeoutMs, attempts, breakerAfter, ed25519 }
         return [other, settings] as const
       })
     const all = Object.fromEntries([...others, ...(wanted === undefined ? [] : [[name, wanted] as const])])

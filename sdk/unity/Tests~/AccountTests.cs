@@ -7,21 +7,21 @@ namespace Tierway.Tests
     internal static class AccountTests
     {
         /// <summary>
-        /// A guest links an account that another player has, switches to that player, ends its lost device, takes its data
-        /// along and asks for its deletion.
+        /// A guest links an account of Google that another player has, switches to that player, ends its lost device, takes
+        /// its data along and asks for its deletion.
         /// </summary>
         public static async Task AccountAsync()
         {
             var name = Program.NewName();
-            var login = new LoginRequest { CustomData = Program.CustomData(name), DeviceName = "Lost phone" };
+            var login = new IdTokenRequest { IdToken = Program.Setting("GOOGLE_TOKEN"), DeviceName = "Lost phone" };
             var lost = new TierwayClient(Program.Options());
-            await lost.LoginAsync(login);
+            await lost.LoginGoogleAsync(login);
             var owner = await lost.PlayerAsync();
 
             var client = new TierwayClient(Program.Options());
             await client.LoginGuestAsync();
             var guest = await client.PlayerAsync();
-            var error = await Check.ThrowsAsync<TierwayException>(() => client.LinkAsync(login), "an identity of another player");
+            var error = await Check.ThrowsAsync<TierwayException>(() => client.LinkGoogleAsync(login), "an identity of another player");
             Check.Equal(ErrorCodes.IdentityAlreadyLinked, error.Code, "an identity of another player");
             var conflict = error.Facts.Member("conflict");
             await client.SwitchAsync(conflict.Member("ticket").AsString(), "New phone");
@@ -30,13 +30,12 @@ namespace Tierway.Tests
 
             await client.Account.UpdateAsync(nickname: "Ada");
             Check.Equal("Ada", (await client.PlayerAsync()).Nickname, "the new nickname");
-            var second = Program.NewName();
-            await client.LinkAsync(new LinkRequest { CustomData = Program.CustomData(second) });
-            await client.Account.UnlinkAsync("custom", second);
+            await client.LinkAsync(new LinkRequest { CustomData = Program.CustomData(name) });
+            await client.Account.UnlinkAsync("custom", name);
             var identities = await client.Account.IdentitiesAsync();
-            Check.Equal("custom " + name, identities.Single().Provider + " " + identities.Single().Subject, "its identities");
+            Check.Equal("google unity of google", identities.Single().Provider + " " + identities.Single().Subject, "its identities");
             Check.True(Math.Abs((DateTimeOffset.UtcNow - identities[0].CreatedAt).TotalMinutes) < 5, "when it was linked");
-            error = await Check.ThrowsAsync<TierwayException>(() => client.Account.UnlinkAsync("custom", name), "the last one");
+            error = await Check.ThrowsAsync<TierwayException>(() => client.Account.UnlinkAsync("google", "unity of google"), "the last one");
             Check.Equal(ErrorCodes.LastIdentity, error.Code, "the last one");
 
             var sessions = await client.Account.SessionsAsync();
@@ -55,7 +54,7 @@ namespace Tierway.Tests
             var deleteAt = await client.Account.DeleteAsync();
             Check.True(Math.Abs((deleteAt - DateTimeOffset.UtcNow).TotalDays - 14) < 0.1, "when it is deleted");
             Check.True(!client.IsSignedIn, "it is logged out");
-            await client.LoginAsync(login);
+            await client.LoginGoogleAsync(login);
             Check.Equal(owner.PlayerId, (await client.PlayerAsync()).PlayerId, "a login cancels it");
             Check.Equal(1, await client.Account.EndAllSessionsAsync(), "all sessions");
             Check.True(!client.IsSignedIn, "it is logged out by that, too");

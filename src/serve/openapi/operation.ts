@@ -75,6 +75,17 @@ const facts: Schema = {
         text: out.orNull(out.text('A text for the player; null for none.')).schema,
       },
     },
+    ban: {
+      type: 'object',
+      description: 'For `player_banned`, of a ban with an end or a reason, or of logins alone.',
+      required: ['kind', 'until', 'reason'],
+      additionalProperties: false,
+      properties: {
+        kind: out.oneOf(['everything', 'login'], { description: 'The calls that are refused.' }).schema,
+        until: out.orNull(out.time('When the ban ends by itself; null for one that is lifted.')).schema,
+        reason: out.orNull(out.text('A text for the player; null for none.')).schema,
+      },
+    },
     conflict: {
       type: 'object',
       description: 'For `identity_already_linked`: the way to the other player.',
@@ -112,7 +123,7 @@ export function operationOf({ access, request, body = request, refusals = [], ..
     ...introOf(call),
     security: [Object.fromEntries(security.map((scheme) => [scheme, []]))],
     ...(parameters.length > 0 && { parameters }),
-    ...(body !== undefined && { requestBody: { required: true, content: contentOf(body) } }),
+    ...(body !== undefined && { requestBody: { required: true, content: contentOf(body, call.bodyType) } }),
     responses: { ...success(call), ...refusalsOf([...common, ...refusals]) },
   }
 }

@@ -1,6 +1,7 @@
 import { MAX_STORAGE_KEY } from '../../../../src/base/limits.ts'
 import { number } from '../../ui/text.tsx'
 import { indentedJson } from '../indented-json.ts'
+import { BAN_FIELDS, BAN_INITIAL, banEffect, banInput } from './ban-fields.ts'
 import {
   banPlayerMutation,
   deletePlayerMutation,
@@ -15,19 +16,21 @@ import type { PlayerData, SupportAction } from './support-action.ts'
 export const nameOf = ({ nickname, playerId }: Pick<PlayerData, 'nickname' | 'playerId'>): string =>
   nickname ?? playerId
 
-export const banAction = (player: PlayerData): SupportAction => ({
+export const banAction = (player: PlayerData, now = Date.now()): SupportAction => ({
   title: 'Ban the player',
-  effect: () =>
-    `Every call of ${nameOf(player)} is refused from the next one on, and its open connections close. Nothing is lost: it can be unbanned.`,
+  fields: BAN_FIELDS,
+  initial: BAN_INITIAL,
+  effect: (values) => banEffect(nameOf(player), values),
   confirm: 'Ban',
   tone: 'danger',
   mutation: banPlayerMutation,
+  input: (values) => banInput(values, now),
   done: () => `${nameOf(player)} is banned.`,
 })
 
 export const unbanAction = (player: PlayerData): SupportAction => ({
   title: 'Unban the player',
-  effect: () => `${nameOf(player)} can play again.`,
+  effect: () => `${nameOf(player)} can log in and play again.`,
   confirm: 'Unban',
   mutation: unbanPlayerMutation,
   done: () => `${nameOf(player)} can play again.`,

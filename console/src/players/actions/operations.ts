@@ -103,6 +103,12 @@ export const banPlayerMutation = graphql(
   [actedFragment],
 )
 
+export const banPlayersMutation = graphql(`
+  mutation ConsoleBanPlayers($input: BanPlayersInput!) {
+    banPlayers(input: $input) { results { playerId error } }
+  }
+`)
+
 export const unbanPlayerMutation = graphql(
   `mutation ConsoleUnbanPlayer($input: UnbanPlayerInput!) { result: unbanPlayer(input: $input) { ...ConsoleActed } }`,
   [actedFragment],

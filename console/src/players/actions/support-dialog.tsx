@@ -93,7 +93,8 @@ function jsonFault(text: string): string | undefined {
   return fault && `Line ${text.slice(0, fault.at).split('\n').length}: ${sentence(fault.message)}`
 }
 
-function Control({ field, value, onChange }: { field: ActionField; value: string; onChange: (value: string) => void }) {
+export function Control(props: { field: ActionField; value: string; onChange: (value: string) => void }) {
+  const { field, value, onChange } = props
   const { name, label, hint, kind, options, suggestions } = field
   if (kind === 'check')
     return (
