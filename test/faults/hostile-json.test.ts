@@ -128,6 +128,8 @@ describe('hostile JSON', () => {
     const faults: string[] = []
     for (const { method, path } of posts) {
       const request = requestOf(method, path, values)
+      // A body of lines has no members.
+      if (request.body === undefined || request.body === null) continue
       const members = request.body as Readonly<Record<string, unknown>>
       for (const name of Object.keys(members)) {
         const texts = Object.entries(members).map(
