@@ -162,7 +162,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     what: 'no check whether a player is banned',
     file: 'src/players/player-status.ts',
-    changes: [["if (found?.kind === 'everything') throw banned(found)", 'if (found === undefined) throw banned(found)']],
+    changes: [
+      ["if (found?.kind === 'everything') throw banned(found)", 'if (found === undefined) throw banned(found)'],
+    ],
     tests: [
       {
         file: 'support/support-accounts.test.ts',
