@@ -78,7 +78,7 @@ export function createPool({
   // handles errors of idle connections, and the second listener those of connections in use.
   pool.on('error', onError)
   pool.on('connect', (client) => {
-    client.on('error', () => {})
+    client.on('error', () => void gone.add(client))
     if (onWriteRefused) {
       client.connection.on('errorMessage', ({ code }: { code?: string }) => {
         if (code === '53100' || code === '25006') onWriteRefused(code)
@@ -87,6 +87,11 @@ export function createPool({
   })
   return pool
 }
+
+const gone = new WeakSet<pg.ClientBase>()
+
+/** Whether the connection of a pool is known to have ended: a statement that is sent on it now reaches no server. */
+export const isGone = (client: pg.ClientBase): boolean => gone.has(client)
 
 /** The target of a URL, and the options of its sessions. The URL's own options come before ours. */
 export function targetOf(

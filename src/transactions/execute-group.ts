@@ -1,6 +1,7 @@
 import type { PoolClient, QueryArrayResult } from 'pg'
 import { Refusal } from '../base/errors.ts'
 import { sqlState } from '../db/failures.ts'
+import { isGone } from '../db/pool.ts'
 import { decideOnce } from './command.ts'
 import { Group, OutOfOrder, type Path, type Steps } from './group.ts'
 import type { Memory } from './memory.ts'
@@ -178,6 +179,7 @@ export async function executeGroup(options: ExecuteOptions): Promise<GroupResult
     const isAlone = path === 'memory' && statements.length === 1
     if (!isAlone) statements.push({ text: 'COMMIT' })
     if (!isAlone && path === 'memory') statements.unshift(BEGIN)
+    if (isGone(client)) throw new ConnectionLost(new Error('the connection ended before the group was written'))
     isSent = !isReadOnly && (path === 'memory' ? changed.length > 0 : statements.length > 1)
     const results = await send(client, statements)
     if (!isAlone && results.at(-1)?.command !== 'COMMIT') throw new Error('the transaction was rolled back')

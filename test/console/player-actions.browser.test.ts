@@ -136,6 +136,30 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a support action`, ()
     await close()
   })
 
+  it('that credits waits until the page has read the currencies, and says so when it cannot', async () => {
+    const player = await newPlayer()
+    for (const isRefused of [false, true]) {
+      const { page, close } = await open(player)
+      let goOn = () => {}
+      const held = new Promise<void>((resolve) => {
+        goOn = resolve
+      })
+      await page.route('**/graphql', async (route: Route) => {
+        if (!route.request().postData()?.includes('ConsoleCurrencies')) return route.fallback()
+        await held
+        await (isRefused ? route.abort() : route.continue())
+      })
+      await page.reload()
+      const button = page.getByRole('button', { name: 'Credit' })
+      await button.and(page.locator('[aria-busy=true]:disabled')).waitFor()
+      goOn()
+      await button.click()
+      const text = isRefused ? 'The page could not read which currencies' : 'Known here: '
+      await page.getByRole('dialog').getByText(text).waitFor()
+      await close()
+    }
+  })
+
   it('debits a wallet, and shows the credit limit of an operator before it refuses', async () => {
     const { game } = stage
     const player = await newPlayer()

@@ -438,6 +438,27 @@ describe('group commit and its answers (spec 7: an answer tells what is committe
     expect((await sums).sort()).toEqual([1, 1, 2])
     expect(await counters()).toEqual({ a: 2, b: 1 })
   })
+
+  it('repeats commands silently when the process was paused until the server ended their idle transaction', async () => {
+    const idleMs = 100
+    let pauses = 1
+    const pool = createPool({ url: database.url, connections: 1, onError: () => undefined })
+    pool.on('connect', (client) => void client.query(`SET idle_in_transaction_session_timeout = ${idleMs}`))
+    const engine = createGroupCommit({ pool })
+    opened.push({ engine, pool })
+    const command = add('a')
+    const sum = engine.run({
+      *decide(group) {
+        // Blocks the process once the statement that reads has been sent. Its answer and the end of the session arrive
+        // together.
+        if (pauses-- > 0) setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10 * idleMs))
+        return yield* command.decide(group)
+      },
+    })
+    expect(await sum).toBe(1)
+    expect(await counters()).toEqual({ a: 1 })
+    expect(pauses).toBe(-1)
+  })
 })
 
 describe('group commit with a busy or unreachable database (unavailable within the deadline, never a hang)', () => {

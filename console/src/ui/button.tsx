@@ -3,7 +3,7 @@ import { useDenial } from '../session/permission.tsx'
 import type { Role } from '../session/session.ts'
 import { toast } from './toast.tsx'
 
-interface ButtonProps {
+export interface ButtonProps {
   readonly children: ReactNode
   readonly onClick?: () => void
   readonly type?: 'button' | 'submit'

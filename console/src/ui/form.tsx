@@ -163,7 +163,7 @@ interface TextProps extends FieldProps, InputProps {
   readonly value: string
   readonly onChange: (value: string) => void
   /** Texts to choose from; others can be typed, too. */
-  readonly suggestions?: readonly string[]
+  readonly suggestions?: readonly string[] | undefined
 }
 
 export function TextField({ label, name, hint, faults, onChange, suggestions, autoFocus, ...input }: TextProps) {

@@ -13,7 +13,7 @@ export interface ActionField {
   readonly label: string
   readonly kind: 'text' | 'amount' | 'check' | 'choice' | 'json'
   readonly hint?: string
-  readonly suggestions?: readonly string[]
+  readonly suggestions?: readonly string[] | undefined
   readonly options?: readonly Option[]
   readonly isOptional?: boolean
 }

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react'
-import { RoleButton } from '../../ui/button.tsx'
+import { type ButtonProps, RoleButton } from '../../ui/button.tsx'
 import type { PlayerData, SupportAction } from './support-action.ts'
 import { SupportDialog } from './support-dialog.tsx'
 
@@ -18,9 +18,4 @@ export function useAction(player: PlayerData): {
 }
 
 /** A button for an action of support, which needs the role operator. */
-export const ActionButton = (props: {
-  readonly children: ReactNode
-  readonly onClick: () => void
-  readonly tone?: 'plain' | 'danger' | 'quiet'
-  readonly label?: string
-}) => <RoleButton needs="OPERATOR" {...props} />
+export const ActionButton = (props: ButtonProps) => <RoleButton needs="OPERATOR" {...props} />

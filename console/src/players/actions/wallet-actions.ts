@@ -8,7 +8,8 @@ export interface KnownCurrency {
   readonly creditLimit: string | null
 }
 
-export function creditAction(player: PlayerData, known: readonly KnownCurrency[], currency = ''): SupportAction {
+/** `known` is undefined when the page could not read the currencies. */
+export function creditAction(player: PlayerData, known: readonly KnownCurrency[] | undefined): SupportAction {
   const balanceOf = balances(player)
   return {
     title: 'Credit the wallet',
@@ -17,8 +18,10 @@ export function creditAction(player: PlayerData, known: readonly KnownCurrency[]
         name: 'currency',
         label: 'Currency',
         kind: 'text',
-        suggestions: known.map(({ name }) => name),
-        hint: `Known here: ${known.map(({ name }) => name).join(', ') || 'none'}.`,
+        suggestions: known?.map(({ name }) => name),
+        hint: known
+          ? `Known here: ${known.map(({ name }) => name).join(', ') || 'none'}.`
+          : 'The page could not read which currencies and credit limits there are.',
       },
       { name: 'amount', label: 'Amount', kind: 'amount' },
       {
@@ -27,12 +30,12 @@ export function creditAction(player: PlayerData, known: readonly KnownCurrency[]
         kind: 'check',
       },
     ],
-    initial: { currency, amount: '', allowNew: '' },
+    initial: { currency: '', amount: '', allowNew: '' },
     effect({ currency = '', amount = '0' }) {
       const before = balanceOf(currency)
-      const limit = known.find(({ name }) => name === currency)?.creditLimit ?? null
+      const limit = known?.find(({ name }) => name === currency)?.creditLimit ?? null
       const over = limit !== null && BigInt(amount) > BigInt(limit)
-      const isNew = !known.some(({ name }) => name === currency)
+      const isNew = known?.every(({ name }) => name !== currency)
       return [
         `${currency}: ${number(before)} → ${number(String(BigInt(before) + BigInt(amount)))}.`,
         limit === null
@@ -54,7 +57,7 @@ export function creditAction(player: PlayerData, known: readonly KnownCurrency[]
   }
 }
 
-export function debitAction(player: PlayerData, currency = player.wallet[0]?.currency ?? ''): SupportAction {
+export function debitAction(player: PlayerData): SupportAction {
   const balanceOf = balances(player)
   return {
     title: 'Debit the wallet',
@@ -67,7 +70,7 @@ export function debitAction(player: PlayerData, currency = player.wallet[0]?.cur
       },
       { name: 'amount', label: 'Amount', kind: 'amount' },
     ],
-    initial: { currency, amount: '' },
+    initial: { currency: player.wallet[0]?.currency ?? '', amount: '' },
     effect({ currency = '', amount = '0' }) {
       const before = BigInt(balanceOf(currency))
       const after = before - BigInt(amount)

@@ -13,8 +13,8 @@ import type { TabProps } from './tab.ts'
 
 export function OverviewTab({ player, open }: TabProps) {
   const { environment, wallet, inventory, identities, passes, playerId, sessions } = player
-  const [{ data }] = useQuery({ query: currenciesQuery, variables: { environment } })
-  const currencies = data?.currencies.nodes ?? []
+  const [{ data, fetching }] = useQuery({ query: currenciesQuery, variables: { environment } })
+  const known = data?.currencies.nodes
   return (
     <div className="columns">
       <Panel
@@ -22,7 +22,9 @@ export function OverviewTab({ player, open }: TabProps) {
         actions={
           player.status === 'DELETED' ? undefined : (
             <>
-              <ActionButton onClick={() => open(creditAction(player, currencies))}>Credit</ActionButton>
+              <ActionButton busy={fetching && !known} onClick={() => open(creditAction(player, known))}>
+                Credit
+              </ActionButton>
               {wallet.length > 0 && <ActionButton onClick={() => open(debitAction(player))}>Debit</ActionButton>}
             </>
           )
