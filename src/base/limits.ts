@@ -52,6 +52,10 @@ export const MAX_CLAIMS_DEPTH = 16
 /** Region and language, such as `eu-west` and `pt-BR`. */
 export const MAX_TAG = 35
 export const MAX_SECRET = 512
+/** The certificates in one member of a provider, in PEM. */
+export const MAX_CERTIFICATES = 32_768
+/** The private key of a client certificate, in PEM: RSA with 8,192 bits fits. */
+export const MAX_CLIENT_KEY = 8_192
 /** The secrets of one provider that sign at once: the header with their signatures must stay short. */
 export const MAX_SIGNING_SECRETS = 5
 /** The longest time that a replaced secret still signs, in seconds: 30 days. */

@@ -18,7 +18,7 @@ import type { Line } from '../declare/request.ts'
 import type { PlatformHandler, PlatformRequest } from '../declare/route.ts'
 import { InputSource, optional, type RequestOf, refuseFaults, shape, text } from '../declare/shape.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { providerRef } from '../providers/provider-ref.ts'
+import { DEFAULT_PROVIDER, providerRef } from '../providers/provider-ref.ts'
 import { importPlayer } from './import-players.ts'
 
 // Players of the studio's former service, as lines of JSON.
@@ -54,7 +54,7 @@ function providerFault(provider: string): string | undefined {
   const [kind = '', name, ...more] = provider.split(':')
   const isNamed = name !== undefined && more.length === 0 && isSlug(name)
   if (kind === 'oidc' && isNamed) return undefined
-  if (kind === 'custom' && (name === undefined || (isNamed && name !== 'default'))) return undefined
+  if (kind === 'custom' && (name === undefined || (isNamed && name !== DEFAULT_PROVIDER))) return undefined
   if (name === undefined && kind !== 'device' && providerRef(kind).kind === kind) return undefined
   return `must be custom, google or apple, or custom: or oidc: and a name that matches ${SLUG.source}`
 }

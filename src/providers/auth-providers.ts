@@ -3,6 +3,7 @@ import type { ClientBase, Pool } from 'pg'
 import { type Fault, Refusal } from '../base/errors.ts'
 import { print, RawJson } from '../base/json.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
+import { expiryOf } from '../webhook/webhook-tls.ts'
 import { type OidcProviderView, readOidc } from './issuers.ts'
 import type { PlatformKind, ProviderKind } from './provider-ref.ts'
 import { readWebhookSettings } from './webhook-settings.ts'
@@ -48,6 +49,25 @@ export const customProvider = answer("A login provider that calls a studio's web
   publicKey: out.optional(
     out.orNull(out.text('The public key of these signatures: `whpk_` and base64. It is another for another secret.')),
   ),
+  caCertificates: out.optional(
+    out.orNull(
+      out.text(
+        'The authorities that may sign the certificate of the address, in PEM. Null, or absent over REST, for the public ones.',
+      ),
+    ),
+  ),
+  clientCertificate: out.optional(
+    out.orNull(
+      out.text(
+        'The certificate by which the endpoint recognizes the service, in PEM. Null, or absent over REST, without one. Its private key is never returned.',
+      ),
+    ),
+  ),
+  certificatesExpireAt: out.optional(
+    out.orNull(
+      out.time('When the first of these certificates expires, in UTC. Null, or absent over REST, without any.'),
+    ),
+  ),
 })
 export const deviceProvider = answer('Logins of guests, by an id of their device.', {
   enabled: out.flag('When false, logins of guests fail with `sign-in disabled`. The guests stay known.'),
@@ -73,12 +93,14 @@ export interface StoredProvider {
   readonly url: string | null
   /** The sealed secret of a custom provider, block of a platform, or key of the hashes of device ids. */
   readonly secret: string | null
+  /** The sealed private key of a client certificate. */
+  readonly client_key: string | null
   readonly settings: string | null
   readonly updated_at: Date
   readonly replaced_expire_at: readonly Date[]
 }
 
-const COLUMNS = `p.kind, p.name, p.enabled, p.url, p.secret, p.settings, p.updated_at, ARRAY (
+const COLUMNS = `p.kind, p.name, p.enabled, p.url, p.secret, p.client_key, p.settings, p.updated_at, ARRAY (
     SELECT r.expires_at FROM replaced_secrets r
     WHERE (r.environment_id, r.kind, r.name) = (p.environment_id, p.kind, p.name) AND r.expires_at > now()
     ORDER BY r.expires_at
@@ -187,7 +209,12 @@ export function viewOfCustom(row: StoredProvider): CustomProviderView {
 
 function settingsOf(stored: string) {
   const { keySalt: _, publicKey, ...settings } = readWebhookSettings(stored)
-  return { ...settings, publicKey: settings.ed25519 ? publicKey : null }
+  const certificates = [settings.caCertificates, settings.clientCertificate].filter((pem) => pem !== null)
+  return {
+    ...settings,
+    publicKey: settings.ed25519 ? publicKey : null,
+    certificatesExpireAt: certificates.length === 0 ? null : expiryOf(certificates.join('\n')).toISOString(),
+  }
 }
 
 function viewOfOidc({ enabled, settings, updated_at: at }: StoredProvider): OidcProviderView {

@@ -3,7 +3,14 @@ import { ACTIONS } from '../audit/actions.ts'
 import { writeAudit } from '../audit/audit-log.ts'
 import { type Fault, invalidRequest, Refusal } from '../base/errors.ts'
 import { type Json, kindOf, members, print, RawJson } from '../base/json.ts'
-import { MAX_BLOCK_BYTES, MAX_CUSTOM_PROVIDERS, MAX_OIDC_PROVIDERS, MAX_SECRET, MAX_URL } from '../base/limits.ts'
+import {
+  MAX_BLOCK_BYTES,
+  MAX_CLIENT_KEY,
+  MAX_CUSTOM_PROVIDERS,
+  MAX_OIDC_PROVIDERS,
+  MAX_SECRET,
+  MAX_URL,
+} from '../base/limits.ts'
 import { type SecretContext, type Secrets, tryToOpen } from '../base/secrets.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { inTransaction } from '../db/transaction.ts'
@@ -24,6 +31,7 @@ import {
   text,
 } from '../declare/shape.ts'
 import type { Webhook } from '../webhook/webhook.ts'
+import { clientKeyFault, expiryOf, isPair, pairFault } from '../webhook/webhook-tls.ts'
 import {
   type AuthProvidersView,
   changesSince,
@@ -36,7 +44,7 @@ import { newDeviceKey } from './device.ts'
 import { isPlatformEnabled, missingIn, type OidcSettings, oidcRequest, platformIssuer, readOidc } from './issuers.ts'
 import { isProviderName, NAME_RULE, PLATFORM_KINDS, type PlatformKind, type ProviderRef } from './provider-ref.ts'
 import { redact, secretsOf, withKeptSecrets } from './redaction.ts'
-import { printWebhookSettings, webhookSettings } from './webhook-settings.ts'
+import { clientKeyContext, printWebhookSettings, webhookSettings } from './webhook-settings.ts'
 import { newUrlFault, urlFault } from './webhook-url.ts'
 
 // Setting the login providers of an environment (spec 4.3).
@@ -81,7 +89,7 @@ export interface SettingsChange {
 
 /** What a request does to what is stored: for every surface. */
 export const PROVIDERS =
-  'The providers as `{custom: {<name>: {enabled, url, secret, timeoutMs, attempts, breakerAfter, ed25519}}, google, apple, oidc: {<name>: {enabled, issuer, audiences}}, device: {enabled}}`. A `custom` replaces all custom providers: those that it does not name are removed. Without `custom`, or with null, all of them stay. The same is true of `oidc`. A custom provider without `secret` keeps the stored one. An absent `google` or `apple` stays, and null removes it. An absent `device` stays, and so does null.'
+  'The providers as `{custom: {<name>: {enabled, url, secret, timeoutMs, attempts, breakerAfter, ed25519, caCertificates, clientCertificate, clientKey}}, google, apple, oidc: {<name>: {enabled, issuer, audiences}}, device: {enabled}}`. A `custom` replaces all custom providers: those that it does not name are removed. Without `custom`, or with null, all of them stay. The same is true of `oidc`. A custom provider without `secret` or `clientKey` keeps the stored one. An absent `google` or `apple` stays, and null removes it. An absent `device` stays, and so does null.'
 
 export const authProvidersRequest = shape({
   environment,
@@ -105,11 +113,17 @@ export const deviceRequest = shape({ enabled: flag('The master switch.') })
 export const secretFault = (secret: string): string | undefined =>
   secret.startsWith('whpk_') ? 'must not be a public key, whpk_…' : undefined
 
+const clientKey = text(
+  'The private key of `clientCertificate`, in PEM, without a passphrase. It is stored encrypted. Default: the stored one.',
+  { max: MAX_CLIENT_KEY, check: clientKeyFault },
+)
+
 export const customProviderRequest = shape({
   enabled: flag('The master switch.'),
   url: text('Absolute, http or https, without credentials.', { max: MAX_URL, check: urlFault }),
   secret: optional(text('Signs requests. Default: the stored one.', { max: MAX_SECRET, check: secretFault })),
   ...webhookSettings.fields,
+  clientKey: optional(clientKey),
 })
 
 /** Reads a PUT. Faults are not thrown yet: whether a secret is missing depends on the stored settings. */
@@ -148,14 +162,20 @@ export function readSettings(request: Source): ReadSettings {
 }
 
 const REQUEST_MEMBERS = Object.keys(authProvidersRequest.fields)
-const ANSWERED = ['hasSecret', 'publicKey', 'updatedAt', 'replacedSecretsExpireAt', 'name']
+const ANSWERED = ['hasSecret', 'publicKey', 'certificatesExpireAt', 'updatedAt', 'replacedSecretsExpireAt', 'name']
 
 function readCustom(text: string, faults: Fault[], notices: Fault[]): Map<string, CustomProviderSettings> {
   const rules = { kind: 'custom', max: MAX_CUSTOM_PROVIDERS, inner: customProviderRequest, answered: ANSWERED }
   const providers = readNamed(text, rules, faults, notices)
-  for (const [name, { secret }] of providers) {
+  for (const [name, { secret, caCertificates, clientCertificate }] of providers) {
     const blank = blankNotice(secret ?? '', 'the secret')
     if (blank !== undefined) notices.push({ path: `authProviders.custom.${name}.secret`, message: blank })
+    for (const [member, pem] of Object.entries({ caCertificates, clientCertificate })) {
+      const expiry = pem ? expiryOf(pem) : undefined
+      if (expiry === undefined || expiry > new Date()) continue
+      const message = `a certificate expired at ${expiry.toISOString()}`
+      notices.push({ path: `authProviders.custom.${name}.${member}`, message })
+    }
   }
   return providers
 }
@@ -238,13 +258,14 @@ export async function setAuthProviders(
     // One change of an environment's settings at a time, since whole maps are replaced.
     const environmentId = await lockSettings(client, caller.projectId, environment)
     const stored = environmentId === undefined ? [] : await readStored(client, environmentId)
+    const environmentRef = { projectId: caller.projectId, environmentId: environmentId ?? '' }
     const missing = environmentId === undefined ? [] : missingSecrets(settings, stored)
-    const all = [...faults, ...newUrlFaults(settings, stored, webhook), ...missing]
+    const unfit = environmentId === undefined ? [] : tlsFaults(settings, stored, secrets, environmentRef)
+    const all = [...faults, ...newUrlFaults(settings, stored, webhook), ...missing, ...unfit]
     // A misspelt member is often why another one is missing.
     if (all.length > 0) throw new Refusal('invalidRequest', { faults: [...all, ...notices] })
     if (environmentId === undefined) throw new Refusal('environmentNotFound')
 
-    const environmentRef = { projectId: caller.projectId, environmentId }
     const changes = planChanges(settings, stored, secrets, environmentRef)
     const isChanged = changes.removed.length > 0 || changes.written.some(({ isChanged }) => isChanged)
     const before = viewOf(environment, stored)
@@ -275,10 +296,7 @@ export async function setAuthProviders(
       action: ACTIONS.setProviders,
       target: environment,
       before: toJson(before, []),
-      after: toJson(
-        after,
-        changes.written.filter(({ isSecretChanged }) => isSecretChanged),
-      ),
+      after: toJson(after, changes.written),
       reason,
     })
     return { view: after, notices, auditId }
@@ -321,14 +339,58 @@ function missingSecrets({ custom }: AuthProviderSettings, stored: readonly Store
   )
 }
 
+/** Faults between the members of a provider that are about TLS. A member with a fault of its own is an empty text. */
+function tlsFaults(
+  { custom }: AuthProviderSettings,
+  stored: readonly StoredProvider[],
+  secrets: Secrets,
+  environmentRef: Pick<SecretContext, 'projectId' | 'environmentId'>,
+): Fault[] {
+  return [...(custom ?? [])].flatMap(([name, { url, caCertificates, clientCertificate, clientKey }]) => {
+    const fault = (member: string, message: string): Fault => ({
+      path: `authProviders.custom.${name}.${member}`,
+      message,
+    })
+    const faults = Object.entries({ caCertificates, clientCertificate })
+      .filter(([, pem]) => pem !== null && /^http:/i.test(url))
+      .map(([member]) => fault(member, 'is only for an https address'))
+    if (clientCertificate === null) {
+      if (clientKey !== null) faults.push(fault('clientKey', 'needs the clientCertificate that it belongs to'))
+      return faults
+    }
+    const sealed = stored.find((row) => row.kind === 'custom' && row.name === name)?.client_key ?? null
+    const context = clientKeyContext({ ...environmentRef, kind: 'custom', name })
+    const kept = sealed === null ? undefined : tryToOpen(secrets, sealed, context)
+    const key = clientKey ?? kept
+    if (key === undefined) {
+      const message =
+        sealed === null
+          ? 'is required while none is stored'
+          : 'is required: the stored one is under a key that SECRETS_KEYS does not have'
+      faults.push(fault('clientKey', message))
+    } else if (key !== '' && clientCertificate !== '') {
+      const [member, message] =
+        clientKey === null
+          ? ['clientCertificate', 'is not that of the stored key: send its clientKey, too']
+          : ['clientKey', 'is not the key of clientCertificate, whose first certificate must be its own']
+      const refused = isPair(clientCertificate, key) ? pairFault(clientCertificate, key) : message
+      if (refused !== undefined) faults.push(fault(member, refused))
+    }
+    return faults
+  })
+}
+
 interface Change {
   readonly kind: StoredProvider['kind']
   readonly name: string
   readonly enabled: boolean
   readonly url: string | null
   readonly secret: string | null
+  /** The sealed private key of a client certificate. */
+  readonly clientKey: string | null
   readonly settings: string | null
   readonly isSecretChanged: boolean
+  readonly isClientKeyChanged: boolean
   readonly isChanged: boolean
 }
 
@@ -342,22 +404,29 @@ function planChanges(
   // A stored secret that cannot be opened, as its key is missing, counts as a different secret.
   const open = (sealed: string, context: SecretContext): string | null => tryToOpen(secrets, sealed, context) ?? null
 
-  const written = [...(settings.custom ?? [])].map(([name, { enabled, url, secret, ...sent }]): Change => {
+  const written = [...(settings.custom ?? [])].map(([name, { enabled, url, secret, clientKey, ...sent }]): Change => {
     const before = find('custom', name)
     const context = { ...environmentRef, kind: 'custom', name }
     const stored = before?.secret ? open(before.secret, context) : null
     const settingsText = printWebhookSettings(sent, before?.settings ?? null, secret ?? stored)
     const isSecretChanged = secret !== null && stored !== secret
+    const keyContext = clientKeyContext(context)
+    const storedKey = before?.client_key ? open(before.client_key, keyContext) : null
+    const key = sent.clientCertificate === null ? null : (clientKey ?? storedKey)
+    const isClientKeyChanged = key !== storedKey
     return {
       kind: 'custom',
       name,
       enabled,
       url,
       secret: secret === null ? (before?.secret ?? null) : secrets.seal(secret, context),
+      clientKey: key === null ? null : secrets.seal(key, keyContext),
       settings: settingsText,
       isSecretChanged,
+      isClientKeyChanged,
       isChanged:
         isSecretChanged ||
+        isClientKeyChanged ||
         before?.enabled !== enabled ||
         before.url !== url ||
         (before.settings ?? null) !== settingsText,
@@ -378,7 +447,9 @@ function planChanges(
       enabled: isPlatformEnabled(block),
       url: null,
       secret: secrets.seal(block, context),
+      clientKey: null,
       settings: shown,
+      isClientKeyChanged: false,
       isSecretChanged: secretsOf(whole ?? '{}').join() !== secretsOf(block).join(),
       isChanged: whole !== block,
     })
@@ -393,9 +464,10 @@ function planChanges(
       enabled: issuer.enabled,
       url: issuer.issuer,
       secret: null,
+      clientKey: null,
       settings: text,
     } as const
-    written.push({ ...row, isSecretChanged: false, isChanged })
+    written.push({ ...row, isSecretChanged: false, isClientKeyChanged: false, isChanged })
   }
   if (settings.device) {
     const { enabled } = settings.device
@@ -404,8 +476,8 @@ function planChanges(
     const known = before?.secret ? open(before.secret, context) : null
     // With another key, no guest would be recognized. A key that cannot be opened stays, until SECRETS_KEYS has its key.
     const secret = before?.secret && known === null ? before.secret : secrets.seal(known ?? newDeviceKey(), context)
-    const row = { kind: 'device', name: '', enabled, url: null, secret, settings: null } as const
-    written.push({ ...row, isSecretChanged: false, isChanged: before?.enabled !== enabled })
+    const row = { kind: 'device', name: '', enabled, url: null, secret, clientKey: null, settings: null } as const
+    written.push({ ...row, isSecretChanged: false, isClientKeyChanged: false, isChanged: before?.enabled !== enabled })
   }
   const removed = stored.filter(({ kind, name }) => {
     if (kind === 'custom') return settings.custom !== null && !settings.custom.has(name)
@@ -417,11 +489,11 @@ function planChanges(
 
 async function write(client: ClientBase, environmentId: string, change: Change): Promise<void> {
   await client.query(
-    `INSERT INTO auth_providers AS p (environment_id, kind, name, enabled, url, secret, settings, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, clock_timestamp())
+    `INSERT INTO auth_providers AS p (environment_id, kind, name, enabled, url, secret, settings, client_key, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp())
      ON CONFLICT (environment_id, kind, name) DO UPDATE SET enabled = excluded.enabled, url = excluded.url,
-       secret = excluded.secret, settings = excluded.settings,
-       updated_at = CASE WHEN $8 THEN excluded.updated_at ELSE p.updated_at END`,
+       secret = excluded.secret, settings = excluded.settings, client_key = excluded.client_key,
+       updated_at = CASE WHEN $9 THEN excluded.updated_at ELSE p.updated_at END`,
     [
       environmentId,
       change.kind,
@@ -430,19 +502,22 @@ async function write(client: ClientBase, environmentId: string, change: Change):
       change.url,
       change.secret,
       change.settings,
+      change.clientKey,
       change.isChanged,
     ],
   )
 }
 
-function toJson({ authProviders }: AuthProvidersView, secretChanges: readonly Change[]): Json {
-  const custom = Object.entries(authProviders.custom).map(([name, provider]): [string, Json] => [
-    name,
-    secretChanges.some((change) => change.kind === 'custom' && change.name === name)
-      ? { ...provider, secretChanged: true }
-      : provider,
-  ])
-  const others = secretChanges.filter(({ kind }) => kind !== 'custom').map(({ kind }) => kind)
+function toJson({ authProviders }: AuthProvidersView, changes: readonly Change[]): Json {
+  const custom = Object.entries(authProviders.custom).map(([name, provider]): [string, Json] => {
+    const change = changes.find((one) => one.kind === 'custom' && one.name === name)
+    const secretChanged = change?.isSecretChanged && { secretChanged: true }
+    const clientKeyChanged = change?.isClientKeyChanged && { clientKeyChanged: true }
+    return [name, { ...provider, ...secretChanged, ...clientKeyChanged }]
+  })
+  const others = changes
+    .filter(({ kind, isSecretChanged }) => kind !== 'custom' && isSecretChanged)
+    .map(({ kind }) => kind)
   return {
     ...authProviders,
     custom: Object.fromEntries(custom),

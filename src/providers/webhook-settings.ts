@@ -1,16 +1,19 @@
 import { print } from '../base/json.ts'
 import {
   MAX_BREAKER_AFTER,
+  MAX_CERTIFICATES,
   MAX_WEBHOOK_ATTEMPTS,
   MAX_WEBHOOK_TIMEOUT_MS,
   MIN_WEBHOOK_TIMEOUT_MS,
 } from '../base/limits.ts'
-import { anyText, flag, int32, JsonSource, optional, type RequestOf, shape } from '../declare/shape.ts'
+import type { SecretContext } from '../base/secrets.ts'
+import { anyText, flag, int32, JsonSource, optional, type RequestOf, shape, text } from '../declare/shape.ts'
 import { newKeySalt, printPublicKey, signingKeyOf } from '../webhook/ed25519.ts'
+import { certificatesFault } from '../webhook/webhook-tls.ts'
 
 // What a custom provider sets of its webhook's calls besides the address and the secret. Stored as JSON.
 
-export const webhookSettings = shape({
+const limits = {
   timeoutMs: optional(
     int32(
       `The longest time of an attempt: ${MIN_WEBHOOK_TIMEOUT_MS} to ${MAX_WEBHOOK_TIMEOUT_MS} ms. Default: the latter.`,
@@ -36,36 +39,56 @@ export const webhookSettings = shape({
     flag('Whether calls are also signed by an Ed25519 key, whose public key verifies them. Default: false.'),
     false,
   ),
+}
+
+export const webhookSettings = shape({
+  ...limits,
+  caCertificates: optional(
+    text('The authorities that may sign the certificate of the address, in PEM, instead of the public ones.', {
+      max: MAX_CERTIFICATES,
+      check: certificatesFault,
+    }),
+  ),
+  clientCertificate: optional(
+    text(
+      'The certificate by which the endpoint recognizes the service (mTLS), in PEM: first its own, then those between it and its authority. It needs `clientKey`.',
+      { max: MAX_CERTIFICATES, check: certificatesFault },
+    ),
+  ),
 })
 export type WebhookSettings = RequestOf<typeof webhookSettings>
 
-/** The key of Ed25519 signatures. It stays stored while it is not used, so that its public key stays the same. */
-const signing = shape({ keySalt: optional(anyText('')), publicKey: optional(anyText('')) })
-export type Signing = RequestOf<typeof signing>
+const storedSettings = shape({
+  ...limits,
+  // They were checked when they were set. Each login reads them.
+  caCertificates: optional(anyText('')),
+  clientCertificate: optional(anyText('')),
+  // The key of Ed25519 signatures. It stays stored while it is not used, so that its public key stays the same.
+  keySalt: optional(anyText('')),
+  publicKey: optional(anyText('')),
+})
 
-interface Stored extends WebhookSettings, Signing {}
+export const readWebhookSettings = (stored: string | null): RequestOf<typeof storedSettings> =>
+  storedSettings.read(new JsonSource(stored ?? '{}'))
 
-export function readWebhookSettings(stored: string | null): Stored {
-  const source = new JsonSource(stored ?? '{}')
-  return { ...webhookSettings.read(source), ...signing.read(source) }
-}
+/** The owner of the sealed key of a client certificate, other than that of the provider's secret. */
+export const clientKeyContext = (context: SecretContext): SecretContext => ({ ...context, kind: 'clientKey' })
 
 /**
  * The text to store; null when everything is as by default. `secret` is that of the provider, null for one that cannot
  * be opened: the key cannot be known then, and stays as it was.
  */
 export function printWebhookSettings(
-  { ed25519, ...limits }: WebhookSettings,
+  { ed25519, ...others }: WebhookSettings,
   before: string | null,
   secret: string | null,
 ): string | null {
   const known = readWebhookSettings(before)
-  const { timeoutMs, attempts, breakerAfter } = limits
   const keySalt = known.keySalt ?? (ed25519 ? newKeySalt() : null)
-  const isPlain = timeoutMs === null && attempts === null && breakerAfter === null
-  if (keySalt === null) return isPlain ? null : print({ timeoutMs, attempts, breakerAfter })
+  const set = Object.fromEntries(Object.entries(others).filter(([, value]) => value !== null))
+  if (keySalt === null) return Object.keys(set).length === 0 ? null : print(set)
   const publicKey = secret === null ? known.publicKey : printPublicKey(signingKeyOf(secret, keySalt))
-  return print({ timeoutMs, attempts, breakerAfter, ed25519, keySalt, publicKey })
+  return print({ ...set, ed25519, keySalt, publicKey })
 }
 
 /** The stored text after the secret has changed. */

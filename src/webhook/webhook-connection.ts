@@ -1,6 +1,7 @@
 import { isIP, type LookupFunction } from 'node:net'
 import { type Duplex, pipeline, type Readable } from 'node:stream'
 import { ReadableStream } from 'node:stream/web'
+import type { SecureContext } from 'node:tls'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { type Agent, buildConnector, Headers, request } from 'undici'
 import { MAX_WEBHOOK_TIMEOUT_MS } from '../base/limits.ts'
@@ -137,16 +138,19 @@ export function within<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> 
   })
 }
 
-interface ConnectorOptions {
+export interface ConnectorOptions {
   readonly allowPrivateAddresses: boolean
   readonly lookup?: LookupFunction
 }
 
-/** Connects to public addresses only, in any spelling. The address that is checked is the one that is used. */
-export function guardedConnector({
-  allowPrivateAddresses,
-  lookup = sharedLookup(),
-}: ConnectorOptions): buildConnector.connector {
+/**
+ * Connects to public addresses only, in any spelling. The address that is checked is the one that is used. Without a
+ * context, TLS trusts the authorities that Node knows, and shows no certificate.
+ */
+export function guardedConnector(
+  { allowPrivateAddresses, lookup = sharedLookup() }: ConnectorOptions,
+  secureContext?: SecureContext,
+): buildConnector.connector {
   const guardedLookup: LookupFunction = (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found) => {
       const addresses = Array.isArray(found) ? found : []
@@ -160,7 +164,11 @@ export function guardedConnector({
       else callback(null, first.address, first.family)
     })
   }
-  const connect = buildConnector({ timeout: ATTEMPT_TIMEOUT_MS, lookup: guardedLookup })
+  const connect = buildConnector({
+    timeout: ATTEMPT_TIMEOUT_MS,
+    lookup: guardedLookup,
+    ...(secureContext && { secureContext }),
+  })
   return (target, callback) => {
     const host = target.hostname.replace(/^\[(.*)\]$/, '$1')
     // No lookup happens for a literal address, so it is checked here.

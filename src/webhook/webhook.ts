@@ -1,8 +1,6 @@
 import type { LookupFunction } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import { createFetch } from 'ofetch'
-import { Agent, Headers } from 'undici'
 import { MAX_WEBHOOK_ATTEMPTS } from '../base/limits.ts'
 import { createSemaphore, type Semaphore } from '../base/semaphore.ts'
 import { tracing } from '../base/tracing.ts'
@@ -13,18 +11,18 @@ import { Breaker, type BreakerOutcome, type BreakerState } from './breaker.ts'
 import { type DenialReason, readDenial } from './denial.ts'
 import { signByKey, signingKeyOf } from './ed25519.ts'
 import { EXCERPT_BYTES, excerptOf } from './excerpt.ts'
+import { createAgents } from './webhook-agents.ts'
 import {
   AnswerFault,
   ATTEMPT_TIMEOUT_MS,
   type AttemptError,
   bytesOf,
   causeOfStatus,
-  createPlainFetch,
   errorOf,
-  guardedConnector,
   MAX_ANSWER_BYTES,
   meaningOf,
 } from './webhook-connection.ts'
+import { CAUSE_OF_RESET, causeOfTls, type WebhookTls } from './webhook-tls.ts'
 
 // The call of the studio's endpoint (spec 4.4), and the meaning of each ending (spec 7.1).
 
@@ -45,7 +43,6 @@ const MAX_PROJECT_BYTES = 128 * 2 ** 20
  * calls does not answer.
  */
 const MAX_CALLS = 500
-const KEEP_ALIVE_MS = 4_000
 /** Breakers in memory, and the time after the last login for which one is kept. A new one is closed. */
 const MAX_BREAKERS = 10_000
 const BREAKER_KEPT_MS = 10 * 60_000
@@ -68,6 +65,8 @@ export interface WebhookTarget {
   readonly breakerAfter?: number | null
   /** Of the Ed25519 keys that sign, too, one for each secret; null without them. */
   readonly keySalt?: string | null
+  /** Certificates of its own; null for none. */
+  readonly tls?: WebhookTls | null
 }
 
 export interface WebhookAttempt {
@@ -76,7 +75,10 @@ export interface WebhookAttempt {
   readonly milliseconds: number
   /** The class of the failure: `timeout`, `dns`, `refused`, `tls`… Null when an answer was read. */
   readonly error: AttemptError | null
-  /** Why the answer lets no player in, with the place: `subject: must be a string, was a number`. Null otherwise. */
+  /**
+   * Why the answer lets no player in, with the place: `subject: must be a string, was a number`; or why no connection
+   * with TLS came about. Null otherwise.
+   */
   readonly cause: string | null
   /** The beginning of such an answer, if it is text. */
   readonly excerpt: string | null
@@ -144,15 +146,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** The only place that calls studios' endpoints. Connections are kept; every attempt has its own three seconds. */
 export function createWebhook(options: WebhookOptions): Webhook {
-  const agent = new Agent({
-    connect: guardedConnector(options),
-    pipelining: 1,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    // Our own timeout is shorter, and covers the whole attempt.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  })
-  const attemptOnce = createFetch({ fetch: createPlainFetch(agent), Headers: Headers as typeof globalThis.Headers })
+  const agents = createAgents(options)
   const providers = new Map<string, Provider>()
   const breakers = new LRUCache<string, KnownBreaker>({
     max: MAX_BREAKERS,
@@ -240,7 +234,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
   }
 
   async function attemptCall(
-    { projectId, url, secret, replacedSecrets, timeoutMs, keySalt }: WebhookTarget,
+    { projectId, url, secret, replacedSecrets, timeoutMs, keySalt, tls }: WebhookTarget,
     { longAnswers }: Provider,
     { purpose, id, customData }: Asked,
     body: Buffer,
@@ -260,7 +254,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
       excerptOf(bytes.subarray(0, EXCERPT_BYTES), customData, [signature, ...secrets])
     const clean = (text: string) => cleanBytes(Buffer.from(text.slice(0, EXCERPT_BYTES)))
     try {
-      const response = await attemptOnce.raw(url, {
+      const response = await agents.of(tls).raw(url, {
         method: 'POST',
         headers: {
           'content-type': 'application/json',
@@ -300,6 +294,8 @@ export function createWebhook(options: WebhookOptions): Webhook {
       }
     } catch (thrown) {
       error = errorOf(thrown, signal)
+      if (error === 'tls') cause = causeOfTls(thrown)
+      else if (error === 'reset' && tls) cause = CAUSE_OF_RESET
       ending = { kind: ANSWER_FAULTS.has(error) ? 'invalidResponse' : 'unavailable' }
     }
     if (status !== null) span?.set('http.response.status_code', status)
@@ -349,7 +345,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
       return known && isOf(endpoint, known) ? known.breaker.state : 'closed'
     },
     openBreakers: () => [...breakers.values()].filter(({ breaker }) => breaker.state !== 'closed').length,
-    close: () => agent.destroy(),
+    close: agents.close,
   }
 }
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { verifyStandardWebhook, verifyWebhookSignature } from '../../src/sdk/webhook.ts'
 import { withoutChromium } from '../harness/browser.ts'
+import { makeAuthority } from '../harness/certificates.ts'
 import { type ConsoleStage, startConsole } from '../harness/console.ts'
 import { closeDialog, confirm, loseAnswer } from '../harness/console-dialog.ts'
 import { AUDIENCE, startIssuer } from '../harness/issuer.ts'
@@ -119,6 +120,48 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}login providers`, () 
     await closeDialog(page)
     await page.getByText('No provider in production yet').waitFor()
     await opened.close()
+  })
+
+  it('have certificates of their own, which stay when another provider is edited, and whose end is announced', async () => {
+    const { game } = stage
+    const authority = makeAuthority('Studio Authority')
+    const soon = new Date(Date.now() + 10 * 86_400_000)
+    const { cert, key } = authority.issue('tierway', { until: soon })
+    const url = 'https://127.0.0.1:9/login'
+    await game.setProviders({ default: { ...provider(), url }, other: provider() })
+    const opened = await stage.open('/env/production/providers')
+    const { page } = opened
+    await page.getByRole('button', { name: 'Edit default' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('Certificates', { exact: true }).click()
+    await dialog.getByLabel('Private authorities').fill(authority.cert)
+    await dialog.getByLabel('Client certificate', { exact: true }).fill(cert)
+    await dialog.getByText('From the next login on, calls show this client certificate.').waitFor()
+    await dialog.getByLabel('Reason').fill('ticket 12')
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click()
+    await dialog.getByText('is required while none is stored').waitFor()
+    await opened.check('provider-certificates')
+    await dialog.getByLabel('Key of the client certificate').fill(key)
+    await confirm(page, 'Save')
+    await closeDialog(page)
+    await page.getByText('expires soon').waitFor()
+
+    await page.getByRole('button', { name: 'Edit other' }).click()
+    await dialog.getByLabel('Enabled').uncheck()
+    await confirm(page, 'Save')
+    await closeDialog(page)
+    const { data } = await game.graphql(
+      game.platformKey,
+      '{ authProviders { custom { enabled caCertificates clientCertificate } } }',
+    )
+    const [{ custom }] = data.authProviders
+    expect(custom).toEqual([
+      { enabled: true, caCertificates: authority.cert, clientCertificate: cert },
+      { enabled: false, caCertificates: null, clientCertificate: null },
+    ])
+    expect(await page.content()).not.toContain('PRIVATE KEY')
+    await opened.close()
+    await game.setProviders({})
   })
 
   it('without a webhook are set up, tested with a token, and removed, and other settings stay', async () => {

@@ -1,6 +1,6 @@
-import { generateKeyPairSync, sign } from 'node:crypto'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
+import { selfSigned } from './certificates.ts'
 
 /** What a server does on a socket when a request has arrived on it. */
 export type Play = (socket: Socket) => void
@@ -128,30 +128,4 @@ function isWhole(received: Buffer): boolean {
   if (end === -1) return false
   const [, length = '0'] = /content-length: (\d+)/i.exec(received.toString('latin1', 0, end)) ?? []
   return received.length >= end + HEAD_END.length + Number(length)
-}
-
-/** A self-signed certificate of `127.0.0.1`, made at run time: one in a file would expire. */
-function selfSigned(): { key: string; cert: string } {
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const ecdsaWithSha256 = der(0x30, Buffer.from('06082a8648ce3d040302', 'hex'))
-  const commonName = der(0x30, Buffer.from('0603550403', 'hex'), der(0x0c, Buffer.from('127.0.0.1')))
-  const name = der(0x30, der(0x31, commonName))
-  const validity = der(0x30, der(0x17, Buffer.from('200101000000Z')), der(0x17, Buffer.from('491231235959Z')))
-  const spki = publicKey.export({ type: 'spki', format: 'der' })
-  const serial = der(0x02, Buffer.from([1]))
-  const certificate = der(0x30, serial, ecdsaWithSha256, name, validity, name, spki)
-  const signature = der(0x03, Buffer.from([0]), sign('sha256', certificate, privateKey))
-  const bytes = der(0x30, certificate, ecdsaWithSha256, signature)
-  return {
-    key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
-    cert: `-----BEGIN CERTIFICATE-----\n${bytes.toString('base64')}\n-----END CERTIFICATE-----\n`,
-  }
-}
-
-/** One ASN.1 value in DER. */
-function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
-  const content = Buffer.concat(parts)
-  const { length } = content
-  const size = length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff]
-  return Buffer.concat([Buffer.from([tag, ...size]), content])
 }

@@ -215,7 +215,8 @@ export async function createWorld(databaseUrl: string): Promise<World> {
   const tokens = await createTokens({ keys, issuer: 'tierway', audience: 'tierway' })
   const pool = createPool({ url: databaseUrl, connections: 8, onError: () => undefined })
   const groupPool = createPool({ url: databaseUrl, connections: 3, isForGroups: true, onError: () => undefined })
-  const writes = createGroupCommit({ pool: groupPool })
+  // What a test prepares may wait for a busy machine longer than a player would.
+  const writes = createGroupCommit({ pool: groupPool, deadlineMs: 60_000 })
   const { projectId, environments } = await createProject(pool, { name: 'World', environments: ['production'] })
   const environmentId = environments.get('production') ?? ''
   return {

@@ -16,9 +16,9 @@ export const UNAVAILABLE = [503, 'custom auth unavailable', 'custom_auth_unavail
 
 export let game: Game
 
-export async function startWebhookGame(): Promise<void> {
+export async function startWebhookGame(env: Parameters<typeof startGame>[0] = {}): Promise<void> {
   custom = {}
-  game = await startGame()
+  game = await startGame(env)
 }
 
 export async function stopWebhookGame(): Promise<void> {

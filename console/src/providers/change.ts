@@ -12,13 +12,19 @@ export interface Settings {
   readonly breakerAfter?: number | null
   /** Whether calls are also signed by an Ed25519 key. */
   readonly ed25519?: boolean | null
+  /** In PEM; null for the public authorities. */
+  readonly caCertificates?: string | null
+  /** In PEM; null for none. */
+  readonly clientCertificate?: string | null
 }
 
 const same = (one: Settings | undefined, other: Settings | undefined): boolean =>
   one?.enabled === other?.enabled &&
   one?.url === other?.url &&
   limitsOf(one) === limitsOf(other) &&
-  signs(one) === signs(other)
+  signs(one) === signs(other) &&
+  (one?.caCertificates ?? null) === (other?.caCertificates ?? null) &&
+  (one?.clientCertificate ?? null) === (other?.clientCertificate ?? null)
 
 const signs = (settings: Settings | undefined): boolean => settings?.ed25519 === true
 
@@ -50,9 +56,14 @@ export function conflictOf(
 /** The effects of saving a provider, in sentences. Empty when nothing would change. */
 export function effectsOf(
   name: string,
-  of: { readonly shown: Settings | undefined; readonly wanted: Settings; readonly hasNewSecret: boolean },
+  of: {
+    readonly shown: Settings | undefined
+    readonly wanted: Settings
+    readonly hasNewSecret: boolean
+    readonly hasNewClientKey: boolean
+  },
 ): readonly string[] {
-  const { shown, wanted, hasNewSecret } = of
+  const { shown, wanted, hasNewSecret, hasNewClientKey } = of
   if (shown === undefined) {
     const which = name === 'default' ? 'logins that name no provider' : `logins that name ${name}`
     return wanted.enabled
@@ -73,6 +84,14 @@ export function effectsOf(
     effects.push('From the next login on, calls are also signed by an Ed25519 key. Its public key is shown then.')
   if (!signs(wanted) && signs(shown))
     effects.push('From the next login on, no Ed25519 key signs. A webhook that verifies by it refuses every login.')
+  if ((wanted.caCertificates ?? null) !== (shown.caCertificates ?? null))
+    effects.push(
+      `From the next login on, ${name} is trusted if ${wanted.caCertificates ? 'one of these authorities' : 'a public authority'} signed its certificate.`,
+    )
+  if ((wanted.clientCertificate ?? null) !== (shown.clientCertificate ?? null) || hasNewClientKey)
+    effects.push(
+      `From the next login on, calls show ${wanted.clientCertificate ? 'this client certificate' : 'no client certificate'}. A webhook that does not accept it gets no login.`,
+    )
   if (wanted.enabled && !shown.enabled) effects.push(`Logins through ${name} are possible again.`)
   if (!wanted.enabled && shown.enabled)
     effects.push(`From the next one on, logins through ${name} fail with “custom auth disabled”.`)

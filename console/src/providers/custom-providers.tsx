@@ -54,11 +54,35 @@ export function CustomProviders(props: {
             </>
           ),
         },
-        { title: 'Webhook', cell: ({ url }) => <code>{url}</code> },
+        {
+          title: 'Webhook',
+          cell: ({ url, certificatesExpireAt: expiry }) => (
+            <>
+              <code>{url}</code>
+              {expiry && <Expiry at={expiry} />}
+            </>
+          ),
+        },
         { title: 'Secret', cell: (provider) => <Secret of={provider} /> },
         { title: 'Changed', cell: ({ updatedAt }) => <Time at={updatedAt} parts="minute" /> },
       ]}
     />
+  )
+}
+
+/** How long before the end of a certificate the page warns. */
+const WARN_DAYS = 30
+
+function Expiry({ at }: { at: string }) {
+  const leftMs = Date.parse(at) - Date.now()
+  const isSoon = leftMs < WARN_DAYS * 86_400_000
+  return (
+    <div className={isSoon ? undefined : 'muted'}>
+      {isSoon && (
+        <span className={leftMs < 0 ? 'badge bad' : 'badge warn'}>{leftMs < 0 ? 'expired' : 'expires soon'}</span>
+      )}{' '}
+      certificates until <Time at={at} parts="minute" />
+    </div>
   )
 }
 

@@ -5,7 +5,10 @@ export const providersQuery = graphql(`
     authProviders(environment: $environment) {
       environment version google apple
       openBreakers
-      custom { name enabled url hasSecret updatedAt replacedSecretsExpireAt timeoutMs attempts breakerAfter ed25519 publicKey }
+      custom {
+        name enabled url hasSecret updatedAt replacedSecretsExpireAt timeoutMs attempts breakerAfter ed25519 publicKey
+        caCertificates clientCertificate certificatesExpireAt
+      }
       oidc {
         name enabled issuer audiences jwksUrl subjectClaim nicknameClaim maxAgeSeconds updatedAt
       }
@@ -21,7 +24,10 @@ export const setProvidersMutation = graphql(`
       authProviders {
         environment version
         google apple
-        custom { name enabled url hasSecret updatedAt timeoutMs attempts breakerAfter ed25519 publicKey }
+        custom {
+          name enabled url hasSecret updatedAt replacedSecretsExpireAt timeoutMs attempts breakerAfter ed25519 publicKey
+          caCertificates clientCertificate certificatesExpireAt
+        }
         oidc {
           name enabled issuer audiences jwksUrl subjectClaim nicknameClaim maxAgeSeconds updatedAt
         }

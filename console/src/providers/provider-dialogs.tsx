@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { isProduction, useEnvironment } from '../shell/environment.tsx'
 import { ActionDialog } from '../ui/action-dialog.tsx'
-import { CheckField, TextField } from '../ui/form.tsx'
+import { CheckField, TextAreaField, TextField } from '../ui/form.tsx'
 import { effectsOf } from './change.ts'
 import type { CustomProvider } from './providers-page.tsx'
 import { useRecentLogins } from './recent-logins.ts'
@@ -36,6 +36,9 @@ export function EditProvider(props: {
   const [attempts, setAttempts] = useState(String(provider?.attempts ?? ''))
   const [breakerAfter, setBreakerAfter] = useState(String(provider?.breakerAfter ?? ''))
   const [isSigned, setSigned] = useState(provider?.ed25519 === true)
+  const [caCertificates, setCaCertificates] = useState(provider?.caCertificates ?? '')
+  const [clientCertificate, setClientCertificate] = useState(provider?.clientCertificate ?? '')
+  const [clientKey, setClientKey] = useState('')
   const wanted = {
     enabled: isEnabled,
     url,
@@ -43,10 +46,13 @@ export function EditProvider(props: {
     attempts: numberOr(attempts),
     breakerAfter: numberOr(breakerAfter),
     ed25519: isSigned,
+    caCertificates: caCertificates.trim() === '' ? null : caCertificates,
+    clientCertificate: clientCertificate.trim() === '' ? null : clientCertificate,
   }
   const isKept = provider?.hasSecret === true
   const isComplete = name !== '' && url !== '' && (isKept || secret !== '')
-  const effects = isComplete ? effectsOf(name, { shown: provider, wanted, hasNewSecret: isKept && secret !== '' }) : []
+  const changed = { hasNewSecret: isKept && secret !== '', hasNewClientKey: clientKey !== '' }
+  const effects = isComplete ? effectsOf(name, { shown: provider, wanted, ...changed }) : []
 
   return (
     <ActionDialog
@@ -66,7 +72,7 @@ export function EditProvider(props: {
         set({
           name,
           shown: provider,
-          wanted: { ...wanted, ...(secret !== '' && { secret }) },
+          wanted: { ...wanted, ...(secret !== '' && { secret }), ...(clientKey !== '' && { clientKey }) },
           reason,
           done: `${name} is saved. Test it next.`,
         })
@@ -137,6 +143,37 @@ export function EditProvider(props: {
         onChange={setSecret}
         autoComplete="new-password"
       />
+      <details open={caCertificates !== '' || clientCertificate !== ''}>
+        <summary>Certificates</summary>
+        <TextAreaField
+          label="Private authorities"
+          name="caCertificates"
+          hint="In PEM, for a webhook whose certificate no public authority signed. Empty for the public ones."
+          rows={4}
+          value={caCertificates}
+          onChange={setCaCertificates}
+        />
+        <TextAreaField
+          label="Client certificate"
+          name="clientCertificate"
+          hint="In PEM, for a webhook that recognizes its callers by a certificate (mTLS)."
+          rows={4}
+          value={clientCertificate}
+          onChange={setClientCertificate}
+        />
+        <TextAreaField
+          label={provider?.clientCertificate ? 'New key of the client certificate' : 'Key of the client certificate'}
+          name="clientKey"
+          hint={
+            provider?.clientCertificate
+              ? 'Leave it empty to keep the stored one.'
+              : 'In PEM, without a passphrase. It is stored encrypted and never shown.'
+          }
+          rows={4}
+          value={clientKey}
+          onChange={setClientKey}
+        />
+      </details>
     </ActionDialog>
   )
 }

@@ -9,8 +9,8 @@ interface ProviderChange {
   readonly name: string
   /** The settings that the dialog shows; undefined for a new provider. */
   readonly shown: Settings | undefined
-  /** Undefined removes it. Without a secret, the stored one is kept. */
-  readonly wanted: (Settings & { readonly secret?: string }) | undefined
+  /** Undefined removes it. Without a secret or a key, the stored one is kept. */
+  readonly wanted: (Settings & { readonly secret?: string; readonly clientKey?: string }) | undefined
   readonly reason: string
   readonly done: string
 }
@@ -31,9 +31,11 @@ export function useSetProvider(): (change: ProviderChange) => Promise<ActionResu
     if (refusal !== undefined) return { refusal }
     const others = custom
       .filter((one) => one.name !== name)
-      .map(({ name: other, enabled, url, timeoutMs, attempts, breakerAfter, ed25519 }) => {
-        const settings: Settings = { enabled, url, timeoutMs, attempts, breakerAfter, ed25519 }
-        return [other, settings] as const
+      .map((one) => {
+        const { enabled, url, timeoutMs, attempts, breakerAfter, ed25519, caCertificates, clientCertificate } = one
+        const limits = { timeoutMs, attempts, breakerAfter }
+        const settings: Settings = { enabled, url, ...limits, ed25519, caCertificates, clientCertificate }
+        return [one.name, settings] as const
       })
     const all = Object.fromEntries([...others, ...(wanted === undefined ? [] : [[name, wanted] as const])])
     // A change between this read and the write is not undone: the service refuses, with what has changed.

@@ -23,7 +23,7 @@ const WebhookErrorType = enumType('WebhookError', ATTEMPT_ERRORS, {
     private_address: 'The address is not a public one, and `WEBHOOK_PRIVATE_ADDRESSES` is not `allow`.',
     refused: 'Nothing listens at the port.',
     reset: 'The connection was closed before the answer was whole.',
-    tls: 'The certificate is expired, unknown or of another name, or the port speaks no TLS.',
+    tls: 'The certificate is expired, unknown or of another name, the endpoint refuses the client certificate, or the port speaks no TLS.',
     protocol: 'The answer is not HTTP/1.1, or its headers are over 16 KiB.',
     bad_status: 'The status is outside of 200 to 599.',
     too_large: `The answer is over ${MAX_ANSWER_BYTES / 2 ** 20} MiB.`,
@@ -74,7 +74,7 @@ export const WebhookAttemptType = builder.objectRef<WebhookAttempt>('WebhookAtte
     cause: t.exposeString('cause', {
       nullable: true,
       description:
-        'Why the answer let no player in, with the place: `subject: must be a string, was a number`. Null for an answer that did, and without one.',
+        'Why the answer let no player in, with the place: `subject: must be a string, was a number`; or what was wrong with a certificate. Null for an answer that let one in, and for other failures.',
     }),
     excerpt: t.exposeString('excerpt', {
       nullable: true,

@@ -5,6 +5,7 @@ import { answer, type Named, out, referTo } from '../../declare/answer.ts'
 import { requiredKey } from '../../declare/common.ts'
 import { type Contract, header, type PublishedCall } from '../../declare/contract.ts'
 import type { Schema } from '../../declare/shape.ts'
+import { BAN_KINDS } from '../../players/player-status.ts'
 
 const EVERY_CALL: readonly RefusalKind[] = [
   'invalidRequest',
@@ -81,7 +82,7 @@ const facts: Schema = {
       required: ['kind', 'until', 'reason'],
       additionalProperties: false,
       properties: {
-        kind: out.oneOf(['everything', 'login'], { description: 'The calls that are refused.' }).schema,
+        kind: out.oneOf(BAN_KINDS, { description: 'The calls that are refused.' }).schema,
         until: out.orNull(out.time('When the ban ends by itself; null for one that is lifted.')).schema,
         reason: out.orNull(out.text('A text for the player; null for none.')).schema,
       },
