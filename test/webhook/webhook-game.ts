@@ -16,7 +16,9 @@ export const UNAVAILABLE = [503, 'custom auth unavailable', 'custom_auth_unavail
 
 export let game: Game
 
-export async function startWebhookGame(env: Parameters<typeof startGame>[0] = {}): Promise<void> {
+export const startWebhookGame = (): Promise<void> => startWebhookGameWith({})
+
+export async function startWebhookGameWith(env: Record<string, string>): Promise<void> {
   custom = {}
   game = await startGame(env)
 }

@@ -12,7 +12,7 @@ import { causeOfTls } from '../../src/webhook/webhook-tls.ts'
 import { type Authority, type Certificate, makeAuthority } from '../harness/certificates.ts'
 import { startInstance } from '../harness/game.ts'
 import { httpAnswer, startRawOperator } from '../harness/raw-operator.ts'
-import { game, startWebhookGame, stopWebhookGame, target } from './webhook-game.ts'
+import { game, startWebhookGameWith, stopWebhookGame, target } from './webhook-game.ts'
 
 // Certificates of a provider: a private authority for its endpoint, and a client certificate (mTLS).
 
@@ -72,7 +72,7 @@ let open: Endpoint
 let guarded: Endpoint
 
 beforeAll(async () => {
-  await startWebhookGame(KEYS)
+  await startWebhookGameWith(KEYS)
   open = await startEndpoint()
   guarded = await startEndpoint({ clients: authority })
 })
