@@ -93,7 +93,7 @@ async function tablesOfPlayers(client: pg.ClientBase): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT c.oid::regclass::text AS name FROM pg_class c
      WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relnamespace = 'public'::regnamespace
-       AND c.relname NOT IN ('events', 'player_versions') AND c.relname NOT LIKE 'bench%'
+       AND c.relname NOT IN ('events', 'unnumbered_events', 'player_versions') AND c.relname NOT LIKE 'bench%'
        AND (SELECT count(*) FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname IN ('environment_id', 'player_id')) = 2
      ORDER BY name`,
   )

@@ -52,6 +52,7 @@ const VALUE_TYPES = [
   'RoleKeys',
   'ScenarioFault',
   'ScenarioVersionSummary',
+  'Season',
   'StorageEntry',
   'StorageKey',
   'StoredText',

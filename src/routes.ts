@@ -2,6 +2,7 @@ import { addXpCall } from './battlepass/add-xp.ts'
 import { claimTierCall } from './battlepass/claim-tier.ts'
 import { purchasePremiumCall } from './battlepass/purchase-premium.ts'
 import { progressCall } from './battlepass/read-progress.ts'
+import { seasonCall } from './battlepass/read-season.ts'
 import { progressOfPlayersCall } from './battlepass/rest.ts'
 import { grantXpCall } from './battlepass/rest-xp.ts'
 import {
@@ -55,6 +56,7 @@ export const routes: readonly Route[] = [
   playerPost('/sdk/v1/battlepass/xp', addXpCall),
   playerPost('/sdk/v1/battlepass/claim', claimTierCall),
   playerPost('/sdk/v1/battlepass/premium', purchasePremiumCall),
+  playerPost('/sdk/v1/battlepass/season', seasonCall),
 
   // Login (spec 4.2)
   clientPost('/sdk/v1/authorization/custom', loginCall),

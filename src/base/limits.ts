@@ -72,6 +72,8 @@ export const MAX_EDGES = 10_000
 export const MAX_LEVELS = 1_000
 /** The highest number that a level may have. */
 export const MAX_LEVEL = 1_000_000
+/** The highest `endingHours` of a season: a year. */
+export const MAX_ENDING_HOURS = 8_760
 /** Rewards of one tier or reward node. */
 export const MAX_REWARDS = 32
 

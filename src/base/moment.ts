@@ -13,6 +13,16 @@ export function parseMoment(text: string): Date | undefined {
   return ms >= FIRST_MS && ms <= LAST_MS ? date : undefined
 }
 
+const LOCAL = /^\d{4}-\d{2}-\d{2}[Tt]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/
+
+/** A local date and time without an offset, such as `2027-03-28T02:30`, in milliseconds as if it were in UTC. */
+export function parseLocalTime(text: string): number | undefined {
+  return LOCAL.test(text) && dayFault(text) === undefined ? Date.parse(`${text.toUpperCase()}Z`) : undefined
+}
+
+export const localTimeFault = (text: string): string =>
+  dayFault(text) ?? 'must be a local date and time without an offset, such as 2027-03-28T02:30'
+
 const MONTHS = 'January February March April May June July August September October November December'.split(' ')
 
 export function momentFault(text: string): string {

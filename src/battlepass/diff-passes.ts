@@ -33,7 +33,9 @@ export interface PassDiff {
     readonly rewardsAfter: readonly Reward[]
   }[]
   readonly price: Change<NonNullable<PassNode['premium']>> | null
+  readonly announcedAt: Change<Date> | null
   readonly startsAt: Change<Date> | null
+  readonly endingAt: Change<Date> | null
   readonly endsAt: Change<Date> | null
   /** The effective value: `endsAt` where it is not given. */
   readonly claimUntil: Change<Date> | null
@@ -63,7 +65,9 @@ export function diffPasses(before: Node, after: Node): PassDiff | null {
       after.premium,
       (one, two) => one.currency === two.currency && one.amount === two.amount,
     ),
+    announcedAt: changeOf(before.announcedAt, after.announcedAt, isSameMoment),
     startsAt: changeOf(before.startsAt, after.startsAt, isSameMoment),
+    endingAt: changeOf(before.endingAt, after.endingAt, isSameMoment),
     endsAt: changeOf(before.endsAt, after.endsAt, isSameMoment),
     claimUntil: changeOf(before.claimUntil, after.claimUntil, isSameMoment),
   }

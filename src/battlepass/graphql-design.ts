@@ -256,6 +256,18 @@ const PassDiffType = builder.objectRef<PassDiff>('BattlePassDiff').implement({
       nullable: true,
       resolve: (diff) => diff.price,
     }),
+    announcedAt: t.field({
+      description: 'The time at which the season is announced.',
+      type: ChangedDateType,
+      nullable: true,
+      resolve: (diff) => diff.announcedAt,
+    }),
+    endingAt: t.field({
+      description: 'The time from which the season is about to end: `endingHours` before `endsAt`.',
+      type: ChangedDateType,
+      nullable: true,
+      resolve: (diff) => diff.endingAt,
+    }),
     startsAt: t.field({
       description: 'The beginning of the season.',
       type: ChangedDateType,

@@ -139,11 +139,20 @@ export function askPass(
   definition: Definition | null | undefined,
   { scenarioId, nodeId }: NodeInput,
 ): PassHandle | undefined {
+  const found = findPass(definition, nodeId)
+  return found && new PassHandle(player, scenarioId, found.node, found.levelNode)
+}
+
+/** The pass that a call names, by its own node or by one of its level nodes. */
+export function findPass(
+  definition: Definition | null | undefined,
+  nodeId: string,
+): { readonly node: PassNode; readonly levelNode: LevelNode | null } | undefined {
   const node = definition?.nodes.get(nodeId)
-  if (node?.type === 'battle-pass') return new PassHandle(player, scenarioId, node, null)
+  if (node?.type === 'battle-pass') return { node, levelNode: null }
   if (node?.type !== 'battle-pass-level') return undefined
   const pass = definition?.nodes.get(node.passNodeId)
-  return pass?.type === 'battle-pass' ? new PassHandle(player, scenarioId, pass, node) : undefined
+  return pass?.type === 'battle-pass' ? { node: pass, levelNode: node } : undefined
 }
 
 /**

@@ -107,6 +107,30 @@ export interface PremiumResponse {
   readonly plan: ExecutionPlan | null
 }
 
+/** The dates of the season of a battle pass, and where it stands now. */
+export interface SeasonResponse {
+  /** Before the season: `planned`, then `announced`. While xp counts: `running`, then `ending`. Afterwards: `ended` while tiers can be claimed, then `closed`. */
+  readonly phase: 'planned' | 'announced' | 'running' | 'ending' | 'ended' | 'closed'
+  /** The time at which the season is announced, in UTC. Null when it is not. */
+  readonly announcedAt: string | null
+  /** The time at which the season starts, in UTC. Null when it has always run. */
+  readonly startsAt: string | null
+  /** The time from which the season is about to end, in UTC. Null without one. */
+  readonly endingAt: string | null
+  /** The first time without xp and premium, in UTC. Null when the season does not end. */
+  readonly endsAt: string | null
+  /** The first time without claims, in UTC. Null when claims stay open. */
+  readonly claimUntil: string | null
+  /** The phase that comes next. Null when none does. */
+  readonly nextPhase: 'planned' | 'announced' | 'running' | 'ending' | 'ended' | 'closed' | null
+  /** The time at which the next phase begins, in UTC. Null when none does. */
+  readonly nextPhaseAt: string | null
+  /** In how many seconds the next phase begins, by the clock of the database, rounded up. At most 2147483647. Null when none does. */
+  readonly secondsToNextPhase: number | null
+  /** The time of the answer, by the clock of the database, in UTC. */
+  readonly now: string
+}
+
 export interface CustomLoginRequest {
   /** Sent to the studio's webhook byte for byte. GraphQL takes an object, or its text. */
   readonly customData: Readonly<Record<string, unknown>>
@@ -445,6 +469,21 @@ export const CLAIMED_TIER: ShapeOf<ClaimedTier> = { members: { level: 'integer',
 
 export const PROGRESS_RESPONSE: ShapeOf<ProgressResponse> = {
   members: { level: 'integer', xp: 'int64', premiumOwned: 'boolean', claimedTiers: { list: CLAIMED_TIER } },
+}
+
+export const SEASON_RESPONSE: ShapeOf<SeasonResponse> = {
+  members: {
+    phase: 'string',
+    announcedAt: { orNull: 'string' },
+    startsAt: { orNull: 'string' },
+    endingAt: { orNull: 'string' },
+    endsAt: { orNull: 'string' },
+    claimUntil: { orNull: 'string' },
+    nextPhase: { orNull: 'string' },
+    nextPhaseAt: { orNull: 'string' },
+    secondsToNextPhase: { orNull: 'integer' },
+    now: 'string',
+  },
 }
 
 export const ENTERED_NODE: ShapeOf<EnteredNode> = { members: { nodeId: 'string', type: 'string', data: 'object' } }

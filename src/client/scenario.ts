@@ -15,6 +15,8 @@ import {
   type Reward,
   RUN_RESPONSE,
   type RunResponse,
+  SEASON_RESPONSE,
+  type SeasonResponse,
   START_RUN_RESPONSE,
 } from './contract.ts'
 import { TierwayError } from './error.ts'
@@ -455,6 +457,11 @@ export class BattlePassSession {
     const progress = await this.session.read('/sdk/v1/battlepass/progress', { nodeId }, PROGRESS_RESPONSE, options)
     this.session.note(nodeId, progress.level)
     return progress
+  }
+
+  /** Reads the dates of the season, and where it stands. */
+  season(options?: CallOptions): Promise<SeasonResponse> {
+    return this.session.read('/sdk/v1/battlepass/season', { nodeId: this.nodeId }, SEASON_RESPONSE, options)
   }
 
   /** Adds xp. `source` says where it comes from: up to 64 characters. */

@@ -9,6 +9,7 @@ import { openapi } from '../serve/openapi/document.ts'
 /** The schemas that game clients use. Schemas that these refer to are written, too. */
 const CLIENT_ROOTS = [
   'ProgressResponse',
+  'SeasonResponse',
   'AddXpResponse',
   'ClaimResponse',
   'PremiumResponse',

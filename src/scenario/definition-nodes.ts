@@ -1,5 +1,15 @@
 import { kindOf, MAX_INT64, RawJson } from '../base/json.ts'
-import { HANDLE, MAX_ASSET, MAX_HANDLE, MAX_ID, MAX_LEVEL, MAX_LEVELS, MAX_REWARDS, MAX_TYPE } from '../base/limits.ts'
+import {
+  HANDLE,
+  MAX_ASSET,
+  MAX_ENDING_HOURS,
+  MAX_HANDLE,
+  MAX_ID,
+  MAX_LEVEL,
+  MAX_LEVELS,
+  MAX_REWARDS,
+  MAX_TYPE,
+} from '../base/limits.ts'
 import {
   edgeKey,
   HANDLES_OF,
@@ -14,14 +24,17 @@ import {
   TRACKS,
   tierKey,
 } from './definition.ts'
-import { type RawValue, type Reader, stringOf } from './definition-reader.ts'
+import { type RawValue, Reader, stringOf } from './definition-reader.ts'
 import { type BroughtTier, checkHandle } from './definition-rules.ts'
 import { openToClients, readServerHandles, readXpRules } from './xp-rules.ts'
 
 /** The members of `data` that the service reads, by the type of the node. The game may have others there. */
 const DATA_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   reward: ['rewards', 'repeat'],
-  'battle-pass': ['levels', 'tiers', 'premium', 'startsAt', 'endsAt', 'claimUntil', 'xp'],
+  'battle-pass': [
+    ...['levels', 'tiers', 'premium', 'xp'],
+    ...['announcedAt', 'startsAt', 'endingHours', 'endsAt', 'claimUntil'],
+  ],
   'battle-pass-level': ['levelNumber', 'passNodeId', 'rewards'],
 }
 
@@ -105,18 +118,52 @@ function readPass(reader: Reader, data: (name: string) => RawValue): Omit<PassNo
     tiers.set(tierKey(level, track), tier)
   }
 
-  const startsAt = reader.dateTime(data('startsAt'))
-  const endsAt = reader.dateTime(data('endsAt'))
-  const claimUntil = reader.dateTime(data('claimUntil')) ?? endsAt
+  const startsAt = reader.moment(data('startsAt'))
+  const endsAt = reader.moment(data('endsAt'))
+  const claimUntil = reader.moment(data('claimUntil')) ?? endsAt
   if (startsAt && endsAt && startsAt >= endsAt) reader.fault(data('endsAt').path, 'must be after startsAt')
   if (startsAt && claimUntil && !endsAt && startsAt >= claimUntil)
     reader.fault(data('claimUntil').path, 'must be after startsAt')
   if (endsAt && claimUntil && claimUntil < endsAt) reader.fault(data('claimUntil').path, 'must not be before endsAt')
+  const announcedAt = readAnnouncedAt(reader, data('announcedAt'), startsAt)
+  const endingAt = readEndingAt(reader, data('endingHours'), { startsAt, endsAt })
   const xpRules = readXpRules(reader, data('xp'))
   const open = openToClients(xpRules)
   if (open !== null) reader.notice(data('xp').path, open)
-  return { levels, topLevel: levels.at(-1)?.level ?? 0, tiers, premium, startsAt, endsAt, claimUntil, xpRules }
+  const season = { announcedAt, startsAt, endingAt, endsAt, claimUntil }
+  return { levels, topLevel: levels.at(-1)?.level ?? 0, tiers, premium, ...season, xpRules }
 }
+
+/** Definitions of before may have a member of this name for the game's own use: it is not read there unless it fits. */
+function readAnnouncedAt(reader: Reader, source: RawValue, startsAt: Date | null): Date | null {
+  if (source.raw === undefined) return null
+  const own = new Reader(reader.isStored)
+  const announcedAt = own.moment(source)
+  if (announcedAt && !startsAt) own.fault(source.path, 'needs startsAt')
+  if (announcedAt && startsAt && announcedAt >= startsAt) own.fault(source.path, 'must be before startsAt')
+  for (const { path, message } of own.faults) reader.lateFault(path, message)
+  for (const { path, message } of own.notices) reader.notice(path, message)
+  return own.faults.length > 0 ? null : announcedAt
+}
+
+/** The same holds for this member. */
+function readEndingAt(
+  reader: Reader,
+  source: RawValue,
+  { startsAt, endsAt }: Pick<PassNode, 'startsAt' | 'endsAt'>,
+): Date | null {
+  if (source.raw === undefined) return null
+  const own = new Reader(reader.isStored)
+  const hours = own.integer(source, 1n, BigInt(MAX_ENDING_HOURS))
+  if (!endsAt) own.fault(source.path, 'needs endsAt')
+  const endingAt = new Date((endsAt?.getTime() ?? 0) - Number(hours ?? 0n) * HOUR_MS)
+  if (endsAt && startsAt && hours !== undefined && endingAt < startsAt)
+    own.fault(source.path, 'must not be longer than the season')
+  for (const { path, message } of own.faults) reader.lateFault(path, message)
+  return own.faults.length > 0 ? null : endingAt
+}
+
+const HOUR_MS = 3_600_000
 
 /** The levels in order; none when one of them is unreadable, so that no tier is blamed for it. */
 function readLevels(reader: Reader, source: RawValue): { level: number; xp: bigint }[] {

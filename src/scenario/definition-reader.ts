@@ -1,6 +1,7 @@
 import type { Fault } from '../base/errors.ts'
 import { elements, isCleanText, kindOf, members, readInt } from '../base/json.ts'
-import { momentFault, parseMoment } from '../base/moment.ts'
+import { localTimeFault, momentFault, parseLocalTime, parseMoment } from '../base/moment.ts'
+import { isTimeZone, TimeZone } from '../base/time-zone.ts'
 import { blankNotice } from '../declare/blanks.ts'
 import { memberNotices } from '../declare/nearest.ts'
 
@@ -165,13 +166,42 @@ export class Reader {
     return value
   }
 
-  /** An RFC 3339 date-time with its offset; null when absent. */
-  dateTime(source: RawValue): Date | null {
+  /**
+   * A moment: a date and time with its offset (RFC 3339), or `{at, timeZone}`, a local time and its zone. Null when
+   * absent.
+   */
+  moment(source: RawValue): Date | null {
     if (source.raw === undefined) return null
+    if (kindOf(source.raw) === 'object') return this.localMoment(source)
     const text = stringOf(source)
     const date = text === undefined ? undefined : parseMoment(text)
     if (!date) this.unfit(source, momentFault(text ?? ''))
     return date ?? null
+  }
+
+  private localMoment(source: RawValue): Date | null {
+    const part = this.object(source, ['at', 'timeZone'])
+    const at = part('at')
+    const text = stringOf(at)
+    const local = text === undefined ? undefined : parseLocalTime(text)
+    if (local === undefined) this.unfit(at, localTimeFault(text ?? ''))
+    const zone = part('timeZone')
+    if (zone.raw === undefined) this.unfit(zone, '')
+    const name = this.timeZone(zone)
+    return local === undefined ? null : new Date(new TimeZone(name).momentOf(local))
+  }
+
+  /** A time zone; UTC when absent. A stored name may be of a newer database than this process has: then UTC counts. */
+  timeZone(source: RawValue): string {
+    if (source.raw === undefined) return 'UTC'
+    const name = stringOf(source)
+    if (name === undefined) {
+      this.unfit(source, 'must be a string')
+      return 'UTC'
+    }
+    if (isTimeZone(name)) return name
+    this.lateFault(source.path, 'must be a time zone of the IANA database, such as Europe/Berlin')
+    return 'UTC'
   }
 }
 

@@ -3,6 +3,7 @@ import {
   HANDLE,
   MAX_ASSET,
   MAX_EDGES,
+  MAX_ENDING_HOURS,
   MAX_HANDLE,
   MAX_ID,
   MAX_LEVEL,
@@ -176,9 +177,17 @@ export const definitionSchema: Schema = {
           object(['price'], { price: ref('price') }, 'The price.'),
           'Without it there is no premium track.',
         ),
-        startsAt: orNull(ref('dateTime'), 'Xp, claims and premium are open from this moment on. Default: always.'),
-        endsAt: orNull(ref('dateTime'), 'The first moment without xp and premium. Default: none.'),
-        claimUntil: orNull(ref('dateTime'), 'The first moment without claims. Default: `endsAt`.'),
+        announcedAt: orNull(
+          ref('moment'),
+          'From this moment on the season is announced: before `startsAt`. Default: it is not.',
+        ),
+        startsAt: orNull(ref('moment'), 'Xp, claims and premium are open from this moment on. Default: always.'),
+        endingHours: orNull(
+          integer(1, MAX_ENDING_HOURS, 'A number of hours.'),
+          'For these hours before `endsAt` the season is about to end. Default: for none.',
+        ),
+        endsAt: orNull(ref('moment'), 'The first moment without xp and premium. Default: none.'),
+        claimUntil: orNull(ref('moment'), 'The first moment without claims. Default: `endsAt`.'),
         xp: orNull(ref('xpRules'), 'Who may give xp, and how much. Default: clients and servers, without limits.'),
       },
       'The data of a battle-pass node.',
@@ -298,6 +307,26 @@ export const definitionSchema: Schema = {
         properties: { [name]: { not: { type: 'null' } } },
       })),
     },
+    moment: {
+      description: 'A moment, by its offset or by its time zone.',
+      anyOf: [ref('dateTime'), ref('localTime')],
+    },
+    localTime: object(
+      ['at', 'timeZone'],
+      {
+        at: {
+          type: 'string',
+          description:
+            'A local date and time, such as 2027-03-28T02:30. Where clocks are set back and show it twice, the first time counts. Where clocks skip it, it counts as if they did not: 02:30 becomes 03:30.',
+          pattern: `^(${YEAR_DAY}|${LEAP_DAY})[Tt]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$`,
+        },
+        timeZone: {
+          type: 'string',
+          description: 'A time zone of the IANA database, such as Europe/Berlin.',
+        },
+      },
+      'A local time and its time zone.',
+    ),
     dateTime: {
       type: 'string',
       format: 'date-time',

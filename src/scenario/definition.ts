@@ -73,7 +73,10 @@ export interface PassNode extends NodeBase {
   /** The tiers of the pass and of its level nodes. Where both list rewards, the level node's count. */
   readonly tiers: ReadonlyMap<TierKey, Tier>
   readonly premium: { readonly currency: string; readonly amount: bigint } | null
+  readonly announcedAt: Date | null
   readonly startsAt: Date | null
+  /** From `endingHours` before `endsAt` on, the season is about to end. */
+  readonly endingAt: Date | null
   readonly endsAt: Date | null
   /** As published, otherwise `endsAt`. */
   readonly claimUntil: Date | null

@@ -1,4 +1,4 @@
-import { GameDays, isTimeZone } from '../base/game-day.ts'
+import { GameDays } from '../base/game-day.ts'
 import { MAX_INT64 } from '../base/json.ts'
 import { MAX_HANDLE, MAX_LISTED_HANDLES, MAX_LISTED_SOURCES, MAX_SOURCE } from '../base/limits.ts'
 import { type RawValue, Reader, stringOf } from './definition-reader.ts'
@@ -65,7 +65,7 @@ function readRules(reader: Reader, source: RawValue): XpRules {
     sources,
     limits: readLimits(reader, xp),
     over: reader.oneOf(xp('over'), OVER_LIMIT, 'clip'),
-    days: new GameDays(readTimeZone(reader, xp('timeZone')), readTime(reader, xp('dayStartsAt'))),
+    days: new GameDays(reader.timeZone(xp('timeZone')), readTime(reader, xp('dayStartsAt'))),
   }
 }
 
@@ -83,19 +83,6 @@ function readTime(reader: Reader, source: RawValue): number {
   const [, hours, minutes] = TIME.exec(stringOf(source) ?? '') ?? []
   if (hours === undefined) reader.unfit(source, 'must be a time of day, such as 04:00')
   return Number(hours ?? 0) * 60 + Number(minutes ?? 0)
-}
-
-/** A stored name may be of a newer time zone database than this process has: then UTC counts. */
-function readTimeZone(reader: Reader, source: RawValue): string {
-  if (source.raw === undefined) return 'UTC'
-  const name = stringOf(source)
-  if (name === undefined) {
-    reader.unfit(source, 'must be a string')
-    return 'UTC'
-  }
-  if (isTimeZone(name)) return name
-  reader.lateFault(source.path, 'must be a time zone of the IANA database, such as Europe/Berlin')
-  return 'UTC'
 }
 
 /** Why clients can give themselves xp without end; null if they cannot. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { GameDays, isTimeZone } from '../../src/base/game-day.ts'
+import { GameDays } from '../../src/base/game-day.ts'
+import { isTimeZone } from '../../src/base/time-zone.ts'
 
 const dayAt = (zone: string, startsAt: string, moment: string) => {
   const [hours, minutes] = startsAt.split(':').map(Number) as [number, number]

@@ -139,6 +139,8 @@ const STEPS: readonly (readonly [call: string, input: Input, reply: Reply])[] = 
   ['start', {}, ok({ runId: 'runId', resumed: true, plan: STARTED })],
   ['progress', nowhere, no('NODE_NOT_FOUND')],
   ['progress', pass1, ok({ level: 1, xp: '0', premiumOwned: false, claimedTiers: [] })],
+  ['season', nowhere, no('NODE_NOT_FOUND')],
+  ['season', pass1, ok({ phase: 'running', next: null })],
   ['claim', { ...pass1, ...free, level: 2 }, notClaimed('level not reached')],
   ['premium', bonus, notBought('premium not available')],
   ['addXp', { ...pass1, amount: 0, source: 'x'.repeat(65) }, no('INVALID_REQUEST', 'amount', 'source')],
@@ -210,6 +212,7 @@ function inForm(call: string, answer: unknown): unknown {
   if (call === 'run') return { status: value.status, active: value.active.map(({ nodeId }: Node) => nodeId).sort() }
   if (call === 'player') return { wallet: value.wallet.map(rewardText), inventory: value.inventory.map(rewardText) }
   if (call === 'progress') return { ...value, claimedTiers: value.claimedTiers.map(tierText) }
+  if (call === 'season') return { phase: value.phase, next: value.nextPhase }
   if (call === 'claim') return { ...value, granted: value.granted.map(rewardText) }
   if (call === 'claimAll')
     return { claimed: value.claimed.map((one: Tier) => `${tierText(one)}: ${one.granted.map(rewardText)}`) }
@@ -280,6 +283,7 @@ function inRun(surface: Surface, runIdOf: () => Promise<string>): Calls {
     },
     run: () => surface.run({ runId }),
     progress: (input) => surface.progress({ scenarioId: CASES_SCENARIO, nodeId: input.nodeId }),
+    season: (input) => surface.season({ scenarioId: CASES_SCENARIO, nodeId: input.nodeId }),
     addXp: (input) => surface.addXp(there(input)),
     claim: (input) => surface.claim(there(input)),
     premium: (input) => surface.premium(there(input)),
@@ -386,6 +390,7 @@ export function overClient({ baseUrl, sdkKey }: Game): Caller {
       return { status: session.status, active: session.active }
     },
     progress: (input) => pass(input).progress(),
+    season: (input) => pass(input).season(),
     addXp: ({ amount, source, idempotencyKey, ...input }) =>
       pass(input).addXp(amount as number, { source, idempotencyKey } as { source: string }),
     claim: ({ level, track, ...input }) =>

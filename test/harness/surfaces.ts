@@ -20,6 +20,7 @@ export interface Surface {
   cross(input: Record<string, unknown>): Promise<Outcome>
   run(input: { runId: unknown }): Promise<Outcome>
   progress(input: { scenarioId: unknown; nodeId: unknown }): Promise<Outcome>
+  season(input: { scenarioId: unknown; nodeId: unknown }): Promise<Outcome>
   addXp(input: Record<string, unknown>): Promise<Outcome>
   claim(input: Record<string, unknown>): Promise<Outcome>
   premium(input: Record<string, unknown>): Promise<Outcome>
@@ -33,6 +34,9 @@ export const CROSS = `mutation ($input: CrossHandleInput!) { crossHandle(input: 
 export const RUN = `query ($runId: String!) { run(runId: $runId) { runId scenarioId status active { nodeId type data } ${PLAN} cause } }`
 export const PROGRESS = `query ($scenarioId: String!, $nodeId: String!) {
   battlePass(scenarioId: $scenarioId, nodeId: $nodeId) { level xp premiumOwned claimedTiers { level track } } }`
+export const SEASON = `query ($scenarioId: String!, $nodeId: String!) {
+  season(scenarioId: $scenarioId, nodeId: $nodeId) {
+    phase announcedAt startsAt endingAt endsAt claimUntil nextPhase nextPhaseAt secondsToNextPhase now } }`
 export const ADD_XP = `mutation ($input: AddXpInput!) { addXp(input: $input) { level xp leveledUp maxLevel ${PLAN} } }`
 export const CLAIM = `mutation ($input: ClaimTierInput!) {
   claimTier(input: $input) { success alreadyClaimed error granted ${REWARD} } }`
@@ -54,6 +58,7 @@ export function restOf(player: Pick<TestPlayer, 'post'>): Surface {
     cross: call('/sdk/v1/scenarios/cross'),
     run: call('/sdk/v1/scenarios/run'),
     progress: call('/sdk/v1/battlepass/progress'),
+    season: call('/sdk/v1/battlepass/season'),
     addXp: call('/sdk/v1/battlepass/xp'),
     claim: call('/sdk/v1/battlepass/claim'),
     premium: call('/sdk/v1/battlepass/premium'),
@@ -70,6 +75,7 @@ export function graphqlOf(player: Pick<TestPlayer, 'graphql'>): Surface {
     cross: call(CROSS),
     run: ask(RUN),
     progress: ask(PROGRESS),
+    season: ask(SEASON),
     addXp: call(ADD_XP),
     claim: call(CLAIM),
     premium: call(PREMIUM),
@@ -118,7 +124,7 @@ export function outcomeOfGraphql({ data, errors }: GraphqlAnswer, absent?: strin
 /**
  * The members whose values are enums in GraphQL. REST has them in words: `level not reached` is `LEVEL_NOT_REACHED`.
  */
-const ENUMS = new Set(['track', 'status', 'cause', 'error'])
+const ENUMS = new Set(['track', 'status', 'cause', 'error', 'phase', 'nextPhase'])
 
 /** A GraphQL answer with the words of REST. Data of nodes is the game's own. */
 export function inWords(value: unknown, key = ''): unknown {

@@ -49,6 +49,9 @@ const dates = fc
       { endsAt: chosen[0], claimUntil: chosen[1] },
       { startsAt: chosen[0], claimUntil: chosen[1] },
       { startsAt: chosen[0], endsAt: null },
+      { announcedAt: chosen.length > 1 ? chosen[0] : null, startsAt: chosen[1] },
+      { startsAt: { at: '2026-10-25T02:30', timeZone: 'Europe/Berlin' } },
+      { endingHours: chosen.length > 0 ? 24 : null, endsAt: chosen[0] },
       {},
     ),
   )

@@ -441,6 +441,66 @@ describe('a faulty definition', () => {
       'nodes[1].data.startsAt: must be a date that exists: there is no month 13',
     ],
     [
+      'a local time with an offset',
+      scenario([passNode('p', { more: { startsAt: { at: '2026-12-01T00:00:00Z', timeZone: 'UTC' } } })], []),
+      'nodes[1].data.startsAt.at: must be a local date and time without an offset, such as 2027-03-28T02:30',
+    ],
+    [
+      'a local time on a day that does not exist',
+      scenario([passNode('p', { more: { startsAt: { at: '2027-02-29T00:00', timeZone: 'UTC' } } })], []),
+      'nodes[1].data.startsAt.at: must be a date that exists: February 2027 has 28 days',
+    ],
+    [
+      'a local time without a zone',
+      scenario([passNode('p', { more: { startsAt: { at: '2026-12-01T00:00' } } })], []),
+      'nodes[1].data.startsAt.timeZone: is required',
+    ],
+    [
+      'a local time in a zone that does not exist',
+      scenario([passNode('p', { more: { startsAt: { at: '2026-12-01T00:00', timeZone: 'Europe/Munich' } } })], []),
+      'nodes[1].data.startsAt.timeZone: must be a time zone of the IANA database, such as Europe/Berlin',
+    ],
+    [
+      'an announcement that is no date',
+      scenario([passNode('p', { more: { announcedAt: 'soon', startsAt: '2026-12-02T00:00:00Z' } })], []),
+      'nodes[1].data.announcedAt: must be a date and time with an offset, such as 2026-12-01T00:00:00Z',
+    ],
+    [
+      'an announcement without a start',
+      scenario([passNode('p', { more: { announcedAt: '2026-12-02T00:00:00Z' } })], []),
+      'nodes[1].data.announcedAt: needs startsAt',
+    ],
+    [
+      'an announcement at the start',
+      scenario(
+        [passNode('p', { more: { announcedAt: '2026-12-02T00:00:00Z', startsAt: '2026-12-02T01:00:00+01:00' } })],
+        [],
+      ),
+      'nodes[1].data.announcedAt: must be before startsAt',
+    ],
+    [
+      'hours before an end that there is not',
+      scenario([passNode('p', { more: { endingHours: 48 } })], []),
+      'nodes[1].data.endingHours: needs endsAt',
+    ],
+    [
+      'more hours before the end than the season has',
+      scenario(
+        [
+          passNode('p', {
+            more: { startsAt: '2026-12-01T00:00:00Z', endsAt: '2026-12-02T00:00:00Z', endingHours: 25 },
+          }),
+        ],
+        [],
+      ),
+      'nodes[1].data.endingHours: must not be longer than the season',
+    ],
+    [
+      'hours before the end that are no number',
+      scenario([passNode('p', { more: { endsAt: '2026-12-02T00:00:00Z', endingHours: '48' } })], []),
+      'nodes[1].data.endingHours: must be an integer',
+    ],
+    [
       'a season that ends before it starts',
       scenario([passNode('p', { more: { startsAt: '2026-12-02T00:00:00Z', endsAt: '2026-12-01T00:00:00Z' } })], []),
       'nodes[1].data.endsAt: must be after startsAt',

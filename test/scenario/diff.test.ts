@@ -48,7 +48,9 @@ const NO_PASS_DIFF: PassDiff = {
   tiersRemoved: [],
   tiersChanged: [],
   price: null,
+  announcedAt: null,
   startsAt: null,
+  endingAt: null,
   endsAt: null,
   claimUntil: null,
 }
@@ -232,7 +234,9 @@ describe('the difference of two versions', () => {
 
           for (const [change, was, is] of [
             [found.price, old.premium, current.premium],
+            [found.announcedAt, old.announcedAt, current.announcedAt],
             [found.startsAt, old.startsAt, current.startsAt],
+            [found.endingAt, old.endingAt, current.endingAt],
             [found.endsAt, old.endsAt, current.endsAt],
             [found.claimUntil, old.claimUntil, current.claimUntil],
           ] as const) {
@@ -307,7 +311,9 @@ describe('the difference of two versions', () => {
       tiersRemoved: [{ level: 3, track: 'premium' }],
       tiersChanged: [{ level: 2, track: 'free', rewardsBefore: [{ amount: 20n }], rewardsAfter: [{ amount: 25n }] }],
       price: { before: { amount: 950n }, after: { amount: 900n } },
+      announcedAt: null,
       startsAt: null,
+      endingAt: null,
       endsAt: { before: null, after: new Date('2027-02-01T00:00:00Z') },
       claimUntil: { before: null, after: new Date('2027-02-01T00:00:00Z') },
     })

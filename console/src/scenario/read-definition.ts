@@ -1,3 +1,5 @@
+import { parseLocalTime } from '../../../src/base/moment.ts'
+import { isTimeZone, TimeZone } from '../../../src/base/time-zone.ts'
 import type { Json } from '../graphql.ts'
 
 // A definition as it is shown. It is lenient: a draft may lack what publishing requires.
@@ -97,10 +99,18 @@ function readPass(node: Json, nodes: readonly Json[]): PassView {
       price === undefined
         ? null
         : { currency: text(member(price, 'currency')) ?? '', amount: String(member(price, 'amount') ?? '') },
-    startsAt: text(member(data, 'startsAt')),
-    endsAt: text(member(data, 'endsAt')),
-    claimUntil: text(member(data, 'claimUntil')),
+    startsAt: moment(member(data, 'startsAt')),
+    endsAt: moment(member(data, 'endsAt')),
+    claimUntil: moment(member(data, 'claimUntil')),
   }
+}
+
+/** A moment as text with its offset; null for none, and for one that cannot be read. */
+function moment(value: Json | undefined): string | null {
+  const local = parseLocalTime(text(member(value, 'at')) ?? '')
+  const zone = text(member(value, 'timeZone')) ?? ''
+  if (local === undefined || !isTimeZone(zone)) return text(value)
+  return new Date(new TimeZone(zone).momentOf(local)).toISOString()
 }
 
 const readReward = (reward: Json): RewardView => ({

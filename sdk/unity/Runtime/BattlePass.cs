@@ -52,6 +52,14 @@ namespace Tierway
             return progress;
         }
 
+        /// <summary>Reads the dates of the season, and where it stands.</summary>
+        public async Task<Season> SeasonAsync(CancellationToken cancellationToken = default(CancellationToken))
+        {
+            var request = session.Begin(NodeId).EndObject().ToString();
+            var body = await session.Caller.PostAsync("/sdk/v1/battlepass/season", request, cancellationToken);
+            return Caller.Understood(() => Season.Read(body));
+        }
+
         /// <summary>Adds xp.</summary>
         /// <param name="amount">1 or more.</param>
         /// <param name="source">The origin of the xp, such as <c>match</c>: up to 64 characters.</param>

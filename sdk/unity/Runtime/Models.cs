@@ -150,6 +150,83 @@ namespace Tierway
         }
     }
 
+    /// <summary>Where a season stands.</summary>
+    public enum SeasonPhase
+    {
+        /// <summary>It has not started, and is not announced.</summary>
+        Planned,
+
+        /// <summary>It has not started.</summary>
+        Announced,
+
+        /// <summary>Xp counts, tiers can be claimed, and premium is sold.</summary>
+        Running,
+
+        /// <summary>The same, and it is about to end.</summary>
+        Ending,
+
+        /// <summary>Tiers can still be claimed.</summary>
+        Ended,
+
+        /// <summary>It is over.</summary>
+        Closed,
+    }
+
+    /// <summary>The dates of the season of a battle pass, and where it stands. Dates are null where there is none.</summary>
+    public sealed class Season
+    {
+        public SeasonPhase Phase { get; private set; }
+
+        public DateTimeOffset? AnnouncedAt { get; private set; }
+
+        public DateTimeOffset? StartsAt { get; private set; }
+
+        /// <summary>The time from which the season is about to end.</summary>
+        public DateTimeOffset? EndingAt { get; private set; }
+
+        /// <summary>The first time without xp and premium.</summary>
+        public DateTimeOffset? EndsAt { get; private set; }
+
+        /// <summary>The first time without claims.</summary>
+        public DateTimeOffset? ClaimUntil { get; private set; }
+
+        /// <summary>Null when no other phase follows.</summary>
+        public SeasonPhase? NextPhase { get; private set; }
+
+        public DateTimeOffset? NextPhaseAt { get; private set; }
+
+        /// <summary>By the clock of the service, rounded up: count down from it, not from the clock of the device.</summary>
+        public int? SecondsToNextPhase { get; private set; }
+
+        /// <summary>The time of the answer, by the clock of the service.</summary>
+        public DateTimeOffset Now { get; private set; }
+
+        internal static Season Read(JsonValue value)
+        {
+            var next = value["secondsToNextPhase"];
+            return new Season
+            {
+                Phase = PhaseOf(value.Text("phase")),
+                AnnouncedAt = value.MomentOrNull("announcedAt"),
+                StartsAt = value.MomentOrNull("startsAt"),
+                EndingAt = value.MomentOrNull("endingAt"),
+                EndsAt = value.MomentOrNull("endsAt"),
+                ClaimUntil = value.MomentOrNull("claimUntil"),
+                NextPhase = value.TextOrNull("nextPhase") == null ? (SeasonPhase?)null : PhaseOf(value.Text("nextPhase")),
+                NextPhaseAt = value.MomentOrNull("nextPhaseAt"),
+                SecondsToNextPhase = next.IsNull ? (int?)null : value.Int32("secondsToNextPhase"),
+                Now = value.Moment("now"),
+            };
+        }
+
+        private static SeasonPhase PhaseOf(string text)
+        {
+            SeasonPhase phase;
+            if (Enum.TryParse(text, true, out phase)) return phase;
+            throw new JsonFormatException("'" + text + "' is no phase of a season");
+        }
+    }
+
     /// <summary>The result of an addition of xp.</summary>
     public sealed class XpResult
     {
@@ -586,6 +663,11 @@ namespace Tierway
             if (!DateTimeOffset.TryParse(value.Text(name), CultureInfo.InvariantCulture, Utc, out moment))
                 throw new JsonFormatException("'" + name + "' is no time");
             return moment;
+        }
+
+        public static DateTimeOffset? MomentOrNull(this JsonValue value, string name)
+        {
+            return value.TextOrNull(name) == null ? (DateTimeOffset?)null : value.Moment(name);
         }
 
         /// <summary>In lower case over REST, in upper case over GraphQL.</summary>

@@ -57,6 +57,10 @@ namespace Tierway.Tests
                     answer.BeginObject().Name("level").Value(progress.Level).Name("xp").Value(progress.Xp.ToString());
                     answer.Name("premiumOwned").Value(progress.PremiumOwned);
                     return Texts(answer, "claimedTiers", progress.ClaimedTiers.Select(one => Tier(one.Level, one.Track))).EndObject();
+                case "season":
+                    var season = await Pass(input).SeasonAsync();
+                    answer.BeginObject().Name("phase").Value(season.Phase.ToString().ToLowerInvariant()).Name("next");
+                    return (season.NextPhase == null ? answer.Null() : answer.Value(season.NextPhase.ToString().ToLowerInvariant())).EndObject();
                 case "addXp":
                     var added = await Pass(input).AddXpAsync(input["amount"].AsInt64(), Text(input, "source"), Text(input, "idempotencyKey"));
                     answer.BeginObject().Name("level").Value(added.Level).Name("xp").Value(added.Xp.ToString());

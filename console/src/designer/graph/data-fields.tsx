@@ -7,7 +7,7 @@ import { type Definition, type NodeModel, rewardsOf, TRACKS } from '../model/def
 import { furtherMembers, setValue } from '../model/edits.ts'
 import { setRewards } from '../model/node-rewards.ts'
 import { NOTHING, REWARDS_HINT, readRewards, rewardsText } from '../model/rewards.ts'
-import { RawText } from '../text/json-edit.ts'
+import { RawText, type Value } from '../text/json-edit.ts'
 import type { Path } from '../text/json-path.ts'
 import { itemsOf, type JsonNode, memberOf, numberTextOf, parseJson, stringOf, valueAt } from '../text/json-tree.ts'
 import css from './graph.module.css'
@@ -58,8 +58,12 @@ export function DataFields({
   }
 }
 
-const PASS_MEMBERS = ['levels', 'tiers', 'premium', 'startsAt', 'endsAt', 'claimUntil', 'xp']
+const PASS_MEMBERS = [
+  ...['levels', 'tiers', 'premium', 'xp'],
+  ...['announcedAt', 'startsAt', 'endingHours', 'endsAt', 'claimUntil'],
+]
 const DATES = [
+  ['announcedAt', 'Announced (UTC)', 'The season is announced from then on, before it starts. Empty: it is not.'],
   ['startsAt', 'Starts (UTC)', 'Xp, claims and premium are open from then on. Empty: always open.'],
   ['endsAt', 'Ends (UTC)', 'The first moment without xp and premium. Empty: never.'],
   ['claimUntil', 'Claims until (UTC)', 'The first moment without claims. Empty: the end.'],
@@ -115,12 +119,37 @@ function PassFields({ draft, node }: DataProps) {
           label={label}
           hint={hint}
           place={`nodes[${index}].data.${name}`}
-          text={stringOf(valueAt(data, name)) ?? ''}
-          onChange={(text) => draft.edit(setValue([...path, name], text === '' ? undefined : text), `${name} ${index}`)}
+          text={timeText(valueAt(data, name))}
+          onChange={(text) => draft.edit(setValue([...path, name], timeOf(text)), `${name} ${index}`)}
         />
       ))}
+      <DraftField
+        label="Hours in which it is about to end"
+        hint="Before the end. Empty: none."
+        place={`nodes[${index}].data.endingHours`}
+        fault="Enter a whole number."
+        inputMode="numeric"
+        value={numberTextOf(valueAt(data, 'endingHours')) ?? ''}
+        normalise={(typed) => (typed.trim() === '' ? '' : integerText(typed))}
+        onChange={(text) =>
+          draft.edit(setValue([...path, 'endingHours'], text === '' ? undefined : new RawText(text)), `ending ${index}`)
+        }
+      />
     </>
   )
+}
+
+const stringAt = (value: JsonNode | undefined, name: string): string => stringOf(valueAt(value, name)) ?? ''
+
+/** A moment as text: with its offset, or a local time and its zone, such as `2027-03-28T02:30 Europe/Berlin`. */
+const timeText = (value: JsonNode | undefined): string =>
+  value?.kind === 'object' ? `${stringAt(value, 'at')} ${stringAt(value, 'timeZone')}`.trim() : (stringOf(value) ?? '')
+
+/** The value of such a text; undefined for an empty one. */
+function timeOf(text: string): Value | undefined {
+  const [, at, timeZone] = /^(\S+)\s+(\S+)$/.exec(text.trim()) ?? []
+  if (at !== undefined && timeZone !== undefined) return { at, timeZone }
+  return text === '' ? undefined : text
 }
 
 /** A moment in UTC. Any other text is shown as it is. */
