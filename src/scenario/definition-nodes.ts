@@ -24,7 +24,7 @@ import {
   TRACKS,
   tierKey,
 } from './definition.ts'
-import { type RawValue, Reader, stringOf } from './definition-reader.ts'
+import { type RawValue, type Reader, readLate, stringOf } from './definition-reader.ts'
 import { type BroughtTier, checkHandle } from './definition-rules.ts'
 import { openToClients, readServerHandles, readXpRules } from './xp-rules.ts'
 
@@ -125,8 +125,8 @@ function readPass(reader: Reader, data: (name: string) => RawValue): Omit<PassNo
   if (startsAt && claimUntil && !endsAt && startsAt >= claimUntil)
     reader.fault(data('claimUntil').path, 'must be after startsAt')
   if (endsAt && claimUntil && claimUntil < endsAt) reader.fault(data('claimUntil').path, 'must not be before endsAt')
-  const announcedAt = readAnnouncedAt(reader, data('announcedAt'), startsAt)
-  const endingAt = readEndingAt(reader, data('endingHours'), { startsAt, endsAt })
+  const announcedAt = readLate(reader, (own) => readAnnouncedAt(own, data('announcedAt'), startsAt), null)
+  const endingAt = readLate(reader, (own) => readEndingAt(own, data('endingHours'), { startsAt, endsAt }), null)
   const xpRules = readXpRules(reader, data('xp'))
   const open = openToClients(xpRules)
   if (open !== null) reader.notice(data('xp').path, open)
@@ -134,33 +134,25 @@ function readPass(reader: Reader, data: (name: string) => RawValue): Omit<PassNo
   return { levels, topLevel: levels.at(-1)?.level ?? 0, tiers, premium, ...season, xpRules }
 }
 
-/** Definitions of before may have a member of this name for the game's own use: it is not read there unless it fits. */
 function readAnnouncedAt(reader: Reader, source: RawValue, startsAt: Date | null): Date | null {
-  if (source.raw === undefined) return null
-  const own = new Reader(reader.isStored)
-  const announcedAt = own.moment(source)
-  if (announcedAt && !startsAt) own.fault(source.path, 'needs startsAt')
-  if (announcedAt && startsAt && announcedAt >= startsAt) own.fault(source.path, 'must be before startsAt')
-  for (const { path, message } of own.faults) reader.lateFault(path, message)
-  for (const { path, message } of own.notices) reader.notice(path, message)
-  return own.faults.length > 0 ? null : announcedAt
+  const announcedAt = reader.moment(source)
+  if (announcedAt && !startsAt) reader.fault(source.path, 'needs startsAt')
+  if (announcedAt && startsAt && announcedAt >= startsAt) reader.fault(source.path, 'must be before startsAt')
+  return announcedAt
 }
 
-/** The same holds for this member. */
 function readEndingAt(
   reader: Reader,
   source: RawValue,
   { startsAt, endsAt }: Pick<PassNode, 'startsAt' | 'endsAt'>,
 ): Date | null {
   if (source.raw === undefined) return null
-  const own = new Reader(reader.isStored)
-  const hours = own.integer(source, 1n, BigInt(MAX_ENDING_HOURS))
-  if (!endsAt) own.fault(source.path, 'needs endsAt')
-  const endingAt = new Date((endsAt?.getTime() ?? 0) - Number(hours ?? 0n) * HOUR_MS)
-  if (endsAt && startsAt && hours !== undefined && endingAt < startsAt)
-    own.fault(source.path, 'must not be longer than the season')
-  for (const { path, message } of own.faults) reader.lateFault(path, message)
-  return own.faults.length > 0 ? null : endingAt
+  const hours = reader.integer(source, 1n, BigInt(MAX_ENDING_HOURS))
+  if (!endsAt) reader.fault(source.path, 'needs endsAt')
+  if (!endsAt || hours === undefined) return null
+  const endingAt = new Date(endsAt.getTime() - Number(hours) * HOUR_MS)
+  if (startsAt && endingAt < startsAt) reader.fault(source.path, 'must not be longer than the season')
+  return endingAt
 }
 
 const HOUR_MS = 3_600_000

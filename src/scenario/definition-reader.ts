@@ -205,6 +205,17 @@ export class Reader {
   }
 }
 
+/**
+ * Reads a member that earlier versions did not know. In a stored definition it may be the game's own, so one with faults
+ * does not count there.
+ */
+export function readLate<T>(reader: Reader, read: (reader: Reader) => T, otherwise: T): T {
+  if (!reader.isStored) return read(reader)
+  const own = new Reader(true)
+  const value = read(own)
+  return own.faults.length > 0 ? otherwise : value
+}
+
 function shortened(found: readonly Fault[], what: string): readonly Fault[] {
   if (found.length <= MAX_FAULTS) return found
   return [...found.slice(0, MAX_FAULTS), { path: '', message: `and ${found.length - MAX_FAULTS} more ${what}` }]

@@ -1,7 +1,7 @@
 import { GameDays } from '../base/game-day.ts'
 import { MAX_INT64 } from '../base/json.ts'
 import { MAX_HANDLE, MAX_LISTED_HANDLES, MAX_LISTED_SOURCES, MAX_SOURCE } from '../base/limits.ts'
-import { type RawValue, Reader, stringOf } from './definition-reader.ts'
+import { type RawValue, type Reader, readLate, stringOf } from './definition-reader.ts'
 
 // Who may give the xp of a battle pass, and how much: `data.xp` of its node.
 
@@ -39,17 +39,6 @@ const TIME = /^([01]\d|2[0-3]):([0-5]\d)$/
 /** Reads `data.xp`. Null when it is absent: clients may then send any xp. */
 export const readXpRules = (reader: Reader, source: RawValue): XpRules | null =>
   source.raw === undefined ? null : readLate(reader, (own) => readRules(own, source), null)
-
-/**
- * Reads a member that earlier versions did not know. In a stored definition it may be the game's own, so one with faults
- * does not count there.
- */
-function readLate<T>(reader: Reader, read: (reader: Reader) => T, otherwise: T): T {
-  if (!reader.isStored) return read(reader)
-  const own = new Reader(true)
-  const value = read(own)
-  return own.faults.length > 0 ? otherwise : value
-}
 
 function readRules(reader: Reader, source: RawValue): XpRules {
   const xp = reader.object(source, ['from', 'others', 'sources', ...XP_LIMITS, 'over', 'dayStartsAt', 'timeZone'])
