@@ -1,11 +1,16 @@
-import type { LookupFunction } from 'node:net'
-import { Agent, request } from 'undici'
+import { request } from 'undici'
 import { parseJson } from '../base/json.ts'
-import { AnswerFault, ATTEMPT_TIMEOUT_MS, errorOf, guardedConnector, within } from '../webhook/webhook-connection.ts'
+import {
+  AnswerFault,
+  ATTEMPT_TIMEOUT_MS,
+  type ConnectionOptions,
+  errorOf,
+  guardedAgent,
+  within,
+} from '../webhook/webhook-connection.ts'
 
 /** The longest document: a key set has some keys, and a configuration some dozens of members. */
 const MAX_BYTES = 512 * 2 ** 10
-const KEEP_ALIVE_MS = 4_000
 
 /** The reason why a document could not be read: the class of the failure, or its status. */
 export class DocumentFault extends Error {}
@@ -17,17 +22,8 @@ export interface GuardedJson {
 }
 
 /** Reads documents of issuers, with the guards of webhook calls: addresses, time, size, no redirects. */
-export function createGuardedJson(options: {
-  readonly allowPrivateAddresses: boolean
-  readonly lookup?: LookupFunction
-}): GuardedJson {
-  const agent = new Agent({
-    connect: guardedConnector(options),
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    // Our own timeout is shorter, and covers the whole answer.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  })
+export function createGuardedJson(options: ConnectionOptions): GuardedJson {
+  const agent = guardedAgent(options)
 
   async function read(url: string): Promise<unknown> {
     const signal = AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)

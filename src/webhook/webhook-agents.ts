@@ -1,10 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import { createFetch } from 'ofetch'
-import { Agent, Headers } from 'undici'
-import { type ConnectorOptions, createPlainFetch, guardedConnector } from './webhook-connection.ts'
+import { type Agent, Headers } from 'undici'
+import { type ConnectionOptions, createPlainFetch, guardedAgent } from './webhook-connection.ts'
 import { contextOf, type WebhookTls } from './webhook-tls.ts'
 
-const KEEP_ALIVE_MS = 4_000
 /** Agents with certificates of their own in memory. */
 const MAX_AGENTS = 1_000
 
@@ -20,7 +19,7 @@ export interface WebhookAgents {
  * The connections to endpoints, which are kept. Those with certificates of their own are never used for a provider with
  * others, or with none.
  */
-export function createAgents(options: ConnectorOptions): WebhookAgents {
+export function createAgents(options: ConnectionOptions): WebhookAgents {
   const plain = createOne(options, null)
   const others = new LRUCache<string, ReturnType<typeof createOne>>({
     max: MAX_AGENTS,
@@ -46,15 +45,8 @@ export function createAgents(options: ConnectorOptions): WebhookAgents {
   return { of, close }
 }
 
-function createOne(options: ConnectorOptions, tls: WebhookTls | null): { agent: Agent; fetch: Fetch } {
-  const agent = new Agent({
-    connect: guardedConnector(options, tls ? contextOf(tls) : undefined),
-    pipelining: 1,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    // Our own timeout is shorter, and covers the whole attempt.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  })
+function createOne(options: ConnectionOptions, tls: WebhookTls | null): { agent: Agent; fetch: Fetch } {
+  const agent = guardedAgent(options, tls ? contextOf(tls) : undefined)
   const fetch = createFetch({ fetch: createPlainFetch(agent), Headers: Headers as typeof globalThis.Headers })
   return { agent, fetch }
 }

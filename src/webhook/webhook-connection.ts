@@ -3,7 +3,7 @@ import { type Duplex, pipeline, type Readable } from 'node:stream'
 import { ReadableStream } from 'node:stream/web'
 import type { SecureContext } from 'node:tls'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
-import { type Agent, buildConnector, Headers, request } from 'undici'
+import { Agent, buildConnector, Headers, request } from 'undici'
 import { MAX_WEBHOOK_TIMEOUT_MS } from '../base/limits.ts'
 import { isPublicAddress } from './addresses.ts'
 import { sharedLookup } from './look-up.ts'
@@ -138,17 +138,29 @@ export function within<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> 
   })
 }
 
-export interface ConnectorOptions {
+export interface ConnectionOptions {
   readonly allowPrivateAddresses: boolean
   readonly lookup?: LookupFunction
 }
 
+const KEEP_ALIVE_MS = 4_000
+
 /**
- * Connects to public addresses only, in any spelling. The address that is checked is the one that is used. Without a
- * context, TLS trusts the authorities that Node knows, and shows no certificate.
+ * Connections to public addresses only, which are kept for some seconds. Without a context, TLS trusts the authorities
+ * that Node knows, and shows no certificate.
  */
-export function guardedConnector(
-  { allowPrivateAddresses, lookup = sharedLookup() }: ConnectorOptions,
+export const guardedAgent = (options: ConnectionOptions, secureContext?: SecureContext): Agent =>
+  new Agent({
+    connect: guardedConnector(options, secureContext),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // The callers' own timeouts are shorter, and cover a whole answer.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+
+/** Connects to public addresses only, in any spelling. The address that is checked is the one that is used. */
+function guardedConnector(
+  { allowPrivateAddresses, lookup = sharedLookup() }: ConnectionOptions,
   secureContext?: SecureContext,
 ): buildConnector.connector {
   const guardedLookup: LookupFunction = (hostname, options, callback) => {
