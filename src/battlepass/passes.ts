@@ -165,8 +165,8 @@ export function aboutPass(
   { scenarioId, nodeId }: NodeInput,
   tiers: readonly TierKey[] = [],
 ): About {
-  const node = group.of(Scenarios).find({ environmentId, scenarioId })?.nodes.get(nodeId)
-  return [scenarioId, node?.type === 'battle-pass-level' ? node.passNodeId : nodeId, ...tiers]
+  const pass = findPass(group.of(Scenarios).find({ environmentId, scenarioId }), nodeId)
+  return [scenarioId, pass?.node.id ?? nodeId, ...tiers]
 }
 
 /** Refuses a missing node, and one that takes no battle pass calls. */
