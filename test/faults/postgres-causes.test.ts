@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -9,7 +8,6 @@ import { until } from '../harness/until.ts'
 import { startUntrusted } from '../harness/untrusted.ts'
 import { openWorld } from '../harness/world.ts'
 
-const withoutOpenssl = spawnSync('openssl', ['version']).status === 0 ? '' : 'SKIPPED, openssl is not installed: '
 const SECRET = 'secret-of-postgres'
 const ROLE = `tierway_test_${randomBytes(6).toString('hex')}`
 
@@ -31,7 +29,7 @@ beforeAll(async () => {
   world = await openWorld()
   const name = new URL(world.env.DATABASE_URL).pathname.slice(1)
   await asSuperuser(`CREATE ROLE ${ROLE} LOGIN PASSWORD '${SECRET}'`, `REVOKE CONNECT ON DATABASE ${name} FROM PUBLIC`)
-  if (withoutOpenssl === '') untrusted = await startUntrusted({ isPostgres: true })
+  untrusted = await startUntrusted({ isPostgres: true })
 })
 afterEach(async () => {
   await stopService(service)
@@ -79,18 +77,14 @@ const causes: readonly (readonly [title: string, url: () => string, cause: RegEx
       }),
     /does not exist/,
   ],
-  ...(withoutOpenssl === ''
-    ? [
-        [
-          'its certificate is not trusted',
-          () => `postgres://tierway:${SECRET}@${untrusted?.host}/tierway?sslmode=verify-full`,
-          /self-signed certificate/,
-        ] as const,
-      ]
-    : []),
+  [
+    'its certificate is not trusted',
+    () => `postgres://tierway:${SECRET}@${untrusted?.host}/tierway?sslmode=verify-full`,
+    /self-signed certificate/,
+  ],
 ]
 
-describe(`${withoutOpenssl === '' ? '' : `${withoutOpenssl}a certificate that is not trusted; `}a Postgres that cannot be used`, () => {
+describe('a Postgres that cannot be used', () => {
   it.each(causes)('is logged once with its cause, and calls get 503: %s', async (_title, urlOf, cause) => {
     service = await startService({ ...world.env, DATABASE_URL: urlOf(), MIGRATE_ON_START: 'false' })
     const { baseUrl } = service
