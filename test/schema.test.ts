@@ -78,6 +78,8 @@ describe('the schema (decisions 9)', () => {
       'BattlePassDiff.announcedAt',
       'BattlePassDiff.endingAt',
       'Query.season',
+      'Event.playerId',
+      'SeasonEvent.playerId',
       'Season.announcedAt',
       'Season.claimUntil',
       'Season.endingAt',

@@ -30,6 +30,7 @@ import { createKeySets } from '../id-tokens/key-sets.ts'
 import { createStorageAnswers } from '../players/storage-answers.ts'
 import { PLATFORM_KEYS } from '../providers/issuers.ts'
 import { routes } from '../routes.ts'
+import { createSeasonClock } from '../scenario/season-clock.ts'
 import { schema } from '../schema.ts'
 import { readPersistedOperations } from '../serve/graphql/persisted-operations.ts'
 import { createGraphql } from '../serve/graphql/yoga.ts'
@@ -86,6 +87,7 @@ const TASKS = [
   'access',
   'figures',
   'calls',
+  'seasons',
   'purge',
   'partitions',
 ] as const
@@ -356,6 +358,10 @@ export async function createApp({
   const metricsServer = config.metricsPort === null ? undefined : openServer({ wayIn: metricsWay })
 
   const partitions = createPartitions({ pool, config, log, onError: failed('partitions') })
+  const seasonClock = createSeasonClock({
+    pool,
+    onError: (error) => failed('seasons')(error, 'the phases of seasons could not be told; each second tries again'),
+  })
   const folding = createFolding({ pool, onError: failed('figures') })
   addGauges(metrics.registry, {
     pools: { game: groupPool, service: pool, operators: operatorPool, numbers: numbersPool, ...replica?.pools },
@@ -395,6 +401,7 @@ export async function createApp({
       housekeeping.start()
       folding.start()
       numbering.start()
+      seasonClock.start()
       callCounts.start()
       replica?.start()
       await ended.start()
@@ -410,6 +417,7 @@ export async function createApp({
       await Promise.all([graphql.stop(), wayIn.stop()])
       await closed
       await Promise.all(Object.values(engines).map((engine) => engine.close()))
+      await seasonClock.stop()
       await numbering.stop()
       await webhook.close()
       await documents.close()

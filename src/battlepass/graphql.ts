@@ -15,7 +15,7 @@ import { levelOf } from './passes.ts'
 import { purchaseAnswer, purchasePremiumCall } from './purchase-premium.ts'
 import { claimedTier, progressAnswer, progressCall } from './read-progress.ts'
 import { seasonAnswer, seasonCall } from './read-season.ts'
-import { PHASES } from './season.ts'
+import '../scenario/graphql-season.ts'
 import { XP_ORIGINS, type XpOrigin } from './xp-limits.ts'
 
 export const TrackType = enumType('Track', TRACKS, {
@@ -63,17 +63,6 @@ export const ClaimTierPayloadType = answerType('ClaimTierPayload', claimAnswer)
 const ClaimAllPayloadType = answerType('ClaimAllPayload', claimAllAnswer)
 const PurchasePremiumPayloadType = answerType('PurchasePremiumPayload', purchaseAnswer)
 
-enumType('SeasonPhase', PHASES, {
-  description: 'Where a season stands.',
-  values: {
-    planned: 'It has not started, and is not announced.',
-    announced: 'It has not started.',
-    running: 'Xp counts, tiers can be claimed, and premium is sold.',
-    ending: 'The same, and it is about to end.',
-    ended: 'Tiers can still be claimed.',
-    closed: 'It is over.',
-  },
-})
 const SeasonType = answerType('Season', seasonAnswer)
 
 builder.queryField('season', (t) =>

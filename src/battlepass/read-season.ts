@@ -5,10 +5,10 @@ import { playerCall } from '../declare/player-call.ts'
 import { type RequestOf, shape } from '../declare/shape.ts'
 import { askStatus, requireActive } from '../players/player-status.ts'
 import { requireScenario, Scenarios } from '../scenario/scenarios.ts'
+import { PHASES, seasonAt } from '../scenario/season.ts'
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
 import { findPass } from './passes.ts'
-import { PHASES, seasonAt } from './season.ts'
 
 const MAX_INT32 = 2 ** 31 - 1
 

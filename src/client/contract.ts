@@ -389,11 +389,11 @@ export interface EventFields {
   readonly occurredAt: string
   /** A player's id. */
   readonly playerId: string
-  /** The scenario of the run; null for `PLAYER_CREATED`. */
+  /** The scenario of the run or of the season; null for `PLAYER_CREATED`. */
   readonly scenarioId: string | null
-  /** The node of the crossed handle, or the pass of the xp; null for any other event. */
+  /** The node of the crossed handle, or the pass of the xp or of the season; null for any other event. */
   readonly nodeId: string | null
-  /** The run; null for `PLAYER_CREATED`. */
+  /** The run; null for `PLAYER_CREATED` and events of a season. */
   readonly runId: string | null
   /** The crossed handle; null for an event that is no crossing. */
   readonly handle: string | null

@@ -2,8 +2,20 @@ import type { Json } from '../base/json.ts'
 import { type Member, out } from '../declare/answer.ts'
 import { boolean, type Column, nullable, text, uuid } from '../transactions/table.ts'
 
-/** The kinds of events in an environment's stream (spec 6). */
-export const EVENT_TYPES = ['crossing', 'player.created', 'run.cancelled', 'xp.limited'] as const
+/** The kinds of events of a player (spec 6). */
+export const PLAYER_EVENT_TYPES = ['crossing', 'player.created', 'run.cancelled', 'xp.limited'] as const
+/** The kinds of events of a season, which are no player's: a phase begins. */
+export const SEASON_EVENT_TYPES = [
+  'season.announced',
+  'season.started',
+  'season.ending',
+  'season.ended',
+  'season.closed',
+] as const
+export type SeasonEventType = (typeof SEASON_EVENT_TYPES)[number]
+
+/** The kinds of events in an environment's stream. */
+export const EVENT_TYPES = [...PLAYER_EVENT_TYPES, ...SEASON_EVENT_TYPES] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
 const NO_CROSSING = 'null for an event that is no crossing.'
@@ -16,13 +28,21 @@ const field = <T>(column: Column<T>, member: Member<unknown>) => ({ column, memb
 const FIELDS = {
   type: field(text as Column<EventType>, out.oneOf(EVENT_TYPES, { description: 'The kind of event.' })),
   handle: field(nullable(text), out.orNull(out.text(`The crossed handle; ${NO_CROSSING}`))),
-  playerId: field(uuid, out.id("A player's id.")),
-  scenarioId: field(nullable(text), out.orNull(out.text('The scenario of the run; null for `PLAYER_CREATED`.'))),
+  playerId: field(
+    nullable(uuid),
+    out.orNull(out.id("A player's id; null for an event of a season, which is no player's.")),
+  ),
+  scenarioId: field(
+    nullable(text),
+    out.orNull(out.text('The scenario of the run or of the season; null for `PLAYER_CREATED`.')),
+  ),
   nodeId: field(
     nullable(text),
-    out.orNull(out.text('The node of the crossed handle, or the pass of the xp; null for any other event.')),
+    out.orNull(
+      out.text('The node of the crossed handle, or the pass of the xp or of the season; null for any other event.'),
+    ),
   ),
-  runId: field(nullable(uuid), out.orNull(out.text('The run; null for `PLAYER_CREATED`.'))),
+  runId: field(nullable(uuid), out.orNull(out.text('The run; null for `PLAYER_CREATED` and events of a season.'))),
   byClient: field(
     boolean,
     out.flag('True when a client crossed the handle of a node that the client runs: the service has not verified it.'),
@@ -49,9 +69,10 @@ export const EVENT_MEMBERS = each('member')
 
 type Values = { readonly [Name in EventField]: Fields[Name]['column'] extends Column<infer T> ? T : never }
 
-/** An event that a transaction is about to append. */
-export interface NewEvent extends Omit<Values, 'data'> {
+/** An event of a player that a transaction is about to append. */
+export interface NewEvent extends Omit<Values, 'data' | 'playerId'> {
   readonly environmentId: string
+  readonly playerId: string
   /** The event's own data, such as `fromLevel` and `toLevel`. */
   readonly data: Json
 }

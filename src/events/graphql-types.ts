@@ -6,9 +6,11 @@ import { NodeType } from '../declare/graphql/node.ts'
 import { enumType, fieldsOf } from '../declare/graphql/shapes.ts'
 import { JsonSource } from '../declare/shape.ts'
 import { RunCauseEnum } from '../scenario/graphql-runs.ts'
+import { PhaseEnum } from '../scenario/graphql-season.ts'
 import type { RunCause } from '../scenario/runs.ts'
+import type { Phase } from '../scenario/season.ts'
 import { PriceType } from '../wallet/graphql.ts'
-import { EVENT_MEMBERS, EVENT_TYPES, type EventType, type StreamEvent } from './catalogue.ts'
+import { EVENT_MEMBERS, EVENT_TYPES, type EventType, type SeasonEventType, type StreamEvent } from './catalogue.ts'
 import { cursorOf } from './cursor.ts'
 
 enumType('EventType', EVENT_TYPES, {
@@ -17,11 +19,23 @@ enumType('EventType', EVENT_TYPES, {
     crossing: 'A handle of a node was crossed.',
     'player.created': 'A player was created by a login.',
     'run.cancelled': 'A run was cancelled.',
+    'season.announced': 'A season was announced.',
+    'season.started': 'A season started.',
+    'season.ending': 'A season is about to end.',
+    'season.ended': 'A season ended: xp no longer counts, and premium is no longer sold.',
+    'season.closed': 'A season closed: its tiers can no longer be claimed.',
     'xp.limited': 'A limit held xp of a source back, for the first time in a day of the game.',
   },
 })
 
 const { data, ...members } = EVENT_MEMBERS
+
+/** The player of an event that is not a season's. */
+function playerOf({ type, playerId }: StreamEvent): string {
+  if (playerId === null) throw new Error(`an event of the type ${type} has no player`)
+  return playerId
+}
+const player = { description: "A player's id.", resolve: playerOf } as const
 
 export const EventInterface = builder.interfaceRef<StreamEvent>('Event').implement({
   interfaces: [NodeType],
@@ -52,6 +66,7 @@ export const LevelUpEvent = builder.objectRef<StreamEvent>('LevelUpEvent').imple
   interfaces: [NodeType, EventInterface],
   description: 'A pass reached a higher level.',
   fields: (t) => ({
+    playerId: t.id(player),
     fromLevel: t.int({
       description:
         'The highest level that the player had gained before, also when an edit has lowered its level since.',
@@ -67,6 +82,7 @@ export const MaxLevelEvent = builder.objectRef<StreamEvent>('MaxLevelEvent').imp
   interfaces: [NodeType, EventInterface],
   description: 'A pass reached its top level, once per player and node.',
   fields: (t) => ({
+    playerId: t.id(player),
     level: t.int({ resolve: (event) => readInt32(dataOf(event), 'level') }),
     xp: t.field({ type: 'Int64', resolve: (event) => readInt64(dataOf(event), 'xp') }),
     source: t.string({ resolve: (event) => readText(dataOf(event), 'source') }),
@@ -76,12 +92,14 @@ export const MaxLevelEvent = builder.objectRef<StreamEvent>('MaxLevelEvent').imp
 export const CompleteEvent = builder.objectRef<StreamEvent>('CompleteEvent').implement({
   interfaces: [NodeType, EventInterface],
   description: 'A node crossed `onComplete`.',
+  fields: (t) => ({ playerId: t.id(player) }),
 })
 
 export const PremiumPurchaseEvent = builder.objectRef<StreamEvent>('PremiumPurchaseEvent').implement({
   interfaces: [NodeType, EventInterface],
   description: 'Premium was bought for a pass.',
   fields: (t) => ({
+    playerId: t.id(player),
     price: t.field({
       description: 'The paid price.',
       type: PriceType,
@@ -96,12 +114,14 @@ export const PremiumPurchaseEvent = builder.objectRef<StreamEvent>('PremiumPurch
 builder.objectRef<StreamEvent>('HandleCrossedEvent').implement({
   interfaces: [NodeType, EventInterface],
   description: 'Any other handle of a node was crossed, or a client crossed one.',
+  fields: (t) => ({ playerId: t.id(player) }),
 })
 
 export const PlayerCreatedEvent = builder.objectRef<StreamEvent>('PlayerCreatedEvent').implement({
   interfaces: [NodeType, EventInterface],
   description: 'A player was created.',
   fields: (t) => ({
+    playerId: t.id(player),
     nickname: t.string({ nullable: true, resolve: (event) => textOf(dataOf(event), 'nickname') }),
     provider: t.string({
       nullable: true,
@@ -115,6 +135,7 @@ builder.objectRef<StreamEvent>('RunCancelledEvent').implement({
   interfaces: [NodeType, EventInterface],
   description: 'A run was cancelled.',
   fields: (t) => ({
+    playerId: t.id(player),
     cause: t.field({
       description: 'The cause of the cancellation.',
       type: RunCauseEnum,
@@ -128,6 +149,7 @@ export const XpLimitedEvent = builder.objectRef<StreamEvent>('XpLimitedEvent').i
   description:
     'A limit of a pass held xp back. It comes once for each player, pass, source and day of the game. Sources that the pass does not list count as one.',
   fields: (t) => ({
+    playerId: t.id(player),
     source: t.string({ resolve: (event) => readText(dataOf(event), 'source') }),
     limitedBy: t.string({
       description: 'The limit: of the `source` or of the `pass`, such as `source.perDay`.',
@@ -155,10 +177,41 @@ export const XpLimitedEvent = builder.objectRef<StreamEvent>('XpLimitedEvent').i
   }),
 })
 
+export const SeasonEvent = builder.objectRef<StreamEvent>('SeasonEvent').implement({
+  interfaces: [NodeType, EventInterface],
+  description:
+    'A phase of a season began. It comes once for each season and phase, within some two seconds, and only to platform keys.',
+  fields: (t) => ({
+    phase: t.field({
+      type: PhaseEnum,
+      description: 'The phase: `RUNNING` for `SEASON_STARTED`.',
+      resolve: ({ type }) => PHASE_OF[type as SeasonEventType],
+    }),
+    at: t.field({
+      type: 'DateTime',
+      description: 'The time at which the phase began by the dates of the season.',
+      resolve: (event) => new Date(readText(dataOf(event), 'at')),
+    }),
+  }),
+})
+
+const PHASE_OF: Readonly<Record<SeasonEventType, Phase>> = {
+  'season.announced': 'announced',
+  'season.started': 'running',
+  'season.ending': 'ending',
+  'season.ended': 'ended',
+  'season.closed': 'closed',
+}
+
 /** The GraphQL types of events that are not crossings. */
 const TYPES: Readonly<Record<Exclude<EventType, 'crossing'>, string>> = {
   'player.created': 'PlayerCreatedEvent',
   'run.cancelled': 'RunCancelledEvent',
+  'season.announced': 'SeasonEvent',
+  'season.started': 'SeasonEvent',
+  'season.ending': 'SeasonEvent',
+  'season.ended': 'SeasonEvent',
+  'season.closed': 'SeasonEvent',
   'xp.limited': 'XpLimitedEvent',
 }
 

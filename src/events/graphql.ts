@@ -1,6 +1,6 @@
 import { Refusal } from '../base/errors.ts'
 import { HANDLE, MAX_HANDLE, MAX_HANDLES, MAX_STREAM_CURSOR } from '../base/limits.ts'
-import { type Caller, requireCaller } from '../callers/access.ts'
+import { type Caller, requireCaller, requirePlatform } from '../callers/access.ts'
 import { environment, nodeId, playerId, scenarioId } from '../declare/common.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import type { Context } from '../declare/graphql/context.ts'
@@ -8,7 +8,7 @@ import { argsOf } from '../declare/graphql/shapes.ts'
 import { described, mapped, optional, type RequestOf, shape, someOf, text, texts } from '../declare/shape.ts'
 import { admitPlayer } from '../players/player-status.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { EVENT_TYPES, type StreamEvent } from './catalogue.ts'
+import { EVENT_TYPES, SEASON_EVENT_TYPES, type StreamEvent } from './catalogue.ts'
 import { printCursor, readCursor } from './cursor.ts'
 import {
   CompleteEvent,
@@ -17,6 +17,7 @@ import {
   MaxLevelEvent,
   PlayerCreatedEvent,
   PremiumPurchaseEvent,
+  SeasonEvent,
 } from './graphql-types.ts'
 
 const HANDLE_FORM = {
@@ -63,6 +64,8 @@ const scopeRequest = shape(scope)
 export const kindsRequest = shape(kinds)
 const playersCreatedRequest = shape(followed)
 const crossingsRequest = shape({ ...followed, ...place })
+const { playerId: _player, ...pass } = place
+const seasonsRequest = shape({ ...followed, ...pass })
 const followRequest = shape({ ...crossingsRequest.fields, ...kinds })
 
 export async function readFilter(
@@ -138,6 +141,16 @@ builder.subscriptionFields((t) => {
       description: 'New players, live.',
       args: argsOf(playersCreatedRequest),
       subscribe: (_root, args, context) => follow(context, { ...args, types: ['player.created'] }),
+      resolve: (event: StreamEvent) => event,
+    }),
+    onSeasonPhase: t.field({
+      type: SeasonEvent,
+      description: 'Phases of seasons that begin, once each, live. For platform keys.',
+      args: argsOf(seasonsRequest),
+      subscribe: async (_root, args, context) => {
+        await requirePlatform(context, 'viewer')
+        return follow(context, { ...args, types: SEASON_EVENT_TYPES })
+      },
       resolve: (event: StreamEvent) => event,
     }),
     events: t.field({

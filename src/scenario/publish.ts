@@ -10,6 +10,7 @@ import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import { definitionBody } from './definition-body.ts'
 import { parseDefinition, pastSeasons } from './parse-definition.ts'
 import type { ScenarioRef } from './scenarios.ts'
+import { scheduleSeasons } from './season-schedule.ts'
 
 export const EXAMPLE_VERSION = {
   environment: 'production',
@@ -104,6 +105,7 @@ export async function publishScenario(
        RETURNING version, definition, published_at`,
       [...key, version, text],
     )
+    await scheduleSeasons(client, ref, { version, definition: parsed.definition })
     let auditId: string | null = null
     if (publisher) {
       const { caller, reason, source } = publisher

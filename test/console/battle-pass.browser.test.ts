@@ -129,6 +129,34 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the figures of a batt
     await fresh.close()
   })
 
+  it.each<[string, object, RegExp]>([
+    [
+      'announced',
+      { announcedAt: '2020-01-01T00:00:00Z', startsAt: '2097-01-01T00:00:00Z' },
+      /is announced, and has not/,
+    ],
+    [
+      'ending',
+      // In December, clocks of this zone are five hours behind UTC.
+      {
+        endingHours: 8_760,
+        endsAt: { at: `${new Date().getUTCFullYear()}-12-31T23:00`, timeZone: 'America/New_York' },
+      },
+      /is about to end\. It ends .*-01-01 04:00/,
+    ],
+    [
+      'ended',
+      { endsAt: '2020-01-01T00:00:00Z', claimUntil: '2097-01-01T00:00:00Z' },
+      /ended 2020-01-01 00:00.*; tiers can be claimed until 2097-01-01 00:00/,
+    ],
+    ['closed', { endsAt: '2020-01-01T00:00:00Z' }, /The season ended 2020-01-01 00:00( UTC)?\.$/],
+  ])('stand beside the place where the season is: %s', async (phase, more, text) => {
+    await stage.game.publish(phase, season({ more: more as never }))
+    const { page, close } = await stage.open(`/env/production/battle-pass/${phase}`)
+    await page.getByRole('status').filter({ hasText: text }).waitFor()
+    await close()
+  })
+
   it('fit a screen of 390 pixels in dark mode, for a viewer', async () => {
     const opened = await stage.open('/env/production/battle-pass/season-1/pass?range=30d', {
       width: 390,

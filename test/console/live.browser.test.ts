@@ -218,6 +218,7 @@ describe('the parameters of the URL', () => {
     expect(choiceOf(search(''))).toBe('all')
     expect(choiceOf(search('handle=onLevelUp'))).toBe('levelUps')
     expect(choiceOf(search('type=RUN_CANCELLED'))).toBe('cancelledRuns')
+    expect(choiceOf(search('type=SEASON'))).toBe('seasons')
     expect(choiceOf(search('handle=onWin'))).toBe('handles')
     expect(choiceOf(search('handle='))).toBe('handles')
     expect(choiceOf(search('type=nonsense'))).toBe('all')

@@ -341,7 +341,9 @@ describe('the forecast of an action', () => {
       { level, track: 'PREMIUM' as const, rewards: reward },
     ]),
     price: null,
+    announcedAt: null,
     startsAt: '2026-01-01T00:00:00Z',
+    endingHours: null,
     endsAt: '2026-02-01T00:00:00Z',
     claimUntil: '2026-02-08T00:00:00Z',
   }

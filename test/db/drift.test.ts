@@ -23,6 +23,8 @@ const PARTIAL_INDEXES = [
   'runs_one_active_key',
   'scenarios_uncounted_idx',
   'scenarios_unleveled_idx',
+  'scenarios_unscheduled_idx',
+  'season_phases_untold_idx',
 ]
 const OPTIONS = {
   insight_changes: ['autovacuum_vacuum_scale_factor=0', 'autovacuum_vacuum_threshold=20000'],
@@ -125,6 +127,15 @@ const CHECKS: [check: string, table: string, row: Row, ...faults: Row[]][] = [
     'scenario_versions',
     { environment_id: ENVIRONMENT, scenario_id: 'season', version: 2, definition: '{}' },
     { version: 0 },
+  ],
+  [
+    'season_phases_phase_check',
+    'season_phases',
+    {
+      ...{ environment_id: ENVIRONMENT, scenario_id: 'season', node_id: 'pass', phase: 'running' },
+      starts_at: '2027-01-01T00:00:00Z',
+    },
+    { phase: 'planned' },
   ],
   ['runs_status_check', 'runs', { ...OWNER, id: ID, scenario_id: 'season' }, { status: 'paused' }],
   ...each('passes', PASS, { passes_xp_check: [{ xp: -1 }], passes_level_check: [{ level: -1 }] }),

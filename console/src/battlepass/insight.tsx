@@ -1,7 +1,8 @@
 import { type ReactNode, useState } from 'react'
 import { useQuery } from 'urql'
+import { seasonAt } from '../../../src/scenario/season.ts'
 import type { ResultOf } from '../graphql.ts'
-import type { PassView } from '../scenario/read-definition.ts'
+import { type PassView, seasonDatesOf } from '../scenario/read-definition.ts'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button } from '../ui/button.tsx'
 import { FilterDay, FilterSelect, useFilters } from '../ui/filters.tsx'
@@ -132,30 +133,35 @@ function otherOf({ compared, scenarioId, nodeId, range, begins }: Comparison): W
   return { scenarioId: compared, nodeId, from: new Date(at).toISOString(), to: new Date(at + length).toISOString() }
 }
 
-/** The times of the season, if its definition has them. */
+/** Where the season stands, if its definition has times. */
 function Times({ pass, now }: { pass: PassView; now: number }) {
-  const { startsAt, endsAt, claimUntil } = pass
-  if (startsAt !== null && Date.parse(startsAt) > now)
-    return (
-      <Notice tone="info">
-        The season has not started. It starts <Time at={startsAt} parts="minute" />.
-      </Notice>
-    )
-  if (endsAt !== null && Date.parse(endsAt) < now)
-    return (
-      <Notice tone="info">
-        The season ended <Time at={endsAt} parts="minute" />
-        {claimUntil !== null && (
-          <>
-            ; tiers can be claimed until <Time at={claimUntil} parts="minute" />
-          </>
-        )}
-        .
-      </Notice>
-    )
-  return endsAt === null ? null : (
-    <p className="muted">
-      The season ends <Time at={endsAt} parts="minute" />.
-    </p>
-  )
+  const dates = seasonDatesOf(pass)
+  const { phase, next } = seasonAt(dates, new Date(now))
+  const at = (date: Date | null) => <Time at={date?.toISOString() ?? ''} parts="minute" />
+  switch (phase) {
+    case 'planned':
+    case 'announced':
+      return (
+        <Notice tone="info">
+          The season {phase === 'announced' ? 'is announced, and ' : ''}has not started. It starts {at(dates.startsAt)}.
+        </Notice>
+      )
+    case 'ended':
+    case 'closed':
+      return (
+        <Notice tone="info">
+          The season ended {at(dates.endsAt)}
+          {dates.claimUntil?.getTime() !== dates.endsAt?.getTime() && (
+            <>
+              ; tiers {phase === 'ended' ? 'can' : 'could'} be claimed until {at(dates.claimUntil)}
+            </>
+          )}
+          .
+        </Notice>
+      )
+    case 'ending':
+      return <Notice tone="info">The season is about to end. It ends {at(dates.endsAt)}.</Notice>
+    case 'running':
+      return next === null ? null : <p className="muted">The season ends {at(dates.endsAt)}.</p>
+  }
 }

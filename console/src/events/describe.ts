@@ -3,12 +3,22 @@ import type { GameEvent } from './feed.ts'
 
 type Data = Readonly<Record<string, unknown>>
 
+const SEASONS: { readonly [Type in GameEvent['type']]?: string } = {
+  SEASON_ANNOUNCED: 'the season was announced',
+  SEASON_STARTED: 'the season started',
+  SEASON_ENDING: 'the season is about to end',
+  SEASON_ENDED: 'the season ended',
+  SEASON_CLOSED: 'the season closed',
+}
+
 export function describeEvent(event: GameEvent): string {
   const { type, handle, nodeId, byClient } = event
   const data = (typeof event.data === 'object' && event.data !== null ? event.data : {}) as Data
   if (type === 'PLAYER_CREATED') return ['New player', text(data.nickname)].filter(Boolean).join(' ')
   if (type === 'RUN_CANCELLED') return `Run cancelled: ${(text(data.cause) ?? 'no cause known').replaceAll('_', ' ')}`
   if (type === 'XP_LIMITED') return describeLimit(data)
+  const season = SEASONS[type]
+  if (season) return `${nodeId}: ${season}`
   if (byClient) return `${nodeId}: ${handle} (by the game client)`
   switch (handle) {
     case 'onStart':
@@ -43,6 +53,7 @@ function describeCompletion(nodeId: string, data: Data): string {
 export function toneOf({ type, handle }: GameEvent): 'new' | 'level' | 'premium' | 'lost' | 'other' {
   if (type === 'PLAYER_CREATED') return 'new'
   if (type === 'RUN_CANCELLED') return 'lost'
+  if (SEASONS[type]) return 'premium'
   if (handle === 'onPremiumPurchase') return 'premium'
   return handle === 'onLevelUp' || handle === 'onMaxLevel' ? 'level' : 'other'
 }

@@ -19,11 +19,11 @@ export function EventDetails({ event, onClose }: { event: GameEvent; onClose: ()
       <Facts
         of={{
           'Time of the call': <Time at={occurredAt} />,
-          Player: <Link href={`/env/${environment}/players/${playerId}`}>{playerId}</Link>,
+          Player: playerId !== null && <Link href={`/env/${environment}/players/${playerId}`}>{playerId}</Link>,
           Scenario: scenarioId !== null && (
             <Link href={`/env/${environment}/scenarios/${scenarioId}`}>{scenarioId}</Link>
           ),
-          Run: scenarioId !== null && (runId === null ? '–' : <Id of={runId} />),
+          Run: scenarioId !== null && playerId !== null && (runId === null ? '–' : <Id of={runId} />),
           'Node and handle':
             handle !== null &&
             `${nodeId} · ${handle}${byClient ? ', by the game client: the service has not verified it' : ''}`,
@@ -34,9 +34,11 @@ export function EventDetails({ event, onClose }: { event: GameEvent; onClose: ()
         {json}
       </pre>
       <div className="actions">
-        <Link href={`/env/${environment}/live?player=${playerId}`} className="button">
-          Only this player
-        </Link>
+        {playerId !== null && (
+          <Link href={`/env/${environment}/live?player=${playerId}`} className="button">
+            Only this player
+          </Link>
+        )}
         <Button onClick={() => void copy(json)}>Copy JSON</Button>
       </div>
     </Dialog>

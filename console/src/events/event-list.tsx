@@ -106,9 +106,13 @@ export function EventList(props: {
                 >
                   {describeEvent(event)}
                 </button>
-                <Link href={`/env/${environment}/players/${event.playerId}`} className={css.player}>
-                  {event.playerId}
-                </Link>
+                {event.playerId === null ? (
+                  <span className={css.player} />
+                ) : (
+                  <Link href={`/env/${environment}/players/${event.playerId}`} className={css.player}>
+                    {event.playerId}
+                  </Link>
+                )}
                 {event.scenarioId === null ? (
                   <span className={css.scenario} />
                 ) : (

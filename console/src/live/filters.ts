@@ -1,11 +1,15 @@
 import type { EventFilter } from '../events/feed.ts'
 
+type Types = NonNullable<EventFilter['types']>
+
 /** A choice of events to show: `type` and `handle` are parameters of the address. */
 interface Choice {
   readonly name: string
-  readonly type?: NonNullable<EventFilter['types']>[number]
+  readonly type?: Types[number] | 'SEASON'
   readonly handle?: string
 }
+
+const SEASON_TYPES: Types = ['SEASON_ANNOUNCED', 'SEASON_STARTED', 'SEASON_ENDING', 'SEASON_ENDED', 'SEASON_CLOSED']
 
 const CHOICES: Readonly<Record<string, Choice>> = {
   all: { name: 'all events' },
@@ -15,6 +19,7 @@ const CHOICES: Readonly<Record<string, Choice>> = {
   completions: { name: 'completions', handle: 'onComplete' },
   starts: { name: 'runs started', handle: 'onStart' },
   crossings: { name: 'everything in scenarios', type: 'CROSSING' },
+  seasons: { name: 'phases of seasons', type: 'SEASON' },
   newPlayers: { name: 'new players', type: 'PLAYER_CREATED' },
   cancelledRuns: { name: 'cancelled runs', type: 'RUN_CANCELLED' },
   handles: { name: 'other handles …' },
@@ -38,7 +43,7 @@ export function parametersOf(choice: string): { readonly type: string | null; re
 }
 
 export function filterOf(environment: string, search: URLSearchParams): EventFilter {
-  const choice = CHOICES[choiceOf(search)]
+  const type = CHOICES[choiceOf(search)]?.type
   const handles = (search.get('handle') ?? '')
     .split(',')
     .map((handle) => handle.trim())
@@ -48,6 +53,6 @@ export function filterOf(environment: string, search: URLSearchParams): EventFil
     playerId: search.get('player') || undefined,
     scenarioId: search.get('scenario') || undefined,
     handles: handles.length > 0 ? handles : undefined,
-    types: choice?.type ? [choice.type] : undefined,
+    types: type === 'SEASON' ? SEASON_TYPES : type && [type],
   }
 }

@@ -143,36 +143,38 @@ export function EditProvider(props: {
         onChange={setSecret}
         autoComplete="new-password"
       />
-      <details open={caCertificates !== '' || clientCertificate !== ''}>
+      <details open={Boolean(provider?.caCertificates || provider?.clientCertificate)}>
         <summary>Certificates</summary>
-        <TextAreaField
-          label="Private authorities"
-          name="caCertificates"
-          hint="In PEM, for a webhook whose certificate no public authority signed. Empty for the public ones."
-          rows={4}
-          value={caCertificates}
-          onChange={setCaCertificates}
-        />
-        <TextAreaField
-          label="Client certificate"
-          name="clientCertificate"
-          hint="In PEM, for a webhook that recognizes its callers by a certificate (mTLS)."
-          rows={4}
-          value={clientCertificate}
-          onChange={setClientCertificate}
-        />
-        <TextAreaField
-          label={provider?.clientCertificate ? 'New key of the client certificate' : 'Key of the client certificate'}
-          name="clientKey"
-          hint={
-            provider?.clientCertificate
-              ? 'Leave it empty to keep the stored one.'
-              : 'In PEM, without a passphrase. It is stored encrypted and never shown.'
-          }
-          rows={4}
-          value={clientKey}
-          onChange={setClientKey}
-        />
+        <div className="form">
+          <TextAreaField
+            label="Private authorities"
+            name="caCertificates"
+            hint="In PEM, for a webhook whose certificate no public authority signed. Empty for the public ones."
+            rows={4}
+            value={caCertificates}
+            onChange={setCaCertificates}
+          />
+          <TextAreaField
+            label="Client certificate"
+            name="clientCertificate"
+            hint="In PEM, for a webhook that recognizes its callers by a certificate (mTLS)."
+            rows={4}
+            value={clientCertificate}
+            onChange={setClientCertificate}
+          />
+          <TextAreaField
+            label={provider?.clientCertificate ? 'New key of the client certificate' : 'Key of the client certificate'}
+            name="clientKey"
+            hint={
+              provider?.clientCertificate
+                ? 'Leave it empty to keep the stored one.'
+                : 'In PEM, without a passphrase. It is stored encrypted and never shown.'
+            }
+            rows={4}
+            value={clientKey}
+            onChange={setClientKey}
+          />
+        </div>
       </details>
     </ActionDialog>
   )

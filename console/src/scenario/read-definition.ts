@@ -1,5 +1,6 @@
 import { parseLocalTime } from '../../../src/base/moment.ts'
 import { isTimeZone, TimeZone } from '../../../src/base/time-zone.ts'
+import type { SeasonDates } from '../../../src/scenario/season.ts'
 import type { Json } from '../graphql.ts'
 
 // A definition as it is shown. It is lenient: a draft may lack what publishing requires.
@@ -26,7 +27,10 @@ export interface PassView {
   /** The tiers of the pass and of its level nodes. */
   readonly tiers: readonly TierView[]
   readonly price: { readonly currency: string; readonly amount: string } | null
+  readonly announcedAt: string | null
   readonly startsAt: string | null
+  /** For so many hours before its end the season is about to end. */
+  readonly endingHours: number | null
   readonly endsAt: string | null
   readonly claimUntil: string | null
 }
@@ -99,7 +103,9 @@ function readPass(node: Json, nodes: readonly Json[]): PassView {
       price === undefined
         ? null
         : { currency: text(member(price, 'currency')) ?? '', amount: String(member(price, 'amount') ?? '') },
+    announcedAt: moment(member(data, 'announcedAt')),
     startsAt: moment(member(data, 'startsAt')),
+    endingHours: Number(member(data, 'endingHours')) || null,
     endsAt: moment(member(data, 'endsAt')),
     claimUntil: moment(member(data, 'claimUntil')),
   }
@@ -111,6 +117,22 @@ function moment(value: Json | undefined): string | null {
   const zone = text(member(value, 'timeZone')) ?? ''
   if (local === undefined || !isTimeZone(zone)) return text(value)
   return new Date(new TimeZone(zone).momentOf(local)).toISOString()
+}
+
+/** The dates of a pass as the service counts with them. Those that cannot be read are left out. */
+export function seasonDatesOf({ announcedAt, startsAt, endingHours, endsAt, claimUntil }: PassView): SeasonDates {
+  const dateOf = (text: string | null): Date | null => {
+    const at = new Date(text ?? Number.NaN)
+    return Number.isNaN(at.getTime()) ? null : at
+  }
+  const end = dateOf(endsAt)
+  return {
+    announcedAt: dateOf(announcedAt),
+    startsAt: dateOf(startsAt),
+    endingAt: end && endingHours !== null ? new Date(end.getTime() - endingHours * 3_600_000) : null,
+    endsAt: end,
+    claimUntil: dateOf(claimUntil) ?? end,
+  }
 }
 
 const readReward = (reward: Json): RewardView => ({

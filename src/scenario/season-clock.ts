@@ -1,0 +1,110 @@
+import type { Pool, PoolClient } from 'pg'
+import { inTransaction } from '../db/transaction.ts'
+import { parseDefinition } from './parse-definition.ts'
+import { SEASONS_LOCK, scheduleSeasons } from './season-schedule.ts'
+
+/** How often an instance looks for phases that have begun. */
+const LOOK_EVERY_MS = 1_000
+/** Phases that are told in one transaction, and versions that are scheduled in one. */
+const MOST = 100
+
+const LOOK = {
+  name: 'seasons-look',
+  text: `SELECT EXISTS (SELECT FROM season_phases WHERE told_at IS NULL AND starts_at <= clock_timestamp())
+    OR EXISTS (SELECT FROM scenarios WHERE scheduled_version IS DISTINCT FROM version) AS due`,
+}
+const LOCK = 'SELECT pg_try_advisory_xact_lock($1) AS held'
+/** A version before a publication that runs now is left alone: the publication schedules its own. */
+const UNSCHEDULED = `SELECT s.environment_id, s.id, s.version, s.scheduled_version, v.definition
+  FROM scenarios s LEFT JOIN scenario_versions v
+    ON v.environment_id = s.environment_id AND v.scenario_id = s.id AND v.version = s.version
+  WHERE s.scheduled_version IS DISTINCT FROM s.version ORDER BY s.environment_id, s.id LIMIT ${MOST}
+  FOR UPDATE OF s SKIP LOCKED`
+/** Events are numbered in the order of their ids, which is that of the rows here. */
+const TELL = `WITH due AS (
+    SELECT environment_id, scenario_id, node_id, phase FROM season_phases
+    WHERE told_at IS NULL AND starts_at <= clock_timestamp() ORDER BY starts_at, array_position($1::text[], phase) LIMIT ${MOST}
+  ), told AS (
+    UPDATE season_phases p SET told_at = clock_timestamp() FROM due d
+    WHERE p.environment_id = d.environment_id AND p.scenario_id = d.scenario_id AND p.node_id = d.node_id AND p.phase = d.phase
+    RETURNING p.*
+  )
+  INSERT INTO unnumbered_events (environment_id, type, scenario_id, node_id, data)
+  SELECT environment_id, 'season.' || CASE phase WHEN 'running' THEN 'started' ELSE phase END, scenario_id, node_id,
+    json_build_object('at', to_char(starts_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))::text
+  FROM told ORDER BY starts_at, array_position($1::text[], phase)`
+const ORDER = ['announced', 'running', 'ending', 'ended', 'closed']
+
+export interface SeasonClockOptions {
+  readonly pool: Pool
+  /** Called when phases could not be told. The next look tries again. */
+  readonly onError: (error: unknown) => void
+}
+
+export interface SeasonClock {
+  start(): void
+  /** Resolves once nothing is running. */
+  stop(): Promise<void>
+}
+
+/**
+ * Tells the phases of seasons as events, each once, by the clock of Postgres. Every instance looks; the event and the mark
+ * that it was told are one transaction, which only one instance makes at a time.
+ */
+export function createSeasonClock({ pool, onError }: SeasonClockOptions): SeasonClock {
+  let running: Promise<void> = Promise.resolve()
+  let timer: NodeJS.Timeout | undefined
+  let isStopped = false
+
+  async function look(): Promise<void> {
+    try {
+      await tellSeasons(pool)
+    } catch (error) {
+      if (!isStopped) onError(error)
+    }
+    if (!isStopped) timer = setTimeout(begin, LOOK_EVERY_MS).unref()
+  }
+
+  function begin(): void {
+    running = look()
+  }
+
+  return {
+    start: begin,
+    stop() {
+      isStopped = true
+      clearTimeout(timer)
+      return running
+    },
+  }
+}
+
+/** Tells what has begun and was not told. Does nothing while another instance does so, or a season is published. */
+export async function tellSeasons(pool: Pool): Promise<void> {
+  for (let isLeft = (await pool.query<{ due: boolean }>(LOOK)).rows[0]?.due ?? false; isLeft; )
+    isLeft = await inTransaction(pool, async (client) => {
+      const { rows } = await client.query<{ held: boolean }>(LOCK, [SEASONS_LOCK])
+      if (!rows[0]?.held) return false
+      const scheduled = await scheduleOthers(client)
+      const { rowCount: told } = await client.query(TELL, [ORDER])
+      return scheduled === MOST || told === MOST
+    })
+}
+
+/** Schedules versions that an earlier release has published. Returns how many. */
+async function scheduleOthers(client: PoolClient): Promise<number> {
+  const { rows } = await client.query<{
+    environment_id: string
+    id: string
+    version: number
+    /** Null when the scenario is from before seasons were told. */
+    scheduled_version: number | null
+    definition: string | null
+  }>(UNSCHEDULED)
+  for (const { environment_id: environmentId, id: scenarioId, version, scheduled_version, definition } of rows) {
+    const parsed = parseDefinition(definition ?? '', { isStored: true })
+    const seasons = { version, definition: parsed.ok ? parsed.definition : null }
+    await scheduleSeasons(client, { environmentId, scenarioId }, seasons, { passOver: scheduled_version === null })
+  }
+  return rows.length
+}

@@ -1,0 +1,64 @@
+import type { ClientBase } from 'pg'
+import type { Definition, PassNode } from './definition.ts'
+import type { ScenarioRef } from './scenarios.ts'
+import { beginningsOf } from './season.ts'
+
+// The phases that a season is to tell, in `season_phases`. `season-clock.ts` tells them when their time comes.
+
+/** A number that nothing else locks. Its holder alone may write `season_phases`. */
+export const SEASONS_LOCK = 7_274_410_004
+
+/**
+ * Writes the phases of a version that becomes the current one. What was not told yet moves with its date, or goes with it;
+ * what was told stays told. Of phases that have already begun only the last one is told, unless it began while the season
+ * was published with this date: then the clock is late, and tells it as well.
+ */
+const SCHEDULE = `WITH wanted AS (
+    SELECT * FROM unnest($3::text[], $4::text[], $5::timestamptz[]) AS w (node_id, phase, starts_at)
+  ), withdrawn AS (
+    DELETE FROM season_phases p WHERE p.environment_id = $1::uuid AND p.scenario_id = $2 AND p.told_at IS NULL
+      AND NOT EXISTS (SELECT FROM wanted w WHERE w.node_id = p.node_id AND w.phase = p.phase)
+  )
+  INSERT INTO season_phases AS p (environment_id, scenario_id, node_id, phase, starts_at, told_at)
+  SELECT $1::uuid, $2, w.node_id, w.phase, w.starts_at, CASE WHEN w.starts_at <= now() AND ($6 OR EXISTS (
+      SELECT FROM wanted later
+      WHERE later.node_id = w.node_id AND later.starts_at > w.starts_at AND later.starts_at <= now()
+    )) THEN now() END
+  FROM wanted w
+  ON CONFLICT (environment_id, scenario_id, node_id, phase) DO UPDATE
+  SET starts_at = excluded.starts_at, told_at = CASE WHEN p.starts_at > now() THEN excluded.told_at END
+  WHERE p.told_at IS NULL`
+
+export interface ScheduleOptions {
+  /** Passes over the phases that have begun: they began before the service told phases. */
+  readonly passOver?: boolean
+}
+
+/** Schedules the seasons of a version, within the transaction that makes it the current one. */
+export async function scheduleSeasons(
+  client: Pick<ClientBase, 'query'>,
+  { environmentId, scenarioId }: ScenarioRef,
+  { version, definition }: { readonly version: number; readonly definition: Definition | null },
+  { passOver = false }: ScheduleOptions = {},
+): Promise<void> {
+  await client.query('SELECT pg_advisory_xact_lock($1)', [SEASONS_LOCK])
+  const passes = [...(definition?.nodes ?? [])].flatMap(([nodeId, node]) =>
+    node.type === 'battle-pass' ? [[nodeId, node] as const] : [],
+  )
+  const phases = passes.flatMap(([nodeId, pass]: readonly [string, PassNode]) =>
+    beginningsOf(pass).map(({ phase, at }) => ({ nodeId, phase, at })),
+  )
+  await client.query(SCHEDULE, [
+    environmentId,
+    scenarioId,
+    phases.map(({ nodeId }) => nodeId),
+    phases.map(({ phase }) => phase),
+    phases.map(({ at }) => at),
+    passOver,
+  ])
+  await client.query('UPDATE scenarios SET scheduled_version = $3 WHERE environment_id = $1 AND id = $2', [
+    environmentId,
+    scenarioId,
+    version,
+  ])
+}
