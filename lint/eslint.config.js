@@ -53,6 +53,7 @@ const VALUE_TYPES = [
   'ScenarioFault',
   'ScenarioVersionSummary',
   'Season',
+  'SeasonSettlement',
   'StorageEntry',
   'StorageKey',
   'StoredText',

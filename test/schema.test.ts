@@ -80,6 +80,8 @@ describe('the schema (decisions 9)', () => {
       'Query.season',
       'Event.playerId',
       'SeasonEvent.playerId',
+      'SeasonSettlement.startedAt',
+      'SeasonSettlement.finishedAt',
       'Season.announcedAt',
       'Season.claimUntil',
       'Season.endingAt',

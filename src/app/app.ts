@@ -8,6 +8,7 @@ import { createRateLimits } from '../base/rate-limits/rate-limits.ts'
 import { createSecrets, type SecretsKey } from '../base/secrets.ts'
 import { countLimited } from '../battlepass/limited-calls.ts'
 import { createPreview } from '../battlepass/preview.ts'
+import { createSettlements } from '../battlepass/settle-seasons.ts'
 import { createAccessWatch } from '../callers/access-watch.ts'
 import { createEndedAccess } from '../callers/ended-access.ts'
 import { createEndedFeed } from '../callers/ended-feed.ts'
@@ -88,6 +89,7 @@ const TASKS = [
   'figures',
   'calls',
   'seasons',
+  'settlements',
   'purge',
   'partitions',
 ] as const
@@ -362,6 +364,17 @@ export async function createApp({
     pool,
     onError: (error) => failed('seasons')(error, 'the phases of seasons could not be told; each second tries again'),
   })
+  const settlements = createSettlements({
+    pool,
+    run,
+    now: databaseNow,
+    onError: (error) =>
+      failed('settlements')(
+        error,
+        'players could not be granted what they had earned in a season; a later look goes on',
+      ),
+    onDone: (season) => log.info(season, 'the season is settled: earned tiers that were not claimed are granted'),
+  })
   const folding = createFolding({ pool, onError: failed('figures') })
   addGauges(metrics.registry, {
     pools: { game: groupPool, service: pool, operators: operatorPool, numbers: numbersPool, ...replica?.pools },
@@ -402,6 +415,7 @@ export async function createApp({
       folding.start()
       numbering.start()
       seasonClock.start()
+      settlements.start()
       callCounts.start()
       replica?.start()
       await ended.start()
@@ -410,7 +424,7 @@ export async function createApp({
     async stop() {
       stopping = true
       await server.drain(config.shutdownGraceMs)
-      const isTidy = housekeeping.stop()
+      const isTidy = Promise.all([housekeeping.stop(), settlements.stop()])
       const closed = Promise.all([server.close(), metricsServer?.close()])
       ended.close()
       feed.close()

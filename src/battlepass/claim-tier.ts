@@ -14,8 +14,8 @@ import type { About, Command } from '../transactions/command.ts'
 import type { Group, Steps } from '../transactions/group.ts'
 import type { PlayerRef } from '../transactions/player.ts'
 import { askHoldings, grant, overflowOf } from '../wallet/holdings.ts'
-import { CLAIM_ERRORS, type ClaimError, decideClaim, REFUSED } from './decide.ts'
-import { aboutPass, askPass, type NodeInput, type PassHandle, requirePass } from './passes.ts'
+import { CLAIM_ERRORS, type ClaimError, type ClaimedBy, decideClaim, REFUSED } from './decide.ts'
+import { aboutPass, askPass, NO_RUN, type NodeInput, type PassHandle, requirePass } from './passes.ts'
 import { claimedTier } from './read-progress.ts'
 
 export const track = oneOf('The track of the tier.', TRACKS)
@@ -64,7 +64,7 @@ export function claimTier(ref: PlayerRef, input: ClaimTier): Command<ClaimResult
       tookEffect: ({ success }) => success,
       about: (_result, group) => aboutClaim(group, ref, input),
     },
-    decide: (group) => decideClaimOf(group, ref, input, false),
+    decide: (group) => decideClaimOf(group, ref, input, 'player'),
   }
 }
 
@@ -80,9 +80,9 @@ export function aboutClaim(group: Group, ref: PlayerRef, input: ClaimInput): Abo
 
 /** Claims a tier as a gift of support: the player's level and the season do not matter. */
 export const giveTier = (group: Group, ref: PlayerRef, input: ClaimTier): Steps<ClaimResult> =>
-  decideClaimOf(group, ref, input, true)
+  decideClaimOf(group, ref, input, 'support')
 
-function* decideClaimOf(group: Group, ref: PlayerRef, input: ClaimTier, isGift: boolean): Steps<ClaimResult> {
+function* decideClaimOf(group: Group, ref: PlayerRef, input: ClaimTier, by: ClaimedBy): Steps<ClaimResult> {
   const { scenarioId, track } = input
   const { rows, asked } = yield* group.rows(() => {
     const rows = askRunRows(group, ref, input)
@@ -93,7 +93,7 @@ function* decideClaimOf(group: Group, ref: PlayerRef, input: ClaimTier, isGift: 
   })
   const { definition, run } = requireActiveRun(rows, scenarioId)
   const pass = requirePass(asked)
-  return yield* claim(group, pass, { definition, run }, { level: claimedLevel(pass, input.level), track, isGift })
+  return yield* claim(group, pass, { definition, run }, { level: claimedLevel(pass, input.level), track, by })
 }
 
 export const claimAllRequest = shape({ ...inRun, idempotencyKey })
@@ -156,7 +156,7 @@ export function claimAll(ref: PlayerRef, input: ClaimAll): Command<ClaimAllResul
 }
 
 /** Several claims are decided together, so the rows that a completion may need are asked for before the first. */
-function askAllTiers(group: Group, ref: PlayerRef, input: ClaimAll) {
+export function askAllTiers(group: Group, ref: PlayerRef, input: NodeInput & { readonly runId: string }) {
   const rows = askRunRows(group, ref, input)
   const { player, definition } = rows
   const asked = askPass(player, definition, input)?.askClaims()
@@ -172,7 +172,7 @@ function askAllTiers(group: Group, ref: PlayerRef, input: ClaimAll) {
 }
 
 /** The tiers behind a node, in order of level, the free track first. */
-function tiersOf({ node, levelNode }: PassHandle): Tier[] {
+export function tiersOf({ node, levelNode }: PassHandle): Tier[] {
   if (levelNode) return TRACKS.map((track) => ({ level: levelNode.levelNumber, track }))
   return [...node.tiers.values()].sort((a, b) => a.level - b.level || a.track.localeCompare(b.track))
 }
@@ -195,21 +195,22 @@ export function claimedLevel({ levelNode }: PassHandle, level: number | null): n
 interface Tier {
   readonly level: number
   readonly track: Track
-  readonly isGift?: boolean
+  readonly by?: ClaimedBy
 }
 
 function rewardsAt({ node }: PassHandle, { level, track }: Tier): readonly Reward[] | undefined {
   return node.tiers.get(tierKey(level, track))?.rewards
 }
 
-function* claim(
+/** Claims a tier. Without a run nothing is crossed. */
+export function* claim(
   group: Group,
   pass: PassHandle,
-  { definition, run }: { definition: Definition; run: Run },
+  { definition, run }: { definition: Definition; run: Run | null },
   tier: Tier,
 ): Steps<ClaimResult> {
-  const { player, node } = pass
-  const { level, track } = tier
+  const { player, node, scenarioId } = pass
+  const { level, track, by } = tier
   const before = pass.current
   const request = { ...tier, rewards: rewardsAt(pass, tier), levelNodeId: pass.levelNode?.id }
   const decision = decideClaim(node, before, request, group.now)
@@ -217,25 +218,26 @@ function* claim(
 
   const isRepeat = decision.kind === 'repeated'
   const { step, rewards, original } = yield* group.rows(() => {
-    const step = decision.crossings.length === 0 ? NOWHERE : settleWalk(player, definition, run, decision.crossings)
+    const isStill = run === null || decision.crossings.length === 0
+    const step = isStill ? NOWHERE : settleWalk(player, definition, run, decision.crossings)
     const rewards = isRepeat ? rewardsOf(step) : [...decision.rewards, ...rewardsOf(step)]
     askHoldings(player, rewards)
     return { step, rewards, original: isRepeat ? pass.askGrant(level, track) : null }
   })
   if (overflowOf(player, rewards)) return refused('balance limit exceeded')
 
-  record(group, player, run, step)
+  if (run) record(group, player, run, step)
   if (isRepeat) {
     if (decision.next !== before) pass.set(group, decision.next)
     // A repeat can complete a level node, which may lead to reward nodes: the answer has what this call paid, too.
     const all = [...(original?.value?.granted ?? []), ...rewards.map(granted)]
     return { success: true, alreadyClaimed: true, error: null, granted: all }
   }
-  const reference = `${run.scenarioId}/${node.id}/${track}/${level}`
-  grant(group, player, decision.rewards, { reason: 'tier_claim', reference })
+  const reference = `${scenarioId}/${node.id}/${track}/${level}`
+  grant(group, player, decision.rewards, { reason: by === 'season end' ? 'season_end' : 'tier_claim', reference })
   // The tier's own rewards, then those of the reward nodes that its crossings led to.
   const all = rewards.map(granted)
-  pass.addClaim(group, level, track, run.runId, all)
+  pass.addClaim(group, level, track, run?.runId ?? NO_RUN, all)
   pass.set(group, decision.next)
   return { success: true, alreadyClaimed: false, error: null, granted: all }
 }

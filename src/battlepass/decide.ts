@@ -147,13 +147,19 @@ export type ClaimDecision =
       readonly crossings: readonly Crossing[]
     }
 
+/**
+ * Who claims a tier. `support` gives it: level and season do not matter. `season end` is the service, once claims have
+ * closed. Ownership of premium matters in any case.
+ */
+export type ClaimedBy = 'player' | 'support' | 'season end'
+
 export interface ClaimRequest {
   readonly level: number
   readonly track: Track
   /** The rewards of the tier; undefined when there is no such tier. */
   readonly rewards: readonly Reward[] | undefined
-  /** Support gives the tier: level and season do not matter, ownership of premium does. */
-  readonly isGift?: boolean
+  /** The claim of the player itself unless said. */
+  readonly by?: ClaimedBy
   /** The level node through which the claim came, if any. */
   readonly levelNodeId?: string
 }
@@ -163,20 +169,20 @@ export interface ClaimRequest {
  * changed, so that a client that lost the answer can still show it.
  */
 export function decideClaim(node: PassNode, pass: Pass, request: ClaimRequest, now: Date): ClaimDecision {
-  const { level, track, rewards, isGift = false, levelNodeId } = request
+  const { level, track, rewards, by = 'player', levelNodeId } = request
   const key = tierKey(level, track)
   if (pass.claimed.has(key)) {
     const { next, crossings } = completeLevelNode(pass, request)
     return { kind: 'repeated', next, crossings }
   }
   if (!rewards) return { kind: 'refused', error: 'tier not found' }
-  if (!isGift && !claimsOpen(node, now)) return { kind: 'refused', error: 'season closed' }
-  if (!isGift && levelAt(node, pass.xp) < level) return { kind: 'refused', error: 'level not reached' }
+  if (by === 'player' && !claimsOpen(node, now)) return { kind: 'refused', error: 'season closed' }
+  if (by !== 'support' && levelAt(node, pass.xp) < level) return { kind: 'refused', error: 'level not reached' }
   if (track === 'premium' && !pass.premiumOwned) return { kind: 'refused', error: 'premium required' }
 
   const claimed = {
     ...pass,
-    activeOn: isGift ? pass.activeOn : playedOn(pass, now),
+    activeOn: by === 'player' ? playedOn(pass, now) : pass.activeOn,
     claimed: { has: (tier: TierKey) => tier === key || pass.claimed.has(tier) },
   }
   const onNode = levelNodeId === undefined ? { next: claimed, crossings: [] } : completeLevelNode(claimed, request)

@@ -384,7 +384,7 @@ export interface RunResponse {
 export interface EventFields {
   /** Its place in the stream. Store it, and pass it as `after` to continue from there. */
   readonly cursor: string
-  readonly type: 'CROSSING' | 'PLAYER_CREATED' | 'RUN_CANCELLED' | 'XP_LIMITED'
+  readonly type: 'CROSSING' | 'PLAYER_CREATED' | 'RUN_CANCELLED' | 'SEASON_SETTLED' | 'XP_LIMITED'
   /** RFC 3339, UTC. */
   readonly occurredAt: string
   /** A player's id. */

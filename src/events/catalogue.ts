@@ -3,7 +3,13 @@ import { type Member, out } from '../declare/answer.ts'
 import { boolean, type Column, nullable, text, uuid } from '../transactions/table.ts'
 
 /** The kinds of events of a player (spec 6). */
-export const PLAYER_EVENT_TYPES = ['crossing', 'player.created', 'run.cancelled', 'xp.limited'] as const
+export const PLAYER_EVENT_TYPES = [
+  'crossing',
+  'player.created',
+  'run.cancelled',
+  'season.settled',
+  'xp.limited',
+] as const
 /** The kinds of events of a season, which are no player's: a phase begins. */
 export const SEASON_EVENT_TYPES = [
   'season.announced',

@@ -19,6 +19,7 @@ enumType('EventType', EVENT_TYPES, {
     crossing: 'A handle of a node was crossed.',
     'player.created': 'A player was created by a login.',
     'run.cancelled': 'A run was cancelled.',
+    'season.settled': 'The tiers that a player had earned and not claimed were granted at the end of the season.',
     'season.announced': 'A season was announced.',
     'season.started': 'A season started.',
     'season.ending': 'A season is about to end.',
@@ -144,6 +145,20 @@ builder.objectRef<StreamEvent>('RunCancelledEvent').implement({
   }),
 })
 
+builder.objectRef<StreamEvent>('SeasonSettledEvent').implement({
+  interfaces: [NodeType, EventInterface],
+  description:
+    'The tiers that a player had earned and not claimed were granted, once claims had closed. `data` has the rewards in all as `granted`.',
+  fields: (t) => ({
+    playerId: t.id(player),
+    tiers: t.int({ description: 'The granted tiers.', resolve: (event) => readInt32(dataOf(event), 'tiers') }),
+    failed: t.int({
+      description: 'The tiers whose rewards did not fit: a balance or an amount would have passed its limit.',
+      resolve: (event) => readInt32(dataOf(event), 'failed'),
+    }),
+  }),
+})
+
 export const XpLimitedEvent = builder.objectRef<StreamEvent>('XpLimitedEvent').implement({
   interfaces: [NodeType, EventInterface],
   description:
@@ -207,6 +222,7 @@ const PHASE_OF: Readonly<Record<SeasonEventType, Phase>> = {
 const TYPES: Readonly<Record<Exclude<EventType, 'crossing'>, string>> = {
   'player.created': 'PlayerCreatedEvent',
   'run.cancelled': 'RunCancelledEvent',
+  'season.settled': 'SeasonSettledEvent',
   'season.announced': 'SeasonEvent',
   'season.started': 'SeasonEvent',
   'season.ending': 'SeasonEvent',

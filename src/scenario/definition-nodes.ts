@@ -11,6 +11,8 @@ import {
   MAX_TYPE,
 } from '../base/limits.ts'
 import {
+  AT_ENDS,
+  type AtEnd,
   edgeKey,
   HANDLES_OF,
   type LevelNode,
@@ -33,7 +35,7 @@ const DATA_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   reward: ['rewards', 'repeat'],
   'battle-pass': [
     ...['levels', 'tiers', 'premium', 'xp'],
-    ...['announcedAt', 'startsAt', 'endingHours', 'endsAt', 'claimUntil'],
+    ...['announcedAt', 'startsAt', 'endingHours', 'endsAt', 'claimUntil', 'atEnd'],
   ],
   'battle-pass-level': ['levelNumber', 'passNodeId', 'rewards'],
 }
@@ -127,10 +129,11 @@ function readPass(reader: Reader, data: (name: string) => RawValue): Omit<PassNo
   if (endsAt && claimUntil && claimUntil < endsAt) reader.fault(data('claimUntil').path, 'must not be before endsAt')
   const announcedAt = readLate(reader, (own) => readAnnouncedAt(own, data('announcedAt'), startsAt), null)
   const endingAt = readLate(reader, (own) => readEndingAt(own, data('endingHours'), { startsAt, endsAt }), null)
+  const atEnd = readLate(reader, (own) => readAtEnd(own, data('atEnd'), endsAt), 'lose')
   const xpRules = readXpRules(reader, data('xp'))
   const open = openToClients(xpRules)
   if (open !== null) reader.notice(data('xp').path, open)
-  const season = { announcedAt, startsAt, endingAt, endsAt, claimUntil }
+  const season = { announcedAt, startsAt, endingAt, endsAt, claimUntil, atEnd }
   return { levels, topLevel: levels.at(-1)?.level ?? 0, tiers, premium, ...season, xpRules }
 }
 
@@ -153,6 +156,15 @@ function readEndingAt(
   const endingAt = new Date(endsAt.getTime() - Number(hours) * HOUR_MS)
   if (startsAt && endingAt < startsAt) reader.fault(source.path, 'must not be longer than the season')
   return endingAt
+}
+
+function readAtEnd(reader: Reader, source: RawValue, endsAt: Date | null): AtEnd {
+  if (source.raw === undefined) return 'lose'
+  const text = stringOf(source)
+  const atEnd = AT_ENDS.find((known) => known === text)
+  if (!atEnd) reader.fault(source.path, `must be one of ${AT_ENDS.join(', ')}`)
+  if (atEnd === 'grant' && !endsAt) reader.fault(source.path, 'needs endsAt: without it, claims never close for good')
+  return atEnd ?? 'lose'
 }
 
 const HOUR_MS = 3_600_000

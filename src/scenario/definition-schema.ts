@@ -16,7 +16,7 @@ import {
   MAX_SOURCE,
   MAX_TYPE,
 } from '../base/limits.ts'
-import { REPEATS, TRACKS } from './definition.ts'
+import { AT_ENDS, REPEATS, TRACKS } from './definition.ts'
 import { OVER_LIMIT, XP_LIMITS, XP_SENDERS } from './xp-rules.ts'
 
 // A scenario's definition as JSON Schema, for editors and build pipelines. It checks each place by itself. Only
@@ -188,6 +188,11 @@ export const definitionSchema: Schema = {
         ),
         endsAt: orNull(ref('moment'), 'The first moment without xp and premium. Default: none.'),
         claimUntil: orNull(ref('moment'), 'The first moment without claims. Default: `endsAt`.'),
+        atEnd: {
+          enum: [...AT_ENDS, null],
+          description:
+            'What becomes of tiers that a player earned and did not claim, at `claimUntil`: they are lost, or granted. Default: lose.',
+        },
         xp: orNull(ref('xpRules'), 'Who may give xp, and how much. Default: clients and servers, without limits.'),
       },
       'The data of a battle-pass node.',

@@ -64,6 +64,10 @@ export interface Level {
   readonly xp: bigint
 }
 
+/** What becomes of tiers that were earned and not claimed, once claims close. */
+export const AT_ENDS = ['lose', 'grant'] as const
+export type AtEnd = (typeof AT_ENDS)[number]
+
 /** A battle pass. State is kept per player, scenario and node. */
 export interface PassNode extends NodeBase {
   readonly type: 'battle-pass'
@@ -80,6 +84,7 @@ export interface PassNode extends NodeBase {
   readonly endsAt: Date | null
   /** As published, otherwise `endsAt`. */
   readonly claimUntil: Date | null
+  readonly atEnd: AtEnd
   /** Who may give xp, and how much. Null when clients may send any. */
   readonly xpRules: XpRules | null
 }

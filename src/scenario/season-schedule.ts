@@ -29,6 +29,22 @@ const SCHEDULE = `WITH wanted AS (
   SET starts_at = excluded.starts_at, told_at = CASE WHEN p.starts_at > now() THEN excluded.told_at END
   WHERE p.told_at IS NULL`
 
+/**
+ * Writes which passes of the version are settled at their end, and when. A settlement that runs begins again, since the
+ * edit may have moved levels; one that is done stays so, unless claims open again.
+ */
+const SCHEDULE_SETTLEMENTS = `WITH wanted AS (
+    SELECT * FROM unnest($3::text[], $4::timestamptz[]) AS w (node_id, due_at)
+  ), withdrawn AS (
+    DELETE FROM season_settlements s WHERE s.environment_id = $1::uuid AND s.scenario_id = $2 AND s.finished_at IS NULL
+      AND NOT EXISTS (SELECT FROM wanted w WHERE w.node_id = s.node_id)
+  )
+  INSERT INTO season_settlements AS s (environment_id, scenario_id, node_id, due_at)
+  SELECT $1::uuid, $2, w.node_id, w.due_at FROM wanted w
+  ON CONFLICT (environment_id, scenario_id, node_id) DO UPDATE
+  SET due_at = excluded.due_at, after_level = NULL, after_player = NULL, holder = NULL,
+    finished_at = CASE WHEN excluded.due_at <= now() THEN s.finished_at END`
+
 export interface ScheduleOptions {
   /** Passes over the phases that have begun: they began before the service told phases. */
   readonly passOver?: boolean
@@ -55,6 +71,15 @@ export async function scheduleSeasons(
     phases.map(({ phase }) => phase),
     phases.map(({ at }) => at),
     passOver,
+  ])
+  const settled = passes.flatMap(([nodeId, { atEnd, claimUntil }]) =>
+    atEnd === 'grant' && claimUntil ? [{ nodeId, claimUntil }] : [],
+  )
+  await client.query(SCHEDULE_SETTLEMENTS, [
+    environmentId,
+    scenarioId,
+    settled.map(({ nodeId }) => nodeId),
+    settled.map(({ claimUntil }) => claimUntil),
   ])
   await client.query('UPDATE scenarios SET scheduled_version = $3 WHERE environment_id = $1 AND id = $2', [
     environmentId,

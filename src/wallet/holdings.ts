@@ -8,6 +8,7 @@ import { bigint, table, text, uuid } from '../transactions/table.ts'
 
 export const WALLET_CAUSES = [
   'tier_claim',
+  'season_end',
   'premium_purchase',
   'reward_node',
   'adjustment',

@@ -602,6 +602,7 @@ describe('the schema of definitions', () => {
       'endingHours',
       'endsAt',
       'claimUntil',
+      'atEnd',
       'xp',
     ])
     expect([...membersAt(schema, data('reward'), undefined).keys()]).toEqual(['rewards', 'repeat'])

@@ -25,6 +25,7 @@ const PARTIAL_INDEXES = [
   'scenarios_unleveled_idx',
   'scenarios_unscheduled_idx',
   'season_phases_untold_idx',
+  'season_settlements_due_idx',
 ]
 const OPTIONS = {
   insight_changes: ['autovacuum_vacuum_scale_factor=0', 'autovacuum_vacuum_threshold=20000'],

@@ -109,7 +109,10 @@ export const MUTATIONS: readonly Mutation[] = [
     what: 'no check whether a level is reached',
     file: 'src/battlepass/decide.ts',
     changes: [
-      ["if (!isGift && levelAt(node, pass.xp) < level) return { kind: 'refused', error: 'level not reached' }", ''],
+      [
+        "if (by !== 'support' && levelAt(node, pass.xp) < level) return { kind: 'refused', error: 'level not reached' }",
+        '',
+      ],
     ],
     tests: [
       {

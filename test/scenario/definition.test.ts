@@ -501,6 +501,16 @@ describe('a faulty definition', () => {
       'nodes[1].data.endingHours: must be an integer',
     ],
     [
+      'a grant at an end that there is not',
+      scenario([passNode('p', { more: { atEnd: 'grant' } })], []),
+      'nodes[1].data.atEnd: needs endsAt: without it, claims never close for good',
+    ],
+    [
+      'something else at the end',
+      scenario([passNode('p', { more: { endsAt: '2026-12-02T00:00:00Z', atEnd: 'mail' } })], []),
+      'nodes[1].data.atEnd: must be one of lose, grant',
+    ],
+    [
       'a season that ends before it starts',
       scenario([passNode('p', { more: { startsAt: '2026-12-02T00:00:00Z', endsAt: '2026-12-01T00:00:00Z' } })], []),
       'nodes[1].data.endsAt: must be after startsAt',

@@ -17,6 +17,7 @@ export function describeEvent(event: GameEvent): string {
   if (type === 'PLAYER_CREATED') return ['New player', text(data.nickname)].filter(Boolean).join(' ')
   if (type === 'RUN_CANCELLED') return `Run cancelled: ${(text(data.cause) ?? 'no cause known').replaceAll('_', ' ')}`
   if (type === 'XP_LIMITED') return describeLimit(data)
+  if (type === 'SEASON_SETTLED') return describeSettled(String(nodeId), data)
   const season = SEASONS[type]
   if (season) return `${nodeId}: ${season}`
   if (byClient) return `${nodeId}: ${handle} (by the game client)`
@@ -39,6 +40,13 @@ export function describeEvent(event: GameEvent): string {
 function describeLimit(data: Data): string {
   const { granted, asked, limit, limitedBy } = data
   return `Limit of xp ${limitText(String(limitedBy))}: ${integer(granted)} of ${integer(asked)} granted, limit ${integer(limit)}${source(data)}`
+}
+
+/** What was granted at the end of a season. */
+function describeSettled(nodeId: string, { tiers, failed, granted }: Data): string {
+  const rewards = Array.isArray(granted) ? granted.filter(isData).map(sum) : []
+  const lost = Number(failed) > 0 ? `, ${integer(failed)} did not fit` : ''
+  return `${nodeId}: ${integer(tiers)} unclaimed tiers granted${rewards.length > 0 ? ` (${rewards.join(', ')})` : ''}${lost}`
 }
 
 /** The completion of a pass, a level node or a reward node: each has other data. */

@@ -60,8 +60,12 @@ export function DataFields({
 
 const PASS_MEMBERS = [
   ...['levels', 'tiers', 'premium', 'xp'],
-  ...['announcedAt', 'startsAt', 'endingHours', 'endsAt', 'claimUntil'],
+  ...['announcedAt', 'startsAt', 'endingHours', 'endsAt', 'claimUntil', 'atEnd'],
 ]
+const AT_ENDS = [
+  ['', 'lost'],
+  ['grant', 'granted'],
+] as const
 const DATES = [
   ['announcedAt', 'Announced (UTC)', 'The season is announced from then on, before it starts. Empty: it is not.'],
   ['startsAt', 'Starts (UTC)', 'Xp, claims and premium are open from then on. Empty: always open.'],
@@ -134,6 +138,14 @@ function PassFields({ draft, node }: DataProps) {
         onChange={(text) =>
           draft.edit(setValue([...path, 'endingHours'], text === '' ? undefined : new RawText(text)), `ending ${index}`)
         }
+      />
+      <SelectField
+        label="Earned tiers that were not claimed"
+        name="atEnd"
+        hint="Once claims have closed."
+        value={stringOf(valueAt(data, 'atEnd')) === 'grant' ? 'grant' : ''}
+        onChange={(atEnd) => draft.edit(setValue([...path, 'atEnd'], atEnd === '' ? undefined : atEnd))}
+        options={AT_ENDS}
       />
     </>
   )

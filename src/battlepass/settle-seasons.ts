@@ -1,0 +1,200 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Pool } from 'pg'
+import type { PassNode } from '../scenario/definition.ts'
+import { currentPass, type PassRef } from '../scenario/scenarios.ts'
+import type { GroupCommit } from '../transactions/group-commit.ts'
+import { isSettledAt, type Settled, settlePass } from './settle-pass.ts'
+
+// The job at the end of a season: it grants what players have earned and not claimed. A settlement is a row of
+// `season_settlements`, which a publication writes. One instance runs it at a time, and notes its place with each page.
+// When it dies, another one goes on from there: a player who was settled twice is granted nothing the second time.
+
+/** How often an instance looks for a settlement. */
+const LOOK_EVERY_MS = 1_000
+/** An instance that does not note its place for so long has died. Longer than any statement or call takes. */
+const HELD_MS = 30_000
+/** Passes that are looked at with one statement. */
+const PAGE = 1_000
+/** Players who are settled at once: a part of the calls that a group takes, so that calls of players fit beside them. */
+const AT_ONCE = 64
+/** The pause after players were settled, as a multiple of the time that it took: the game goes on meanwhile. */
+const PAUSE_FACTOR = 1
+
+const LOOK = {
+  name: 'settlements-look',
+  text: 'SELECT EXISTS (SELECT FROM season_settlements WHERE finished_at IS NULL AND due_at <= clock_timestamp()) AS due',
+}
+/**
+ * Takes one that is due and not held. Passes are read in the order of their stored levels, so it waits until these are
+ * levels of the current version.
+ */
+const TAKE = {
+  name: 'settlements-take',
+  text: `UPDATE season_settlements t SET holder = $1::uuid, held_until = clock_timestamp() + $2::float8 * interval '1 millisecond',
+      started_at = coalesce(t.started_at, clock_timestamp())
+    FROM (
+      SELECT s.environment_id, s.scenario_id, s.node_id FROM season_settlements s
+      JOIN scenarios c ON c.environment_id = s.environment_id AND c.id = s.scenario_id AND c.leveled_version = c.version
+      WHERE s.finished_at IS NULL AND s.due_at <= clock_timestamp()
+        AND (s.holder IS NULL OR s.held_until <= clock_timestamp())
+      ORDER BY s.due_at LIMIT 1 FOR UPDATE OF s SKIP LOCKED
+    ) due
+    WHERE (t.environment_id, t.scenario_id, t.node_id) = (due.environment_id, due.scenario_id, due.node_id)
+    RETURNING t.environment_id AS "environmentId", t.scenario_id AS "scenarioId", t.node_id AS "nodeId",
+      t.after_level AS "level", t.after_player AS "playerId"`,
+}
+/** Passes after a place, each with whether it has tiers that were earned and not claimed. */
+const READ = {
+  name: 'settlements-read',
+  text: `SELECT page.level, page.player_id AS "playerId", EXISTS (
+        SELECT FROM unnest($6::int[], $7::text[]) AS t (level, track)
+        WHERE t.level <= page.level AND (page.premium_owned OR t.track = 'free') AND NOT EXISTS (
+          SELECT FROM tier_claims c WHERE (c.environment_id, c.player_id, c.scenario_id, c.node_id, c.level, c.track)
+            = ($1::uuid, page.player_id, $2, $3, t.level, t.track)
+        )
+      ) AS due
+    FROM (
+      SELECT coalesce(current_level, level) AS level, player_id, premium_owned FROM passes
+      WHERE environment_id = $1::uuid AND scenario_id = $2 AND node_id = $3
+        AND (coalesce(current_level, level), player_id) > ($4::int, $5::uuid)
+      ORDER BY coalesce(current_level, level), player_id LIMIT ${PAGE}
+    ) page ORDER BY page.level, page.player_id`,
+}
+const NOTE = {
+  name: 'settlements-note',
+  text: `UPDATE season_settlements SET after_level = $5::int, after_player = $6::uuid,
+      players = players + $7, tiers = tiers + $8, failed = failed + $9,
+      held_until = clock_timestamp() + $10::float8 * interval '1 millisecond',
+      finished_at = CASE WHEN $11::boolean THEN clock_timestamp() END, holder = CASE WHEN NOT $11::boolean THEN holder END
+    WHERE environment_id = $1::uuid AND scenario_id = $2 AND node_id = $3 AND holder = $4::uuid`,
+}
+const RELEASE = {
+  name: 'settlements-release',
+  text: `UPDATE season_settlements SET holder = NULL
+    WHERE environment_id = $1::uuid AND scenario_id = $2 AND node_id = $3 AND holder = $4::uuid`,
+}
+const NO_PLAYER = '00000000-0000-0000-0000-000000000000'
+
+interface Place {
+  readonly level: number
+  readonly playerId: string
+}
+
+type Taken = PassRef & { readonly [Name in keyof Place]: Place[Name] | null }
+
+export interface SettlementOptions {
+  readonly pool: Pool
+  readonly run: GroupCommit['run']
+  readonly now: () => number
+  /** Called when players could not be settled. A later look goes on. */
+  readonly onError: (error: unknown) => void
+  readonly onDone?: (settlement: PassRef) => void
+}
+
+export interface Settlements {
+  start(): void
+  /** Resolves once nothing is running. Another instance goes on. */
+  stop(): Promise<void>
+}
+
+export function createSettlements({ pool, run, now, onError, onDone = () => {} }: SettlementOptions): Settlements {
+  const ended = new AbortController()
+  const { signal } = ended
+  let running: Promise<void> = Promise.resolve()
+
+  async function repeat(): Promise<void> {
+    while (await isOver(LOOK_EVERY_MS)) {
+      try {
+        await settleDue({ pool, run, now, signal, onDone })
+      } catch (error) {
+        if (!signal.aborted) onError(error)
+      }
+    }
+  }
+
+  const isOver = (waitMs: number): Promise<boolean> => pause(waitMs, true, { ref: false, signal }).catch(() => false)
+
+  return {
+    start() {
+      running = repeat()
+    },
+    async stop() {
+      ended.abort()
+      await running
+    },
+  }
+}
+
+interface Job extends Pick<SettlementOptions, 'pool' | 'run' | 'now'> {
+  readonly signal: AbortSignal
+  readonly onDone: (settlement: PassRef) => void
+}
+
+/** Runs the settlements that are due and that no other instance runs. */
+export async function settleDue(job: Job): Promise<void> {
+  const { pool, signal } = job
+  while (!signal.aborted) {
+    const { rows: looked } = await pool.query<{ due: boolean }>(LOOK)
+    if (!looked[0]?.due) return
+    const holder = randomUUID()
+    const { rows } = await pool.query<Taken>({ ...TAKE, values: [holder, HELD_MS] })
+    const [taken] = rows
+    if (!taken) return
+    try {
+      await settle(job, taken, holder)
+    } finally {
+      const { environmentId, scenarioId, nodeId } = taken
+      await pool.query({ ...RELEASE, values: [environmentId, scenarioId, nodeId, holder] })
+    }
+  }
+}
+
+async function settle({ pool, run, now, signal, onDone }: Job, taken: Taken, holder: string): Promise<void> {
+  const { environmentId, scenarioId, nodeId } = taken
+  const ref = { environmentId, scenarioId, nodeId }
+  let place: Place = { level: taken.level ?? -1, playerId: taken.playerId ?? NO_PLAYER }
+
+  /** Notes the place. False when an edit has begun it again, or another instance has taken it over. */
+  async function note(at: Place, settled: readonly Settled[], isDone: boolean): Promise<boolean> {
+    const count = (of: (one: Settled) => number): number => settled.reduce((sum, one) => sum + of(one), 0)
+    const counts = [count(({ tiers }) => Number(tiers > 0)), count(({ tiers }) => tiers), count(({ failed }) => failed)]
+    const values = [environmentId, scenarioId, nodeId, holder, at.level, at.playerId, ...counts, HELD_MS, isDone]
+    const { rowCount } = await pool.query({ ...NOTE, values })
+    return rowCount === 1
+  }
+
+  for (let isDone = false; !isDone; ) {
+    const node = await run(currentPass(ref))
+    if (!node || !isSettledAt(node, new Date(now()))) return
+    const page = await readPage(pool, ref, node, place)
+    const due = page.filter((one) => one.due)
+    for (let from = 0; from < due.length; from += AT_ONCE) {
+      const began = performance.now()
+      const some = due.slice(from, from + AT_ONCE)
+      const settled = await Promise.all(some.map(({ playerId }) => run(settlePass({ environmentId, playerId }, ref))))
+      // The edge of the time, or an edit: what was settled stays so, and the next look begins here.
+      if (!settled.every((one) => one !== null)) return
+      if (!(await note(some.at(-1) ?? place, settled, false))) return
+      await pause(PAUSE_FACTOR * (performance.now() - began), undefined, { ref: false, signal }).catch(() => undefined)
+      if (signal.aborted) return
+    }
+    isDone = page.length < PAGE
+    place = page.at(-1) ?? place
+    if (!(await note(place, [], isDone))) return
+  }
+  onDone(ref)
+}
+
+async function readPage(pool: Pool, ref: PassRef, node: PassNode, { level, playerId }: Place) {
+  const tiers = [...node.tiers.values()]
+  const { rows } = await pool.query<Place & { readonly due: boolean }>({
+    ...READ,
+    values: [
+      ...[ref.environmentId, ref.scenarioId, ref.nodeId, level, playerId],
+      tiers.map((tier) => tier.level),
+      tiers.map((tier) => tier.track),
+    ],
+  })
+  return rows
+}
