@@ -19,7 +19,7 @@ const PAGE = 1_000
 /** Players who are settled at once: a part of the calls that a group takes, so that calls of players fit beside them. */
 const AT_ONCE = 64
 /** The pause after players were settled, as a multiple of the time that it took: the game goes on meanwhile. */
-const PAUSE_FACTOR = 1
+const PAUSE_FACTOR = 2.5
 
 const LOOK = {
   name: 'settlements-look',
