@@ -11,7 +11,8 @@ import { backoff, type CallOptions, graphqlRefusal, listenOnline, pause, refusal
 export interface TierwayEvent extends EventFields {
   /**
    * The event's data. `onLevelUp`: `fromLevel`, `toLevel`, `xp`, `source`. `onMaxLevel`: `level`, `xp`, `source`.
-   * `onPremiumPurchase`: `price`. `RUN_CANCELLED`: `cause`. Xp and amounts are `bigint`.
+   * `onPremiumPurchase`: `price`. `RUN_CANCELLED`: `cause`. `SEASON_SETTLED`: `tiers`, `failed`, `granted`.
+   * Xp and amounts are `bigint`.
    */
   readonly data: Readonly<Record<string, unknown>>
 }

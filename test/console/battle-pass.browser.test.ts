@@ -5,9 +5,11 @@ import { xpOverTime } from '../../console/src/battlepass/xp-over-time.ts'
 import { toCsv } from '../../console/src/ui/csv.ts'
 import { MAX_INT64 } from '../../src/base/json.ts'
 import { addXp } from '../../src/battlepass/add-xp.ts'
+import { storeLevels } from '../../src/figures/store-levels.ts'
 import { withoutChromium } from '../harness/browser.ts'
 import { type ConsoleStage, startConsole } from '../harness/console.ts'
 import { season } from '../harness/definitions.ts'
+import { until } from '../harness/until.ts'
 
 const INSIGHT = `query Figures($from: DateTime!) {
   battlePassInsight(environment: "production", scenarioId: "season-1", nodeId: "pass", from: $from) {
@@ -154,6 +156,26 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the figures of a batt
     await stage.game.publish(phase, season({ more: more as never }))
     const { page, close } = await stage.open(`/env/production/battle-pass/${phase}`)
     await page.getByRole('status').filter({ hasText: text }).waitFor()
+    await close()
+  })
+
+  it('say what was granted at the end of the season', async () => {
+    const { game } = stage
+    const dates = (endsAt: string) => season({ more: { atEnd: 'grant', endsAt } })
+    await game.publish('settled', dates('2097-01-01T00:00:00Z'))
+    const player = await game.player()
+    const at = { scenarioId: 'settled', nodeId: 'pass', runId: await player.start('settled') }
+    await player.post('/sdk/v1/battlepass/xp', { ...at, amount: 250, source: 'match' })
+    const { page, close } = await stage.open('/env/production/battle-pass/settled')
+    await page.getByText(/Earned tiers that are not claimed are granted 2097-01-01 00:00/).waitFor()
+    await game.publish('settled', dates('2020-01-01T00:00:00Z'))
+    await storeLevels(game.app.pool, { settledMs: 0 })
+    await until('it is settled', async () => {
+      const { rows } = await game.app.pool.query('SELECT FROM season_settlements WHERE finished_at IS NOT NULL')
+      return rows.length > 0
+    })
+    await page.reload()
+    await page.getByText(/were granted until .*: 3 tiers to 1 player\./).waitFor()
     await close()
   })
 

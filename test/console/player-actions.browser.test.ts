@@ -346,6 +346,7 @@ describe('the forecast of an action', () => {
     endingHours: null,
     endsAt: '2026-02-01T00:00:00Z',
     claimUntil: '2026-02-08T00:00:00Z',
+    grantsAtEnd: false,
   }
   const state = { xp: '250', premiumOwned: false, claims: [{ level: 1, track: 'FREE' as const }] }
 

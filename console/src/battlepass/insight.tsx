@@ -11,6 +11,7 @@ import { Time } from '../ui/time.tsx'
 import { Charts } from './charts.tsx'
 import { insightQuery } from './operations.ts'
 import { RANGES, type Range, rangeBefore, rangeOf, stepOf } from './ranges.ts'
+import { Settlement } from './settlement.tsx'
 import { XpOutliers } from './xp-outliers.tsx'
 
 export type InsightData = NonNullable<ResultOf<typeof insightQuery>['battlePassInsight']>
@@ -70,6 +71,7 @@ export function Insight(props: {
         </Button>
       </div>
       {pass && <Times pass={pass} now={now} />}
+      {pass?.grantsAtEnd && <Settlement key={now} scenarioId={scenarioId} nodeId={nodeId} />}
       <Answer of={result} onRetry={() => read({ requestPolicy: 'network-only' })}>
         {({ battlePassInsight: data }) =>
           data === null ? (

@@ -46,3 +46,11 @@ export const outliersQuery = graphql(`
     }
   }
 `)
+
+export const settlementsQuery = graphql(`
+  query ConsoleSeasonSettlements($environment: String!, $scenarioId: String!) {
+    seasonSettlements(environment: $environment, scenarioId: $scenarioId) {
+      nodeId dueAt startedAt finishedAt players tiers failed
+    }
+  }
+`)

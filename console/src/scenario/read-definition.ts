@@ -33,6 +33,8 @@ export interface PassView {
   readonly endingHours: number | null
   readonly endsAt: string | null
   readonly claimUntil: string | null
+  /** Earned tiers that were not claimed are granted once claims have closed. */
+  readonly grantsAtEnd: boolean
 }
 
 export interface NodeView {
@@ -108,6 +110,7 @@ function readPass(node: Json, nodes: readonly Json[]): PassView {
     endingHours: Number(member(data, 'endingHours')) || null,
     endsAt: moment(member(data, 'endsAt')),
     claimUntil: moment(member(data, 'claimUntil')),
+    grantsAtEnd: text(member(data, 'atEnd')) === 'grant',
   }
 }
 
