@@ -14,6 +14,7 @@ import type { Command } from '../transactions/command.ts'
 import type { Group, Steps } from '../transactions/group.ts'
 import type { Player, PlayerRef } from '../transactions/player.ts'
 import { requireRoom } from '../wallet/holdings.ts'
+import { askEveryTier, claimEarned } from './claim-tier.ts'
 import { decideXp, levelAt } from './decide.ts'
 import { type LimitedCall, LimitedCalls } from './limited-calls.ts'
 import { aboutPass, askPass, type NodeInput, type PassHandle, requirePass } from './passes.ts'
@@ -93,10 +94,17 @@ function xpCommand(
       const active = runId === null ? yield* askActive(group, ref, scenarioId) : runId
       const rows = yield* group.rows(() => {
         const rows = askRunRows(group, ref, { scenarioId, runId: active })
-        return { ...rows, asked: askXp(rows.player, rows.definition, input) }
+        const asked = askXp(rows.player, rows.definition, input)
+        if (rows.definition && asked?.node.autoClaim === 'always')
+          askEveryTier(asked, rows.definition, rows.run?.key ?? null)
+        return { ...rows, asked }
       })
       const { definition, run } = requireActiveRun(rows, scenarioId)
-      return yield* giveXp(group, { definition, run, pass: requirePass(rows.asked), amount, source, ...given })
+      const pass = requirePass(rows.asked)
+      const result = yield* giveXp(group, { definition, run, pass, amount, source, ...given })
+      if (pass.node.autoClaim === 'always' && !(result instanceof Refusal))
+        yield* claimEarned(group, pass, { definition, run: rows.run }, 'player')
+      return result
     },
   }
 }

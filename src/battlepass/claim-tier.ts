@@ -5,14 +5,23 @@ import { RUN_CALL } from '../declare/contract.ts'
 import { playerCall } from '../declare/player-call.ts'
 import { int32, oneOf, optional, type RequestOf, shape } from '../declare/shape.ts'
 import { admitActive } from '../players/player-status.ts'
-import { type Definition, granted, type Reward, reward, TRACKS, type Track, tierKey } from '../scenario/definition.ts'
+import {
+  type Definition,
+  type Granted,
+  granted,
+  type Reward,
+  reward,
+  TRACKS,
+  type Track,
+  tierKey,
+} from '../scenario/definition.ts'
 import type { Walk } from '../scenario/plan.ts'
 import { askPaid } from '../scenario/reward-payments.ts'
 import { askRunRows, type Run, record, requireActiveRun, rewardsOf, settleWalk } from '../scenario/runs.ts'
 import { Scenarios } from '../scenario/scenarios.ts'
 import type { About, Command } from '../transactions/command.ts'
 import type { Group, Steps } from '../transactions/group.ts'
-import type { PlayerRef } from '../transactions/player.ts'
+import type { One, PlayerRef } from '../transactions/player.ts'
 import { askHoldings, grant, overflowOf } from '../wallet/holdings.ts'
 import { CLAIM_ERRORS, type ClaimError, type ClaimedBy, decideClaim, REFUSED } from './decide.ts'
 import { aboutPass, askPass, NO_RUN, type NodeInput, type PassHandle, requirePass } from './passes.ts'
@@ -160,19 +169,58 @@ export function askAllTiers(group: Group, ref: PlayerRef, input: NodeInput & { r
   const rows = askRunRows(group, ref, input)
   const { player, definition } = rows
   const asked = askPass(player, definition, input)?.askClaims()
-  if (asked && definition) {
-    for (const { rewards } of asked.node.tiers.values()) askHoldings(player, rewards)
-    for (const node of definition.nodes.values()) {
-      if (node.type !== 'reward') continue
-      askHoldings(player, node.rewards)
-      askPaid(player, input.scenarioId, { nodeId: node.id, repeat: node.repeat }, rows.run?.key ?? null)
-    }
-  }
+  if (asked && definition) askEveryTier(asked, definition, rows.run?.key ?? null)
   return { rows, asked }
 }
 
+/** Asks for what claims of any tiers of a pass may need, with the completions that they cause. */
+export function askEveryTier(pass: PassHandle, definition: Definition, runId: string | null): void {
+  const { player, scenarioId, node } = pass.askClaims()
+  for (const { rewards } of node.tiers.values()) askHoldings(player, rewards)
+  for (const other of definition.nodes.values()) {
+    if (other.type !== 'reward') continue
+    askHoldings(player, other.rewards)
+    askPaid(player, scenarioId, { nodeId: other.id, repeat: other.repeat }, runId)
+  }
+}
+
+/** What was claimed of the tiers that a player has earned. */
+export interface ClaimedEarned {
+  readonly tiers: number
+  readonly granted: readonly Granted[]
+  /** Tiers that were not claimed, as their rewards do not fit or claims are closed. */
+  readonly failed: number
+}
+
+/** Claims each tier that the player has earned and not claimed. `askEveryTier` must have asked for their rows. */
+export function* claimEarned(
+  group: Group,
+  pass: PassHandle,
+  { definition, run }: { readonly definition: Definition; readonly run: One<Run> | null },
+  by: ClaimedBy,
+): Steps<ClaimedEarned> {
+  const { premiumOwned } = pass.current
+  const { level } = pass
+  const before = new Set(pass.claimed)
+  const earned = tiersOf(pass).filter(
+    (tier) =>
+      tier.level <= level && (tier.track === 'free' || premiumOwned) && !before.has(tierKey(tier.level, tier.track)),
+  )
+  const granted: Granted[] = []
+  let tiers = 0
+  for (const tier of earned) {
+    // A claim may change the run, or complete it.
+    const active = run?.value?.status === 'active' ? run.value : null
+    const result = yield* claim(group, pass, { definition, run: active }, { ...tier, by })
+    if (!result.success) continue
+    tiers += 1
+    granted.push(...result.granted)
+  }
+  return { tiers, granted, failed: earned.length - tiers }
+}
+
 /** The tiers behind a node, in order of level, the free track first. */
-export function tiersOf({ node, levelNode }: PassHandle): Tier[] {
+function tiersOf({ node, levelNode }: PassHandle): Tier[] {
   if (levelNode) return TRACKS.map((track) => ({ level: levelNode.levelNumber, track }))
   return [...node.tiers.values()].sort((a, b) => a.level - b.level || a.track.localeCompare(b.track))
 }
@@ -203,7 +251,7 @@ function rewardsAt({ node }: PassHandle, { level, track }: Tier): readonly Rewar
 }
 
 /** Claims a tier. Without a run nothing is crossed. */
-export function* claim(
+function* claim(
   group: Group,
   pass: PassHandle,
   { definition, run }: { definition: Definition; run: Run | null },

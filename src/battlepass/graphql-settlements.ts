@@ -40,7 +40,7 @@ const SettlementType = builder.objectRef<Settlement>('SeasonSettlement').impleme
     players: t.field({
       type: 'Count',
       description:
-        'The players to whom tiers were granted until now. When an instance dies, up to 64 players of its last batch are not counted here. Their wallets have what was granted, with the cause `SEASON_END`.',
+        'The players to whom tiers were granted until now. When an instance dies, some players of its last step are not counted here. Their wallets have what was granted, with the cause `SEASON_END`.',
       resolve: ({ players }) => BigInt(players),
     }),
     tiers: t.field({ type: 'Count', description: 'Their tiers.', resolve: ({ tiers }) => BigInt(tiers) }),
@@ -61,7 +61,7 @@ const settlementsRequest = shape({
 builder.queryField('seasonSettlements', (t) =>
   t.field({
     type: [SettlementType],
-    description: `The settlements of seasons in an environment, the latest first: at most ${MOST}.`,
+    description: `The settlements of seasons in an environment, the latest first: the last ${MOST}.`,
     args: argsOf(settlementsRequest),
     resolve: async (_root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')

@@ -9,6 +9,7 @@ import { askRunRows, askWalk, record, requireActiveRun, settleWalk } from '../sc
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
 import { askWallet, balanceOf, move, overflowOf } from '../wallet/holdings.ts'
+import { askEveryTier, claimEarned } from './claim-tier.ts'
 import { decidePurchase, PURCHASE_ERRORS, type PurchaseError, REFUSED } from './decide.ts'
 import { aboutPass, askPass, requirePass } from './passes.ts'
 
@@ -55,7 +56,10 @@ export function purchasePremium(ref: PlayerRef, input: PurchasePremium): Command
       const { rows, asked } = yield* group.rows(() => {
         const rows = askRunRows(group, ref, input)
         askWallet(rows.player)
-        return { rows, asked: askPass(rows.player, rows.definition, input) }
+        const asked = askPass(rows.player, rows.definition, input)
+        if (rows.definition && asked?.node.autoClaim === 'always')
+          askEveryTier(asked, rows.definition, rows.run?.key ?? null)
+        return { rows, asked }
       })
       const { player } = rows
       const { definition, run } = requireActiveRun(rows, scenarioId)
@@ -73,6 +77,7 @@ export function purchasePremium(ref: PlayerRef, input: PurchasePremium): Command
       if (amount > 0n) move(group, player, currency, -amount, { reason: 'premium_purchase', reference })
       const plan = record(group, player, run, step)
       pass.set(group, decision.next)
+      if (pass.node.autoClaim === 'always') yield* claimEarned(group, pass, { definition, run: rows.run }, 'player')
       return { success: true, error: null, plan }
     },
   }

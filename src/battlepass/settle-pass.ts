@@ -1,12 +1,11 @@
 import { Stream } from '../events/append.ts'
 import { askStatus } from '../players/player-status.ts'
-import { type Granted, type PassNode, tierKey } from '../scenario/definition.ts'
+import type { Granted, PassNode } from '../scenario/definition.ts'
 import { askActiveRun } from '../scenario/runs.ts'
 import { Scenarios } from '../scenario/scenarios.ts'
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
-import { askAllTiers, claim, tiersOf } from './claim-tier.ts'
-import { levelAt } from './decide.ts'
+import { askAllTiers, claimEarned } from './claim-tier.ts'
 import { NO_RUN, type NodeInput } from './passes.ts'
 
 /** What was granted to a player at the end of a season. */
@@ -46,27 +45,8 @@ export function settlePass(ref: PlayerRef, { scenarioId, nodeId }: NodeInput): C
       if (!definition || !pass || !isSettledAt(pass.node, group.now)) return null
       if (!pass.stored || status === undefined || status === 'deleted') return NOTHING
 
-      const { premiumOwned, xp } = pass.current
-      const level = levelAt(pass.node, xp)
-      const before = new Set(pass.claimed)
-      const earned = tiersOf(pass).filter(
-        (tier) =>
-          tier.level <= level &&
-          (tier.track === 'free' || premiumOwned) &&
-          !before.has(tierKey(tier.level, tier.track)),
-      )
-      let tiers = 0
-      const granted: Granted[] = []
-      for (const tier of earned) {
-        // A claim may change the run, or complete it.
-        const run = rows.run?.value?.status === 'active' ? rows.run.value : null
-        const result = yield* claim(group, pass, { definition, run }, { ...tier, by: 'season end' })
-        if (!result.success) continue
-        tiers += 1
-        granted.push(...result.granted)
-      }
-      const failed = earned.length - tiers
-      if (earned.length > 0)
+      const { tiers, granted, failed } = yield* claimEarned(group, pass, { definition, run: rows.run }, 'season end')
+      if (tiers > 0 || failed > 0)
         group.of(Stream).append({
           ...{ environmentId: ref.environmentId, playerId: ref.playerId, scenarioId, nodeId },
           ...{ type: 'season.settled', handle: null, byClient: false, runId: active.value?.runId ?? null },

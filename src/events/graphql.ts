@@ -83,7 +83,10 @@ export async function readFilter(
  * player that asks for another player's events is refused.
  */
 async function follow(context: Context, args: object, byClient: boolean | null = null) {
-  const caller = await requireCaller(context)
+  return followAs(context, await requireCaller(context), args, byClient)
+}
+
+async function followAs(context: Context, caller: Caller, args: object, byClient: boolean | null = null) {
   const { after: cursor, ...request } = followRequest.readInput(args)
   const { environmentId, ...filter } = await readFilter(context, caller, request)
   // A reconnecting stream of server-sent events repeats its first URL: `Last-Event-ID` is newer than the cursor in it.
@@ -148,8 +151,8 @@ builder.subscriptionFields((t) => {
       description: 'Phases of seasons that begin, once each, live. For platform keys.',
       args: argsOf(seasonsRequest),
       subscribe: async (_root, args, context) => {
-        await requirePlatform(context, 'viewer')
-        return follow(context, { ...args, types: SEASON_EVENT_TYPES })
+        const caller = await requirePlatform(context, 'viewer')
+        return followAs(context, caller, { ...args, types: SEASON_EVENT_TYPES })
       },
       resolve: (event: StreamEvent) => event,
     }),

@@ -13,6 +13,7 @@ import {
 import {
   AT_ENDS,
   type AtEnd,
+  AUTO_CLAIMS,
   edgeKey,
   HANDLES_OF,
   type LevelNode,
@@ -35,7 +36,8 @@ const DATA_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   reward: ['rewards', 'repeat'],
   'battle-pass': [
     ...['levels', 'tiers', 'premium', 'xp'],
-    ...['announcedAt', 'startsAt', 'endingHours', 'endsAt', 'claimUntil', 'atEnd'],
+    ...['announcedAt', 'startsAt', 'endingHours', 'endsAt', 'claimUntil'],
+    ...['atEnd', 'autoClaim'],
   ],
   'battle-pass-level': ['levelNumber', 'passNodeId', 'rewards'],
 }
@@ -130,10 +132,11 @@ function readPass(reader: Reader, data: (name: string) => RawValue): Omit<PassNo
   const announcedAt = readLate(reader, (own) => readAnnouncedAt(own, data('announcedAt'), startsAt), null)
   const endingAt = readLate(reader, (own) => readEndingAt(own, data('endingHours'), { startsAt, endsAt }), null)
   const atEnd = readLate(reader, (own) => readAtEnd(own, data('atEnd'), endsAt), 'lose')
+  const autoClaim = readLate(reader, (own) => readOneOf(own, data('autoClaim'), AUTO_CLAIMS), null) ?? 'never'
   const xpRules = readXpRules(reader, data('xp'))
   const open = openToClients(xpRules)
   if (open !== null) reader.notice(data('xp').path, open)
-  const season = { announcedAt, startsAt, endingAt, endsAt, claimUntil, atEnd }
+  const season = { announcedAt, startsAt, endingAt, endsAt, claimUntil, atEnd, autoClaim }
   return { levels, topLevel: levels.at(-1)?.level ?? 0, tiers, premium, ...season, xpRules }
 }
 
@@ -158,11 +161,17 @@ function readEndingAt(
   return endingAt
 }
 
-function readAtEnd(reader: Reader, source: RawValue, endsAt: Date | null): AtEnd {
-  if (source.raw === undefined) return 'lose'
+/** A member with one of some values; null when it is absent or another one. */
+function readOneOf<T extends string>(reader: Reader, source: RawValue, values: readonly T[]): T | null {
+  if (source.raw === undefined) return null
   const text = stringOf(source)
-  const atEnd = AT_ENDS.find((known) => known === text)
-  if (!atEnd) reader.fault(source.path, `must be one of ${AT_ENDS.join(', ')}`)
+  const value = values.find((known) => known === text) ?? null
+  if (value === null) reader.fault(source.path, `must be one of ${values.join(', ')}`)
+  return value
+}
+
+function readAtEnd(reader: Reader, source: RawValue, endsAt: Date | null): AtEnd {
+  const atEnd = readOneOf(reader, source, AT_ENDS)
   if (atEnd === 'grant' && !endsAt) reader.fault(source.path, 'needs endsAt: without it, claims never close for good')
   return atEnd ?? 'lose'
 }

@@ -16,7 +16,7 @@ import {
   MAX_SOURCE,
   MAX_TYPE,
 } from '../base/limits.ts'
-import { AT_ENDS, REPEATS, TRACKS } from './definition.ts'
+import { AT_ENDS, AUTO_CLAIMS, REPEATS, TRACKS } from './definition.ts'
 import { OVER_LIMIT, XP_LIMITS, XP_SENDERS } from './xp-rules.ts'
 
 // A scenario's definition as JSON Schema, for editors and build pipelines. It checks each place by itself. Only
@@ -192,6 +192,11 @@ export const definitionSchema: Schema = {
           enum: [...AT_ENDS, null],
           description:
             'What becomes of tiers that a player earned and did not claim, at `claimUntil`: they are lost, or granted. Default: lose.',
+        },
+        autoClaim: {
+          enum: [...AUTO_CLAIMS, null],
+          description:
+            'With `always`, xp that reaches a tier claims it, and so does the purchase of premium. Default: never.',
         },
         xp: orNull(ref('xpRules'), 'Who may give xp, and how much. Default: clients and servers, without limits.'),
       },

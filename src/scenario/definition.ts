@@ -68,6 +68,10 @@ export interface Level {
 export const AT_ENDS = ['lose', 'grant'] as const
 export type AtEnd = (typeof AT_ENDS)[number]
 
+/** When the service claims tiers for the player: never, or always when the player reaches them. */
+export const AUTO_CLAIMS = ['never', 'always'] as const
+export type AutoClaim = (typeof AUTO_CLAIMS)[number]
+
 /** A battle pass. State is kept per player, scenario and node. */
 export interface PassNode extends NodeBase {
   readonly type: 'battle-pass'
@@ -85,6 +89,7 @@ export interface PassNode extends NodeBase {
   /** As published, otherwise `endsAt`. */
   readonly claimUntil: Date | null
   readonly atEnd: AtEnd
+  readonly autoClaim: AutoClaim
   /** Who may give xp, and how much. Null when clients may send any. */
   readonly xpRules: XpRules | null
 }

@@ -283,10 +283,15 @@ describe('the job that grants them', () => {
   it('stops when claims open again in its midst', async () => {
     const id = newId()
     await prepare(id)
+    const BEFORE = 10
     let calls = 0
+    let edit: Promise<void> | undefined
     const run = async <Outcome>(command: Command<Outcome>): Promise<Outcome> => {
       if (command.player) calls += 1
-      if (calls === 10) await publish(id, OPEN)
+      if (calls > BEFORE) {
+        edit ??= publish(id, OPEN)
+        await edit
+      }
       return game.app.service.run(command)
     }
     await settleDue(job(run))
@@ -295,7 +300,7 @@ describe('the job that grants them', () => {
       `SELECT count(*)::int AS settled FROM events WHERE scenario_id = $1 AND type = 'season.settled'`,
       [id],
     )
-    expect(rows[0].settled).toBeLessThan(PLAYERS)
+    expect(rows[0].settled).toBeLessThanOrEqual(BEFORE)
   })
 
   it('grants what any mix of levels, claims, premium and gifts leaves', async () => {

@@ -603,6 +603,7 @@ describe('the schema of definitions', () => {
       'endsAt',
       'claimUntil',
       'atEnd',
+      'autoClaim',
       'xp',
     ])
     expect([...membersAt(schema, data('reward'), undefined).keys()]).toEqual(['rewards', 'repeat'])

@@ -133,6 +133,23 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    what: 'phases of a season that are told again',
+    file: 'src/scenario/season-schedule.ts',
+    changes: [['  WHERE p.told_at IS NULL`', '  WHERE true`']],
+    tests: [{ file: 'scenario/season-events.test.ts', title: 'are not told again, whatever edits follow' }],
+  },
+  {
+    what: 'a season that is settled while claims are open',
+    file: 'src/battlepass/settle-pass.ts',
+    changes: [
+      [
+        'if (!definition || !pass || !isSettledAt(pass.node, group.now)) return null',
+        'if (!definition || !pass) return null',
+      ],
+    ],
+    tests: [{ file: 'battlepass/season-end.test.ts', title: 'stops when claims open again in its midst' }],
+  },
+  {
     what: 'xp beyond int64',
     file: 'src/battlepass/decide.ts',
     changes: [["if (xp > MAX_INT64) return { kind: 'refused', reason: 'xpLimitExceeded' }", '']],

@@ -52,7 +52,7 @@ const dates = fc
       { announcedAt: chosen.length > 1 ? chosen[0] : null, startsAt: chosen[1] },
       { startsAt: { at: '2026-10-25T02:30', timeZone: 'Europe/Berlin' } },
       { endingHours: chosen.length > 0 ? 24 : null, endsAt: chosen[0] },
-      { endsAt: chosen[0], atEnd: chosen.length > 0 ? 'grant' : 'lose' },
+      { endsAt: chosen[0], atEnd: chosen.length > 0 ? 'grant' : 'lose', autoClaim: 'always' },
       {},
     ),
   )

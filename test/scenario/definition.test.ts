@@ -506,6 +506,11 @@ describe('a faulty definition', () => {
       'nodes[1].data.atEnd: needs endsAt: without it, claims never close for good',
     ],
     [
+      'another way to claim',
+      scenario([passNode('p', { more: { autoClaim: true } })], []),
+      'nodes[1].data.autoClaim: must be one of never, always',
+    ],
+    [
       'something else at the end',
       scenario([passNode('p', { more: { endsAt: '2026-12-02T00:00:00Z', atEnd: 'mail' } })], []),
       'nodes[1].data.atEnd: must be one of lose, grant',

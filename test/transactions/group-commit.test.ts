@@ -443,7 +443,8 @@ describe('group commit and its answers (spec 7: an answer tells what is committe
     const idleMs = 100
     let pauses = 1
     const pool = createPool({ url: database.url, connections: 1, onError: () => undefined })
-    pool.on('connect', (client) => void client.query(`SET idle_in_transaction_session_timeout = ${idleMs}`))
+    // A session's statements wait for those before them: it must be ready when the group begins.
+    await pool.query(`SET idle_in_transaction_session_timeout = ${idleMs}`)
     const engine = createGroupCommit({ pool })
     opened.push({ engine, pool })
     const command = add('a')

@@ -18,5 +18,3 @@ CREATE INDEX "season_phases_untold_idx" ON "season_phases" ("starts_at") WHERE "
 -- has published since.
 ALTER TABLE "scenarios" ADD COLUMN "scheduled_version" INTEGER;
 ALTER TABLE "scenarios" ALTER COLUMN "scheduled_version" SET DEFAULT 0;
-CREATE INDEX "scenarios_unscheduled_idx" ON "scenarios" ("environment_id", "id")
-    WHERE "scheduled_version" IS DISTINCT FROM "version";

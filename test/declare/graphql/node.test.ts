@@ -4,11 +4,13 @@ import { type CacheExchangeOpts, cacheExchange } from '@urql/exchange-graphcache
 import { type IntrospectionType, introspectionFromSchema } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createServerKey } from '../../../src/callers/keys.ts'
+import { storeLevels } from '../../../src/figures/store-levels.ts'
 import { createProject } from '../../../src/projects/projects.ts'
 import { schema } from '../../../src/schema.ts'
 import { season } from '../../harness/definitions.ts'
 import { type Game, startGame } from '../../harness/game.ts'
 import { startOperator, type Operator as Webhook } from '../../harness/operator.ts'
+import { until } from '../../harness/until.ts'
 import { type LoggedIn, logIn, newOperator, type Operator, obey } from '../../support/desk.ts'
 
 let game: Game
@@ -40,6 +42,8 @@ const WAYS: Readonly<Record<string, string>> = {
   XpLimitedEvent: 'events(environment: "production", types: [XP_LIMITED]) { nodes { ID } }',
   Scenario: 'scenarios(environment: "production") { nodes { ID } }',
   ScenarioVersion: 'scenario(environment: "production", scenarioId: "a/season ☃") { ID }',
+  SeasonEvent: 'events(environment: "production", types: [SEASON_ENDED]) { nodes { ID } }',
+  SeasonSettledEvent: 'events(environment: "production", types: [SEASON_SETTLED]) { nodes { ID } }',
   SdkKey: 'sdkKeys { nodes { ID } }',
   ServerKey: 'serverKeys { nodes { ID } }',
   Wallet: 'player(id: "PLAYER") { wallet { ID } }',
@@ -49,9 +53,29 @@ const WAYS: Readonly<Record<string, string>> = {
 
 const TYPES = schema.getPossibleTypes(schema.getType('Node') as never).map(({ name }) => name)
 /** The types that a player can read. */
-const OWN = [...TYPES.filter((name) => name.endsWith('Event')), 'BattlePass', 'InventoryItem', 'Player', 'Run']
+const OWN = [
+  ...TYPES.filter((name) => name.endsWith('Event') && name !== 'SeasonEvent'),
+  'BattlePass',
+  'InventoryItem',
+  'Player',
+  'Run',
+]
   .concat('Wallet', 'WalletEntry', 'XpEntry')
   .sort()
+
+/** A season of the player that has ended, with a tier that was not claimed. */
+async function endSeason(): Promise<void> {
+  const publish = (endsAt: string) => game.publish('ended', season({ more: { endsAt, atEnd: 'grant' } }))
+  await publish('2097-01-01T00:00:00Z')
+  const place = { scenarioId: 'ended', nodeId: 'pass', runId: await player.start('ended') }
+  await player.post('/sdk/v1/battlepass/xp', { ...place, amount: 100 })
+  await publish('2020-01-01T00:00:00Z')
+  await storeLevels(game.app.pool, { settledMs: 0 })
+  await until('the season is settled', async () => {
+    const { rows } = await game.app.pool.query("SELECT FROM events WHERE type IN ('season.settled', 'season.closed')")
+    return rows.length === 2
+  })
+}
 
 const NODE = 'query ($id: ID!) { node(id: $id) { __typename id } }'
 const read = (credentials: string | null, id: string) => game.graphql(credentials, NODE, { id })
@@ -86,6 +110,7 @@ beforeAll(async () => {
   expect(data.claimAll.claimed.length).toBeGreaterThan(0)
   await player.post('/sdk/v1/battlepass/xp', { ...place, runId, amount: 1, source: 'limited' })
   await act('cancelRun', `runId: "${runId}"`)
+  await endSeason()
   const found = new Map<string, string>()
   for (const [name, way] of Object.entries(WAYS)) {
     const document = `{ ${way.replaceAll('PLAYER"', `${player.playerId}"`).replaceAll('ID }', 'nodeId: id __typename }')} }`
@@ -117,7 +142,11 @@ describe('global ids (decisions 11.11)', () => {
     for (const [name, id] of ids) {
       const { data, errors } = await read(player.token, id)
       if (OWN.includes(name)) expect(data).toEqual({ node: { __typename: name, id } })
-      else expect([name, data, errors?.[0]?.extensions.code]).toEqual([name, { node: null }, 'FORBIDDEN'])
+      else {
+        // An event that is not the player's is absent.
+        const code = name === 'SeasonEvent' ? undefined : 'FORBIDDEN'
+        expect([name, data, errors?.[0]?.extensions.code]).toEqual([name, { node: null }, code])
+      }
       const theirs = await read(other.token, id)
       expect([name, theirs.data]).toEqual([name, { node: null }])
       // The answer does not reveal that another player has the object.

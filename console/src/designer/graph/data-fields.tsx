@@ -60,7 +60,7 @@ export function DataFields({
 
 const PASS_MEMBERS = [
   ...['levels', 'tiers', 'premium', 'xp'],
-  ...['announcedAt', 'startsAt', 'endingHours', 'endsAt', 'claimUntil', 'atEnd'],
+  ...['announcedAt', 'startsAt', 'endingHours', 'endsAt', 'claimUntil', 'atEnd', 'autoClaim'],
 ]
 const AT_ENDS = [
   ['', 'lost'],
@@ -138,6 +138,12 @@ function PassFields({ draft, node }: DataProps) {
         onChange={(text) =>
           draft.edit(setValue([...path, 'endingHours'], text === '' ? undefined : new RawText(text)), `ending ${index}`)
         }
+      />
+      <CheckField
+        label="Claim tiers as players reach them"
+        name="autoClaim"
+        value={stringOf(valueAt(data, 'autoClaim')) === 'always'}
+        onChange={(claims) => draft.edit(setValue([...path, 'autoClaim'], claims ? 'always' : undefined))}
       />
       <SelectField
         label="Earned tiers that were not claimed"

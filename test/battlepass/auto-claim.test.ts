@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addXp } from '../../src/battlepass/add-xp.ts'
+import { gold, item, passNode, scenario, season, tier } from '../harness/definitions.ts'
+import { times } from '../harness/game.ts'
+import { claimRefused, enter, game, MAX_INT64, startPassGame, stopPassGame } from './pass-game.ts'
+
+// Passes that claim tiers for their players (`autoClaim`).
+
+const ALWAYS = { autoClaim: 'always' }
+
+beforeAll(startPassGame)
+afterAll(stopPassGame)
+
+let count = 0
+async function begin(more: object = ALWAYS, options: Parameters<typeof season>[0] = {}, wallet = { gems: 950n }) {
+  count += 1
+  const id = `auto-${count}`
+  const { status, text } = await game.publish(id, season({ ...options, more: more as never }))
+  expect(status, text).toBe(200)
+  return enter(id, { wallet })
+}
+type Pass = Awaited<ReturnType<typeof begin>>
+
+async function claimed({ player }: Pass): Promise<string[]> {
+  const { rows } = await game.app.pool.query(
+    `SELECT level || ' ' || track AS tier FROM tier_claims WHERE player_id = $1 ORDER BY level, track`,
+    [player.playerId],
+  )
+  return rows.map(({ tier }) => tier)
+}
+
+describe('a pass that claims for its players', () => {
+  it('claims the tiers that xp reaches, and answers the xp as any pass', async () => {
+    const pass = await begin()
+    const { status, body } = await pass.xp(250)
+    expect([status, body]).toMatchObject([200, { level: 3, xp: 250, leveledUp: true, maxLevel: false }])
+    expect(await claimed(pass)).toEqual(['1 free', '2 free', '3 free'])
+    expect((await pass.holdings()).wallet.gold).toBe('60')
+    expect(await pass.ledger()).toMatchObject([
+      { amount: '10', reason: 'tier_claim', reference: expect.stringMatching(/pass\/free\/1$/) },
+      { amount: '20', reason: 'tier_claim' },
+      { amount: '30', reason: 'tier_claim' },
+    ])
+    await pass.xp(10)
+    expect((await pass.holdings()).wallet.gold).toBe('60')
+    // A claim of the player answers what was granted.
+    expect((await pass.claim(3, 'free')).body).toMatchObject({ success: true, alreadyClaimed: true })
+  })
+
+  it('does so with xp of servers and operators', async () => {
+    const pass = await begin()
+    const { scenarioId, nodeId } = pass.place
+    const input = { scenarioId, nodeId, runId: pass.runId, source: 'match' }
+    await game.app.service.run(addXp(pass.player, { ...input, amount: 100n }, { origin: 'server' }))
+    const { data, errors } = await game.graphql(
+      game.platformKey,
+      'mutation ($input: GrantXpInput!) { grantXp(input: $input) { result { level } walletEntries { amount cause } } }',
+      {
+        input: {
+          ...{ playerId: pass.player.playerId, scenarioId, nodeId, amount: '100', source: 'gift' },
+          ...{ idempotencyKey: 'one', reason: 'test' },
+        },
+      },
+    )
+    expect(errors).toBeUndefined()
+    expect(data.grantXp).toEqual({ result: { level: 3 }, walletEntries: [{ amount: '30', cause: 'TIER_CLAIM' }] })
+    expect(await claimed(pass)).toEqual(['1 free', '2 free', '3 free'])
+  })
+
+  it('claims past premium tiers with the purchase, and later ones with xp', async () => {
+    const pass = await begin()
+    await pass.xp(150)
+    await pass.premium()
+    expect(await claimed(pass)).toEqual(['1 free', '1 premium', '2 free', '2 premium'])
+    await pass.xp(50)
+    expect((await claimed(pass)).slice(4)).toEqual(['3 free', '3 premium'])
+  })
+
+  it('repeats nothing with a repeated key, nor with calls at once', async () => {
+    const pass = await begin()
+    const headers = { 'idempotency-key': 'once' }
+    const key = { ...pass.place, runId: pass.runId, amount: 150, source: 'test', idempotencyKey: 'once' }
+    const answers = await Promise.all(times(8, () => pass.player.post('/sdk/v1/battlepass/xp', key, headers)))
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+    await Promise.all(times(20, () => pass.xp(10)))
+    expect(await claimed(pass)).toEqual(['1 free', '2 free', '3 free', '4 free'])
+    expect((await pass.holdings()).wallet.gold).toBe('100')
+  })
+
+  it('leaves a tier that a balance cannot take, and counts the xp', async () => {
+    const tiers = [tier(1, 'free', [gold(5)]), tier(2, 'free', [item('hat')])]
+    const pass = await begin(ALWAYS, { levels: [0, 100], tiers }, { gems: 950n, gold: MAX_INT64 } as never)
+    expect((await pass.xp(100)).body).toMatchObject({ level: 2, xp: 100 })
+    expect(await claimed(pass)).toEqual(['2 free'])
+    expect((await pass.claim(1, 'free')).body).toEqual(claimRefused('balance limit exceeded'))
+  })
+
+  it('completes with the last tier, and pays what this leads to once', async () => {
+    const nodes = [
+      passNode('pass', { levels: [0, 100], tiers: [tier(1, 'free'), tier(2, 'free')], more: ALWAYS }),
+      { id: 'cup', type: 'reward', data: { rewards: [item('cup')] } },
+    ]
+    const edges = [
+      { from: 'start', handle: 'onStart', to: 'pass' },
+      { from: 'pass', handle: 'onComplete', to: 'cup' },
+    ]
+    await game.publish('auto-whole', scenario(nodes, edges))
+    const pass = await enter('auto-whole')
+    await pass.xp(100)
+    await pass.xp(100)
+    expect(await pass.holdings()).toEqual({ wallet: { gold: '30' }, items: { cup: '1' } })
+  })
+
+  it('claims nothing for players of a pass without it', async () => {
+    for (const more of [{}, { autoClaim: 'never' }, { autoClaim: null }]) {
+      const pass = await begin(more)
+      await pass.xp(250)
+      await pass.premium()
+      expect(await claimed(pass)).toEqual([])
+    }
+  })
+})
