@@ -46,7 +46,7 @@ function describeLimit(data: Data): string {
 function describeSettled(nodeId: string, { tiers, failed, granted }: Data): string {
   const rewards = Array.isArray(granted) ? granted.filter(isData).map(sum) : []
   const lost = Number(failed) > 0 ? `, ${integer(failed)} did not fit` : ''
-  return `${nodeId}: ${integer(tiers)} unclaimed tiers granted${rewards.length > 0 ? ` (${rewards.join(', ')})` : ''}${lost}`
+  return `${nodeId}: ${integer(tiers)} unclaimed ${Number(tiers) === 1 ? 'tier' : 'tiers'} granted${rewards.length > 0 ? ` (${rewards.join(', ')})` : ''}${lost}`
 }
 
 /** The completion of a pass, a level node or a reward node: each has other data. */
