@@ -304,6 +304,13 @@ describe('the text of an event', () => {
       'gift: 1,500 gold, 1 × sword granted',
     )
     expect(said({ handle: 'onStart', nodeId: 'start' })).toBe('Run started')
+    expect(said({ type: 'SEASON_SETTLED', data: { tiers: 1, failed: 0, granted } })).toBe(
+      'pass: 1 unclaimed tier granted (1,500 gold, 1 × sword)',
+    )
+    expect(said({ type: 'SEASON_SETTLED', data: { tiers: 0, failed: 2, granted: [] } })).toBe(
+      'pass: 0 unclaimed tiers granted, 2 did not fit',
+    )
+    expect(said({ type: 'SEASON_ENDING' })).toBe('pass: the season is about to end')
   })
 
   it('covers events of players, runs and the game client, and survives unknown data', () => {
