@@ -15,7 +15,7 @@ import { createEndedFeed } from '../callers/ended-feed.ts'
 import { asServer } from '../callers/server-command.ts'
 import { createTokens, type TokenKey, type Tokens } from '../callers/tokens.ts'
 import { incompatibilityOf } from '../db/compatibility.ts'
-import { databaseNow, followDatabaseClock } from '../db/ids.ts'
+import { databaseNow, followDatabaseClock, readDatabaseClock } from '../db/ids.ts'
 import { pendingMigrations } from '../db/migrate.ts'
 import { createPool, refusesWrites } from '../db/pool.ts'
 import { createPrisma } from '../db/prisma.ts'
@@ -411,6 +411,8 @@ export async function createApp({
     metrics,
     async listen() {
       if (metricsServer && config.metricsPort !== null) await metricsServer.listen(config.metricsPort, config.host)
+      // Without an answer, the reads of ended logins set it as soon as there is one.
+      await readDatabaseClock(pool).catch(() => undefined)
       housekeeping.start()
       folding.start()
       numbering.start()

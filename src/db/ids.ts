@@ -1,4 +1,5 @@
 import { randomFillSync } from 'node:crypto'
+import type { Pool } from 'pg'
 import { V7Generator } from 'uuidv7'
 
 /** Hands out random numbers from an array, which is refilled when it is used up: single requests cost more. */
@@ -49,6 +50,21 @@ export const databaseNow = (): number => Date.now() + aheadMs
 export function followDatabaseClock(now: Date, roundTripMs: number): void {
   const ahead = now.getTime() - (Date.now() - roundTripMs / 2)
   if (Math.abs(ahead - aheadMs) > roundTripMs / 2 + 1) aheadMs = ahead
+}
+
+/** Reads of the clock before an instance serves calls. */
+const FIRST_READS = 5
+
+/**
+ * Sets the clock of ids before the first call. The answer to a single slow read may be off by half of its round trip, which
+ * is longer than the time between two calls of a player on two instances: of several reads the fastest decides.
+ */
+export async function readDatabaseClock(pool: Pool): Promise<void> {
+  for (let read = 0; read < FIRST_READS; read += 1) {
+    const began = performance.now()
+    const { rows } = await pool.query<{ now: Date }>('SELECT clock_timestamp() AS now')
+    if (rows[0]) followDatabaseClock(rows[0].now, performance.now() - began)
+  }
 }
 
 const DAY_MS = 86_400_000
