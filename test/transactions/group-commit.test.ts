@@ -441,24 +441,33 @@ describe('group commit and its answers (spec 7: an answer tells what is committe
 
   it('repeats commands silently when the process was paused until the server ended their idle transaction', async () => {
     const idleMs = 100
-    let pauses = 1
+    let decisions = 0
+    let isPausing = false
     const pool = createPool({ url: database.url, connections: 1, onError: () => undefined })
     // A session's statements wait for those before them: it must be ready when the group begins.
     await pool.query(`SET idle_in_transaction_session_timeout = ${idleMs}`)
     const engine = createGroupCommit({ pool })
     opened.push({ engine, pool })
     const command = add('a')
-    const sum = engine.run({
-      *decide(group) {
+    const paused = {
+      *decide(group: Group) {
+        decisions += 1
         // Blocks the process once the statement that reads has been sent. Its answer and the end of the session arrive
         // together.
-        if (pauses-- > 0) setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10 * idleMs))
+        if (isPausing) setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10 * idleMs))
+        isPausing = false
         return yield* command.decide(group)
       },
-    })
-    expect(await sum).toBe(1)
-    expect(await counters()).toEqual({ a: 1 })
-    expect(pauses).toBe(-1)
+    }
+    // On a busy machine the answer may come before the pause: then nothing is repeated, and there is another round.
+    let rounds = 0
+    while (decisions === rounds) {
+      rounds += 1
+      isPausing = true
+      expect(await engine.run(paused)).toBe(rounds)
+      expect(await counters()).toEqual({ a: rounds })
+    }
+    expect(decisions).toBe(rounds + 1)
   })
 })
 
