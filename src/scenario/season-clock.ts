@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import { inTransaction } from '../db/transaction.ts'
 import { parseDefinition } from './parse-definition.ts'
+import { PHASES } from './season.ts'
 import { SEASONS_LOCK, scheduleSeasons } from './season-schedule.ts'
 
 /** How often an instance looks for phases that have begun. */
@@ -33,7 +34,6 @@ const TELL = `WITH due AS (
   SELECT environment_id, 'season.' || CASE phase WHEN 'running' THEN 'started' ELSE phase END, scenario_id, node_id,
     json_build_object('at', to_char(starts_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))::text
   FROM told ORDER BY starts_at, array_position($1::text[], phase)`
-const ORDER = ['announced', 'running', 'ending', 'ended', 'closed']
 
 export interface SeasonClockOptions {
   readonly pool: Pool
@@ -86,7 +86,7 @@ export async function tellSeasons(pool: Pool): Promise<void> {
       const { rows } = await client.query<{ held: boolean }>(LOCK, [SEASONS_LOCK])
       if (!rows[0]?.held) return false
       const scheduled = await scheduleOthers(client)
-      const { rowCount: told } = await client.query(TELL, [ORDER])
+      const { rowCount: told } = await client.query(TELL, [PHASES])
       return scheduled === MOST || told === MOST
     })
 }
