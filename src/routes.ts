@@ -5,6 +5,7 @@ import { progressCall } from './battlepass/read-progress.ts'
 import { seasonCall } from './battlepass/read-season.ts'
 import { progressOfPlayersCall } from './battlepass/rest.ts'
 import { grantXpCall } from './battlepass/rest-xp.ts'
+import { startRunCall } from './battlepass/start-run.ts'
 import {
   clientPost,
   linkPost,
@@ -46,7 +47,6 @@ import { getAuthProviders, putAuthProviders } from './providers/rest.ts'
 import { crossHandleCall } from './scenario/cross-handle.ts'
 import { runCall } from './scenario/read-run.ts'
 import { getScenario, putScenario, serverCrossCall } from './scenario/rest.ts'
-import { startRunCall } from './scenario/start-run.ts'
 import { grantMoneyCall, spendMoneyCall } from './wallet/rest.ts'
 
 /** Contents page of the REST surface, and of `openapi.json`: method, path, who may call, what it does. */

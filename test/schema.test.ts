@@ -46,6 +46,8 @@ describe('the schema (decisions 9)', () => {
       'PurchasePremiumPayload.plan',
       'RunProgress.plan',
       'StartRunPayload.plan',
+      'StartRunPayload.next',
+      'NextRun.plan',
       'Reward.currency',
       'Reward.itemId',
       'PageInfo.startCursor',

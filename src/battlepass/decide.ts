@@ -77,7 +77,7 @@ function dayOf(moment: Date): string {
 }
 
 /** The season runs from `startsAt` up to, not including, `endsAt`. */
-function inSeason(node: PassNode, now: Date): boolean {
+export function inSeason(node: PassNode, now: Date): boolean {
   return (node.startsAt === null || now >= node.startsAt) && (node.endsAt === null || now < node.endsAt)
 }
 

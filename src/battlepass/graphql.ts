@@ -52,6 +52,7 @@ export const XpOriginEnum = enumType('XpOrigin', XP_ORIGINS, {
     client: "The player's client sent it.",
     server: 'A server of the game sent it, with a server key.',
     operator: 'An operator granted it, or reset the pass.',
+    season: 'It came along from the season before.',
   },
 })
 

@@ -6,9 +6,9 @@ import { type ServerRequest, serverCall } from '../declare/route.ts'
 import { flag, int64, listOf, optional, type RequestOf, shape, text } from '../declare/shape.ts'
 import { runForEach, textsOf } from '../players/batch.ts'
 import { playerTarget } from '../players/player-target.ts'
-import { startRun } from '../scenario/start-run.ts'
 import type { PlayerRef } from '../transactions/player.ts'
 import { type AddXpResult, addServerXp, addXpAnswer } from './add-xp.ts'
+import { startRun } from './start-run.ts'
 
 const grantShape = shape({
   player: playerTarget,

@@ -1,30 +1,36 @@
 import { Stream } from '../events/append.ts'
 import { askStatus } from '../players/player-status.ts'
-import type { Granted, PassNode } from '../scenario/definition.ts'
-import { askActiveRun } from '../scenario/runs.ts'
+import { type Definition, type Granted, nextNodes, type PassNode } from '../scenario/definition.ts'
+import { converted } from '../scenario/next-season.ts'
+import { askActiveRun, type Run, record, rewardsOf, settleWalk } from '../scenario/runs.ts'
 import { Scenarios } from '../scenario/scenarios.ts'
+import { isSettled } from '../scenario/season-schedule.ts'
+import { addStep, askStep } from '../scenario/season-steps.ts'
 import type { Command } from '../transactions/command.ts'
-import type { PlayerRef } from '../transactions/player.ts'
+import type { Group } from '../transactions/group.ts'
+import type { Player, PlayerRef } from '../transactions/player.ts'
+import { askWallet, balanceOf, move, overflowOf } from '../wallet/holdings.ts'
 import { askAllTiers, claimEarned } from './claim-tier.ts'
-import { NO_RUN, type NodeInput } from './passes.ts'
+import { NO_RUN, type NodeInput, type PassHandle } from './passes.ts'
 
-/** What was granted to a player at the end of a season. */
+/** What happened to a player at the end of a season. */
 export interface Settled {
   readonly tiers: number
-  /** Tiers whose rewards would have passed the limit of a balance or an amount. */
+  /** Tiers, conversions and the crossing whose rewards would have passed the limit of a balance or an amount. */
   readonly failed: number
 }
 
 const NOTHING: Settled = { tiers: 0, failed: 0 }
 
-/** Whether what was not claimed is granted now. An edit may have moved the end, or have taken it away. */
-export const isSettledAt = ({ atEnd, endsAt, claimUntil }: PassNode, now: Date): boolean =>
-  atEnd === 'grant' && endsAt !== null && claimUntil !== null && now >= claimUntil
+/** Whether the season is settled now. An edit may have moved its end, or have taken away what there is to do. */
+export const isSettledAt = (definition: Definition, pass: PassNode, now: Date): boolean =>
+  isSettled(definition, pass) && pass.claimUntil !== null && now >= pass.claimUntil
 
 /**
- * Grants the tiers of a pass that a player has earned and not claimed, once claims have closed, and tells it in one event.
- * Each tier is granted once, however often this runs. In an active run it crosses what the claims would have crossed. A
- * banned player keeps what it has earned, a deleted one gets nothing. Null when the season is not settled now.
+ * Ends a season for a player, once claims have closed, and tells it in one event: grants the tiers that it has earned and
+ * not claimed, crosses `onSeasonEnd` in an active run, and converts the currencies that end. Each of these happens once,
+ * however often this runs. A banned player keeps what it has earned, a deleted one gets nothing. Null when the season is
+ * not settled now.
  */
 export function settlePass(ref: PlayerRef, { scenarioId, nodeId }: NodeInput): Command<Settled | null> {
   return {
@@ -39,22 +45,82 @@ export function settlePass(ref: PlayerRef, { scenarioId, nodeId }: NodeInput): C
         return askActiveRun(player, scenarioId)
       })
       const input = { scenarioId, nodeId, runId: active.value?.runId ?? NO_RUN }
-      const { rows, asked: pass } = yield* group.rows(() => askAllTiers(group, ref, input))
+      const { rows, pass, hasEnded } = yield* group.rows(() => {
+        const { rows, asked } = askAllTiers(group, ref, input)
+        askWallet(rows.player)
+        return { rows, pass: asked, hasEnded: askStep(rows.player, { scenarioId, nodeId }, 'ended') }
+      })
       const { player, definition } = rows
       const status = askStatus(player).value?.status
-      if (!definition || !pass || !isSettledAt(pass.node, group.now)) return null
-      if (!pass.stored || status === undefined || status === 'deleted') return NOTHING
+      if (!definition || !pass || !isSettledAt(definition, pass.node, group.now)) return null
+      if (status === undefined || status === 'deleted') return NOTHING
 
-      const { tiers, granted, failed } = yield* claimEarned(group, pass, { definition, run: rows.run }, 'season end')
-      if (tiers > 0 || failed > 0)
+      const isGranted = pass.node.atEnd === 'grant' && pass.stored !== null
+      const earned = isGranted ? yield* claimEarned(group, pass, { definition, run: rows.run }, 'season end') : NO_TIERS
+      // A claim may have changed the run.
+      const run = rows.run?.value?.status === 'active' ? rows.run.value : null
+      const isCrossed = pass.stored === null || run === null || hasEnded || crossEnd(group, pass, definition, run)
+      const ended = endCurrencies(group, player, pass)
+
+      const failed = earned.failed + Number(!isCrossed) + ended.failed
+      if (earned.tiers > 0 || ended.taken.length > 0 || failed > 0)
         group.of(Stream).append({
           ...{ environmentId: ref.environmentId, playerId: ref.playerId, scenarioId, nodeId },
           ...{ type: 'season.settled', handle: null, byClient: false, runId: active.value?.runId ?? null },
-          data: { tiers, failed, granted: sumOf(granted) },
+          data: {
+            ...{ tiers: earned.tiers, failed, granted: sumOf([...earned.granted, ...ended.given]) },
+            ...(ended.taken.length > 0 && { ended: ended.taken }),
+          },
         })
-      return { tiers, failed }
+      return { tiers: earned.tiers, failed }
     },
   }
+}
+
+const NO_TIERS = { tiers: 0, granted: [] as readonly Granted[], failed: 0 }
+
+/** Crosses `onSeasonEnd`, where it leads somewhere. False when the rewards of the nodes behind it do not fit. */
+function crossEnd(group: Group, pass: PassHandle, definition: Definition, run: Run): boolean {
+  const { player, scenarioId, node, level } = pass
+  if (nextNodes(definition, node.id, 'onSeasonEnd').length === 0) return true
+  const { xp, premiumOwned } = pass.current
+  const crossing = { nodeId: node.id, handle: 'onSeasonEnd', data: { level, xp, premiumOwned } }
+  const step = settleWalk(player, definition, run, [crossing])
+  if (overflowOf(player, rewardsOf(step))) return false
+  record(group, player, run, step)
+  addStep(group, player, { scenarioId, nodeId: node.id }, 'ended')
+  return true
+}
+
+interface EndedCurrencies {
+  readonly taken: readonly Granted[]
+  readonly given: readonly Granted[]
+  /** Currencies that stay, as what they become would not fit. */
+  readonly failed: number
+}
+
+/** Takes the currencies that end with the season, and gives what they become. */
+function endCurrencies(group: Group, player: Player, { scenarioId, node }: PassHandle): EndedCurrencies {
+  const cause = { reason: 'season_end', reference: `${scenarioId}/${node.id}` } as const
+  const taken: Granted[] = []
+  const given: Granted[] = []
+  let failed = 0
+  for (const conversion of node.next?.convert ?? []) {
+    const { currency, to } = conversion
+    const balance = balanceOf(player, currency)
+    if (balance === 0n) continue
+    const amount = to === null ? 0n : converted(conversion, balance)
+    if (to !== null && overflowOf(player, [{ currency: to, itemId: null, amount }])) {
+      failed += 1
+      continue
+    }
+    move(group, player, currency, -balance, cause)
+    taken.push({ currency, itemId: null, amount: balance })
+    if (to === null || amount === 0n) continue
+    move(group, player, to, amount, cause)
+    given.push({ currency: to, itemId: null, amount })
+  }
+  return { taken, given, failed }
 }
 
 /** The rewards in all, each currency and item once, in the order in which they came. */

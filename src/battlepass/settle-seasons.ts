@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Pool } from 'pg'
-import type { PassNode } from '../scenario/definition.ts'
-import { currentPass, type PassRef } from '../scenario/scenarios.ts'
+import { type Definition, nextNodes, type PassNode } from '../scenario/definition.ts'
+import { currentDefinition, type PassRef } from '../scenario/scenarios.ts'
 import type { GroupCommit } from '../transactions/group-commit.ts'
 import { isSettledAt, type Settled, settlePass } from './settle-pass.ts'
 
-// The job at the end of a season: it grants what players have earned and not claimed. A settlement is a row of
+// The job at the end of a season: it grants what players have earned and not claimed, crosses `onSeasonEnd`, and takes the
+// currencies that end. A settlement is a row of
 // `season_settlements`, which a publication writes. One instance runs it at a time, and notes its place with each page.
 // When it dies, another one goes on from there: a player who was settled twice is granted nothing the second time.
 
@@ -16,6 +17,8 @@ const LOOK_EVERY_MS = 1_000
 const HELD_MS = 30_000
 /** Passes that are looked at with one statement. */
 const PAGE = 1_000
+/** Stands in a place for the level of those without a pass. Above any level. */
+const AFTER_LEVELS = 2 ** 31 - 1
 /** Players who are settled at once: a part of the calls that a group takes, so that calls of players fit beside them. */
 const AT_ONCE = 64
 /** The pause after players were settled, as a multiple of the time that it took: the game goes on meanwhile. */
@@ -44,7 +47,10 @@ const TAKE = {
     RETURNING t.environment_id AS "environmentId", t.scenario_id AS "scenarioId", t.node_id AS "nodeId",
       t.after_level AS "level", t.after_player AS "playerId"`,
 }
-/** Passes after a place, each with whether it has tiers that were earned and not claimed. */
+/**
+ * Passes after a place, each with whether there is something to do: tiers that were earned and not claimed, a currency that
+ * ends, or a run in which `onSeasonEnd` was not crossed.
+ */
 const READ = {
   name: 'settlements-read',
   text: `SELECT page.level, page.player_id AS "playerId", EXISTS (
@@ -53,6 +59,15 @@ const READ = {
           SELECT FROM tier_claims c WHERE (c.environment_id, c.player_id, c.scenario_id, c.node_id, c.level, c.track)
             = ($1::uuid, page.player_id, $2, $3, t.level, t.track)
         )
+      ) OR EXISTS (
+        SELECT FROM wallets w WHERE w.environment_id = $1::uuid AND w.player_id = page.player_id
+          AND w.currency = ANY ($8::text[]) AND w.balance > 0
+      ) OR $9::boolean AND EXISTS (
+        SELECT FROM runs r WHERE r.environment_id = $1::uuid AND r.player_id = page.player_id AND r.scenario_id = $2
+          AND r.status = 'active'
+      ) AND NOT EXISTS (
+        SELECT FROM season_steps s WHERE (s.environment_id, s.player_id, s.scenario_id, s.node_id, s.step)
+          = ($1::uuid, page.player_id, $2, $3, 'ended')
       ) AS due
     FROM (
       SELECT coalesce(current_level, level) AS level, player_id, premium_owned FROM passes
@@ -60,6 +75,17 @@ const READ = {
         AND (coalesce(current_level, level), player_id) > ($4::int, $5::uuid)
       ORDER BY coalesce(current_level, level), player_id LIMIT ${PAGE}
     ) page ORDER BY page.level, page.player_id`,
+}
+/** Holders of currencies that end, without a pass: they come after all passes. */
+const READ_HOLDERS = {
+  name: 'settlements-read-holders',
+  text: `SELECT DISTINCT ${AFTER_LEVELS} AS level, w.player_id AS "playerId", true AS due FROM wallets w
+    WHERE w.environment_id = $1::uuid AND w.player_id > $4::uuid AND w.currency = ANY ($5::text[]) AND w.balance > 0
+      AND NOT EXISTS (
+        SELECT FROM passes p WHERE (p.environment_id, p.player_id, p.scenario_id, p.node_id)
+          = ($1::uuid, w.player_id, $2, $3)
+      )
+    ORDER BY w.player_id LIMIT ${PAGE}`,
 }
 const NOTE = {
   name: 'settlements-note',
@@ -165,9 +191,10 @@ async function settle({ pool, run, now, signal, onDone }: Job, taken: Taken, hol
   }
 
   for (let isDone = false; !isDone; ) {
-    const node = await run(currentPass(ref))
-    if (!node || !isSettledAt(node, new Date(now()))) return
-    const page = await readPage(pool, ref, node, place)
+    const definition = await run(currentDefinition(ref))
+    const node = definition?.nodes.get(nodeId)
+    if (!definition || node?.type !== 'battle-pass' || !isSettledAt(definition, node, new Date(now()))) return
+    const page = await readPage(pool, ref, { definition, node, place })
     const due = page.filter((one) => one.due)
     for (let from = 0; from < due.length; from += AT_ONCE) {
       const began = performance.now()
@@ -179,22 +206,35 @@ async function settle({ pool, run, now, signal, onDone }: Job, taken: Taken, hol
       await pause(PAUSE_FACTOR * (performance.now() - began), undefined, { ref: false, signal }).catch(() => undefined)
       if (signal.aborted) return
     }
-    isDone = page.length < PAGE
-    place = page.at(-1) ?? place
+    const isLast = page.length < PAGE
+    isDone = isLast && (place.level === AFTER_LEVELS || endingOf(node).length === 0)
+    // After the last pass come those without one.
+    place = isLast && !isDone ? { level: AFTER_LEVELS, playerId: NO_PLAYER } : (page.at(-1) ?? place)
     if (!(await note(place, [], isDone))) return
   }
   onDone(ref)
 }
 
-async function readPage(pool: Pool, ref: PassRef, node: PassNode, { level, playerId }: Place) {
-  const tiers = [...node.tiers.values()]
-  const { rows } = await pool.query<Place & { readonly due: boolean }>({
-    ...READ,
-    values: [
-      ...[ref.environmentId, ref.scenarioId, ref.nodeId, level, playerId],
-      tiers.map((tier) => tier.level),
-      tiers.map((tier) => tier.track),
-    ],
-  })
+/** The currencies that end with a season. */
+const endingOf = ({ next }: PassNode): string[] => next?.convert.map(({ currency }) => currency) ?? []
+
+interface Reading {
+  readonly definition: Definition
+  readonly node: PassNode
+  readonly place: Place
+}
+
+async function readPage(pool: Pool, ref: PassRef, { definition, node, place: { level, playerId } }: Reading) {
+  const pass = [ref.environmentId, ref.scenarioId, ref.nodeId]
+  const ending = endingOf(node)
+  const isAfter = level === AFTER_LEVELS
+  const tiers = node.atEnd === 'grant' ? [...node.tiers.values()] : []
+  const crosses = nextNodes(definition, node.id, 'onSeasonEnd').length > 0
+  const earned = [tiers.map((tier) => tier.level), tiers.map((tier) => tier.track)]
+  const { rows } = await pool.query<Place & { readonly due: boolean }>(
+    isAfter
+      ? { ...READ_HOLDERS, values: [...pass, playerId, ending] }
+      : { ...READ, values: [...pass, level, playerId, ...earned, ending, crosses] },
+  )
   return rows
 }

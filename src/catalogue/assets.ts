@@ -92,7 +92,12 @@ function assetsOf({ nodes }: Definition): Assets {
       if (currency !== null) currencies.add(currency)
       if (itemId !== null) items.add(itemId)
     }
-    if (node.type === 'battle-pass' && node.premium) currencies.add(node.premium.currency)
+    if (node.type !== 'battle-pass') continue
+    if (node.premium) currencies.add(node.premium.currency)
+    for (const { currency, to } of node.next?.convert ?? []) {
+      currencies.add(currency)
+      if (to !== null) currencies.add(to)
+    }
   }
   return { currencies, items }
 }

@@ -357,6 +357,19 @@ export interface StartRunResponse {
   /** True when the run was already active. */
   readonly resumed: boolean
   readonly plan: ExecutionPlan | null
+  /** The run of the season that follows. Over REST it is absent unless the season of this scenario has ended and another one follows. */
+  readonly next?: NextRun | null
+}
+
+/** The run of the next season. */
+export interface NextRun {
+  /** The scenario of the next season. From now on, xp goes there. */
+  readonly scenarioId: string
+  /** Id of the run. */
+  readonly runId: string
+  /** True when the run was already active. */
+  readonly resumed: boolean
+  readonly plan: ExecutionPlan | null
 }
 
 /** The steps that the crossing caused. */
@@ -520,8 +533,17 @@ export const PREMIUM_RESPONSE: ShapeOf<PremiumResponse> = {
   members: { success: 'boolean', error: { orNull: 'string' }, plan: { orNull: EXECUTION_PLAN } },
 }
 
+export const NEXT_RUN: ShapeOf<NextRun> = {
+  members: { scenarioId: 'string', runId: 'string', resumed: 'boolean', plan: { orNull: EXECUTION_PLAN } },
+}
+
 export const START_RUN_RESPONSE: ShapeOf<StartRunResponse> = {
-  members: { runId: 'string', resumed: 'boolean', plan: { orNull: EXECUTION_PLAN } },
+  members: {
+    runId: 'string',
+    resumed: 'boolean',
+    plan: { orNull: EXECUTION_PLAN },
+    next: { ifPresent: { orNull: NEXT_RUN } },
+  },
 }
 
 export const CROSS_RESPONSE: ShapeOf<CrossResponse> = { members: { plan: { orNull: EXECUTION_PLAN } } }

@@ -7,6 +7,7 @@ import {
   CROSS_RESPONSE,
   type EnteredNode,
   type ExecutionPlan,
+  type NextRun,
   PREMIUM_RESPONSE,
   PROGRESS_RESPONSE,
   type PremiumResponse,
@@ -68,13 +69,13 @@ export async function startSession(
   scenarioId: string,
   options?: ChangeOptions,
 ): Promise<ScenarioSession> {
-  const { runId, resumed, plan } = await calls.change(
+  const { runId, resumed, plan, next } = await calls.change(
     '/sdk/v1/scenarios/start',
     { scenarioId },
     START_RUN_RESPONSE,
     options,
   )
-  const session = new ScenarioSession(calls, scenarioId, { runId, isResumed: resumed })
+  const session = new ScenarioSession(calls, scenarioId, { runId, isResumed: resumed, next: next ?? null })
   // The plan of a resumed run is an old one, so the active nodes are read.
   if (resumed) await session.refresh(options)
   else session.begin(plan)
@@ -90,6 +91,11 @@ export class ScenarioSession {
   readonly runId: string
   /** The run was active already when the session began. */
   readonly isResumed: boolean
+  /**
+   * The run of the season that follows, once the season of this scenario has ended: open it with
+   * `player.scenario(next.scenarioId).open(next.runId)`. Null without one, and for a session that was opened.
+   */
+  readonly next: Pick<NextRun, 'scenarioId' | 'runId'> | null
   readonly #calls: PlayerCalls
   readonly #listeners = new Listeners<AllEvents>()
   #status: RunResponse['status'] = 'active'
@@ -113,12 +119,17 @@ export class ScenarioSession {
   constructor(
     calls: PlayerCalls,
     scenarioId: string,
-    { runId, isResumed }: { readonly runId: string; readonly isResumed: boolean },
+    {
+      runId,
+      isResumed,
+      next = null,
+    }: Pick<ScenarioSession, 'runId' | 'isResumed'> & Partial<Pick<ScenarioSession, 'next'>>,
   ) {
     this.#calls = calls
     this.scenarioId = scenarioId
     this.runId = runId
     this.isResumed = isResumed
+    this.next = next
   }
 
   /** The status of the run, as far as this session knows. */

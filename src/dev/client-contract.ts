@@ -133,7 +133,11 @@ function shapeOf(schema: Schema): string {
 }
 
 function printShape(schema: Schema): string {
-  const members = Object.entries(membersOf(schema) ?? {}).map(([name, member]) => `${name}: ${shapeOf(member)}`)
+  const required = (schema.required ?? []) as readonly string[]
+  const members = Object.entries(membersOf(schema) ?? {}).map(([name, member]) => {
+    const shape = shapeOf(member)
+    return `${name}: ${required.includes(name) ? shape : `{ ifPresent: ${shape} }`}`
+  })
   return `{ members: { ${members.join(', ')} } }`
 }
 

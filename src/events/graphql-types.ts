@@ -19,7 +19,8 @@ enumType('EventType', EVENT_TYPES, {
     crossing: 'A handle of a node was crossed.',
     'player.created': 'A player was created by a login.',
     'run.cancelled': 'A run was cancelled.',
-    'season.settled': 'The tiers that a player had earned and not claimed were granted at the end of the season.',
+    'season.settled':
+      'Tiers that a player had earned and not claimed were granted at the end of the season, or currencies ended.',
     'season.announced': 'A season was announced.',
     'season.started': 'A season started.',
     'season.ending': 'A season is about to end.',
@@ -148,12 +149,13 @@ builder.objectRef<StreamEvent>('RunCancelledEvent').implement({
 builder.objectRef<StreamEvent>('SeasonSettledEvent').implement({
   interfaces: [NodeType, EventInterface],
   description:
-    'The tiers that a player had earned and not claimed were granted, once claims had closed. `data` has the rewards in all as `granted`.',
+    'The season ended for a player, once claims had closed: tiers that it had earned and not claimed were granted, and currencies ended. `data` has the rewards in all as `granted`, and the currencies that ended as `ended`.',
   fields: (t) => ({
     playerId: t.id(player),
     tiers: t.int({ description: 'The granted tiers.', resolve: (event) => readInt32(dataOf(event), 'tiers') }),
     failed: t.int({
-      description: 'The tiers whose rewards did not fit: a balance or an amount would have passed its limit.',
+      description:
+        'The tiers, the currencies and the crossing of `onSeasonEnd` whose rewards did not fit: a balance or an amount would have passed its limit.',
       resolve: (event) => readInt32(dataOf(event), 'failed'),
     }),
   }),

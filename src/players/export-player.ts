@@ -111,6 +111,12 @@ export const SECTIONS: readonly Section[] = [
     columns: { ...passColumns, run_id: 'plain', paid_at: 'plain' },
   },
   {
+    kind: 'seasonStep',
+    table: 'season_steps',
+    keys: { ...inPass, step: 'text' },
+    columns: { ...passColumns, step: 'plain', taken_at: 'plain' },
+  },
+  {
     kind: 'xp',
     table: 'xp_ledger',
     keys: { id: 'uuid' },

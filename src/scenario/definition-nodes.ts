@@ -29,6 +29,7 @@ import {
 } from './definition.ts'
 import { type RawValue, type Reader, readLate, stringOf } from './definition-reader.ts'
 import { type BroughtTier, checkHandle } from './definition-rules.ts'
+import { readNextSeason } from './next-season.ts'
 import { openToClients, readServerHandles, readXpRules } from './xp-rules.ts'
 
 /** The members of `data` that the service reads, by the type of the node. The game may have others there. */
@@ -37,7 +38,7 @@ const DATA_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   'battle-pass': [
     ...['levels', 'tiers', 'premium', 'xp'],
     ...['announcedAt', 'startsAt', 'endingHours', 'endsAt', 'claimUntil'],
-    ...['atEnd', 'autoClaim'],
+    ...['atEnd', 'autoClaim', 'next'],
   ],
   'battle-pass-level': ['levelNumber', 'passNodeId', 'rewards'],
 }
@@ -133,10 +134,11 @@ function readPass(reader: Reader, data: (name: string) => RawValue): Omit<PassNo
   const endingAt = readLate(reader, (own) => readEndingAt(own, data('endingHours'), { startsAt, endsAt }), null)
   const atEnd = readLate(reader, (own) => readAtEnd(own, data('atEnd'), endsAt), 'lose')
   const autoClaim = readLate(reader, (own) => readOneOf(own, data('autoClaim'), AUTO_CLAIMS), null) ?? 'never'
+  const next = readLate(reader, (own) => readNextSeason(own, data('next'), endsAt), null)
   const xpRules = readXpRules(reader, data('xp'))
   const open = openToClients(xpRules)
   if (open !== null) reader.notice(data('xp').path, open)
-  const season = { announcedAt, startsAt, endingAt, endsAt, claimUntil, atEnd, autoClaim }
+  const season = { announcedAt, startsAt, endingAt, endsAt, claimUntil, atEnd, autoClaim, next }
   return { levels, topLevel: levels.at(-1)?.level ?? 0, tiers, premium, ...season, xpRules }
 }
 

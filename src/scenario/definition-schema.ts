@@ -2,6 +2,7 @@ import { type Json, MAX_INT64, print } from '../base/json.ts'
 import {
   HANDLE,
   MAX_ASSET,
+  MAX_CARRIED_PERCENT,
   MAX_EDGES,
   MAX_ENDING_HOURS,
   MAX_HANDLE,
@@ -17,6 +18,7 @@ import {
   MAX_TYPE,
 } from '../base/limits.ts'
 import { AT_ENDS, AUTO_CLAIMS, REPEATS, TRACKS } from './definition.ts'
+import { RATE_PATTERN } from './next-season.ts'
 import { OVER_LIMIT, XP_LIMITS, XP_SENDERS } from './xp-rules.ts'
 
 // A scenario's definition as JSON Schema, for editors and build pipelines. It checks each place by itself. Only
@@ -198,9 +200,56 @@ export const definitionSchema: Schema = {
           description:
             'With `always`, xp that reaches a tier claims it, and so does the purchase of premium. Default: never.',
         },
+        next: orNull(ref('nextSeason'), 'What follows the season: it needs `endsAt`. Default: nothing.'),
         xp: orNull(ref('xpRules'), 'Who may give xp, and how much. Default: clients and servers, without limits.'),
       },
       'The data of a battle-pass node.',
+    ),
+    nextSeason: object(
+      [],
+      {
+        scenarioId: orNull(
+          id('The scenario of the next season.'),
+          'Once the season has ended, its players are started there. Default: none.',
+        ),
+        nodeId: orNull(id('The pass of that scenario.'), 'Default: the one with the id of this pass.'),
+        carry: orNull(ref('carry'), 'What a player takes along to the next season, once. Default: nothing.'),
+        convert: orNull(
+          list(ref('conversion'), 0, MAX_REWARDS, 'Each currency once.'),
+          'Currencies that end once claims have closed: they expire, or become another one. Default: none.',
+        ),
+      },
+      'What follows a season.',
+    ),
+    carry: object(
+      [],
+      {
+        xpPercent: orNull(
+          integer(1, MAX_CARRIED_PERCENT, 'A percentage.'),
+          'So much of the xp, rounded down, is the xp at the beginning. Default: none.',
+        ),
+        xpMax: orNull(integer(1, MAX_INT64, 'An amount of xp.'), 'At most so much xp. Default: no limit.'),
+        premium: {
+          type: ['boolean', 'null'],
+          description: 'Whether an owner of premium owns it in the next season, too. Default: false.',
+        },
+      },
+      'What a player takes along.',
+    ),
+    conversion: object(
+      ['currency'],
+      {
+        currency: text(MAX_ASSET, 'A currency that ends.'),
+        to: orNull(text(MAX_ASSET, 'A currency that does not end.'), 'What it becomes. Default: it expires.'),
+        rate: {
+          type: ['string', 'null'],
+          description:
+            'With `to`: what is given, and for how much, such as 1:10 for one of `to` for each ten. Rounded down; the rest ends.',
+          pattern: RATE_PATTERN,
+          examples: ['1:10', '5:1'],
+        },
+      },
+      'A currency that ends with the season.',
     ),
     xpRules: object(
       [],

@@ -1,5 +1,6 @@
 import type { RawJson } from '../base/json.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
+import type { NextSeason } from './next-season.ts'
 import type { XpRules } from './xp-rules.ts'
 
 // A scenario's definition: parsed and validated as a whole, with every fault at once. Pure; versions never change.
@@ -90,6 +91,8 @@ export interface PassNode extends NodeBase {
   readonly claimUntil: Date | null
   readonly atEnd: AtEnd
   readonly autoClaim: AutoClaim
+  /** What follows the season. Null for nothing. */
+  readonly next: NextSeason | null
   /** Who may give xp, and how much. Null when clients may send any. */
   readonly xpRules: XpRules | null
 }
@@ -138,7 +141,7 @@ export interface Definition {
 /** The handles of each node type that the service runs, in no particular order. */
 export const HANDLES_OF = {
   start: ['onStart'],
-  'battle-pass': ['onLevelUp', 'onMaxLevel', 'onComplete', 'onPremiumPurchase'],
+  'battle-pass': ['onLevelUp', 'onMaxLevel', 'onComplete', 'onPremiumPurchase', 'onSeasonEnd'],
   'battle-pass-level': ['onComplete'],
   reward: ['onComplete'],
 } as const satisfies Record<Exclude<Node['type'], 'client'>, readonly string[]>

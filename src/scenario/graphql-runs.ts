@@ -1,3 +1,4 @@
+import { nextRun, startRunAnswer, startRunCall } from '../battlepass/start-run.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType, nodesOf, orNull } from '../declare/graphql/node.ts'
@@ -7,7 +8,6 @@ import { crossAnswer, crossHandleCall } from './cross-handle.ts'
 import { crossedHandle, enteredNodeAnswer, executionPlan, RUN_STATUSES, type RunStatus } from './plan.ts'
 import { runAnswer, runCall } from './read-run.ts'
 import { RUN_CAUSES, type RunCause } from './runs.ts'
-import { startRunAnswer, startRunCall } from './start-run.ts'
 
 const RunStatusType = enumType('RunStatus', RUN_STATUSES, {
   description: 'The status of a run.',
@@ -31,6 +31,7 @@ const CAUSE_DESCRIPTION =
 answerType('CrossedHandle', crossedHandle)
 answerType('EnteredNode', enteredNodeAnswer)
 answerType('ExecutionPlan', executionPlan)
+answerType('NextRun', nextRun)
 const StartRunPayload = answerType('StartRunPayload', startRunAnswer)
 export const CrossHandlePayloadType = answerType('CrossHandlePayload', crossAnswer)
 const RunProgressType = answerType('RunProgress', runAnswer)

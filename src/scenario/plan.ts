@@ -65,6 +65,17 @@ export const EXAMPLE_PLAN = {
   granted: [],
 }
 
+/** The plan of two steps of one call, in this order. */
+export const joined = (first: ExecutionPlan | null, then: ExecutionPlan): ExecutionPlan =>
+  first === null
+    ? then
+    : {
+        ...then,
+        crossed: [...first.crossed, ...then.crossed],
+        entered: [...first.entered, ...then.entered],
+        granted: [...first.granted, ...then.granted],
+      }
+
 /** A reward node that was entered. */
 export interface Grant {
   readonly nodeId: string

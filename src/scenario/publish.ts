@@ -10,7 +10,7 @@ import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import { definitionBody } from './definition-body.ts'
 import { parseDefinition, pastSeasons } from './parse-definition.ts'
 import type { ScenarioRef } from './scenarios.ts'
-import { scheduleSeasons } from './season-schedule.ts'
+import { lockSeasons, scheduleSeasons } from './season-schedule.ts'
 
 export const EXAMPLE_VERSION = {
   environment: 'production',
@@ -76,6 +76,7 @@ export async function publishScenario(
   const notices = [...parsed.notices, ...pastSeasons(parsed.definition, new Date())]
   return inTransaction(pool, async (client) => {
     const key = [ref.environmentId, ref.scenarioId]
+    await lockSeasons(client)
     await client.query(
       'INSERT INTO scenarios (environment_id, id, version) VALUES ($1, $2, 1) ON CONFLICT DO NOTHING',
       key,

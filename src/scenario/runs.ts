@@ -86,11 +86,17 @@ export function cancel(group: Group, player: Player, run: Run, cause: RunCause):
   const { runId, scenarioId } = run
   const { environmentId, playerId } = player
   setRun(player, { ...run, status: 'cancelled', active: [], cause }, askPlan(player, runId).value?.plan ?? null)
-  forgetAnswers(player, RUN_ANSWERS, ([ofRun]) => ofRun === runId)
+  forgetAnswers(player, RUN_ANSWERS, (about) => about.includes(runId))
   const at = { environmentId, playerId, scenarioId, runId }
   group
     .of(Stream)
     .append({ ...at, type: 'run.cancelled', handle: null, nodeId: null, byClient: false, data: { cause } })
+}
+
+/** Replaces the plan of a run that the call has already written. */
+export function notePlan(player: Player, runId: string, plan: ExecutionPlan | null): void {
+  const run = player.slot(byId, runId).value
+  if (run) setRun(player, run, plan)
 }
 
 export interface RunInput {

@@ -3,14 +3,14 @@ import { Refusal } from '../base/errors.ts'
 import type { Command } from '../transactions/command.ts'
 import type { Group } from '../transactions/group.ts'
 import { keyOf } from '../transactions/player.ts'
-import { int, named, table, text, uuid } from '../transactions/table.ts'
+import { int, json, named, nullable, table, text, uuid } from '../transactions/table.ts'
 import type { Definition, PassNode } from './definition.ts'
 import { parseDefinition } from './parse-definition.ts'
 
 const scenarios = table('scenarios', {
   owner: null,
   key: { environmentId: uuid, scenarioId: named('id', text) },
-  columns: { version: int, revision: text },
+  columns: { version: int, revision: text, follows: nullable(json<readonly (readonly [string, string])[]>()) },
   kind: 'state',
 })
 const scenarioVersions = table('scenario_versions', {
@@ -19,7 +19,7 @@ const scenarioVersions = table('scenario_versions', {
   columns: { definition: text },
   kind: 'append',
 })
-const current = scenarios.one({ columns: ['version', 'revision'] })
+const current = scenarios.one({ columns: ['version', 'revision', 'follows'] })
 const published = scenarioVersions.one({ columns: ['definition'] })
 
 export interface ScenarioRef {
@@ -35,7 +35,11 @@ interface Seen {
   /** Random, and new with every edit: a restored database repeats version numbers. */
   readonly revision: string
   readonly definition: Definition
+  /** The passes whose next season this scenario is. */
+  readonly follows: readonly PassRef[]
 }
+
+const NOTHING: readonly PassRef[] = []
 
 /** The last seen definition of each scenario. It is only a guess: a group reads the current one, or proves it. */
 const lastSeen = new LRUCache<string, Seen>({ max: 500 })
@@ -49,7 +53,7 @@ export class Scenarios {
   static readonly isProvable = true
   private readonly group: Group
   /** Null for a missing scenario. */
-  private readonly current = new Map<string, Definition | null>()
+  private readonly current = new Map<string, Seen | null>()
 
   constructor(group: Group) {
     this.group = group
@@ -60,42 +64,58 @@ export class Scenarios {
    * which tells the command what other rows to ask for.
    */
   find(ref: ScenarioRef): Definition | null | undefined {
+    const seen = this.see(ref)
+    return seen === null ? null : seen?.definition
+  }
+
+  /** The passes whose next season this scenario is, as `find`. A publication of one of them changes the revision here. */
+  before(ref: ScenarioRef): readonly PassRef[] {
+    return this.see(ref)?.follows ?? NOTHING
+  }
+
+  private see(ref: ScenarioRef): Seen | null | undefined {
     const { environmentId, scenarioId } = ref
     const key = `${environmentId}/${scenarioId}`
     const current = this.current.get(key)
     if (current !== undefined) return current
     const seen = lastSeen.get(key)
     if (this.group.path === 'memory') return this.rest(ref, key)
-    const definition = this.read(ref, seen)
-    if (definition === undefined) return seen?.definition
-    this.current.set(key, definition)
-    return definition
+    const read = this.read(ref, seen)
+    if (read === undefined) return seen
+    this.current.set(key, read)
+    return read
   }
 
   /** The last seen definition, or the one that was just read. The group proves it with its write. */
-  private rest(ref: ScenarioRef, key: string): Definition | undefined {
+  private rest(ref: ScenarioRef, key: string): Seen | undefined {
     // The absence of a scenario cannot be proven.
     if (!lastSeen.has(key) && this.read(ref, undefined) === null) this.group.askTransaction()
     const seen = lastSeen.get(key)
     if (!seen) return undefined
     const { environmentId, scenarioId } = ref
     this.group.preconditions.set(key, { table: scenarios.name, environmentId, id: scenarioId, revision: seen.revision })
-    this.current.set(key, seen.definition)
-    return seen.definition
+    this.current.set(key, seen)
+    return seen
   }
 
-  private read({ environmentId, scenarioId }: ScenarioRef, seen: Seen | undefined): Definition | null | undefined {
+  private read({ environmentId, scenarioId }: ScenarioRef, seen: Seen | undefined): Seen | null | undefined {
     const scenario = this.group.unowned.one(current, keyOf(environmentId, scenarioId))
     if (!scenario.isKnown) return undefined
     if (!scenario.value) return null
     const { version, revision } = scenario.value
-    if (revision === seen?.revision) return seen.definition
+    if (revision === seen?.revision) return seen
     const stored = this.group.unowned.one(published, keyOf(environmentId, scenarioId, String(version)))
     if (!stored.isKnown) return undefined
     const parsed = parseDefinition(stored.value?.definition ?? '', { isStored: true })
     if (!parsed.ok) throw new Error(`version ${version} of scenario ${scenarioId} does not parse`)
-    lastSeen.set(`${environmentId}/${scenarioId}`, { revision, definition: parsed.definition })
-    return parsed.definition
+    const follows = (scenario.value.follows ?? []).map(([scenarioId, nodeId]) => ({
+      environmentId,
+      scenarioId,
+      nodeId,
+    }))
+    const read = { revision, definition: parsed.definition, follows }
+    lastSeen.set(`${environmentId}/${scenarioId}`, read)
+    return read
   }
 }
 
@@ -104,13 +124,22 @@ export function requireScenario(definition: Definition | null | undefined): Defi
   return definition
 }
 
+/** The current version; null for a missing scenario. */
+export function currentDefinition(ref: ScenarioRef): Command<Definition | null> {
+  return {
+    engine: 'reads',
+    *decide(group) {
+      return (yield* group.rows(() => group.of(Scenarios).find(ref))) ?? null
+    },
+  }
+}
+
 /** A battle pass of the current version; null when that has none. */
 export function currentPass(ref: PassRef): Command<PassNode | null> {
   return {
     engine: 'reads',
     *decide(group) {
-      const definition = yield* group.rows(() => group.of(Scenarios).find(ref))
-      const node = definition?.nodes.get(ref.nodeId)
+      const node = (yield* group.rows(() => group.of(Scenarios).find(ref)))?.nodes.get(ref.nodeId)
       return node?.type === 'battle-pass' ? node : null
     },
   }

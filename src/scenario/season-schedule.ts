@@ -1,9 +1,14 @@
 import type { ClientBase } from 'pg'
-import type { Definition, PassNode } from './definition.ts'
+import { type Definition, nextNodes, type PassNode } from './definition.ts'
 import type { ScenarioRef } from './scenarios.ts'
 import { beginningsOf } from './season.ts'
 
 // The phases that a season is to tell, in `season_phases`. `season-clock.ts` tells them when their time comes.
+
+/** Whether a season has something to do for its players once claims have closed. */
+export const isSettled = (definition: Definition, { id, endsAt, atEnd, next }: PassNode): boolean =>
+  endsAt !== null &&
+  (atEnd === 'grant' || (next?.convert.length ?? 0) > 0 || nextNodes(definition, id, 'onSeasonEnd').length > 0)
 
 /** A number that nothing else locks. Its holder alone may write `season_phases`. */
 export const SEASONS_LOCK = 7_274_410_004
@@ -45,19 +50,39 @@ const SCHEDULE_SETTLEMENTS = `WITH wanted AS (
   SET due_at = excluded.due_at, after_level = NULL, after_player = NULL, holder = NULL,
     finished_at = CASE WHEN excluded.due_at <= now() THEN s.finished_at END`
 
+/** Writes to which scenarios the passes of the version lead, with the mark that its seasons are scheduled. */
+const MARK = `UPDATE scenarios SET scheduled_version = $3, leads_to = $4 WHERE environment_id = $1 AND id = $2`
+/**
+ * Writes to scenarios which passes lead to them. The revision changes with it, so that calls that have read the scenario
+ * before are decided again.
+ */
+const FOLLOW = `UPDATE scenarios t SET version = t.version, follows = f.follows
+  FROM (
+    SELECT n.id, (
+      SELECT json_agg(json_build_array(s.id, e.value ->> 0) ORDER BY s.id COLLATE "C", (e.value ->> 0) COLLATE "C")::text
+      FROM scenarios s, json_array_elements(s.leads_to::json) e
+      WHERE s.environment_id = $1 AND s.leads_to IS NOT NULL AND e.value ->> 1 = n.id AND s.id <> n.id
+    ) AS follows
+    FROM scenarios n WHERE n.environment_id = $1
+  ) f
+  WHERE t.environment_id = $1 AND t.id = f.id AND t.follows IS DISTINCT FROM f.follows`
+
+/** Takes the lock for a transaction. Take it before the lock on a scenario: its holder changes other scenarios, too. */
+export const lockSeasons = (client: Pick<ClientBase, 'query'>) =>
+  client.query('SELECT pg_advisory_xact_lock($1)', [SEASONS_LOCK])
+
 export interface ScheduleOptions {
   /** Passes over the phases that have begun: they began before the service told phases. */
   readonly passOver?: boolean
 }
 
-/** Schedules the seasons of a version, within the transaction that makes it the current one. */
+/** Schedules the seasons of a version, within the transaction that makes it the current one. It holds the lock. */
 export async function scheduleSeasons(
   client: Pick<ClientBase, 'query'>,
   { environmentId, scenarioId }: ScenarioRef,
   { version, definition }: { readonly version: number; readonly definition: Definition | null },
   { passOver = false }: ScheduleOptions = {},
 ): Promise<void> {
-  await client.query('SELECT pg_advisory_xact_lock($1)', [SEASONS_LOCK])
   const passes = [...(definition?.nodes ?? [])].flatMap(([nodeId, node]) =>
     node.type === 'battle-pass' ? [[nodeId, node] as const] : [],
   )
@@ -72,8 +97,8 @@ export async function scheduleSeasons(
     phases.map(({ at }) => at),
     passOver,
   ])
-  const settled = passes.flatMap(([nodeId, { atEnd, claimUntil }]) =>
-    atEnd === 'grant' && claimUntil ? [{ nodeId, claimUntil }] : [],
+  const settled = passes.flatMap(([nodeId, pass]) =>
+    definition && isSettled(definition, pass) && pass.claimUntil ? [{ nodeId, claimUntil: pass.claimUntil }] : [],
   )
   await client.query(SCHEDULE_SETTLEMENTS, [
     environmentId,
@@ -81,9 +106,7 @@ export async function scheduleSeasons(
     settled.map(({ nodeId }) => nodeId),
     settled.map(({ claimUntil }) => claimUntil),
   ])
-  await client.query('UPDATE scenarios SET scheduled_version = $3 WHERE environment_id = $1 AND id = $2', [
-    environmentId,
-    scenarioId,
-    version,
-  ])
+  const leadsTo = passes.flatMap(([nodeId, { next }]) => (next?.scenarioId ? [[nodeId, next.scenarioId]] : []))
+  await client.query(MARK, [environmentId, scenarioId, version, leadsTo.length > 0 ? JSON.stringify(leadsTo) : null])
+  await client.query(FOLLOW, [environmentId])
 }

@@ -259,7 +259,7 @@ export const ENDED_LOGIN: ShapeOf<EndedLogin> = {
 }
 
 export const CHANGED_PLAYER: ShapeOf<ChangedPlayer> = {
-  members: { playerId: 'string', status: 'string', changedAt: 'string', until: { orNull: 'string' } },
+  members: { playerId: 'string', status: 'string', changedAt: 'string', until: { ifPresent: { orNull: 'string' } } },
 }
 
 export const ENDED_LOGINS: ShapeOf<EndedLogins> = {

@@ -29,7 +29,7 @@ const WalletCauseType = enumType('WalletCause', WALLET_CAUSES, {
   description: 'The cause of a change of a balance.',
   values: {
     tier_claim: 'A tier was claimed.',
-    season_end: 'An earned tier was granted at the end of its season.',
+    season_end: 'At the end of a season an earned tier was granted, or a currency expired or became another one.',
     premium_purchase: 'Premium was bought.',
     reward_node: 'A reward node paid.',
     adjustment: 'An operator credited or debited the wallet.',

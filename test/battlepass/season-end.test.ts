@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { levelAt } from '../../src/battlepass/decide.ts'
 import { settleDue } from '../../src/battlepass/settle-seasons.ts'
-import { databaseNow } from '../../src/db/ids.ts'
 import { storeLevels } from '../../src/figures/store-levels.ts'
 import type { Command } from '../../src/transactions/command.ts'
 import { gold, item, passNode, scenario, season, tier } from '../harness/definitions.ts'
@@ -10,14 +9,13 @@ import { startInstance, type TestPlayer, times } from '../harness/game.ts'
 import { settled } from '../harness/settled.ts'
 import { until } from '../harness/until.ts'
 import { CLAIMS_ONLY, enter, FUTURE, game, MAX_INT64, PAST, startPassGame, stopPassGame } from './pass-game.ts'
+import { job, readSettlement, settle } from './settle.ts'
 
 // What becomes of tiers that were earned and not claimed (`atEnd`).
 
 const GRANT = { atEnd: 'grant' }
 const OPEN = { ...GRANT, startsAt: '2020-01-01T00:00:00Z', endsAt: '2099-01-01T00:00:00Z' }
 const CLOSED = { ...GRANT, ...PAST }
-const SETTLEMENTS = `query ($id: String) { seasonSettlements(environment: "production", scenarioId: $id) {
-  scenarioId nodeId dueAt startedAt finishedAt players tiers failed } }`
 const EVENTS = `query ($playerId: String) { events(environment: "production", playerId: $playerId, types: [SEASON_SETTLED], first: 100) {
   nodes { type nodeId scenarioId runId data ... on SeasonSettledEvent { playerId tiers failed } } } }`
 
@@ -33,25 +31,6 @@ const newId = (): string => {
 async function publish(id: string, more: object, options: Parameters<typeof season>[0] = {}): Promise<void> {
   const { status, text } = await game.publish(id, season({ ...options, more: more as never }))
   expect(status, text).toBe(200)
-}
-
-const readSettlement = async (id: string) =>
-  (await game.graphql(game.platformKey, SETTLEMENTS, { id })).data.seasonSettlements[0]
-
-const job = (run: Parameters<typeof settleDue>[0]['run'] = game.app.service.run) => ({
-  ...{ pool: game.app.pool, run, now: databaseNow, onDone: () => {} },
-  signal: new AbortController().signal,
-})
-
-/** Settles what is due, beside the service, until a season is settled. */
-async function settle(id: string) {
-  // An edit has moved levels: the service waits until calls under the previous version have ended.
-  await storeLevels(game.app.pool, { settledMs: 0 })
-  await until(`${id} is settled`, async () => {
-    await settleDue(job())
-    return (await readSettlement(id))?.finishedAt !== null
-  })
-  return readSettlement(id)
 }
 
 const eventsOf = async ({ playerId }: TestPlayer) => {

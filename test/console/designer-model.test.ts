@@ -604,6 +604,7 @@ describe('the schema of definitions', () => {
       'claimUntil',
       'atEnd',
       'autoClaim',
+      'next',
       'xp',
     ])
     expect([...membersAt(schema, data('reward'), undefined).keys()]).toEqual(['rewards', 'repeat'])

@@ -40,22 +40,27 @@ const optional = <T extends Json>(value: fc.Arbitrary<T>): fc.Arbitrary<T | null
   fc.oneof(value, fc.constant(null), fc.constant(undefined))
 
 /** Up to three dates in order. */
-const dates = fc
-  .subarray(DATES, { maxLength: 3 })
-  .chain((chosen) =>
-    fc.constantFrom(
-      { startsAt: chosen[0], endsAt: chosen[1], claimUntil: chosen[2] },
-      { startsAt: chosen[0], endsAt: chosen[1] },
-      { endsAt: chosen[0], claimUntil: chosen[1] },
-      { startsAt: chosen[0], claimUntil: chosen[1] },
-      { startsAt: chosen[0], endsAt: null },
-      { announcedAt: chosen.length > 1 ? chosen[0] : null, startsAt: chosen[1] },
-      { startsAt: { at: '2026-10-25T02:30', timeZone: 'Europe/Berlin' } },
-      { endingHours: chosen.length > 0 ? 24 : null, endsAt: chosen[0] },
-      { endsAt: chosen[0], atEnd: chosen.length > 0 ? 'grant' : 'lose', autoClaim: 'always' },
-      {},
-    ),
-  )
+const dates = fc.subarray(DATES, { maxLength: 3 }).chain((chosen) =>
+  fc.constantFrom(
+    { startsAt: chosen[0], endsAt: chosen[1], claimUntil: chosen[2] },
+    { startsAt: chosen[0], endsAt: chosen[1] },
+    { endsAt: chosen[0], claimUntil: chosen[1] },
+    { startsAt: chosen[0], claimUntil: chosen[1] },
+    { startsAt: chosen[0], endsAt: null },
+    { announcedAt: chosen.length > 1 ? chosen[0] : null, startsAt: chosen[1] },
+    { startsAt: { at: '2026-10-25T02:30', timeZone: 'Europe/Berlin' } },
+    { endingHours: chosen.length > 0 ? 24 : null, endsAt: chosen[0] },
+    { endsAt: chosen[0], atEnd: chosen.length > 0 ? 'grant' : 'lose', autoClaim: 'always' },
+    {
+      endsAt: chosen[0],
+      next:
+        chosen.length > 0
+          ? { scenarioId: 'next', carry: { xpPercent: 50 }, convert: [{ currency: 'stars', to: 'gold', rate: '2:3' }] }
+          : null,
+    },
+    {},
+  ),
+)
 
 const pass = fc
   .record({

@@ -516,6 +516,100 @@ describe('a faulty definition', () => {
       'nodes[1].data.atEnd: must be one of lose, grant',
     ],
     [
+      'a next season of a season that never ends',
+      scenario([passNode('p', { more: { next: { scenarioId: 'two' } } })], []),
+      'nodes[1].data.next: needs endsAt: without it, the season never ends',
+    ],
+    [
+      'something to take along to nowhere',
+      scenario([passNode('p', { more: { endsAt: '2026-12-02T00:00:00Z', next: { carry: { premium: true } } } })], []),
+      'nodes[1].data.next.carry: needs scenarioId',
+    ],
+    [
+      'a pass of no scenario',
+      scenario([passNode('p', { more: { endsAt: '2026-12-02T00:00:00Z', next: { nodeId: 'pass' } } })], []),
+      'nodes[1].data.next.nodeId: needs scenarioId',
+    ],
+    [
+      'more xp than there is',
+      scenario(
+        [
+          passNode('p', {
+            more: { endsAt: '2026-12-02T00:00:00Z', next: { scenarioId: 'two', carry: { xpPercent: 101 } } },
+          }),
+        ],
+        [],
+      ),
+      'nodes[1].data.next.carry.xpPercent: must be 1 to 100',
+    ],
+    [
+      'a limit of xp that is not taken along',
+      scenario(
+        [passNode('p', { more: { endsAt: '2026-12-02T00:00:00Z', next: { scenarioId: 'two', carry: { xpMax: 5 } } } })],
+        [],
+      ),
+      'nodes[1].data.next.carry.xpMax: needs xpPercent',
+    ],
+    [
+      'a currency that ends twice',
+      scenario(
+        [
+          passNode('p', {
+            more: { endsAt: '2026-12-02T00:00:00Z', next: { convert: [{ currency: 'a' }, { currency: 'a' }] } },
+          }),
+        ],
+        [],
+      ),
+      'nodes[1].data.next.convert[1].currency: repeats a currency',
+    ],
+    [
+      'a currency that becomes one that ends',
+      scenario(
+        [
+          passNode('p', {
+            more: {
+              endsAt: '2026-12-02T00:00:00Z',
+              next: { convert: [{ currency: 'a', to: 'b', rate: '1:1' }, { currency: 'b' }] },
+            },
+          }),
+        ],
+        [],
+      ),
+      'nodes[1].data.next.convert[0].to: must not be among the currencies that end: the order would matter',
+    ],
+    [
+      'a currency that becomes another one at no rate',
+      scenario(
+        [passNode('p', { more: { endsAt: '2026-12-02T00:00:00Z', next: { convert: [{ currency: 'a', to: 'b' }] } } })],
+        [],
+      ),
+      'nodes[1].data.next.convert[0].to: needs rate',
+    ],
+    [
+      'a rate of a currency that expires',
+      scenario(
+        [
+          passNode('p', {
+            more: { endsAt: '2026-12-02T00:00:00Z', next: { convert: [{ currency: 'a', rate: '1:2' }] } },
+          }),
+        ],
+        [],
+      ),
+      'nodes[1].data.next.convert[0].rate: needs to',
+    ],
+    [
+      'a rate of nothing',
+      scenario(
+        [
+          passNode('p', {
+            more: { endsAt: '2026-12-02T00:00:00Z', next: { convert: [{ currency: 'a', to: 'b', rate: '0:2' }] } },
+          }),
+        ],
+        [],
+      ),
+      'nodes[1].data.next.convert[0].rate: must be what is given, a colon, and for how much, such as 1:10',
+    ],
+    [
       'a season that ends before it starts',
       scenario([passNode('p', { more: { startsAt: '2026-12-02T00:00:00Z', endsAt: '2026-12-01T00:00:00Z' } })], []),
       'nodes[1].data.endsAt: must be after startsAt',

@@ -6,12 +6,12 @@ import { addXp } from '../../src/battlepass/add-xp.ts'
 import { claimAll, claimTier } from '../../src/battlepass/claim-tier.ts'
 import { purchasePremium } from '../../src/battlepass/purchase-premium.ts'
 import { readProgress } from '../../src/battlepass/read-progress.ts'
+import { startRun } from '../../src/battlepass/start-run.ts'
 import { adjustWallet } from '../../src/dev/adjust-wallet.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
 import type { PlayerRef } from '../../src/players/player-status.ts'
 import { deleteStorage, setStorage } from '../../src/players/storage.ts'
 import { crossHandle } from '../../src/scenario/cross-handle.ts'
-import { startRun } from '../../src/scenario/start-run.ts'
 import {
   cancelRun,
   crossHandle as crossForSupport,

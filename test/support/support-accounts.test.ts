@@ -222,7 +222,7 @@ describe('deletePlayer', () => {
   const KEPT = [
     ...['wallets', 'wallet_ledger', 'xp_ledger', 'passes', 'tier_claims', 'inventory', 'runs', 'identities'],
     // Ids and amounts of the game, and the nickname of `player.created`, which is removed.
-    ...['events', 'unnumbered_events', 'reward_payments'],
+    ...['events', 'unnumbered_events', 'reward_payments', 'season_steps'],
     // Hashes, and times that end access.
     ...['ended_access', 'idempotency_keys', 'refresh_tokens'],
   ]

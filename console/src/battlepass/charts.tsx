@@ -199,7 +199,7 @@ function XpChart({ data, by }: OverTime) {
   )
 }
 
-const ORIGINS = { CLIENT: 'clients', SERVER: 'servers', OPERATOR: 'operators' } as const
+const ORIGINS = { CLIENT: 'clients', SERVER: 'servers', OPERATOR: 'operators', SEASON: 'the season before' } as const
 
 function OriginChart({ data, by }: OverTime) {
   const shown = data.xpByOrigin.filter(({ times }) => times.length > 0)

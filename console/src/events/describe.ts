@@ -30,6 +30,8 @@ export function describeEvent(event: GameEvent): string {
       return `Top level ${text(data.level)} reached${source(data)}`
     case 'onPremiumPurchase':
       return `Premium bought${isData(data.price) ? ` for ${sum(data.price)}` : ''}`
+    case 'onSeasonEnd':
+      return `${nodeId}: season over at level ${text(data.level)}`
     case 'onComplete':
       return describeCompletion(String(nodeId), data)
     default:
@@ -43,10 +45,11 @@ function describeLimit(data: Data): string {
 }
 
 /** What was granted at the end of a season. */
-function describeSettled(nodeId: string, { tiers, failed, granted }: Data): string {
+function describeSettled(nodeId: string, { tiers, failed, granted, ended }: Data): string {
+  const gone = Array.isArray(ended) ? `, ${ended.filter(isData).map(sum).join(', ')} ended` : ''
   const rewards = Array.isArray(granted) ? granted.filter(isData).map(sum) : []
   const lost = Number(failed) > 0 ? `, ${integer(failed)} did not fit` : ''
-  return `${nodeId}: ${integer(tiers)} unclaimed ${Number(tiers) === 1 ? 'tier' : 'tiers'} granted${rewards.length > 0 ? ` (${rewards.join(', ')})` : ''}${lost}`
+  return `${nodeId}: ${integer(tiers)} unclaimed ${Number(tiers) === 1 ? 'tier' : 'tiers'} granted${rewards.length > 0 ? ` (${rewards.join(', ')})` : ''}${gone}${lost}`
 }
 
 /** The completion of a pass, a level node or a reward node: each has other data. */

@@ -444,6 +444,7 @@ namespace Tierway
         public const string MaxLevel = "onMaxLevel";
         public const string Complete = "onComplete";
         public const string PremiumPurchase = "onPremiumPurchase";
+        public const string SeasonEnd = "onSeasonEnd";
     }
 
     /// <summary>A node of a scenario.</summary>

@@ -66,6 +66,8 @@ namespace Tierway
             Resumed = started.Flag("resumed");
             status = RunStatus.Active;
             plan = started.Plan("plan");
+            var next = started["next"];
+            NextScenarioId = next == null || next.IsNull ? null : next.Text("scenarioId");
             if (plan != null) Follow(plan);
         }
 
@@ -86,6 +88,12 @@ namespace Tierway
 
         /// <summary>Whether the run was active before. If so, its plan took effect before, too.</summary>
         public bool Resumed { get; private set; }
+
+        /// <summary>
+        /// The scenario of the season that follows, once the season of this one has ended: its run has been started, too.
+        /// Null without one.
+        /// </summary>
+        public string NextScenarioId { get; private set; }
 
         /// <summary>The status in the last answer: see <see cref="RunStatus"/>.</summary>
         public string Status

@@ -12,6 +12,7 @@ import type { Path } from '../text/json-path.ts'
 import { itemsOf, type JsonNode, memberOf, numberTextOf, parseJson, stringOf, valueAt } from '../text/json-tree.ts'
 import css from './graph.module.css'
 import { momentText, momentValue } from './moments.ts'
+import { NextFields } from './next-fields.tsx'
 import { XpFields } from './xp-fields.tsx'
 
 interface DataProps {
@@ -60,7 +61,7 @@ export function DataFields({
 
 const PASS_MEMBERS = [
   ...['levels', 'tiers', 'premium', 'xp'],
-  ...['announcedAt', 'startsAt', 'endingHours', 'endsAt', 'claimUntil', 'atEnd', 'autoClaim'],
+  ...['announcedAt', 'startsAt', 'endingHours', 'endsAt', 'claimUntil', 'atEnd', 'autoClaim', 'next'],
 ]
 const AT_ENDS = [
   ['', 'lost'],
@@ -153,6 +154,7 @@ function PassFields({ draft, node }: DataProps) {
         onChange={(atEnd) => draft.edit(setValue([...path, 'atEnd'], atEnd === '' ? undefined : atEnd))}
         options={AT_ENDS}
       />
+      <NextFields draft={draft} node={node} />
     </>
   )
 }

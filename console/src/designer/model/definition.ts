@@ -107,7 +107,7 @@ export function stringsAt(node: JsonNode | undefined, names: readonly string[], 
 /** The handles of the types that the service runs. The game client crosses the handles of any other type. */
 export const HANDLES_OF: Readonly<Record<string, readonly string[]>> = {
   start: ['onStart'],
-  'battle-pass': ['onLevelUp', 'onMaxLevel', 'onPremiumPurchase', 'onComplete'],
+  'battle-pass': ['onLevelUp', 'onMaxLevel', 'onPremiumPurchase', 'onComplete', 'onSeasonEnd'],
   'battle-pass-level': ['onComplete'],
   reward: ['onComplete'],
 }
