@@ -74,7 +74,9 @@ export const MAX_LEVELS = 1_000
 export const MAX_LEVEL = 1_000_000
 /** The highest `endingHours` of a season: a year. */
 export const MAX_ENDING_HOURS = 8_760
-/** Rewards of one tier or reward node. */
+/** The most additional xp of owners of premium, in percent. */
+export const MAX_XP_PERCENT = 1_000
+/** Rewards of one tier, reward node or purchase. */
 export const MAX_REWARDS = 32
 
 export const MAX_STORAGE_KEYS = 1_000

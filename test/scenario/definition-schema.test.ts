@@ -88,6 +88,11 @@ const full = scenario(
         claimUntil: '2027-02-01T00:00:00Z',
         atEnd: 'grant',
         autoClaim: 'always',
+        premium: {
+          price: { currency: 'gems', amount: 950 },
+          xpPercent: 20,
+          instant: [gold(500), { currency: null, itemId: 'hat', amount: 1 }],
+        },
         xp: {
           from: 'server',
           others: false,
