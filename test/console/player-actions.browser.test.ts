@@ -341,6 +341,8 @@ describe('the forecast of an action', () => {
       { level, track: 'PREMIUM' as const, rewards: reward },
     ]),
     price: null,
+    xpPercent: null,
+    instant: [],
     announcedAt: null,
     startsAt: '2026-01-01T00:00:00Z',
     endingHours: null,

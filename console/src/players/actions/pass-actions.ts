@@ -1,4 +1,4 @@
-import { levelAt, rewardText, type Track } from '../../scenario/read-definition.ts'
+import { levelAt, type PassView, rewardText, type Track } from '../../scenario/read-definition.ts'
 import { number } from '../../ui/text.tsx'
 import { closedSeason, isClaimed, newlyClaimable, tiersText } from './forecast.ts'
 import {
@@ -97,13 +97,20 @@ export const grantPremiumAction = (pass: PassRef): SupportAction => ({
     const open = pass.view ? newlyClaimable(pass.view, pass, { ...pass, premiumOwned: true }) : []
     const tiers =
       open.length === 0 ? '' : ` ${count(open.length, 'more tier')} can be claimed then: ${tiersText(open)}.`
-    return `The player owns premium of ${pass.nodeId} without paying for it.${tiers}`
+    return `The player owns premium of ${pass.nodeId} without paying for it.${tiers}${pass.view ? premiumText(pass.view) : ''}`
   },
   confirm: 'Grant premium',
   mutation: grantPremiumMutation,
   input: () => placeOf(pass),
   done: () => 'Premium granted.',
 })
+
+/** What premium brings besides its tiers, and what a grant of it does not bring. */
+function premiumText({ xpPercent, instant }: PassView): string {
+  const bonus = xpPercent === null ? '' : ` From then on the player gets ${xpPercent}% more xp.`
+  const kept = instant.map(rewardText).join(', ')
+  return `${bonus}${kept === '' ? '' : ` What the purchase grants at once is not granted: ${kept}.`}`
+}
 
 export const revokePremiumAction = (pass: PassRef): SupportAction => {
   const claimed = pass.claims.filter(({ track }) => track === 'PREMIUM').length
