@@ -1,6 +1,6 @@
-import { levelAt, type PassView, rewardText, type Track } from '../../scenario/read-definition.ts'
+import { levelAt, rewardText, type Track } from '../../scenario/read-definition.ts'
 import { number } from '../../ui/text.tsx'
-import { closedSeason, isClaimed, newlyClaimable, tiersText } from './forecast.ts'
+import { closedSeason, isClaimed, newlyClaimable, premiumText, tiersText } from './forecast.ts'
 import {
   cancelRunMutation,
   grantPremiumMutation,
@@ -104,13 +104,6 @@ export const grantPremiumAction = (pass: PassRef): SupportAction => ({
   input: () => placeOf(pass),
   done: () => 'Premium granted.',
 })
-
-/** What premium brings besides its tiers, and what a grant of it does not bring. */
-function premiumText({ xpPercent, instant }: PassView): string {
-  const bonus = xpPercent === null ? '' : ` From then on the player gets ${xpPercent}% more xp.`
-  const kept = instant.map(rewardText).join(', ')
-  return `${bonus}${kept === '' ? '' : ` What the purchase grants at once is not granted: ${kept}.`}`
-}
 
 export const revokePremiumAction = (pass: PassRef): SupportAction => {
   const claimed = pass.claims.filter(({ track }) => track === 'PREMIUM').length
