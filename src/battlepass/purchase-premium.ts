@@ -38,7 +38,10 @@ export const purchaseAnswer = answer(
 )
 export type PurchaseResult = AnswerOf<typeof purchaseAnswer>
 
-/** Buys premium from the wallet (spec 4.1): debit, instant rewards, ownership, ledger, key and crossing are one transaction. */
+/**
+ * Buys premium from the wallet (spec 4.1): debit, instant rewards, ownership, ledger, key and crossing are one
+ * transaction.
+ */
 export function purchasePremium(ref: PlayerRef, input: PurchasePremium): Command<PurchaseResult> {
   const { scenarioId, nodeId, runId, idempotencyKey: key } = input
   return {
