@@ -76,7 +76,9 @@ export const MAX_LEVEL = 1_000_000
 export const MAX_ENDING_HOURS = 8_760
 /** The most percent of its xp that a player takes along to the next season. */
 export const MAX_CARRIED_PERCENT = 100
-/** Rewards of one tier or reward node, and currencies that end with a season. */
+/** The most additional xp of owners of premium, in percent. */
+export const MAX_XP_PERCENT = 1_000
+/** Rewards of one tier, reward node or purchase, and currencies that end with a season. */
 export const MAX_REWARDS = 32
 
 export const MAX_STORAGE_KEYS = 1_000

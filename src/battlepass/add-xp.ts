@@ -15,7 +15,7 @@ import type { Group, Steps } from '../transactions/group.ts'
 import type { Player, PlayerRef } from '../transactions/player.ts'
 import { requireRoom } from '../wallet/holdings.ts'
 import { askEveryTier, claimEarned } from './claim-tier.ts'
-import { decideXp, levelAt } from './decide.ts'
+import { bonusOf, decideXp, levelAt } from './decide.ts'
 import { type LimitedCall, LimitedCalls } from './limited-calls.ts'
 import { aboutPass, askPass, type NodeInput, type PassHandle, requirePass } from './passes.ts'
 import type { Limited, XpOrigin } from './xp-limits.ts'
@@ -94,7 +94,7 @@ function xpCommand(
       const active = runId === null ? yield* askActive(group, ref, scenarioId) : runId
       const rows = yield* group.rows(() => {
         const rows = askRunRows(group, ref, { scenarioId, runId: active })
-        const asked = askXp(rows.player, rows.definition, input)
+        const asked = askXp(rows.player, rows.definition, { ...input, origin: given.origin })
         if (rows.definition && asked?.node.autoClaim === 'always')
           askEveryTier(asked, rows.definition, rows.run?.key ?? null)
         return { ...rows, asked }
@@ -113,13 +113,16 @@ function xpCommand(
 export function askXp(
   player: Player,
   definition: Definition | null | undefined,
-  input: NodeInput & { readonly amount: bigint },
+  input: NodeInput & { readonly amount: bigint; readonly origin: XpOrigin },
 ): PassHandle | undefined {
   const asked = askPass(player, definition, input)
   const stored = asked?.stored
   // Xp at the top level may complete the pass, which depends on its claims.
-  if (stored && !stored.completed && levelAt(asked.node, stored.xp + input.amount) >= asked.node.topLevel)
-    asked.askClaims()
+  if (stored && !stored.completed) {
+    const { amount, origin } = input
+    const most = stored.xp + amount + bonusOf(asked.node, stored, amount, origin)
+    if (levelAt(asked.node, most) >= asked.node.topLevel) asked.askClaims()
+  }
   return asked
 }
 
@@ -156,7 +159,7 @@ export function* giveXp(group: Group, gift: Gift): Steps<AddXpResult | Refusal> 
     return new Refusal('xpLimitReached', { faults: [{ path: 'amount', message: limitMessage(limited, source) }] })
   }
 
-  const { level, xp, leveledUp, maxLevel, granted, limited, crossings } = decision
+  const { level, xp, leveledUp, maxLevel, granted, bonus, limited, crossings } = decision
   let plan: ExecutionPlan | null = null
   if (crossings.length > 0) {
     const { step, rewards } = yield* askWalk(group, player, () => settleWalk(player, definition, run, crossings))
@@ -167,7 +170,16 @@ export function* giveXp(group: Group, gift: Gift): Steps<AddXpResult | Refusal> 
   if (limited?.isFirst) tell(limited, granted)
   if (granted !== 0n || limited?.isFirst) pass.set(group, decision.next)
   const kept = limited && { asked: amount, limitedBy: limited.by }
-  pass.addXp(group, { id: entryId, runId: run.runId, amount: granted, source, origin, reference, ...kept })
+  pass.addXp(group, {
+    id: entryId,
+    runId: run.runId,
+    amount: granted + bonus,
+    bonus,
+    source,
+    origin,
+    reference,
+    ...kept,
+  })
   return { level, xp, leveledUp, maxLevel, plan }
 }
 

@@ -1,7 +1,7 @@
 import { MAX_INT64 } from '../base/json.ts'
 import { type PassNode, type Reward, type TierKey, type Track, tierKey } from '../scenario/definition.ts'
 import type { Crossing } from '../scenario/plan.ts'
-import { allowXp, type Limited, maySend, type SentXp, type XpCounts } from './xp-limits.ts'
+import { allowXp, isTrusted, type Limited, maySend, type SentXp, type XpCounts, type XpOrigin } from './xp-limits.ts'
 
 /** A player's state on one battle-pass node. What can be claimed is derived from it, never stored. */
 export interface Pass {
@@ -96,12 +96,29 @@ export type XpDecision =
       readonly xp: bigint
       readonly leveledUp: boolean
       readonly maxLevel: boolean
+      /** What the limits of xp granted. */
       readonly granted: bigint
+      /** What was added to it for an owner of premium. */
+      readonly bonus: bigint
       /** The limit that held a part back. */
       readonly limited: Limited | null
       readonly next: Pass
       readonly crossings: readonly Crossing[]
     }
+
+/**
+ * The xp that an owner of premium gets on top of granted xp: so many percent of it as the pass says, rounded down. Limits
+ * of xp do not count it. Operators give exactly what they name, and what comes along from another season has had its bonus.
+ */
+export function bonusOf(
+  { premiumXpPercent }: Pick<PassNode, 'premiumXpPercent'>,
+  { premiumOwned }: Pick<Pass, 'premiumOwned'>,
+  granted: bigint,
+  origin: XpOrigin,
+): bigint {
+  if (premiumXpPercent === null || !premiumOwned || isTrusted(origin)) return 0n
+  return (granted * premiumXpPercent) / 100n
+}
 
 export function decideXp(node: PassNode, pass: Pass, sent: SentXp, now: Date): XpDecision {
   const { xpRules: rules, topLevel } = node
@@ -110,13 +127,14 @@ export function decideXp(node: PassNode, pass: Pass, sent: SentXp, now: Date): X
   const { granted, counts: xpCounts, limited } = allowXp(rules, pass.xpCounts, sent, now)
   if (limited && rules?.over === 'refuse')
     return { kind: 'refused', reason: 'xpLimitReached', limited, next: { ...pass, xpCounts } }
-  const xp = pass.xp + granted
+  const bonus = bonusOf(node, pass, granted, sent.origin)
+  const xp = pass.xp + granted + bonus
   // The total never passes int64.
   if (xp > MAX_INT64) return { kind: 'refused', reason: 'xpLimitExceeded' }
 
   const level = levelAt(node, xp)
   const maxLevel = level >= topLevel
-  const answer = { kind: 'added', level, xp, maxLevel, granted, limited } as const
+  const answer = { kind: 'added', level, xp, maxLevel, granted, bonus, limited } as const
   if (granted === 0n) return { ...answer, leveledUp: false, next: { ...pass, xpCounts }, crossings: [] }
 
   const { source } = sent
@@ -195,6 +213,8 @@ export type PurchaseDecision =
   | {
       readonly kind: 'purchased'
       readonly price: { readonly currency: string; readonly amount: bigint }
+      /** What is granted at once. */
+      readonly rewards: readonly Reward[]
       readonly next: Pass
       readonly crossings: readonly Crossing[]
     }
@@ -215,6 +235,7 @@ export function decidePurchase(
   return {
     kind: 'purchased',
     price,
+    rewards: node.premiumInstant,
     next: { ...pass, activeOn: playedOn(pass, now), premiumOwned: true },
     crossings: [crossing(node.id, 'onPremiumPurchase', { price: { currency, amount } })],
   }

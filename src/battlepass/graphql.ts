@@ -124,7 +124,7 @@ builder.prismaObject('XpEntry', {
   interfaces: [NodeType],
   fields: (t) => ({
     id: t.id({ resolve: ({ playerId, id }) => globalId('XpEntry', playerId, id) }),
-    amount: t.expose('amount', { type: 'Int64', description: 'The granted xp; negative for a reset.' }),
+    amount: t.expose('amount', { type: 'Int64', description: 'The xp that was added; negative for a reset.' }),
     source: t.exposeString('source'),
     origin: t.field({
       type: XpOriginEnum,
@@ -134,9 +134,15 @@ builder.prismaObject('XpEntry', {
     }),
     asked: t.field({
       type: 'Int64',
-      description: 'The xp that was sent. More than `amount` when a limit held a part of it back.',
-      select: { asked: true, amount: true },
-      resolve: ({ asked, amount }) => asked ?? amount,
+      description: 'The xp that was sent. More than `amount` without its `bonus` when a limit held a part of it back.',
+      select: { asked: true, amount: true, bonus: true },
+      resolve: ({ asked, amount, bonus }) => asked ?? amount - (bonus ?? 0n),
+    }),
+    bonus: t.field({
+      type: 'Int64',
+      description: 'The part of `amount` that premium brought, on top of what was granted. 0 for none.',
+      select: { bonus: true },
+      resolve: ({ bonus }) => bonus ?? 0n,
     }),
     limitedBy: t.exposeString('limitedBy', {
       nullable: true,

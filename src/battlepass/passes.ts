@@ -74,6 +74,8 @@ export const xpLedger = table('xp_ledger', {
     limitedBy: nullable(text) as Column<LimitedBy | null>,
     /** The server's name of the match or purchase. */
     reference: nullable(text),
+    /** The part of `amount` that premium brought. Null for none. */
+    bonus: nullable(bigint),
   },
   kind: 'append',
 })
@@ -105,7 +107,9 @@ export interface NodeInput {
 export interface XpGrant {
   readonly id?: string
   readonly runId: string
+  /** What is added, with the bonus. */
   readonly amount: bigint
+  readonly bonus?: bigint
   readonly source: string
   readonly origin?: XpOrigin
   readonly asked?: bigint | null
@@ -251,14 +255,15 @@ export class PassHandle {
   /** Adds a row to the xp ledger. Every grant has one, and it never changes. */
   addXp(group: Group, { id = newId(), runId, amount, source, ...more }: XpGrant): void {
     const { scenarioId, node, player } = this
-    const { origin = 'client', asked = null, limitedBy = null, reference = null } = more
+    const { origin = 'client', asked = null, limitedBy = null, reference = null, bonus = 0n } = more
     group.append(xpLedger, player, {
       ...{ id, scenarioId, nodeId: node.id, runId, amount, source, asked, limitedBy, reference },
       origin: origin === 'client' ? null : origin,
+      bonus: bonus === 0n ? null : bonus,
     })
     if (amount !== 0n) this.tally(group, 'xp', 1, 0, source, amount)
     if (amount !== 0n && origin !== 'client') this.tally(group, 'xp_origin', 1, 0, origin, amount)
-    if (asked !== null) this.tally(group, 'xp_clipped', 1, 0, source, asked - amount)
+    if (asked !== null) this.tally(group, 'xp_clipped', 1, 0, source, asked - (amount - bonus))
   }
 
   addClaim(group: Group, level: number, track: Track, runId: string, granted: readonly Granted[]): void {

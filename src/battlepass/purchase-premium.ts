@@ -8,7 +8,7 @@ import { EXAMPLE_PLAN, executionPlan } from '../scenario/plan.ts'
 import { askRunRows, askWalk, record, requireActiveRun, settleWalk } from '../scenario/runs.ts'
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
-import { askWallet, balanceOf, move, overflowOf } from '../wallet/holdings.ts'
+import { askHoldings, askWallet, balanceOf, grant, move, overflowOf } from '../wallet/holdings.ts'
 import { askEveryTier, claimEarned } from './claim-tier.ts'
 import { decidePurchase, PURCHASE_ERRORS, type PurchaseError, REFUSED } from './decide.ts'
 import { aboutPass, askPass, requirePass } from './passes.ts'
@@ -38,7 +38,10 @@ export const purchaseAnswer = answer(
 )
 export type PurchaseResult = AnswerOf<typeof purchaseAnswer>
 
-/** Buys premium from the wallet (spec 4.1): debit, ownership, ledger, key and crossing are one transaction. */
+/**
+ * Buys premium from the wallet (spec 4.1): debit, instant rewards, ownership, ledger, key and crossing are one
+ * transaction.
+ */
 export function purchasePremium(ref: PlayerRef, input: PurchasePremium): Command<PurchaseResult> {
   const { scenarioId, nodeId, runId, idempotencyKey: key } = input
   return {
@@ -57,6 +60,7 @@ export function purchasePremium(ref: PlayerRef, input: PurchasePremium): Command
         const rows = askRunRows(group, ref, input)
         askWallet(rows.player)
         const asked = askPass(rows.player, rows.definition, input)
+        if (asked) askHoldings(rows.player, asked.node.premiumInstant)
         if (rows.definition && asked?.node.autoClaim === 'always')
           askEveryTier(asked, rows.definition, rows.run?.key ?? null)
         return { rows, asked }
@@ -67,14 +71,16 @@ export function purchasePremium(ref: PlayerRef, input: PurchasePremium): Command
       const decision = decidePurchase(pass.node, pass.current, (currency) => balanceOf(player, currency), group.now)
       if (decision.kind === 'refused') return refused(decision.error)
       const { currency, amount } = decision.price
-      const { crossings } = decision
+      const { crossings, rewards: instant } = decision
       const { step, rewards } = yield* askWalk(group, player, () => settleWalk(player, definition, run, crossings))
       // The rewards that follow may use the room that the price leaves in the balance.
-      if (overflowOf(player, [{ currency, itemId: null, amount: -amount }, ...rewards]))
+      if (overflowOf(player, [{ currency, itemId: null, amount: -amount }, ...instant, ...rewards]))
         return refused('balance limit exceeded')
 
       const reference = `${scenarioId}/${pass.node.id}`
-      if (amount > 0n) move(group, player, currency, -amount, { reason: 'premium_purchase', reference })
+      const cause = { reason: 'premium_purchase', reference } as const
+      if (amount > 0n) move(group, player, currency, -amount, cause)
+      grant(group, player, instant, cause)
       const plan = record(group, player, run, step)
       pass.set(group, decision.next)
       if (pass.node.autoClaim === 'always') yield* claimEarned(group, pass, { definition, run: rows.run }, 'player')

@@ -53,8 +53,8 @@ export interface AllowedXp {
   readonly limited: Limited | null
 }
 
-/** Those whose xp has no limits. */
-const isTrusted = (origin: XpOrigin): boolean => origin === 'operator' || origin === 'season'
+/** Those whose xp has no limits, and no bonus. */
+export const isTrusted = (origin: XpOrigin): boolean => origin === 'operator' || origin === 'season'
 
 export function maySend(rules: XpRules | null, { source, origin }: Omit<SentXp, 'amount'>): boolean {
   if (!rules || isTrusted(origin)) return true

@@ -86,7 +86,7 @@ function assetsOf({ nodes }: Definition): Assets {
   for (const node of nodes.values()) {
     const lists =
       node.type === 'battle-pass'
-        ? [...node.tiers.values()].map(({ rewards }) => rewards)
+        ? [...[...node.tiers.values()].map(({ rewards }) => rewards), node.premiumInstant]
         : [node.type === 'reward' ? node.rewards : []]
     for (const { currency, itemId } of lists.flat()) {
       if (currency !== null) currencies.add(currency)

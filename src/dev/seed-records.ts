@@ -149,7 +149,7 @@ export class PlayerRecords {
     const id = idAt(this.nowMs, this.order)
     const { scenarioId, nodeId } = this.scope
     const given = [this.playerId, id, scenarioId, nodeId, runId, amount, source, origin]
-    this.books.add('xp_ledger', [...given, null, null, null, this.stamp()])
+    this.books.add('xp_ledger', [...given, null, null, null, null, this.stamp()])
     this.totals.add(this.scope, 'xp', this.nowMs, { detail: source, amount })
     if (origin !== null) this.totals.add(this.scope, 'xp_origin', this.nowMs, { detail: origin, amount })
   }
@@ -179,7 +179,9 @@ export class PlayerRecords {
     const now = new Date(this.nowMs)
     const decision = decidePurchase(pass, this.currentPass(), (name) => this.balance(name), now)
     if (decision.kind === 'refused') return
-    this.move(currency, -amount, 'premium_purchase', `${this.scope.scenarioId}/${this.scope.nodeId}`)
+    const reference = `${this.scope.scenarioId}/${this.scope.nodeId}`
+    this.move(currency, -amount, 'premium_purchase', reference)
+    this.grant(decision.rewards, 'premium_purchase', reference)
     this.cross(decision.crossings)
     this.setPass(decision.next)
   }

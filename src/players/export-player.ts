@@ -120,7 +120,7 @@ export const SECTIONS: readonly Section[] = [
     kind: 'xp',
     table: 'xp_ledger',
     keys: { id: 'uuid' },
-    columns: { ...passColumns, run_id: 'plain', amount: 'int64', source: 'plain', created_at: 'plain' },
+    columns: { ...passColumns, run_id: 'plain', amount: 'int64', bonus: 'int64', source: 'plain', created_at: 'plain' },
   },
   {
     kind: 'balance',

@@ -9,6 +9,7 @@ import {
   MAX_LEVELS,
   MAX_REWARDS,
   MAX_TYPE,
+  MAX_XP_PERCENT,
 } from '../base/limits.ts'
 import {
   AT_ENDS,
@@ -110,7 +111,7 @@ function readPass(reader: Reader, data: (name: string) => RawValue): Omit<PassNo
   const levels = readLevels(reader, data('levels'))
   const known = new Set(levels.map(({ level }) => level))
   const areLevelsRead = levels.length > 0
-  const premium = data('premium').raw === undefined ? null : readPrice(reader, data('premium'))
+  const sale = readPremium(reader, data('premium'))
   const tiers = new Map<TierKey, Tier>()
   for (const source of reader.list(data('tiers'), { min: 0, max: TRACKS.length * MAX_LEVELS })) {
     const tier = readTier(reader, source)
@@ -119,7 +120,7 @@ function readPass(reader: Reader, data: (name: string) => RawValue): Omit<PassNo
     if (areLevelsRead && !known.has(level))
       reader.fault(`${source.path}.level`, `names no level of this pass: ${level}`)
     if (tiers.has(tierKey(level, track))) reader.fault(source.path, `repeats the ${track} tier of level ${level}`)
-    if (track === 'premium' && !premium) reader.fault(source.path, 'is a premium tier of a pass without premium')
+    if (track === 'premium' && !sale.premium) reader.fault(source.path, 'is a premium tier of a pass without premium')
     tiers.set(tierKey(level, track), tier)
   }
 
@@ -139,7 +140,7 @@ function readPass(reader: Reader, data: (name: string) => RawValue): Omit<PassNo
   const open = openToClients(xpRules)
   if (open !== null) reader.notice(data('xp').path, open)
   const season = { announcedAt, startsAt, endingAt, endsAt, claimUntil, atEnd, autoClaim, next }
-  return { levels, topLevel: levels.at(-1)?.level ?? 0, tiers, premium, ...season, xpRules }
+  return { levels, topLevel: levels.at(-1)?.level ?? 0, tiers, ...sale, ...season, xpRules }
 }
 
 function readAnnouncedAt(reader: Reader, source: RawValue, startsAt: Date | null): Date | null {
@@ -212,13 +213,25 @@ function readTier(reader: Reader, source: RawValue): Tier | undefined {
   return level === undefined || !track ? undefined : { level: Number(level), track, rewards }
 }
 
-function readPrice(reader: Reader, source: RawValue): { currency: string; amount: bigint } {
-  const price = reader.object(reader.object(source, ['price'])('price'), ['currency', 'amount'])
+function readPremium(
+  reader: Reader,
+  source: RawValue,
+): Pick<PassNode, 'premium' | 'premiumXpPercent' | 'premiumInstant'> {
+  if (source.raw === undefined) return { premium: null, premiumXpPercent: null, premiumInstant: [] }
+  const member = reader.object(source, ['price', 'xpPercent', 'instant'])
+  const price = reader.object(member('price'), ['currency', 'amount'])
   return {
-    currency: readAsset(reader, price('currency')),
-    amount: reader.integer(price('amount'), 0n, MAX_INT64) ?? 0n,
+    premium: {
+      currency: readAsset(reader, price('currency')),
+      amount: reader.integer(price('amount'), 0n, MAX_INT64) ?? 0n,
+    },
+    premiumXpPercent: readLate(reader, (own) => readXpPercent(own, member('xpPercent')), null),
+    premiumInstant: readLate(reader, (own) => readRewards(own, member('instant'), 0), []),
   }
 }
+
+const readXpPercent = (reader: Reader, source: RawValue): bigint | null =>
+  source.raw === undefined ? null : (reader.integer(source, 1n, BigInt(MAX_XP_PERCENT)) ?? null)
 
 function readLevelNode(
   reader: Reader,

@@ -16,6 +16,7 @@ import {
   MAX_REWARDS,
   MAX_SOURCE,
   MAX_TYPE,
+  MAX_XP_PERCENT,
 } from '../base/limits.ts'
 import { AT_ENDS, AUTO_CLAIMS, REPEATS, TRACKS } from './definition.ts'
 import { RATE_PATTERN } from './next-season.ts'
@@ -175,10 +176,7 @@ export const definitionSchema: Schema = {
           list(ref('tier'), 0, TRACKS.length * MAX_LEVELS, 'At most one for each level and track.'),
           'Default: none.',
         ),
-        premium: orNull(
-          object(['price'], { price: ref('price') }, 'The price.'),
-          'Without it there is no premium track.',
-        ),
+        premium: orNull(ref('premium'), 'Without it there is no premium track.'),
         announcedAt: orNull(
           ref('moment'),
           'From this moment on the season is announced: before `startsAt`. Default: it is not.',
@@ -307,6 +305,21 @@ export const definitionSchema: Schema = {
         rewards: orNull(ref('tierRewards'), 'Default: nothing.'),
       },
       'The rewards that can be claimed at a level on a track.',
+    ),
+    premium: object(
+      ['price'],
+      {
+        price: ref('price'),
+        xpPercent: orNull(
+          integer(1, MAX_XP_PERCENT, 'A percentage.'),
+          'What owners get on top of each xp that clients and servers give, rounded down. Default: nothing.',
+        ),
+        instant: orNull(
+          list(ref('grant'), 0, MAX_REWARDS, 'The rewards. The purchase grants all of them.'),
+          'What the purchase grants at once. Default: nothing.',
+        ),
+      },
+      'The price of premium, and what it brings besides the premium track.',
     ),
     price: object(
       ['currency', 'amount'],

@@ -82,6 +82,10 @@ export interface PassNode extends NodeBase {
   /** The tiers of the pass and of its level nodes. Where both list rewards, the level node's count. */
   readonly tiers: ReadonlyMap<TierKey, Tier>
   readonly premium: { readonly currency: string; readonly amount: bigint } | null
+  /** What an owner of premium gets on top of its xp, in percent. Null for nothing. */
+  readonly premiumXpPercent: bigint | null
+  /** What the purchase of premium grants at once. */
+  readonly premiumInstant: readonly Reward[]
   readonly announcedAt: Date | null
   readonly startsAt: Date | null
   /** From `endingHours` before `endsAt` on, the season is about to end. */

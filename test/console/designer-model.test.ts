@@ -415,6 +415,26 @@ describe('the descriptions of changes', () => {
   const lines = (before: string, after: string) =>
     describeChanges(before, after)?.flatMap((group) => group.lines.map(({ kind, text }) => `${kind}: ${text}`))
 
+  it('say in words what premium brings besides its track, each by itself, and with premium as a whole', () => {
+    const withExtras = (extras: string) => TEXT.replace('"premium": { ', `"premium": { ${extras}, `)
+    const extras = withExtras('"xpPercent": 20, "instant": [{ "currency": "gold", "amount": 500 }]')
+    expect(lines(TEXT, extras)).toEqual([
+      'added: The bonus of premium is 20% of each xp instead of nothing.',
+      'added: The purchase of premium grants 500 gold instead of nothing.',
+    ])
+    const other = withExtras('"xpPercent": 5, "instant": [{ "currency": "gold", "amount": 300 }], "note": "x"')
+    expect(lines(extras, other)).toEqual([
+      'changed: The bonus of premium is 5% of each xp instead of 20% of each xp.',
+      'changed: The purchase of premium grants 300 gold instead of 500 gold.',
+      'added: premium.note is new: "x".',
+    ])
+    const sold = (text: string) => setValue(['nodes', 1, 'data', 'premium'], undefined)(read(text))
+    expect(lines(extras, sold(extras))).toEqual([
+      'removed: Premium costs nothing, as it is not sold instead of 950 gems. The bonus of premium is nothing instead of 20% of each xp. The purchase of premium grants nothing instead of 500 gold.',
+    ])
+    expect(lines(TEXT, sold(TEXT))).toEqual(['removed: Premium costs nothing, as it is not sold instead of 950 gems.'])
+  })
+
   it('say in words what a pass with new rules of xp allows, and what is gone with them', () => {
     const ruled = withXp(`{ "from": "server", "others": false, "note": 1.0, "perDay": 20000, "perWeek": null,
       "sources": { "match": { "max": 500, "perDay": 10000 }, "quest": {}, "tutorial": { "from": "client" } } }`)
@@ -607,6 +627,8 @@ describe('the schema of definitions', () => {
       'next',
       'xp',
     ])
+    const premium = [...data('battle-pass'), { member: 'premium', type: undefined }]
+    expect([...membersAt(schema, premium, undefined).keys()]).toEqual(['price', 'xpPercent', 'instant'])
     expect([...membersAt(schema, data('reward'), undefined).keys()]).toEqual(['rewards', 'repeat'])
     expect([...membersAt(schema, data('popup'), undefined).keys()]).toEqual([])
     expect(valuesAt(schema, [...data('reward'), { member: 'repeat', type: undefined }])).toEqual([

@@ -250,6 +250,12 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
         line.replace('\n', ',\n      "endsAt": "2026-12-01T00:00:00Z"\n'),
       ),
     )
+    await page.getByLabel('Xp bonus of owners').fill('20')
+    await page.getByLabel('Granted with the purchase').fill('500 gold, 1 item:hat')
+    await until('premium brings more', async () => {
+      const text = (await keptText(page, 'fields')) ?? ''
+      return /"xpPercent": 20,\s+"instant": \[[^\]]*"gold"[^\]]*"hat"[^\]]*\]/.test(text)
+    })
     await page.getByLabel('Sell premium').uncheck()
     await page.getByLabel('Price').waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Edit levels and tiers' }).click()

@@ -6,6 +6,7 @@ import {
   closedClaims,
   closedSeason,
   newlyClaimable,
+  premiumText,
   tiersText,
 } from '../../console/src/players/actions/forecast.ts'
 import type { PassView } from '../../console/src/scenario/read-definition.ts'
@@ -341,6 +342,8 @@ describe('the forecast of an action', () => {
       { level, track: 'PREMIUM' as const, rewards: reward },
     ]),
     price: null,
+    xpPercent: null,
+    instant: [],
     announcedAt: null,
     startsAt: '2026-01-01T00:00:00Z',
     endingHours: null,
@@ -356,6 +359,13 @@ describe('the forecast of an action', () => {
     expect(tiersText(newlyClaimable(view, state, { ...state, premiumOwned: true }))).toBe('premium 1, premium 2')
     expect(tiersText(claimableTiers(view, { ...state, xp: '99' }))).toBe('')
     expect(tiersText(view.tiers, 2)).toBe('free 1, premium 1 and 4 more')
+  })
+
+  it('says what a grant of premium brings, and what it does not', () => {
+    expect(premiumText(view)).toBe('')
+    expect(premiumText({ ...view, xpPercent: 20 })).toBe(' From then on the player gets 20% more xp.')
+    const instant = [...reward, { currency: null, itemId: 'hat', amount: '2' }]
+    expect(premiumText({ ...view, instant })).toBe(' What the purchase grants at once is not granted: 1 gold, 2 hat.')
   })
 
   it('says when the season accepts no xp, and when tiers cannot be claimed', () => {

@@ -92,12 +92,15 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the page of a player`
   })
 
   it('shows where each xp came from, the reference of a server, and the limit that held xp back', async () => {
-    await stage.game.publish('limits', season({ more: { xp: { sources: { match: { max: 100 } }, perSeason: 130 } } }))
+    const premium = { price: { currency: 'gems', amount: 0 }, xpPercent: 10 }
+    const xp = { sources: { match: { max: 100 } }, perSeason: 130 }
+    await stage.game.publish('limits', season({ price: null, more: { premium, xp } }))
     const player = await newPlayer()
     const at = { scenarioId: 'limits', nodeId: 'pass', runId: await player.start('limits') }
     const give = (amount: bigint, source: string, given: GivenXp) =>
       stage.game.app.service.run(addXp(player, { ...at, amount, source }, given))
     await give(9n, '', { origin: 'client' })
+    expect((await player.post('/sdk/v1/battlepass/premium', at)).body.success).toBe(true)
     await give(2n ** 53n + 1n, 'match', { origin: 'server', reference: 'match 4711' })
     await give(30n, 'quest', { origin: 'client' })
     await give(5n, '', { origin: 'operator' })
@@ -109,10 +112,10 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the page of a player`
     const rows = await table.getByRole('row').all()
     const cells = await Promise.all(rows.slice(1).map((row) => row.getByRole('cell').allTextContents()))
     expect(cells.map((row) => row.slice(1, -1))).toEqual([
-      ['5', 'none', 'none', 'operator', 'none'],
-      ['21', 'per season, of the pass: 30 was sent', 'quest', 'client', 'none'],
-      ['100', 'per call, of the source: 9,007,199,254,740,993 was sent', 'match', 'server', 'match 4711'],
-      ['9', 'none', 'none', 'client', 'none'],
+      ['5', 'none', 'none', 'none', 'operator', 'none'],
+      ['23', '2', 'per season, of the pass: 30 was sent', 'quest', 'client', 'none'],
+      ['110', '10', 'per call, of the source: 9,007,199,254,740,993 was sent', 'match', 'server', 'match 4711'],
+      ['9', 'none', 'none', 'none', 'client', 'none'],
     ])
     await opened.check('player-xp-ledger')
     const { search } = new URL(page.url())

@@ -161,6 +161,17 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    what: 'rewards of a purchase without a check of their room',
+    file: 'src/battlepass/purchase-premium.ts',
+    changes: [['...instant, ...rewards', '...rewards']],
+    tests: [
+      {
+        file: 'battlepass/premium-extras.test.ts',
+        title: 'may use the room that the price leaves, and not one more',
+      },
+    ],
+  },
+  {
     what: 'rewards beyond int64',
     file: 'src/wallet/holdings.ts',
     changes: [['if (total > MAX_INT64) return', 'if (total < 0n) return']],

@@ -89,7 +89,7 @@ async function audit(pool: Pool): Promise<void> {
          FROM xp_ledger WHERE amount <> 0
        UNION ALL SELECT environment_id, scenario_id, node_id, 'xp_origin ' || date_trunc('hour', created_at, 'UTC'), 0, origin, amount
          FROM xp_ledger WHERE amount <> 0 AND origin IS NOT NULL
-       UNION ALL SELECT environment_id, scenario_id, node_id, 'xp_clipped ' || date_trunc('hour', created_at, 'UTC'), 0, source, asked - amount
+       UNION ALL SELECT environment_id, scenario_id, node_id, 'xp_clipped ' || date_trunc('hour', created_at, 'UTC'), 0, source, asked - (amount - coalesce(bonus, 0))
          FROM xp_ledger WHERE asked IS NOT NULL
      ), books AS (
        SELECT environment_id, scenario_id, node_id, measure, level, detail, count(*) AS count, sum(amount) AS amount

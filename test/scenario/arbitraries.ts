@@ -70,12 +70,14 @@ const pass = fc
       maxLength: 6,
     }),
     price: optional(fc.record({ currency: asset, amount })),
+    xpPercent: optional(fc.integer({ min: 1, max: 1_000 })),
+    instant: optional(fc.oneof(rewards, fc.constant([]))),
     isTiered: fc.infiniteStream(fc.boolean()),
     rewards: fc.infiniteStream(rewards),
     dates,
     unknown,
   })
-  .map(({ levels, totals, price, isTiered, rewards, dates, unknown }): Members => {
+  .map(({ levels, totals, price, xpPercent, instant, isTiered, rewards, dates, unknown }): Members => {
     const rising = [...levels].sort((one, two) => one - two)
     const xps = [...totals].sort((one, two) => (one < two ? -1 : 1))
     const tracks = price ? ['free', 'premium'] : ['free']
@@ -86,7 +88,7 @@ const pass = fc
       ...unknown,
       levels: rising.map((level, index) => ({ level, xp: xps[index] ?? 0n })),
       tiers,
-      ...(price !== undefined && { premium: price && { price } }),
+      ...(price !== undefined && { premium: price && { price, xpPercent, instant } }),
       ...dates,
     }
   })

@@ -94,6 +94,11 @@ const full = scenario(
           carry: { xpPercent: 10, xpMax: 500, premium: true },
           convert: [{ currency: 'tickets', to: 'gold', rate: '1:10' }, { currency: 'stars' }],
         },
+        premium: {
+          price: { currency: 'gems', amount: 950 },
+          xpPercent: 20,
+          instant: [gold(500), { currency: null, itemId: 'hat', amount: 1 }],
+        },
         xp: {
           from: 'server',
           others: false,

@@ -7,6 +7,7 @@ import { gold, passNode, scenario, tier } from '../harness/definitions.ts'
 
 const levelNode = (data: Json): Json => ({ id: 'level', type: 'battle-pass-level', data })
 const reward = (id: string, rewards: readonly Json[] = [gold(1)]): Json => ({ id, type: 'reward', data: { rewards } })
+const GEMS = { currency: 'gems', amount: 950 }
 const edge = (from: string, handle: string, to: string): Json => ({ from, handle, to })
 
 function faultsOf(definition: Json | string) {
@@ -36,6 +37,8 @@ describe('a valid definition', () => {
         { level: 3, xp: MAX_INT64 },
       ],
       premium: { currency: 'gems', amount: 950n },
+      premiumXpPercent: null,
+      premiumInstant: [],
       endsAt: new Date('2027-01-31T23:00:00Z'),
       claimUntil: new Date('2027-01-31T23:00:00Z'),
     })
@@ -162,7 +165,7 @@ describe('the notices of a definition', () => {
         }),
       ],
       [
-        'nodes[1].data.premium.currency: is ignored: no rule knows this member; known are price',
+        'nodes[1].data.premium.currency: is ignored: no rule knows this member; known are price, xpPercent, instant',
         `nodes[1].data.premium.price.ammount: ${ignored('amount')}`,
         `nodes[1].data.tiers[0].reward: ${ignored('rewards')}`,
         `nodes[1].data.tiers[0].rewards[0].itemID: ${ignored('itemId')}`,
@@ -505,6 +508,42 @@ describe('a faulty definition', () => {
       scenario([passNode('p', { more: { atEnd: 'grant' } })], []),
       'nodes[1].data.atEnd: needs endsAt: without it, claims never close for good',
     ],
+    ...[0, 1_001, 1.5, '20'].map((xpPercent): [string, Json, string] => [
+      `more xp by ${xpPercent} percent`,
+      scenario([passNode('p', { price: null, more: { premium: { price: GEMS, xpPercent } } })], []),
+      `nodes[1].data.premium.xpPercent: must be ${Number.isInteger(xpPercent) ? '1 to 1000' : 'an integer'}`,
+    ]),
+    [
+      'instant rewards that are no list',
+      scenario([passNode('p', { price: null, more: { premium: { price: GEMS, instant: gold(1) } } })], []),
+      'nodes[1].data.premium.instant: must be a list',
+    ],
+    [
+      'too many instant rewards',
+      scenario(
+        [passNode('p', { price: null, more: { premium: { price: GEMS, instant: Array(33).fill(gold(1)) } } })],
+        [],
+      ),
+      'nodes[1].data.premium.instant: must have 0 to 32 entries',
+    ],
+    [
+      'an instant reward of nothing',
+      scenario([passNode('p', { price: null, more: { premium: { price: GEMS, instant: [gold(1), gold(0)] } } })], []),
+      'nodes[1].data.premium.instant[1].amount: must be 1 to 9223372036854775807',
+    ],
+    [
+      'an instant reward of two kinds',
+      scenario(
+        [
+          passNode('p', {
+            price: null,
+            more: { premium: { price: GEMS, instant: [{ currency: 'gold', itemId: 'hat', amount: 1 }] } },
+          }),
+        ],
+        [],
+      ),
+      'nodes[1].data.premium.instant[0]: must have exactly one of currency and itemId',
+    ],
     [
       'another way to claim',
       scenario([passNode('p', { more: { autoClaim: true } })], []),
@@ -756,6 +795,60 @@ describe('a faulty definition', () => {
     )
     expect(faults).toHaveLength(101)
     expect(faults.at(-1)).toMatch(/^: and \d+ more faults$/)
+  })
+})
+
+describe('what premium brings besides its track', () => {
+  const passOf = (premium: Json, isStored = false) => {
+    const parsed = parseDefinition(print(scenario([passNode('p', { price: null, more: { premium } })], [])), {
+      isStored,
+    })
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults))
+    return parsed.definition.nodes.get('p')
+  }
+
+  it.each([1, 20, 1_000])('is more xp, by %i percent', (xpPercent) => {
+    expect(passOf({ price: GEMS, xpPercent })).toMatchObject({
+      premiumXpPercent: BigInt(xpPercent),
+      premiumInstant: [],
+    })
+  })
+
+  it('is a list of rewards, up to the largest amount', () => {
+    expect(passOf({ price: GEMS, instant: [gold(MAX_INT64), { itemId: 'hat', amount: 1 }] })).toMatchObject({
+      premium: { currency: 'gems', amount: 950n },
+      premiumXpPercent: null,
+      premiumInstant: [
+        { currency: 'gold', itemId: null, amount: MAX_INT64 },
+        { currency: null, itemId: 'hat', amount: 1n },
+      ],
+    })
+  })
+
+  it('is nothing where the members are null, or the list is empty', () => {
+    for (const premium of [{ xpPercent: null, instant: null }, { instant: [] }])
+      expect(passOf({ price: GEMS, ...premium })).toMatchObject({ premiumXpPercent: null, premiumInstant: [] })
+  })
+
+  it('is nothing where a stored definition has such members for its own use, each by itself', () => {
+    expect(passOf({ price: GEMS, xpPercent: 'a lot', instant: [gold(1)] }, true)).toMatchObject({
+      premium: { currency: 'gems', amount: 950n },
+      premiumXpPercent: null,
+      premiumInstant: [{ currency: 'gold', amount: 1n }],
+    })
+    expect(passOf({ price: GEMS, xpPercent: 5, instant: ['hat'] }, true)).toMatchObject({
+      premiumXpPercent: 5n,
+      premiumInstant: [],
+    })
+  })
+
+  it('is noticed where a name has white space around it, and where it is misspelt', () => {
+    const premium = { price: GEMS, xpPercents: 5, instant: [{ currency: 'gold ', amount: 1 }] }
+    const { notices } = validateDefinition(print(scenario([passNode('p', { price: null, more: { premium } })], [])))
+    expect(notices.filter(isOther).map(({ path, message }) => `${path}: ${message}`)).toEqual([
+      'nodes[1].data.premium.xpPercents: is ignored: no rule knows this member; did you mean xpPercent?',
+      'nodes[1].data.premium.instant[0].currency: ends with white space, which counts: "gold "',
+    ])
   })
 })
 

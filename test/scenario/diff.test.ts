@@ -320,6 +320,25 @@ describe('the difference of two versions', () => {
     expect(found.nodesChanged[1]?.pass).toBeNull()
   })
 
+  it('lists what premium brings besides its track, by its place', () => {
+    const definition = (extras: Record<string, Json>) =>
+      print(
+        scenario(
+          [passNode('pass', { price: null, more: { premium: { price: { currency: 'gems', amount: 1 }, ...extras } } })],
+          [],
+        ),
+      )
+    const found = diffScenarios(
+      definition({ xpPercent: 20, instant: [gold(5)] }),
+      definition({ xpPercent: 25, instant: [gold(7), item('hat')] }),
+    )
+    expect(found.nodesChanged[0]?.changes).toEqual([
+      { path: 'data.premium.xpPercent', before: '20', after: '25' },
+      { path: 'data.premium.instant[0].amount', before: '5', after: '7' },
+      { path: 'data.premium.instant[1]', before: null, after: print(item('hat')) },
+    ])
+  })
+
   it.each<[string, Json, Json, ValueChange]>([
     ['a number whose text alone differs', 1, { text: '1.0' }, { path: 'data.v', before: '1', after: '1.0' }],
     [

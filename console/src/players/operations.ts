@@ -86,7 +86,7 @@ export const xpLedgerQuery = graphql(`
       id
       ... on BattlePass {
         xpLedger(first: 100, after: $after) {
-          nodes { id occurredAt amount asked limitedBy source origin reference runId }
+          nodes { id occurredAt amount bonus asked limitedBy source origin reference runId }
           pageInfo { hasNextPage endCursor }
         }
       }

@@ -24,6 +24,7 @@ export function XpLedger({ passId }: { passId: string }) {
       columns={[
         { title: 'Time', cell: ({ occurredAt }) => <Time at={occurredAt} /> },
         { title: 'Xp', isNumber: true, cell: ({ amount }) => number(amount) },
+        { title: 'Of it bonus', isNumber: true, cell: ({ bonus }) => (bonus === '0' ? NONE : number(bonus)) },
         {
           title: 'Limit',
           cell: ({ limitedBy, asked }) =>

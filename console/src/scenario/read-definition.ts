@@ -27,6 +27,10 @@ export interface PassView {
   /** The tiers of the pass and of its level nodes. */
   readonly tiers: readonly TierView[]
   readonly price: { readonly currency: string; readonly amount: string } | null
+  /** What owners of premium get on top of their xp, in percent. */
+  readonly xpPercent: number | null
+  /** What the purchase of premium grants at once. */
+  readonly instant: readonly RewardView[]
   readonly announcedAt: string | null
   readonly startsAt: string | null
   /** For so many hours before its end the season is about to end. */
@@ -72,7 +76,8 @@ export function readDefinition(definition: Json | undefined): DefinitionView {
 function readPass(node: Json, nodes: readonly Json[]): PassView {
   const data = member(node, 'data')
   const id = text(member(node, 'id')) ?? ''
-  const price = member(member(data, 'premium'), 'price')
+  const premium = member(data, 'premium')
+  const price = member(premium, 'price')
   const levels = list(member(data, 'levels')).map((one) => ({
     level: Number(member(one, 'level')),
     xp: integer(member(one, 'xp')),
@@ -105,6 +110,8 @@ function readPass(node: Json, nodes: readonly Json[]): PassView {
       price === undefined
         ? null
         : { currency: text(member(price, 'currency')) ?? '', amount: String(member(price, 'amount') ?? '') },
+    xpPercent: Number(member(premium, 'xpPercent')) || null,
+    instant: list(member(premium, 'instant')).map(readReward),
     announcedAt: moment(member(data, 'announcedAt')),
     startsAt: moment(member(data, 'startsAt')),
     endingHours: Number(member(data, 'endingHours')) || null,

@@ -77,7 +77,6 @@ const DATES = [
 function PassFields({ draft, node }: DataProps) {
   const { index, data } = node
   const path: Path = ['nodes', index, 'data']
-  const price = valueAt(valueAt(data, 'premium'), 'price')
   const isSold = valueAt(data, 'premium') !== undefined
   const levels = itemsOf(valueAt(data, 'levels')).length
   const tiers = itemsOf(valueAt(data, 'tiers')).length
@@ -94,30 +93,7 @@ function PassFields({ draft, node }: DataProps) {
           draft.edit(setValue([...path, 'premium'], sells ? { price: { currency: 'gems', amount: 950n } } : undefined))
         }
       />
-      {isSold && (
-        <div className={css.pair}>
-          <DraftField
-            label="Price"
-            place={`nodes[${index}].data.premium.price.amount`}
-            fault="Enter a whole number."
-            inputMode="numeric"
-            value={numberTextOf(valueAt(price, 'amount')) ?? ''}
-            normalise={integerText}
-            onChange={(text) =>
-              draft.edit(setValue([...path, 'premium', 'price', 'amount'], new RawText(text)), `price ${index}`)
-            }
-          />
-          <DraftField
-            label="Currency"
-            place={`nodes[${index}].data.premium.price.currency`}
-            value={stringOf(valueAt(price, 'currency')) ?? ''}
-            normalise={anyText}
-            onChange={(text) =>
-              draft.edit(setValue([...path, 'premium', 'price', 'currency'], text), `currency ${index}`)
-            }
-          />
-        </div>
-      )}
+      {isSold && <PremiumFields draft={draft} node={node} />}
       {DATES.map(([name, label, hint]) => (
         <MomentField
           key={name}
@@ -155,6 +131,55 @@ function PassFields({ draft, node }: DataProps) {
         options={AT_ENDS}
       />
       <NextFields draft={draft} node={node} />
+    </>
+  )
+}
+
+function PremiumFields({ draft, node }: Pick<DataProps, 'draft' | 'node'>) {
+  const { index, data } = node
+  const path: Path = ['nodes', index, 'data', 'premium']
+  const premium = valueAt(data, 'premium')
+  const price = valueAt(premium, 'price')
+  return (
+    <>
+      <div className={css.pair}>
+        <DraftField
+          label="Price"
+          place={`nodes[${index}].data.premium.price.amount`}
+          fault="Enter a whole number."
+          inputMode="numeric"
+          value={numberTextOf(valueAt(price, 'amount')) ?? ''}
+          normalise={integerText}
+          onChange={(text) => draft.edit(setValue([...path, 'price', 'amount'], new RawText(text)), `price ${index}`)}
+        />
+        <DraftField
+          label="Currency"
+          place={`nodes[${index}].data.premium.price.currency`}
+          value={stringOf(valueAt(price, 'currency')) ?? ''}
+          normalise={anyText}
+          onChange={(text) => draft.edit(setValue([...path, 'price', 'currency'], text), `currency ${index}`)}
+        />
+      </div>
+      <DraftField
+        label="Xp bonus of owners (percent)"
+        hint="On top of each xp of clients and servers, rounded down. Empty: none."
+        place={`nodes[${index}].data.premium.xpPercent`}
+        fault="Enter a whole number."
+        inputMode="numeric"
+        value={numberTextOf(valueAt(premium, 'xpPercent')) ?? ''}
+        normalise={(typed) => (typed.trim() === '' ? '' : integerText(typed))}
+        onChange={(text) =>
+          draft.edit(setValue([...path, 'xpPercent'], text === '' ? undefined : new RawText(text)), `bonus ${index}`)
+        }
+      />
+      <RewardsField
+        label="Granted with the purchase"
+        hint={`${REWARDS_HINT}. Empty: nothing.`}
+        draft={draft}
+        path={[...path, 'instant']}
+        list={valueAt(premium, 'instant')}
+        isOptional
+      />
     </>
   )
 }

@@ -110,9 +110,16 @@ function ofNode(
       return `It ${granted(before, after)}`
     if (path.length === 5 && track) return `The ${track} track ${granted(before, after)}`
   }
-  if (part === 'premium') {
-    const price = (root: JsonNode) => priceOf(root, id)
-    return `Premium costs ${price(now)} instead of ${price(old)}.`
+  if (part === 'premium' && (key === '' || PREMIUM_MEMBERS.includes(key))) {
+    const [was, is] = [premiumOf(old, id), premiumOf(now, id)]
+    const texts = [
+      `Premium costs ${priceText(is)} instead of ${priceText(was)}.`,
+      `The bonus of premium is ${bonusText(is)} instead of ${bonusText(was)}.`,
+      `The purchase of premium ${granted(valueAt(was, 'instant'), valueAt(is, 'instant'))}`,
+    ]
+    if (key !== '') return texts[PREMIUM_MEMBERS.indexOf(key)] ?? ''
+    // Premium is new, or gone, with all that it has.
+    return texts.filter((_, at) => at === 0 || valueAt(was ?? is, PREMIUM_MEMBERS[at] ?? '')).join(' ')
   }
   if (part === 'startsAt' || part === 'endsAt' || part === 'claimUntil') {
     const what = { startsAt: 'The season starts', endsAt: 'The season ends', claimUntil: 'Claims are open until' }[part]
@@ -128,9 +135,20 @@ function ofNode(
 const granted = (before: JsonNode | undefined, after: JsonNode | undefined): string =>
   `grants ${after ? rewardsText(rewardsOf(after)) : 'nothing'} instead of ${before ? rewardsText(rewardsOf(before)) : 'nothing'}.`
 
-function priceOf(root: JsonNode, id: string): string {
+const PREMIUM_MEMBERS = ['price', 'xpPercent', 'instant']
+
+function premiumOf(root: JsonNode, id: string): JsonNode | undefined {
   const node = itemsOf(valueAt(root, 'nodes')).find((one) => stringOf(valueAt(one, 'id')) === id)
-  const price = valueAt(valueAt(valueAt(node, 'data'), 'premium'), 'price')
+  return valueAt(valueAt(node, 'data'), 'premium')
+}
+
+function bonusText(premium: JsonNode | undefined): string {
+  const percent = numberTextOf(valueAt(premium, 'xpPercent'))
+  return percent === undefined ? 'nothing' : `${percent}% of each xp`
+}
+
+function priceText(premium: JsonNode | undefined): string {
+  const price = valueAt(premium, 'price')
   if (!price) return 'nothing, as it is not sold'
   return `${integer(numberTextOf(valueAt(price, 'amount')) ?? '?')} ${stringOf(valueAt(price, 'currency')) ?? '?'}`
 }

@@ -1,4 +1,4 @@
-import { levelAt, type PassView, type TierView } from '../../scenario/read-definition.ts'
+import { levelAt, type PassView, rewardText, type TierView } from '../../scenario/read-definition.ts'
 
 /** A player's state on a pass, as far as actions depend on it. `xp` is a decimal text. */
 export interface PassState {
@@ -43,4 +43,11 @@ const minute = (at: string): string => new Date(at).toISOString().slice(0, 16).r
 export function tiersText(tiers: readonly TierView[], shown = 4): string {
   const named = tiers.slice(0, shown).map(({ level, track }) => `${track.toLowerCase()} ${level}`)
   return `${named.join(', ')}${tiers.length > shown ? ` and ${tiers.length - shown} more` : ''}`
+}
+
+/** What premium brings besides its tiers, and what a grant of it does not bring. */
+export function premiumText({ xpPercent, instant }: PassView): string {
+  const bonus = xpPercent === null ? '' : ` From then on the player gets ${xpPercent}% more xp.`
+  const kept = instant.map(rewardText).join(', ')
+  return `${bonus}${kept === '' ? '' : ` What the purchase grants at once is not granted: ${kept}.`}`
 }

@@ -1,6 +1,6 @@
 import { levelAt, rewardText, type Track } from '../../scenario/read-definition.ts'
 import { number } from '../../ui/text.tsx'
-import { closedSeason, isClaimed, newlyClaimable, tiersText } from './forecast.ts'
+import { closedSeason, isClaimed, newlyClaimable, premiumText, tiersText } from './forecast.ts'
 import {
   cancelRunMutation,
   grantPremiumMutation,
@@ -97,7 +97,7 @@ export const grantPremiumAction = (pass: PassRef): SupportAction => ({
     const open = pass.view ? newlyClaimable(pass.view, pass, { ...pass, premiumOwned: true }) : []
     const tiers =
       open.length === 0 ? '' : ` ${count(open.length, 'more tier')} can be claimed then: ${tiersText(open)}.`
-    return `The player owns premium of ${pass.nodeId} without paying for it.${tiers}`
+    return `The player owns premium of ${pass.nodeId} without paying for it.${tiers}${pass.view ? premiumText(pass.view) : ''}`
   },
   confirm: 'Grant premium',
   mutation: grantPremiumMutation,
