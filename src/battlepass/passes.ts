@@ -166,8 +166,8 @@ export function askPass(
 }
 
 /**
- * All passes that a player has begun, in no order. Empty while the group waits for them. They are not remembered: the
- * command must be `fresh`.
+ * All passes that a player has begun, in no order. Empty while the group waits for them. They are not remembered, so
+ * that a command that asks for them is `fresh`.
  */
 export function askBegun(player: Player): readonly BegunPass[] {
   const begun = player.many(begunOf)

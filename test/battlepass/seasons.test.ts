@@ -207,6 +207,23 @@ describe('the list of seasons', () => {
     )
   })
 
+  it('is not kept in memory, however many passes it has', async () => {
+    const player = await game.player()
+    const id = newId()
+    const nodes = Array.from({ length: 20 }, (_, index) => passNode(`pass-${index}`, { price: null, tiers: [] }))
+    await publish(id, scenario(nodes, []))
+    const runId = await player.start(id)
+    for (const index of nodes.keys()) await at(player, id, runId, `pass-${index}`).xp(1)
+    const remembered = async () => {
+      const text = await (await fetch(`${game.baseUrl}/metrics`)).text()
+      return Number(/^tierway_remembered_bytes (\d+)/m.exec(text)?.[1])
+    }
+    const before = await remembered()
+    expect(before).toBeGreaterThan(0)
+    expect(await list(player)).toHaveLength(20)
+    expect(await remembered()).toBe(before)
+  })
+
   it('is refused to banned and deleted players, and without a token', async () => {
     const players = await Promise.all([enter('season'), enter('season')])
     const change = (field: string, playerId: string) =>
