@@ -1,5 +1,6 @@
 import { addXpCall } from './battlepass/add-xp.ts'
 import { claimTierCall } from './battlepass/claim-tier.ts'
+import { seasonsCall } from './battlepass/list-seasons.ts'
 import { purchasePremiumCall } from './battlepass/purchase-premium.ts'
 import { progressCall } from './battlepass/read-progress.ts'
 import { seasonCall } from './battlepass/read-season.ts'
@@ -57,6 +58,7 @@ export const routes: readonly Route[] = [
   playerPost('/sdk/v1/battlepass/claim', claimTierCall),
   playerPost('/sdk/v1/battlepass/premium', purchasePremiumCall),
   playerPost('/sdk/v1/battlepass/season', seasonCall),
+  playerPost('/sdk/v1/seasons/list', seasonsCall),
 
   // Login (spec 4.2)
   clientPost('/sdk/v1/authorization/custom', loginCall),

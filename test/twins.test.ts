@@ -103,6 +103,7 @@ async function stateOf({ player, surface, scenarioId, runId }: Twin): Promise<un
     xp: xp.rows,
     events: events.rows,
     run: await surface.run({ runId }),
+    seasons: await surface.seasons(),
     passes: [
       await surface.progress({ scenarioId, nodeId: 'pass' }),
       await surface.progress({ scenarioId, nodeId: 'bonus' }),
@@ -228,6 +229,7 @@ function sequence(next: () => number): Step[] {
       ],
       () => ['progress', { nodeId: nodeId() }],
       () => ['run'],
+      () => ['seasons'],
       () => ['start'],
     )()
   return times(3 + Math.floor(next() * 12), step)

@@ -11,6 +11,7 @@ import { RewardType } from '../wallet/graphql.ts'
 import { addXpAnswer, addXpCall } from './add-xp.ts'
 import { claimAllAnswer, claimAllCall, claimAnswer, claimTierCall, grantedTier } from './claim-tier.ts'
 import { CLAIM_ERRORS, PURCHASE_ERRORS } from './decide.ts'
+import { seasonProgress, seasonsCall } from './list-seasons.ts'
 import { levelOf } from './passes.ts'
 import { purchaseAnswer, purchasePremiumCall } from './purchase-premium.ts'
 import { claimedTier, progressAnswer, progressCall } from './read-progress.ts'
@@ -72,6 +73,18 @@ builder.queryField('season', (t) =>
     nullable: true,
     description: 'Where the season of a pass stands. Null, with an error, when the pass does not exist.',
     ...playerQuery(seasonCall),
+  }),
+)
+
+const SeasonProgressType = answerType('SeasonProgress', seasonProgress)
+const seasonsQuery = playerQuery(seasonsCall)
+
+builder.queryField('seasons', (t) =>
+  t.field({
+    type: [SeasonProgressType],
+    description:
+      "The calling player's seasons, the last started first: one for each battle pass that it has begun, also those that are over.",
+    resolve: async (root, args, context) => (await seasonsQuery.resolve(root, args, context)).seasons,
   }),
 )
 

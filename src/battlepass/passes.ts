@@ -24,6 +24,7 @@ import {
   int,
   json,
   nullable,
+  readOnly,
   table,
   text,
   uuid,
@@ -51,6 +52,12 @@ export const passes = table('passes', {
     completedNodes: json<readonly string[]>(),
     activeOn: nullable(date),
     xpCounts: nullable(exactJson<XpCounts>()),
+    /** The number of claimed tiers. */
+    claimed: readOnly(
+      int,
+      `(SELECT count(*)::int FROM tier_claims c WHERE c.environment_id = t.environment_id AND c.player_id = t.player_id
+        AND c.scenario_id = t.scenario_id AND c.node_id = t.node_id)`,
+    ),
   },
   kind: 'state',
 })
@@ -97,6 +104,11 @@ const claimsOf = tierClaims.many(['scenarioId', 'nodeId'], ({ level, track }) =>
   columns: ['level', 'track'],
 })
 const grantOf = tierClaims.one({ columns: ['granted'], isKept: false })
+/** Calls on a pass do not need the others, so that memory does not grow by them. */
+const begunOf = passes.many([], ({ scenarioId, nodeId }) => keyOf(scenarioId, nodeId), {
+  columns: ['scenarioId', 'nodeId', 'xp', 'level', 'currentLevel', 'premiumOwned', 'claimed'],
+  isKept: false,
+})
 
 /** The node of a battle pass call. */
 export interface NodeInput {
@@ -115,6 +127,16 @@ export interface XpGrant {
   readonly asked?: bigint | null
   readonly limitedBy?: LimitedBy | null
   readonly reference?: string | null
+}
+
+/** A pass that a player has begun, as it is stored. */
+export interface BegunPass extends NodeInput {
+  readonly xp: bigint
+  readonly level: number
+  readonly currentLevel: number | null
+  readonly premiumOwned: boolean
+  /** The number of claimed tiers. */
+  readonly claimed: number
 }
 
 type StoredPass = NodeInput & Omit<Pass, 'claimed'>
@@ -145,6 +167,15 @@ export function askPass(
 ): PassHandle | undefined {
   const found = findPass(definition, nodeId)
   return found && new PassHandle(player, scenarioId, found.node, found.levelNode)
+}
+
+/**
+ * All passes that a player has begun, in no order. Empty while the group waits for them. They are not remembered, so
+ * that a command that asks for them is `fresh`.
+ */
+export function askBegun(player: Player): readonly BegunPass[] {
+  const begun = player.many(begunOf)
+  return begun.isKnown ? begun.values() : []
 }
 
 /** The pass that a call names, by its own node or by one of its level nodes. */

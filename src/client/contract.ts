@@ -131,6 +131,38 @@ export interface SeasonResponse {
   readonly now: string
 }
 
+/** A player's seasons: one for each battle pass that it has begun, also those that are over. */
+export interface SeasonsResponse {
+  /** The last started season first. Seasons without a start are the last ones. Those of the same start are in the order of their scenarios and nodes. */
+  readonly seasons: readonly SeasonProgress[]
+}
+
+/** What a player has reached in a season: on a battle pass that it has begun. The phase, dates and top level are null when the current version of the scenario no longer has the pass. */
+export interface SeasonProgress {
+  /** A scenario's id in its environment. */
+  readonly scenarioId: string
+  /** A node's id in its scenario. */
+  readonly nodeId: string
+  /** Where the season stands now. */
+  readonly phase: 'planned' | 'announced' | 'running' | 'ending' | 'ended' | 'closed' | null
+  /** The time at which the season starts, in UTC. Null when it has always run. */
+  readonly startsAt: string | null
+  /** The first time without xp and premium, in UTC. Null when the season does not end. */
+  readonly endsAt: string | null
+  /** The first time without claims, in UTC. Null when claims stay open. */
+  readonly claimUntil: string | null
+  /** The level by the current version of the scenario; 0 below the first. A pass that the current version no longer has keeps its last level. */
+  readonly level: number
+  /** The highest level of the pass. */
+  readonly topLevel: number | null
+  /** The current xp. */
+  readonly xp: bigint
+  /** Whether the player owns the premium track. */
+  readonly premiumOwned: boolean
+  /** The number of tiers that the player has claimed. */
+  readonly claimed: number
+}
+
 export interface CustomLoginRequest {
   /** Sent to the studio's webhook byte for byte. GraphQL takes an object, or its text. */
   readonly customData: Readonly<Record<string, unknown>>
@@ -498,6 +530,24 @@ export const SEASON_RESPONSE: ShapeOf<SeasonResponse> = {
     now: 'string',
   },
 }
+
+export const SEASON_PROGRESS: ShapeOf<SeasonProgress> = {
+  members: {
+    scenarioId: 'string',
+    nodeId: 'string',
+    phase: { orNull: 'string' },
+    startsAt: { orNull: 'string' },
+    endsAt: { orNull: 'string' },
+    claimUntil: { orNull: 'string' },
+    level: 'integer',
+    topLevel: { orNull: 'integer' },
+    xp: 'int64',
+    premiumOwned: 'boolean',
+    claimed: 'integer',
+  },
+}
+
+export const SEASONS_RESPONSE: ShapeOf<SeasonsResponse> = { members: { seasons: { list: SEASON_PROGRESS } } }
 
 export const ENTERED_NODE: ShapeOf<EnteredNode> = { members: { nodeId: 'string', type: 'string', data: 'object' } }
 

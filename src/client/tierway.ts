@@ -13,6 +13,7 @@ import type {
   OwnSessions,
   Player,
   PlayerUpdateRequest,
+  SeasonsResponse,
   StorageKeys,
   StorageListRequest,
   SwitchRequest,
@@ -24,6 +25,7 @@ import {
   OWN_SESSIONS,
   PLANNED_DELETION,
   PLAYER,
+  SEASONS_RESPONSE,
   STORAGE_KEYS,
   STORAGE_VALUES,
   TOKEN_PAIR,
@@ -223,6 +225,14 @@ export class Tierway {
   /** Reads the player, with its wallet, inventory and identities. */
   async player(options?: CallOptions): Promise<Player> {
     return this.calls.call('/sdk/v1/player/get', {}, PLAYER, options)
+  }
+
+  /**
+   * Lists the player's seasons, the last started first: one for each battle pass that it has begun, also those that are
+   * over.
+   */
+  async seasons(options?: CallOptions): Promise<SeasonsResponse['seasons']> {
+    return (await this.calls.call('/sdk/v1/seasons/list', {}, SEASONS_RESPONSE, options)).seasons
   }
 
   /** Changes the player's nickname, region and language. Fields that are left out stay. */

@@ -10,6 +10,7 @@ import { openapi } from '../serve/openapi/document.ts'
 const CLIENT_ROOTS = [
   'ProgressResponse',
   'SeasonResponse',
+  'SeasonsResponse',
   'AddXpResponse',
   'ClaimResponse',
   'PremiumResponse',

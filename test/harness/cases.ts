@@ -141,6 +141,7 @@ const STEPS: readonly (readonly [call: string, input: Input, reply: Reply])[] = 
   ['progress', pass1, ok({ level: 1, xp: '0', premiumOwned: false, claimedTiers: [] })],
   ['season', nowhere, no('NODE_NOT_FOUND')],
   ['season', pass1, ok({ phase: 'running', next: null })],
+  ['seasons', {}, ok([])],
   ['claim', { ...pass1, ...free, level: 2 }, notClaimed('level not reached')],
   ['premium', bonus, notBought('premium not available')],
   ['addXp', { ...pass1, amount: 0, source: 'x'.repeat(65) }, no('INVALID_REQUEST', 'amount', 'source')],
@@ -181,6 +182,7 @@ const STEPS: readonly (readonly [call: string, input: Input, reply: Reply])[] = 
   ['cross', { ...shop, handle: 'onComplete' }, crossed('onComplete')],
   ['addXp', { ...bonus, amount: 9_000_000_000_000_000, source: '' }, xp(5, 9_000_000_000_000_060, null, true)],
   ['progress', pass1, ok({ level: 3, xp: '320', premiumOwned: true, claimedTiers: ['2 free', '3 free', '3 premium'] })],
+  ['seasons', {}, ok(['bonus running 5/5 9000000000000060 free 2', 'pass running 3/3 320 premium 3'])],
   ['run', {}, ok({ status: 'active', active: ['bonus', 'pass', 'shop'] })],
   [
     'player',
@@ -213,6 +215,7 @@ function inForm(call: string, answer: unknown): unknown {
   if (call === 'player') return { wallet: value.wallet.map(rewardText), inventory: value.inventory.map(rewardText) }
   if (call === 'progress') return { ...value, claimedTiers: value.claimedTiers.map(tierText) }
   if (call === 'season') return { phase: value.phase, next: value.nextPhase }
+  if (call === 'seasons') return value.map(seasonText)
   if (call === 'claim') return { ...value, granted: value.granted.map(rewardText) }
   if (call === 'claimAll')
     return { claimed: value.claimed.map((one: Tier) => `${tierText(one)}: ${one.granted.map(rewardText)}`) }
@@ -243,6 +246,8 @@ interface Tier {
 }
 type Amount = Readonly<Partial<Record<'amount' | 'balance' | 'currency' | 'itemId', string | null>>>
 const tierText = ({ level, track }: Tier) => `${level} ${track}`
+const seasonText = ({ nodeId, phase, level, topLevel, xp, premiumOwned, claimed }: Readonly<Record<string, unknown>>) =>
+  `${nodeId} ${phase} ${level}/${topLevel} ${xp} ${premiumOwned ? 'premium' : 'free'} ${claimed}`
 const rewardText = ({ amount, balance, currency, itemId }: Amount) =>
   `${amount ?? balance} ${itemId ? `item ${itemId}` : currency}`
 
@@ -284,6 +289,7 @@ function inRun(surface: Surface, runIdOf: () => Promise<string>): Calls {
     run: () => surface.run({ runId }),
     progress: (input) => surface.progress({ scenarioId: CASES_SCENARIO, nodeId: input.nodeId }),
     season: (input) => surface.season({ scenarioId: CASES_SCENARIO, nodeId: input.nodeId }),
+    seasons: () => surface.seasons(),
     addXp: (input) => surface.addXp(there(input)),
     claim: (input) => surface.claim(there(input)),
     premium: (input) => surface.premium(there(input)),
@@ -391,6 +397,7 @@ export function overClient({ baseUrl, sdkKey }: Game): Caller {
     },
     progress: (input) => pass(input).progress(),
     season: (input) => pass(input).season(),
+    seasons: () => tierway.seasons(),
     addXp: ({ amount, source, idempotencyKey, ...input }) =>
       pass(input).addXp(amount as number, { source, idempotencyKey } as { source: string }),
     claim: ({ level, track, ...input }) =>

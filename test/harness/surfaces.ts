@@ -21,6 +21,7 @@ export interface Surface {
   run(input: { runId: unknown }): Promise<Outcome>
   progress(input: { scenarioId: unknown; nodeId: unknown }): Promise<Outcome>
   season(input: { scenarioId: unknown; nodeId: unknown }): Promise<Outcome>
+  seasons(): Promise<Outcome>
   addXp(input: Record<string, unknown>): Promise<Outcome>
   claim(input: Record<string, unknown>): Promise<Outcome>
   premium(input: Record<string, unknown>): Promise<Outcome>
@@ -37,6 +38,8 @@ export const PROGRESS = `query ($scenarioId: String!, $nodeId: String!) {
 export const SEASON = `query ($scenarioId: String!, $nodeId: String!) {
   season(scenarioId: $scenarioId, nodeId: $nodeId) {
     phase announcedAt startsAt endingAt endsAt claimUntil nextPhase nextPhaseAt secondsToNextPhase now } }`
+export const SEASONS = `{ seasons {
+  scenarioId nodeId phase startsAt endsAt claimUntil level topLevel xp premiumOwned claimed } }`
 export const ADD_XP = `mutation ($input: AddXpInput!) { addXp(input: $input) { level xp leveledUp maxLevel ${PLAN} } }`
 export const CLAIM = `mutation ($input: ClaimTierInput!) {
   claimTier(input: $input) { success alreadyClaimed error granted ${REWARD} } }`
@@ -59,6 +62,10 @@ export function restOf(player: Pick<TestPlayer, 'post'>): Surface {
     run: call('/sdk/v1/scenarios/run'),
     progress: call('/sdk/v1/battlepass/progress'),
     season: call('/sdk/v1/battlepass/season'),
+    async seasons() {
+      const outcome = await call('/sdk/v1/seasons/list')({})
+      return 'ok' in outcome ? { ok: (outcome.ok as { seasons: unknown }).seasons } : outcome
+    },
     addXp: call('/sdk/v1/battlepass/xp'),
     claim: call('/sdk/v1/battlepass/claim'),
     premium: call('/sdk/v1/battlepass/premium'),
@@ -76,6 +83,7 @@ export function graphqlOf(player: Pick<TestPlayer, 'graphql'>): Surface {
     run: ask(RUN),
     progress: ask(PROGRESS),
     season: ask(SEASON),
+    seasons: () => ask(SEASONS)({}),
     addXp: call(ADD_XP),
     claim: call(CLAIM),
     premium: call(PREMIUM),

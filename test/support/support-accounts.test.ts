@@ -40,6 +40,8 @@ function callsOf({ runId }: Seasoned): Record<string, Json> {
     [XP]: { ...pass, runId, amount: 1, source: 'match' },
     [CLAIM]: { ...pass, runId, level: 1, track: 'free' },
     [PREMIUM]: { ...bonus, runId },
+    '/sdk/v1/battlepass/season': pass,
+    '/sdk/v1/seasons/list': {},
     '/sdk/v1/player/get': {},
     '/sdk/v1/player/update': { nickname: 'Ada' },
     '/sdk/v1/identities/list': {},

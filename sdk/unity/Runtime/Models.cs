@@ -206,24 +206,72 @@ namespace Tierway
             var next = value["secondsToNextPhase"];
             return new Season
             {
-                Phase = PhaseOf(value.Text("phase")),
+                Phase = value.Phase("phase"),
                 AnnouncedAt = value.MomentOrNull("announcedAt"),
                 StartsAt = value.MomentOrNull("startsAt"),
                 EndingAt = value.MomentOrNull("endingAt"),
                 EndsAt = value.MomentOrNull("endsAt"),
                 ClaimUntil = value.MomentOrNull("claimUntil"),
-                NextPhase = value.TextOrNull("nextPhase") == null ? (SeasonPhase?)null : PhaseOf(value.Text("nextPhase")),
+                NextPhase = value.PhaseOrNull("nextPhase"),
                 NextPhaseAt = value.MomentOrNull("nextPhaseAt"),
                 SecondsToNextPhase = next.IsNull ? (int?)null : value.Int32("secondsToNextPhase"),
                 Now = value.Moment("now"),
             };
         }
+    }
 
-        private static SeasonPhase PhaseOf(string text)
+    /// <summary>
+    /// What the player has reached in a season: on a battle pass that it has begun. The phase, dates and top level are
+    /// null when the current version of the scenario no longer has the pass.
+    /// </summary>
+    public sealed class SeasonProgress
+    {
+        public string ScenarioId { get; private set; }
+
+        public string NodeId { get; private set; }
+
+        /// <summary>Where the season stands now.</summary>
+        public SeasonPhase? Phase { get; private set; }
+
+        /// <summary>Null when the season has always run.</summary>
+        public DateTimeOffset? StartsAt { get; private set; }
+
+        /// <summary>The first time without xp and premium. Null when the season does not end.</summary>
+        public DateTimeOffset? EndsAt { get; private set; }
+
+        /// <summary>The first time without claims. Null when claims stay open.</summary>
+        public DateTimeOffset? ClaimUntil { get; private set; }
+
+        /// <summary>0 when no level is reached.</summary>
+        public int Level { get; private set; }
+
+        /// <summary>The highest level of the pass.</summary>
+        public int? TopLevel { get; private set; }
+
+        public long Xp { get; private set; }
+
+        public bool PremiumOwned { get; private set; }
+
+        /// <summary>The number of claimed tiers.</summary>
+        public int Claimed { get; private set; }
+
+        internal static SeasonProgress Read(JsonValue value)
         {
-            SeasonPhase phase;
-            if (Enum.TryParse(text, true, out phase)) return phase;
-            throw new JsonFormatException("'" + text + "' is no phase of a season");
+            var top = value["topLevel"];
+            return new SeasonProgress
+            {
+                ScenarioId = value.Text("scenarioId"),
+                NodeId = value.Text("nodeId"),
+                Phase = value.PhaseOrNull("phase"),
+                StartsAt = value.MomentOrNull("startsAt"),
+                EndsAt = value.MomentOrNull("endsAt"),
+                ClaimUntil = value.MomentOrNull("claimUntil"),
+                Level = value.Int32("level"),
+                TopLevel = top == null || top.IsNull ? (int?)null : value.Int32("topLevel"),
+                Xp = value.Int64("xp"),
+                PremiumOwned = value.Flag("premiumOwned"),
+                Claimed = value.Int32("claimed"),
+            };
         }
     }
 
@@ -669,6 +717,19 @@ namespace Tierway
         public static DateTimeOffset? MomentOrNull(this JsonValue value, string name)
         {
             return value.TextOrNull(name) == null ? (DateTimeOffset?)null : value.Moment(name);
+        }
+
+        public static SeasonPhase Phase(this JsonValue value, string name)
+        {
+            SeasonPhase phase;
+            var text = value.Text(name);
+            if (Enum.TryParse(text, true, out phase)) return phase;
+            throw new JsonFormatException("'" + text + "' is no phase of a season");
+        }
+
+        public static SeasonPhase? PhaseOrNull(this JsonValue value, string name)
+        {
+            return value.TextOrNull(name) == null ? (SeasonPhase?)null : value.Phase(name);
         }
 
         /// <summary>In lower case over REST, in upper case over GraphQL.</summary>

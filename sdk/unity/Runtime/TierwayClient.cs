@@ -1,4 +1,5 @@
 using System;
+using System.Collections.Generic;
 using System.Threading;
 using System.Threading.Tasks;
 
@@ -268,6 +269,17 @@ namespace Tierway
         {
             var body = await caller.PostAsync("/sdk/v1/player/get", "{}", cancellationToken);
             return Caller.Understood(() => Player.Read(body));
+        }
+
+        /// <summary>
+        /// The player's seasons, the last started first: one for each battle pass that it has begun, also those that
+        /// are over.
+        /// </summary>
+        public async Task<IReadOnlyList<SeasonProgress>> SeasonsAsync(
+            CancellationToken cancellationToken = default(CancellationToken))
+        {
+            var body = await caller.PostAsync("/sdk/v1/seasons/list", "{}", cancellationToken);
+            return Caller.Understood(() => body.List("seasons", SeasonProgress.Read));
         }
 
         /// <summary>A scenario, by its id. It makes no call before it is started.</summary>

@@ -61,6 +61,11 @@ namespace Tierway.Tests
                     var season = await Pass(input).SeasonAsync();
                     answer.BeginObject().Name("phase").Value(season.Phase.ToString().ToLowerInvariant()).Name("next");
                     return (season.NextPhase == null ? answer.Null() : answer.Value(season.NextPhase.ToString().ToLowerInvariant())).EndObject();
+                case "seasons":
+                    answer.BeginArray();
+                    foreach (var one in await client.SeasonsAsync())
+                        answer.Value(string.Join(" ", one.NodeId, one.Phase.ToString().ToLowerInvariant(), one.Level + "/" + one.TopLevel, one.Xp, one.PremiumOwned ? "premium" : "free", one.Claimed));
+                    return answer.EndArray();
                 case "addXp":
                     var added = await Pass(input).AddXpAsync(input["amount"].AsInt64(), Text(input, "source"), Text(input, "idempotencyKey"));
                     answer.BeginObject().Name("level").Value(added.Level).Name("xp").Value(added.Xp.ToString());
