@@ -22,7 +22,7 @@ interface Settlement {
 
 const SettlementType = builder.objectRef<Settlement>('SeasonSettlement').implement({
   description:
-    'A season whose earned and unclaimed tiers are granted once claims have closed: planned, running (`startedAt`) or done (`finishedAt`).',
+    'A season with something to do for its players once claims have closed: earned tiers are granted, currencies end, `onSeasonEnd` is crossed. It is planned, running (`startedAt`) or done (`finishedAt`).',
   fields: (t) => ({
     scenarioId: t.exposeString('scenarioId', { description: 'The scenario.' }),
     nodeId: t.exposeString('nodeId', { description: 'The pass.' }),
@@ -40,14 +40,14 @@ const SettlementType = builder.objectRef<Settlement>('SeasonSettlement').impleme
     players: t.field({
       type: 'Count',
       description:
-        'The players to whom tiers were granted until now. When an instance dies, some players of its last step are not counted here. Their wallets have what was granted, with the cause `SEASON_END`.',
+        'The players to whom tiers were granted, or whose currencies ended, until now. When an instance dies, some players of its last step are not counted here. Their wallets have what happened, with the cause `SEASON_END`.',
       resolve: ({ players }) => BigInt(players),
     }),
-    tiers: t.field({ type: 'Count', description: 'Their tiers.', resolve: ({ tiers }) => BigInt(tiers) }),
+    tiers: t.field({ type: 'Count', description: 'The granted tiers.', resolve: ({ tiers }) => BigInt(tiers) }),
     failed: t.field({
       type: 'Count',
       description:
-        'Tiers that were not granted, since a balance or an amount would have passed its limit. `SeasonSettledEvent` names their players.',
+        'Tiers, currencies and crossings that did not happen, since a balance or an amount would have passed its limit. `SeasonSettledEvent` names their players.',
       resolve: ({ failed }) => BigInt(failed),
     }),
   }),

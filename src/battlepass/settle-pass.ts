@@ -16,11 +16,13 @@ import { NO_RUN, type NodeInput, type PassHandle } from './passes.ts'
 /** What happened to a player at the end of a season. */
 export interface Settled {
   readonly tiers: number
+  /** Whether it was granted tiers, or currencies ended. */
+  readonly isChanged: boolean
   /** Tiers, conversions and the crossing whose rewards would have passed the limit of a balance or an amount. */
   readonly failed: number
 }
 
-const NOTHING: Settled = { tiers: 0, failed: 0 }
+const NOTHING: Settled = { tiers: 0, isChanged: false, failed: 0 }
 
 /** Whether the season is settled now. An edit may have moved its end, or have taken away what there is to do. */
 export const isSettledAt = (definition: Definition, pass: PassNode, now: Date): boolean =>
@@ -63,7 +65,8 @@ export function settlePass(ref: PlayerRef, { scenarioId, nodeId }: NodeInput): C
       const ended = endCurrencies(group, player, pass)
 
       const failed = earned.failed + Number(!isCrossed) + ended.failed
-      if (earned.tiers > 0 || ended.taken.length > 0 || failed > 0)
+      const isChanged = earned.tiers > 0 || ended.taken.length > 0
+      if (isChanged || failed > 0)
         group.of(Stream).append({
           ...{ environmentId: ref.environmentId, playerId: ref.playerId, scenarioId, nodeId },
           ...{ type: 'season.settled', handle: null, byClient: false, runId: active.value?.runId ?? null },
@@ -72,7 +75,7 @@ export function settlePass(ref: PlayerRef, { scenarioId, nodeId }: NodeInput): C
             ...(ended.taken.length > 0 && { ended: ended.taken }),
           },
         })
-      return { tiers: earned.tiers, failed }
+      return { tiers: earned.tiers, isChanged, failed }
     },
   }
 }

@@ -184,7 +184,11 @@ async function settle({ pool, run, now, signal, onDone }: Job, taken: Taken, hol
   /** Notes the place. False when an edit has begun it again, or another instance has taken it over. */
   async function note(at: Place, settled: readonly Settled[], isDone: boolean): Promise<boolean> {
     const count = (of: (one: Settled) => number): number => settled.reduce((sum, one) => sum + of(one), 0)
-    const counts = [count(({ tiers }) => Number(tiers > 0)), count(({ tiers }) => tiers), count(({ failed }) => failed)]
+    const counts = [
+      count(({ isChanged }) => Number(isChanged)),
+      count(({ tiers }) => tiers),
+      count(({ failed }) => failed),
+    ]
     const values = [environmentId, scenarioId, nodeId, holder, at.level, at.playerId, ...counts, HELD_MS, isDone]
     const { rowCount } = await pool.query({ ...NOTE, values })
     return rowCount === 1

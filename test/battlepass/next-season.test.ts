@@ -325,7 +325,7 @@ describe('currencies that end with a season', () => {
     for (const pass of [player, poor]) await pass.xp(1)
     await publish(one, { ...ENDED, next: { convert } })
     await publish(one, { ...CLOSED, next: { convert } })
-    expect(await settle(one)).toMatchObject({ players: 0, tiers: 0, failed: 0 })
+    expect(await settle(one)).toMatchObject({ players: 2, tiers: 0, failed: 0 })
 
     for (const pass of [player, stranger]) {
       expect(await pass.holdings()).toEqual({ wallet: { gems: '1', gold: '8', stars: '0', tickets: '0' }, items: {} })

@@ -159,7 +159,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the figures of a batt
     await close()
   })
 
-  it('say what was granted at the end of the season', async () => {
+  it('say what happened at the end of the season', async () => {
     const { game } = stage
     const dates = (endsAt: string) => season({ more: { atEnd: 'grant', endsAt } })
     await game.publish('settled', dates('2097-01-01T00:00:00Z'))
@@ -167,7 +167,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the figures of a batt
     const at = { scenarioId: 'settled', nodeId: 'pass', runId: await player.start('settled') }
     await player.post('/sdk/v1/battlepass/xp', { ...at, amount: 250, source: 'match' })
     const { page, close } = await stage.open('/env/production/battle-pass/settled')
-    await page.getByText(/Earned tiers that are not claimed are granted 2097-01-01 00:00/).waitFor()
+    await page.getByText(/The end is settled for each player 2097-01-01 00:00/).waitFor()
     await game.publish('settled', dates('2020-01-01T00:00:00Z'))
     await storeLevels(game.app.pool, { settledMs: 0 })
     await until('it is settled', async () => {
@@ -175,7 +175,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the figures of a batt
       return rows.length > 0
     })
     await page.reload()
-    await page.getByText(/were granted until .*: 3 tiers to 1 player\./).waitFor()
+    await page.getByText(/The end was settled until .*: 1 player, 3 unclaimed tiers granted\./).waitFor()
     await close()
   })
 

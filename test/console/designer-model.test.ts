@@ -4,6 +4,7 @@ import { changeText, historyOf, redo, undo } from '../../console/src/designer/dr
 import { layOut } from '../../console/src/designer/graph/layout.ts'
 import { momentText, momentValue } from '../../console/src/designer/graph/moments.ts'
 import { membersAt, type Schema, valuesAt } from '../../console/src/designer/json/schema.ts'
+import { conversionsText, readConversions } from '../../console/src/designer/model/conversions.ts'
 import {
   type Definition,
   readDefinition,
@@ -40,6 +41,7 @@ import { readCells, readCsv } from '../../console/src/designer/table/spreadsheet
 import { textOfTemplate } from '../../console/src/designer/templates.ts'
 import { formatJson, RawText } from '../../console/src/designer/text/json-edit.ts'
 import { readPath } from '../../console/src/designer/text/json-path.ts'
+import { parseJson } from '../../console/src/designer/text/json-tree.ts'
 import { toCsv } from '../../console/src/ui/csv.ts'
 import { demoSeason } from '../../src/dev/season.ts'
 import { definitionSchema } from '../../src/scenario/definition-schema.ts'
@@ -636,6 +638,19 @@ describe('the schema of definitions', () => {
       'run',
       'always',
     ])
+  })
+})
+
+describe('currencies that end with a season', () => {
+  it('are read from one line, and written as they were read', () => {
+    const text = 'tickets to gold 1:10, stars'
+    const read = readConversions(` ${text.replace(',', ' ,')} `)
+    expect(read).toEqual([{ currency: 'tickets', to: 'gold', rate: '1:10' }, { currency: 'stars' }])
+    expect(conversionsText(parseJson(JSON.stringify(read)).root)).toBe(text)
+  })
+
+  it.each(['tickets to gold', 'tickets 1:10', 'tickets to 1:10', ', stars', ''])('are not read from %j', (text) => {
+    expect(readConversions(text)).toBeUndefined()
   })
 })
 

@@ -256,6 +256,15 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
       const text = (await keptText(page, 'fields')) ?? ''
       return /"xpPercent": 20,\s+"instant": \[[^\]]*"gold"[^\]]*"hat"[^\]]*\]/.test(text)
     })
+    await page.getByLabel('Scenario').fill('season-2')
+    await page.getByLabel('Percent of the xp to take along').fill('10')
+    await page.getByLabel('Owners of premium own it there, too').check()
+    await page.getByLabel('Currencies that end with the season').fill('tickets to gold 1:10, stars')
+    await until('the next season is named', async () => {
+      const text = (await keptText(page, 'fields')) ?? ''
+      const carried = /"next": \{\s+"scenarioId": "season-2",\s+"carry": \{\s*"xpPercent": 10,\s*"premium": true\s*\}/
+      return carried.test(text) && /"currency": "tickets", "to": "gold", "rate": "1:10"/.test(text.replace(/\s+/g, ' '))
+    })
     await page.getByLabel('Sell premium').uncheck()
     await page.getByLabel('Price').waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Edit levels and tiers' }).click()

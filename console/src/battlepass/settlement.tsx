@@ -5,7 +5,7 @@ import { number } from '../ui/text.tsx'
 import { Time } from '../ui/time.tsx'
 import { settlementsQuery } from './operations.ts'
 
-/** What becomes of tiers that were earned and not claimed, for a pass that grants them at its end. */
+/** What happens to the players of a pass once claims have closed, where there is something to do. */
 export function Settlement({ scenarioId, nodeId }: { readonly scenarioId: string; readonly nodeId: string }) {
   const environment = useEnvironment()
   const [{ data, error }] = useQuery({
@@ -13,25 +13,25 @@ export function Settlement({ scenarioId, nodeId }: { readonly scenarioId: string
     variables: { environment, scenarioId },
     requestPolicy: 'cache-and-network',
   })
-  if (error) return <Notice tone="warning">What is granted at the end of the season could not be read.</Notice>
+  if (error) return <Notice tone="warning">What happens at the end of the season could not be read.</Notice>
   const found = data?.seasonSettlements.find((one) => one.nodeId === nodeId)
   if (!found) return null
   const { dueAt, startedAt, finishedAt, players, tiers, failed } = found
-  const granted = `${count(Number(tiers), 'tier')} to ${count(Number(players), 'player')}`
+  const done = `${count(Number(players), 'player')}, ${count(Number(tiers), 'unclaimed tier')} granted`
   return (
     <p className="muted">
       {finishedAt !== null ? (
         <>
-          Earned tiers that were not claimed were granted until <Time at={finishedAt} parts="minute" />: {granted}
+          The end was settled until <Time at={finishedAt} parts="minute" />: {done}
         </>
       ) : startedAt !== null ? (
-        <>Earned tiers that were not claimed are being granted: {granted} so far</>
+        <>The end is being settled: {done} so far</>
       ) : (
         <>
-          Earned tiers that are not claimed are granted <Time at={dueAt} parts="minute" />
+          The end is settled for each player <Time at={dueAt} parts="minute" />
         </>
       )}
-      {Number(failed) > 0 && `; ${count(Number(failed), 'tier')} did not fit into a balance or an amount`}.
+      {Number(failed) > 0 && `; ${number(Number(failed))} did not fit into a balance or an amount`}.
     </p>
   )
 }
