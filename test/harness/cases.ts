@@ -1,6 +1,6 @@
 import { type Json, members, print, RawJson } from '../../src/base/json.ts'
 import { type ScenarioSession, Tierway, TierwayError, type Track } from '../../src/client/index.ts'
-import { gold, item, tier } from './definitions.ts'
+import { gold, item, season, tier } from './definitions.ts'
 import type { Game, GraphqlAnswer } from './game.ts'
 import { approve, type Operator, startOperator, status } from './operator.ts'
 import {
@@ -31,6 +31,8 @@ export type Reply = { readonly ok: unknown } | { readonly code: string; readonly
 export type Caller = (call: string, input: Readonly<Record<string, unknown>>) => Promise<Reply>
 
 export const CASES_SCENARIO = 'cases'
+/** The scenario of a season that has ended. The scenario of the cases follows. */
+const ENDED_SCENARIO = 'cases-before'
 
 /** The player whom the operator of the cases rejects. */
 export const REJECTED = 'rejected'
@@ -137,6 +139,8 @@ const STEPS: readonly (readonly [call: string, input: Input, reply: Reply])[] = 
   ['start', { scenarioId: 'nowhere' }, no('SCENARIO_NOT_FOUND')],
   ['start', {}, ok({ runId: 'runId', resumed: false, plan: STARTED })],
   ['start', {}, ok({ runId: 'runId', resumed: true, plan: STARTED })],
+  ['next', { scenarioId: ENDED_SCENARIO }, ok(CASES_SCENARIO)],
+  ['next', {}, ok(null)],
   ['progress', nowhere, no('NODE_NOT_FOUND')],
   ['progress', pass1, ok({ level: 1, xp: '0', premiumOwned: false, claimedTiers: [] })],
   ['season', nowhere, no('NODE_NOT_FOUND')],
@@ -215,6 +219,7 @@ function inForm(call: string, answer: unknown): unknown {
   if (call === 'player') return { wallet: value.wallet.map(rewardText), inventory: value.inventory.map(rewardText) }
   if (call === 'progress') return { ...value, claimedTiers: value.claimedTiers.map(tierText) }
   if (call === 'season') return { phase: value.phase, next: value.nextPhase }
+  if (call === 'next') return value
   if (call === 'seasons') return value.map(seasonText)
   if (call === 'claim') return { ...value, granted: value.granted.map(rewardText) }
   if (call === 'claimAll')
@@ -251,16 +256,35 @@ const seasonText = ({ nodeId, phase, level, topLevel, xp, premiumOwned, claimed 
 const rewardText = ({ amount, balance, currency, itemId }: Amount) =>
   `${amount ?? balance} ${itemId ? `item ${itemId}` : currency}`
 
-/** Publishes the scenario of the cases, and starts the operator of their logins. */
+/** Publishes the scenarios of the cases. */
+export async function publishCases(game: Pick<Game, 'publish'>): Promise<void> {
+  const ended = {
+    startsAt: '2020-01-01T00:00:00Z',
+    endsAt: '2020-02-01T00:00:00Z',
+    next: { scenarioId: CASES_SCENARIO },
+  }
+  for (const [id, definition] of [
+    [CASES_SCENARIO, CASES_DEFINITION],
+    [ENDED_SCENARIO, season({ more: ended })],
+  ] as const) {
+    const { status, text } = await game.publish(id, definition)
+    if (status !== 200) throw new Error(text)
+  }
+}
+
+/** Publishes the scenarios of the cases, and starts the operator of their logins. */
 export async function startCasesOperator(game: Game): Promise<Operator> {
   const operator = await startOperator((hit, response) => {
     const { player } = JSON.parse(hit.customData)
     return (player === REJECTED ? status(403) : approve({ subject: player }))(hit, response)
   })
   await game.setProviders({ default: { enabled: true, url: operator.url, secret: operator.secret } })
-  await game.publish(CASES_SCENARIO, CASES_DEFINITION)
+  await publishCases(game)
   return operator
 }
+
+const nextOf = ({ next }: { readonly next?: { readonly scenarioId: string } | null }): string | null =>
+  next?.scenarioId ?? null
 
 type Input = Readonly<Record<string, unknown>>
 type Calls = Readonly<Record<string, (input: Input) => Promise<Outcome>>>
@@ -312,6 +336,7 @@ export function overRest(game: Game): Caller {
       token = answer.body.accessToken ?? token
       return outcomeOfRest(answer)
     },
+    next: async ({ scenarioId = CASES_SCENARIO }) => ({ ok: nextOf((await post(START_PATH, { scenarioId })).body) }),
     player: at('/sdk/v1/player/get'),
     async getStorage(input) {
       const { text } = await post('/sdk/v1/storage/get', input)
@@ -325,6 +350,8 @@ export function overRest(game: Game): Caller {
 const START_PATH = '/sdk/v1/scenarios/start'
 const rawOf = (values: unknown) =>
   Object.fromEntries(Object.entries(values as Record<string, string>).map(([key, text]) => [key, new RawJson(text)]))
+
+const START_NEXT = 'mutation ($input: StartRunInput!) { startRun(input: $input) { next { scenarioId runId resumed } } }'
 
 type Ask = (query: string, variables: Record<string, unknown>) => Promise<GraphqlAnswer>
 
@@ -348,6 +375,9 @@ export function overGraphql(ask: (token: string | null) => Ask): Caller {
       token = answer.data?.loginCustom?.accessToken ?? null
       return outcomeOfGraphql(answer)
     },
+    next: async ({ scenarioId = CASES_SCENARIO }) => ({
+      ok: nextOf((await graphql(START_NEXT, { input: { scenarioId } })).data.startRun),
+    }),
     player: () => me('wallet { currency balance } inventory { itemId amount }', (player) => player),
     getStorage: ({ keys }) =>
       me(`storage${keys ? `(keys: ${JSON.stringify(keys)})` : ''} { key value }`, ({ storage }) =>
@@ -391,6 +421,7 @@ export function overClient({ baseUrl, sdkKey }: Game): Caller {
       session = await tierway.scenario(scenarioId as string).start()
       return { runId: session.runId, resumed: session.isResumed, plan: session.plan }
     },
+    next: async ({ scenarioId = CASES_SCENARIO }) => nextOf(await tierway.scenario(scenarioId as string).start()),
     async run() {
       await session.refresh()
       return { status: session.status, active: session.active }

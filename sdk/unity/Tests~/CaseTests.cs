@@ -47,6 +47,9 @@ namespace Tierway.Tests
                     session = await client.Scenario(Text(input, "scenarioId") ?? "cases").StartAsync();
                     answer.BeginObject().Name("runId").Value("runId").Name("resumed").Value(session.Resumed);
                     return Plan(answer, session.Plan).EndObject();
+                case "next":
+                    var next = await client.Scenario(Text(input, "scenarioId") ?? "cases").StartAsync();
+                    return next.NextScenarioId == null ? answer.Null() : answer.Value(next.NextScenarioId);
                 case "run":
                     await session.RefreshAsync();
                     answer.BeginObject().Name("status").Value(session.Status);
