@@ -286,6 +286,21 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    what: 'xp that is taken along at each start',
+    file: 'src/battlepass/next-season.ts',
+    changes: [["  addStep(group, player, { scenarioId: from.scenarioId, nodeId: from.node.id }, 'carried')\n", '']],
+    tests: [
+      {
+        file: 'battlepass/next-season.test.ts',
+        title: 'is given once to a player that starts twenty times at once, with and without keys, on two instances',
+      },
+      {
+        file: 'battlepass/season-life.test.ts',
+        title: 'leaves each player with what the rules allow, through random lives of seasons',
+      },
+    ],
+  },
+  {
     what: 'a cursor of lost events that is accepted',
     file: 'src/events/subscriptions.ts',
     changes: [
