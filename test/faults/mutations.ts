@@ -143,7 +143,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/battlepass/settle-pass.ts',
     changes: [
       [
-        'if (!definition || !pass || !isSettledAt(pass.node, group.now)) return null',
+        'if (!definition || !pass || !isSettledAt(definition, pass.node, group.now)) return null',
         'if (!definition || !pass) return null',
       ],
     ],
