@@ -362,7 +362,8 @@ export async function createApp({
   const partitions = createPartitions({ pool, config, log, onError: failed('partitions') })
   const seasonClock = createSeasonClock({
     pool,
-    onError: (error) => failed('seasons')(error, 'the phases of seasons could not be told; each second tries again'),
+    onError: (error) =>
+      failed('seasons')(error, 'planned publications and phases of seasons wait; each second tries again'),
   })
   const settlements = createSettlements({
     pool,

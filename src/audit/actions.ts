@@ -9,6 +9,8 @@ export const ACTIONS = {
   deleteOwnPlayer: 'player.delete',
   publishScenario: 'scenario.publish',
   cloneScenario: 'scenario.clone',
+  schedulePublication: 'scenario.schedule',
+  cancelPublication: 'scenario.cancel_schedule',
   setProviders: 'auth_providers.set',
   rotateSecret: 'auth_providers.rotate_secret',
   testProvider: 'auth_providers.test',

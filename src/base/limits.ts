@@ -6,6 +6,8 @@
 
 /** Ids of scenarios, nodes and runs. */
 export const MAX_ID = 128
+/** Publications that an environment has planned. */
+export const MAX_PLANNED = 100
 /** Names of scenarios, projects and players. */
 export const MAX_NAME = 128
 /** Handles of nodes, such as `onStart`. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
 import { writeAudit } from '../audit/audit-log.ts'
 import { type Fault, invalidRequest, Refusal } from '../base/errors.ts'
@@ -39,6 +39,8 @@ export interface Publisher {
   readonly reason: string | null
   /** The version that must be current; null for any. */
   readonly expected?: ExpectedVersion | null
+  /** The planned publication that this is, if any. */
+  readonly planned?: string
   /** The version that was copied, if any. */
   readonly source?: { readonly environment: string; readonly scenarioId: string; readonly version: number }
 }
@@ -71,56 +73,63 @@ export async function publishScenario(
   text: string,
   publisher: Publisher | null = null,
 ): Promise<Publication> {
+  return inTransaction(pool, (client) => publishWithin(client, ref, text, publisher))
+}
+
+/** As `publishScenario`, within a transaction. */
+export async function publishWithin(
+  client: PoolClient,
+  ref: ScenarioRef,
+  text: string,
+  publisher: Publisher | null,
+): Promise<Publication> {
   const parsed = parseDefinition(text)
   if (!parsed.ok) throw invalidRequest(...parsed.faults)
   const notices = [...parsed.notices, ...pastSeasons(parsed.definition, new Date())]
-  return inTransaction(pool, async (client) => {
-    const key = [ref.environmentId, ref.scenarioId]
-    await lockSeasons(client)
-    await client.query(
-      'INSERT INTO scenarios (environment_id, id, version) VALUES ($1, $2, 1) ON CONFLICT DO NOTHING',
-      key,
-    )
-    // The row lock makes publications of one scenario run one after another.
-    const locked = await client.query(
-      'SELECT version FROM scenarios WHERE environment_id = $1 AND id = $2 FOR UPDATE',
-      key,
-    )
-    const current = await client.query(
-      `SELECT version, definition, published_at FROM scenario_versions
+  const key = [ref.environmentId, ref.scenarioId]
+  await lockSeasons(client)
+  await client.query(
+    'INSERT INTO scenarios (environment_id, id, version) VALUES ($1, $2, 1) ON CONFLICT DO NOTHING',
+    key,
+  )
+  // The row lock makes publications of one scenario run one after another.
+  const locked = await client.query(
+    'SELECT version FROM scenarios WHERE environment_id = $1 AND id = $2 FOR UPDATE',
+    key,
+  )
+  const current = await client.query(
+    `SELECT version, definition, published_at FROM scenario_versions
        WHERE environment_id = $1 AND scenario_id = $2 AND version = $3`,
-      [...key, locked.rows[0].version],
-    )
-    if (current.rows[0]?.definition === text)
-      return { scenario: published(ref, current.rows[0]), auditId: null, notices }
+    [...key, locked.rows[0].version],
+  )
+  if (current.rows[0]?.definition === text) return { scenario: published(ref, current.rows[0]), auditId: null, notices }
 
-    const before: number = current.rows[0]?.version ?? 0
-    checkVersion(before, publisher?.expected ?? null)
-    const version = before + 1
-    await client.query(
-      'UPDATE scenarios SET version = $3, published_at = now() WHERE environment_id = $1 AND id = $2',
-      [...key, version],
-    )
-    const written = await client.query(
-      `INSERT INTO scenario_versions (environment_id, scenario_id, version, definition) VALUES ($1, $2, $3, $4)
+  const before: number = current.rows[0]?.version ?? 0
+  checkVersion(before, publisher?.expected ?? null)
+  const version = before + 1
+  await client.query('UPDATE scenarios SET version = $3, published_at = now() WHERE environment_id = $1 AND id = $2', [
+    ...key,
+    version,
+  ])
+  const written = await client.query(
+    `INSERT INTO scenario_versions (environment_id, scenario_id, version, definition) VALUES ($1, $2, $3, $4)
        RETURNING version, definition, published_at`,
-      [...key, version, text],
-    )
-    await scheduleSeasons(client, ref, { version, definition: parsed.definition })
-    let auditId: string | null = null
-    if (publisher) {
-      const { caller, reason, source } = publisher
-      auditId = await writeAudit(client, caller, {
-        environmentId: ref.environmentId,
-        action: source ? ACTIONS.cloneScenario : ACTIONS.publishScenario,
-        target: ref.scenarioId,
-        before: current.rows[0] ? nameVersion(current.rows[0]) : null,
-        after: { ...nameVersion(written.rows[0]), source },
-        reason,
-      })
-    }
-    return { scenario: published(ref, written.rows[0]), auditId, notices }
-  })
+    [...key, version, text],
+  )
+  await scheduleSeasons(client, ref, { version, definition: parsed.definition })
+  let auditId: string | null = null
+  if (publisher) {
+    const { caller, reason, source, planned } = publisher
+    auditId = await writeAudit(client, caller, {
+      environmentId: ref.environmentId,
+      action: source ? ACTIONS.cloneScenario : ACTIONS.publishScenario,
+      target: ref.scenarioId,
+      before: current.rows[0] ? nameVersion(current.rows[0]) : null,
+      after: { ...nameVersion(written.rows[0]), source, planned },
+      reason,
+    })
+  }
+  return { scenario: published(ref, written.rows[0]), auditId, notices }
 }
 
 function checkVersion(current: number, expected: ExpectedVersion | null): void {

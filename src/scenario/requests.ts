@@ -1,6 +1,6 @@
 import { trimJson } from '../base/json.ts'
 import { environment, reason, scenarioId } from '../declare/common.ts'
-import { anyText, described, int32, mapped, optional, shape, text } from '../declare/shape.ts'
+import { anyText, described, int32, mapped, moment, optional, shape, text, uuid } from '../declare/shape.ts'
 import type { ExpectedVersion } from './publish.ts'
 
 const version = optional(int32('An older version. Default: the current one.', { min: 1 }))
@@ -39,6 +39,27 @@ export const publishRequest = shape({
   definition: mapped(text(json, { max: Number.MAX_SAFE_INTEGER, min: 0 }), trimJson),
   expectedVersion,
   reason,
+})
+export const scheduleRequest = shape({
+  environment,
+  scenarioId,
+  definition: mapped(text(json, { max: Number.MAX_SAFE_INTEGER, min: 0 }), trimJson),
+  publishAt: moment('The time of the publication.'),
+  expectedVersion: optional(
+    int32('The publication fails unless this version is current then; 0 for a scenario without one. Default: any.', {
+      min: 0,
+    }),
+  ),
+  reason,
+})
+export const cancelRequest = shape({
+  environment,
+  publicationId: uuid('The planned publication.'),
+  reason,
+})
+export const plannedRequest = shape({
+  environment,
+  scenarioId: optional(described(scenarioId, 'Only publications of this scenario.')),
 })
 export const cloneRequest = shape({
   environment,

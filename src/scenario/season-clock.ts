@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import { inTransaction } from '../db/transaction.ts'
 import { parseDefinition } from './parse-definition.ts'
+import { publishDue } from './scheduled.ts'
 import { PHASES } from './season.ts'
 import { SEASONS_LOCK, scheduleSeasons } from './season-schedule.ts'
 
@@ -37,7 +38,7 @@ const TELL = `WITH due AS (
 
 export interface SeasonClockOptions {
   readonly pool: Pool
-  /** Called when phases could not be told. The next look tries again. */
+  /** Called when something could not be published or told. The next look tries again. */
   readonly onError: (error: unknown) => void
 }
 
@@ -48,7 +49,7 @@ export interface SeasonClock {
 }
 
 /**
- * Tells the phases of seasons as events, each once, by the clock of Postgres. Every instance looks; the event and the mark
+ * Publishes what is planned for now, and tells the phases of seasons as events, each once, by the clock of Postgres. Every instance looks; the event and the mark
  * that it was told are one transaction, which only one instance makes at a time.
  */
 export function createSeasonClock({ pool, onError }: SeasonClockOptions): SeasonClock {
@@ -57,10 +58,12 @@ export function createSeasonClock({ pool, onError }: SeasonClockOptions): Season
   let isStopped = false
 
   async function look(): Promise<void> {
-    try {
-      await tellSeasons(pool)
-    } catch (error) {
-      if (!isStopped) onError(error)
+    for (const work of [publishDue, tellSeasons]) {
+      try {
+        await work(pool)
+      } catch (error) {
+        if (!isStopped) onError(error)
+      }
     }
     if (!isStopped) timer = setTimeout(begin, LOOK_EVERY_MS).unref()
   }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { withoutChromium } from '../harness/browser.ts'
 import { type ConsoleStage, startConsole } from '../harness/console.ts'
+import { season } from '../harness/definitions.ts'
 import { cell, keptText, publish, published, SUMMER, valid, view } from '../harness/designer.ts'
 import { until } from '../harness/until.ts'
 
@@ -54,6 +55,36 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the designer`, () => 
     await page.getByRole('button', { name: 'Publish version 3' }).click()
     await page.getByText('Version 3 is published, with the text of version 1.').waitFor()
     expect(await published(stage, 'season-1')).toEqual({ ...before, version: 3 })
+    await opened.close()
+  })
+
+  it('plans a publication, lists it, and cancels it', async () => {
+    await stage.game.publish('planned', season())
+    const opened = await stage.open('/env/production/scenarios/planned')
+    const { page } = opened
+    await view(page, 'Table')
+    await cell(page, 2, 'xp').fill('40')
+    await valid(page)
+    await view(page, 'Review and publish')
+    await page.getByRole('button', { name: 'Publish…' }).click()
+    await page.getByLabel('Publish at (UTC)').fill('2099-01-01T00:00:00')
+    await page.getByLabel('Reason').fill('the weekend')
+    await opened.check('designer-plan')
+    await page.getByRole('button', { name: 'Plan the publication' }).click()
+    await page.getByText(/The draft is published 2099-01-01 00:00/).waitFor()
+    await page.getByRole('dialog').getByText('Close').click()
+
+    await view(page, 'Versions')
+    const planned = page.getByRole('table', { name: 'Planned publications' })
+    await planned.getByText('the weekend').waitFor()
+    await opened.check('designer-planned')
+    await planned.getByRole('button', { name: 'Cancel it' }).click()
+    await page.getByLabel('Reason').fill('not yet')
+    await page.getByRole('button', { name: 'Cancel the publication' }).click()
+    await page.getByText('The publication is cancelled. Nothing will be published.').waitFor()
+    await page.getByRole('dialog').getByText('Close').click()
+    await planned.getByText('cancelled').waitFor()
+    expect(await published(stage, 'planned')).toMatchObject({ version: 1 })
     await opened.close()
   })
 

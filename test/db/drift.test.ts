@@ -24,6 +24,7 @@ const PARTIAL_INDEXES = [
   'scenarios_uncounted_idx',
   'scenarios_unleveled_idx',
   'scenarios_unscheduled_idx',
+  'scheduled_publications_planned_idx',
   'season_phases_untold_idx',
   'season_settlements_due_idx',
 ]
@@ -137,6 +138,15 @@ const CHECKS: [check: string, table: string, row: Row, ...faults: Row[]][] = [
       starts_at: '2027-01-01T00:00:00Z',
     },
     { phase: 'planned' },
+  ],
+  [
+    'scheduled_publications_state_check',
+    'scheduled_publications',
+    {
+      ...{ environment_id: ENVIRONMENT, id: ID, scenario_id: 'season', definition: '{}', reason: 'x' },
+      ...{ publish_at: '2027-01-01T00:00:00Z', project_id: ID, key_id: ID },
+    },
+    { state: 'due' },
   ],
   ['runs_status_check', 'runs', { ...OWNER, id: ID, scenario_id: 'season' }, { status: 'paused' }],
   ...each('passes', PASS, { passes_xp_check: [{ xp: -1 }], passes_level_check: [{ level: -1 }] }),

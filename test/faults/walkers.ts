@@ -117,6 +117,21 @@ export async function startWorld(): Promise<World> {
   const labelled = await createPlatformKey(pool, game.projectId, 'viewer', { label: CANARIES.keyLabel })
   const sdk = await createSdkKey(pool, game.environmentId, { label: CANARIES.keyLabel })
   const server = await createServerKey(pool, game.environmentId, { label: CANARIES.keyLabel })
+  const planned = await game.graphql(
+    admin.key,
+    `mutation ($input: SchedulePublicationInput!) { schedulePublication(input: $input) { publication { publicationId } } }`,
+    {
+      input: {
+        ...{
+          environment: 'production',
+          scenarioId: 'planned',
+          publishAt: '2099-01-01T00:00:00Z',
+          reason: CANARIES.reason,
+        },
+        definition: print(scenario([passNode('pass')], [])),
+      },
+    },
+  )
   const { walkers, other } = await makeWalkers(game, admin.key)
   // From here on the studio refuses every login.
   studio.answer(status(401))
@@ -128,6 +143,7 @@ export async function startWorld(): Promise<World> {
     toEnvironment: 'staging',
     playerId: victim.playerId,
     runId,
+    publicationId: planned.data.schedulePublication.publication.publicationId,
     definition: print(scenario([passNode('pass')], [])),
     currency: 'gems',
     provider: 'custom',

@@ -74,6 +74,32 @@ export const publishMutation = graphql(`
   }
 `)
 
+export const planMutation = graphql(`
+  mutation ConsolePlan($input: SchedulePublicationInput!) {
+    schedulePublication(input: $input) {
+      publication { id publishAt }
+      auditEntry { id }
+    }
+  }
+`)
+
+export const plannedQuery = graphql(`
+  query ConsolePlanned($environment: String!, $scenarioId: String!) {
+    scheduledPublications(environment: $environment, scenarioId: $scenarioId) {
+      id publicationId publishAt state version failure operator reason endedAt
+    }
+  }
+`)
+
+export const cancelPlanMutation = graphql(`
+  mutation ConsoleCancelPlan($input: CancelPublicationInput!) {
+    cancelPublication(input: $input) {
+      publication { id state endedAt }
+      auditEntry { id }
+    }
+  }
+`)
+
 export const cloneMutation = graphql(`
   mutation ConsoleClone($input: CloneScenarioInput!) {
     cloneScenario(input: $input) {

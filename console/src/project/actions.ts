@@ -22,6 +22,8 @@ const TITLES: Readonly<Record<string, string>> = {
   'players.import': 'Import players',
   'scenario.publish': 'Publish a scenario',
   'scenario.clone': 'Clone a scenario',
+  'scenario.schedule': 'Plan a publication',
+  'scenario.cancel_schedule': 'Cancel a planned publication',
   'auth_providers.set': 'Set login providers',
   'auth_providers.rotate_secret': 'Rotate a provider’s secret',
   'sdk_key.create': 'Make an SDK key',

@@ -3,6 +3,7 @@ import { Client, fetchExchange } from '@urql/core'
 import { type CacheExchangeOpts, cacheExchange } from '@urql/exchange-graphcache'
 import { type IntrospectionType, introspectionFromSchema } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { print } from '../../../src/base/json.ts'
 import { createServerKey } from '../../../src/callers/keys.ts'
 import { storeLevels } from '../../../src/figures/store-levels.ts'
 import { createProject } from '../../../src/projects/projects.ts'
@@ -41,6 +42,7 @@ const WAYS: Readonly<Record<string, string>> = {
   RunCancelledEvent: 'events(environment: "production", types: [RUN_CANCELLED]) { nodes { ID } }',
   XpLimitedEvent: 'events(environment: "production", types: [XP_LIMITED]) { nodes { ID } }',
   Scenario: 'scenarios(environment: "production") { nodes { ID } }',
+  ScheduledPublication: 'scheduledPublications(environment: "production") { ID }',
   ScenarioVersion: 'scenario(environment: "production", scenarioId: "a/season ☃") { ID }',
   SeasonEvent: 'events(environment: "production", types: [SEASON_ENDED]) { nodes { ID } }',
   SeasonSettledEvent: 'events(environment: "production", types: [SEASON_SETTLED]) { nodes { ID } }',
@@ -111,6 +113,16 @@ beforeAll(async () => {
   await player.post('/sdk/v1/battlepass/xp', { ...place, runId, amount: 1, source: 'limited' })
   await act('cancelRun', `runId: "${runId}"`)
   await endSeason()
+  await game.graphql(
+    game.platformKey,
+    'mutation ($input: SchedulePublicationInput!) { schedulePublication(input: $input) { auditEntry { id } } }',
+    {
+      input: {
+        ...{ environment: 'production', scenarioId, publishAt: '2099-01-01T00:00:00Z', reason: 'x' },
+        definition: print(season()),
+      },
+    },
+  )
   const found = new Map<string, string>()
   for (const [name, way] of Object.entries(WAYS)) {
     const document = `{ ${way.replaceAll('PLAYER"', `${player.playerId}"`).replaceAll('ID }', 'nodeId: id __typename }')} }`

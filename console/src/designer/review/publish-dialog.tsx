@@ -1,14 +1,18 @@
+import { useState } from 'react'
 import { useClient } from 'urql'
 import { ActionDialog, type ActionResult } from '../../ui/action-dialog.tsx'
 import { codeOf } from '../../ui/errors.ts'
+import { TextField } from '../../ui/form.tsx'
+import { Time } from '../../ui/time.tsx'
 import type { Draft } from '../draft/draft.ts'
-import { publishMutation } from '../operations.ts'
+import { momentText } from '../graph/moments.ts'
+import { planMutation, publishMutation } from '../operations.ts'
 import { PreviewSentences } from './preview-panel.tsx'
 import type { Preview } from './use-preview.ts'
 
 /**
  * Publishes the draft, if its base is still the current version. A repeated press is safe: the service does not publish
- * the current text again.
+ * the current text again. With a time, the publication is planned.
  */
 export function PublishDialog(props: {
   readonly draft: Draft
@@ -22,6 +26,24 @@ export function PublishDialog(props: {
   const { draft, environment, scenarioId, preview, changes, onConflict, onClose } = props
   const client = useClient()
   const { base } = draft.now()
+  const [at, setAt] = useState('')
+
+  async function plan(reason: string): Promise<ActionResult> {
+    const when = { publishAt: momentText(at), expectedVersion: base.version }
+    const input = { environment, scenarioId, definition: draft.text, ...when, reason }
+    const { data, error } = await client.mutation(planMutation, { input }).toPromise()
+    if (!data?.schedulePublication) return { error }
+    const { publication, auditEntry } = data.schedulePublication
+    return {
+      done: (
+        <>
+          The draft is published <Time at={publication.publishAt} parts="minute" />, unless another version comes
+          before. The versions list it until then.
+        </>
+      ),
+      auditEntry,
+    }
+  }
 
   async function run(reason: string): Promise<ActionResult> {
     const { text } = draft
@@ -48,20 +70,30 @@ export function PublishDialog(props: {
   return (
     <ActionDialog
       title={`Publish ${scenarioId} in ${environment}`}
-      confirm={`Publish version ${base.version + 1}`}
+      confirm={at === '' ? `Publish version ${base.version + 1}` : 'Plan the publication'}
       effect={
         <>
           <p>
             {base.version === 0
               ? 'This is the first version.'
               : `Version ${base.version + 1} replaces version ${base.version}, with ${changes === 1 ? '1 change' : `${changes} changes`}.`}{' '}
-            It applies to all players from their next call on.
+            It applies to all players from their next call {at === '' ? 'on' : 'after that time on'}.
           </p>
           <PreviewSentences of={preview} none="No player’s level, tiers or price changes at once." />
         </>
       }
-      run={run}
+      run={at === '' ? run : plan}
       onClose={onClose}
-    />
+    >
+      <TextField
+        label="Publish at (UTC)"
+        name="publishAt"
+        hint="Empty: now."
+        type="datetime-local"
+        step={1}
+        value={at}
+        onChange={setAt}
+      />
+    </ActionDialog>
   )
 }

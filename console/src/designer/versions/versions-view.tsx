@@ -16,6 +16,7 @@ import { scenarioTextQuery, versionsQuery } from '../operations.ts'
 import { ChangeList } from '../review/change-list.tsx'
 import css from '../review/review.module.css'
 import { GoBackDialog } from './go-back-dialog.tsx'
+import { PlannedPublications } from './planned.tsx'
 
 /** Every published version, the differences of any two, and the way back to one. */
 export function VersionsView({ environment, scenarioId }: { environment: string; scenarioId: string }) {
@@ -46,6 +47,7 @@ export function VersionsView({ environment, scenarioId }: { environment: string;
 
   return (
     <>
+      <PlannedPublications environment={environment} scenarioId={scenarioId} />
       <Panel title="Versions">
         <PagedTable
           caption="Versions"

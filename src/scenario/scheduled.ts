@@ -1,0 +1,224 @@
+import type { Pool } from 'pg'
+import { ACTIONS } from '../audit/actions.ts'
+import { operatorOf, writeAudit } from '../audit/audit-log.ts'
+import { type Fault, invalidRequest, Refusal } from '../base/errors.ts'
+import { MAX_PLANNED } from '../base/limits.ts'
+import type { PlatformCaller } from '../callers/callers.ts'
+import { newId } from '../db/ids.ts'
+import { inTransaction } from '../db/transaction.ts'
+import { parseDefinition } from './parse-definition.ts'
+import { publishWithin } from './publish.ts'
+import type { ScenarioRef } from './scenarios.ts'
+import { lockSeasons } from './season-schedule.ts'
+
+// Publications at a later time: rows of `scheduled_publications`. Every instance looks for those that are due
+// (season-clock.ts); the publication and the mark that it was made are one transaction.
+
+export const PUBLICATION_STATES = ['planned', 'published', 'failed', 'cancelled'] as const
+export type PublicationState = (typeof PUBLICATION_STATES)[number]
+
+export interface PlannedPublication {
+  readonly id: string
+  readonly scenarioId: string
+  readonly definition: string
+  readonly publishAt: Date
+  readonly expectedVersion: number | null
+  readonly state: PublicationState
+  readonly version: number | null
+  readonly failure: string | null
+  readonly operator: string | null
+  readonly reason: string
+  readonly createdAt: Date
+  readonly endedAt: Date | null
+}
+
+const COLUMNS = `id, scenario_id AS "scenarioId", definition, publish_at AS "publishAt", expected_version AS "expectedVersion",
+  state, version, failure, operator, reason, created_at AS "createdAt", ended_at AS "endedAt"`
+
+export interface SchedulePublication {
+  readonly definition: string
+  readonly publishAt: Date
+  readonly expectedVersion: number | null
+  readonly reason: string
+}
+
+export interface Scheduled {
+  readonly publication: PlannedPublication
+  readonly auditId: string | null
+  readonly notices: readonly Fault[]
+}
+
+/** Plans a publication. Refuses a definition with faults, a time that is not to come, and more than the limit. */
+export async function schedulePublication(
+  pool: Pool,
+  caller: PlatformCaller,
+  { environmentId, scenarioId }: ScenarioRef,
+  { definition, publishAt, expectedVersion, reason }: SchedulePublication,
+): Promise<Scheduled> {
+  const parsed = parseDefinition(definition)
+  const faults = parsed.ok ? [] : [...parsed.faults]
+  return inTransaction(pool, async (client) => {
+    // Otherwise several at once could pass the limit.
+    await lockSeasons(client)
+    const { rows: known } = await client.query<{ is_past: boolean; planned: number }>(
+      `SELECT $2::timestamptz <= clock_timestamp() AS is_past,
+         (SELECT count(*)::int FROM scheduled_publications WHERE environment_id = $1 AND state = 'planned') AS planned`,
+      [environmentId, publishAt],
+    )
+    if (known[0]?.is_past) faults.push({ path: 'publishAt', message: 'must be a time to come' })
+    if ((known[0]?.planned ?? 0) >= MAX_PLANNED)
+      faults.push({ path: '', message: `The environment has ${MAX_PLANNED} planned publications.` })
+    if (faults.length > 0 || !parsed.ok) throw invalidRequest(...faults)
+    const { operator, operatorIsClaimed } = operatorOf(caller)
+    const { rows } = await client.query<PlannedPublication>(
+      `INSERT INTO scheduled_publications
+         (environment_id, id, scenario_id, definition, publish_at, expected_version, project_id, key_id, operator, operator_is_claimed, reason)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING ${COLUMNS}`,
+      [
+        ...[environmentId, newId(), scenarioId, definition, publishAt, expectedVersion],
+        ...[caller.projectId, caller.keyId, operator, operatorIsClaimed, reason],
+      ],
+    )
+    const publication = rows[0] as PlannedPublication
+    const auditId = await writeAudit(client, caller, {
+      environmentId,
+      action: ACTIONS.schedulePublication,
+      target: scenarioId,
+      before: null,
+      after: nameOf(publication),
+      reason,
+    })
+    return { publication, auditId, notices: parsed.notices }
+  })
+}
+
+const nameOf = ({ id, publishAt, expectedVersion, state }: PlannedPublication) => ({
+  ...{ id, publishAt: publishAt.toISOString(), state },
+  ...(expectedVersion !== null && { expectedVersion }),
+})
+
+/** Cancels a planned publication. One that has ended stays as it is, and nothing is audited. Refuses an unknown one. */
+export async function cancelPublication(
+  pool: Pool,
+  caller: PlatformCaller,
+  environmentId: string,
+  { id, reason }: { readonly id: string; readonly reason: string },
+): Promise<Omit<Scheduled, 'notices'>> {
+  return inTransaction(pool, async (client) => {
+    const { rows: found } = await client.query<PlannedPublication>(
+      `SELECT ${COLUMNS} FROM scheduled_publications WHERE environment_id = $1 AND id = $2 FOR UPDATE`,
+      [environmentId, id],
+    )
+    const [before] = found
+    if (!before) throw new Refusal('notFound')
+    if (before.state !== 'planned') return { publication: before, auditId: null }
+    const { rows } = await client.query<PlannedPublication>(
+      `UPDATE scheduled_publications SET state = 'cancelled', ended_at = clock_timestamp()
+       WHERE environment_id = $1 AND id = $2 RETURNING ${COLUMNS}`,
+      [environmentId, id],
+    )
+    const publication = rows[0] as PlannedPublication
+    const auditId = await writeAudit(client, caller, {
+      environmentId,
+      action: ACTIONS.cancelPublication,
+      target: before.scenarioId,
+      before: nameOf(before),
+      after: nameOf(publication),
+      reason,
+    })
+    return { publication, auditId }
+  })
+}
+
+/** The latest planned publications that a list has, and the latest ones that have ended. */
+export const MOST_LISTED = 100
+
+/** Planned ones by their time, then those that have ended, the latest first. */
+export async function listPublications(
+  pool: Pool,
+  environmentId: string,
+  scenarioId: string | null,
+): Promise<PlannedPublication[]> {
+  const list = (where: string, order: string) =>
+    `(SELECT ${COLUMNS} FROM scheduled_publications WHERE environment_id = $1 AND ($2::text IS NULL OR scenario_id = $2)
+       AND ${where} ORDER BY ${order} LIMIT ${MOST_LISTED})`
+  const { rows } = await pool.query<PlannedPublication>(
+    `${list("state = 'planned'", 'publish_at, id')} UNION ALL ${list("state <> 'planned'", 'ended_at DESC, id')}`,
+    [environmentId, scenarioId],
+  )
+  return rows
+}
+
+export async function readPublication(
+  pool: Pool,
+  environmentId: string,
+  id: string,
+): Promise<PlannedPublication | null> {
+  const { rows } = await pool.query<PlannedPublication>(
+    `SELECT ${COLUMNS} FROM scheduled_publications WHERE environment_id = $1 AND id = $2`,
+    [environmentId, id],
+  )
+  return rows[0] ?? null
+}
+
+interface Due extends PlannedPublication {
+  readonly environmentId: string
+  readonly projectId: string
+  readonly keyId: string
+  readonly isClaimed: boolean
+}
+
+const LOOK = {
+  name: 'publications-look',
+  text: `SELECT EXISTS (
+    SELECT FROM scheduled_publications WHERE state = 'planned' AND publish_at <= clock_timestamp()
+  ) AS due`,
+}
+const TAKE = `SELECT ${COLUMNS}, environment_id AS "environmentId", project_id AS "projectId", key_id AS "keyId",
+    operator_is_claimed AS "isClaimed"
+  FROM scheduled_publications WHERE state = 'planned' AND publish_at <= clock_timestamp()
+  ORDER BY publish_at, id LIMIT 1 FOR UPDATE SKIP LOCKED`
+const END = `UPDATE scheduled_publications SET state = $3, version = $4, failure = $5, ended_at = clock_timestamp()
+  WHERE environment_id = $1 AND id = $2`
+
+/**
+ * Publishes what is due, in the order of its times. One that is refused, as another version is current or its key was
+ * revoked, has failed, and the others go on.
+ */
+export async function publishDue(pool: Pool): Promise<void> {
+  const { rows } = await pool.query<{ due: boolean }>(LOOK)
+  for (let isLeft = rows[0]?.due ?? false; isLeft; )
+    isLeft = await inTransaction(pool, async (client) => {
+      // Its holder alone publishes: so two instances keep the order of publications.
+      await lockSeasons(client)
+      const { rows: due } = await client.query<Due>(TAKE)
+      const [one] = due
+      if (!one) return false
+      await client.query('SAVEPOINT publication')
+      try {
+        const { scenario } = await publishWithin(client, one, one.definition, publisherOf(one))
+        await client.query(END, [one.environmentId, one.id, 'published', scenario.version, null])
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error
+        await client.query('ROLLBACK TO SAVEPOINT publication')
+        await client.query(END, [one.environmentId, one.id, 'failed', null, failureOf(error)])
+      }
+      return true
+    })
+}
+
+const publisherOf = ({ id, projectId, keyId, operator, isClaimed, reason, expectedVersion }: Due) => ({
+  caller: {
+    ...{ kind: 'platform', keyId, projectId, role: 'admin' },
+    ...(operator !== null && { operator: { name: operator, isClaimed } }),
+  } as const satisfies PlatformCaller,
+  reason,
+  planned: id,
+  expected: expectedVersion === null ? null : { version: expectedVersion, path: 'expectedVersion' },
+})
+
+function failureOf({ kind, faults, message }: Refusal): string {
+  if (kind === 'invalidToken') return 'the platform key that planned it was revoked'
+  const places = faults.map((fault) => (fault.path === '' ? fault.message : `${fault.path}: ${fault.message}`))
+  return [message, ...places].join('; ')
+}
