@@ -532,3 +532,119 @@ describe('Query.boosts', () => {
     expect(both.nodes).not.toContainEqual(last.nodes[2])
   })
 })
+
+describe('the season of a pass', () => {
+  it('has the boosts that run now, the first to end first', async () => {
+    const { player, place } = await enter(await publish())
+    const read = async () => (await player.post('/sdk/v1/battlepass/season', place)).body
+    expect((await read()).boosts).toEqual([])
+    const [soon, late] = [from(1), from(48)]
+    await boost(place.scenarioId, { endsAt: late, percent: 20, audience: 'PREMIUM', sources: ['match'] })
+    const { boostId } = await boost(place.scenarioId, { endsAt: soon })
+    await boost(place.scenarioId, { startsAt: soon })
+    const { boosts, now } = await read()
+    const startsAt = '2020-01-01T00:00:00.000Z'
+    expect(boosts).toEqual([
+      { percent: 100, startsAt, endsAt: soon, secondsLeft: expect.any(Number), audience: 'everybody', sources: [] },
+      {
+        ...{ percent: 20, startsAt, endsAt: late, secondsLeft: expect.any(Number) },
+        ...{ audience: 'premium', sources: ['match'] },
+      },
+    ])
+    expect(boosts[0].secondsLeft).toBe(Math.ceil((Date.parse(soon) - Date.parse(now)) / 1_000))
+    await end(boostId)
+    const { data } = await player.graphql(
+      `query ($scenarioId: String!, $nodeId: String!) {
+        season(scenarioId: $scenarioId, nodeId: $nodeId) { boosts { percent audience endsAt } } }`,
+      place,
+    )
+    expect(data.season.boosts).toEqual([{ percent: 20, audience: 'PREMIUM', endsAt: late }])
+  })
+})
+
+describe('previewBoost', () => {
+  const COUNTS = 'players xp levelGained'
+  async function preview(args: string) {
+    const { data, errors } = await game.graphql(
+      await game.key('viewer'),
+      `{ previewBoost(environment: "production", ${args}) { ${COUNTS} passes { scenarioId nodeId ${COUNTS} } } }`,
+    )
+    return errors ? errors[0]?.extensions : data.previewBoost
+  }
+  /** A player who got xp of these sources on a new pass, or on that of another player. */
+  async function play(scenarioId: string, ...given: [amount: number, source: string][]) {
+    const pass = await enter(scenarioId, { wallet: { gems: 950n } })
+    for (const [amount, source] of given) await pass.xp(amount, {}, source)
+    return pass
+  }
+
+  it('counts the players, the xp and the levels that a boost would have given', async () => {
+    const [id, other] = [await publish(), await publish()]
+    const first = await play(id, [99, 'match'], [5, 'quest'])
+    await play(id, [1, 'match'])
+    await play(id)
+    await play(other, [60, 'match'])
+    const named = (ids: readonly string[]) => `scenarios: ${JSON.stringify(ids)}`
+    // Half of 99 and half of 5, each rounded down, are 51 more: 155, which is no higher level.
+    const of = { scenarioId: id, nodeId: 'pass' }
+    const half = { players: 2, xp: '51', levelGained: 0 }
+    expect(await preview(`percent: 50, ${named([id])}`)).toEqual({ ...half, passes: [{ ...of, ...half }] })
+    const double = { players: 2, xp: '105', levelGained: 1 }
+    const elsewhere = { players: 1, xp: '60', levelGained: 1 }
+    expect(await preview(`percent: 100, ${named([id, other])}, days: 14`)).toEqual({
+      ...{ players: 3, xp: '165', levelGained: 2 },
+      passes: [
+        { ...of, ...double },
+        { ...of, scenarioId: other, ...elsewhere },
+      ],
+    })
+    expect(await preview(`percent: 100, ${named([id])}, sources: ["quest"]`)).toMatchObject({ players: 1, xp: '5' })
+    const owners = `percent: 100, ${named([id])}, audience: PREMIUM`
+    expect(await preview(owners)).toEqual({ players: 0, xp: '0', levelGained: 0, passes: [] })
+    await first.premium()
+    expect(await preview(owners)).toMatchObject({ players: 1, xp: '104', levelGained: 1 })
+  })
+
+  it('leaves out what has a bonus already, xp of operators, older xp and deleted players', async () => {
+    const id = await publish()
+    const { boostId } = await boost(id)
+    const pass = await play(id, [10, 'match'])
+    await end(boostId)
+    const support = async (mutation: string, input: object) => {
+      const type = `${mutation[0]?.toUpperCase()}${mutation.slice(1)}Input`
+      const document = `mutation ($input: ${type}!) { ${mutation}(input: $input) { player { id } } }`
+      const { playerId } = pass.player
+      const { errors } = await game.graphql(game.platformKey, document, { input: { playerId, reason: 'x', ...input } })
+      expect(errors).toBeUndefined()
+    }
+    await support('grantXp', { ...pass.place, amount: 7, idempotencyKey: 'preview' })
+    const args = `percent: 100, scenarios: ["${id}"]`
+    expect(await preview(args)).toMatchObject({ players: 1, xp: '10' })
+    // As if it had been two days ago.
+    const age = (interval: string) =>
+      game.app.pool.query(`UPDATE xp_ledger SET created_at = now() - $2::interval WHERE player_id = $1`, [
+        pass.player.playerId,
+        interval,
+      ])
+    await age('25 hours')
+    expect(await preview(args)).toMatchObject({ players: 0, xp: '0' })
+    expect(await preview(`${args}, days: 2`)).toMatchObject({ players: 1, xp: '10' })
+    await age('0')
+    await support('deletePlayer', {})
+    expect(await preview(args)).toMatchObject({ players: 0, xp: '0', passes: [] })
+  })
+
+  it('is exact at the largest xp', async () => {
+    const id = await publish(season({ levels: [0, MAX_INT64] }))
+    for (const _ of times(2, () => 0)) await (await enter(id)).xp(MAX_INT64 - 1n)
+    expect(await preview(`percent: 1000, scenarios: ["${id}"]`)).toMatchObject({
+      ...{ players: 2, xp: String(MAX_INT64), levelGained: 2 },
+    })
+  })
+
+  it('refuses all that is wrong, by its place', async () => {
+    const pathsOf = async (args: string) => (await preview(args)).details.map(({ path }: { path: string }) => path)
+    expect(await pathsOf('percent: 0, days: 15')).toEqual(['percent', 'days'])
+    expect(await pathsOf('percent: 1, scenarios: ["none"]')).toEqual(['scenarios[0]'])
+  })
+})
