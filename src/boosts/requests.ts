@@ -105,6 +105,8 @@ export const previewBoostRequest = shape({
 
 export type BoostEffect = Pick<RequestOf<typeof createBoostRequest>, 'percent' | 'scenarios' | 'sources' | 'audience'>
 
-/** The fault of a boost that ends before it starts. */
-export const checkWindow: Check<{ readonly startsAt: Date; readonly endsAt: Date }> = ({ startsAt, endsAt }) =>
-  startsAt >= endsAt ? [{ path: 'endsAt', message: 'must be after startsAt' }] : []
+/** The faults of a boost that ends before it starts, or starts before there were boosts. */
+export const checkWindow: Check<{ readonly startsAt: Date; readonly endsAt: Date }> = ({ startsAt, endsAt }) => [
+  ...(startsAt.getTime() < 0 ? [{ path: 'startsAt', message: 'must not be before 1970' }] : []),
+  ...(startsAt >= endsAt ? [{ path: 'endsAt', message: 'must be after startsAt' }] : []),
+]

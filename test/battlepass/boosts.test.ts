@@ -453,6 +453,8 @@ describe('createBoost, updateBoost and endBoost', () => {
     expect(await pathsOf(send('createBoost', { ...past, scenarios: [id, 'none'] }))).toEqual([
       ...['INVALID_REQUEST', 'endsAt', 'scenarios[1]'],
     ])
+    const early = { name: 'Early', percent: 1, startsAt: '0000-01-01T00:00:00Z', endsAt: WEEKEND.endsAt }
+    expect(await pathsOf(send('createBoost', early))).toEqual(['INVALID_REQUEST', 'startsAt'])
     const { boostId } = await boost(id)
     const everything = {
       ...{ name: 'Other', percent: 1, startsAt: '2021-01-01T00:00:00Z', endsAt: '2020-06-01T00:00:00Z' },
