@@ -54,6 +54,7 @@ const VALUE_TYPES = [
   'ScenarioFault',
   'ScenarioVersionSummary',
   'Season',
+  'SeasonBoost',
   'SeasonSettlement',
   'StorageEntry',
   'StorageKey',

@@ -19,6 +19,7 @@ const ORDER = {
     ...[
       'audit',
       'battlepass',
+      'boosts',
       'catalogue',
       'events',
       'figures',

@@ -9,6 +9,7 @@ import { createSecrets, type SecretsKey } from '../base/secrets.ts'
 import { countLimited } from '../battlepass/limited-calls.ts'
 import { createPreview } from '../battlepass/preview.ts'
 import { createSettlements } from '../battlepass/settle-seasons.ts'
+import { createBoostPreview } from '../boosts/preview-boost.ts'
 import { createAccessWatch } from '../callers/access-watch.ts'
 import { createEndedAccess } from '../callers/ended-access.ts'
 import { createEndedFeed } from '../callers/ended-feed.ts'
@@ -269,6 +270,7 @@ export async function createApp({
     auditDenied: createAuditDenied(operatorPool, (action) => metrics.denied.inc({ action })),
     beginStorageAnswer: createStorageAnswers(run),
     previewScenario: createPreview(),
+    previewBoost: createBoostPreview(),
   }
 
   let stopping = false

@@ -2,6 +2,7 @@ import type { Pool } from 'pg'
 import type { RateLimits } from '../base/rate-limits/rate-limits.ts'
 import type { Secrets } from '../base/secrets.ts'
 import type { PreviewScenario } from '../battlepass/preview.ts'
+import type { PreviewBoost } from '../boosts/preview-boost.ts'
 import type { AuditDenied } from '../callers/access.ts'
 import type { PlayerCaller, ServerCaller } from '../callers/callers.ts'
 import type { EndedFeed } from '../callers/ended-feed.ts'
@@ -50,9 +51,10 @@ export interface Service {
   /** Counts a call of a player of this environment. */
   readonly countCall: (environmentId: string) => void
 
-  // These three keep track of waiting calls, so they are made once for each service.
+  // These four keep track of waiting calls, so they are made once for each service.
   readonly auditDenied: AuditDenied
   /** Begins an answer that carries storage: all of a player's, or some keys. */
   readonly beginStorageAnswer: BeginStorageAnswer
   readonly previewScenario: PreviewScenario
+  readonly previewBoost: PreviewBoost
 }

@@ -29,5 +29,8 @@ export const ACTIONS = {
   addCurrency: 'currency.add',
   removeCurrency: 'currency.remove',
   setAccountPolicy: 'account_policy.set',
+  createBoost: 'boost.create',
+  updateBoost: 'boost.update',
+  endBoost: 'boost.end',
   setCreditLimit: 'currency.set_credit_limit',
 } as const

@@ -80,6 +80,14 @@ export const MAX_ENDING_HOURS = 8_760
 export const MAX_CARRIED_PERCENT = 100
 /** The most additional xp of owners of premium, in percent. */
 export const MAX_XP_PERCENT = 1_000
+/** The most percent of a boost, and of all boosts that apply at once. The database has the first limit, too. */
+export const MAX_BOOST_PERCENT = 1_000
+/** Boosts of one environment that have not ended. */
+export const MAX_BOOSTS = 100
+/** Scenarios that one boost names. */
+export const MAX_BOOST_SCENARIOS = 100
+/** The days of the xp that a preview of a boost looks at. */
+export const MAX_BOOST_PREVIEW_DAYS = 14
 /** Rewards of one tier, reward node or purchase, and currencies that end with a season. */
 export const MAX_REWARDS = 32
 

@@ -10,6 +10,7 @@ import { admitActive } from '../players/player-status.ts'
 import type { Definition, PassNode } from '../scenario/definition.ts'
 import { EXAMPLE_PLAN, type ExecutionPlan, executionPlan } from '../scenario/plan.ts'
 import { askActive, askRunRows, askWalk, type Run, record, requireActiveRun, settleWalk } from '../scenario/runs.ts'
+import { Scenarios } from '../scenario/scenarios.ts'
 import type { Command } from '../transactions/command.ts'
 import type { Group, Steps } from '../transactions/group.ts'
 import type { Player, PlayerRef } from '../transactions/player.ts'
@@ -18,7 +19,7 @@ import { askEveryTier, claimEarned } from './claim-tier.ts'
 import { bonusOf, decideXp, levelAt } from './decide.ts'
 import { type LimitedCall, LimitedCalls } from './limited-calls.ts'
 import { aboutPass, askPass, type NodeInput, type PassHandle, requirePass } from './passes.ts'
-import type { Limited, XpOrigin } from './xp-limits.ts'
+import type { Limited, SentXp, XpOrigin } from './xp-limits.ts'
 
 /** The add-xp request of spec 2.1. Clients may leave `source` out. */
 export const addXpRequest = shape(
@@ -94,7 +95,7 @@ function xpCommand(
       const active = runId === null ? yield* askActive(group, ref, scenarioId) : runId
       const rows = yield* group.rows(() => {
         const rows = askRunRows(group, ref, { scenarioId, runId: active })
-        const asked = askXp(rows.player, rows.definition, { ...input, origin: given.origin })
+        const asked = askXp(group, rows.player, rows.definition, { ...input, origin: given.origin })
         if (rows.definition && asked?.node.autoClaim === 'always')
           askEveryTier(asked, rows.definition, rows.run?.key ?? null)
         return { ...rows, asked }
@@ -111,20 +112,24 @@ function xpCommand(
 
 /** Asks for a pass, and for its claims where xp may complete it. */
 export function askXp(
+  group: Group,
   player: Player,
   definition: Definition | null | undefined,
-  input: NodeInput & { readonly amount: bigint; readonly origin: XpOrigin },
+  input: NodeInput & SentXp,
 ): PassHandle | undefined {
   const asked = askPass(player, definition, input)
   const stored = asked?.stored
   // Xp at the top level may complete the pass, which depends on its claims.
   if (stored && !stored.completed) {
-    const { amount, origin } = input
-    const most = stored.xp + amount + bonusOf(asked.node, stored, amount, origin)
+    const boosting = { boosts: boostsOf(group, asked), now: group.now }
+    const most = stored.xp + input.amount + bonusOf(asked.node, stored, input, boosting)
     if (levelAt(asked.node, most) >= asked.node.topLevel) asked.askClaims()
   }
   return asked
 }
+
+const boostsOf = (group: Group, { player: { environmentId }, scenarioId }: PassHandle) =>
+  group.of(Scenarios).boosts({ environmentId, scenarioId })
 
 interface Gift extends GivenXp {
   readonly definition: Definition
@@ -138,7 +143,7 @@ export function* giveXp(group: Group, gift: Gift): Steps<AddXpResult | Refusal> 
   const { definition, run, pass, amount, source, origin, entryId, reference = null } = gift
   const { player, node } = pass
   const { environmentId, playerId } = player
-  const decision = decideXp(node, pass.current, { amount, source, origin }, group.now)
+  const decision = decideXp(node, pass.current, { amount, source, origin }, group.now, boostsOf(group, pass))
   const count = (reason: LimitedCall['reason']): void => group.of(LimitedCalls).add({ player, origin, reason })
   const tell = ({ by, limit, day }: Limited, granted: bigint): void => {
     const data = { source, limitedBy: by, limit, asked: amount, granted, day }

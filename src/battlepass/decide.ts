@@ -1,7 +1,9 @@
 import { MAX_INT64 } from '../base/json.ts'
+import type { Boost } from '../scenario/boosts.ts'
 import { type PassNode, type Reward, type TierKey, type Track, tierKey } from '../scenario/definition.ts'
 import type { Crossing } from '../scenario/plan.ts'
-import { allowXp, isTrusted, type Limited, maySend, type SentXp, type XpCounts, type XpOrigin } from './xp-limits.ts'
+import { boostPercentAt } from './boosts.ts'
+import { allowXp, isTrusted, type Limited, maySend, type SentXp, type XpCounts } from './xp-limits.ts'
 
 /** A player's state on one battle-pass node. What can be claimed is derived from it, never stored. */
 export interface Pass {
@@ -98,7 +100,7 @@ export type XpDecision =
       readonly maxLevel: boolean
       /** What the limits of xp granted. */
       readonly granted: bigint
-      /** What was added to it for an owner of premium. */
+      /** What was added to it for an owner of premium, and by boosts. */
       readonly bonus: bigint
       /** The limit that held a part back. */
       readonly limited: Limited | null
@@ -106,28 +108,44 @@ export type XpDecision =
       readonly crossings: readonly Crossing[]
     }
 
+/** What gives a bonus besides the pass itself: the boosts of its scenario, at a moment. */
+export interface Boosting {
+  readonly boosts: readonly Boost[]
+  readonly now: Date
+}
+
 /**
- * The xp that an owner of premium gets on top of granted xp: so many percent of it as the pass says, rounded down. Limits
- * of xp do not count it. Operators give exactly what they name, and what comes along from another season has had its bonus.
+ * The xp that a player gets on top of granted xp: the percentage of the pass for owners of premium and those of the boosts
+ * that apply, as one sum, of the granted xp, rounded down. Limits of xp do not count it. Operators give exactly what they
+ * name, and what comes along from another season has had its bonus.
  */
 export function bonusOf(
   { premiumXpPercent }: Pick<PassNode, 'premiumXpPercent'>,
   { premiumOwned }: Pick<Pass, 'premiumOwned'>,
-  granted: bigint,
-  origin: XpOrigin,
+  { amount, source, origin }: SentXp,
+  { boosts, now }: Boosting,
 ): bigint {
-  if (premiumXpPercent === null || !premiumOwned || isTrusted(origin)) return 0n
-  return (granted * premiumXpPercent) / 100n
+  if (isTrusted(origin)) return 0n
+  const premium = premiumOwned ? (premiumXpPercent ?? 0n) : 0n
+  const boost = boosts.length === 0 ? 0n : boostPercentAt(boosts, { source, isOwner: premiumOwned }, now)
+  const percent = premium + boost
+  return percent === 0n ? 0n : (amount * percent) / 100n
 }
 
-export function decideXp(node: PassNode, pass: Pass, sent: SentXp, now: Date): XpDecision {
+export function decideXp(
+  node: PassNode,
+  pass: Pass,
+  sent: SentXp,
+  now: Date,
+  boosts: readonly Boost[] = [],
+): XpDecision {
   const { xpRules: rules, topLevel } = node
   if (!maySend(rules, sent)) return { kind: 'refused', reason: 'xpNotAllowed' }
   if (!inSeason(node, now)) return { kind: 'refused', reason: 'seasonClosed' }
   const { granted, counts: xpCounts, limited } = allowXp(rules, pass.xpCounts, sent, now)
   if (limited && rules?.over === 'refuse')
     return { kind: 'refused', reason: 'xpLimitReached', limited, next: { ...pass, xpCounts } }
-  const bonus = bonusOf(node, pass, granted, sent.origin)
+  const bonus = bonusOf(node, pass, { ...sent, amount: granted }, { boosts, now })
   const xp = pass.xp + granted + bonus
   // The total never passes int64.
   if (xp > MAX_INT64) return { kind: 'refused', reason: 'xpLimitExceeded' }

@@ -14,8 +14,9 @@ import { CLAIM_ERRORS, PURCHASE_ERRORS } from './decide.ts'
 import { seasonProgress, seasonsCall } from './list-seasons.ts'
 import { levelOf } from './passes.ts'
 import { purchaseAnswer, purchasePremiumCall } from './purchase-premium.ts'
+import './graphql-boosts.ts'
 import { claimedTier, progressAnswer, progressCall } from './read-progress.ts'
-import { seasonAnswer, seasonCall } from './read-season.ts'
+import { seasonAnswer, seasonBoost, seasonCall } from './read-season.ts'
 import '../scenario/graphql-season.ts'
 import { XP_ORIGINS, type XpOrigin } from './xp-limits.ts'
 
@@ -65,6 +66,7 @@ export const ClaimTierPayloadType = answerType('ClaimTierPayload', claimAnswer)
 const ClaimAllPayloadType = answerType('ClaimAllPayload', claimAllAnswer)
 const PurchasePremiumPayloadType = answerType('PurchasePremiumPayload', purchaseAnswer)
 
+answerType('SeasonBoost', seasonBoost)
 const SeasonType = answerType('Season', seasonAnswer)
 
 builder.queryField('season', (t) =>
@@ -153,7 +155,7 @@ builder.prismaObject('XpEntry', {
     }),
     bonus: t.field({
       type: 'Int64',
-      description: 'The part of `amount` that premium brought, on top of what was granted. 0 for none.',
+      description: 'The part of `amount` that premium and boosts brought, on top of what was granted. 0 for none.',
       select: { bonus: true },
       resolve: ({ bonus }) => bonus ?? 0n,
     }),

@@ -81,7 +81,7 @@ export const xpLedger = table('xp_ledger', {
     limitedBy: nullable(text) as Column<LimitedBy | null>,
     /** The server's name of the match or purchase. */
     reference: nullable(text),
-    /** The part of `amount` that premium brought. Null for none. */
+    /** The part of `amount` that premium and boosts brought. Null for none. */
     bonus: nullable(bigint),
   },
   kind: 'append',

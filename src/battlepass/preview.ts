@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg'
-import { type Fault, Refusal } from '../base/errors.ts'
-import { createSemaphore } from '../base/semaphore.ts'
+import { createBoundedQueue } from '../base/bounded-queue.ts'
+import type { Fault } from '../base/errors.ts'
 import type { Reader } from '../db/replica.ts'
 import { inSnapshot, queryWithin } from '../db/transaction.ts'
 import { type Definition, type Track, typeOf } from '../scenario/definition.ts'
@@ -40,7 +40,7 @@ export type PreviewScenario = (reader: Reader, ref: ScenarioRef, text: string) =
  * Refuses with `unavailable` when too many wait, or when one takes too long.
  */
 export function createPreview(): PreviewScenario {
-  const inTurn = createQueue(MAX_WAITING)
+  const inTurn = createBoundedQueue(MAX_WAITING)
 
   return async (reader, ref, text) => {
     const { asOf } = reader
@@ -250,20 +250,3 @@ async function countRuns(
 
 const count = <Row extends object>(client: PoolClient, text: string, values: unknown[]): Promise<Row[]> =>
   queryWithin<Row>(client, STATEMENT_TIMEOUT_MS, text, values)
-
-/** Runs one task after another. Refuses more waiting tasks than the limit. */
-function createQueue(maxWaiting: number): <T>(work: () => Promise<T>) => Promise<T> {
-  const turns = createSemaphore(1)
-  let waiting = 0
-  return async (work) => {
-    if (waiting > maxWaiting) throw new Refusal('unavailable')
-    waiting += 1
-    const leave = await turns.acquire()
-    try {
-      return await work()
-    } finally {
-      leave()
-      waiting -= 1
-    }
-  }
-}

@@ -4,15 +4,34 @@ import { EXAMPLE_PASS, inScenario } from '../declare/common.ts'
 import { playerCall } from '../declare/player-call.ts'
 import { type RequestOf, shape } from '../declare/shape.ts'
 import { askStatus, requireActive } from '../players/player-status.ts'
+import { AUDIENCES, type Boost } from '../scenario/boosts.ts'
 import { requireScenario, Scenarios } from '../scenario/scenarios.ts'
 import { PHASES, seasonAt } from '../scenario/season.ts'
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
+import { runsAt } from './boosts.ts'
 import { findPass } from './passes.ts'
 
 const MAX_INT32 = 2 ** 31 - 1
 
 export const seasonRequest = shape(inScenario, { name: 'SeasonRequest', example: EXAMPLE_PASS })
+
+export const seasonBoost = answer(
+  'More xp for a time, which runs now.',
+  {
+    percent: out.int32('So many percent more of each xp. Boosts that run at the same time are added.'),
+    startsAt: out.time('The time at which it started, in UTC.'),
+    endsAt: out.time('The first time without it, in UTC. An operator may end it earlier.'),
+    secondsLeft: out.int32(
+      `In how many seconds it ends, by the clock of the database, rounded up. At most ${MAX_INT32}.`,
+    ),
+    audience: out.oneOf(AUDIENCES, {
+      description: 'Who gets it: `everybody`, or the owners of `premium` of the pass.',
+    }),
+    sources: out.list(out.text(), 'The sources of xp that it is for. Empty for all.'),
+  },
+  { name: 'SeasonBoost' },
+)
 
 const moment = (description: string) => out.orNull(out.time(description))
 
@@ -35,6 +54,7 @@ export const seasonAnswer = answer(
         `In how many seconds the next phase begins, by the clock of the database, rounded up. At most ${MAX_INT32}. Null when none does.`,
       ),
     ),
+    boosts: out.list(seasonBoost, 'The boosts of the scenario that run now, the first to end first.'),
     now: out.time('The time of the answer, by the clock of the database, in UTC.'),
   },
   {
@@ -49,6 +69,16 @@ export const seasonAnswer = answer(
       nextPhase: 'ending',
       nextPhaseAt: '2027-01-29T00:00:00.000Z',
       secondsToNextPhase: 1_209_600,
+      boosts: [
+        {
+          percent: 100,
+          startsAt: '2027-01-14T18:00:00.000Z',
+          endsAt: '2027-01-18T06:00:00.000Z',
+          secondsLeft: 280_800,
+          audience: 'everybody',
+          sources: [],
+        },
+      ],
       now: '2027-01-15T00:00:00.000Z',
     },
   },
@@ -61,13 +91,12 @@ export function readSeason(ref: PlayerRef, input: RequestOf<typeof seasonRequest
     engine: 'reads',
     player: ref,
     *decide(group) {
-      const { player, found } = yield* group.rows(() => {
+      const scenario = { environmentId: ref.environmentId, scenarioId: input.scenarioId }
+      const { player, found, boosts } = yield* group.rows(() => {
         const player = group.player(ref)
         askStatus(player)
-        return {
-          player,
-          found: group.of(Scenarios).find({ environmentId: ref.environmentId, scenarioId: input.scenarioId }),
-        }
+        const scenarios = group.of(Scenarios)
+        return { player, found: scenarios.find(scenario), boosts: scenarios.boosts(scenario) }
       })
       requireActive(player)
       const pass = findPass(requireScenario(found), input.nodeId)
@@ -85,12 +114,28 @@ export function readSeason(ref: PlayerRef, input: RequestOf<typeof seasonRequest
         claimUntil: print(node.claimUntil),
         nextPhase: next?.phase ?? null,
         nextPhaseAt: print(next?.at ?? null),
-        secondsToNextPhase: next && Math.min(MAX_INT32, Math.ceil((next.at.getTime() - now.getTime()) / 1000)),
+        secondsToNextPhase: next && secondsTo(next.at.getTime(), now),
+        boosts: runningBoosts(boosts, now),
         now: now.toISOString(),
       }
     },
   }
 }
+
+const secondsTo = (at: number, now: Date): number => Math.min(MAX_INT32, Math.ceil((at - now.getTime()) / 1000))
+
+const runningBoosts = (boosts: readonly Boost[], now: Date): Season['boosts'] =>
+  boosts
+    .filter((boost) => runsAt(boost, now))
+    .sort((a, b) => a.endsAt - b.endsAt)
+    .map(({ percent, startsAt, endsAt, audience, sources }) => ({
+      percent: Number(percent),
+      startsAt: new Date(startsAt).toISOString(),
+      endsAt: new Date(endsAt).toISOString(),
+      secondsLeft: secondsTo(endsAt, now),
+      audience,
+      sources,
+    }))
 
 export const seasonCall = playerCall({
   request: seasonRequest,

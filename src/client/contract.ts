@@ -127,8 +127,26 @@ export interface SeasonResponse {
   readonly nextPhaseAt: string | null
   /** In how many seconds the next phase begins, by the clock of the database, rounded up. At most 2147483647. Null when none does. */
   readonly secondsToNextPhase: number | null
+  /** The boosts of the scenario that run now, the first to end first. */
+  readonly boosts: readonly SeasonBoost[]
   /** The time of the answer, by the clock of the database, in UTC. */
   readonly now: string
+}
+
+/** More xp for a time, which runs now. */
+export interface SeasonBoost {
+  /** So many percent more of each xp. Boosts that run at the same time are added. */
+  readonly percent: number
+  /** The time at which it started, in UTC. */
+  readonly startsAt: string
+  /** The first time without it, in UTC. An operator may end it earlier. */
+  readonly endsAt: string
+  /** In how many seconds it ends, by the clock of the database, rounded up. At most 2147483647. */
+  readonly secondsLeft: number
+  /** Who gets it: `everybody`, or the owners of `premium` of the pass. */
+  readonly audience: 'everybody' | 'premium'
+  /** The sources of xp that it is for. Empty for all. */
+  readonly sources: readonly string[]
 }
 
 /** A player's seasons: one for each battle pass that it has begun, also those that are over. */
@@ -516,6 +534,17 @@ export const PROGRESS_RESPONSE: ShapeOf<ProgressResponse> = {
   members: { level: 'integer', xp: 'int64', premiumOwned: 'boolean', claimedTiers: { list: CLAIMED_TIER } },
 }
 
+export const SEASON_BOOST: ShapeOf<SeasonBoost> = {
+  members: {
+    percent: 'integer',
+    startsAt: 'string',
+    endsAt: 'string',
+    secondsLeft: 'integer',
+    audience: 'string',
+    sources: { list: 'string' },
+  },
+}
+
 export const SEASON_RESPONSE: ShapeOf<SeasonResponse> = {
   members: {
     phase: 'string',
@@ -527,6 +556,7 @@ export const SEASON_RESPONSE: ShapeOf<SeasonResponse> = {
     nextPhase: { orNull: 'string' },
     nextPhaseAt: { orNull: 'string' },
     secondsToNextPhase: { orNull: 'integer' },
+    boosts: { list: SEASON_BOOST },
     now: 'string',
   },
 }

@@ -26,6 +26,7 @@ export type {
   ProgressResponse,
   RefusalCode,
   Reward,
+  SeasonBoost,
   SeasonProgress,
   SeasonResponse,
   SeasonsResponse,

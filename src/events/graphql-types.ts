@@ -184,7 +184,7 @@ export const XpLimitedEvent = builder.objectRef<StreamEvent>('XpLimitedEvent').i
     }),
     granted: t.field({
       type: 'Int64',
-      description: 'The amount that was granted, without a bonus of premium.',
+      description: 'The amount that was granted, without a bonus of premium and boosts.',
       resolve: (event) => readInt64(dataOf(event), 'granted'),
     }),
     day: t.string({

@@ -4,13 +4,19 @@ import type { Command } from '../transactions/command.ts'
 import type { Group } from '../transactions/group.ts'
 import { keyOf } from '../transactions/player.ts'
 import { int, json, named, nullable, table, text, uuid } from '../transactions/table.ts'
+import { type Boost, readBoosts, type StoredBoost } from './boosts.ts'
 import type { Definition, PassNode } from './definition.ts'
 import { parseDefinition } from './parse-definition.ts'
 
 const scenarios = table('scenarios', {
   owner: null,
   key: { environmentId: uuid, scenarioId: named('id', text) },
-  columns: { version: int, revision: text, follows: nullable(json<readonly (readonly [string, string])[]>()) },
+  columns: {
+    version: int,
+    revision: text,
+    follows: nullable(json<readonly (readonly [string, string])[]>()),
+    boosts: nullable(json<readonly StoredBoost[]>()),
+  },
   kind: 'state',
 })
 const scenarioVersions = table('scenario_versions', {
@@ -19,7 +25,7 @@ const scenarioVersions = table('scenario_versions', {
   columns: { definition: text },
   kind: 'append',
 })
-const current = scenarios.one({ columns: ['version', 'revision', 'follows'] })
+const current = scenarios.one({ columns: ['version', 'revision', 'follows', 'boosts'] })
 const published = scenarioVersions.one({ columns: ['definition'] })
 
 export interface ScenarioRef {
@@ -37,9 +43,12 @@ interface Seen {
   readonly definition: Definition
   /** The passes whose next season this scenario is. */
   readonly follows: readonly PassRef[]
+  /** The boosts that had not ended when one of the environment's was last changed. */
+  readonly boosts: readonly Boost[]
 }
 
 const NOTHING: readonly PassRef[] = []
+const NO_BOOSTS: readonly Boost[] = []
 
 /** The last seen definition of each scenario. It is only a guess: a group reads the current one, or proves it. */
 const lastSeen = new LRUCache<string, Seen>({ max: 500 })
@@ -71,6 +80,11 @@ export class Scenarios {
   /** The passes whose next season this scenario is, as `find`. A publication of one of them changes the revision here. */
   before(ref: ScenarioRef): readonly PassRef[] {
     return this.see(ref)?.follows ?? NOTHING
+  }
+
+  /** The boosts of the scenario, as `find`: also those to come. Each change of one changes the revision here. */
+  boosts(ref: ScenarioRef): readonly Boost[] {
+    return this.see(ref)?.boosts ?? NO_BOOSTS
   }
 
   private see(ref: ScenarioRef): Seen | null | undefined {
@@ -113,7 +127,8 @@ export class Scenarios {
       scenarioId,
       nodeId,
     }))
-    const read = { revision, definition: parsed.definition, follows }
+    const boosts = scenario.value.boosts === null ? NO_BOOSTS : readBoosts(scenario.value.boosts)
+    const read = { revision, definition: parsed.definition, follows, boosts }
     lastSeen.set(`${environmentId}/${scenarioId}`, read)
     return read
   }

@@ -1,4 +1,5 @@
 import type { ClientBase } from 'pg'
+import { writeBoosts } from './boosts.ts'
 import { type Definition, nextNodes, type PassNode } from './definition.ts'
 import type { ScenarioRef } from './scenarios.ts'
 import { beginningsOf } from './season.ts'
@@ -109,4 +110,5 @@ export async function scheduleSeasons(
   const leadsTo = passes.flatMap(([nodeId, { next }]) => (next?.scenarioId ? [[nodeId, next.scenarioId]] : []))
   await client.query(MARK, [environmentId, scenarioId, version, leadsTo.length > 0 ? JSON.stringify(leadsTo) : null])
   await client.query(FOLLOW, [environmentId])
+  await writeBoosts(client, environmentId, scenarioId)
 }

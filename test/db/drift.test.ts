@@ -48,6 +48,10 @@ const PLAYER = '00000000-0000-7000-8000-000000000003'
 const ID = '00000000-0000-7000-8000-000000000004'
 const OWNER = { environment_id: ENVIRONMENT, player_id: PLAYER }
 const PASS = { ...OWNER, scenario_id: 'season', node_id: 'pass' }
+const BOOST = {
+  ...{ id: ID, environment_id: ENVIRONMENT, name: 'n', percent: 1_000, scenarios: [], sources: [] },
+  ...{ starts_at: '2026-12-01T00:00:00Z', ends_at: '2026-12-01T00:00:00.001Z', audience: 'premium' },
+}
 const HASH = Buffer.alloc(32)
 
 type Row = Readonly<Record<string, unknown>>
@@ -75,6 +79,9 @@ const CHECKS: [check: string, table: string, row: Row, ...faults: Row[]][] = [
     { deletion_days: -1 },
     { deletion_days: 91 },
   ],
+  ['boosts_percent_check', 'boosts', BOOST, { percent: 0 }, { percent: 1_001 }],
+  ['boosts_ends_at_check', 'boosts', BOOST, { ends_at: '2026-12-01T00:00:00Z' }],
+  ['boosts_audience_check', 'boosts', BOOST, { audience: 'nobody' }],
   [
     'currencies_credit_limit_check',
     'currencies',

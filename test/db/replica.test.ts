@@ -25,6 +25,7 @@ const FIGURES = `query {
 const PREVIEW = `query ($definition: String!) {
   previewScenario(input: { environment: "production", scenarioId: "season", definition: $definition }) { asOf valid }
 }`
+const BOOST = '{ previewBoost(environment: "production", percent: 100) { asOf players } }'
 const BAN = `mutation ($id: ID!) { banPlayer(input: { playerId: $id, reason: "test" }) { player { id } } }`
 
 describe.skipIf(withoutSystemPostgres !== '')(`${withoutSystemPostgres}a read replica`, () => {
@@ -109,15 +110,18 @@ describe.skipIf(withoutSystemPostgres !== '')(`${withoutSystemPostgres}a read re
     const { players } = await ask(LIST)
     const figures = await ask(FIGURES)
     const { previewScenario } = await ask(PREVIEW, { definition: print(season()) })
+    const { previewBoost } = await ask(BOOST)
     const exported = await fetch(
       `${service.baseUrl}/platform/v1/projects/${projectId}/players.ndjson?environment=production`,
       { headers: { authorization: `Bearer ${key}` } },
     )
     expect([exported.status, (await exported.text()).trim().split('\n')]).toEqual([200, [expect.anything()]])
     expect(Object.keys(await reads())).toEqual(['replica'])
-    const times = [players, ...Object.values<{ asOf: string }>(figures), previewScenario].map(({ asOf }) => asOf)
+    const times = [players, ...Object.values<{ asOf: string }>(figures), previewScenario, previewBoost].map(
+      ({ asOf }) => asOf,
+    )
     times.push(exported.headers.get('tierway-as-of') ?? '')
-    expect(times).toHaveLength(6)
+    expect(times).toHaveLength(7)
     for (const asOf of times) {
       expect(Date.parse(asOf)).toBeLessThan(Date.now())
       expect(Date.parse(asOf)).toBeGreaterThan(started - (MAX_AGE_SECONDS + 1) * 1000)

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { decodeJwt } from 'jose'
 import { expect } from 'vitest'
 import { print } from '../../src/base/json.ts'
+import { createBoost } from '../../src/boosts/manage-boosts.ts'
 import { createPlatformKey, createSdkKey, createServerKey } from '../../src/callers/keys.ts'
 import { ACCESS_TOKEN_SECONDS } from '../../src/callers/tokens.ts'
 import { adjustWallet } from '../../src/dev/adjust-wallet.ts'
@@ -136,6 +137,11 @@ export async function startWorld(): Promise<World> {
   // From here on the studio refuses every login.
   studio.answer(status(401))
 
+  const { boostId } = await createBoost(pool, admin.caller, {
+    ...{ environmentId: game.environmentId, name: 'walked', percent: 1, audience: 'everybody', reason: 'walked' },
+    ...{ startsAt: new Date('2098-01-01'), endsAt: new Date('2099-01-01'), scenarios: [], sources: [] },
+    idempotencyKey: null,
+  })
   const values: Values = {
     ...place,
     toScenarioId: 'cloned',
@@ -158,6 +164,9 @@ export async function startWorld(): Promise<World> {
     prefix: 'tw',
     idempotencyKey: 'key-of-the-victim',
     keys: 'walked',
+    boostId,
+    scenarios: SCENARIO,
+    sources: 'walked',
     publicReason: 'walked',
     playerIds: victim.playerId,
     values: '{"walked":"overwritten"}',

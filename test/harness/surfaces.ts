@@ -37,7 +37,8 @@ export const PROGRESS = `query ($scenarioId: String!, $nodeId: String!) {
   battlePass(scenarioId: $scenarioId, nodeId: $nodeId) { level xp premiumOwned claimedTiers { level track } } }`
 export const SEASON = `query ($scenarioId: String!, $nodeId: String!) {
   season(scenarioId: $scenarioId, nodeId: $nodeId) {
-    phase announcedAt startsAt endingAt endsAt claimUntil nextPhase nextPhaseAt secondsToNextPhase now } }`
+    phase announcedAt startsAt endingAt endsAt claimUntil nextPhase nextPhaseAt secondsToNextPhase now
+    boosts { percent startsAt endsAt secondsLeft audience sources } } }`
 export const SEASONS = `{ seasons {
   scenarioId nodeId phase startsAt endsAt claimUntil level topLevel xp premiumOwned claimed } }`
 export const ADD_XP = `mutation ($input: AddXpInput!) { addXp(input: $input) { level xp leveledUp maxLevel ${PLAN} } }`

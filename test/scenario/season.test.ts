@@ -116,6 +116,7 @@ describe('a season as a player reads it', () => {
         claimUntil: from(29),
         nextPhase: 'ending',
         nextPhaseAt: from(2),
+        boosts: [],
       },
     ])
     const until = Date.parse(from(2)) - Date.parse(now)

@@ -38,6 +38,9 @@ const TITLES: Readonly<Record<string, string>> = {
   'currency.add': 'Add a currency',
   'currency.remove': 'Remove a currency',
   'currency.set_credit_limit': 'Limit credits of a currency',
+  'boost.create': 'Create a boost',
+  'boost.update': 'Change a boost',
+  'boost.end': 'End a boost',
   'account_policy.set': 'Set the policy of accounts',
 }
 

@@ -172,6 +172,49 @@ namespace Tierway
         Closed,
     }
 
+    /// <summary>Who gets a boost.</summary>
+    public enum BoostAudience
+    {
+        /// <summary>Every player.</summary>
+        Everybody,
+
+        /// <summary>The owners of premium of the pass.</summary>
+        Premium,
+    }
+
+    /// <summary>More xp for a time, which runs now. Boosts that run at the same time are added.</summary>
+    public sealed class SeasonBoost
+    {
+        /// <summary>So many percent more of each xp.</summary>
+        public int Percent { get; private set; }
+
+        public DateTimeOffset StartsAt { get; private set; }
+
+        /// <summary>The first time without it. It may be ended earlier.</summary>
+        public DateTimeOffset EndsAt { get; private set; }
+
+        /// <summary>By the clock of the service, rounded up: count down from it, not from the clock of the device.</summary>
+        public int SecondsLeft { get; private set; }
+
+        public BoostAudience Audience { get; private set; }
+
+        /// <summary>The sources of xp that it is for. Empty for all.</summary>
+        public IReadOnlyList<string> Sources { get; private set; }
+
+        internal static SeasonBoost Read(JsonValue value)
+        {
+            return new SeasonBoost
+            {
+                Percent = value.Int32("percent"),
+                StartsAt = value.Moment("startsAt"),
+                EndsAt = value.Moment("endsAt"),
+                SecondsLeft = value.Int32("secondsLeft"),
+                Audience = value.Audience("audience"),
+                Sources = value.List("sources", source => source.AsString()),
+            };
+        }
+    }
+
     /// <summary>The dates of the season of a battle pass, and where it stands. Dates are null where there is none.</summary>
     public sealed class Season
     {
@@ -198,12 +241,16 @@ namespace Tierway
         /// <summary>By the clock of the service, rounded up: count down from it, not from the clock of the device.</summary>
         public int? SecondsToNextPhase { get; private set; }
 
+        /// <summary>The boosts that run now, the first to end first. Empty with a service that knows none.</summary>
+        public IReadOnlyList<SeasonBoost> Boosts { get; private set; }
+
         /// <summary>The time of the answer, by the clock of the service.</summary>
         public DateTimeOffset Now { get; private set; }
 
         internal static Season Read(JsonValue value)
         {
             var next = value["secondsToNextPhase"];
+            var boosts = value["boosts"];
             return new Season
             {
                 Phase = value.Phase("phase"),
@@ -215,6 +262,7 @@ namespace Tierway
                 NextPhase = value.PhaseOrNull("nextPhase"),
                 NextPhaseAt = value.MomentOrNull("nextPhaseAt"),
                 SecondsToNextPhase = next.IsNull ? (int?)null : value.Int32("secondsToNextPhase"),
+                Boosts = boosts == null || boosts.IsNull ? new SeasonBoost[0] : value.List("boosts", SeasonBoost.Read),
                 Now = value.Moment("now"),
             };
         }
@@ -730,6 +778,14 @@ namespace Tierway
         public static SeasonPhase? PhaseOrNull(this JsonValue value, string name)
         {
             return value.TextOrNull(name) == null ? (SeasonPhase?)null : value.Phase(name);
+        }
+
+        public static BoostAudience Audience(this JsonValue value, string name)
+        {
+            BoostAudience audience;
+            var text = value.Text(name);
+            if (Enum.TryParse(text, true, out audience)) return audience;
+            throw new JsonFormatException("'" + text + "' is no audience of a boost");
         }
 
         /// <summary>In lower case over REST, in upper case over GraphQL.</summary>

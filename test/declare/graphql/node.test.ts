@@ -24,6 +24,7 @@ let ids: ReadonlyMap<string, string>
 const WAYS: Readonly<Record<string, string>> = {
   AuditLogEntry: 'auditLog(last: 1) { nodes { ID } }',
   BattlePass: 'player(id: "PLAYER") { passes { ID } }',
+  Boost: 'boosts(environment: "production") { nodes { ID } }',
   CompleteEvent: 'events(environment: "production", handles: ["onComplete"]) { nodes { ID } }',
   Currency: 'currencies(environment: "production") { nodes { ID } }',
   Environment: 'environments { ID }',
@@ -111,6 +112,11 @@ beforeAll(async () => {
   expect(errors).toBeUndefined()
   expect(data.claimAll.claimed.length).toBeGreaterThan(0)
   await player.post('/sdk/v1/battlepass/xp', { ...place, runId, amount: 1, source: 'limited' })
+  await game.graphql(
+    game.platformKey,
+    `mutation { createBoost(input: { environment: "production", name: "x", percent: 1, reason: "x",
+      startsAt: "2098-01-01T00:00:00Z", endsAt: "2099-01-01T00:00:00Z" }) { boost { id } } }`,
+  )
   await act('cancelRun', `runId: "${runId}"`)
   await endSeason()
   await game.graphql(

@@ -59,6 +59,12 @@ beforeAll(async () => {
     'mutation { addCurrency(input: { environment: "production", currency: "coins", reason: "x" }) { auditEntry { id } } }',
   )
   for (const name of ['one', 'two', 'three'])
+    await ask(
+      game.platformKey,
+      `mutation { createBoost(input: { environment: "production", name: "${name}", percent: 1, reason: "x",
+        startsAt: "2098-01-01T00:00:00Z", endsAt: "2099-01-01T00:00:00Z" }) { boost { id } } }`,
+    )
+  for (const name of ['one', 'two', 'three'])
     for (const kind of ['Sdk', 'Server'])
       await ask(
         game.platformKey,

@@ -1,0 +1,239 @@
+import { hash } from 'node:crypto'
+import type { ClientBase, Pool } from 'pg'
+import { ACTIONS } from '../audit/actions.ts'
+import { writeAudit } from '../audit/audit-log.ts'
+import { type Fault, invalidRequest, Refusal } from '../base/errors.ts'
+import { type Json, print } from '../base/json.ts'
+import { MAX_BOOSTS } from '../base/limits.ts'
+import type { PlatformCaller } from '../callers/callers.ts'
+import { newId } from '../db/ids.ts'
+import { inTransaction } from '../db/transaction.ts'
+import type { RequestOf } from '../declare/shape.ts'
+import { type Audience, writeBoosts } from '../scenario/boosts.ts'
+import { lockSeasons } from '../scenario/season-schedule.ts'
+import { type BoostState, checkWindow, type createBoostRequest, type updateBoostRequest } from './requests.ts'
+
+// Changes of an environment's boosts. Each writes the boosts beside the scenarios that they are for, in one transaction
+// with its audit entry: once it is answered, no call is decided by the state before.
+
+interface Values {
+  readonly name: string
+  readonly percent: number
+  readonly startsAt: Date
+  readonly endsAt: Date
+  readonly scenarios: readonly string[]
+  readonly sources: readonly string[]
+  readonly audience: Audience
+}
+
+interface Stored extends Values {
+  readonly endedAt: Date | null
+}
+
+/** A change of a boost. The audit entry is null when nothing changed. */
+export interface BoostChange {
+  readonly boostId: string
+  readonly auditId: string | null
+}
+
+interface InEnvironment {
+  readonly environmentId: string
+}
+
+export function stateOf({ startsAt, endsAt, endedAt }: Pick<Stored, 'startsAt' | 'endsAt' | 'endedAt'>, now: Date) {
+  const state: BoostState = endedAt !== null || endsAt <= now ? 'ended' : startsAt <= now ? 'running' : 'planned'
+  return state
+}
+
+type CreateBoost = Omit<RequestOf<typeof createBoostRequest>, 'environment'> & InEnvironment
+
+/**
+ * Makes a boost. Refuses unknown scenarios, a time that has passed, and one boost too many. With the idempotency key of
+ * an earlier call it changes nothing; another request with the same key is refused.
+ */
+export function createBoost(
+  pool: Pool,
+  caller: PlatformCaller,
+  { environmentId, reason, idempotencyKey: key, ...sent }: CreateBoost,
+): Promise<BoostChange> {
+  const values: Values = { ...sent, scenarios: unique(sent.scenarios), sources: unique(sent.sources) }
+  const request = key === null ? null : hash('sha256', print({ ...shown(values), reason }))
+  return change(pool, environmentId, async (client, now) => {
+    const made = key === null ? null : await findByKey(client, environmentId, key)
+    if (made && made.request !== request) throw new Refusal('idempotencyKeyReused')
+    if (made) return { boostId: made.id, auditId: null }
+    const faults = [...futureFaults(values, now), ...(await scenarioFaults(client, environmentId, values.scenarios))]
+    if (faults.length > 0) throw invalidRequest(...faults)
+    await requireRoom(client, environmentId)
+
+    const id = newId()
+    await client.query(
+      `INSERT INTO boosts (id, environment_id, name, percent, starts_at, ends_at, scenarios, sources, audience,
+         idempotency_key, request_sha256)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+      [id, environmentId, ...valuesOf(values), key, request],
+    )
+    const entry = { environmentId, action: ACTIONS.createBoost, target: id, before: null, after: shown(values), reason }
+    return { boostId: id, auditId: await writeAudit(client, caller, entry) }
+  })
+}
+
+type UpdateBoost = Omit<RequestOf<typeof updateBoostRequest>, 'environment'> & InEnvironment
+
+/** The members that may change once a boost has started. */
+const CHANGED_LATER: readonly (keyof Values)[] = ['name', 'endsAt']
+
+/**
+ * Changes the members that are sent. Refuses the change of an ended boost, and of a running one unless it is of its name
+ * or its end. What is sent and equal to what is stored is no change.
+ */
+export function updateBoost(
+  pool: Pool,
+  caller: PlatformCaller,
+  { environmentId, boostId, reason, ...sent }: UpdateBoost,
+): Promise<BoostChange> {
+  return change(pool, environmentId, async (client, now) => {
+    const before = await requireBoost(client, environmentId, boostId)
+    const after: Values = {
+      name: sent.name ?? before.name,
+      percent: sent.percent ?? before.percent,
+      startsAt: sent.startsAt ?? before.startsAt,
+      endsAt: sent.endsAt ?? before.endsAt,
+      scenarios: sent.scenarios ? unique(sent.scenarios) : before.scenarios,
+      sources: sent.sources ? unique(sent.sources) : before.sources,
+      audience: sent.audience ?? before.audience,
+    }
+    const [old, next] = [shown(before), shown(after)]
+    const changed = (Object.keys(after) as (keyof Values)[]).filter((name) => print(old[name]) !== print(next[name]))
+    if (changed.length === 0) return { boostId, auditId: null }
+
+    const state = stateOf(before, now)
+    if (state === 'ended') throw invalidRequest({ path: 'boostId', message: 'is of a boost that has ended' })
+    const faults: Fault[] = changed
+      .filter((name) => state === 'running' && !CHANGED_LATER.includes(name))
+      .map((path) => ({ path, message: 'cannot change once the boost has started' }))
+    if (changed.includes('startsAt') || changed.includes('endsAt'))
+      faults.push(...checkWindow(after), ...futureFaults(after, now))
+    if (changed.includes('scenarios')) faults.push(...(await scenarioFaults(client, environmentId, after.scenarios)))
+    if (faults.length > 0) throw invalidRequest(...faults)
+
+    await client.query(
+      `UPDATE boosts SET name = $2, percent = $3, starts_at = $4, ends_at = $5, scenarios = $6, sources = $7,
+         audience = $8 WHERE id = $1`,
+      [boostId, ...valuesOf(after)],
+    )
+    const entry = { environmentId, action: ACTIONS.updateBoost, target: boostId, before: old, after: next, reason }
+    return { boostId, auditId: await writeAudit(client, caller, entry) }
+  })
+}
+
+/** Ends a boost now. A planned one is cancelled. One that has ended stays as it is. */
+export function endBoost(
+  pool: Pool,
+  caller: PlatformCaller,
+  { environmentId, boostId, reason }: InEnvironment & { readonly boostId: string; readonly reason: string },
+): Promise<BoostChange> {
+  return change(pool, environmentId, async (client, now) => {
+    const before = await requireBoost(client, environmentId, boostId)
+    if (stateOf(before, now) === 'ended') return { boostId, auditId: null }
+    await client.query('UPDATE boosts SET ended_at = $2 WHERE id = $1', [boostId, now])
+    const auditId = await writeAudit(client, caller, {
+      environmentId,
+      action: ACTIONS.endBoost,
+      target: boostId,
+      before: shown(before),
+      after: { ...shown(before), endedAt: now.toISOString() },
+      reason,
+    })
+    return { boostId, auditId }
+  })
+}
+
+/** One change after another. The time is that of the database, once it is this change's turn. */
+function change(
+  pool: Pool,
+  environmentId: string,
+  apply: (client: ClientBase, now: Date) => Promise<BoostChange>,
+): Promise<BoostChange> {
+  return inTransaction(pool, async (client) => {
+    await lockSeasons(client)
+    const { rows } = await client.query<{ now: Date }>('SELECT clock_timestamp()::timestamptz(3) AS now')
+    const changed = await apply(client, rows[0]?.now ?? new Date())
+    await writeBoosts(client, environmentId)
+    return changed
+  })
+}
+
+const unique = (texts: readonly string[]): readonly string[] => [...new Set(texts)]
+
+/** A boost as the audit log has it. */
+const shown = ({ name, percent, startsAt, endsAt, scenarios, sources, audience }: Values) =>
+  ({
+    name,
+    percent,
+    startsAt: startsAt.toISOString(),
+    endsAt: endsAt.toISOString(),
+    scenarios: [...scenarios],
+    sources: [...sources],
+    audience,
+  }) satisfies Record<keyof Values, Json>
+
+const valuesOf = ({ name, percent, startsAt, endsAt, scenarios, sources, audience }: Values): unknown[] => [
+  name,
+  percent,
+  startsAt,
+  endsAt,
+  scenarios,
+  sources,
+  audience,
+]
+
+const futureFaults = ({ endsAt }: Pick<Values, 'endsAt'>, now: Date): Fault[] =>
+  endsAt <= now ? [{ path: 'endsAt', message: 'must be to come' }] : []
+
+/** The faults of names that are no scenario of the environment. */
+export async function scenarioFaults(
+  client: ClientBase | Pool,
+  environmentId: string,
+  scenarios: readonly string[],
+): Promise<Fault[]> {
+  if (scenarios.length === 0) return []
+  const { rows } = await client.query<{ id: string }>(
+    'SELECT id FROM scenarios WHERE environment_id = $1 AND id = ANY ($2)',
+    [environmentId, scenarios],
+  )
+  const known = new Set(rows.map(({ id }) => id))
+  return scenarios.flatMap((id, index) =>
+    known.has(id) ? [] : [{ path: `scenarios[${index}]`, message: 'is no scenario of this environment' }],
+  )
+}
+
+async function requireRoom(client: ClientBase, environmentId: string): Promise<void> {
+  const { rows } = await client.query<{ boosts: number }>(
+    `SELECT count(*)::int AS boosts FROM boosts
+     WHERE environment_id = $1 AND ended_at IS NULL AND ends_at > clock_timestamp()`,
+    [environmentId],
+  )
+  if ((rows[0]?.boosts ?? 0) < MAX_BOOSTS) return
+  const message = `has ${MAX_BOOSTS} boosts that have not ended, the most that it can have`
+  throw invalidRequest({ path: 'environment', message })
+}
+
+async function findByKey(client: ClientBase, environmentId: string, key: string) {
+  const { rows } = await client.query<{ id: string; request: string }>(
+    'SELECT id, request_sha256 AS request FROM boosts WHERE environment_id = $1 AND idempotency_key = $2',
+    [environmentId, key],
+  )
+  return rows[0] ?? null
+}
+
+async function requireBoost(client: ClientBase, environmentId: string, boostId: string): Promise<Stored> {
+  const { rows } = await client.query<Stored>(
+    `SELECT name, percent, starts_at AS "startsAt", ends_at AS "endsAt", scenarios, sources, audience,
+       ended_at AS "endedAt"
+     FROM boosts WHERE environment_id = $1 AND id = $2`,
+    [environmentId, boostId],
+  )
+  if (!rows[0]) throw new Refusal('notFound')
+  return rows[0]
+}
