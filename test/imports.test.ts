@@ -20,6 +20,7 @@ const ORDER = {
       'audit',
       'battlepass',
       'boosts',
+      'calendar',
       'catalogue',
       'events',
       'figures',

@@ -18,6 +18,11 @@ export const routes: readonly PageRoute[] = [
     component: onDemand(() => import('./battlepass/battle-pass-page.tsx')),
   },
   {
+    path: '/env/:environment/calendar',
+    name: 'Calendar',
+    component: onDemand(() => import('./calendar/calendar-page.tsx')),
+  },
+  {
     path: '/env/:environment/players',
     name: 'Players',
     component: onDemand(() => import('./players/players-page.tsx')),

@@ -39,7 +39,7 @@ interface Planned extends PlannedPublication {
   readonly environmentId: string
 }
 
-const PublicationType = builder.objectRef<Planned>('ScheduledPublication').implement({
+export const PublicationType = builder.objectRef<Planned>('ScheduledPublication').implement({
   description: 'A publication of a scenario at a later time.',
   interfaces: [NodeType],
   fields: (t) => ({

@@ -149,17 +149,21 @@ export async function listPublications(
   return rows
 }
 
-export async function readPublication(
+/** Publications by their ids, in the order of their times. */
+export async function readPublications(
   pool: Pool,
   environmentId: string,
-  id: string,
-): Promise<PlannedPublication | null> {
+  ids: readonly string[],
+): Promise<PlannedPublication[]> {
   const { rows } = await pool.query<PlannedPublication>(
-    `SELECT ${COLUMNS} FROM scheduled_publications WHERE environment_id = $1 AND id = $2`,
-    [environmentId, id],
+    `SELECT ${COLUMNS} FROM scheduled_publications WHERE environment_id = $1 AND id = ANY ($2) ORDER BY publish_at, id`,
+    [environmentId, ids],
   )
-  return rows[0] ?? null
+  return rows
 }
+
+export const readPublication = async (pool: Pool, environmentId: string, id: string) =>
+  (await readPublications(pool, environmentId, [id]))[0] ?? null
 
 interface Due extends PlannedPublication {
   readonly environmentId: string

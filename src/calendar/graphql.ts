@@ -1,0 +1,136 @@
+import { requirePlatform } from '../callers/access.ts'
+import { databaseNow } from '../db/ids.ts'
+import { environment } from '../declare/common.ts'
+import { builder } from '../declare/graphql/builder.ts'
+import { argsOf, enumType } from '../declare/graphql/shapes.ts'
+import { moment, refuseFaults, shape } from '../declare/shape.ts'
+import { findEnvironment } from '../projects/projects.ts'
+import { PublicationType } from '../scenario/graphql-scheduled.ts'
+import { PhaseEnum } from '../scenario/graphql-season.ts'
+import { readPublications } from '../scenario/scheduled.ts'
+import { phasesOf, seasonAt } from '../scenario/season.ts'
+import { type CalendarSeason, CONFLICT_KINDS, type Conflict } from './conflicts.ts'
+import { type CalendarRows, readCalendar } from './read-calendar.ts'
+
+const KindType = enumType('CalendarConflictKind', CONFLICT_KINDS, {
+  description: 'What does not fit together.',
+  values: {
+    'boost without season': 'A boost for times in which no pass that it is for takes xp.',
+    'seasons overlap': 'The next season starts before the season has ended: both take xp.',
+    'gap between seasons': 'The next season starts after the season has ended: none takes xp in between.',
+    'next season missing': 'The next season of a season is not published.',
+    'publication outdated': 'A planned publication that would fail as of now: another version is current.',
+  },
+})
+
+const PhaseType = builder.objectRef<{ phase: never; at: Date }>('CalendarPhase').implement({
+  description: 'The beginning of a phase of a season.',
+  fields: (t) => ({
+    phase: t.field({ type: PhaseEnum, description: 'The phase.', resolve: ({ phase }) => phase }),
+    startsAt: t.field({ type: 'DateTime', description: 'When it begins.', resolve: ({ at }) => at }),
+  }),
+})
+
+const SeasonType = builder.objectRef<CalendarSeason>('CalendarSeason').implement({
+  description: 'A season: a pass with dates, by the current version of its scenario.',
+  fields: (t) => ({
+    scenarioId: t.exposeString('scenarioId', { description: 'The scenario.' }),
+    nodeId: t.exposeString('nodeId', { description: 'The pass.' }),
+    phase: t.field({
+      type: PhaseEnum,
+      description: 'Where it stands now.',
+      resolve: (season) => seasonAt(season, new Date(databaseNow())).phase,
+    }),
+    phases: t.field({
+      type: [PhaseType],
+      description: 'Its phases in their order. A season without `startsAt` runs from the beginning.',
+      resolve: (season) => phasesOf(season) as never,
+    }),
+    nextScenarioId: t.string({
+      nullable: true,
+      description: 'The scenario of the next season. Null when it names none.',
+      resolve: ({ next }) => next?.scenarioId,
+    }),
+  }),
+})
+
+const ConflictType = builder.objectRef<Conflict>('CalendarConflict').implement({
+  description: 'Something on the calendar that does not fit together.',
+  fields: (t) => ({
+    kind: t.field({ type: KindType, description: 'What it is.', resolve: ({ kind }) => kind }),
+    scenarioId: t.exposeString('scenarioId', { nullable: true, description: 'The scenario. Null for a boost.' }),
+    nodeId: t.exposeString('nodeId', { nullable: true, description: 'The pass. Null for a boost or a publication.' }),
+    boostId: t.exposeString('boostId', { nullable: true, description: 'The boost, if it is about one.' }),
+    publicationId: t.exposeString('publicationId', {
+      nullable: true,
+      description: 'The planned publication, if it is about one.',
+    }),
+    startsAt: t.expose('startsAt', { type: 'DateTime', nullable: true, description: 'From when. Null for always.' }),
+    endsAt: t.expose('endsAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Up to when. Null where it has no end, or is at one time.',
+    }),
+  }),
+})
+
+interface Calendar extends CalendarRows {
+  readonly environment: string
+  readonly environmentId: string
+}
+
+const CalendarType = builder.objectRef<Calendar>('Calendar').implement({
+  description: 'What an environment has between two times.',
+  fields: (t) => ({
+    seasons: t.field({
+      type: [SeasonType],
+      description: 'Seasons with dates, from their announcement until claims close, by scenario.',
+      resolve: ({ seasons }) => [...seasons],
+    }),
+    boosts: t.prismaField({
+      type: ['Boost'],
+      description: 'Boosts, by their start. One that was cancelled before its start is left out.',
+      resolve: (query, { boostIds }, _args, { prisma }) =>
+        prisma.boost.findMany({
+          ...query,
+          where: { id: { in: [...boostIds] } },
+          orderBy: [{ startsAt: 'asc' }, { id: 'asc' }],
+        }),
+    }),
+    publications: t.field({
+      type: [PublicationType],
+      description: 'Planned publications and those that have ended, by their time.',
+      resolve: async ({ environment, environmentId, publicationIds }, _args, { service }) => {
+        const found = await readPublications(service.operatorPool, environmentId, publicationIds)
+        return found.map((one) => ({ ...one, environment, environmentId }))
+      },
+    }),
+    conflicts: t.field({
+      type: [ConflictType],
+      description: 'What does not fit together.',
+      resolve: ({ conflicts }) => [...conflicts],
+    }),
+  }),
+})
+
+const calendarRequest = shape({
+  environment,
+  from: moment('The beginning.'),
+  to: moment('The end: the first time that is left out. It must be after `from`.'),
+})
+
+builder.queryField('calendar', (t) =>
+  t.field({
+    type: CalendarType,
+    description: 'The seasons, boosts and publications of an environment, past and to come, with their conflicts.',
+    args: argsOf(calendarRequest),
+    resolve: async (_root, args, context) => {
+      const { projectId } = await requirePlatform(context, 'viewer')
+      const { environment, from, to } = calendarRequest.readInput(args)
+      if (to <= from) refuseFaults([{ path: 'to', message: 'must be after from' }])
+      const environmentId = await findEnvironment(context.service.pool, projectId, environment)
+      const rows = await readCalendar(context.service.operatorPool, environmentId, { from, to })
+      return { ...rows, environment, environmentId }
+    },
+  }),
+)

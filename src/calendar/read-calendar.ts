@@ -1,0 +1,71 @@
+import type { Pool } from 'pg'
+import type { Definition } from '../scenario/definition.ts'
+import { DerivedValues } from '../scenario/derived.ts'
+import type { CalendarBoost, CalendarPlan, CalendarSeason, Conflict } from './conflicts.ts'
+import { conflictsOf } from './conflicts.ts'
+
+const passes = new DerivedValues<readonly CalendarSeason[]>({
+  derive: seasonsOf,
+  sizeOf: (seasons) => 1 + seasons.length,
+  maxSize: 10_000,
+})
+
+export interface Span {
+  readonly from: Date
+  readonly to: Date
+}
+
+export interface CalendarRows {
+  readonly seasons: readonly CalendarSeason[]
+  /** Ids of the boosts and publications of the span. */
+  readonly boostIds: readonly string[]
+  readonly publicationIds: readonly string[]
+  readonly conflicts: readonly Conflict[]
+}
+
+/**
+ * Reads what an environment has between two times, and what does not fit together. Seasons without any date are left out:
+ * they always run.
+ */
+export async function readCalendar(pool: Pool, environmentId: string, { from, to }: Span): Promise<CalendarRows> {
+  const current = await passes.read(pool, environmentId)
+  const seasons = current.flatMap(({ value }) => value)
+  const { rows: boosts } = await pool.query<CalendarBoost>(
+    `SELECT id, starts_at AS "startsAt", least(ends_at, ended_at) AS "endsAt", scenarios FROM boosts
+     WHERE environment_id = $1 AND starts_at < coalesce(ended_at, ends_at) AND starts_at < $3
+       AND least(ends_at, ended_at) > $2
+     ORDER BY starts_at, id`,
+    [environmentId, from, to],
+  )
+  const { rows: plans } = await pool.query<CalendarPlan & { readonly state: string }>(
+    `SELECT id, scenario_id AS "scenarioId", publish_at AS "publishAt", expected_version AS "expectedVersion", state
+     FROM scheduled_publications
+     WHERE environment_id = $1 AND publish_at >= $2 AND publish_at < $3 ORDER BY publish_at, id`,
+    [environmentId, from, to],
+  )
+  const versions = new Map(current.map(({ scenarioId, version }) => [scenarioId, version]))
+  const conflicts = conflictsOf({ seasons, boosts, plans: plans.filter(({ state }) => state === 'planned'), versions })
+  return {
+    seasons: seasons.filter((season) => isWithin(season, { from, to })),
+    boostIds: boosts.map(({ id }) => id),
+    publicationIds: plans.map(({ id }) => id),
+    conflicts: conflicts.filter(({ startsAt, endsAt }) => {
+      const end = endsAt ?? startsAt
+      return (startsAt === null || startsAt < to) && (end === null || end >= from)
+    }),
+  }
+}
+
+function isWithin({ announcedAt, startsAt, endsAt, claimUntil }: CalendarSeason, { from, to }: Span): boolean {
+  if (!announcedAt && !startsAt && !endsAt) return false
+  const [first, last] = [announcedAt ?? startsAt, endsAt && (claimUntil ?? endsAt)]
+  return (first === null || first < to) && (last === null || last >= from)
+}
+
+function seasonsOf({ nodes }: Definition, scenarioId: string): CalendarSeason[] {
+  return [...nodes.values()].flatMap((node) => {
+    if (node.type !== 'battle-pass') return []
+    const { id: nodeId, announcedAt, startsAt, endingAt, endsAt, claimUntil, next } = node
+    return [{ scenarioId, nodeId, announcedAt, startsAt, endingAt, endsAt, claimUntil, next }]
+  })
+}
