@@ -12,7 +12,7 @@ import { adjustWallet } from '../src/dev/adjust-wallet.ts'
 import { demoSeason } from '../src/dev/season.ts'
 import { cursorAt } from './events/cursors.ts'
 import { auditBooks } from './harness/audit.ts'
-import { CASES, CASES_DEFINITION, CASES_SCENARIO, REJECTED } from './harness/cases.ts'
+import { CASES, publishCases, REJECTED } from './harness/cases.ts'
 import { endWithTests } from './harness/children.ts'
 import { gold, scenario, season } from './harness/definitions.ts'
 import { type Game, generateKeys, type Keys, startGame } from './harness/game.ts'
@@ -106,7 +106,7 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
     )
     expect((await game.publish('story', story)).status).toBe(200)
     expect((await game.publish('season', season())).status).toBe(200)
-    expect((await game.publish(CASES_SCENARIO, CASES_DEFINITION)).status).toBe(200)
+    await publishCases(game)
     gateway = await startGateway(game.baseUrl)
   })
   afterEach(() => {

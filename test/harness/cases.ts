@@ -140,7 +140,7 @@ const STEPS: readonly (readonly [call: string, input: Input, reply: Reply])[] = 
   ['progress', nowhere, no('NODE_NOT_FOUND')],
   ['progress', pass1, ok({ level: 1, xp: '0', premiumOwned: false, claimedTiers: [] })],
   ['season', nowhere, no('NODE_NOT_FOUND')],
-  ['season', pass1, ok({ phase: 'running', next: null })],
+  ['season', pass1, ok({ phase: 'running', next: null, boosts: ['50 2099 premium unsent+also unsent'] })],
   ['seasons', {}, ok([])],
   ['claim', { ...pass1, ...free, level: 2 }, notClaimed('level not reached')],
   ['premium', bonus, notBought('premium not available')],
@@ -214,7 +214,7 @@ function inForm(call: string, answer: unknown): unknown {
   if (call === 'run') return { status: value.status, active: value.active.map(({ nodeId }: Node) => nodeId).sort() }
   if (call === 'player') return { wallet: value.wallet.map(rewardText), inventory: value.inventory.map(rewardText) }
   if (call === 'progress') return { ...value, claimedTiers: value.claimedTiers.map(tierText) }
-  if (call === 'season') return { phase: value.phase, next: value.nextPhase }
+  if (call === 'season') return { phase: value.phase, next: value.nextPhase, boosts: value.boosts.map(boostText) }
   if (call === 'seasons') return value.map(seasonText)
   if (call === 'claim') return { ...value, granted: value.granted.map(rewardText) }
   if (call === 'claimAll')
@@ -248,6 +248,14 @@ type Amount = Readonly<Partial<Record<'amount' | 'balance' | 'currency' | 'itemI
 const tierText = ({ level, track }: Tier) => `${level} ${track}`
 const seasonText = ({ nodeId, phase, level, topLevel, xp, premiumOwned, claimed }: Readonly<Record<string, unknown>>) =>
   `${nodeId} ${phase} ${level}/${topLevel} ${xp} ${premiumOwned ? 'premium' : 'free'} ${claimed}`
+const boostText = ({ percent, endsAt, audience, sources }: Boost) =>
+  `${percent} ${endsAt.slice(0, 4)} ${audience.toLowerCase()} ${sources.join('+')}`
+interface Boost {
+  readonly percent: number
+  readonly endsAt: string
+  readonly audience: string
+  readonly sources: readonly string[]
+}
 const rewardText = ({ amount, balance, currency, itemId }: Amount) =>
   `${amount ?? balance} ${itemId ? `item ${itemId}` : currency}`
 
@@ -258,8 +266,20 @@ export async function startCasesOperator(game: Game): Promise<Operator> {
     return (player === REJECTED ? status(403) : approve({ subject: player }))(hit, response)
   })
   await game.setProviders({ default: { enabled: true, url: operator.url, secret: operator.secret } })
-  await game.publish(CASES_SCENARIO, CASES_DEFINITION)
+  await publishCases(game)
   return operator
+}
+
+/** Publishes the scenario of the cases, with a boost of a source that no case sends. */
+export async function publishCases(game: Game): Promise<void> {
+  const { status: published, text } = await game.publish(CASES_SCENARIO, CASES_DEFINITION)
+  const { errors } = await game.graphql(
+    game.platformKey,
+    `mutation { createBoost(input: { environment: "production", name: "x", reason: "x", percent: 50,
+      startsAt: "2020-01-01T00:00:00Z", endsAt: "2099-01-01T00:00:00Z", scenarios: ["${CASES_SCENARIO}"],
+      sources: ["unsent", "also unsent"], audience: PREMIUM }) { boost { id } } }`,
+  )
+  if (published !== 200 || errors) throw new Error(`the cases are not published: ${text} ${JSON.stringify(errors)}`)
 }
 
 type Input = Readonly<Record<string, unknown>>
