@@ -17,6 +17,7 @@ export const routes: readonly PageRoute[] = [
     name: 'Battle pass',
     component: onDemand(() => import('./battlepass/battle-pass-page.tsx')),
   },
+  { path: '/env/:environment/boosts', name: 'Boosts', component: onDemand(() => import('./boosts/boosts-page.tsx')) },
   {
     path: '/env/:environment/calendar',
     name: 'Calendar',

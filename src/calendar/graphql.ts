@@ -84,7 +84,7 @@ const CalendarType = builder.objectRef<Calendar>('Calendar').implement({
   fields: (t) => ({
     seasons: t.field({
       type: [SeasonType],
-      description: 'Seasons with dates, from their announcement until claims close, by scenario.',
+      description: 'Seasons with dates, from their announcement until claims close, by their beginning.',
       resolve: ({ seasons }) => [...seasons],
     }),
     boosts: t.prismaField({

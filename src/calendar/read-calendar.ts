@@ -46,7 +46,7 @@ export async function readCalendar(pool: Pool, environmentId: string, { from, to
   const versions = new Map(current.map(({ scenarioId, version }) => [scenarioId, version]))
   const conflicts = conflictsOf({ seasons, boosts, plans: plans.filter(({ state }) => state === 'planned'), versions })
   return {
-    seasons: seasons.filter((season) => isWithin(season, { from, to })),
+    seasons: seasons.filter((season) => isWithin(season, { from, to })).sort((a, b) => beginOf(a) - beginOf(b)),
     boostIds: boosts.map(({ id }) => id),
     publicationIds: plans.map(({ id }) => id),
     conflicts: conflicts.filter(({ startsAt, endsAt }) => {
@@ -55,6 +55,8 @@ export async function readCalendar(pool: Pool, environmentId: string, { from, to
     }),
   }
 }
+
+const beginOf = ({ announcedAt, startsAt }: CalendarSeason): number => (announcedAt ?? startsAt)?.getTime() ?? 0
 
 function isWithin({ announcedAt, startsAt, endsAt, claimUntil }: CalendarSeason, { from, to }: Span): boolean {
   if (!announcedAt && !startsAt && !endsAt) return false

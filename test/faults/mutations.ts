@@ -161,6 +161,18 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    what: 'boosts that change without a new revision of their scenarios',
+    file: 'src/scenario/boosts.ts',
+    changes: [['SET version = t.version, boosts', 'SET boosts']],
+    tests: [
+      {
+        file: 'battlepass/boosts.test.ts',
+        title:
+          'counts for every call that begins after the answer of a change, while calls run from memory on two instances',
+      },
+    ],
+  },
+  {
     what: 'rewards of a purchase without a check of their room',
     file: 'src/battlepass/purchase-premium.ts',
     changes: [['...instant, ...rewards', '...rewards']],

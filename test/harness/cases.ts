@@ -144,7 +144,7 @@ const STEPS: readonly (readonly [call: string, input: Input, reply: Reply])[] = 
   ['progress', nowhere, no('NODE_NOT_FOUND')],
   ['progress', pass1, ok({ level: 1, xp: '0', premiumOwned: false, claimedTiers: [] })],
   ['season', nowhere, no('NODE_NOT_FOUND')],
-  ['season', pass1, ok({ phase: 'running', next: null })],
+  ['season', pass1, ok({ phase: 'running', next: null, boosts: ['50 2099 premium unsent+also unsent'] })],
   ['seasons', {}, ok([])],
   ['claim', { ...pass1, ...free, level: 2 }, notClaimed('level not reached')],
   ['premium', bonus, notBought('premium not available')],
@@ -218,7 +218,7 @@ function inForm(call: string, answer: unknown): unknown {
   if (call === 'run') return { status: value.status, active: value.active.map(({ nodeId }: Node) => nodeId).sort() }
   if (call === 'player') return { wallet: value.wallet.map(rewardText), inventory: value.inventory.map(rewardText) }
   if (call === 'progress') return { ...value, claimedTiers: value.claimedTiers.map(tierText) }
-  if (call === 'season') return { phase: value.phase, next: value.nextPhase }
+  if (call === 'season') return { phase: value.phase, next: value.nextPhase, boosts: value.boosts.map(boostText) }
   if (call === 'next') return value
   if (call === 'seasons') return value.map(seasonText)
   if (call === 'claim') return { ...value, granted: value.granted.map(rewardText) }
@@ -253,11 +253,19 @@ type Amount = Readonly<Partial<Record<'amount' | 'balance' | 'currency' | 'itemI
 const tierText = ({ level, track }: Tier) => `${level} ${track}`
 const seasonText = ({ nodeId, phase, level, topLevel, xp, premiumOwned, claimed }: Readonly<Record<string, unknown>>) =>
   `${nodeId} ${phase} ${level}/${topLevel} ${xp} ${premiumOwned ? 'premium' : 'free'} ${claimed}`
+const boostText = ({ percent, endsAt, audience, sources }: Boost) =>
+  `${percent} ${endsAt.slice(0, 4)} ${audience.toLowerCase()} ${sources.join('+')}`
+interface Boost {
+  readonly percent: number
+  readonly endsAt: string
+  readonly audience: string
+  readonly sources: readonly string[]
+}
 const rewardText = ({ amount, balance, currency, itemId }: Amount) =>
   `${amount ?? balance} ${itemId ? `item ${itemId}` : currency}`
 
-/** Publishes the scenarios of the cases. */
-export async function publishCases(game: Pick<Game, 'publish'>): Promise<void> {
+/** Publishes the scenarios of the cases, with a boost of a source that no case sends. */
+export async function publishCases(game: Game): Promise<void> {
   const ended = {
     startsAt: '2020-01-01T00:00:00Z',
     endsAt: '2020-02-01T00:00:00Z',
@@ -267,9 +275,16 @@ export async function publishCases(game: Pick<Game, 'publish'>): Promise<void> {
     [CASES_SCENARIO, CASES_DEFINITION],
     [ENDED_SCENARIO, season({ more: ended })],
   ] as const) {
-    const { status, text } = await game.publish(id, definition)
-    if (status !== 200) throw new Error(text)
+    const { status: published, text } = await game.publish(id, definition)
+    if (published !== 200) throw new Error(`the cases are not published: ${text}`)
   }
+  const { errors } = await game.graphql(
+    game.platformKey,
+    `mutation { createBoost(input: { environment: "production", name: "x", reason: "x", percent: 50,
+      startsAt: "2020-01-01T00:00:00Z", endsAt: "2099-01-01T00:00:00Z", scenarios: ["${CASES_SCENARIO}"],
+      sources: ["unsent", "also unsent"], audience: PREMIUM }) { boost { id } } }`,
+  )
+  if (errors) throw new Error(`the boost of the cases is not made: ${JSON.stringify(errors)}`)
 }
 
 /** Publishes the scenarios of the cases, and starts the operator of their logins. */

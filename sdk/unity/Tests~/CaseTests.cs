@@ -63,7 +63,9 @@ namespace Tierway.Tests
                 case "season":
                     var season = await Pass(input).SeasonAsync();
                     answer.BeginObject().Name("phase").Value(season.Phase.ToString().ToLowerInvariant()).Name("next");
-                    return (season.NextPhase == null ? answer.Null() : answer.Value(season.NextPhase.ToString().ToLowerInvariant())).EndObject();
+                    if (season.NextPhase == null) answer.Null();
+                    else answer.Value(season.NextPhase.ToString().ToLowerInvariant());
+                    return Texts(answer, "boosts", season.Boosts.Select(one => string.Join(" ", one.Percent, one.EndsAt.Year, one.Audience.ToString().ToLowerInvariant(), string.Join("+", one.Sources)))).EndObject();
                 case "seasons":
                     answer.BeginArray();
                     foreach (var one in await client.SeasonsAsync())
