@@ -199,7 +199,7 @@ describe('the figures of a battle pass', () => {
     const place = { scenarioId: 'origins', nodeId: 'pass' }
     const zero = { grants: 0, xp: '0', times: [] }
     expect((await insight({ scenarioId: 'origins' })).xpByOrigin).toEqual(
-      ['CLIENT', 'SERVER', 'OPERATOR'].map((origin) => ({ origin, ...zero })),
+      ['CLIENT', 'SERVER', 'OPERATOR', 'SEASON'].map((origin) => ({ origin, ...zero })),
     )
 
     const sent = { ...place, runId: await player.start('origins'), amount: 2n ** 62n + 1n, source: 'match' }
@@ -207,6 +207,7 @@ describe('the figures of a battle pass', () => {
     expect((await insight({ scenarioId: 'origins' })).xpByOrigin).toMatchObject([
       zero,
       { grants: 1, xp: '4611686018427387905' },
+      zero,
       zero,
     ])
     await passDays('origins', 2)
@@ -222,6 +223,7 @@ describe('the figures of a battle pass', () => {
         { origin: 'CLIENT', grants: 2, xp: '15', times: [{ xp: '15' }] },
         { origin: 'SERVER', grants: 1, xp: '4611686018427387905', times: [{ grants: 1, xp: '4611686018427387905' }] },
         { origin: 'OPERATOR', grants: 2, xp: '-4611686018427387920', times: [{ grants: 2 }] },
+        { origin: 'SEASON', ...zero },
       ])
       const sum = (of: { xp: string }[]) => of.reduce((total, { xp }) => total + BigInt(xp), 0n)
       expect([sum(told.xpByOrigin), sum(told.xp)]).toEqual([0n, 0n])
