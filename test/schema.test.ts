@@ -84,6 +84,10 @@ describe('the schema (decisions 9)', () => {
       'SeasonEvent.playerId',
       'SeasonSettlement.startedAt',
       'SeasonSettlement.finishedAt',
+      ...['boostId', 'endsAt', 'nodeId', 'publicationId', 'scenarioId', 'startsAt'].map(
+        (name) => `CalendarConflict.${name}`,
+      ),
+      'CalendarSeason.nextScenarioId',
       'SchedulePublicationPayload.auditEntry',
       'CancelPublicationPayload.auditEntry',
       ...['expectedVersion', 'version', 'failure', 'operator', 'endedAt', 'diff'].map(
