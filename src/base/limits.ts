@@ -78,6 +78,8 @@ export const MAX_ENDING_HOURS = 8_760
 export const MAX_CARRIED_PERCENT = 100
 /** The most additional xp of owners of premium, in percent. */
 export const MAX_XP_PERCENT = 1_000
+/** The most bonus tiers above the top level of a pass, in all and on a day. */
+export const MAX_BONUS_TIERS = 1_000
 /** Rewards of one tier, reward node or purchase, and currencies that end with a season. */
 export const MAX_REWARDS = 32
 
