@@ -88,6 +88,8 @@ export const MAX_BOOSTS = 100
 export const MAX_BOOST_SCENARIOS = 100
 /** The days of the xp that a preview of a boost looks at. */
 export const MAX_BOOST_PREVIEW_DAYS = 14
+/** The most bonus tiers above the top level of a pass, in all and on a day. */
+export const MAX_BONUS_TIERS = 1_000
 /** Rewards of one tier, reward node or purchase, and currencies that end with a season. */
 export const MAX_REWARDS = 32
 

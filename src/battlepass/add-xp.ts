@@ -14,7 +14,7 @@ import { Scenarios } from '../scenario/scenarios.ts'
 import type { Command } from '../transactions/command.ts'
 import type { Group, Steps } from '../transactions/group.ts'
 import type { Player, PlayerRef } from '../transactions/player.ts'
-import { requireRoom } from '../wallet/holdings.ts'
+import { askWallet, grant, requireRoom } from '../wallet/holdings.ts'
 import { askEveryTier, claimEarned } from './claim-tier.ts'
 import { bonusOf, decideXp, levelAt } from './decide.ts'
 import { type LimitedCall, LimitedCalls } from './limited-calls.ts'
@@ -119,6 +119,7 @@ export function askXp(
 ): PassHandle | undefined {
   const asked = askPass(player, definition, input)
   const stored = asked?.stored
+  if (asked) askConversion(asked)
   // Xp at the top level may complete the pass, which depends on its claims.
   if (stored && !stored.completed) {
     const boosting = { boosts: boostsOf(group, asked), now: group.now }
@@ -130,6 +131,11 @@ export function askXp(
 
 const boostsOf = (group: Group, { player: { environmentId }, scenarioId }: PassHandle) =>
   group.of(Scenarios).boosts({ environmentId, scenarioId })
+
+/** Asks for the wallet, where xp above the top level becomes a currency. */
+export function askConversion({ player, node }: PassHandle): void {
+  if (node.beyond?.kind === 'conversion') askWallet(player)
+}
 
 interface Gift extends GivenXp {
   readonly definition: Definition
@@ -164,13 +170,14 @@ export function* giveXp(group: Group, gift: Gift): Steps<AddXpResult | Refusal> 
     return new Refusal('xpLimitReached', { faults: [{ path: 'amount', message: limitMessage(limited, source) }] })
   }
 
-  const { level, xp, leveledUp, maxLevel, granted, bonus, limited, crossings } = decision
+  const { level, xp, leveledUp, maxLevel, granted, bonus, limited, converted, crossings } = decision
   let plan: ExecutionPlan | null = null
   if (crossings.length > 0) {
     const { step, rewards } = yield* askWalk(group, player, () => settleWalk(player, definition, run, crossings))
-    requireRoom(player, rewards)
+    requireRoom(player, [...converted, ...rewards])
     plan = record(group, player, run, step)
-  }
+  } else requireRoom(player, converted)
+  grant(group, player, converted, { reason: 'xp_conversion', reference: `${run.scenarioId}/${node.id}` })
   if (limited) count('clipped')
   if (limited?.isFirst) tell(limited, granted)
   if (granted !== 0n || limited?.isFirst) pass.set(group, decision.next)

@@ -6,13 +6,15 @@ import { playerCall } from '../declare/player-call.ts'
 import { int32, oneOf, optional, type RequestOf, shape } from '../declare/shape.ts'
 import { admitActive } from '../players/player-status.ts'
 import {
+  byLevel,
+  CLAIM_TRACKS,
+  type Claimable,
   type Definition,
   type Granted,
   granted,
   type Reward,
   reward,
   TRACKS,
-  type Track,
   tierKey,
 } from '../scenario/definition.ts'
 import type { Walk } from '../scenario/plan.ts'
@@ -23,16 +25,22 @@ import type { About, Command } from '../transactions/command.ts'
 import type { Group, Steps } from '../transactions/group.ts'
 import type { One, PlayerRef } from '../transactions/player.ts'
 import { askHoldings, grant, overflowOf } from '../wallet/holdings.ts'
+import { bonusRewards, earnedTiers, leftToday, unclaimedTiers } from './beyond.ts'
 import { CLAIM_ERRORS, type ClaimError, type ClaimedBy, decideClaim, REFUSED } from './decide.ts'
 import { aboutPass, askPass, NO_RUN, type NodeInput, type PassHandle, requirePass } from './passes.ts'
 import { claimedTier } from './read-progress.ts'
 
-export const track = oneOf('The track of the tier.', TRACKS)
+export const track = oneOf('The track of the tier.', CLAIM_TRACKS)
 
 export const claimTierRequest = shape(
   {
     ...inRun,
-    level: optional(int32('The level of the tier. Optional on a level node, which has its own.', { min: 0 })),
+    level: optional(
+      int32(
+        'The level of the tier; for a bonus tier its number, from 1. Optional on a level node, which has its own.',
+        { min: 0 },
+      ),
+    ),
     track,
     idempotencyKey,
   },
@@ -149,7 +157,10 @@ export function claimAll(ref: PlayerRef, input: ClaimAll): Command<ClaimAllResul
       requireActiveRun(rows, input.scenarioId)
       const pass = requirePass(asked)
       const before = new Set(pass.claimed)
-      const open = tiersOf(pass).filter(({ level, track }) => !before.has(tierKey(level, track)))
+      const open = [
+        ...tiersOf(pass).filter(({ level, track }) => !before.has(tierKey(level, track))),
+        ...openBonusTiers(pass, group.now),
+      ].sort(byLevel)
       const errors = new Set<ClaimError | null>()
       const claimed: ClaimAllResult['claimed'][number][] = []
       for (const { level, track } of open) {
@@ -177,6 +188,7 @@ export function askAllTiers(group: Group, ref: PlayerRef, input: NodeInput & { r
 export function askEveryTier(pass: PassHandle, definition: Definition, runId: string | null): void {
   const { player, scenarioId, node } = pass.askClaims()
   for (const { rewards } of node.tiers.values()) askHoldings(player, rewards)
+  askHoldings(player, bonusRewards(node, 1) ?? [])
   for (const other of definition.nodes.values()) {
     if (other.type !== 'reward') continue
     askHoldings(player, other.rewards)
@@ -202,10 +214,11 @@ export function* claimEarned(
   const { premiumOwned } = pass.current
   const { level } = pass
   const before = new Set(pass.claimed)
-  const earned = tiersOf(pass).filter(
+  const listed = tiersOf(pass).filter(
     (tier) =>
       tier.level <= level && (tier.track === 'free' || premiumOwned) && !before.has(tierKey(tier.level, tier.track)),
   )
+  const earned = [...listed, ...earnedBonusTiers(pass, by, group.now)].sort(byLevel)
   const granted: Granted[] = []
   let tiers = 0
   for (const tier of earned) {
@@ -219,10 +232,30 @@ export function* claimEarned(
   return { tiers, granted, failed: earned.length - tiers }
 }
 
-/** The tiers behind a node, in order of level, the free track first. */
-function tiersOf({ node, levelNode }: PassHandle): Tier[] {
+/** The tiers that are listed behind a node. */
+function tiersOf({ node, levelNode }: PassHandle): Claimable[] {
   if (levelNode) return TRACKS.map((track) => ({ level: levelNode.levelNumber, track }))
-  return [...node.tiers.values()].sort((a, b) => a.level - b.level || a.track.localeCompare(b.track))
+  return [...node.tiers.values()]
+}
+
+/** The bonus tiers that the player has earned and not claimed; to claim by itself only those of the day. */
+function earnedBonusTiers(pass: PassHandle, by: ClaimedBy, now: Date): Claimable[] {
+  const { node, current } = pass
+  if (node.beyond?.kind !== 'tiers') return []
+  const open = unclaimedTiers(node, isBonusClaimed(pass), earnedTiers(node, current.xp))
+  return by === 'player' ? open.slice(0, leftToday(node, current.beyond, now)) : open
+}
+
+/** The bonus tiers that can be claimed, and the next one, which tells why no other can. */
+function openBonusTiers(pass: PassHandle, now: Date): Claimable[] {
+  const { node, levelNode, current } = pass
+  if (node.beyond?.kind !== 'tiers' || levelNode) return []
+  const open = unclaimedTiers(node, isBonusClaimed(pass), earnedTiers(node, current.xp) + 1)
+  return open.slice(0, leftToday(node, current.beyond, now) + 1)
+}
+
+function isBonusClaimed({ current: { claimed } }: PassHandle): (number: number) => boolean {
+  return (number) => claimed.has(tierKey(number, 'bonus'))
 }
 
 /** The level of the claim. A level node has its own, and refuses any other. */
@@ -240,14 +273,12 @@ export function claimedLevel({ levelNode }: PassHandle, level: number | null): n
   return levelNode.levelNumber
 }
 
-interface Tier {
-  readonly level: number
-  readonly track: Track
+interface Tier extends Claimable {
   readonly by?: ClaimedBy
 }
 
 function rewardsAt({ node }: PassHandle, { level, track }: Tier): readonly Reward[] | undefined {
-  return node.tiers.get(tierKey(level, track))?.rewards
+  return track === 'bonus' ? bonusRewards(node, level) : node.tiers.get(tierKey(level, track))?.rewards
 }
 
 /** Claims a tier. Without a run nothing is crossed. */
@@ -273,6 +304,7 @@ function* claim(
     return { step, rewards, original: isRepeat ? pass.askGrant(level, track) : null }
   })
   if (overflowOf(player, rewards)) return refused('balance limit exceeded')
+  if (!isRepeat && decision.isOverDay) return refused('daily limit reached')
 
   if (run) record(group, player, run, step)
   if (isRepeat) {

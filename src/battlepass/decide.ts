@@ -1,7 +1,8 @@
 import { MAX_INT64 } from '../base/json.ts'
 import type { Boost } from '../scenario/boosts.ts'
-import { type PassNode, type Reward, type TierKey, type Track, tierKey } from '../scenario/definition.ts'
+import { type ClaimKey, type ClaimTrack, type PassNode, type Reward, tierKey } from '../scenario/definition.ts'
 import type { Crossing } from '../scenario/plan.ts'
+import { type BeyondState, convertXp, countClaim, earnedTiers, leftToday } from './beyond.ts'
 import { boostPercentAt } from './boosts.ts'
 import { allowXp, isTrusted, type Limited, maySend, type SentXp, type XpCounts } from './xp-limits.ts'
 
@@ -19,8 +20,10 @@ export interface Pass {
   readonly activeOn: string | null
   /** What counts towards the limits of xp. Null without rules of xp. */
   readonly xpCounts: XpCounts | null
+  /** What is kept for xp above the top level. Null for nothing. */
+  readonly beyond: BeyondState | null
   /** Which tiers are claimed. Asked for only where it matters: it may have to be loaded first. */
-  readonly claimed: { has(tier: TierKey): boolean }
+  readonly claimed: { has(tier: ClaimKey): boolean }
 }
 
 /** Describes the `error` of an answer. */
@@ -33,6 +36,7 @@ export const CLAIM_ERRORS = [
   'level not reached',
   'premium required',
   'balance limit exceeded',
+  'daily limit reached',
 ] as const
 export type ClaimError = (typeof CLAIM_ERRORS)[number]
 
@@ -58,6 +62,7 @@ export function newPass(node: PassNode): Pass {
     completedNodes: [],
     activeOn: null,
     xpCounts: null,
+    beyond: null,
     claimed: new Set(),
   }
 }
@@ -104,6 +109,8 @@ export type XpDecision =
       readonly bonus: bigint
       /** The limit that held a part back. */
       readonly limited: Limited | null
+      /** What xp above the top level became. */
+      readonly converted: readonly Reward[]
       readonly next: Pass
       readonly crossings: readonly Crossing[]
     }
@@ -152,7 +159,8 @@ export function decideXp(
 
   const level = levelAt(node, xp)
   const maxLevel = level >= topLevel
-  const answer = { kind: 'added', level, xp, maxLevel, granted, bonus, limited } as const
+  const { rewards: converted, state: beyond } = convertXp(node, pass.beyond, { from: pass.xp, to: xp })
+  const answer = { kind: 'added', level, xp, maxLevel, granted, bonus, limited, converted } as const
   if (granted === 0n) return { ...answer, leveledUp: false, next: { ...pass, xpCounts }, crossings: [] }
 
   const { source } = sent
@@ -166,6 +174,7 @@ export function decideXp(
     activeOn: playedOn(pass, now),
     xp,
     xpCounts,
+    beyond,
     level: leveledUp ? level : pass.level,
     maxLevelCrossed: pass.maxLevelCrossed || maxLevel,
   }
@@ -179,19 +188,22 @@ export type ClaimDecision =
   | {
       readonly kind: 'granted'
       readonly rewards: readonly Reward[]
+      /** The bonus tiers of the day are claimed: the claim is refused, for this reason unless its rewards do not fit. */
+      readonly isOverDay: boolean
       readonly next: Pass
       readonly crossings: readonly Crossing[]
     }
 
 /**
  * Who claims a tier. `support` gives it: level and season do not matter. `season end` is the service, once claims have
- * closed. Ownership of premium matters in any case.
+ * closed. Ownership of premium matters in any case. Only the player is bound to the bonus tiers of a day.
  */
 export type ClaimedBy = 'player' | 'support' | 'season end'
 
 export interface ClaimRequest {
+  /** For a bonus tier its number. */
   readonly level: number
-  readonly track: Track
+  readonly track: ClaimTrack
   /** The rewards of the tier; undefined when there is no such tier. */
   readonly rewards: readonly Reward[] | undefined
   /** The claim of the player itself unless said. */
@@ -207,23 +219,30 @@ export interface ClaimRequest {
 export function decideClaim(node: PassNode, pass: Pass, request: ClaimRequest, now: Date): ClaimDecision {
   const { level, track, rewards, by = 'player', levelNodeId } = request
   const key = tierKey(level, track)
+  // A level node has the tiers of its level.
+  if (track === 'bonus' && levelNodeId !== undefined) return { kind: 'refused', error: 'tier not found' }
   if (pass.claimed.has(key)) {
     const { next, crossings } = completeLevelNode(pass, request)
     return { kind: 'repeated', next, crossings }
   }
   if (!rewards) return { kind: 'refused', error: 'tier not found' }
   if (by === 'player' && !claimsOpen(node, now)) return { kind: 'refused', error: 'season closed' }
-  if (by !== 'support' && levelAt(node, pass.xp) < level) return { kind: 'refused', error: 'level not reached' }
+  const isReached = track === 'bonus' ? earnedTiers(node, pass.xp) >= level : levelAt(node, pass.xp) >= level
+  if (by !== 'support' && !isReached) return { kind: 'refused', error: 'level not reached' }
   if (track === 'premium' && !pass.premiumOwned) return { kind: 'refused', error: 'premium required' }
 
+  const isOfDay = track === 'bonus' && by === 'player'
+  const isOverDay = isOfDay && leftToday(node, pass.beyond, now) === 0
   const claimed = {
     ...pass,
     activeOn: by === 'player' ? playedOn(pass, now) : pass.activeOn,
-    claimed: { has: (tier: TierKey) => tier === key || pass.claimed.has(tier) },
+    beyond: isOfDay ? countClaim(node, pass.beyond, now) : pass.beyond,
+    claimed: { has: (tier: ClaimKey) => tier === key || pass.claimed.has(tier) },
   }
   const onNode = levelNodeId === undefined ? { next: claimed, crossings: [] } : completeLevelNode(claimed, request)
   const onPass = complete(node, onNode.next)
-  return { kind: 'granted', rewards, next: onPass.next, crossings: [...onNode.crossings, ...onPass.crossings] }
+  const crossings = [...onNode.crossings, ...onPass.crossings]
+  return { kind: 'granted', rewards, isOverDay, next: onPass.next, crossings }
 }
 
 export type PurchaseDecision =

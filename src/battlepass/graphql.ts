@@ -5,7 +5,7 @@ import { NodeType, nodesOf } from '../declare/graphql/node.ts'
 import { namesOf, PLAYERS_LIST, pageOf } from '../declare/graphql/page.ts'
 import { answerType, enumType, playerMutation, playerQuery } from '../declare/graphql/shapes.ts'
 import { findReadable } from '../players/graphql-readable.ts'
-import { type Granted, TRACKS, type Track } from '../scenario/definition.ts'
+import { CLAIM_TRACKS, type ClaimTrack, type Granted } from '../scenario/definition.ts'
 import { currentPass } from '../scenario/scenarios.ts'
 import { RewardType } from '../wallet/graphql.ts'
 import { addXpAnswer, addXpCall } from './add-xp.ts'
@@ -20,9 +20,13 @@ import { seasonAnswer, seasonBoost, seasonCall } from './read-season.ts'
 import '../scenario/graphql-season.ts'
 import { XP_ORIGINS, type XpOrigin } from './xp-limits.ts'
 
-export const TrackType = enumType('Track', TRACKS, {
+export const TrackType = enumType('Track', CLAIM_TRACKS, {
   description: 'A track of a battle pass.',
-  values: { free: 'Open to every player.', premium: 'Open to players who own premium.' },
+  values: {
+    free: 'Open to every player.',
+    premium: 'Open to players who own premium.',
+    bonus: 'The bonus tiers above the top level, numbered from 1.',
+  },
 })
 
 enumType('ClaimError', CLAIM_ERRORS, {
@@ -33,6 +37,7 @@ enumType('ClaimError', CLAIM_ERRORS, {
     'level not reached': 'The player is below the level of the tier.',
     'premium required': 'The tier is on the premium track, and the player does not own premium.',
     'balance limit exceeded': 'A balance would pass the largest 64-bit integer.',
+    'daily limit reached': 'The bonus tiers of the day are claimed.',
   },
 })
 
@@ -128,7 +133,7 @@ builder.mutationFields((t) => ({
 const ClaimType = builder.prismaObject('TierClaim', {
   fields: (t) => ({
     level: t.exposeInt('level'),
-    track: t.field({ type: TrackType, select: { track: true }, resolve: ({ track }) => track as Track }),
+    track: t.field({ type: TrackType, select: { track: true }, resolve: ({ track }) => track as ClaimTrack }),
     granted: t.field({ type: [RewardType], resolve: ({ granted }) => thaw(granted) as unknown as Granted[] }),
     runId: t.exposeString('runId', { description: 'The run in which the tier was claimed.' }),
     claimedAt: t.expose('claimedAt', { type: 'DateTime' }),

@@ -8,7 +8,7 @@ import { addStep, askStep } from '../scenario/season-steps.ts'
 import type { Group, Steps } from '../transactions/group.ts'
 import type { Player, PlayerRef } from '../transactions/player.ts'
 import { overflowOf } from '../wallet/holdings.ts'
-import { giveXp } from './add-xp.ts'
+import { askConversion, giveXp } from './add-xp.ts'
 import { askEveryTier, claimEarned } from './claim-tier.ts'
 import { decideXp, inSeason } from './decide.ts'
 import { askPass, type PassHandle } from './passes.ts'
@@ -75,6 +75,7 @@ export function askCarried(
       const to = askPass(player, definition, { scenarioId, nodeId: next.id })
       if (!from || !to || askStep(player, place, 'carried')) return []
       askEveryTier(to, definition, runId)
+      askConversion(to)
       return [{ definition, from, to }]
     })
 }
@@ -100,8 +101,8 @@ export function* carry(
   const gift = { amount, source: 'season', origin: 'season' } as const
   const decision = amount > 0n ? decideXp(to.node, to.current, gift, group.now) : null
   if (decision && decision.kind !== 'added') return null
-  const crossings = decision?.crossings ?? []
-  if (overflowOf(player, rewardsOf(settleWalk(player, definition, run, crossings)))) return null
+  const { crossings = [], converted = [] } = decision ?? {}
+  if (overflowOf(player, [...converted, ...rewardsOf(settleWalk(player, definition, run, crossings))])) return null
 
   addStep(group, player, { scenarioId: from.scenarioId, nodeId: from.node.id }, 'carried')
   if (hasPremium) to.set(group, { ...to.current, premiumOwned: true })

@@ -2,13 +2,14 @@ import { Refusal } from '../base/errors.ts'
 import { newId } from '../db/ids.ts'
 import { type Measure, Tally } from '../figures/tally.ts'
 import {
+  type Claimable,
+  type ClaimKey,
+  type ClaimTrack,
   type Definition,
   type Granted,
   type LevelNode,
   type PassNode,
   readTierKey,
-  type TierKey,
-  type Track,
   tierKey,
 } from '../scenario/definition.ts'
 import { Scenarios } from '../scenario/scenarios.ts'
@@ -30,6 +31,7 @@ import {
   uuid,
   writeOnly,
 } from '../transactions/table.ts'
+import type { BeyondState } from './beyond.ts'
 import { levelAt, newPass, type Pass } from './decide.ts'
 import type { LimitedBy, XpCounts, XpOrigin } from './xp-limits.ts'
 
@@ -52,6 +54,7 @@ export const passes = table('passes', {
     completedNodes: json<readonly string[]>(),
     activeOn: nullable(date),
     xpCounts: nullable(exactJson<XpCounts>()),
+    beyond: nullable(exactJson<BeyondState>()),
     /** The number of claimed tiers. */
     claimed: readOnly(
       int,
@@ -62,7 +65,7 @@ export const passes = table('passes', {
   kind: 'state',
 })
 export const tierClaims = table('tier_claims', {
-  key: { scenarioId: text, nodeId: text, level: int, track: text as Column<Track> },
+  key: { scenarioId: text, nodeId: text, level: int, track: text as Column<ClaimTrack> },
   columns: { granted: exactJson<readonly Granted[]>(), runId: uuid },
   kind: 'append',
 })
@@ -98,6 +101,7 @@ const passOf = passes.one({
     'completedNodes',
     'activeOn',
     'xpCounts',
+    'beyond',
   ],
 })
 const claimsOf = tierClaims.many(['scenarioId', 'nodeId'], ({ level, track }) => tierKey(level, track), {
@@ -141,7 +145,6 @@ export interface BegunPass extends NodeInput {
 
 type StoredPass = NodeInput & Omit<Pass, 'claimed'>
 type WrittenPass = StoredPass & { readonly currentLevel: number | null }
-type Claimed = { readonly level: number; readonly track: Track }
 
 /**
  * The level of a row of `passes`. Where the current version has no such pass, it is the level by the last one that had
@@ -198,7 +201,7 @@ export function aboutPass(
   group: Group,
   { environmentId }: Pick<Player, 'environmentId'>,
   { scenarioId, nodeId }: NodeInput,
-  tiers: readonly TierKey[] = [],
+  tiers: readonly ClaimKey[] = [],
 ): About {
   const pass = findPass(group.of(Scenarios).find({ environmentId, scenarioId }), nodeId)
   return [scenarioId, pass?.node.id ?? nodeId, ...tiers]
@@ -218,7 +221,7 @@ export class PassHandle {
   /** The level node through which a call came, if any. */
   readonly levelNode: LevelNode | null
   private readonly slot: One<StoredPass>
-  private claims: Many<Claimed> | undefined
+  private claims: Many<Claimable> | undefined
 
   constructor(player: Player, scenarioId: string, node: PassNode, levelNode: LevelNode | null) {
     this.player = player
@@ -235,7 +238,7 @@ export class PassHandle {
   }
 
   /** Asks for the rewards that a tier granted when it was claimed. */
-  askGrant(level: number, track: Track): One<{ readonly granted: readonly Granted[] }> {
+  askGrant(level: number, track: ClaimTrack): One<{ readonly granted: readonly Granted[] }> {
     return this.player.one(grantOf, keyOf(this.scenarioId, this.node.id, String(level), track))
   }
 
@@ -247,13 +250,13 @@ export class PassHandle {
   /** The pass with the group's changes. */
   get current(): Pass {
     const stored = this.slot.value ?? newPass(this.node)
-    const { xp, level, premiumOwned, maxLevelCrossed, completed, completedNodes, activeOn, xpCounts } = stored
+    const { xp, level, premiumOwned, maxLevelCrossed, completed, completedNodes, activeOn, xpCounts, beyond } = stored
     const claimed = this.claims ?? NO_CLAIMS
-    return { xp, level, premiumOwned, maxLevelCrossed, completed, completedNodes, activeOn, xpCounts, claimed }
+    return { xp, level, premiumOwned, maxLevelCrossed, completed, completedNodes, activeOn, xpCounts, beyond, claimed }
   }
 
-  get claimed(): TierKey[] {
-    return (this.claims?.keys() ?? []) as TierKey[]
+  get claimed(): ClaimKey[] {
+    return (this.claims?.keys() ?? []) as ClaimKey[]
   }
 
   /** The player's level, with the group's changes. */
@@ -263,7 +266,7 @@ export class PassHandle {
 
   /** Writes the pass after a call. */
   set(group: Group, pass: Pass): void {
-    const { xp, level, premiumOwned, maxLevelCrossed, completed, completedNodes, activeOn, xpCounts } = pass
+    const { xp, level, premiumOwned, maxLevelCrossed, completed, completedNodes, activeOn, xpCounts, beyond } = pass
     const { scenarioId, node } = this
     const reached = levelAt(node, xp)
     this.count(group, this.slot.value, pass, reached)
@@ -279,6 +282,7 @@ export class PassHandle {
       completedNodes,
       activeOn,
       xpCounts,
+      beyond,
     }
     this.slot.set(written)
   }
@@ -297,7 +301,7 @@ export class PassHandle {
     if (asked !== null) this.tally(group, 'xp_clipped', 1, 0, source, asked - (amount - bonus))
   }
 
-  addClaim(group: Group, level: number, track: Track, runId: string, granted: readonly Granted[]): void {
+  addClaim(group: Group, level: number, track: ClaimTrack, runId: string, granted: readonly Granted[]): void {
     const { scenarioId, node, player } = this
     group.append(tierClaims, player, { scenarioId, nodeId: node.id, level, track, granted, runId })
     this.claims?.note(tierKey(level, track), { level, track })
@@ -306,7 +310,7 @@ export class PassHandle {
   }
 
   /** Removes a claim, so that the tier can be claimed again. Ask for the claims first. */
-  removeClaim(group: Group, level: number, track: Track): void {
+  removeClaim(group: Group, level: number, track: ClaimTrack): void {
     this.claims?.set(tierKey(level, track), null)
     this.tally(group, 'claimed', -1, level, track)
   }

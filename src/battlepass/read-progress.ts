@@ -3,7 +3,7 @@ import { EXAMPLE_PASS, inScenario } from '../declare/common.ts'
 import { playerCall } from '../declare/player-call.ts'
 import { type RequestOf, shape } from '../declare/shape.ts'
 import { askStatus, requireActive } from '../players/player-status.ts'
-import { readTierKey, TRACKS } from '../scenario/definition.ts'
+import { byLevel, CLAIM_TRACKS, readTierKey } from '../scenario/definition.ts'
 import { requireScenario, Scenarios } from '../scenario/scenarios.ts'
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
@@ -14,7 +14,10 @@ export const progressRequest = shape(inScenario, { name: 'ProgressRequest', exam
 
 export const claimedTier = answer(
   'A claimed tier.',
-  { level: out.int32('The level of the tier.'), track: out.oneOf(TRACKS) },
+  {
+    level: out.int32('The level of the tier; for a bonus tier its number.'),
+    track: out.oneOf(CLAIM_TRACKS),
+  },
   { name: 'ClaimedTier' },
 )
 
@@ -24,7 +27,7 @@ export const progressAnswer = answer(
     level: out.int32('The current level; 0 below the first.'),
     xp: out.int64('The current xp.'),
     premiumOwned: out.flag('Whether the player owns the premium track.'),
-    claimedTiers: out.list(claimedTier, 'Claimed tiers, by level, the free track first.'),
+    claimedTiers: out.list(claimedTier, 'Claimed tiers, by level, then by track: free, premium, bonus.'),
   },
   {
     name: 'ProgressResponse',
@@ -33,7 +36,7 @@ export const progressAnswer = answer(
 )
 export type Progress = AnswerOf<typeof progressAnswer>
 
-/** Reads the player's pass at one moment (spec 4.1). Claimed tiers come in order of level, the free track first. */
+/** Reads the player's pass at one moment (spec 4.1). Claimed tiers come in order of level, then of track. */
 export function readProgress(ref: PlayerRef, input: RequestOf<typeof progressRequest>): Command<Progress> {
   return {
     engine: 'reads',
@@ -53,7 +56,7 @@ export function readProgress(ref: PlayerRef, input: RequestOf<typeof progressReq
         level: levelAt(pass.node, xp),
         xp,
         premiumOwned,
-        claimedTiers: pass.claimed.map(readTierKey).sort((a, b) => a.level - b.level || a.track.localeCompare(b.track)),
+        claimedTiers: pass.claimed.map(readTierKey).sort(byLevel),
       }
     },
   }

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Pool } from 'pg'
+import { MAX_INT64 } from '../base/json.ts'
 import { type Definition, nextNodes, type PassNode } from '../scenario/definition.ts'
 import { currentDefinition, type PassRef } from '../scenario/scenarios.ts'
 import type { GroupCommit } from '../transactions/group-commit.ts'
+import { topXp } from './beyond.ts'
 import { isSettledAt, type Settled, settlePass } from './settle-pass.ts'
 
 // The job at the end of a season: it grants what players have earned and not claimed, crosses `onSeasonEnd`, and takes the
@@ -48,8 +50,8 @@ const TAKE = {
       t.after_level AS "level", t.after_player AS "playerId"`,
 }
 /**
- * Passes after a place, each with whether there is something to do: tiers that were earned and not claimed, a currency that
- * ends, or a run in which `onSeasonEnd` was not crossed.
+ * Passes after a place, each with whether there is something to do: tiers and bonus tiers that were earned and not claimed, a
+ * currency that ends, or a run in which `onSeasonEnd` was not crossed.
  */
 const READ = {
   name: 'settlements-read',
@@ -59,7 +61,10 @@ const READ = {
           SELECT FROM tier_claims c WHERE (c.environment_id, c.player_id, c.scenario_id, c.node_id, c.level, c.track)
             = ($1::uuid, page.player_id, $2, $3, t.level, t.track)
         )
-      ) OR EXISTS (
+      ) OR page.xp - $10::bigint >= $11::bigint AND (
+        SELECT count(*) FROM tier_claims c WHERE (c.environment_id, c.player_id, c.scenario_id, c.node_id, c.track)
+          = ($1::uuid, page.player_id, $2, $3, 'bonus') AND c.level <= (page.xp - $10::bigint) / $11::bigint AND c.level <= $12::int
+      ) < least((page.xp - $10::bigint) / $11::bigint, $12::int) OR EXISTS (
         SELECT FROM wallets w WHERE w.environment_id = $1::uuid AND w.player_id = page.player_id
           AND w.currency = ANY ($8::text[]) AND w.balance > 0
       ) OR $9::boolean AND EXISTS (
@@ -70,7 +75,7 @@ const READ = {
           = ($1::uuid, page.player_id, $2, $3, 'ended')
       ) AS due
     FROM (
-      SELECT coalesce(current_level, level) AS level, player_id, premium_owned FROM passes
+      SELECT coalesce(current_level, level) AS level, player_id, premium_owned, xp FROM passes
       WHERE environment_id = $1::uuid AND scenario_id = $2 AND node_id = $3
         AND (coalesce(current_level, level), player_id) > ($4::int, $5::uuid)
       ORDER BY coalesce(current_level, level), player_id LIMIT ${PAGE}
@@ -222,6 +227,13 @@ async function settle({ pool, run, now, signal, onDone }: Job, taken: Taken, hol
 /** The currencies that end with a season. */
 const endingOf = ({ next }: PassNode): string[] => next?.convert.map(({ currency }) => currency) ?? []
 
+/** Nobody has earned more than all xp. */
+const NO_BONUS = [0n, MAX_INT64, 0]
+
+/** Where bonus tiers begin, how much xp each of them takes, and how many there are. */
+const bonusRange = (node: PassNode) =>
+  node.beyond?.kind === 'tiers' ? [topXp(node), node.beyond.every, node.beyond.max] : NO_BONUS
+
 interface Reading {
   readonly definition: Definition
   readonly node: PassNode
@@ -235,10 +247,11 @@ async function readPage(pool: Pool, ref: PassRef, { definition, node, place: { l
   const tiers = node.atEnd === 'grant' ? [...node.tiers.values()] : []
   const crosses = nextNodes(definition, node.id, 'onSeasonEnd').length > 0
   const earned = [tiers.map((tier) => tier.level), tiers.map((tier) => tier.track)]
+  const bonus = node.atEnd === 'grant' ? bonusRange(node) : NO_BONUS
   const { rows } = await pool.query<Place & { readonly due: boolean }>(
     isAfter
       ? { ...READ_HOLDERS, values: [...pass, playerId, ending] }
-      : { ...READ, values: [...pass, level, playerId, ...earned, ending, crosses] },
+      : { ...READ, values: [...pass, level, playerId, ...earned, ending, crosses, ...bonus] },
   )
   return rows
 }

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import type { Definition } from '../scenario/definition.ts'
+import type { Definition, PassNode } from '../scenario/definition.ts'
 import { DerivedValues } from '../scenario/derived.ts'
 
 /** The currencies and items that one version of a scenario grants or charges. */
@@ -34,7 +34,7 @@ function assetsOf({ nodes }: Definition): Assets {
   for (const node of nodes.values()) {
     const lists =
       node.type === 'battle-pass'
-        ? [...[...node.tiers.values()].map(({ rewards }) => rewards), node.premiumInstant]
+        ? [...[...node.tiers.values()].map(({ rewards }) => rewards), node.premiumInstant, bonusRewards(node)]
         : [node.type === 'reward' ? node.rewards : []]
     for (const { currency, itemId } of lists.flat()) {
       if (currency !== null) currencies.add(currency)
@@ -42,6 +42,7 @@ function assetsOf({ nodes }: Definition): Assets {
     }
     if (node.type !== 'battle-pass') continue
     if (node.premium) currencies.add(node.premium.currency)
+    if (node.beyond?.kind === 'conversion') currencies.add(node.beyond.currency)
     for (const { currency, to } of node.next?.convert ?? []) {
       currencies.add(currency)
       if (to !== null) currencies.add(to)
@@ -49,6 +50,8 @@ function assetsOf({ nodes }: Definition): Assets {
   }
   return { currencies, items }
 }
+
+const bonusRewards = ({ beyond }: PassNode) => (beyond?.kind === 'tiers' ? beyond.rewards : [])
 
 function note(uses: Map<string, string[]>, name: string, scenarioId: string): void {
   const scenarios = uses.get(name)

@@ -10,15 +10,15 @@ export interface ProgressResponse {
   readonly xp: bigint
   /** Whether the player owns the premium track. */
   readonly premiumOwned: boolean
-  /** Claimed tiers, by level, the free track first. */
+  /** Claimed tiers, by level, then by track: free, premium, bonus. */
   readonly claimedTiers: readonly ClaimedTier[]
 }
 
 /** A claimed tier. */
 export interface ClaimedTier {
-  /** The level of the tier. */
+  /** The level of the tier; for a bonus tier its number. */
   readonly level: number
-  readonly track: 'free' | 'premium'
+  readonly track: 'free' | 'premium' | 'bonus'
 }
 
 /** The state after the addition. A call that is repeated with its idempotency key answers the same. */
@@ -86,6 +86,7 @@ export interface ClaimResponse {
     | 'level not reached'
     | 'premium required'
     | 'balance limit exceeded'
+    | 'daily limit reached'
     | null
   /** The rewards of the tier. A repeated claim answers the same list. */
   readonly granted: readonly Reward[]

@@ -1,6 +1,6 @@
 import type { EnteredNode, Reward } from './contract.ts'
 
-export type Track = 'free' | 'premium'
+export type Track = 'free' | 'premium' | 'bonus'
 
 /** A handle that a node crossed. */
 export interface Crossing {

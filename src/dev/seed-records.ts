@@ -205,7 +205,7 @@ export class PlayerRecords {
     if (this.pass) {
       const { xp, level, premiumOwned, maxLevelCrossed, completed, completedNodes, activeOn } = this.pass
       const row = [playerId, scenarioId, nodeId, xp, level, null, premiumOwned, maxLevelCrossed, completed]
-      books.add('passes', [...row, JSON.stringify(completedNodes), activeOn, null])
+      books.add('passes', [...row, JSON.stringify(completedNodes), activeOn, null, null])
     }
     if (!this.whole) return
     for (const [currency, balance] of this.balances) books.add('wallets', [playerId, currency, balance])

@@ -77,10 +77,14 @@ const TierInsightType = builder.objectRef<TierInsight>('TierInsight').implement(
   fields: (t) => ({
     level: t.exposeInt('level'),
     track: t.field({ type: TrackType, resolve: ({ track }) => track }),
-    reached: t.expose('reached', { type: 'Count', description: 'Players who reached its level.' }),
+    reached: t.expose('reached', {
+      type: 'Count',
+      description: 'Players who reached its level: for a bonus tier the top level.',
+    }),
     entitled: t.expose('entitled', {
       type: 'Count',
-      description: 'Players who reached its level and, for a tier of the premium track, own premium.',
+      description:
+        'Players who reached its level and, for a tier of the premium track, own premium. For a bonus tier those who claimed it: how many have earned it is not counted.',
     }),
     claimed: t.expose('claimed', { type: 'Count', description: 'Claims, including those by support.' }),
     unclaimed: t.expose('unclaimed', { type: 'Count', description: 'Players who are entitled and have not claimed.' }),

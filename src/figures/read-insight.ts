@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { Refusal } from '../base/errors.ts'
 import type { XpOrigin } from '../battlepass/xp-limits.ts'
-import { type PassNode, TRACKS, type Track, tierKey } from '../scenario/definition.ts'
+import { byLevel, type Claimable, type PassNode, tierKey } from '../scenario/definition.ts'
 import { requireScenario, type ScenarioRef, Scenarios } from '../scenario/scenarios.ts'
 import type { Command } from '../transactions/command.ts'
 import { ceilTo, floorTo, LENGTH_MS, type Range, type Step } from './range.ts'
@@ -34,9 +34,7 @@ export interface LevelInsight {
   readonly premiumInRange: number
 }
 
-export interface TierInsight {
-  readonly level: number
-  readonly track: Track
+export interface TierInsight extends Claimable {
   readonly reached: number
   /** Players who can claim the tier or have claimed it: on the premium track those with premium. */
   readonly entitled: number
@@ -146,7 +144,10 @@ export async function readLevels(pool: Pool, { place, pass, range }: InsightRef)
     .reverse()
 }
 
-/** Every tier of the pass, and every other that was claimed, by level; the free track first. */
+/**
+ * Every tier of the pass, and every other that was claimed, by level, then by track. Players earn bonus tiers at the top
+ * level: how many have earned one is not counted, so those who have claimed it are the entitled ones.
+ */
 export async function readTiers(
   pool: Pool,
   { place, pass, range }: InsightRef,
@@ -163,19 +164,20 @@ export async function readTiers(
   const counted = new Map(rows.map((row) => [tierKey(row.level, row.track), row]))
   const others = rows.filter((row) => row.claimed !== 0 || row.in_range !== 0)
   const tiers = new Map(
-    [...pass.tiers.values(), ...others].map(({ level, track }) => [tierKey(level, track), { level, track }] as const),
+    [...pass.tiers.values(), ...others].map(
+      ({ level, track }: Claimable) => [tierKey(level, track), { level, track }] as const,
+    ),
   )
-  return [...tiers.values()]
-    .sort((a, b) => a.level - b.level || TRACKS.indexOf(a.track) - TRACKS.indexOf(b.track))
-    .map(({ level, track }) => {
-      const { claimed = 0, in_range: claimedInRange = 0 } = counted.get(tierKey(level, track)) ?? {}
-      // Levels are sorted, and players above a level have reached it.
-      const at = levels.find((row) => row.level >= level)
-      const reached = at?.reached ?? 0
-      const entitled = track === 'premium' ? (at?.reachedPremium ?? 0) : reached
-      // Support may grant a tier that is not reached.
-      return { level, track, reached, entitled, claimed, unclaimed: Math.max(entitled - claimed, 0), claimedInRange }
-    })
+  return [...tiers.values()].sort(byLevel).map(({ level, track }) => {
+    const { claimed = 0, in_range: claimedInRange = 0 } = counted.get(tierKey(level, track)) ?? {}
+    // Levels are sorted, and players above a level have reached it.
+    const from = track === 'bonus' ? pass.topLevel : level
+    const at = levels.find((row) => row.level >= from)
+    const reached = at?.reached ?? 0
+    const entitled = track === 'free' ? reached : track === 'premium' ? (at?.reachedPremium ?? 0) : claimed
+    // Support may grant a tier that is not reached.
+    return { level, track, reached, entitled, claimed, unclaimed: Math.max(entitled - claimed, 0), claimedInRange }
+  })
 }
 
 export async function readDays(pool: Pool, { place, range }: InsightRef): Promise<DayInsight[]> {

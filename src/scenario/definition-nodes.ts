@@ -1,16 +1,15 @@
-import { kindOf, MAX_INT64, RawJson } from '../base/json.ts'
+import { MAX_INT64, RawJson } from '../base/json.ts'
 import {
   HANDLE,
-  MAX_ASSET,
   MAX_ENDING_HOURS,
   MAX_HANDLE,
   MAX_ID,
   MAX_LEVEL,
   MAX_LEVELS,
-  MAX_REWARDS,
   MAX_TYPE,
   MAX_XP_PERCENT,
 } from '../base/limits.ts'
+import { readBeyond } from './beyond.ts'
 import {
   AT_ENDS,
   type AtEnd,
@@ -22,13 +21,13 @@ import {
   type PassNode,
   REPEATS,
   type Repeat,
-  type Reward,
   type Tier,
   type TierKey,
   TRACKS,
   tierKey,
 } from './definition.ts'
 import { type RawValue, type Reader, readLate, stringOf } from './definition-reader.ts'
+import { readAsset, readRewards } from './definition-rewards.ts'
 import { type BroughtTier, checkHandle } from './definition-rules.ts'
 import { readNextSeason } from './next-season.ts'
 import { openToClients, readServerHandles, readXpRules } from './xp-rules.ts'
@@ -39,7 +38,7 @@ const DATA_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   'battle-pass': [
     ...['levels', 'tiers', 'premium', 'xp'],
     ...['announcedAt', 'startsAt', 'endingHours', 'endsAt', 'claimUntil'],
-    ...['atEnd', 'autoClaim', 'next'],
+    ...['atEnd', 'autoClaim', 'next', 'beyond'],
   ],
   'battle-pass-level': ['levelNumber', 'passNodeId', 'rewards'],
 }
@@ -82,31 +81,6 @@ function readRepeat(reader: Reader, nodeId: string, data: (name: string) => RawV
   return 'always'
 }
 
-function readRewards(reader: Reader, source: RawValue, min = 1): Reward[] {
-  return reader.list(source, { min, max: MAX_REWARDS }).map((entry) => {
-    const reward = reader.object(entry, ['currency', 'itemId', 'amount'])
-    const currency = reward('currency')
-    const itemId = reward('itemId')
-    const amount = reader.integer(reward('amount'), 1n, MAX_INT64) ?? 1n
-    if ((currency.raw === undefined) === (itemId.raw === undefined)) {
-      if (entry.raw !== undefined && kindOf(entry.raw) === 'object')
-        reader.fault(entry.path, 'must have exactly one of currency and itemId')
-      return { currency: null, itemId: null, amount }
-    }
-    return {
-      currency: currency.raw === undefined ? null : readAsset(reader, currency),
-      itemId: itemId.raw === undefined ? null : readAsset(reader, itemId),
-      amount,
-    }
-  })
-}
-
-function readAsset(reader: Reader, source: RawValue): string {
-  const name = reader.text(source, MAX_ASSET)
-  reader.blankNotice(source.path, name)
-  return name
-}
-
 function readPass(reader: Reader, data: (name: string) => RawValue): Omit<PassNode, 'id' | 'data' | 'type'> {
   const levels = readLevels(reader, data('levels'))
   const known = new Set(levels.map(({ level }) => level))
@@ -136,10 +110,11 @@ function readPass(reader: Reader, data: (name: string) => RawValue): Omit<PassNo
   const atEnd = readLate(reader, (own) => readAtEnd(own, data('atEnd'), endsAt), 'lose')
   const autoClaim = readLate(reader, (own) => readOneOf(own, data('autoClaim'), AUTO_CLAIMS), null) ?? 'never'
   const next = readLate(reader, (own) => readNextSeason(own, data('next'), endsAt), null)
+  const beyond = readLate(reader, (own) => readBeyond(own, data('beyond')), null)
   const xpRules = readXpRules(reader, data('xp'))
   const open = openToClients(xpRules)
   if (open !== null) reader.notice(data('xp').path, open)
-  const season = { announcedAt, startsAt, endingAt, endsAt, claimUntil, atEnd, autoClaim, next }
+  const season = { announcedAt, startsAt, endingAt, endsAt, claimUntil, atEnd, autoClaim, next, beyond }
   return { levels, topLevel: levels.at(-1)?.level ?? 0, tiers, ...sale, ...season, xpRules }
 }
 

@@ -2,6 +2,7 @@ import { type Json, MAX_INT64, print } from '../base/json.ts'
 import {
   HANDLE,
   MAX_ASSET,
+  MAX_BONUS_TIERS,
   MAX_CARRIED_PERCENT,
   MAX_EDGES,
   MAX_ENDING_HOURS,
@@ -199,10 +200,60 @@ export const definitionSchema: Schema = {
             'With `always`, xp that reaches a tier claims it, and so does the purchase of premium. Default: never.',
         },
         next: orNull(ref('nextSeason'), 'What follows the season: it needs `endsAt`. Default: nothing.'),
+        beyond: orNull(ref('beyond'), 'What xp above the top level brings. Default: nothing.'),
         xp: orNull(ref('xpRules'), 'Who may give xp, and how much. Default: clients and servers, without limits.'),
       },
       'The data of a battle-pass node.',
     ),
+    beyond: {
+      ...object(
+        [],
+        {
+          every: orNull(
+            integer(1, MAX_INT64, 'An amount of xp.'),
+            'So much xp above the top level earns a bonus tier, again and again.',
+          ),
+          rewards: orNull(ref('rewards'), 'The rewards of each bonus tier.'),
+          max: orNull(
+            integer(1, MAX_BONUS_TIERS, 'A number of tiers.'),
+            `How many bonus tiers there are. Default: ${MAX_BONUS_TIERS}.`,
+          ),
+          perDay: orNull(
+            integer(1, MAX_BONUS_TIERS, 'A number of tiers.'),
+            'So many bonus tiers are claimed on a day of the game. Default: no limit.',
+          ),
+          convert: orNull(
+            object(
+              ['currency', 'per'],
+              {
+                currency: text(MAX_ASSET, 'A currency of the wallet.'),
+                per: integer(1, MAX_INT64, 'So much xp becomes one of the currency.'),
+              },
+              'A currency, and how much xp becomes one of it.',
+            ),
+            'What xp above the top level becomes.',
+          ),
+        },
+        'Either bonus tiers, by `every` and `rewards`, or `convert`.',
+      ),
+      oneOf: [
+        {
+          required: ['every', 'rewards'],
+          properties: {
+            every: { not: { type: 'null' } },
+            rewards: { not: { type: 'null' } },
+            convert: { type: 'null' },
+          },
+        },
+        {
+          required: ['convert'],
+          properties: {
+            convert: { not: { type: 'null' } },
+            ...Object.fromEntries(['every', 'rewards', 'max', 'perDay'].map((name) => [name, { type: 'null' }])),
+          },
+        },
+      ],
+    },
     nextSeason: object(
       [],
       {

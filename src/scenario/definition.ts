@@ -5,8 +5,13 @@ import type { XpRules } from './xp-rules.ts'
 
 // A scenario's definition: parsed and validated as a whole, with every fault at once. Pure; versions never change.
 
+/** The tracks whose tiers a definition lists by level. */
 export const TRACKS = ['free', 'premium'] as const
 export type Track = (typeof TRACKS)[number]
+
+/** The tracks whose tiers are claimed. Those of `bonus` are numbered from 1, above the top level. */
+export const CLAIM_TRACKS = [...TRACKS, 'bonus'] as const
+export type ClaimTrack = (typeof CLAIM_TRACKS)[number]
 
 /** Exactly one of `currency` and `itemId` is set. */
 export interface Reward {
@@ -36,6 +41,7 @@ export interface Tier {
 }
 
 export type TierKey = `${Track}:${number}`
+export type ClaimKey = `${ClaimTrack}:${number}`
 
 export function areSameRewards(one: readonly Reward[], two: readonly Reward[]): boolean {
   return (
@@ -47,12 +53,22 @@ export function areSameRewards(one: readonly Reward[], two: readonly Reward[]): 
   )
 }
 
-export const tierKey = (level: number, track: Track): TierKey => `${track}:${level}`
+export const tierKey = <T extends ClaimTrack>(level: number, track: T): `${T}:${number}` => `${track}:${level}`
 
-export function readTierKey(key: TierKey): { level: number; track: Track } {
-  const [track, level] = key.split(':') as [Track, string]
+/** A tier as it is claimed: by its level and track, or by the number of a bonus tier. */
+export interface Claimable {
+  readonly level: number
+  readonly track: ClaimTrack
+}
+
+export function readTierKey(key: ClaimKey): Claimable {
+  const [track, level] = key.split(':') as [ClaimTrack, string]
   return { level: Number(level), track }
 }
+
+/** The order of claimed tiers: by level, then free, premium, bonus. */
+export const byLevel = (a: Claimable, b: Claimable): number =>
+  a.level - b.level || CLAIM_TRACKS.indexOf(a.track) - CLAIM_TRACKS.indexOf(b.track)
 
 interface NodeBase {
   readonly id: string
@@ -72,6 +88,26 @@ export type AtEnd = (typeof AT_ENDS)[number]
 /** When the service claims tiers for the player: never, or always when the player reaches them. */
 export const AUTO_CLAIMS = ['never', 'always'] as const
 export type AutoClaim = (typeof AUTO_CLAIMS)[number]
+
+/** A tier that repeats: one for each `every` xp above the top level. */
+export interface BonusTiers {
+  readonly kind: 'tiers'
+  readonly every: bigint
+  readonly rewards: readonly Reward[]
+  /** How many there are in all. */
+  readonly max: number
+  /** How many are claimed on a day of the game. Null for no limit. */
+  readonly perDay: number | null
+}
+
+/** One of a currency for each `per` xp that is gained above the top level. */
+export interface XpConversion {
+  readonly kind: 'conversion'
+  readonly currency: string
+  readonly per: bigint
+}
+
+export type Beyond = BonusTiers | XpConversion
 
 /** A battle pass. State is kept per player, scenario and node. */
 export interface PassNode extends NodeBase {
@@ -97,6 +133,8 @@ export interface PassNode extends NodeBase {
   readonly autoClaim: AutoClaim
   /** What follows the season. Null for nothing. */
   readonly next: NextSeason | null
+  /** What xp above the top level brings. Null for nothing. */
+  readonly beyond: Beyond | null
   /** Who may give xp, and how much. Null when clients may send any. */
   readonly xpRules: XpRules | null
 }

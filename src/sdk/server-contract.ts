@@ -42,7 +42,7 @@ export interface PlayerProgress {
   readonly xp: bigint | null
   /** Whether the player owns the premium track. */
   readonly premiumOwned: boolean | null
-  /** Claimed tiers, by level, the free track first. */
+  /** Claimed tiers, by level, then by track: free, premium, bonus. */
   readonly claimedTiers: readonly ClaimedTier[] | null
   readonly error: 'player not found' | 'player banned' | 'player deleted' | null
 }

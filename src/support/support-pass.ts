@@ -6,7 +6,7 @@ import { aboutPass, askPass, NO_RUN, type NodeInput, type PassHandle, requirePas
 import { newId } from '../db/ids.ts'
 import { requireActive } from '../players/player-status.ts'
 import { type CrossResult, crossInRun } from '../scenario/cross-handle.ts'
-import { type TierKey, type Track, tierKey } from '../scenario/definition.ts'
+import { type Claimable, type ClaimKey, tierKey } from '../scenario/definition.ts'
 import { askPayments, removePayments } from '../scenario/reward-payments.ts'
 import { askActiveRun, askCancel, askRun, cancel } from '../scenario/runs.ts'
 import { requireScenario, Scenarios } from '../scenario/scenarios.ts'
@@ -24,10 +24,7 @@ import {
   type SupportCall,
 } from './support-action.ts'
 
-export interface TierInput extends NodeInput {
-  readonly level: number
-  readonly track: Track
-}
+export interface TierInput extends NodeInput, Claimable {}
 
 /** A grant that may pay. */
 interface Paid extends Recorded {
@@ -99,6 +96,7 @@ function refusalOf(error: ClaimError): Error {
       return new Refusal('balanceLimitExceeded')
     case 'season closed':
     case 'level not reached':
+    case 'daily limit reached':
       return new Error(`a gift was refused: ${error}`)
   }
 }
@@ -112,6 +110,7 @@ export function resetTier(call: SupportCall, { level, track, ...input }: TierInp
   const undone = { answers: CLAIM_ANSWERS, tier: tierKey(level, track) }
   return actOnPass(call, 'reset_tier', { ...input, level, track }, undone, (group, pass) => {
     claimedLevel(pass, level)
+    if (pass.levelNode && track === 'bonus') throw new Refusal('tierNotFound')
     const tier = { scenarioId: input.scenarioId, nodeId: pass.node.id, level, track }
     const isClaimed = pass.claimed.includes(tierKey(level, track))
     if (isClaimed) pass.removeClaim(group, level, track)
@@ -185,11 +184,11 @@ function setPremium(
 export function resetPass(call: SupportCall, input: NodeInput): Command<Changed> {
   return actOnPass(call, 'reset_pass', input, { answers: PASS_ANSWERS }, (group, pass) => {
     const { node, level } = pass
-    const { xp, premiumOwned, activeOn, xpCounts, ...crossed } = pass.current
+    const { xp, premiumOwned, activeOn, xpCounts, beyond, ...crossed } = pass.current
     const claimedTiers = [...pass.claimed].sort()
     const hasCrossed = crossed.maxLevelCrossed || crossed.completed || crossed.completedNodes.length > 0
-    const isAtStart =
-      xp === 0n && xpCounts === null && crossed.level === newPass(node).level && !premiumOwned && !hasCrossed
+    const isUncounted = xpCounts === null && beyond === null
+    const isAtStart = xp === 0n && isUncounted && crossed.level === newPass(node).level && !premiumOwned && !hasCrossed
     const changed = pass.stored !== null && !(isAtStart && claimedTiers.length === 0)
     if (changed) {
       pass.clearClaims(group)
@@ -213,7 +212,7 @@ const PASS_ANSWERS = ['xp', 'server.xp', 'support.grant_xp', ...CLAIM_ANSWERS, .
 /** The stored answers that an action undoes: those of one tier, or of the whole pass. */
 interface Undone {
   readonly answers: readonly string[]
-  readonly tier?: TierKey
+  readonly tier?: ClaimKey
 }
 
 /**

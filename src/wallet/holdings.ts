@@ -14,6 +14,7 @@ export const WALLET_CAUSES = [
   'adjustment',
   'server_grant',
   'server_spend',
+  'xp_conversion',
 ] as const
 export type WalletCause = (typeof WALLET_CAUSES)[number]
 

@@ -154,7 +154,7 @@ export async function play(signal: NonNullable<CallOptions['signal']>): Promise<
   const answer: AddXpResponse = await pass.addXp(120, { source: 'match', signal })
   const claim = await pass.claim(answer.level, 'free')
   if (!claim.success && claim.error === 'premium required') await pass.buyPremium()
-  for (const { track } of (await pass.claimAll()).claimed) track satisfies 'free' | 'premium'
+  for (const { track } of (await pass.claimAll()).claimed) track satisfies 'free' | 'premium' | 'bonus'
   const plan = await session.cross('hello', 'onComplete')
   plan?.crossed.map(({ nodeId, handle }) => nodeId + handle)
   await tierway.storage.set({ settings: { music: 0.5 } })

@@ -627,6 +627,7 @@ describe('the schema of definitions', () => {
       'atEnd',
       'autoClaim',
       'next',
+      'beyond',
       'xp',
     ])
     const premium = [...data('battle-pass'), { member: 'premium', type: undefined }]

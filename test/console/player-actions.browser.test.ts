@@ -2,6 +2,7 @@ import type { Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ActionKey } from '../../console/src/players/actions/action-key.ts'
 import {
+  bonusText,
   claimableTiers,
   closedClaims,
   closedSeason,
@@ -344,6 +345,7 @@ describe('the forecast of an action', () => {
     price: null,
     xpPercent: null,
     instant: [],
+    bonus: null,
     announcedAt: null,
     startsAt: '2026-01-01T00:00:00Z',
     endingHours: null,
@@ -358,6 +360,14 @@ describe('the forecast of an action', () => {
     expect(tiersText(newlyClaimable(view, state, { ...state, xp: '300' }))).toBe('free 3')
     expect(tiersText(newlyClaimable(view, state, { ...state, premiumOwned: true }))).toBe('premium 1, premium 2')
     expect(tiersText(claimableTiers(view, { ...state, xp: '99' }))).toBe('')
+    const withBonus = { ...view, bonus: { every: 50n, rewards: [], max: 2, perDay: 1 } }
+    expect(tiersText(newlyClaimable(withBonus, state, { ...state, xp: '349' }))).toBe('free 3')
+    const claims = [...state.claims, { level: 1, track: 'BONUS' as const }]
+    expect(tiersText(claimableTiers(withBonus, { ...state, claims, xp: '900' }))).toBe('free 2, free 3, bonus 2')
+    expect(bonusText(withBonus, { ...state, claims, xp: '900' })).toBe(
+      'Bonus tiers: 2 earned, 1 claimed, at most 1 on a day.',
+    )
+    expect(bonusText(withBonus, state)).toBe(undefined)
     expect(tiersText(view.tiers, 2)).toBe('free 1, premium 1 and 4 more')
   })
 

@@ -160,7 +160,7 @@ const CHECKS: [check: string, table: string, row: Row, ...faults: Row[]][] = [
   ...each(
     'tier_claims',
     { ...PASS, level: 0, track: 'free', granted: '[]', run_id: ID },
-    { tier_claims_level_check: [{ level: -1 }], tier_claims_track_check: [{ track: 'gold' }] },
+    { tier_claims_level_check: [{ level: -1 }], tier_claims_track_check: [{ track: 'gold' }, { track: 'BONUS' }] },
   ),
   [
     'xp_ledger_amount_check',

@@ -75,9 +75,20 @@ const pass = fc
     isTiered: fc.infiniteStream(fc.boolean()),
     rewards: fc.infiniteStream(rewards),
     dates,
+    beyond: optional(
+      fc.oneof(
+        fc.record({
+          every: amount,
+          rewards,
+          max: optional(fc.constantFrom(1, 1_000)),
+          perDay: optional(fc.constant(2)),
+        }),
+        fc.record({ convert: fc.record({ currency: asset, per: amount }), every: optional(fc.constant(null)) }),
+      ),
+    ),
     unknown,
   })
-  .map(({ levels, totals, price, xpPercent, instant, isTiered, rewards, dates, unknown }): Members => {
+  .map(({ levels, totals, price, xpPercent, instant, isTiered, rewards, dates, beyond, unknown }): Members => {
     const rising = [...levels].sort((one, two) => one - two)
     const xps = [...totals].sort((one, two) => (one < two ? -1 : 1))
     const tracks = price ? ['free', 'premium'] : ['free']
@@ -90,6 +101,7 @@ const pass = fc
       tiers,
       ...(price !== undefined && { premium: price && { price, xpPercent, instant } }),
       ...dates,
+      beyond,
     }
   })
 

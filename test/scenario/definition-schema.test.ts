@@ -94,6 +94,7 @@ const full = scenario(
           carry: { xpPercent: 10, xpMax: 500, premium: true },
           convert: [{ currency: 'tickets', to: 'gold', rate: '1:10' }, { currency: 'stars' }],
         },
+        beyond: { every: 1_000, rewards: [gold(5)], max: 10, perDay: 1, convert: null },
         premium: {
           price: { currency: 'gems', amount: 950 },
           xpPercent: 20,
@@ -121,6 +122,7 @@ const full = scenario(
       type: 'battle-pass-level',
       data: { levelNumber: 2, passNodeId: 'pass', rewards: { free: [gold(1)], premium: [item('cap')] } },
     },
+    passNode('other', { tiers: [], more: { beyond: { convert: { currency: 'gold', per: 100 }, every: null } } }),
     { id: 'gift', type: 'reward', data: { rewards: [{ currency: 'gold', itemId: null, amount: 1 }] } },
     { id: 'shop', type: 'shop', handles: { onComplete: { from: 'server' } }, data: { offers: ['a'] } },
   ],

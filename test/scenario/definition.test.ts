@@ -555,6 +555,64 @@ describe('a faulty definition', () => {
       'nodes[1].data.atEnd: must be one of lose, grant',
     ],
     [
+      'neither bonus tiers nor a conversion',
+      scenario([passNode('p', { more: { beyond: {} } })], []),
+      'nodes[1].data.beyond: must have either every and rewards, or convert',
+    ],
+    [
+      'bonus tiers that are no object',
+      scenario([passNode('p', { more: { beyond: 1_000 } })], []),
+      'nodes[1].data.beyond: must be an object',
+    ],
+    [
+      'bonus tiers and a conversion',
+      scenario(
+        [passNode('p', { more: { beyond: { every: 5, rewards: [gold(1)], convert: { currency: 'a', per: 1 } } } })],
+        [],
+      ),
+      'nodes[1].data.beyond: must have either every and rewards, or convert',
+    ],
+    [
+      'bonus tiers without rewards',
+      scenario([passNode('p', { more: { beyond: { every: 5 } } })], []),
+      'nodes[1].data.beyond.rewards: is required',
+    ],
+    [
+      'bonus tiers with an empty list of rewards',
+      scenario([passNode('p', { more: { beyond: { every: 5, rewards: [] } } })], []),
+      'nodes[1].data.beyond.rewards: must have 1 to 32 entries',
+    ],
+    [
+      'bonus tiers for no xp',
+      scenario([passNode('p', { more: { beyond: { every: 0, rewards: [gold(1)] } } })], []),
+      'nodes[1].data.beyond.every: must be 1 to 9223372036854775807',
+    ],
+    [
+      'bonus tiers of unknown distance',
+      scenario([passNode('p', { more: { beyond: { rewards: [gold(1)] } } })], []),
+      'nodes[1].data.beyond.every: is required',
+    ],
+    [
+      'too many bonus tiers',
+      scenario([passNode('p', { more: { beyond: { every: 5, rewards: [gold(1)], max: 1_001 } } })], []),
+      'nodes[1].data.beyond.max: must be 1 to 1000',
+    ],
+    [
+      'no bonus tiers on a day',
+      scenario([passNode('p', { more: { beyond: { every: 5, rewards: [gold(1)], perDay: 0 } } })], []),
+      'nodes[1].data.beyond.perDay: must be 1 to 1000',
+    ],
+    [
+      'xp that becomes nothing known',
+      scenario([passNode('p', { more: { beyond: { convert: { per: 5 } } } })], []),
+      'nodes[1].data.beyond.convert.currency: is required',
+    ],
+    [
+      'a conversion of no xp',
+      scenario([passNode('p', { more: { beyond: { convert: { currency: 'gold', per: 0 } } } })], []),
+      'nodes[1].data.beyond.convert.per: must be 1 to 9223372036854775807',
+    ],
+    [
       'a next season of a season that never ends',
       scenario([passNode('p', { more: { next: { scenarioId: 'two' } } })], []),
       'nodes[1].data.next: needs endsAt: without it, the season never ends',
@@ -849,6 +907,50 @@ describe('what premium brings besides its track', () => {
       'nodes[1].data.premium.xpPercents: is ignored: no rule knows this member; did you mean xpPercent?',
       'nodes[1].data.premium.instant[0].currency: ends with white space, which counts: "gold "',
     ])
+  })
+})
+
+describe('what xp above the top level brings', () => {
+  const passOf = (beyond: Json, isStored = false) => {
+    const parsed = parseDefinition(print(scenario([passNode('p', { more: { beyond } })], [])), { isStored })
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults))
+    return parsed.definition.nodes.get('p')
+  }
+  const rewards = [{ currency: 'gold', itemId: null, amount: 5n }]
+
+  it('is bonus tiers, of which there are a thousand without more, or a currency', () => {
+    const tiers = { kind: 'tiers', every: 1_000n, rewards }
+    expect(passOf({ every: 1_000, rewards: [gold(5)] })).toMatchObject({
+      beyond: { ...tiers, max: 1_000, perDay: null },
+    })
+    expect(passOf({ every: 1_000, rewards: [gold(5)], max: 10, perDay: 1, convert: null })).toMatchObject({
+      beyond: { ...tiers, max: 10, perDay: 1 },
+    })
+    expect(passOf({ convert: { currency: 'gold', per: 100 }, every: null })).toMatchObject({
+      beyond: { kind: 'conversion', currency: 'gold', per: 100n },
+    })
+    expect(passOf(null)).toMatchObject({ beyond: null })
+  })
+
+  it('has all of its faults at once', () => {
+    expect(
+      faultsOf(
+        scenario([passNode('p', { more: { beyond: { every: 0, rewards: [gold(0)], perDay: 'x', convert: {} } } })], []),
+      ),
+    ).toEqual([
+      'nodes[1].data.beyond: must have either every and rewards, or convert',
+      'nodes[1].data.beyond.convert.currency: is required',
+      'nodes[1].data.beyond.convert.per: is required',
+      'nodes[1].data.beyond.every: must be 1 to 9223372036854775807',
+      'nodes[1].data.beyond.rewards[0].amount: must be 1 to 9223372036854775807',
+      'nodes[1].data.beyond.perDay: must be an integer',
+    ])
+  })
+
+  it('is nothing where a stored definition has such a member for its own use', () => {
+    for (const beyond of ['the wall', { every: 'day' }, { convert: { currency: 'gold' } }, {}])
+      expect(passOf(beyond, true)).toMatchObject({ beyond: null })
+    expect(passOf({ every: 5, rewards: [gold(5)] }, true)).toMatchObject({ beyond: { every: 5n } })
   })
 })
 

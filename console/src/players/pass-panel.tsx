@@ -4,7 +4,7 @@ import { Button } from '../ui/button.tsx'
 import { Panel } from '../ui/page.tsx'
 import { Loading } from '../ui/states.tsx'
 import { number, percent } from '../ui/text.tsx'
-import { closedClaims, closedSeason } from './actions/forecast.ts'
+import { bonusText, closedClaims, closedSeason } from './actions/forecast.ts'
 import {
   grantPremiumAction,
   grantTierAction,
@@ -42,6 +42,7 @@ export function PassPanel(
     pass.id === null ? 'Not begun yet: a pass begins with the first xp, claim or purchase.' : undefined,
     view && closedSeason(view, now),
     view && closedClaims(view, now),
+    view && bonusText(view, pass),
     hasRun === false ? `No active run of ${scenarioId}: xp and tiers are granted in one.` : undefined,
   ].filter((note) => note !== undefined)
   return (

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'react'
-import { type PassView, rewardText, type TierView } from '../scenario/read-definition.ts'
+import { type ClaimTrack, type PassView, rewardText, type TierView } from '../scenario/read-definition.ts'
 import { useDenial } from '../session/permission.tsx'
 import { timeText } from '../ui/time.tsx'
 import { toast } from '../ui/toast.tsx'
@@ -7,7 +7,7 @@ import css from './player.module.css'
 
 interface Claim {
   readonly level: number
-  readonly track: 'FREE' | 'PREMIUM'
+  readonly track: ClaimTrack
   readonly claimedAt: string
 }
 

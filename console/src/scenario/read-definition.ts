@@ -1,3 +1,4 @@
+import { MAX_BONUS_TIERS } from '../../../src/base/limits.ts'
 import { parseLocalTime } from '../../../src/base/moment.ts'
 import { isTimeZone, TimeZone } from '../../../src/base/time-zone.ts'
 import type { SeasonDates } from '../../../src/scenario/season.ts'
@@ -5,7 +6,10 @@ import type { Json } from '../graphql.ts'
 
 // A definition as it is shown. It is lenient: a draft may lack what publishing requires.
 
+/** The tracks whose tiers a definition lists. */
 export type Track = 'FREE' | 'PREMIUM'
+/** The tracks of claims. Bonus tiers are numbered from 1. */
+export type ClaimTrack = Track | 'BONUS'
 
 /** Exactly one of `currency` and `itemId` is set. `amount` is a decimal text. */
 export interface RewardView {
@@ -20,6 +24,15 @@ export interface TierView {
   readonly rewards: readonly RewardView[]
 }
 
+/** The bonus tiers above the top level. */
+export interface BonusView {
+  /** So much xp earns one. */
+  readonly every: bigint
+  readonly rewards: readonly RewardView[]
+  readonly max: number
+  readonly perDay: number | null
+}
+
 export interface PassView {
   readonly id: string
   /** By level. `xp` is the total that reaches it. */
@@ -31,6 +44,8 @@ export interface PassView {
   readonly xpPercent: number | null
   /** What the purchase of premium grants at once. */
   readonly instant: readonly RewardView[]
+  /** Null without bonus tiers. */
+  readonly bonus: BonusView | null
   readonly announcedAt: string | null
   readonly startsAt: string | null
   /** For so many hours before its end the season is about to end. */
@@ -112,12 +127,25 @@ function readPass(node: Json, nodes: readonly Json[]): PassView {
         : { currency: text(member(price, 'currency')) ?? '', amount: String(member(price, 'amount') ?? '') },
     xpPercent: Number(member(premium, 'xpPercent')) || null,
     instant: list(member(premium, 'instant')).map(readReward),
+    bonus: readBonus(member(data, 'beyond')),
     announcedAt: moment(member(data, 'announcedAt')),
     startsAt: moment(member(data, 'startsAt')),
     endingHours: Number(member(data, 'endingHours')) || null,
     endsAt: moment(member(data, 'endsAt')),
     claimUntil: moment(member(data, 'claimUntil')),
     grantsAtEnd: text(member(data, 'atEnd')) === 'grant',
+  }
+}
+
+/** Bonus tiers; null for none, and for those that cannot be read. */
+function readBonus(beyond: Json | undefined): BonusView | null {
+  const every = integer(member(beyond, 'every'))
+  if (every < 1n) return null
+  return {
+    every,
+    rewards: list(member(beyond, 'rewards')).map(readReward),
+    max: Number(member(beyond, 'max')) || MAX_BONUS_TIERS,
+    perDay: Number(member(beyond, 'perDay')) || null,
   }
 }
 
@@ -157,6 +185,13 @@ export const rewardText = ({ currency, itemId, amount }: RewardView): string => 
 /** The level that a total of xp reaches; 0 is below the first. */
 export const levelAt = ({ levels }: PassView, xp: bigint): number =>
   levels.reduce((reached, one) => (xp >= one.xp ? one.level : reached), 0)
+
+/** How many bonus tiers a total of xp has earned. */
+export function earnedBonus({ bonus, levels }: PassView, xp: bigint): number {
+  const above = xp - (levels.at(-1)?.xp ?? 0n)
+  if (bonus === null || above < bonus.every) return 0
+  return Math.min(Number(above / bonus.every), bonus.max)
+}
 
 /** A member of a JSON object. Undefined for any other value. */
 export function member(of: Json | undefined, name: string): Json | undefined {

@@ -12,6 +12,9 @@ namespace Tierway
 
         /// <summary>Open to players who own premium.</summary>
         Premium,
+
+        /// <summary>The bonus tiers above the top level, numbered from 1.</summary>
+        Bonus,
     }
 
     /// <summary>A request to link an identity.</summary>
@@ -414,6 +417,7 @@ namespace Tierway
         public const string LevelNotReached = "level not reached";
         public const string PremiumRequired = "premium required";
         public const string BalanceLimitExceeded = "balance limit exceeded";
+        public const string DailyLimitReached = "daily limit reached";
     }
 
     /// <summary>A claimed tier, with its granted rewards.</summary>
@@ -794,11 +798,13 @@ namespace Tierway
             var text = value.Text(name);
             if (string.Equals(text, "free", StringComparison.OrdinalIgnoreCase)) return Tierway.Track.Free;
             if (string.Equals(text, "premium", StringComparison.OrdinalIgnoreCase)) return Tierway.Track.Premium;
+            if (string.Equals(text, "bonus", StringComparison.OrdinalIgnoreCase)) return Tierway.Track.Bonus;
             throw new JsonFormatException("'" + text + "' is no track");
         }
 
         public static string Word(this Track track)
         {
+            if (track == Tierway.Track.Bonus) return "bonus";
             return track == Tierway.Track.Premium ? "premium" : "free";
         }
 

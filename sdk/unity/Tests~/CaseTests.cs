@@ -77,7 +77,8 @@ namespace Tierway.Tests
                     answer.Name("leveledUp").Value(added.LeveledUp).Name("maxLevel").Value(added.MaxLevel);
                     return Plan(answer, added.Plan).EndObject();
                 case "claim":
-                    var track = Text(input, "track") == "premium" ? Track.Premium : Track.Free;
+                    var word = Text(input, "track");
+                    var track = word == "premium" ? Track.Premium : word == "bonus" ? Track.Bonus : Track.Free;
                     var claim = input["level"] == null
                         ? await session.Level(Text(input, "nodeId")).ClaimAsync(track)
                         : await Pass(input).ClaimAsync(input["level"].AsInt32(), track);
@@ -143,7 +144,7 @@ namespace Tierway.Tests
 
         private static string Tier(int level, Track track)
         {
-            return level + (track == Track.Premium ? " premium" : " free");
+            return level + " " + track.ToString().ToLowerInvariant();
         }
 
         private static IEnumerable<string> Rewards(IEnumerable<Reward> rewards)

@@ -10,6 +10,7 @@ import { NOTHING, REWARDS_HINT, readRewards, rewardsText } from '../model/reward
 import { RawText, type Value } from '../text/json-edit.ts'
 import type { Path } from '../text/json-path.ts'
 import { itemsOf, type JsonNode, memberOf, numberTextOf, parseJson, stringOf, valueAt } from '../text/json-tree.ts'
+import { BeyondFields } from './beyond-fields.tsx'
 import css from './graph.module.css'
 import { momentText, momentValue } from './moments.ts'
 import { NextFields } from './next-fields.tsx'
@@ -61,7 +62,7 @@ export function DataFields({
 
 const PASS_MEMBERS = [
   ...['levels', 'tiers', 'premium', 'xp'],
-  ...['announcedAt', 'startsAt', 'endingHours', 'endsAt', 'claimUntil', 'atEnd', 'autoClaim', 'next'],
+  ...['announcedAt', 'startsAt', 'endingHours', 'endsAt', 'claimUntil', 'atEnd', 'autoClaim', 'next', 'beyond'],
 ]
 const AT_ENDS = [
   ['', 'lost'],
@@ -130,6 +131,7 @@ function PassFields({ draft, node }: DataProps) {
         onChange={(atEnd) => draft.edit(setValue([...path, 'atEnd'], atEnd === '' ? undefined : atEnd))}
         options={AT_ENDS}
       />
+      <BeyondFields draft={draft} node={node} />
       <NextFields draft={draft} node={node} />
     </>
   )

@@ -1,6 +1,6 @@
-import { levelAt, rewardText, type Track } from '../../scenario/read-definition.ts'
+import { type ClaimTrack, earnedBonus, levelAt, rewardText } from '../../scenario/read-definition.ts'
 import { number } from '../../ui/text.tsx'
-import { closedSeason, isClaimed, newlyClaimable, premiumText, tiersText } from './forecast.ts'
+import { type ClaimableTier, closedSeason, isClaimed, newlyClaimable, premiumText, tiersText } from './forecast.ts'
 import {
   cancelRunMutation,
   grantPremiumMutation,
@@ -16,6 +16,7 @@ import type { PassRef, SupportAction } from './support-action.ts'
 const TRACKS = [
   ['FREE', 'free'],
   ['PREMIUM', 'premium'],
+  ['BONUS', 'bonus'],
 ] as const
 
 const placeOf = ({ scenarioId, nodeId }: PassRef) => ({ scenarioId, nodeId })
@@ -46,21 +47,23 @@ export function grantXpAction(pass: PassRef): SupportAction {
   }
 }
 
-export function grantTierAction(pass: PassRef, preset?: { level: number; track: Track }): SupportAction {
+export function grantTierAction(pass: PassRef, preset?: ClaimableTier): SupportAction {
   return {
     title: 'Grant a tier',
     ...tierChoice(preset),
     effect: ({ level, track }) => {
       const tier = tierOf(pass, level, track)
-      if (!pass.view) return `${refusalAhead(pass, false)}Claims the ${track?.toLowerCase()} tier of level ${level}.`
+      if (!pass.view) return `${refusalAhead(pass, false)}Claims the ${tierText(level, track)}.`
       if (!tier) return 'The published version has no such tier: this will be refused.'
       const pays = tier.rewards.map(rewardText).join(', ') || 'nothing'
       if (isClaimed(pass, tier)) return 'The tier is claimed already: nothing is paid again.'
       if (track === 'PREMIUM' && !pass.premiumOwned)
         return 'The player does not own premium: this will be refused. Grant premium first.'
-      const reached = levelAt(pass.view, BigInt(pass.xp))
-      const far = tier.level > reached ? ` The player is at level ${reached}: it has not reached this tier.` : ''
-      return `${refusalAhead(pass, false)}Claims the ${track?.toLowerCase()} tier of level ${level} for the player and pays ${pays}.${far}`
+      const xp = BigInt(pass.xp)
+      const reached = track === 'BONUS' ? earnedBonus(pass.view, xp) : levelAt(pass.view, xp)
+      const has = track === 'BONUS' ? `has earned ${count(reached, 'bonus tier')}` : `is at level ${reached}`
+      const far = tier.level > reached ? ` The player ${has}: it has not reached this tier.` : ''
+      return `${refusalAhead(pass, false)}Claims the ${tierText(level, track)} for the player and pays ${pays}.${far}`
     },
     confirm: 'Grant',
     mutation: grantTierMutation,
@@ -68,25 +71,25 @@ export function grantTierAction(pass: PassRef, preset?: { level: number; track: 
     done: ({ level, track }, { result }) =>
       result?.alreadyClaimed
         ? 'The tier was claimed already. Nothing was paid again.'
-        : `The ${track?.toLowerCase()} tier of level ${level} is granted.`,
+        : `The ${tierText(level, track)} is granted.`,
   }
 }
 
-export function resetTierAction(pass: PassRef, preset?: { level: number; track: Track }): SupportAction {
+export function resetTierAction(pass: PassRef, preset?: ClaimableTier): SupportAction {
   return {
     title: 'Reset a tier',
     ...tierChoice(preset),
     effect: ({ level, track }) => {
-      const tier = { level: Number(level), track: track as Track }
+      const tier = { level: Number(level), track: track as ClaimTrack }
       if (!isClaimed(pass, tier)) return 'The tier is not claimed: there is nothing to reset.'
       const pays = tierOf(pass, level, track)?.rewards.map(rewardText).join(', ')
-      return `The ${track?.toLowerCase()} tier of level ${level} can be claimed again. The player keeps its rewards, and the next claim pays once more${pays ? `: ${pays}` : ''}.`
+      return `The ${tierText(level, track)} can be claimed again. The player keeps its rewards, and the next claim pays once more${pays ? `: ${pays}` : ''}.`
     },
     confirm: 'Reset',
     tone: 'danger',
     mutation: resetTierMutation,
     input: ({ level, track }) => ({ ...placeOf(pass), level: Number(level), track }),
-    done: ({ level, track }) => `The ${track?.toLowerCase()} tier of level ${level} can be claimed again.`,
+    done: ({ level, track }) => `The ${tierText(level, track)} can be claimed again.`,
   }
 }
 
@@ -167,17 +170,28 @@ export const cancelRunAction = (runId: string, scenarioId: string, activeNodes: 
   done: () => 'The run is cancelled.',
 })
 
-const tierChoice = (preset?: { readonly level: number; readonly track: Track }) =>
+const tierChoice = (preset?: ClaimableTier) =>
   ({
     fields: [
-      { name: 'level', label: 'Level', kind: 'amount' },
+      { name: 'level', label: 'Level', kind: 'amount', hint: 'Of a bonus tier its number.' },
       { name: 'track', label: 'Track', kind: 'choice', options: TRACKS },
     ],
     initial: { level: String(preset?.level ?? ''), track: preset?.track ?? 'FREE' },
   }) satisfies Partial<SupportAction>
 
-const tierOf = ({ view }: PassRef, level: string | undefined, track: string | undefined) =>
-  view?.tiers.find((tier) => tier.level === Number(level) && tier.track === track)
+/** A tier with its rewards; undefined when the published version has no such tier. */
+function tierOf({ view }: PassRef, level: string | undefined, track: string | undefined) {
+  const number = Number(level)
+  if (track !== 'BONUS') return view?.tiers.find((tier) => tier.level === number && tier.track === track)
+  const bonus = view?.bonus
+  return bonus && number >= 1 && number <= bonus.max
+    ? { level: number, track: 'BONUS' as const, rewards: bonus.rewards }
+    : undefined
+}
+
+/** A tier in words. */
+const tierText = (level: string | undefined, track: string | undefined): string =>
+  track === 'BONUS' ? `bonus tier ${level}` : `${track?.toLowerCase()} tier of level ${level}`
 
 /** The reason why a grant will be refused, as far as the page knows. A season that is over stops xp, but not tiers. */
 function refusalAhead({ hasRun, scenarioId, view }: PassRef, isXp = true): string {
