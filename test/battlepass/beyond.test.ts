@@ -9,6 +9,7 @@ import { parseDefinition } from '../../src/scenario/parse-definition.ts'
 import { gold, item, type PassOptions, passNode, scenario, season, tier } from '../harness/definitions.ts'
 import { times } from '../harness/game.ts'
 import { CLAIM_ALL } from '../harness/surfaces.ts'
+import { until } from '../harness/until.ts'
 import {
   CLAIM,
   claimRefused,
@@ -224,6 +225,40 @@ describe('bonus tiers', () => {
     expect((await pass.holdings()).wallet).toEqual({ gold: '28' })
     expect(await support('resetPass', pass)).toBe(null)
     expect([await claimed(pass), await stateOf(pass)]).toEqual([[], null])
+  })
+})
+
+describe('bonus tiers in figures and lists', () => {
+  it('are counted by number, with those who claimed them', async () => {
+    const pass = await begin(BONUS)
+    const other = await enter(pass.place.scenarioId)
+    for (const one of [pass, other]) await one.xp(700)
+    await pass.claim(2, 'bonus')
+    await other.xp(1)
+    const insight = `query ($scenarioId: String!, $from: DateTime!, $to: DateTime!) {
+      battlePassInsight(environment: "production", scenarioId: $scenarioId, nodeId: "pass", from: $from, to: $to) {
+        tiers { level track reached entitled claimed unclaimed } } }`
+    const from = new Date(Date.now() - 86_400_000).toISOString()
+    const to = new Date(Date.now() + 86_400_000).toISOString()
+    const read = async () => {
+      const { data } = await game.graphql(game.platformKey, insight, { scenarioId: pass.place.scenarioId, from, to })
+      return data.battlePassInsight.tiers
+    }
+    await until('the claim is counted', async () => (await read()).length > 0)
+    expect(await read()).toEqual([{ level: 2, track: 'BONUS', reached: 2, entitled: 1, claimed: 1, unclaimed: 0 }])
+  })
+
+  it('name their currencies and items in the catalogue, as a conversion does', async () => {
+    const id = await publish({ every: 5, rewards: [{ currency: 'beyond-stars', amount: 1 }, item('beyond-hat')] })
+    const other = await publish({ convert: { currency: 'beyond-dust', per: 5 } })
+    const { data } = await game.graphql(
+      game.platformKey,
+      `{ currencies(environment: "production", first: 200) { nodes { name scenarioIds } }
+         items(environment: "production", first: 200) { nodes { itemId scenarioIds } } }`,
+    )
+    expect(data.currencies.nodes).toContainEqual({ name: 'beyond-stars', scenarioIds: [id] })
+    expect(data.currencies.nodes).toContainEqual({ name: 'beyond-dust', scenarioIds: [other] })
+    expect(data.items.nodes).toContainEqual({ itemId: 'beyond-hat', scenarioIds: [id] })
   })
 })
 

@@ -265,6 +265,22 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
       const carried = /"next": \{\s+"scenarioId": "season-2",\s+"carry": \{\s*"xpPercent": 10,\s*"premium": true\s*\}/
       return carried.test(text) && /"currency": "tickets", "to": "gold", "rate": "1:10"/.test(text.replace(/\s+/g, ' '))
     })
+    await page.getByLabel('Xp for each bonus tier').fill('1000')
+    await page.getByLabel('Rewards of each bonus tier').fill('50 gold')
+    await page.getByLabel('Bonus tiers on a day').fill('1')
+    await until('xp above the top level earns bonus tiers', async () => {
+      const text = (await keptText(page, 'fields')) ?? ''
+      return /"beyond": \{\s*"every": 1000,\s*"rewards": \[[^\]]*"gold"[^\]]*\],\s*"perDay": 1\s*\}/.test(text)
+    })
+    for (const label of ['Bonus tiers on a day', 'Rewards of each bonus tier', 'Xp for each bonus tier'])
+      await page.getByLabel(label).fill('')
+    await page.getByLabel('Currency for xp').fill('gold')
+    await page.getByLabel('Xp for one of a currency').fill('100')
+    await until('xp above the top level becomes a currency', async () =>
+      /"beyond": \{\s*"convert": \{\s*"currency": "gold",\s*"per": 100\s*\}\s*\}/.test(
+        (await keptText(page, 'fields')) ?? '',
+      ),
+    )
     await page.getByLabel('Sell premium').uncheck()
     await page.getByLabel('Price').waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Edit levels and tiers' }).click()

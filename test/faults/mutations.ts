@@ -108,12 +108,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     what: 'no check whether a level is reached',
     file: 'src/battlepass/decide.ts',
-    changes: [
-      [
-        "if (by !== 'support' && levelAt(node, pass.xp) < level) return { kind: 'refused', error: 'level not reached' }",
-        '',
-      ],
-    ],
+    changes: [["if (by !== 'support' && !isReached) return { kind: 'refused', error: 'level not reached' }", '']],
     tests: [
       {
         file: 'faults/two-services.test.ts',
@@ -180,6 +175,25 @@ export const MUTATIONS: readonly Mutation[] = [
       {
         file: 'battlepass/premium-extras.test.ts',
         title: 'may use the room that the price leaves, and not one more',
+      },
+    ],
+  },
+  {
+    what: 'xp that becomes a currency without a check of its room',
+    file: 'src/battlepass/add-xp.ts',
+    changes: [['else requireRoom(player, converted)', '']],
+    tests: [
+      { file: 'battlepass/beyond.test.ts', title: 'refuses xp whose currency would not fit, and changes nothing' },
+    ],
+  },
+  {
+    what: 'no check of the bonus tiers of a day',
+    file: 'src/battlepass/claim-tier.ts',
+    changes: [["if (!isRepeat && decision.isOverDay) return refused('daily limit reached')", '']],
+    tests: [
+      {
+        file: 'battlepass/beyond.test.ts',
+        title: 'are kept by calls at once, and claimAll claims the first of them',
       },
     ],
   },

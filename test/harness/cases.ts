@@ -72,6 +72,7 @@ export const CASES_DEFINITION: Json = {
         { level: 5, xp: 50 },
       ],
       [tier(1, 'free', [item('token', 3)]), tier(5, 'free', [{ currency: 'gems', amount: 40 }])],
+      { beyond: { every: 5, rewards: [gold(6)], max: 2 } },
     ),
     {
       id: 'third',
@@ -107,6 +108,10 @@ const plan = (crossed: readonly string[], entered: readonly string[] = [], grant
   granted,
 })
 
+const BONUS_PROGRESS = {
+  ...{ level: 5, xp: '9000000000000060', premiumOwned: false },
+  claimedTiers: ['1 free', '1 bonus', '2 bonus', '5 free'],
+}
 const SHOP = 'shop shop {"offers":["a","b"],"discount":0.25}'
 /** The reward node is behind several handles, and grants once. */
 const GIFT = ['gift reward', SHOP]
@@ -180,19 +185,22 @@ const STEPS: readonly (readonly [call: string, input: Input, reply: Reply])[] = 
   ['addXp', { ...bonus, amount: 60, source: '' }, xp(5, 60, plan(['bonus onLevelUp', 'bonus onMaxLevel']), true)],
   ['claim', { ...bonus, ...free, level: 1 }, granted('3 item token')],
   ['claim', { ...bonus, ...free, level: 5 }, granted('40 gems')],
+  ['claim', { ...bonus, track: 'bonus', level: 2 }, granted('6 gold')],
+  ['claim', { ...bonus, track: 'bonus', level: 3 }, notClaimed('tier not found')],
+  ['claim', { nodeId: 'third', track: 'bonus' }, notClaimed('tier not found')],
   ['cross', { ...shop, handle: 'onLevelUp' }, no('HANDLE_IS_SERVER_OWNED')],
   ['cross', { ...shop, handle: 'onElse' }, no('INVALID_REQUEST', 'handle')],
   ['cross', { ...shop, handle: 'onBought' }, crossed('onBought')],
   ['cross', { ...shop, handle: 'onComplete' }, crossed('onComplete')],
   ['addXp', { ...bonus, amount: 9_000_000_000_000_000, source: '' }, xp(5, 9_000_000_000_000_060, null, true)],
   ['progress', pass1, ok({ level: 3, xp: '320', premiumOwned: true, claimedTiers: ['2 free', '3 free', '3 premium'] })],
-  ['seasons', {}, ok(['bonus running 5/5 9000000000000060 free 2', 'pass running 3/3 320 premium 3'])],
+  ['seasons', {}, ok(['bonus running 5/5 9000000000000060 free 3', 'pass running 3/3 320 premium 3'])],
   ['run', {}, ok({ status: 'active', active: ['bonus', 'pass', 'shop'] })],
   [
     'player',
     {},
     ok({
-      wallet: ['240 gems', '124 gold'],
+      wallet: ['240 gems', '130 gold'],
       inventory: ['1 item card', '2 item crown', '1 item hat', '3 item token'],
     }),
   ],
@@ -206,6 +214,8 @@ const STEPS: readonly (readonly [call: string, input: Input, reply: Reply])[] = 
   ['claimAll', nowhere, no('NODE_NOT_FOUND')],
   ['claimAll', pass1, ok({ claimed: ['1 free: 10 gold', '2 premium: 1 item skin'] })],
   ['claimAll', pass1, ok({ claimed: [] })],
+  ['claimAll', bonus, ok({ claimed: ['1 bonus: 6 gold'] })],
+  ['progress', bonus, ok(BONUS_PROGRESS)],
 ]
 
 export const CASES: readonly Case[] = STEPS.map(([call, input, reply]) => ({ call, input, reply }))
