@@ -4,7 +4,7 @@ import { MAX_INT64 } from '../base/json.ts'
 import { firstIdAt } from '../db/ids.ts'
 import type { Reader } from '../db/replica.ts'
 import { inSnapshot, queryWithin } from '../db/transaction.ts'
-import { parseDefinition } from '../scenario/parse-definition.ts'
+import { DerivedValues } from '../scenario/derived.ts'
 import type { BoostEffect } from './requests.ts'
 
 // What a boost would have given, had it run in the last days. The database counts; no row of a player is read.
@@ -125,24 +125,26 @@ async function preview(
   return { from, ...whole, passes: counted }
 }
 
-/** The passes of the current versions. One definition after another, so that other calls are answered meanwhile. */
+interface Thresholds {
+  readonly scenarioId: string
+  readonly nodeId: string
+  readonly thresholds: readonly bigint[]
+}
+
+/** A person who types a boost asks again and again. */
+const passesOf = new DerivedValues<readonly Thresholds[]>({
+  derive: ({ nodes }, scenarioId) =>
+    [...nodes].flatMap(([nodeId, node]) =>
+      node.type === 'battle-pass' ? [{ scenarioId, nodeId, thresholds: node.levels.map(({ xp }) => xp) }] : [],
+    ),
+  sizeOf: (passes) => passes.reduce((size, { thresholds }) => size + thresholds.length, 1),
+  maxSize: 200_000,
+})
+
+/** The passes of the current versions of these scenarios; of all without any. */
 async function readPasses(client: PoolClient, environmentId: string, scenarios: readonly string[]) {
-  const { rows } = await client.query<{ id: string }>(
-    'SELECT id FROM scenarios WHERE environment_id = $1 AND ($2 OR id = ANY ($3)) ORDER BY id',
-    [environmentId, scenarios.length === 0, scenarios],
-  )
-  const passes: { scenarioId: string; nodeId: string; thresholds: readonly bigint[] }[] = []
-  for (const { id: scenarioId } of rows) {
-    const found = await client.query<{ definition: string }>(
-      `SELECT v.definition FROM scenarios s
-       JOIN scenario_versions v ON v.environment_id = s.environment_id AND v.scenario_id = s.id AND v.version = s.version
-       WHERE s.environment_id = $1 AND s.id = $2`,
-      [environmentId, scenarioId],
-    )
-    const parsed = parseDefinition(found.rows[0]?.definition ?? '', { isStored: true })
-    if (!parsed.ok) throw new Error(`scenario ${scenarioId} does not parse`)
-    for (const [nodeId, node] of parsed.definition.nodes)
-      if (node.type === 'battle-pass') passes.push({ scenarioId, nodeId, thresholds: node.levels.map(({ xp }) => xp) })
-  }
-  return passes
+  const current = await passesOf.read(client, environmentId)
+  return current
+    .filter(({ scenarioId }) => scenarios.length === 0 || scenarios.includes(scenarioId))
+    .flatMap(({ value }) => value)
 }

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Pool } from 'pg'
+import type { ClientBase } from 'pg'
 import type { Definition } from './definition.ts'
 import { parseDefinition } from './parse-definition.ts'
 
@@ -40,7 +40,7 @@ export class DerivedValues<T extends object> {
   }
 
   /** Reads them for every scenario of an environment, by id. */
-  async read(pool: Pool, environmentId: string): Promise<readonly Derived<T>[]> {
+  async read(pool: Pick<ClientBase, 'query'>, environmentId: string): Promise<readonly Derived<T>[]> {
     const { rows: heads } = await pool.query<Head>({
       name: 'scenario-heads',
       text: 'SELECT id, revision::text, version FROM scenarios WHERE environment_id = $1 ORDER BY id COLLATE "C"',
@@ -61,7 +61,12 @@ export class DerivedValues<T extends object> {
     })
   }
 
-  private async parse(pool: Pool, environmentId: string, ids: readonly string[], found: Map<string, T>): Promise<void> {
+  private async parse(
+    pool: Pick<ClientBase, 'query'>,
+    environmentId: string,
+    ids: readonly string[],
+    found: Map<string, T>,
+  ): Promise<void> {
     const { rows } = await pool.query<Head & { definition: string }>({
       name: 'current-definitions',
       text: `SELECT s.id, s.revision::text, s.version, v.definition FROM scenarios s
