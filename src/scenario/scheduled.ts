@@ -6,7 +6,7 @@ import { MAX_PLANNED } from '../base/limits.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { newId } from '../db/ids.ts'
 import { inTransaction } from '../db/transaction.ts'
-import { parseDefinition } from './parse-definition.ts'
+import { validateDefinition } from './parse-definition.ts'
 import { publishWithin } from './publish.ts'
 import type { ScenarioRef } from './scenarios.ts'
 import { lockSeasons } from './season-schedule.ts'
@@ -55,8 +55,8 @@ export async function schedulePublication(
   { environmentId, scenarioId }: ScenarioRef,
   { definition, publishAt, expectedVersion, reason }: SchedulePublication,
 ): Promise<Scheduled> {
-  const parsed = parseDefinition(definition)
-  const faults = parsed.ok ? [] : [...parsed.faults]
+  const { notices, faults: ofDefinition } = validateDefinition(definition)
+  const faults = [...ofDefinition]
   return inTransaction(pool, async (client) => {
     // Otherwise several at once could pass the limit.
     await lockSeasons(client)
@@ -68,7 +68,7 @@ export async function schedulePublication(
     if (known[0]?.is_past) faults.push({ path: 'publishAt', message: 'must be a time to come' })
     if ((known[0]?.planned ?? 0) >= MAX_PLANNED)
       faults.push({ path: '', message: `The environment has ${MAX_PLANNED} planned publications.` })
-    if (faults.length > 0 || !parsed.ok) throw invalidRequest(...faults)
+    if (faults.length > 0) throw invalidRequest(...faults)
     const { operator, operatorIsClaimed } = operatorOf(caller)
     const { rows } = await client.query<PlannedPublication>(
       `INSERT INTO scheduled_publications
@@ -88,7 +88,7 @@ export async function schedulePublication(
       after: nameOf(publication),
       reason,
     })
-    return { publication, auditId, notices: parsed.notices }
+    return { publication, auditId, notices }
   })
 }
 
