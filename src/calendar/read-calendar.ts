@@ -1,8 +1,7 @@
 import type { Pool } from 'pg'
 import type { Definition } from '../scenario/definition.ts'
 import { DerivedValues } from '../scenario/derived.ts'
-import type { CalendarBoost, CalendarPlan, CalendarSeason, Conflict } from './conflicts.ts'
-import { conflictsOf } from './conflicts.ts'
+import { type CalendarBoost, type CalendarPlan, type CalendarSeason, type Conflict, conflictsOf } from './conflicts.ts'
 
 const passes = new DerivedValues<readonly CalendarSeason[]>({
   derive: seasonsOf,

@@ -67,7 +67,8 @@ export function beginRun(group: Group, ref: PlayerRef, asked: AskedRun, runId: s
   requireActive(player)
   requireScenario(asked.definition)
   const { scenarioId, resumed, lost, step } = asked
-  if (resumed || !step) return resumed ?? { runId, resumed: false, plan: null }
+  if (resumed) return resumed
+  if (!step) throw new Error('a run begins with its steps')
   requireRoom(player, rewardsOf(step))
   if (lost) cancel(group, player, lost, 'definition changed')
   const own: Run = { runId, scenarioId, status: 'active', active: [], cause: null }

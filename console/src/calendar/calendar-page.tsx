@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { useQuery } from 'urql'
 import { Link, useSearchParams } from 'wouter'
+import type { ResultOf } from '../graphql.ts'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button } from '../ui/button.tsx'
 import { withParameters } from '../ui/filters.tsx'
@@ -11,7 +12,7 @@ import { Table } from '../ui/table.tsx'
 import { Time, timeText } from '../ui/time.tsx'
 import css from './calendar.module.css'
 import { calendarQuery } from './operations.ts'
-import { dayText, type PhaseStart, partsOf, placeOf, type Span, spanOf, ticksOf, ZOOMS, zoomOf } from './timeline.ts'
+import { dayText, partsOf, placeOf, type Span, spanOf, ticksOf, ZOOMS, zoomOf } from './timeline.ts'
 
 const PHASES: Readonly<Record<string, string>> = {
   ANNOUNCED: 'announced',
@@ -73,42 +74,7 @@ export default function CalendarPage() {
   )
 }
 
-interface Calendar {
-  readonly seasons: readonly {
-    readonly scenarioId: string
-    readonly nodeId: string
-    readonly phase: string
-    readonly phases: readonly PhaseStart[]
-    readonly nextScenarioId: string | null
-  }[]
-  readonly boosts: readonly {
-    readonly boostId: string
-    readonly name: string
-    readonly state: string
-    readonly percent: number
-    readonly startsAt: string
-    readonly endsAt: string
-    readonly endedAt: string | null
-  }[]
-  readonly publications: readonly {
-    readonly publicationId: string
-    readonly scenarioId: string
-    readonly publishAt: string
-    readonly state: string
-    readonly version: number | null
-    readonly failure: string | null
-    readonly reason: string
-  }[]
-  readonly conflicts: readonly {
-    readonly kind: string
-    readonly scenarioId: string | null
-    readonly nodeId: string | null
-    readonly boostId: string | null
-    readonly publicationId: string | null
-    readonly startsAt: string | null
-    readonly endsAt: string | null
-  }[]
-}
+type Calendar = ResultOf<typeof calendarQuery>['calendar']
 
 interface ChartProps {
   readonly calendar: Calendar
