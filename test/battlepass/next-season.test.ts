@@ -6,7 +6,7 @@ import { carriedXp, converted } from '../../src/scenario/next-season.ts'
 import { gold, item, type PassOptions, passNode, scenario, tier } from '../harness/definitions.ts'
 import { startInstance, times } from '../harness/game.ts'
 import { settled } from '../harness/settled.ts'
-import { at, enter, game, handles, MAX_INT64, startPassGame, stopPassGame } from './pass-game.ts'
+import { at, enter, game, handles, MAX_INT64, startPassGame, stopPassGame, supported } from './pass-game.ts'
 import { settle } from './settle.ts'
 
 // What follows a season: the next one, with what players take along, and currencies that end.
@@ -72,15 +72,6 @@ const settledOf = async ({ player }: Pass) => {
     [player.playerId],
   )
   return rows.map(({ data }) => JSON.parse(data))
-}
-const support = async (mutation: string, input: object): Promise<void> => {
-  const name = `${mutation.charAt(0).toUpperCase()}${mutation.slice(1)}Input`
-  const { errors } = await game.graphql(
-    game.platformKey,
-    `mutation ($input: ${name}!) { ${mutation}(input: $input) { auditEntry { id } } }`,
-    { input: { reason: 'test', ...input } },
-  )
-  expect(errors).toBeUndefined()
 }
 
 describe('the season that follows', () => {
@@ -262,7 +253,7 @@ describe('what a player takes along', () => {
     await publish(one, { ...ENDED, ...next })
     expect(await start(pass, one)).toHaveProperty('next.resumed', false)
     expect([await progress(pass, two), await xpOf(pass, two)]).toMatchObject([{ xp: 0 }, []])
-    await support('debitWallet', {
+    await supported('debitWallet', {
       ...{ playerId: pass.player.playerId, currency: 'gold', amount: '1', idempotencyKey: 'room' },
     })
     await start(pass, one)
@@ -389,7 +380,7 @@ describe('onSeasonEnd', () => {
     await publish(one, OPEN, { behind })
     const [player, runless, fresh] = [await enter(one), await enter(one), await enter(one)]
     for (const pass of [player, runless]) await pass.xp(100)
-    await support('cancelRun', { playerId: runless.player.playerId, runId: runless.runId })
+    await supported('cancelRun', { playerId: runless.player.playerId, runId: runless.runId })
     await publish(one, ENDED, { behind })
     await publish(one, CLOSED, { behind })
     await settle(one)

@@ -1,7 +1,9 @@
+import { expect } from 'vitest'
 import { auditBooks } from '../harness/audit.ts'
 import { season } from '../harness/definitions.ts'
 import { type Game, startGame, type TestPlayer } from '../harness/game.ts'
 import { settled } from '../harness/settled.ts'
+import { type Mutation, support } from '../support/desk.ts'
 
 // A game with one season, and a player's calls on its pass. Each file starts it once, by `beforeAll(startPassGame)`.
 
@@ -25,6 +27,11 @@ export async function startPassGame(): Promise<void> {
 export async function stopPassGame(): Promise<void> {
   await auditBooks(game.app.pool)
   await game.stop()
+}
+
+/** An action of support, which must succeed. */
+export async function supported(mutation: Mutation, input: object): Promise<void> {
+  expect(await support(game, game.platformKey, mutation, { reason: 'test', ...input })).toHaveProperty('ok')
 }
 
 /** A player in a run, with the four calls bound to a pass. */

@@ -8,7 +8,17 @@ import { gold, item, passNode, scenario, season, tier } from '../harness/definit
 import { startInstance, type TestPlayer, times } from '../harness/game.ts'
 import { settled } from '../harness/settled.ts'
 import { until } from '../harness/until.ts'
-import { CLAIMS_ONLY, enter, FUTURE, game, MAX_INT64, PAST, startPassGame, stopPassGame } from './pass-game.ts'
+import {
+  CLAIMS_ONLY,
+  enter,
+  FUTURE,
+  game,
+  MAX_INT64,
+  PAST,
+  startPassGame,
+  stopPassGame,
+  supported,
+} from './pass-game.ts'
 import { job, readSettlement, settle } from './settle.ts'
 
 // What becomes of tiers that were earned and not claimed (`atEnd`).
@@ -43,15 +53,6 @@ const claimsOf = async ({ playerId }: TestPlayer, scenarioId: string): Promise<s
     [playerId, scenarioId],
   )
   return rows.map(({ tier }) => tier)
-}
-const support = async (mutation: string, input: object): Promise<void> => {
-  const name = `${mutation.charAt(0).toUpperCase()}${mutation.slice(1)}Input`
-  const { errors } = await game.graphql(
-    game.platformKey,
-    `mutation ($input: ${name}!) { ${mutation}(input: $input) { auditEntry { id } } }`,
-    { input: { reason: 'test', ...input } },
-  )
-  expect(errors).toBeUndefined()
 }
 
 describe('tiers that were earned and not claimed, once claims have closed', () => {
@@ -114,9 +115,9 @@ describe('tiers that were earned and not claimed, once claims have closed', () =
     await publish(id, OPEN)
     const [banned, deleted, runless] = [await enter(id), await enter(id), await enter(id)]
     for (const pass of [banned, deleted, runless]) await pass.xp(100)
-    await support('banPlayer', { playerId: banned.player.playerId })
-    await support('deletePlayer', { playerId: deleted.player.playerId })
-    await support('cancelRun', { playerId: runless.player.playerId, runId: runless.runId })
+    await supported('banPlayer', { playerId: banned.player.playerId })
+    await supported('deletePlayer', { playerId: deleted.player.playerId })
+    await supported('cancelRun', { playerId: runless.player.playerId, runId: runless.runId })
     await publish(id, CLOSED)
     await settle(id)
     const all = [banned, deleted, runless].map(({ player }) => claimsOf(player, id))
@@ -304,7 +305,7 @@ describe('the job that grants them', () => {
         for (const [level, track] of claims) await pass.claim(level, track)
         for (const [level, track] of gifts)
           if (track === 'free' || isOwner)
-            await support('grantTier', {
+            await supported('grantTier', {
               ...{ playerId: pass.player.playerId, ...pass.place, level, track: track.toUpperCase() },
               idempotencyKey: `${level} ${track}`,
             })
