@@ -26,7 +26,7 @@ export const seasonBoost = answer(
       `In how many seconds it ends, by the clock of the database, rounded up. At most ${MAX_INT32}.`,
     ),
     audience: out.oneOf(AUDIENCES, {
-      description: 'Who gets it: `everybody`, or the owners of `premium` of the pass.',
+      description: 'The players who get it: `everybody`, or with `premium` the owners of premium of the pass.',
     }),
     sources: out.list(out.text(), 'The sources of xp that it is for. Empty for all.'),
   },

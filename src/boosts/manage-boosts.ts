@@ -85,7 +85,7 @@ const CHANGED_LATER: readonly (keyof Values)[] = ['name', 'endsAt']
 
 /**
  * Changes the members that are sent. Refuses the change of an ended boost, and of a running one unless it is of its name
- * or its end. What is sent and equal to what is stored is no change.
+ * or its end. A member that is sent with its stored value does not change.
  */
 export function updateBoost(
   pool: Pool,

@@ -144,7 +144,7 @@ export interface SeasonBoost {
   readonly endsAt: string
   /** In how many seconds it ends, by the clock of the database, rounded up. At most 2147483647. */
   readonly secondsLeft: number
-  /** Who gets it: `everybody`, or the owners of `premium` of the pass. */
+  /** The players who get it: `everybody`, or with `premium` the owners of premium of the pass. */
   readonly audience: 'everybody' | 'premium'
   /** The sources of xp that it is for. Empty for all. */
   readonly sources: readonly string[]
