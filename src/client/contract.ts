@@ -506,6 +506,7 @@ export type RefusalCode =
   | 'premium_not_available'
   | 'tier_not_found'
   | 'premium_required'
+  | 'inbox_full'
   | 'last_identity'
   | 'environment_already_exists'
   | 'too_many_environments'
