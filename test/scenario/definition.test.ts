@@ -552,7 +552,7 @@ describe('a faulty definition', () => {
     [
       'something else at the end',
       scenario([passNode('p', { more: { endsAt: '2026-12-02T00:00:00Z', atEnd: 'mail' } })], []),
-      'nodes[1].data.atEnd: must be one of lose, grant',
+      'nodes[1].data.atEnd: must be one of lose, grant, mail',
     ],
     [
       'neither bonus tiers nor a conversion',
