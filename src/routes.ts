@@ -20,6 +20,9 @@ import {
   serverRead,
   serverStream,
 } from './declare/route.ts'
+import { claimAllMessagesCall, claimMessageCall } from './inbox/claim-message.ts'
+import { inboxCall } from './inbox/list-inbox.ts'
+import { readMessagesCall } from './inbox/read-messages.ts'
 import { getPlayers } from './listing/rest.ts'
 import { linkIdentityCall, loginCall, logoutCall, refreshCall } from './login/rest.ts'
 import {
@@ -59,6 +62,12 @@ export const routes: readonly Route[] = [
   playerPost('/sdk/v1/battlepass/premium', purchasePremiumCall),
   playerPost('/sdk/v1/battlepass/season', seasonCall),
   playerPost('/sdk/v1/seasons/list', seasonsCall),
+
+  // Inbox
+  playerPost('/sdk/v1/inbox/list', inboxCall),
+  playerPost('/sdk/v1/inbox/claim', claimMessageCall),
+  playerPost('/sdk/v1/inbox/claim-all', claimAllMessagesCall),
+  playerPost('/sdk/v1/inbox/read', readMessagesCall),
 
   // Login (spec 4.2)
   clientPost('/sdk/v1/authorization/custom', loginCall),

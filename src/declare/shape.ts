@@ -19,8 +19,8 @@ import {
 export type Schema = { readonly [keyword: string]: Json }
 
 /**
- * The type of a field in GraphQL: a scalar, a list of strings, the enum of these values, or a list of that. Objects with
- * fields of their own are for REST alone.
+ * The type of a field in GraphQL: a scalar, a list of strings, the enum of these values, a list of that, or a list of
+ * inputs with this name. Other objects with fields of their own are for REST alone.
  */
 export type InputType =
   | 'String'
@@ -34,6 +34,7 @@ export type InputType =
   | 'REST'
   | readonly string[]
   | { readonly listOf: readonly string[] }
+  | { readonly input: string; readonly of: Shape<Fields> }
 
 export interface Field<T> {
   readonly description: string
@@ -155,6 +156,19 @@ export const mapped = <T, U>(inner: Field<T>, map: (value: T) => U): Field<U> =>
   read: (source, name, faults) => map(inner.read(source, name, faults)),
 })
 
+/** A field whose value is checked as a whole. The paths of its faults are within the value. */
+export const checked = <T>(inner: Field<T>, check: Check<T>): Field<T> => ({
+  ...inner,
+  read(source, name, faults) {
+    const before = faults.length
+    const value = inner.read(source, name, faults)
+    // A stand-in is not checked.
+    if (faults.length === before && source.value(name) !== undefined)
+      for (const { path, message } of check(value)) faults.push({ path: placeOf(name, path), message })
+    return value
+  },
+})
+
 export interface TextLimits {
   /** In characters. */
   readonly max: number
@@ -234,8 +248,16 @@ export function uuid(description: string, type?: string): Field<string> {
 }
 
 /** A list of such ids, without a type. */
-export const uuids = (description: string, { max }: { readonly max: number }): Field<readonly string[]> =>
-  texts(description, { max, form: { pattern: UUID, maxLength: 36, message: 'must be an id' } })
+export const uuids = (
+  description: string,
+  { min = 0, max }: { readonly min?: number; readonly max: number },
+): Field<readonly string[]> =>
+  texts(description, {
+    min,
+    max,
+    empty: 'must not be empty',
+    form: { pattern: UUID, maxLength: 36, message: 'must be an id' },
+  })
 
 /** One of these texts. In GraphQL it is the enum of the same list. */
 export const oneOf = <T extends string>(description: string, values: readonly [T, ...T[]]): Field<T> =>
@@ -280,14 +302,18 @@ export const nested = <F extends Fields>(
     readPart(source.object(name), { inner, check }, (message, path) => fault(message, placeOf(name, path))),
   )
 
-/** A list of such objects. A fault names its place: `players[3].subject`. */
+/**
+ * A list of such objects. A fault names its place: `players[3].subject`. `input` names their type in GraphQL; without a
+ * name, the list is for REST alone.
+ */
 export const listOf = <F extends Fields>(
   description: string,
   inner: Shape<F>,
-  { min = 1, max, check }: { min?: number; max: number; check?: Check<Values<F>> },
+  { min = 1, max, check, input }: { min?: number; max: number; check?: Check<Values<F>>; input?: string },
 ): Field<readonly Values<F>[]> => {
   const schema = { type: 'array', items: inner.schema, minItems: min, maxItems: max }
-  return field<readonly Values<F>[]>(description, { schema, type: 'REST', standIn: [] }, (source, name, fault) => {
+  const type = input === undefined ? 'REST' : { input, of: inner as unknown as Shape<Fields> }
+  return field<readonly Values<F>[]>(description, { schema, type, standIn: [] }, (source, name, fault) => {
     const list = source.objects(name)
     if (list === undefined) fault('must be a list of objects')
     else if (list.length < min || list.length > max) fault(`must have ${min} to ${max} elements`)
@@ -314,8 +340,9 @@ function readPart<F extends Fields>(
   return values
 }
 
-/** A fault of the object itself has an empty path. */
-const placeOf = (name: string, path: string): string => (path === '' ? name : `${name}.${path}`)
+/** A fault of the object itself has an empty path, one of an element of a list begins with its index. */
+const placeOf = (name: string, path: string): string =>
+  path === '' || path.startsWith('[') ? `${name}${path}` : `${name}.${path}`
 
 const standInOf = <F extends Fields>(inner: Shape<F>): Values<F> => inner.gather(new InputSource({}), [])
 
@@ -329,7 +356,12 @@ interface Form {
 /** A list of texts, each of this form, or any without one. */
 export function texts(
   description: string,
-  { min = 0, max, form }: { min?: number; max: number; form?: Form },
+  {
+    min = 0,
+    max,
+    form,
+    empty = 'must not be empty: leave it out for all',
+  }: { min?: number; max: number; form?: Form; empty?: string },
 ): Field<readonly string[]> {
   const items = { type: 'string', ...(form && { pattern: form.pattern.source, maxLength: form.maxLength }) }
   const schema = { type: 'array', items, ...(min > 0 && { minItems: min }), maxItems: max }
@@ -337,7 +369,7 @@ export function texts(
     const list = source.value(name)
     if (!Array.isArray(list)) fault('must be a list of strings')
     else if (list.length > max) fault(`must have at most ${max} elements`)
-    else if (list.length < min) fault('must not be empty: leave it out for all')
+    else if (list.length < min) fault(empty)
     else
       return list.map((element: unknown, index) => {
         const message = faultOfText(element, form)

@@ -1,4 +1,4 @@
-import type { EnumRef, InputFieldRef, ObjectRef } from '@pothos/core'
+import type { EnumRef, InputFieldRef, InputObjectRef, ObjectRef } from '@pothos/core'
 import { requirePlayer } from '../../callers/access.ts'
 import type { PlayerCaller } from '../../callers/callers.ts'
 import { type Answer, enumName, type Member } from '../answer.ts'
@@ -66,8 +66,23 @@ function typeOf(type: InputType) {
   if (type === 'Strings') return ['String' as const]
   if (type === 'REST') throw new Error('an object with fields of its own is for REST alone')
   if (typeof type === 'string') return type
+  if ('input' in type) return [inputTypeOf(type.input, type.of)]
   return 'listOf' in type ? [enumOf(type.listOf)] : enumOf(type)
 }
+
+const inputs = new Map<string, InputObjectRef<Types, object>>()
+
+/** The input type of a shape. Lists of several requests may have it. */
+function inputTypeOf(name: string, of: Shape<Fields>): InputObjectRef<Types, object> {
+  const known = inputs.get(name) ?? makeInput(name, of)
+  inputs.set(name, known)
+  return known
+}
+
+const makeInput = (name: string, { fields }: Shape<Fields>): InputObjectRef<Types, object> =>
+  builder.inputRef<object>(name).implement({
+    fields: (t) => mapFields(fields, (field) => t.field(optionsOf(field))),
+  })
 
 function enumOf(values: readonly string[]) {
   const known = enums.get(values)
@@ -82,13 +97,8 @@ const optionsOf = ({ type, isRequired, description }: Field<unknown>) =>
 export type Sent<F> = { readonly [Name in keyof F]: F[Name] extends Field<string> ? string : unknown }
 
 /** The single argument `input` of a mutation, with an input type made from the request. */
-export function inputOf<F extends Fields>(
-  name: string,
-  { fields }: Shape<F>,
-): { input: InputFieldRef<Types, Sent<F>> } {
-  const type = builder.inputRef<object>(name).implement({
-    fields: (t) => mapFields(fields, (field) => t.field(optionsOf(field))),
-  })
+export function inputOf<F extends Fields>(name: string, request: Shape<F>): { input: InputFieldRef<Types, Sent<F>> } {
+  const type = makeInput(name, request as unknown as Shape<Fields>)
   return builder.args((t) => ({ input: t.field({ type, required: true }) })) as never
 }
 

@@ -29,6 +29,8 @@ const WAYS: Readonly<Record<string, string>> = {
   Currency: 'currencies(environment: "production") { nodes { ID } }',
   Environment: 'environments { ID }',
   HandleCrossedEvent: 'events(environment: "production", handles: ["onStart"]) { nodes { ID } }',
+  InboxMessage: 'player(id: "PLAYER") { inbox { nodes { ID } } }',
+  InboxReceivedEvent: 'events(environment: "production", types: [INBOX_RECEIVED]) { nodes { ID } }',
   InventoryItem: 'player(id: "PLAYER") { inventory { ID } }',
   Item: 'items(environment: "production") { nodes { ID } }',
   LevelUpEvent: 'events(environment: "production", handles: ["onLevelUp"]) { nodes { ID } }',
@@ -59,6 +61,7 @@ const TYPES = schema.getPossibleTypes(schema.getType('Node') as never).map(({ na
 const OWN = [
   ...TYPES.filter((name) => name.endsWith('Event') && name !== 'SeasonEvent'),
   'BattlePass',
+  'InboxMessage',
   'InventoryItem',
   'Player',
   'Run',
@@ -102,6 +105,7 @@ beforeAll(async () => {
       game.platformKey,
       `mutation { ${mutation}(input: { playerId: "${player.playerId}", reason: "x", ${input} }) { player { id } } }`,
     )
+  await act('sendMessage', 'rewards: [{ itemId: "hat", amount: 1 }], idempotencyKey: "m"')
   await act('creditWallet', 'currency: "gems", amount: 100000, idempotencyKey: "a"')
   await player.post('/sdk/v1/battlepass/premium', { ...place, runId })
   await player.post('/sdk/v1/battlepass/xp', { ...place, runId, amount: 100_000 })
