@@ -36,6 +36,8 @@ enumType('ClaimError', CLAIM_ERRORS, {
     'season closed': 'Tiers can be claimed from `startsAt` to `claimUntil`.',
     'level not reached': 'The player is below the level of the tier.',
     'premium required': 'The tier is on the premium track, and the player does not own premium.',
+    'choice required': 'The tier has a choice, and the claim names no option.',
+    'choice not found': 'The tier has no such option, or no choice at all.',
     'balance limit exceeded': 'A balance would pass the largest 64-bit integer.',
     'daily limit reached': 'The bonus tiers of the day are claimed.',
   },
