@@ -85,6 +85,8 @@ export interface ClaimResponse {
     | 'season closed'
     | 'level not reached'
     | 'premium required'
+    | 'choice required'
+    | 'choice not found'
     | 'balance limit exceeded'
     | 'daily limit reached'
     | null

@@ -57,7 +57,6 @@ function readTexts(reader: Reader, source: RawValue): Display['text'] {
   return texts
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused.
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
 
 function readImage(reader: Reader, source: RawValue): string | null {
