@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Json, print } from '../../src/base/json.ts'
 import { gold, item, type PassOptions, passNode, scenario, season, tier } from '../harness/definitions.ts'
+import { VIEW as VIEW_QUERY } from '../harness/surfaces.ts'
 import { until } from '../harness/until.ts'
 import { CLAIM, enter, FUTURE, game, PROGRESS, startPassGame, stopPassGame } from './pass-game.ts'
 
@@ -170,17 +171,10 @@ describe('the view of a scenario', () => {
     const { now, ...dates } = (await pass.player.post('/sdk/v1/battlepass/season', pass.place)).body
     expect({ ...fixed, ...state }).toMatchObject(dates)
 
-    const shown = 'name description image'
-    const rewards = `rewards { amount currency itemId ${shown} }`
-    const offer = `${rewards} choice { ${rewards} }`
-    const boosts = 'boosts { percent startsAt endsAt secondsLeft audience sources }'
-    const query = `query ($id: String!) { scenarioView(scenarioId: $id, language: "en") {
-      scenarioId version ${shown} language passes { nodeId ${shown} announcedAt startsAt endingAt endsAt claimUntil
-        premium { currency amount xpPercent instant { amount currency itemId ${shown} } }
-        levels { level xp ${shown} } tiers { level track ${shown} ${offer} }
-        bonus { every max perDay ${offer} } conversion { currency per }
-        state { phase nextPhase nextPhaseAt secondsToNextPhase ${boosts} level xp nextLevelXp premiumOwned claimed { level track } claimable { level track } } } } }`
-    const { data, errors } = await pass.player.graphql(query, { id: pass.place.scenarioId })
+    const { data, errors } = await pass.player.graphql(VIEW_QUERY, {
+      scenarioId: pass.place.scenarioId,
+      language: 'en',
+    })
     expect(errors).toBeUndefined()
     const upper = (text: string) => text.replaceAll(/:"(running|closed|free|premium)"/g, (word) => word.toUpperCase())
     const asGraphql = JSON.parse(upper(print(body as Json)), (name, value) =>
