@@ -4,6 +4,7 @@ import { seasonsCall } from './battlepass/list-seasons.ts'
 import { purchasePremiumCall } from './battlepass/purchase-premium.ts'
 import { progressCall } from './battlepass/read-progress.ts'
 import { seasonCall } from './battlepass/read-season.ts'
+import { viewCall } from './battlepass/read-view.ts'
 import { progressOfPlayersCall } from './battlepass/rest.ts'
 import { grantXpCall } from './battlepass/rest-xp.ts'
 import { startRunCall } from './battlepass/start-run.ts'
@@ -15,6 +16,7 @@ import {
   playerPost,
   playerRead,
   playerStream,
+  playerTagged,
   type Route,
   serverPost,
   serverRead,
@@ -106,6 +108,7 @@ export const routes: readonly Route[] = [
   playerPost('/sdk/v1/scenarios/start', startRunCall),
   playerPost('/sdk/v1/scenarios/cross', crossHandleCall),
   playerPost('/sdk/v1/scenarios/run', runCall),
+  playerTagged('/sdk/v1/scenarios/view', viewCall),
 
   // Game servers
   serverRead('/server/v1/players/find', findPlayerCall),

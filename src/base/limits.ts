@@ -10,6 +10,12 @@ export const MAX_ID = 128
 export const MAX_PLANNED = 100
 /** Names of scenarios, projects and players. */
 export const MAX_NAME = 128
+/** The description of a pass, a level, a tier or a reward, in one language. */
+export const MAX_DESCRIPTION = 1_000
+/** The picture of one of these: a URL, or a key of the game's own assets. */
+export const MAX_IMAGE = 2_048
+/** Languages of one text. */
+export const MAX_LANGUAGES = 30
 /** Handles of nodes, such as `onStart`. */
 export const MAX_HANDLE = 64
 /** Types of nodes. */
@@ -92,6 +98,9 @@ export const MAX_BOOST_PREVIEW_DAYS = 14
 export const MAX_BONUS_TIERS = 1_000
 /** Rewards of one tier, reward node or purchase, and currencies that end with a season. */
 export const MAX_REWARDS = 32
+/** The options of a tier's choice. */
+export const MIN_OPTIONS = 2
+export const MAX_OPTIONS = 10
 
 export const MAX_STORAGE_KEYS = 1_000
 export const MAX_STORAGE_KEY = 128
@@ -152,8 +161,6 @@ export const MAX_INBOX = 500
 export const MAX_INBOX_PAGE = 100
 /** The longest time until a message expires, in days. */
 export const MAX_MESSAGE_DAYS = 365
-/** Languages of the text of one message. */
-export const MAX_MESSAGE_LANGUAGES = 30
 export const MAX_MESSAGE_TITLE = 128
 export const MAX_MESSAGE_BODY = 2_000
 /** The text of a message in all of its languages, in bytes of JSON text. */

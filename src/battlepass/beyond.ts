@@ -1,5 +1,5 @@
 import { GameDays } from '../base/game-day.ts'
-import type { Claimable, PassNode, Reward } from '../scenario/definition.ts'
+import type { Claimable, Offer, PassNode, Reward } from '../scenario/definition.ts'
 
 // What xp above the top level brings: bonus tiers, or a currency. Pure.
 
@@ -30,9 +30,9 @@ export function earnedTiers(node: BeyondNode, xp: bigint): number {
   return earned < BigInt(beyond.max) ? Number(earned) : beyond.max
 }
 
-/** The rewards of a bonus tier; undefined when the pass has no such tier. */
-export function bonusRewards({ beyond }: Pick<PassNode, 'beyond'>, number: number): readonly Reward[] | undefined {
-  return beyond?.kind === 'tiers' && number >= 1 && number <= beyond.max ? beyond.rewards : undefined
+/** What a bonus tier grants; undefined when the pass has no such tier. */
+export function bonusOffer({ beyond }: Pick<PassNode, 'beyond'>, number: number): Offer | undefined {
+  return beyond?.kind === 'tiers' && number >= 1 && number <= beyond.max ? beyond : undefined
 }
 
 /** The bonus tiers up to a number that are not claimed, in their order. Those that the pass does not have are left out. */

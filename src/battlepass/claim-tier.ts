@@ -6,12 +6,14 @@ import { playerCall } from '../declare/player-call.ts'
 import { int32, oneOf, optional, type RequestOf, shape } from '../declare/shape.ts'
 import { admitActive } from '../players/player-status.ts'
 import {
+  allRewards,
   byLevel,
   CLAIM_TRACKS,
   type Claimable,
   type Definition,
   type Granted,
   granted,
+  type Offer,
   type Reward,
   reward,
   TRACKS,
@@ -23,9 +25,9 @@ import { askRunRows, type Run, record, requireActiveRun, rewardsOf, settleWalk }
 import { Scenarios } from '../scenario/scenarios.ts'
 import type { About, Command } from '../transactions/command.ts'
 import type { Group, Steps } from '../transactions/group.ts'
-import type { One, PlayerRef } from '../transactions/player.ts'
+import type { One, Player, PlayerRef } from '../transactions/player.ts'
 import { askHoldings, grant, overflowOf } from '../wallet/holdings.ts'
-import { bonusRewards, earnedTiers, leftToday, unclaimedTiers } from './beyond.ts'
+import { bonusOffer, earnedTiers, leftToday, unclaimedTiers } from './beyond.ts'
 import { CLAIM_ERRORS, type ClaimError, type ClaimedBy, decideClaim, REFUSED } from './decide.ts'
 import { aboutPass, askPass, NO_RUN, type NodeInput, type PassHandle, requirePass } from './passes.ts'
 import { claimedTier } from './read-progress.ts'
@@ -42,11 +44,18 @@ export const claimTierRequest = shape(
       ),
     ),
     track,
+    choice: optional(
+      int32('The option that the player picks, from 0, of a tier with a choice. Absent for any other tier.', {
+        min: 0,
+      }),
+    ),
     idempotencyKey,
   },
   { name: 'ClaimRequest', example: { ...EXAMPLE_RUN, level: 2, track: 'free' } },
 )
-export type ClaimTier = Unkeyed<RequestOf<typeof claimTierRequest>>
+export type ClaimTier = Omit<Unkeyed<RequestOf<typeof claimTierRequest>>, 'choice'> & {
+  readonly choice?: number | null
+}
 
 export const claimAnswer = answer(
   'The outcome of a claim. A tier is granted once, however often it is claimed.',
@@ -70,13 +79,14 @@ export type ClaimResult = AnswerOf<typeof claimAnswer>
 
 /** Claims one tier of one track (spec 4.1). Repeated calls grant the tier once. */
 export function claimTier(ref: PlayerRef, input: ClaimTier): Command<ClaimResult> {
-  const { scenarioId, nodeId, runId, level, track, idempotencyKey: key } = input
+  const { scenarioId, nodeId, runId, level, track, choice = null, idempotencyKey: key } = input
   return {
     player: ref,
     once: {
       operation: 'claim',
       key,
-      request: { scenarioId, nodeId, runId, level, track },
+      // Without a choice it is the request of earlier versions, whose answers may be stored.
+      request: { scenarioId, nodeId, runId, level, track, ...(choice !== null && { choice }) },
       admit: (group) => admitActive(group, ref),
       tookEffect: ({ success }) => success,
       about: (_result, group) => aboutClaim(group, ref, input),
@@ -100,17 +110,17 @@ export const giveTier = (group: Group, ref: PlayerRef, input: ClaimTier): Steps<
   decideClaimOf(group, ref, input, 'support')
 
 function* decideClaimOf(group: Group, ref: PlayerRef, input: ClaimTier, by: ClaimedBy): Steps<ClaimResult> {
-  const { scenarioId, track } = input
+  const { scenarioId, track, choice } = input
   const { rows, asked } = yield* group.rows(() => {
     const rows = askRunRows(group, ref, input)
     const asked = askPass(rows.player, rows.definition, input)?.askClaims()
     const named = asked?.levelNode?.levelNumber ?? input.level
-    if (asked && named !== null) askHoldings(rows.player, rewardsAt(asked, { level: named, track }) ?? [])
+    if (asked && named !== null) askOffer(rows.player, offerAt(asked, { level: named, track }))
     return { rows, asked }
   })
   const { definition, run } = requireActiveRun(rows, scenarioId)
   const pass = requirePass(asked)
-  return yield* claim(group, pass, { definition, run }, { level: claimedLevel(pass, input.level), track, by })
+  return yield* claim(group, pass, { definition, run }, { level: claimedLevel(pass, input.level), track, choice, by })
 }
 
 export const claimAllRequest = shape({ ...inRun, idempotencyKey })
@@ -123,17 +133,17 @@ export const grantedTier = answer('A claimed tier with its rewards.', {
 
 export const claimAllAnswer = answer('The result of `claimAll`.', {
   claimed: out.list(grantedTier, 'The newly claimed tiers, by level.'),
-  /** The first reason, in the order of `CLAIM_ERRORS`. */
+  /** A choice that only the player can make, otherwise the first reason in the order of `CLAIM_ERRORS`. */
   error: out.orNull(
     out.oneOf(CLAIM_ERRORS, {
       description:
-        'The reason why nothing was claimed. Null when a tier was claimed, and when every tier is already claimed.',
+        'The reason why nothing was claimed: `choice required` when a tier waits for the choice of the player. Null when a tier was claimed, and when every tier is already claimed.',
     }),
   ),
 })
 export type ClaimAllResult = AnswerOf<typeof claimAllAnswer>
 
-/** Claims every tier of the pass that can be claimed now, all in one transaction. */
+/** Claims every tier of the pass that can be claimed now, all in one transaction, except those with a choice. */
 export function claimAll(ref: PlayerRef, input: ClaimAll): Command<ClaimAllResult> {
   const { scenarioId, nodeId, runId, idempotencyKey: key } = input
   return {
@@ -169,7 +179,7 @@ export function claimAll(ref: PlayerRef, input: ClaimAll): Command<ClaimAllResul
         errors.add(result.error)
         if (result.success) claimed.push({ level, track, granted: result.granted })
       }
-      const error = CLAIM_ERRORS.find((known) => errors.has(known)) ?? null
+      const error = ['choice required' as const, ...CLAIM_ERRORS].find((known) => errors.has(known)) ?? null
       return { claimed, error: claimed.length > 0 ? null : error }
     },
   }
@@ -187,13 +197,17 @@ export function askAllTiers(group: Group, ref: PlayerRef, input: NodeInput & { r
 /** Asks for what claims of any tiers of a pass may need, with the completions that they cause. */
 export function askEveryTier(pass: PassHandle, definition: Definition, runId: string | null): void {
   const { player, scenarioId, node } = pass.askClaims()
-  for (const { rewards } of node.tiers.values()) askHoldings(player, rewards)
-  askHoldings(player, bonusRewards(node, 1) ?? [])
+  for (const tier of node.tiers.values()) askOffer(player, tier)
+  askOffer(player, bonusOffer(node, 1))
   for (const other of definition.nodes.values()) {
     if (other.type !== 'reward') continue
     askHoldings(player, other.rewards)
     askPaid(player, scenarioId, { nodeId: other.id, repeat: other.repeat }, runId)
   }
+}
+
+function askOffer(player: Player, offer: Offer | undefined): void {
+  if (offer) askHoldings(player, allRewards(offer))
 }
 
 /** What was claimed of the tiers that a player has earned. */
@@ -205,13 +219,33 @@ export interface ClaimedEarned {
   readonly failed: number
 }
 
-/** Claims each tier that the player has earned and not claimed. `askEveryTier` must have asked for their rows. */
+/**
+ * Claims each tier that the player has earned and not claimed. Tiers with a choice are left to the player, unless it is
+ * the end of the season. `askEveryTier` must have asked for their rows.
+ */
 export function* claimEarned(
   group: Group,
   pass: PassHandle,
   { definition, run }: { readonly definition: Definition; readonly run: One<Run> | null },
-  { by, mail }: Pick<Tier, 'mail'> & { readonly by: ClaimedBy },
+  { by, mail }: Pick<ClaimOf, 'mail'> & { readonly by: ClaimedBy },
 ): Steps<ClaimedEarned> {
+  const earned = earnedOf(pass, by, group.now).filter((tier) => by === 'season end' || !offerAt(pass, tier)?.choice)
+  const granted: Granted[] = []
+  let tiers = 0
+  for (const { level, track } of earned) {
+    // A claim may change the run, or complete it.
+    const active = run?.value?.status === 'active' ? run.value : null
+    const mailed = mail?.length ?? 0
+    const result = yield* claim(group, pass, { definition, run: active }, { level, track, by, mail })
+    if (!result.success) continue
+    tiers += 1
+    granted.push(...result.granted.slice((mail?.length ?? 0) - mailed))
+  }
+  return { tiers, granted, failed: earned.length - tiers }
+}
+
+/** The tiers that a player has earned and not claimed, by level; of bonus tiers only those that it may claim on the day. */
+export function earnedOf(pass: PassHandle, by: ClaimedBy, now: Date): Claimable[] {
   const { premiumOwned } = pass.current
   const { level } = pass
   const before = new Set(pass.claimed)
@@ -219,19 +253,7 @@ export function* claimEarned(
     (tier) =>
       tier.level <= level && (tier.track === 'free' || premiumOwned) && !before.has(tierKey(tier.level, tier.track)),
   )
-  const earned = [...listed, ...earnedBonusTiers(pass, by, group.now)].sort(byLevel)
-  const granted: Granted[] = []
-  let tiers = 0
-  for (const tier of earned) {
-    // A claim may change the run, or complete it.
-    const active = run?.value?.status === 'active' ? run.value : null
-    const mailed = mail?.length ?? 0
-    const result = yield* claim(group, pass, { definition, run: active }, { ...tier, by, mail })
-    if (!result.success) continue
-    tiers += 1
-    granted.push(...result.granted.slice((mail?.length ?? 0) - mailed))
-  }
-  return { tiers, granted, failed: earned.length - tiers }
+  return [...listed, ...earnedBonusTiers(pass, by, now)].sort(byLevel)
 }
 
 /** The tiers that are listed behind a node. */
@@ -275,14 +297,15 @@ export function claimedLevel({ levelNode }: PassHandle, level: number | null): n
   return levelNode.levelNumber
 }
 
-interface Tier extends Claimable {
+interface ClaimOf extends Claimable {
+  readonly choice?: number | null | undefined
   readonly by?: ClaimedBy
   /** Takes the rewards of the tier, instead of the wallet. Those of reward nodes are paid all the same. */
   readonly mail?: Reward[] | undefined
 }
 
-function rewardsAt({ node }: PassHandle, { level, track }: Tier): readonly Reward[] | undefined {
-  return track === 'bonus' ? bonusRewards(node, level) : node.tiers.get(tierKey(level, track))?.rewards
+function offerAt({ node }: PassHandle, { level, track }: Claimable): Offer | undefined {
+  return track === 'bonus' ? bonusOffer(node, level) : node.tiers.get(tierKey(level, track))
 }
 
 /** Claims a tier. Without a run nothing is crossed. */
@@ -290,12 +313,15 @@ function* claim(
   group: Group,
   pass: PassHandle,
   { definition, run }: { definition: Definition; run: Run | null },
-  tier: Tier,
+  tier: ClaimOf,
 ): Steps<ClaimResult> {
   const { player, node, scenarioId } = pass
   const { level, track, by, mail } = tier
   const before = pass.current
-  const request = { level, track, by, rewards: rewardsAt(pass, tier), levelNodeId: pass.levelNode?.id }
+  const request = {
+    ...{ level, track, by, choice: tier.choice ?? null },
+    ...{ offer: offerAt(pass, tier), levelNodeId: pass.levelNode?.id },
+  }
   const decision = decideClaim(node, before, request, group.now)
   if (decision.kind === 'refused') return refused(decision.error)
 

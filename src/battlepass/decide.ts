@@ -1,6 +1,13 @@
 import { MAX_INT64 } from '../base/json.ts'
 import type { Boost } from '../scenario/boosts.ts'
-import { type ClaimKey, type ClaimTrack, type PassNode, type Reward, tierKey } from '../scenario/definition.ts'
+import {
+  type ClaimKey,
+  type ClaimTrack,
+  type Offer,
+  type PassNode,
+  type Reward,
+  tierKey,
+} from '../scenario/definition.ts'
 import type { Crossing } from '../scenario/plan.ts'
 import { type BeyondState, convertXp, countClaim, earnedTiers, leftToday } from './beyond.ts'
 import { boostPercentAt } from './boosts.ts'
@@ -35,6 +42,8 @@ export const CLAIM_ERRORS = [
   'season closed',
   'level not reached',
   'premium required',
+  'choice required',
+  'choice not found',
   'balance limit exceeded',
   'daily limit reached',
 ] as const
@@ -196,7 +205,8 @@ export type ClaimDecision =
 
 /**
  * Who claims a tier. `support` gives it: level and season do not matter. `season end` is the service, once claims have
- * closed. Ownership of premium matters in any case. Only the player is bound to the bonus tiers of a day.
+ * closed: it picks the first option of a choice. Ownership of premium matters in any case. Only the player is bound to
+ * the bonus tiers of a day.
  */
 export type ClaimedBy = 'player' | 'support' | 'season end'
 
@@ -204,8 +214,10 @@ export interface ClaimRequest {
   /** For a bonus tier its number. */
   readonly level: number
   readonly track: ClaimTrack
-  /** The rewards of the tier; undefined when there is no such tier. */
-  readonly rewards: readonly Reward[] | undefined
+  /** What the tier grants; undefined when there is no such tier. */
+  readonly offer: Offer | undefined
+  /** The option that the player picks, from 0. Null or absent for none. */
+  readonly choice?: number | null
   /** The claim of the player itself unless said. */
   readonly by?: ClaimedBy
   /** The level node through which the claim came, if any. */
@@ -217,7 +229,7 @@ export interface ClaimRequest {
  * changed, so that a client that lost the answer can still show it.
  */
 export function decideClaim(node: PassNode, pass: Pass, request: ClaimRequest, now: Date): ClaimDecision {
-  const { level, track, rewards, by = 'player', levelNodeId } = request
+  const { level, track, offer, by = 'player', choice = null, levelNodeId } = request
   const key = tierKey(level, track)
   // A level node has the tiers of its level.
   if (track === 'bonus' && levelNodeId !== undefined) return { kind: 'refused', error: 'tier not found' }
@@ -225,11 +237,13 @@ export function decideClaim(node: PassNode, pass: Pass, request: ClaimRequest, n
     const { next, crossings } = completeLevelNode(pass, request)
     return { kind: 'repeated', next, crossings }
   }
-  if (!rewards) return { kind: 'refused', error: 'tier not found' }
+  if (!offer) return { kind: 'refused', error: 'tier not found' }
   if (by === 'player' && !claimsOpen(node, now)) return { kind: 'refused', error: 'season closed' }
   const isReached = track === 'bonus' ? earnedTiers(node, pass.xp) >= level : levelAt(node, pass.xp) >= level
   if (by !== 'support' && !isReached) return { kind: 'refused', error: 'level not reached' }
   if (track === 'premium' && !pass.premiumOwned) return { kind: 'refused', error: 'premium required' }
+  const picked = pick(offer, choice ?? (by === 'season end' && offer.choice ? 0 : null))
+  if (typeof picked === 'string') return { kind: 'refused', error: picked }
 
   const isOfDay = track === 'bonus' && by === 'player'
   const isOverDay = isOfDay && leftToday(node, pass.beyond, now) === 0
@@ -242,7 +256,17 @@ export function decideClaim(node: PassNode, pass: Pass, request: ClaimRequest, n
   const onNode = levelNodeId === undefined ? { next: claimed, crossings: [] } : completeLevelNode(claimed, request)
   const onPass = complete(node, onNode.next)
   const crossings = [...onNode.crossings, ...onPass.crossings]
-  return { kind: 'granted', rewards, isOverDay, next: onPass.next, crossings }
+  return { kind: 'granted', rewards: picked, isOverDay, next: onPass.next, crossings }
+}
+
+/**
+ * The rewards of a claim with this choice. A choice for a tier without one is not passed over: the player has chosen from
+ * an earlier version of the tier, and a claim cannot be taken back.
+ */
+function pick({ rewards, choice }: Offer, picked: number | null): readonly Reward[] | ClaimError {
+  if (picked === null) return choice ? 'choice required' : rewards
+  const option = choice?.[picked]
+  return option ? [...rewards, ...option] : 'choice not found'
 }
 
 export type PurchaseDecision =

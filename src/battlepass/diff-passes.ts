@@ -1,4 +1,12 @@
-import { areSameRewards, type Node, type PassNode, type Reward, type Track } from '../scenario/definition.ts'
+import {
+  areSameOffers,
+  type Choice,
+  type Node,
+  type Offer,
+  type PassNode,
+  type Reward,
+  type Track,
+} from '../scenario/definition.ts'
 
 // The difference between two definitions of a battle pass. Pure.
 
@@ -7,10 +15,9 @@ export interface DiffedLevel {
   readonly xp: bigint
 }
 
-export interface DiffedTier {
+export interface DiffedTier extends Offer {
   readonly level: number
   readonly track: Track
-  readonly rewards: readonly Reward[]
 }
 
 /** A value before and after; null where there is none. */
@@ -31,6 +38,8 @@ export interface PassDiff {
     readonly track: Track
     readonly rewardsBefore: readonly Reward[]
     readonly rewardsAfter: readonly Reward[]
+    readonly choiceBefore?: Choice | undefined
+    readonly choiceAfter?: Choice | undefined
   }[]
   readonly price: Change<NonNullable<PassNode['premium']>> | null
   readonly announcedAt: Change<Date> | null
@@ -57,9 +66,11 @@ export function diffPasses(before: Node, after: Node): PassDiff | null {
     ),
     tiersAdded: tiers.added,
     tiersRemoved: tiers.removed,
-    tiersChanged: tiers.kept.flatMap(([{ level, track, rewards: rewardsBefore }, { rewards: rewardsAfter }]) =>
-      areSameRewards(rewardsBefore, rewardsAfter) ? [] : [{ level, track, rewardsBefore, rewardsAfter }],
-    ),
+    tiersChanged: tiers.kept.flatMap(([one, two]) => {
+      if (areSameOffers(one, two)) return []
+      const { level, track, rewards: rewardsBefore, choice: choiceBefore } = one
+      return [{ level, track, rewardsBefore, rewardsAfter: two.rewards, choiceBefore, choiceAfter: two.choice }]
+    }),
     price: changeOf(
       before.premium,
       after.premium,

@@ -1,7 +1,7 @@
 import { requirePlatform } from '../callers/access.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { inputOf } from '../declare/graphql/shapes.ts'
-import type { Reward } from '../scenario/definition.ts'
+import type { Choice, Reward } from '../scenario/definition.ts'
 import { FaultType, findScenario } from '../scenario/graphql.ts'
 import { ChangedNodeType } from '../scenario/graphql-diff.ts'
 import { previewRequest } from '../scenario/requests.ts'
@@ -154,12 +154,22 @@ const ChangedLevelType = builder.objectRef<PassDiff['levelsChanged'][number]>('C
   }),
 })
 
+const OptionType = builder.objectRef<Choice[number]>('RewardOption').implement({
+  description: 'An option of the choice of a tier.',
+  fields: (t) => ({ rewards: t.field({ type: [RewardType], resolve: (rewards): Reward[] => [...rewards] }) }),
+})
+
 const DiffedTierType = builder.objectRef<DiffedTier>('DiffedTier').implement({
   description: 'A tier that only one of two definitions has.',
   fields: (t) => ({
     level: t.exposeInt('level'),
     track: t.expose('track', { type: TrackType }),
     rewards: t.field({ type: [RewardType], resolve: ({ rewards }): Reward[] => [...rewards] }),
+    choice: t.field({
+      description: 'The options of its choice. Empty without one.',
+      type: [OptionType],
+      resolve: ({ choice = [] }) => [...choice],
+    }),
   }),
 })
 
@@ -177,6 +187,16 @@ const ChangedTierType = builder.objectRef<PassDiff['tiersChanged'][number]>('Cha
       description: 'Its rewards in version `to`.',
       type: [RewardType],
       resolve: ({ rewardsAfter }): Reward[] => [...rewardsAfter],
+    }),
+    choiceBefore: t.field({
+      description: 'The options of its choice in version `from`. Empty without one.',
+      type: [OptionType],
+      resolve: ({ choiceBefore = [] }) => [...choiceBefore],
+    }),
+    choiceAfter: t.field({
+      description: 'The options of its choice in version `to`. Empty without one.',
+      type: [OptionType],
+      resolve: ({ choiceAfter = [] }) => [...choiceAfter],
     }),
   }),
 })

@@ -17,7 +17,20 @@ import { purchaseAnswer, purchasePremiumCall } from './purchase-premium.ts'
 import './graphql-boosts.ts'
 import { claimedTier, progressAnswer, progressCall } from './read-progress.ts'
 import { seasonAnswer, seasonBoost, seasonCall } from './read-season.ts'
+import { viewCall } from './read-view.ts'
 import '../scenario/graphql-season.ts'
+import {
+  bonusView,
+  conversionView,
+  levelView,
+  optionView,
+  passState,
+  passView,
+  premiumView,
+  rewardView,
+  tierView,
+  viewAnswer,
+} from './view-answer.ts'
 import { XP_ORIGINS, type XpOrigin } from './xp-limits.ts'
 
 export const TrackType = enumType('Track', CLAIM_TRACKS, {
@@ -36,6 +49,8 @@ enumType('ClaimError', CLAIM_ERRORS, {
     'season closed': 'Tiers can be claimed from `startsAt` to `claimUntil`.',
     'level not reached': 'The player is below the level of the tier.',
     'premium required': 'The tier is on the premium track, and the player does not own premium.',
+    'choice required': 'The tier has a choice, and the claim names no option.',
+    'choice not found': 'The tier has no such option, or no choice at all.',
     'balance limit exceeded': 'A balance would pass the largest 64-bit integer.',
     'daily limit reached': 'The bonus tiers of the day are claimed.',
   },
@@ -80,6 +95,29 @@ builder.queryField('season', (t) =>
     nullable: true,
     description: 'Where the season of a pass stands. Null, with an error, when the pass does not exist.',
     ...playerQuery(seasonCall),
+  }),
+)
+
+answerType('RewardView', rewardView)
+answerType('OptionView', optionView)
+answerType('LevelView', levelView)
+answerType('TierView', tierView)
+answerType('PremiumView', premiumView)
+answerType('BonusView', bonusView)
+answerType('ConversionView', conversionView)
+answerType('PassState', passState)
+answerType('PassView', passView)
+const ScenarioViewType = answerType('ScenarioView', viewAnswer)
+const viewQuery = playerQuery(viewCall)
+
+builder.queryField('scenarioView', (t) =>
+  t.field({
+    type: ScenarioViewType,
+    nullable: true,
+    description:
+      'What a game draws of a scenario, and where the calling player stands. Null, with an error, when the scenario does not exist.',
+    ...viewQuery,
+    resolve: async (root, args, context) => (await viewQuery.resolve(root, args, context)).view,
   }),
 )
 

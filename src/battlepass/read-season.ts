@@ -6,7 +6,7 @@ import { type RequestOf, shape } from '../declare/shape.ts'
 import { askStatus, requireActive } from '../players/player-status.ts'
 import { AUDIENCES, type Boost } from '../scenario/boosts.ts'
 import { requireScenario, Scenarios } from '../scenario/scenarios.ts'
-import { PHASES, seasonAt } from '../scenario/season.ts'
+import { PHASES, type SeasonDates, seasonAt } from '../scenario/season.ts'
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
 import { runsAt } from './boosts.ts'
@@ -101,20 +101,10 @@ export function readSeason(ref: PlayerRef, input: RequestOf<typeof seasonRequest
       requireActive(player)
       const pass = findPass(requireScenario(found), input.nodeId)
       if (!pass) throw new Refusal('nodeNotFound')
-      const { node } = pass
       const { now } = group
-      const { phase, next } = seasonAt(node, now)
-      const print = (at: Date | null): string | null => at?.toISOString() ?? null
       return {
-        phase,
-        announcedAt: print(node.announcedAt),
-        startsAt: print(node.startsAt),
-        endingAt: print(node.endingAt),
-        endsAt: print(node.endsAt),
-        claimUntil: print(node.claimUntil),
-        nextPhase: next?.phase ?? null,
-        nextPhaseAt: print(next?.at ?? null),
-        secondsToNextPhase: next && secondsTo(next.at.getTime(), now),
+        ...datesOf(pass.node),
+        ...phaseAt(pass.node, now),
         boosts: runningBoosts(boosts, now),
         now: now.toISOString(),
       }
@@ -122,9 +112,30 @@ export function readSeason(ref: PlayerRef, input: RequestOf<typeof seasonRequest
   }
 }
 
+const print = (at: Date | null): string | null => at?.toISOString() ?? null
+
+export const datesOf = ({ announcedAt, startsAt, endingAt, endsAt, claimUntil }: SeasonDates) => ({
+  announcedAt: print(announcedAt),
+  startsAt: print(startsAt),
+  endingAt: print(endingAt),
+  endsAt: print(endsAt),
+  claimUntil: print(claimUntil),
+})
+
+/** The phase of a season, and the next one. */
+export function phaseAt(dates: SeasonDates, now: Date) {
+  const { phase, next } = seasonAt(dates, now)
+  return {
+    phase,
+    nextPhase: next?.phase ?? null,
+    nextPhaseAt: print(next?.at ?? null),
+    secondsToNextPhase: next && secondsTo(next.at.getTime(), now),
+  }
+}
+
 const secondsTo = (at: number, now: Date): number => Math.min(MAX_INT32, Math.ceil((at - now.getTime()) / 1000))
 
-const runningBoosts = (boosts: readonly Boost[], now: Date): Season['boosts'] =>
+export const runningBoosts = (boosts: readonly Boost[], now: Date): Season['boosts'] =>
   boosts
     .filter((boost) => runsAt(boost, now))
     .sort((a, b) => a.endsAt - b.endsAt)

@@ -5,6 +5,7 @@ import { deliver, hasRoom } from '../inbox/deliver.ts'
 import { askInbox } from '../inbox/messages.ts'
 import { askStatus } from '../players/player-status.ts'
 import {
+  allRewards,
   type Definition,
   type Granted,
   granted,
@@ -21,7 +22,7 @@ import type { Command } from '../transactions/command.ts'
 import type { Group } from '../transactions/group.ts'
 import type { Player, PlayerRef } from '../transactions/player.ts'
 import { askWallet, balanceOf, move, overflowOf } from '../wallet/holdings.ts'
-import { bonusRewards } from './beyond.ts'
+import { bonusOffer } from './beyond.ts'
 import { askAllTiers, claimEarned } from './claim-tier.ts'
 import { NO_RUN, type NodeInput, type PassHandle } from './passes.ts'
 
@@ -150,8 +151,8 @@ function endCurrencies(group: Group, player: Player, { scenarioId, node }: PassH
  */
 function hasRoomForMail(group: Group, { player, node }: PassHandle): boolean {
   if (node.mail === null) return false
-  const lists = [...node.tiers.values()].map(({ rewards }) => rewards)
-  const all = [...lists.flat(), ...(bonusRewards(node, 1) ?? [])]
+  const bonus = bonusOffer(node, 1)
+  const all = [...node.tiers.values(), ...(bonus ? [bonus] : [])].flatMap(allRewards)
   const messages = Math.ceil(new Set(all.map(assetOf)).size / MAX_REWARDS)
   return hasRoom(group, player, Math.max(messages, 1))
 }

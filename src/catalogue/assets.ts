@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import type { Definition, PassNode } from '../scenario/definition.ts'
+import { allRewards, type Definition, type PassNode } from '../scenario/definition.ts'
 import { DerivedValues } from '../scenario/derived.ts'
 
 /** The currencies and items that one version of a scenario grants or charges. */
@@ -34,7 +34,7 @@ function assetsOf({ nodes }: Definition): Assets {
   for (const node of nodes.values()) {
     const lists =
       node.type === 'battle-pass'
-        ? [...[...node.tiers.values()].map(({ rewards }) => rewards), node.premiumInstant, bonusRewards(node)]
+        ? [...[...node.tiers.values()].map(allRewards), node.premiumInstant, bonusRewards(node)]
         : [node.type === 'reward' ? node.rewards : []]
     for (const { currency, itemId } of lists.flat()) {
       if (currency !== null) currencies.add(currency)
@@ -51,7 +51,7 @@ function assetsOf({ nodes }: Definition): Assets {
   return { currencies, items }
 }
 
-const bonusRewards = ({ beyond }: PassNode) => (beyond?.kind === 'tiers' ? beyond.rewards : [])
+const bonusRewards = ({ beyond }: PassNode) => (beyond?.kind === 'tiers' ? allRewards(beyond) : [])
 
 function note(uses: Map<string, string[]>, name: string, scenarioId: string): void {
   const scenarios = uses.get(name)

@@ -17,6 +17,7 @@ import type {
   OwnSessions,
   Player,
   PlayerUpdateRequest,
+  ScenarioView,
   SeasonsResponse,
   StorageKeys,
   StorageListRequest,
@@ -57,6 +58,7 @@ import {
   type Transport,
   VISIBLE,
 } from './transport.ts'
+import { type ViewOptions, Views } from './views.ts'
 
 export interface TierwayOptions {
   /** Where the service is, such as `https://play.example.com`. */
@@ -111,6 +113,8 @@ export class Tierway {
   readonly keep: { readonly storage: Storage; readonly prefix: string }
 
   /** Throws `invalid_request` for a faulty option. */
+  readonly #views: Views
+
   constructor(options: TierwayOptions) {
     checkOptions(options)
     const { baseUrl, sdkKey, storage, fetch, timeoutMs, retries } = options
@@ -135,6 +139,7 @@ export class Tierway {
     })
     this.#device = new Device(this.keep)
     this.calls = playerCalls(this.#transport, this.#login)
+    this.#views = new Views(this.calls)
     this.storage = new PlayerStorage(this.calls)
   }
 
@@ -278,6 +283,14 @@ export class Tierway {
    */
   async readMessages(messageIds: readonly string[], options?: CallOptions): Promise<number> {
     return (await this.calls.change('/sdk/v1/inbox/read', { messageIds }, INBOX_READ_RESPONSE, options)).unread
+  }
+
+  /**
+   * Reads what a game draws of a scenario: its passes with texts and pictures, and where the player stands. A view that
+   * has not changed is not sent again, and its seconds are counted down.
+   */
+  view(scenarioId: string, options?: ViewOptions): Promise<ScenarioView> {
+    return this.#views.read(scenarioId, options)
   }
 
   /** Changes the player's nickname, region and language. Fields that are left out stay. */

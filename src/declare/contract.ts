@@ -31,6 +31,8 @@ export interface Contract {
   readonly refusals?: readonly RefusalKind[]
   readonly parameters?: readonly Schema[]
   readonly headers?: Schema
+  /** The answer has an `ETag`, and is not sent to a client that has it. */
+  readonly hasTag?: true
   /** Default: JSON. */
   readonly mediaType?: string
 }

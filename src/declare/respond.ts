@@ -1,6 +1,7 @@
 import { type ServerResponse, STATUS_CODES, validateHeaderValue } from 'node:http'
 import type { Refusal } from '../base/errors.ts'
 import { type Json, print } from '../base/json.ts'
+import type { Tagged } from './player-call.ts'
 
 export interface Reply {
   readonly status: number
@@ -57,6 +58,20 @@ export function closedOf(response: ServerResponse): AbortSignal {
   else response.once('close', () => closed.abort())
   return closed.signal
 }
+
+/**
+ * An answer that clients keep, by its tag. One that the client has already is not sent again, as for GET (RFC 9110, 13.1.2).
+ */
+export function tagged({ etag, print }: Tagged, known: string | undefined): Reply {
+  if (hasTag(known, etag)) return { status: 304, body: null, headers: [...NO_STORE, 'etag', etag] }
+  return { status: 200, body: print(), headers: [...JSON_HEADERS, 'etag', etag] }
+}
+
+/** Whether an `If-None-Match` names a tag. Weak tags count as strong ones. */
+export const hasTag = (known: string | undefined, etag: string): boolean =>
+  known?.split(',').some((one) => one.trim() === '*' || strong(one.trim()) === strong(etag)) ?? false
+
+const strong = (tag: string): string => tag.replace(/^W\//, '')
 
 export function noContent(): Reply {
   return { status: 204, body: null, headers: NO_STORE }

@@ -18,9 +18,9 @@ import type { ClientRef, PlatformCaller, PlayerCaller, Role, ServerCaller } from
 import { requireServerKey } from '../callers/keys.ts'
 import type { Contract, PublishedCall } from './contract.ts'
 import { STREAM_HEADERS, STREAM_TYPE } from './media-types.ts'
-import type { RestCall } from './player-call.ts'
+import type { PlayerCall, RestCall, Tagged } from './player-call.ts'
 import { type Line, operatorHeader, readBody, readJson, readLines } from './request.ts'
-import { json, NO_STORE, noContent, type Reply } from './respond.ts'
+import { json, NO_STORE, noContent, type Reply, tagged } from './respond.ts'
 import {
   type Fields,
   type JsonSource,
@@ -101,10 +101,30 @@ export interface PlayerRequest<Input> {
 
 export const readCall = <F extends Fields>(call: Call<F, PlayerRequest<RequestOf<Shape<F>>>>) => call
 
-/** The same for a read or write that is no command. */
-export function playerRead<F extends Fields>(
+/** A read of a player whose answer is kept by its tag: `If-None-Match` with the tag of the same answer gets a 304. */
+export function playerTagged<F extends Fields>(
   path: string,
-  { request: shape, contract, run, action }: Call<F, PlayerRequest<RequestOf<Shape<F>>>>,
+  { command, contract, ...call }: Omit<PlayerCall<F, Tagged>, 'action'> & { readonly contract: Contract },
+): Route {
+  const run = ({ caller, input, service }: PlayerRequest<RequestOf<Shape<F>>>) =>
+    service.runAs(caller, command(caller, input))
+  return playerRoute(path, { ...call, contract: { ...contract, hasTag: true }, run }, (answer, headers) =>
+    tagged(answer, headers['if-none-match']),
+  )
+}
+
+/** The same for a read or write that is no command. */
+export const playerRead = <F extends Fields>(path: string, call: Call<F, PlayerRequest<RequestOf<Shape<F>>>>): Route =>
+  playerRoute(path, call, reply)
+
+type Running<F extends Fields, Outcome> = Omit<Call<F, unknown>, 'run'> & {
+  readonly run: (request: PlayerRequest<RequestOf<Shape<F>>>) => Promise<Outcome>
+}
+
+function playerRoute<F extends Fields, Outcome>(
+  path: string,
+  { request: shape, contract, run, action }: Running<F, Outcome>,
+  toReply: (outcome: Outcome, headers: IncomingHttpHeaders) => Reply,
 ): Route {
   const readInput = inputReader(shape)
   return {
@@ -118,7 +138,8 @@ export function playerRead<F extends Fields>(
       const body = await readSource(context, request)
       // A body can take long to arrive.
       service.tokens.requireValid(caller)
-      return reply(await run({ caller, input: readInput(body, request), service, closed }))
+      const outcome = await run({ caller, input: readInput(body, request), service, closed })
+      return toReply(outcome, request.headers)
     },
   }
 }

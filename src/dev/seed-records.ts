@@ -158,8 +158,8 @@ export class PlayerRecords {
     const { season, runId } = this
     const { scenarioId, nodeId } = this.scope
     const levelNode = levelNodeAt(season, level)
-    const rewards = season.pass.tiers.get(tierKey(level, track))?.rewards
-    const request = { level, track, rewards, levelNodeId: levelNode?.id }
+    const offer = season.pass.tiers.get(tierKey(level, track))
+    const request = { level, track, offer, choice: offer?.choice ? 0 : null, levelNodeId: levelNode?.id }
     const decision = decideClaim(season.pass, this.currentPass(), request, new Date(this.nowMs))
     if (decision.kind !== 'granted') return
     const led = this.cross(decision.crossings)

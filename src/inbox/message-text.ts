@@ -1,12 +1,6 @@
 import type { Fault } from '../base/errors.ts'
 import { bestTag, isLanguageTag, type MessageText, type MessageTexts } from '../base/languages.ts'
-import {
-  MAX_MESSAGE_BODY,
-  MAX_MESSAGE_LANGUAGES,
-  MAX_MESSAGE_TEXT_BYTES,
-  MAX_MESSAGE_TITLE,
-  MAX_TAG,
-} from '../base/limits.ts'
+import { MAX_LANGUAGES, MAX_MESSAGE_BODY, MAX_MESSAGE_TEXT_BYTES, MAX_MESSAGE_TITLE, MAX_TAG } from '../base/limits.ts'
 import { checked, type Field, listOf, mapped, optional, shape, text } from '../declare/shape.ts'
 
 /** What is wrong with the text of a message as a whole. */
@@ -47,9 +41,9 @@ const textsOf = (list: readonly Translation[]): MessageTexts =>
 export const messageText: Field<MessageTexts> = mapped(
   checked(
     listOf(
-      `The text: 1 to ${MAX_MESSAGE_LANGUAGES} languages, in all at most ${MAX_MESSAGE_TEXT_BYTES} bytes. The first language is for players of every other one.`,
+      `The text: 1 to ${MAX_LANGUAGES} languages, in all at most ${MAX_MESSAGE_TEXT_BYTES} bytes. The first language is for players of every other one.`,
       translation,
-      { max: MAX_MESSAGE_LANGUAGES, input: 'MessageTextInput' },
+      { max: MAX_LANGUAGES, input: 'MessageTextInput' },
     ),
     (list) => faultsOfTexts(list, Buffer.byteLength(JSON.stringify(textsOf(list)))),
   ),

@@ -2,7 +2,7 @@ import { MAX_INT64 } from '../base/json.ts'
 import { MAX_BONUS_TIERS } from '../base/limits.ts'
 import type { Beyond, BonusTiers, XpConversion } from './definition.ts'
 import type { RawValue, Reader } from './definition-reader.ts'
-import { readAsset, readRewards } from './definition-rewards.ts'
+import { readAsset, readOffer } from './definition-rewards.ts'
 
 // What xp above the top level of a pass brings: `data.beyond`. Pure.
 
@@ -29,7 +29,7 @@ function readTiers(reader: Reader, member: (name: string) => RawValue): BonusTie
   return {
     kind: 'tiers',
     every: reader.integer(member('every'), 1n, MAX_INT64) ?? 1n,
-    rewards: readRewards(reader, member('rewards')),
+    ...readOffer(reader, member('rewards'), 1),
     max: count('max') ?? MAX_BONUS_TIERS,
     perDay: count('perDay'),
   }

@@ -16,6 +16,7 @@ import {
   AUTO_CLAIMS,
   edgeKey,
   HANDLES_OF,
+  type Level,
   type LevelNode,
   type Node,
   type PassNode,
@@ -27,8 +28,9 @@ import {
   tierKey,
 } from './definition.ts'
 import { type RawValue, type Reader, readLate, stringOf } from './definition-reader.ts'
-import { readAsset, readRewards } from './definition-rewards.ts'
+import { readAsset, readOffer, readRewards } from './definition-rewards.ts'
 import { type BroughtTier, checkHandle } from './definition-rules.ts'
+import { DISPLAY_MEMBERS, readDisplay } from './display.ts'
 import { readNextSeason } from './next-season.ts'
 import { PLAIN_MAIL, readMail } from './season-mail.ts'
 import { openToClients, readServerHandles, readXpRules } from './xp-rules.ts'
@@ -39,7 +41,7 @@ const DATA_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   'battle-pass': [
     ...['levels', 'tiers', 'premium', 'xp'],
     ...['announcedAt', 'startsAt', 'endingHours', 'endsAt', 'claimUntil'],
-    ...['atEnd', 'mail', 'autoClaim', 'next', 'beyond'],
+    ...['atEnd', 'mail', 'autoClaim', 'next', 'beyond', ...DISPLAY_MEMBERS],
   ],
   'battle-pass-level': ['levelNumber', 'passNodeId', 'rewards'],
 }
@@ -118,7 +120,8 @@ function readPass(reader: Reader, data: (name: string) => RawValue): Omit<PassNo
   if (open !== null) reader.notice(data('xp').path, open)
   const season = { announcedAt, startsAt, endingAt, endsAt, claimUntil, atEnd, autoClaim, next, beyond }
   const mailed = { mail: atEnd === 'mail' ? (mail ?? PLAIN_MAIL) : null }
-  return { levels, topLevel: levels.at(-1)?.level ?? 0, tiers, ...sale, ...season, ...mailed, xpRules }
+  const topLevel = levels.at(-1)?.level ?? 0
+  return { ...readDisplay(reader, data), levels, topLevel, tiers, ...sale, ...season, ...mailed, xpRules }
 }
 
 function readAnnouncedAt(reader: Reader, source: RawValue, startsAt: Date | null): Date | null {
@@ -161,13 +164,13 @@ function readAtEnd(reader: Reader, source: RawValue, endsAt: Date | null): AtEnd
 const HOUR_MS = 3_600_000
 
 /** The levels in order; none when one of them is unreadable, so that no tier is blamed for it. */
-function readLevels(reader: Reader, source: RawValue): { level: number; xp: bigint }[] {
-  const levels: { level: number; xp: bigint }[] = []
+function readLevels(reader: Reader, source: RawValue): Level[] {
+  const levels: Level[] = []
   let areAllNamed = true
   let lastLevel: bigint | undefined
   let lastXp: bigint | undefined
   for (const entry of reader.list(source, { min: 1, max: MAX_LEVELS })) {
-    const member = reader.object(entry, ['level', 'xp'])
+    const member = reader.object(entry, ['level', 'xp', ...DISPLAY_MEMBERS])
     const level = reader.integer(member('level'), 1n, BigInt(MAX_LEVEL))
     const xp = reader.integer(member('xp'), 0n, MAX_INT64)
     if (level !== undefined && lastLevel !== undefined && level <= lastLevel)
@@ -177,19 +180,19 @@ function readLevels(reader: Reader, source: RawValue): { level: number; xp: bigi
     lastLevel = level ?? lastLevel
     lastXp = xp ?? lastXp
     if (level === undefined) areAllNamed = false
-    else levels.push({ level: Number(level), xp: xp ?? 0n })
+    else levels.push({ level: Number(level), xp: xp ?? 0n, ...readDisplay(reader, member) })
   }
   return areAllNamed ? levels : []
 }
 
 function readTier(reader: Reader, source: RawValue): Tier | undefined {
-  const tier = reader.object(source, ['level', 'track', 'rewards'])
+  const tier = reader.object(source, ['level', 'track', 'rewards', ...DISPLAY_MEMBERS])
   const level = reader.integer(tier('level'), 1n, BigInt(MAX_LEVEL))
   const trackText = stringOf(tier('track'))
   const track = TRACKS.find((known) => known === trackText)
   if (!track) reader.unfit(tier('track'), `must be one of ${TRACKS.join(', ')}`)
-  const rewards = readRewards(reader, tier('rewards'), 0)
-  return level === undefined || !track ? undefined : { level: Number(level), track, rewards }
+  const offer = { ...readOffer(reader, tier('rewards')), ...readDisplay(reader, tier) }
+  return level === undefined || !track ? undefined : { level: Number(level), track, ...offer }
 }
 
 function readPremium(
@@ -232,7 +235,7 @@ function readLevelNode(
     for (const track of TRACKS) {
       const source = rewards(track)
       if (source.raw === undefined) continue
-      const tier = { level: levelNumber, track, rewards: readRewards(reader, source, 0) }
+      const tier = { level: levelNumber, track, ...readOffer(reader, source) }
       brought.push({ path: source.path, passNodeId, tier })
     }
   }

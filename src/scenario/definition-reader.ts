@@ -22,6 +22,8 @@ export class Reader {
   readonly notices: Fault[] = []
   /** Reward nodes without a `repeat`. */
   readonly openRepeats = new Set<string>()
+  /** The texts for players, with the tags of their languages in lower case. */
+  readonly texts: { readonly path: string; readonly tags: readonly string[] }[] = []
   readonly isStored: boolean
 
   constructor(isStored: boolean) {

@@ -1,26 +1,59 @@
 import { kindOf, MAX_INT64 } from '../base/json.ts'
-import { MAX_ASSET, MAX_REWARDS } from '../base/limits.ts'
-import type { Reward } from './definition.ts'
+import { MAX_ASSET, MAX_OPTIONS, MAX_REWARDS, MIN_OPTIONS } from '../base/limits.ts'
+import type { Choice, Offer, Reward } from './definition.ts'
 import type { RawValue, Reader } from './definition-reader.ts'
+import { DISPLAY_MEMBERS, readDisplay } from './display.ts'
+
+const MEMBERS = ['currency', 'itemId', 'amount', ...DISPLAY_MEMBERS]
 
 /** A list of rewards, each a currency or an item. */
-export function readRewards(reader: Reader, source: RawValue, min = 1): Reward[] {
-  return reader.list(source, { min, max: MAX_REWARDS }).map((entry) => {
-    const reward = reader.object(entry, ['currency', 'itemId', 'amount'])
-    const currency = reward('currency')
-    const itemId = reward('itemId')
-    const amount = reader.integer(reward('amount'), 1n, MAX_INT64) ?? 1n
-    if ((currency.raw === undefined) === (itemId.raw === undefined)) {
-      if (entry.raw !== undefined && kindOf(entry.raw) === 'object')
-        reader.fault(entry.path, 'must have exactly one of currency and itemId')
-      return { currency: null, itemId: null, amount }
-    }
-    return {
-      currency: currency.raw === undefined ? null : readAsset(reader, currency),
-      itemId: itemId.raw === undefined ? null : readAsset(reader, itemId),
-      amount,
-    }
+export const readRewards = (reader: Reader, source: RawValue, min = 1): Reward[] =>
+  reader.list(source, { min, max: MAX_REWARDS }).map((entry) => {
+    const member = reader.object(entry, MEMBERS)
+    if (isChoice(member)) reader.fault(entry.path, 'must not be a choice: only the rewards of tiers have one')
+    return readReward(reader, entry, member)
   })
+
+/** The rewards of a tier. One entry may be a choice between lists of rewards. */
+export function readOffer(reader: Reader, source: RawValue, min = 0): Offer {
+  const rewards: Reward[] = []
+  let choice: Choice | undefined
+  for (const entry of reader.list(source, { min, max: MAX_REWARDS })) {
+    const member = reader.object(entry, [...MEMBERS, 'choice'])
+    if (!isChoice(member)) {
+      if (member('choice').raw !== undefined) reader.lateFault(entry.path, 'must not have choice besides a reward')
+      rewards.push(readReward(reader, entry, member))
+      continue
+    }
+    if (member('amount').raw !== undefined) reader.fault(member('amount').path, 'must not stand beside a choice')
+    if (choice) reader.fault(entry.path, 'is a second choice: a tier has at most one')
+    choice = reader
+      .list(member('choice'), { min: MIN_OPTIONS, max: MAX_OPTIONS })
+      .map((option) => readRewards(reader, option))
+  }
+  return choice ? { rewards, choice } : { rewards }
+}
+
+/** A stored reward may have a member `choice` of the game's own, but each has a currency or an item. */
+const isChoice = (member: (name: string) => RawValue): boolean =>
+  member('choice').raw !== undefined && member('currency').raw === undefined && member('itemId').raw === undefined
+
+function readReward(reader: Reader, entry: RawValue, member: (name: string) => RawValue): Reward {
+  const currency = member('currency')
+  const itemId = member('itemId')
+  const amount = isChoice(member) ? 1n : (reader.integer(member('amount'), 1n, MAX_INT64) ?? 1n)
+  const display = readDisplay(reader, member)
+  if ((currency.raw === undefined) === (itemId.raw === undefined)) {
+    if (entry.raw !== undefined && kindOf(entry.raw) === 'object' && !isChoice(member))
+      reader.fault(entry.path, 'must have exactly one of currency and itemId')
+    return { currency: null, itemId: null, amount, ...display }
+  }
+  return {
+    currency: currency.raw === undefined ? null : readAsset(reader, currency),
+    itemId: itemId.raw === undefined ? null : readAsset(reader, itemId),
+    amount,
+    ...display,
+  }
 }
 
 /** The name of a currency or an item. */

@@ -1,5 +1,5 @@
 import {
-  areSameRewards,
+  areSameOffers,
   type Definition,
   edgeKey,
   HANDLES_OF,
@@ -74,7 +74,7 @@ export function addTiers(reader: Reader, nodes: Map<string, Node>, brought: read
   const byPass = new Map<PassNode, Map<TierKey, BroughtTier>>()
   for (const one of brought) {
     const { path, passNodeId, tier } = one
-    const { level, track, rewards } = tier
+    const { level, track } = tier
     const pass = nodes.get(passNodeId)
     if (pass?.type !== 'battle-pass') continue
     if (track === 'premium' && !pass.premium) reader.fault(path, 'is for a pass without premium')
@@ -84,10 +84,11 @@ export function addTiers(reader: Reader, nodes: Map<string, Node>, brought: read
     const key = tierKey(level, track)
     const first = tiers.get(key)
     if (!first) {
-      tiers.set(key, one)
-      if (pass.tiers.has(key))
-        reader.notice(path, `replaces what the pass lists for the ${track} tier of level ${level}`)
-    } else if (!areSameRewards(first.tier.rewards, rewards)) {
+      const listed = pass.tiers.get(key)
+      // The pass shows the tier, whoever lists its rewards.
+      tiers.set(key, listed ? { ...one, tier: shownAs(listed, tier) } : one)
+      if (listed) reader.notice(path, `replaces what the pass lists for the ${track} tier of level ${level}`)
+    } else if (!areSameOffers(first.tier, tier)) {
       reader.lateFault(path, `differs from ${first.path}: the ${track} tier of level ${level} has one list of rewards`)
     }
   }
@@ -97,6 +98,8 @@ export function addTiers(reader: Reader, nodes: Map<string, Node>, brought: read
     nodes.set(pass.id, { ...pass, tiers })
   }
 }
+
+const shownAs = ({ display }: Tier, tier: Tier): Tier => (display ? { ...tier, display } : tier)
 
 export function checkLevelNode(reader: Reader, path: string, node: LevelNode, nodes: ReadonlyMap<string, Node>): void {
   const pass = nodes.get(node.passNodeId)

@@ -4,26 +4,30 @@ import {
   MAX_ASSET,
   MAX_BONUS_TIERS,
   MAX_CARRIED_PERCENT,
+  MAX_DESCRIPTION,
   MAX_EDGES,
   MAX_ENDING_HOURS,
   MAX_HANDLE,
   MAX_ID,
+  MAX_IMAGE,
+  MAX_LANGUAGES,
   MAX_LEVEL,
   MAX_LEVELS,
   MAX_LISTED_HANDLES,
   MAX_LISTED_SOURCES,
   MAX_MESSAGE_BODY,
   MAX_MESSAGE_DAYS,
-  MAX_MESSAGE_LANGUAGES,
   MAX_MESSAGE_TEXT_BYTES,
   MAX_MESSAGE_TITLE,
   MAX_NAME,
   MAX_NODES,
+  MAX_OPTIONS,
   MAX_REWARDS,
   MAX_SOURCE,
   MAX_TAG,
   MAX_TYPE,
   MAX_XP_PERCENT,
+  MIN_OPTIONS,
 } from '../base/limits.ts'
 import { AT_ENDS, AUTO_CLAIMS, REPEATS, TRACKS } from './definition.ts'
 import { RATE_PATTERN } from './next-season.ts'
@@ -92,6 +96,12 @@ const limits: Schema = Object.fromEntries(
   XP_LIMITS.map((limit) => [limit, orNull(integer(0, MAX_INT64, LIMIT_DESCRIPTIONS[limit]), 'Default: none.')]),
 )
 
+/** What a game shows of the object: texts by language, and a picture. */
+const display: Schema = {
+  text: orNull(ref('texts'), 'What players read, by language. Default: nothing.'),
+  image: orNull(ref('image'), 'The picture. Default: none.'),
+}
+
 const id = (description: string): Schema => text(MAX_ID, description)
 const level = (description: string): Schema => integer(1, MAX_LEVEL, description)
 
@@ -110,6 +120,9 @@ const YEAR_DAY =
   '\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8]))'
 const LEAP_DAY = '(\\d\\d(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)-02-29'
 const TIME = '([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,9})?([Zz]|[+-]([01]\\d|2[0-3]):[0-5]\\d)'
+
+/** The form of a tag, roughly: only `parseDefinition` checks the order of what follows the language. */
+const LANGUAGE = '^([A-Za-z]{2,3}|[A-Za-z]{5,8})(-[A-Za-z0-9]{1,8})*$'
 
 /** The schema of `data`, for node types that the service runs. */
 const dataOf = (type: string, name: string): Schema => ({
@@ -132,6 +145,7 @@ export const definitionSchema: Schema = {
         list(ref('edge'), 0, MAX_EDGES, 'The edges from handles to nodes. Nodes are entered in this order.'),
         'Default: none.',
       ),
+      ...display,
     },
     'A graph of nodes that players walk through. Null counts as absent, unknown members are ignored, and integers are written as integers: 1.0 and 1e3 are refused.',
   ),
@@ -209,6 +223,7 @@ export const definitionSchema: Schema = {
         next: orNull(ref('nextSeason'), 'What follows the season: it needs `endsAt`. Default: nothing.'),
         beyond: orNull(ref('beyond'), 'What xp above the top level brings. Default: nothing.'),
         xp: orNull(ref('xpRules'), 'Who may give xp, and how much. Default: clients and servers, without limits.'),
+        ...display,
       },
       'The data of a battle-pass node.',
     ),
@@ -220,7 +235,10 @@ export const definitionSchema: Schema = {
             integer(1, MAX_INT64, 'An amount of xp.'),
             'So much xp above the top level earns a bonus tier, again and again.',
           ),
-          rewards: orNull(ref('rewards'), 'The rewards of each bonus tier.'),
+          rewards: orNull(
+            list(ref('tierEntry'), 1, MAX_REWARDS, 'The rewards, and at most one choice.'),
+            'The rewards of each bonus tier.',
+          ),
           max: orNull(
             integer(1, MAX_BONUS_TIERS, 'A number of tiers.'),
             `How many bonus tiers there are. Default: ${MAX_BONUS_TIERS}.`,
@@ -278,7 +296,7 @@ export const definitionSchema: Schema = {
               'The text in one language.',
             ),
             MAX_TAG,
-            MAX_MESSAGE_LANGUAGES,
+            MAX_LANGUAGES,
             `The text by tags of languages, such as \`pt-BR\`: in all at most ${MAX_MESSAGE_TEXT_BYTES} bytes. The first language is for players of every other one.`,
           ),
           'Default: none, for a game with words of its own.',
@@ -378,7 +396,7 @@ export const definitionSchema: Schema = {
     ),
     level: object(
       ['level', 'xp'],
-      { level: level('Its number.'), xp: integer(0, MAX_INT64, 'The total xp that reaches it.') },
+      { level: level('Its number.'), xp: integer(0, MAX_INT64, 'The total xp that reaches it.'), ...display },
       'A level.',
     ),
     tier: object(
@@ -387,6 +405,7 @@ export const definitionSchema: Schema = {
         level: level('The level that opens the tier: one of the levels of this pass.'),
         track: { enum: TRACKS, description: 'A premium tier is for owners of premium.' },
         rewards: orNull(ref('tierRewards'), 'Default: nothing.'),
+        ...display,
       },
       'The rewards that can be claimed at a level on a track.',
     ),
@@ -447,7 +466,46 @@ export const definitionSchema: Schema = {
       'The data of a reward node.',
     ),
     rewards: list(ref('grant'), 1, MAX_REWARDS, 'The rewards. All of them are granted.'),
-    tierRewards: list(ref('grant'), 0, MAX_REWARDS, 'The rewards. A claim grants all of them.'),
+    tierRewards: list(
+      ref('tierEntry'),
+      0,
+      MAX_REWARDS,
+      'The rewards, and at most one choice. A claim grants all rewards, and one option of the choice.',
+    ),
+    tierEntry: {
+      description: 'A reward, or a choice.',
+      if: { type: 'object', required: ['choice'], properties: { choice: { not: { type: 'null' } } } },
+      // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema.
+      then: ref('choice'),
+      else: ref('grant'),
+    },
+    choice: object(
+      ['choice'],
+      {
+        choice: list(ref('rewards'), MIN_OPTIONS, MAX_OPTIONS, 'The options, each a list of rewards.'),
+        ...Object.fromEntries(['currency', 'itemId', 'amount'].map((name) => [name, { type: 'null' }])),
+      },
+      'Options of which the player picks one when it claims the tier.',
+    ),
+    texts: {
+      ...names(ref('wording'), MAX_TAG, MAX_LANGUAGES, `1 to ${MAX_LANGUAGES} languages.`),
+      propertyNames: {
+        ...text(MAX_TAG, 'The tag of a language (BCP 47), such as pt-BR. No two are the same in another letter case.'),
+        pattern: LANGUAGE,
+      },
+    },
+    wording: object(
+      ['name'],
+      {
+        name: text(MAX_NAME, 'What it is called.'),
+        description: orNull(text(MAX_DESCRIPTION, 'A description.'), 'Default: none.'),
+      },
+      'What players read, in one language.',
+    ),
+    image: {
+      ...text(MAX_IMAGE, "A URL, or a key of the game's own assets."),
+      pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]*$',
+    },
     grant: {
       ...object(
         ['amount'],
@@ -455,6 +513,7 @@ export const definitionSchema: Schema = {
           amount: integer(1, MAX_INT64, 'The amount of the currency or item.'),
           currency: orNull(text(MAX_ASSET, 'A currency.'), 'Goes into the wallet.'),
           itemId: orNull(text(MAX_ASSET, 'An item.'), 'Goes into the inventory.'),
+          ...display,
         },
         'Exactly one of currency and itemId.',
       ),

@@ -1,5 +1,6 @@
 import type { RawJson } from '../base/json.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
+import type { Displayed } from './display.ts'
 import type { NextSeason } from './next-season.ts'
 import type { SeasonMail } from './season-mail.ts'
 import type { XpRules } from './xp-rules.ts'
@@ -15,7 +16,7 @@ export const CLAIM_TRACKS = [...TRACKS, 'bonus'] as const
 export type ClaimTrack = (typeof CLAIM_TRACKS)[number]
 
 /** Exactly one of `currency` and `itemId` is set. */
-export interface Reward {
+export interface Reward extends Displayed {
   readonly currency: string | null
   readonly itemId: string | null
   readonly amount: bigint
@@ -35,10 +36,23 @@ export type Granted = AnswerOf<typeof reward>
 /** A reward in the form of spec 2.2. */
 export const granted = ({ amount, currency, itemId }: Reward): Granted => ({ amount, currency, itemId })
 
-export interface Tier {
+/** Options of which the player picks one: each is a list of rewards. */
+export type Choice = readonly (readonly Reward[])[]
+
+/** What a claim grants. */
+export interface Offer {
+  readonly rewards: readonly Reward[]
+  /** What the player picks besides. Absent for nothing. */
+  readonly choice?: Choice
+}
+
+/** Every reward that a claim may grant, also those that exclude each other. */
+export const allRewards = ({ rewards, choice = [] }: Offer): readonly Reward[] =>
+  choice.length === 0 ? rewards : [...rewards, ...choice.flat()]
+
+export interface Tier extends Offer, Displayed {
   readonly level: number
   readonly track: Track
-  readonly rewards: readonly Reward[]
 }
 
 export type TierKey = `${Track}:${number}`
@@ -53,6 +67,12 @@ export function areSameRewards(one: readonly Reward[], two: readonly Reward[]): 
     })
   )
 }
+
+export const areSameOffers = (one: Offer, two: Offer): boolean =>
+  areSameRewards(one.rewards, two.rewards) && areSameChoices(one.choice, two.choice)
+
+export const areSameChoices = (one: Choice = [], two: Choice = []): boolean =>
+  one.length === two.length && one.every((option, index) => areSameRewards(option, two[index] ?? []))
 
 export const tierKey = <T extends ClaimTrack>(level: number, track: T): `${T}:${number}` => `${track}:${level}`
 
@@ -77,7 +97,7 @@ interface NodeBase {
   readonly data: RawJson
 }
 
-export interface Level {
+export interface Level extends Displayed {
   readonly level: number
   readonly xp: bigint
 }
@@ -91,10 +111,9 @@ export const AUTO_CLAIMS = ['never', 'always'] as const
 export type AutoClaim = (typeof AUTO_CLAIMS)[number]
 
 /** A tier that repeats: one for each `every` xp above the top level. */
-export interface BonusTiers {
+export interface BonusTiers extends Offer {
   readonly kind: 'tiers'
   readonly every: bigint
-  readonly rewards: readonly Reward[]
   /** How many there are in all. */
   readonly max: number
   /** How many are claimed on a day of the game. Null for no limit. */
@@ -111,7 +130,7 @@ export interface XpConversion {
 export type Beyond = BonusTiers | XpConversion
 
 /** A battle pass. State is kept per player, scenario and node. */
-export interface PassNode extends NodeBase {
+export interface PassNode extends NodeBase, Displayed {
   readonly type: 'battle-pass'
   /** By level and by xp. */
   readonly levels: readonly Level[]
@@ -175,7 +194,7 @@ export interface ClientNode extends NodeBase {
 
 export type Node = PassNode | LevelNode | RewardNode | StartNode | ClientNode
 
-export interface Definition {
+export interface Definition extends Displayed {
   readonly name: string
   readonly start: string
   readonly nodes: ReadonlyMap<string, Node>

@@ -1,5 +1,5 @@
 import { elements, kindOf, members, readInt } from '../base/json.ts'
-import { areSameRewards, type Definition, type Node, nextNodes, type PassNode, typeOf } from './definition.ts'
+import { areSameOffers, type Definition, type Node, nextNodes, type PassNode, typeOf } from './definition.ts'
 import { memberPath } from './definition-reader.ts'
 import { parseDefinition } from './parse-definition.ts'
 
@@ -219,8 +219,8 @@ function entries(path: string, raw: string, { entryKey }: Into): Members {
 
 function areSameTiers(before: PassNode['tiers'], after: PassNode['tiers']): boolean {
   if (before.size !== after.size) return false
-  return [...before].every(([key, { rewards }]) => {
+  return [...before].every(([key, tier]) => {
     const other = after.get(key)
-    return other !== undefined && areSameRewards(rewards, other.rewards)
+    return other !== undefined && areSameOffers(tier, other)
   })
 }

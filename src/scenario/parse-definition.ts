@@ -12,6 +12,7 @@ import {
   checkServerHandles,
   setRepeats,
 } from './definition-rules.ts'
+import { DISPLAY_MEMBERS, noticeLanguages, readDisplay } from './display.ts'
 
 export type ParsedDefinition =
   | { readonly ok: true; readonly definition: Definition; readonly notices: readonly Fault[] }
@@ -50,9 +51,12 @@ export function parseDefinition(text: string, { isStored = false } = {}): Parsed
 }
 
 function readDefinition(reader: Reader, text: string): Definition {
-  const scenario = reader.object({ path: '', raw: text }, ['name', 'start', 'nodes', 'edges'], { isShared: true })
+  const scenario = reader.object({ path: '', raw: text }, ['name', 'start', 'nodes', 'edges', ...DISPLAY_MEMBERS], {
+    isShared: true,
+  })
   const name = reader.text(scenario('name'), MAX_NAME)
   const start = reader.text(scenario('start'), MAX_ID)
+  const display = readDisplay(reader, scenario)
   const nodeValues = reader.list(scenario('nodes'), { min: 1, max: MAX_NODES })
   const edgeValues = reader.list(scenario('edges'), { min: 0, max: MAX_EDGES })
 
@@ -74,6 +78,7 @@ function readDefinition(reader: Reader, text: string): Definition {
     start,
     nodes,
     edges,
+    ...display,
   }
   if (start !== '' && !nodes.has(start)) reader.fault('start', `names no node: "${start}"`)
   for (const node of nodes.values()) {
@@ -85,6 +90,7 @@ function readDefinition(reader: Reader, text: string): Definition {
   }
   checkCycles(reader, definition, paths)
   setRepeats(reader, definition, paths)
+  noticeLanguages(reader)
   return definition
 }
 

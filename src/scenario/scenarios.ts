@@ -38,6 +38,7 @@ export interface PassRef extends ScenarioRef {
 }
 
 interface Seen {
+  readonly version: number
   /** Random, and new with every edit: a restored database repeats version numbers. */
   readonly revision: string
   readonly definition: Definition
@@ -87,7 +88,8 @@ export class Scenarios {
     return this.see(ref)?.boosts ?? NO_BOOSTS
   }
 
-  private see(ref: ScenarioRef): Seen | null | undefined {
+  /** The current version with everything that is beside it, as `find`. */
+  see(ref: ScenarioRef): Seen | null | undefined {
     const { environmentId, scenarioId } = ref
     const key = `${environmentId}/${scenarioId}`
     const current = this.current.get(key)
@@ -128,7 +130,7 @@ export class Scenarios {
       nodeId,
     }))
     const boosts = scenario.value.boosts === null ? NO_BOOSTS : readBoosts(scenario.value.boosts)
-    const read = { revision, definition: parsed.definition, follows, boosts }
+    const read = { version, revision, definition: parsed.definition, follows, boosts }
     lastSeen.set(`${environmentId}/${scenarioId}`, read)
     return read
   }

@@ -1,8 +1,8 @@
 import { isLanguageTag, type MessageText, type MessageTexts } from '../base/languages.ts'
 import {
+  MAX_LANGUAGES,
   MAX_MESSAGE_BODY,
   MAX_MESSAGE_DAYS,
-  MAX_MESSAGE_LANGUAGES,
   MAX_MESSAGE_TEXT_BYTES,
   MAX_MESSAGE_TITLE,
   MAX_TAG,
@@ -33,7 +33,7 @@ function readTexts(reader: Reader, source: RawValue): MessageTexts | null {
   if (source.raw === undefined) return null
   const texts: Record<string, MessageText> = {}
   const seen = new Set<string>()
-  for (const place of reader.entries(source, { max: MAX_MESSAGE_LANGUAGES, maxName: MAX_TAG })) {
+  for (const place of reader.entries(source, { max: MAX_LANGUAGES, maxName: MAX_TAG })) {
     const { name, path } = place
     if (!isLanguageTag(name)) reader.fault(path, 'names no language: it must be a tag such as pt-BR')
     else if (seen.has(name.toLowerCase())) reader.fault(path, 'repeats a language in another letter case')

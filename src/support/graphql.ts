@@ -9,7 +9,7 @@ import {
   MAX_SUBJECT,
   MAX_SUPPORT_PLAYERS,
 } from '../base/limits.ts'
-import { track } from '../battlepass/claim-tier.ts'
+import { claimTierRequest, track } from '../battlepass/claim-tier.ts'
 import { AddXpPayloadType, ClaimTierPayloadType } from '../battlepass/graphql.ts'
 import { findTarget, requirePlatform } from '../callers/access.ts'
 import { type CreditRules, readCreditRules, UnknownCurrency } from '../catalogue/currencies.ts'
@@ -373,7 +373,11 @@ const xpRequest = shape({
   idempotencyKey: requiredKey,
 })
 const tierRequest = shape({ ...whom, ...inScenario, level, track })
-const grantTierRequest = shape({ ...tierRequest.fields, idempotencyKey: requiredKey })
+const grantTierRequest = shape({
+  ...tierRequest.fields,
+  choice: claimTierRequest.fields.choice,
+  idempotencyKey: requiredKey,
+})
 const runRequest = shape({ ...whom, runId })
 const crossRequest = shape({
   ...whom,
@@ -544,7 +548,8 @@ builder.mutationFields((t) => ({
   }),
   grantTier: t.field({
     type: GrantTierPayload,
-    description: 'Claims a tier for a player, even one that it has not reached. Premium tiers require premium.',
+    description:
+      'Claims a tier for a player, even one that it has not reached. Premium tiers require premium, and a tier with a choice the option.',
     ...support('GrantTierInput', 'grant_tier', grantTierRequest, grantTier),
   }),
   resetTier: t.field({

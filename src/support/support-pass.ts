@@ -1,4 +1,4 @@
-import { Refusal } from '../base/errors.ts'
+import { invalidRequest, Refusal } from '../base/errors.ts'
 import { type AddXpResult, addXp } from '../battlepass/add-xp.ts'
 import { aboutClaim, type ClaimResult, claimedLevel, giveTier } from '../battlepass/claim-tier.ts'
 import { type ClaimError, newPass } from '../battlepass/decide.ts'
@@ -64,12 +64,19 @@ export function grantXp(call: KeyedCall, input: NodeInput & { amount: bigint; so
   })
 }
 
-/** Claims a tier for the player, even one that it has not reached. Premium tiers require premium. */
-export function grantTier(call: KeyedCall, input: TierInput): Command<GrantedTier> {
-  const { scenarioId, nodeId, level, track } = input
+/**
+ * Claims a tier for the player, even one that it has not reached. Premium tiers require premium, and one with a choice
+ * the option.
+ */
+export function grantTier(
+  call: KeyedCall,
+  input: TierInput & { readonly choice?: number | null },
+): Command<GrantedTier> {
+  const { scenarioId, nodeId, level, track, choice = null } = input
+  const picked = choice !== null && { choice }
   return act(call, {
     name: 'grant_tier',
-    request: { scenarioId, nodeId, level, track },
+    request: { scenarioId, nodeId, level, track, ...picked },
     about: (group) => aboutClaim(group, call.player, input),
     ask: (player, group) => askRunOf(player, group, scenarioId),
     *decide(player, group, { asked }) {
@@ -77,7 +84,7 @@ export function grantTier(call: KeyedCall, input: TierInput): Command<GrantedTie
       const count = group.appendedCount
       const result = yield* giveTier(group, call.player, { ...input, runId })
       if (result.error) throw refusalOf(result.error)
-      const tier = { scenarioId, nodeId, level, track }
+      const tier = { scenarioId, nodeId, level, track, ...picked }
       const { success, error, granted, alreadyClaimed: claimed } = result
       const outcome = { ...result, walletEntryIds: paidSince(group, group.player(call.player), count) }
       return { outcome, before: { ...tier, claimed }, after: { ...tier, success, error, granted } }
@@ -92,6 +99,10 @@ function refusalOf(error: ClaimError): Error {
       return new Refusal('tierNotFound')
     case 'premium required':
       return new Refusal('premiumRequired')
+    case 'choice required':
+      return invalidRequest({ path: 'choice', message: 'is required: the tier has a choice' })
+    case 'choice not found':
+      return invalidRequest({ path: 'choice', message: 'names no option of the tier' })
     case 'balance limit exceeded':
       return new Refusal('balanceLimitExceeded')
     case 'season closed':

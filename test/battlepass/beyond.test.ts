@@ -290,7 +290,7 @@ describe('bonus tiers of a day', () => {
     const utc = nodeOf({ ...BONUS, perDay: 1 })
     const tokyo = nodeOf({ ...BONUS, perDay: 1 }, { xp: { dayStartsAt: '04:00', timeZone: 'Asia/Tokyo' } })
     const claim = (node: PassNode, pass: PassState, level: number, now: string) => {
-      const decision = decideClaim(node, pass, { level, track: 'bonus', rewards: [] }, new Date(now))
+      const decision = decideClaim(node, pass, { level, track: 'bonus', offer: { rewards: [] } }, new Date(now))
       if (decision.kind !== 'granted') throw new Error(decision.kind)
       return decision
     }

@@ -250,8 +250,8 @@ function play(node: PassNode, all: readonly Step[], check: (pass: Pass, model: M
       }
     } else {
       const { level, track } = step
-      const rewards = node.tiers.get(tierKey(level, track))?.rewards
-      const decision = decideClaim(node, pass, { level, track, rewards }, NOW)
+      const offer = node.tiers.get(tierKey(level, track))
+      const decision = decideClaim(node, pass, { level, track, offer }, NOW)
       expect(decision.kind === 'refused' ? decision.error : decision.kind).toBe(model.expectedClaim(step))
       if (decision.kind !== 'refused') {
         const count = model.claimed.get(tierKey(level, track)) ?? 0
@@ -328,14 +328,14 @@ describe('any sequence of xp, claims, deposits and purchases (spec 2.1, spec 4.1
       fc.property(passes, steps, passes, (node, all, edited) => {
         const { pass } = play(node, all)
         for (const { level, track } of claimedTiers(pass)) {
-          const rewards = edited.tiers.get(tierKey(level, track))?.rewards
+          const offer = edited.tiers.get(tierKey(level, track))
           const closed = {
             ...edited,
             startsAt: new Date(NOW.getTime() + 1),
             endsAt: new Date(0),
             claimUntil: new Date(0),
           }
-          const decision = decideClaim(closed, pass, { level, track, rewards }, NOW)
+          const decision = decideClaim(closed, pass, { level, track, offer }, NOW)
           expect(decision).toEqual({ kind: 'repeated', next: pass, crossings: [] })
         }
       }),
@@ -378,9 +378,7 @@ describe('the season (spec 4.1)', () => {
       playing ? 'added' : 'refused',
     )
     expect(decidePurchase(node, pass, () => PRICE, now).kind).toBe(playing ? 'purchased' : 'refused')
-    const rewards = node.tiers.get('free:1')?.rewards
-    expect(decideClaim(node, pass, { level: 1, track: 'free', rewards }, now).kind).toBe(
-      claiming ? 'granted' : 'refused',
-    )
+    const offer = node.tiers.get('free:1')
+    expect(decideClaim(node, pass, { level: 1, track: 'free', offer }, now).kind).toBe(claiming ? 'granted' : 'refused')
   })
 })

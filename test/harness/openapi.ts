@@ -12,8 +12,8 @@ export function checkAnswer(method: string, path: string, { status, body, text }
   const described = pattern !== undefined && responseOf(pattern, method, status) !== undefined
   if (pattern && !described && status !== 405)
     throw new Error(`${method} ${path} answered an undescribed ${status}: ${text}`)
-  if (status === 204) {
-    if (text !== '') throw new Error(`${method} ${path} answered 204 with a body: ${text}`)
+  if (status === 204 || status === 304) {
+    if (text !== '') throw new Error(`${method} ${path} answered ${status} with a body: ${text}`)
     return
   }
   // Lines of JSON are described by what one of them is.

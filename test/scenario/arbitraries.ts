@@ -27,7 +27,24 @@ const grant = fc
     const other = kind === 'currency' ? 'itemId' : 'currency'
     return { [kind]: asset, amount, ...(isExplicit && { [other]: null }) }
   })
-const rewards = fc.array(grant, { minLength: 1, maxLength: 3 })
+const text = fc.dictionary(
+  fc.constantFrom('en', 'pt-BR', 'zh-Hant'),
+  fc.record({ name: fc.constantFrom('Frost', 'é😀'), description: fc.constantFrom('Cold.', null) }),
+  { minKeys: 1, maxKeys: 2, noNullPrototype: true },
+)
+/** `text` and `image`, mostly absent. */
+const display = fc.oneof(
+  { weight: 3, arbitrary: fc.constant<Members>({}) },
+  fc.record({ text: fc.oneof(text, fc.constant(null)), image: fc.constantFrom('ui/frost', null, undefined) }),
+) as fc.Arbitrary<Members>
+const shown = fc.tuple(grant, display).map(([one, more]): Members => ({ ...one, ...more }))
+const rewards = fc.array(shown, { minLength: 1, maxLength: 3 })
+const choice = fc.array(rewards, { minLength: 2, maxLength: 3 }).map((options): Members => ({ choice: options }))
+/** The rewards of a tier: with at most one choice. */
+const tierRewards = fc.oneof(
+  { weight: 3, arbitrary: rewards },
+  fc.tuple(fc.array(shown, { maxLength: 2 }), choice).map(([fixed, one]) => [...fixed, one]),
+)
 
 /** Members that the service does not know, as clients and editors keep them. */
 const unknown = fc.dictionary(
@@ -81,13 +98,14 @@ const pass = fc
     xpPercent: optional(fc.integer({ min: 1, max: 1_000 })),
     instant: optional(fc.oneof(rewards, fc.constant([]))),
     isTiered: fc.infiniteStream(fc.boolean()),
-    rewards: fc.infiniteStream(rewards),
+    rewards: fc.infiniteStream(tierRewards),
+    displays: fc.infiniteStream(display),
     dates,
     beyond: optional(
       fc.oneof(
         fc.record({
           every: amount,
-          rewards,
+          rewards: tierRewards,
           max: optional(fc.constantFrom(1, 1_000)),
           perDay: optional(fc.constant(2)),
         }),
@@ -96,22 +114,29 @@ const pass = fc
     ),
     unknown,
   })
-  .map(({ levels, totals, price, xpPercent, instant, isTiered, rewards, dates, beyond, unknown }): Members => {
-    const rising = [...levels].sort((one, two) => one - two)
-    const xps = [...totals].sort((one, two) => (one < two ? -1 : 1))
-    const tracks = price ? ['free', 'premium'] : ['free']
-    const tiers = rising.flatMap((level) =>
-      tracks.flatMap((track) => (isTiered.next().value ? [{ level, track, rewards: rewards.next().value ?? [] }] : [])),
-    )
-    return {
-      ...unknown,
-      levels: rising.map((level, index) => ({ level, xp: xps[index] ?? 0n })),
-      tiers,
-      ...(price !== undefined && { premium: price && { price, xpPercent, instant } }),
-      ...dates,
-      beyond,
-    }
-  })
+  .map(
+    ({ levels, totals, price, xpPercent, instant, isTiered, rewards, displays, dates, beyond, unknown }): Members => {
+      const rising = [...levels].sort((one, two) => one - two)
+      const xps = [...totals].sort((one, two) => (one < two ? -1 : 1))
+      const tracks = price ? ['free', 'premium'] : ['free']
+      const tiers = rising.flatMap((level) =>
+        tracks.flatMap((track) =>
+          isTiered.next().value
+            ? [{ ...displays.next().value, level, track, rewards: rewards.next().value ?? [] }]
+            : [],
+        ),
+      )
+      return {
+        ...unknown,
+        ...displays.next().value,
+        levels: rising.map((level, index) => ({ ...displays.next().value, level, xp: xps[index] ?? 0n })),
+        tiers,
+        ...(price !== undefined && { premium: price && { price, xpPercent, instant } }),
+        ...dates,
+        beyond,
+      }
+    },
+  )
 
 interface PassData {
   readonly levels: readonly { readonly level: number }[]
@@ -125,9 +150,9 @@ function levelNode(passNodeId: string, data: PassData): fc.Arbitrary<Members> {
     .record({
       level: fc.constantFrom(...data.levels.map(({ level }) => level)),
       isText: fc.boolean(),
-      free: optional(rewards),
-      premium: data.premium ? optional(rewards) : fc.constant(undefined),
-      fallback: rewards,
+      free: optional(tierRewards),
+      premium: data.premium ? optional(tierRewards) : fc.constant(undefined),
+      fallback: tierRewards,
     })
     .map(({ level, isText, free, premium, fallback }) => {
       const hasAny = Boolean(free) || Boolean(premium) || tiered.has(level)

@@ -15,7 +15,7 @@ const validate = ajv.compile(JSON.parse(definitionSchemaText))
 
 /** Faults that concern several places of a definition. All other faults concern one place, so a schema finds them. */
 const RELATIONS =
-  /^(names |repeats |has type start, but|leads back into|is never crossed by|is crossed by the service only|is part of a cycle|must be higher than|must be more than the xp|must be after|must be before|must not be before|must not be longer than|needs |is a premium tier of|is for a pass without|differs from nodes|must be a time zone|must be `onComplete`|must be absent|must not be among|is longer than \d+ bytes|and \d+ more faults)/
+  /^(names |repeats |has type start, but|leads back into|is never crossed by|is crossed by the service only|is part of a cycle|must be higher than|must be more than the xp|must be after|must be before|must not be before|must not be longer than|needs |is a premium tier of|is for a pass without|differs from nodes|must be a time zone|must be `onComplete`|must be absent|must not be among|is longer than \d+ bytes|is a second choice|and \d+ more faults)/
 
 /** Faults of a text that concern one place each. */
 function structuralFaults(text: string): string[] {
@@ -79,7 +79,13 @@ const full = scenario(
   [
     passNode('pass', {
       levels: [0, 100],
-      tiers: [tier(1, 'free', [gold(1), item('hat')]), tier(2, 'premium')],
+      tiers: [
+        {
+          ...(tier(1, 'free', [gold(1), { itemId: 'hat', amount: 1, image: 'hat' }]) as object),
+          text: { en: { name: 'Start' } },
+        },
+        tier(2, 'premium', [{ choice: [[gold(1), gold(2)], [item('hat')]], amount: null }]),
+      ],
       more: {
         announcedAt: '2026-11-01T00:00:00Z',
         startsAt: '2026-12-01T00:00:00Z',
@@ -94,7 +100,15 @@ const full = scenario(
           carry: { xpPercent: 10, xpMax: 500, premium: true },
           convert: [{ currency: 'tickets', to: 'gold', rate: '1:10' }, { currency: 'stars' }],
         },
-        beyond: { every: 1_000, rewards: [gold(5)], max: 10, perDay: 1, convert: null },
+        beyond: {
+          every: 1_000,
+          rewards: [gold(5), { choice: [[gold(1)], [item('hat')]] }],
+          max: 10,
+          perDay: 1,
+          convert: null,
+        },
+        text: { en: { name: 'Frost', description: 'A cold season.' }, 'pt-BR': { name: 'Gelo' } },
+        image: 'https://cdn.example.com/frost.png',
         premium: {
           price: { currency: 'gems', amount: 950 },
           xpPercent: 20,

@@ -153,21 +153,21 @@ function naivePass(
     return node?.type === 'battle-pass' ? node : null
   }
   /** Reads the texts of the nodes, not the parsed definition. */
-  const rewardsAt = (definition: Definition | null, level: number, track: Track) => {
+  const offerAt = (definition: Definition | null, level: number, track: Track) => {
     const texts = [...(definition?.nodes.values() ?? [])].map(({ id, data }) => ({ id, data: JSON.parse(data.text) }))
     const listed = texts.find(({ id }) => id === nodeId)?.data.tiers ?? []
     const isBrought = texts.some(
       ({ data }) => data.passNodeId === nodeId && Number(data.levelNumber) === level && data.rewards?.[track],
     )
-    return isBrought || listed.some((one: Tier) => one.level === level && one.track === track) ? [] : undefined
+    return isBrought || listed.some((one: Tier) => one.level === level && one.track === track)
+      ? { rewards: [] }
+      : undefined
   }
   const canClaim = (definition: Definition | null, { xp, premiumOwned }: PlayedPass, level: number, track: Track) => {
     const node = nodeOf(definition)
     if (!node) return false
     const pass = { ...newPass(node), xp, premiumOwned }
-    return (
-      decideClaim(node, pass, { level, track, rewards: rewardsAt(definition, level, track) }, now).kind === 'granted'
-    )
+    return decideClaim(node, pass, { level, track, offer: offerAt(definition, level, track) }, now).kind === 'granted'
   }
   const levelOf = (definition: Definition | null, { xp }: PlayedPass) =>
     levelAt(nodeOf(definition) ?? { levels: [] }, xp)
@@ -210,7 +210,7 @@ function naivePass(
         level,
         track,
         players:
-          rewardsAt(before, level, track) && !rewardsAt(after, level, track)
+          offerAt(before, level, track) && !offerAt(after, level, track)
             ? count(({ claims }) => claims.some((claim) => claim.level === level && claim.track === track))
             : 0,
       })),

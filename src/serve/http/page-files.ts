@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import type { Reply } from '../../declare/respond.ts'
+import { hasTag, type Reply } from '../../declare/respond.ts'
 import type { Route } from '../../declare/route.ts'
 
 /** Allows scripts and styles of this origin, and nothing from elsewhere. The page's own inline styles are allowed. */
@@ -60,8 +60,7 @@ export function sendPageFile(
   const cache = isKept ? 'public, max-age=31536000, immutable' : 'no-cache'
   const headers = [...SECURITY, 'etag', etag, 'vary', 'accept-encoding', 'cache-control', cache]
   if (file.type.startsWith('text/html')) headers.push('content-security-policy', PAGE_POLICY)
-  if (sent['if-none-match']?.split(',').some((known) => known.trim().replace(/^W\//, '') === etag))
-    return { status: 304, body: null, headers }
+  if (hasTag(sent['if-none-match'], etag)) return { status: 304, body: null, headers }
   headers.push('content-type', file.type)
   if (zip) headers.push('content-encoding', 'gzip')
   return { status: 200, body: zip ? file.zipped : file.plain, headers }

@@ -37,6 +37,10 @@ const keyHeader = header(
     'without a space at its ends. `"abc"` in quotation marks is the key `abc`.',
   requiredKey.schema,
 )
+const tagHeader = header('If-None-Match', 'The `ETag` of an earlier answer: where it still holds, the answer is a 304.')
+const TAG: Schema = {
+  ETag: { description: 'The same while nothing changes but the seconds that are left. It is weak.', schema: text },
+}
 const REQUEST_ID: Schema = {
   description: 'Id of the request in the log. A valid `X-Request-Id` of the request is kept.',
   schema: { type: 'string', maxLength: MAX_REQUEST_ID },
@@ -119,7 +123,7 @@ export const error: Named = {
 export function operationOf({ access, request, body = request, refusals = [], ...call }: PublishedCall): Schema {
   const { security, refusals: common } = ACCESS[access]
   const isKeyed = request !== undefined && 'idempotencyKey' in request.fields
-  const parameters = [...(call.parameters ?? []), ...(isKeyed ? [keyHeader] : [])]
+  const parameters = [...(call.parameters ?? []), ...(isKeyed ? [keyHeader] : []), ...(call.hasTag ? [tagHeader] : [])]
   return {
     ...introOf(call),
     security: [Object.fromEntries(security.map((scheme) => [scheme, []]))],
@@ -142,8 +146,13 @@ const introOf = ({ id, tag, summary }: Omit<Contract, 'refusals'>): Schema => ({
   summary,
 })
 
-function success({ answer, headers: further, mediaType }: Omit<Contract, 'refusals'>): Schema {
-  const shared = { description: 'Success.', headers: { 'X-Request-Id': REQUEST_ID, ...further } }
+function success({ answer, headers: further, mediaType, hasTag }: Omit<Contract, 'refusals'>): Schema {
+  const shared = { description: 'Success.', headers: { 'X-Request-Id': REQUEST_ID, ...further, ...(hasTag && TAG) } }
+  if (hasTag && answer)
+    return {
+      200: { ...shared, content: contentOf(answer, mediaType) },
+      304: { description: 'The client has this answer.', headers: shared.headers },
+    }
   return answer === null ? { 204: shared } : { 200: { ...shared, content: contentOf(answer, mediaType) } }
 }
 

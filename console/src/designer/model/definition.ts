@@ -169,16 +169,21 @@ function leadsTo(byId: ReadonlyMap<string, NodeModel>, edges: readonly EdgeModel
   return false
 }
 
-/** A reward of a `reward` node or a tier. A faulty reward has an empty name. */
+/** A reward of a `reward` node or a tier, or a choice. A faulty reward has an empty name. */
 export interface Reward {
-  readonly kind: 'currency' | 'item'
+  readonly kind: 'currency' | 'item' | 'choice'
   readonly name: string
   readonly amount: string
+  /** The options of a choice. */
+  readonly options?: readonly (readonly Reward[])[]
 }
 
 export function rewardOf(node: JsonNode): Reward {
   const currency = stringOf(valueAt(node, 'currency'))
   const itemId = stringOf(valueAt(node, 'itemId'))
+  const choice = valueAt(node, 'choice')
+  if (choice?.kind === 'array' && currency === undefined && itemId === undefined)
+    return { kind: 'choice', name: '', amount: '', options: choice.items.map(rewardsOf) }
   return {
     kind: itemId === undefined ? 'currency' : 'item',
     name: currency ?? itemId ?? '',
