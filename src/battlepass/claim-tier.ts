@@ -169,7 +169,7 @@ export function claimAll(ref: PlayerRef, input: ClaimAll): Command<ClaimAllResul
       const before = new Set(pass.claimed)
       const open = [
         ...tiersOf(pass).filter(({ level, track }) => !before.has(tierKey(level, track))),
-        ...openBonusTiers(pass, group.now),
+        ...openBonusTiers(pass, pass.nowIn(group)),
       ].sort(byLevel)
       const errors = new Set<ClaimError | null>()
       const claimed: ClaimAllResult['claimed'][number][] = []
@@ -229,7 +229,8 @@ export function* claimEarned(
   { definition, run }: { readonly definition: Definition; readonly run: One<Run> | null },
   { by, mail }: Pick<ClaimOf, 'mail'> & { readonly by: ClaimedBy },
 ): Steps<ClaimedEarned> {
-  const earned = earnedOf(pass, by, group.now).filter((tier) => by === 'season end' || !offerAt(pass, tier)?.choice)
+  const now = pass.nowIn(group)
+  const earned = earnedOf(pass, by, now).filter((tier) => by === 'season end' || !offerAt(pass, tier)?.choice)
   const granted: Granted[] = []
   let tiers = 0
   for (const { level, track } of earned) {
@@ -322,7 +323,7 @@ function* claim(
     ...{ level, track, by, choice: tier.choice ?? null },
     ...{ offer: offerAt(pass, tier), levelNodeId: pass.levelNode?.id },
   }
-  const decision = decideClaim(node, before, request, group.now)
+  const decision = decideClaim(node, before, request, pass.nowIn(group))
   if (decision.kind === 'refused') return refused(decision.error)
 
   const isRepeat = decision.kind === 'repeated'

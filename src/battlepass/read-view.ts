@@ -9,7 +9,6 @@ import type { Tagged } from '../declare/player-call.ts'
 import { optional, type RequestOf, shape, text } from '../declare/shape.ts'
 import { askLanguage } from '../players/player-language.ts'
 import { askStatus, requireActive } from '../players/player-status.ts'
-import type { Boost } from '../scenario/boosts.ts'
 import {
   byLevel,
   type Definition,
@@ -19,7 +18,7 @@ import {
   readTierKey,
 } from '../scenario/definition.ts'
 import type { Display, Displayed } from '../scenario/display.ts'
-import { Scenarios } from '../scenario/scenarios.ts'
+import { Scenarios, type Seen } from '../scenario/scenarios.ts'
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
 import { earnedOf } from './claim-tier.ts'
@@ -56,20 +55,22 @@ export function readView(ref: PlayerRef, input: RequestOf<typeof viewRequest>): 
     engine: 'reads',
     player: ref,
     *decide(group) {
-      const { player, seen, passes, profile } = yield* group.rows(() => {
+      const { player, seen, now, passes, profile } = yield* group.rows(() => {
         const player = group.player(ref)
         askStatus(player)
-        const seen = group.of(Scenarios).see({ environmentId: ref.environmentId, scenarioId })
+        const scenario = { environmentId: ref.environmentId, scenarioId }
+        const seen = group.of(Scenarios).see(scenario)
+        const now = group.of(Scenarios).now(scenario)
         const nodes = seen ? passesOf(seen.definition) : []
         const passes = nodes.map(({ id }) => askPass(player, seen?.definition, { scenarioId, nodeId: id })?.askClaims())
         const needsProfile = input.language === null && seen && tagsOf(seen.definition).length > 1
-        return { player, seen, passes, profile: needsProfile ? askLanguage(player) : null }
+        return { player, seen, now, passes, profile: needsProfile ? askLanguage(player) : null }
       })
       requireActive(player)
       if (!seen) throw new Refusal('scenarioNotFound')
-      const { definition, version, revision, boosts } = seen
+      const { definition, version, revision } = seen
       const fixed = fixedOf(definition, input.language ?? profile?.value?.language ?? null)
-      const states = passes.flatMap((pass) => (pass ? [stateOf(pass, boosts, group.now)] : []))
+      const states = passes.flatMap((pass) => (pass ? [stateOf(pass, seen, now)] : []))
       const head = { scenarioId, version, ...fixed.head }
       return {
         etag: tagOf(revision, fixed, states),
@@ -85,18 +86,18 @@ export function readView(ref: PlayerRef, input: RequestOf<typeof viewRequest>): 
 
 type PassState = PassView['state']
 
-function stateOf(pass: PassHandle, boosts: readonly Boost[], now: Date): PassState {
+function stateOf(pass: PassHandle, { boosts, clock }: Pick<Seen, 'boosts' | 'clock'>, now: Date): PassState {
   const { node, level } = pass
   const { xp, premiumOwned } = pass.current
   return {
-    ...phaseAt(node, now),
+    ...phaseAt(node, clock, now),
     level,
     xp,
     nextLevelXp: node.levels.find((one) => one.xp > xp)?.xp ?? null,
     premiumOwned,
     claimed: pass.claimed.map(readTierKey).sort(byLevel),
     claimable: claimsOpen(node, now) ? earnedOf(pass, 'player', now).map(({ level, track }) => ({ level, track })) : [],
-    boosts: runningBoosts(boosts, now),
+    boosts: runningBoosts(boosts, clock, now),
   }
 }
 

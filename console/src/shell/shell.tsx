@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react'
 import { useQuery } from 'urql'
 import { Link, matchRoute, Redirect, Route, Switch, useLocation, useRouter } from 'wouter'
+import { isProduction } from '../../../src/base/limits.ts'
 import { addressOf, routes } from '../routes.tsx'
 import { SessionProvider } from '../session/permission.tsx'
 import { endSession, type Session } from '../session/session.ts'
@@ -9,8 +10,9 @@ import { Page } from '../ui/page.tsx'
 import { prefer, usePreferences } from '../ui/preferences.ts'
 import { Answer, Empty } from '../ui/states.tsx'
 import { keepText } from '../ui/storage.ts'
+import { EnvironmentClock } from './clock.tsx'
 import { CommandMenu } from './command-menu.tsx'
-import { EnvironmentProvider, isProduction } from './environment.tsx'
+import { EnvironmentProvider } from './environment.tsx'
 import { ErrorBoundary } from './error-boundary.tsx'
 import { projectQuery } from './operations.ts'
 
@@ -131,7 +133,9 @@ function Frame(props: {
       <main id="page">
         <EnvironmentProvider value={environment}>
           <ErrorBoundary key={location}>
-            <Pages environment={environment} environments={environments} />
+            <EnvironmentClock environment={environment}>
+              <Pages environment={environment} environments={environments} />
+            </EnvironmentClock>
           </ErrorBoundary>
         </EnvironmentProvider>
       </main>
