@@ -653,6 +653,7 @@ describe('the schema of definitions', () => {
       'endsAt',
       'claimUntil',
       'atEnd',
+      'mail',
       'autoClaim',
       'next',
       'beyond',

@@ -65,6 +65,12 @@ beforeAll(async () => {
         startsAt: "2098-01-01T00:00:00Z", endsAt: "2099-01-01T00:00:00Z" }) { boost { id } } }`,
     )
   for (const name of ['one', 'two', 'three'])
+    await ask(
+      game.platformKey,
+      `mutation { sendMessage(input: { playerId: "${player.playerId}", reason: "x", idempotencyKey: "${name}",
+        rewards: [{ itemId: "hat", amount: 1 }] }) { messageId } }`,
+    )
+  for (const name of ['one', 'two', 'three'])
     for (const kind of ['Sdk', 'Server'])
       await ask(
         game.platformKey,
