@@ -225,10 +225,14 @@ describe('the view of a scenario', () => {
     await until('the boost runs', async () => {
       const { tag, body } = await read(pass)
       const { phase, boosts } = body.passes[0].state
+      expect(seen.get(tag) ?? `${phase} ${boosts.length}`).toBe(`${phase} ${boosts.length}`)
       seen.set(tag, `${phase} ${boosts.length}`)
       return boosts.length > 0
     })
-    expect([...seen.values()]).toEqual(['planned 0', 'running 0', 'running 1'])
+    // A slow machine may miss a state, but no tag stands for two of them, and no state has two tags.
+    expect(new Set(seen.values()).size).toBe(seen.size)
+    expect([...seen.values()].at(-1)).toBe('running 1')
+    expect(tags.some((tag) => seen.has(tag))).toBe(false)
   })
 
   it('lists exactly the tiers that a claim grants (property)', async () => {
