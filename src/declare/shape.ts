@@ -19,8 +19,8 @@ import {
 export type Schema = { readonly [keyword: string]: Json }
 
 /**
- * The type of a field in GraphQL: a scalar, a list of strings, the enum of these values, or a list of that. Objects with
- * fields of their own are for REST alone.
+ * The type of a field in GraphQL: a scalar, a list of strings, the enum of these values, a list of that, or an
+ * input with this name or a list of such inputs. Other objects with fields of their own are for REST alone.
  */
 export type InputType =
   | 'String'
@@ -34,6 +34,7 @@ export type InputType =
   | 'REST'
   | readonly string[]
   | { readonly listOf: readonly string[] }
+  | { readonly input: string; readonly of: Shape<Fields>; readonly isOne?: true }
 
 export interface Field<T> {
   readonly description: string
@@ -155,6 +156,19 @@ export const mapped = <T, U>(inner: Field<T>, map: (value: T) => U): Field<U> =>
   read: (source, name, faults) => map(inner.read(source, name, faults)),
 })
 
+/** A field whose value is checked as a whole. The paths of its faults are within the value. */
+export const checked = <T>(inner: Field<T>, check: Check<T>): Field<T> => ({
+  ...inner,
+  read(source, name, faults) {
+    const before = faults.length
+    const value = inner.read(source, name, faults)
+    // A stand-in is not checked.
+    if (faults.length === before && source.value(name) !== undefined)
+      for (const { path, message } of check(value)) faults.push({ path: placeOf(name, path), message })
+    return value
+  },
+})
+
 export interface TextLimits {
   /** In characters. */
   readonly max: number
@@ -270,24 +284,34 @@ export const object = (description: string, schema: Schema = { additionalPropert
     },
   )
 
-/** An object with fields of its own. A fault names its place: `player.subject`. */
+/**
+ * An object with fields of its own. A fault names its place: `player.subject`. `input` names its type in GraphQL; without
+ * a name, the object is for REST alone.
+ */
 export const nested = <F extends Fields>(
   description: string,
   inner: Shape<F>,
   check?: Check<Values<F>>,
-): Field<Values<F>> =>
-  field(description, { schema: inner.schema, type: 'REST', standIn: standInOf(inner) }, (source, name, fault) =>
+  input?: string,
+): Field<Values<F>> => {
+  const type = input === undefined ? 'REST' : { input, of: inner as unknown as Shape<Fields>, isOne: true as const }
+  return field(description, { schema: inner.schema, type, standIn: standInOf(inner) }, (source, name, fault) =>
     readPart(source.object(name), { inner, check }, (message, path) => fault(message, placeOf(name, path))),
   )
+}
 
-/** A list of such objects. A fault names its place: `players[3].subject`. */
+/**
+ * A list of such objects. A fault names its place: `players[3].subject`. `input` names their type in GraphQL; without a
+ * name, the list is for REST alone.
+ */
 export const listOf = <F extends Fields>(
   description: string,
   inner: Shape<F>,
-  { min = 1, max, check }: { min?: number; max: number; check?: Check<Values<F>> },
+  { min = 1, max, check, input }: { min?: number; max: number; check?: Check<Values<F>>; input?: string },
 ): Field<readonly Values<F>[]> => {
   const schema = { type: 'array', items: inner.schema, minItems: min, maxItems: max }
-  return field<readonly Values<F>[]>(description, { schema, type: 'REST', standIn: [] }, (source, name, fault) => {
+  const type = input === undefined ? 'REST' : { input, of: inner as unknown as Shape<Fields> }
+  return field<readonly Values<F>[]>(description, { schema, type, standIn: [] }, (source, name, fault) => {
     const list = source.objects(name)
     if (list === undefined) fault('must be a list of objects')
     else if (list.length < min || list.length > max) fault(`must have ${min} to ${max} elements`)
@@ -314,8 +338,9 @@ function readPart<F extends Fields>(
   return values
 }
 
-/** A fault of the object itself has an empty path. */
-const placeOf = (name: string, path: string): string => (path === '' ? name : `${name}.${path}`)
+/** A fault of the object itself has an empty path, one of an element of a list begins with its index. */
+const placeOf = (name: string, path: string): string =>
+  path === '' || path.startsWith('[') ? `${name}${path}` : `${name}.${path}`
 
 const standInOf = <F extends Fields>(inner: Shape<F>): Values<F> => inner.gather(new InputSource({}), [])
 
