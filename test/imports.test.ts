@@ -25,6 +25,7 @@ const ORDER = {
       'events',
       'figures',
       'id-tokens',
+      'inbox',
       'listing',
       'login',
       'players',

@@ -159,6 +159,19 @@ export const MAX_BATCH_PLAYERS = 200
 
 /** Entries of one page of a list in GraphQL. */
 export const MAX_PAGE = 200
+/** Messages of a player that have not expired. */
+export const MAX_INBOX = 500
+/** Messages of one page of a player's inbox, and of one call that reads or claims several. */
+export const MAX_INBOX_PAGE = 100
+/** The longest time until a message expires, in days. */
+export const MAX_MESSAGE_DAYS = 365
+/** Languages of the text of one message. */
+export const MAX_MESSAGE_LANGUAGES = 30
+export const MAX_MESSAGE_TITLE = 128
+export const MAX_MESSAGE_BODY = 2_000
+/** The text of a message in all of its languages, in bytes of JSON text. */
+export const MAX_MESSAGE_TEXT_BYTES = 8_192
+
 /** Handles in a filter of events. */
 export const MAX_HANDLES = 100
 export const MAX_STREAM_CURSOR = 256

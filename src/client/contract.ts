@@ -448,16 +448,16 @@ export interface RunResponse {
 export interface EventFields {
   /** Its place in the stream. Store it, and pass it as `after` to continue from there. */
   readonly cursor: string
-  readonly type: 'CROSSING' | 'PLAYER_CREATED' | 'RUN_CANCELLED' | 'SEASON_SETTLED' | 'XP_LIMITED'
+  readonly type: 'CROSSING' | 'INBOX_RECEIVED' | 'PLAYER_CREATED' | 'RUN_CANCELLED' | 'SEASON_SETTLED' | 'XP_LIMITED'
   /** RFC 3339, UTC. */
   readonly occurredAt: string
   /** A player's id. */
   readonly playerId: string
-  /** The scenario of the run or of the season; null for `PLAYER_CREATED`. */
+  /** The scenario of the run or of the season; null for `PLAYER_CREATED`, and for a message that is about no season. */
   readonly scenarioId: string | null
-  /** The node of the crossed handle, or the pass of the xp or of the season; null for any other event. */
+  /** The node of the crossed handle, or the pass of the xp, of the season or of a message about it; null for any other event. */
   readonly nodeId: string | null
-  /** The run; null for `PLAYER_CREATED` and events of a season. */
+  /** The run; null for `PLAYER_CREATED`, `INBOX_RECEIVED` and events of a season. */
   readonly runId: string | null
   /** The crossed handle; null for an event that is no crossing. */
   readonly handle: string | null

@@ -5,6 +5,7 @@ import { boolean, type Column, nullable, text, uuid } from '../transactions/tabl
 /** The kinds of events of a player (spec 6). */
 export const PLAYER_EVENT_TYPES = [
   'crossing',
+  'inbox.received',
   'player.created',
   'run.cancelled',
   'season.settled',
@@ -40,15 +41,24 @@ const FIELDS = {
   ),
   scenarioId: field(
     nullable(text),
-    out.orNull(out.text('The scenario of the run or of the season; null for `PLAYER_CREATED`.')),
+    out.orNull(
+      out.text(
+        'The scenario of the run or of the season; null for `PLAYER_CREATED`, and for a message that is about no season.',
+      ),
+    ),
   ),
   nodeId: field(
     nullable(text),
     out.orNull(
-      out.text('The node of the crossed handle, or the pass of the xp or of the season; null for any other event.'),
+      out.text(
+        'The node of the crossed handle, or the pass of the xp, of the season or of a message about it; null for any other event.',
+      ),
     ),
   ),
-  runId: field(nullable(uuid), out.orNull(out.text('The run; null for `PLAYER_CREATED` and events of a season.'))),
+  runId: field(
+    nullable(uuid),
+    out.orNull(out.text('The run; null for `PLAYER_CREATED`, `INBOX_RECEIVED` and events of a season.')),
+  ),
   byClient: field(
     boolean,
     out.flag('True when a client crossed the handle of a node that the client runs: the service has not verified it.'),

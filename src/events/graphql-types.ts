@@ -5,11 +5,12 @@ import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType } from '../declare/graphql/node.ts'
 import { enumType, fieldsOf } from '../declare/graphql/shapes.ts'
 import { JsonSource } from '../declare/shape.ts'
+import { MESSAGE_KINDS, type MessageKind, readRewards } from '../inbox/messages.ts'
 import { RunCauseEnum } from '../scenario/graphql-runs.ts'
 import { PhaseEnum } from '../scenario/graphql-season.ts'
 import type { RunCause } from '../scenario/runs.ts'
 import type { Phase } from '../scenario/season.ts'
-import { PriceType } from '../wallet/graphql.ts'
+import { PriceType, RewardType } from '../wallet/graphql.ts'
 import { EVENT_MEMBERS, EVENT_TYPES, type EventType, type SeasonEventType, type StreamEvent } from './catalogue.ts'
 import { cursorOf } from './cursor.ts'
 
@@ -17,6 +18,7 @@ enumType('EventType', EVENT_TYPES, {
   description: 'The kind of an event.',
   values: {
     crossing: 'A handle of a node was crossed.',
+    'inbox.received': 'A message arrived in the inbox of a player.',
     'player.created': 'A player was created by a login.',
     'run.cancelled': 'A run was cancelled.',
     'season.settled':
@@ -133,6 +135,38 @@ export const PlayerCreatedEvent = builder.objectRef<StreamEvent>('PlayerCreatedE
   }),
 })
 
+const MessageKindEnum = enumType('MessageKind', MESSAGE_KINDS, {
+  description: 'What a message in an inbox is.',
+  values: {
+    message: 'A message of the people who run the game.',
+    season_end: 'What a player had earned and not claimed in a season that ended.',
+  },
+})
+
+export const InboxReceivedEvent = builder.objectRef<StreamEvent>('InboxReceivedEvent').implement({
+  interfaces: [NodeType, EventInterface],
+  description: 'A message arrived in the inbox of a player.',
+  fields: (t) => ({
+    playerId: t.id(player),
+    messageId: t.id({ description: 'The message.', resolve: (event) => readText(dataOf(event), 'messageId') }),
+    kind: t.field({
+      type: MessageKindEnum,
+      description: 'What the message is.',
+      resolve: (event) => readText(dataOf(event), 'kind') as MessageKind,
+    }),
+    rewards: t.field({
+      type: [RewardType],
+      description: 'What can be claimed with it.',
+      resolve: (event) => readRewards(dataOf(event)),
+    }),
+    expiresAt: t.field({
+      type: 'DateTime',
+      description: 'The first time at which it is no longer there.',
+      resolve: (event) => new Date(readText(dataOf(event), 'expiresAt')),
+    }),
+  }),
+})
+
 builder.objectRef<StreamEvent>('RunCancelledEvent').implement({
   interfaces: [NodeType, EventInterface],
   description: 'A run was cancelled.',
@@ -222,6 +256,7 @@ const PHASE_OF: Readonly<Record<SeasonEventType, Phase>> = {
 
 /** The GraphQL types of events that are not crossings. */
 const TYPES: Readonly<Record<Exclude<EventType, 'crossing'>, string>> = {
+  'inbox.received': 'InboxReceivedEvent',
   'player.created': 'PlayerCreatedEvent',
   'run.cancelled': 'RunCancelledEvent',
   'season.settled': 'SeasonSettledEvent',

@@ -13,6 +13,7 @@ import { printCursor, readCursor } from './cursor.ts'
 import {
   CompleteEvent,
   EventInterface,
+  InboxReceivedEvent,
   LevelUpEvent,
   MaxLevelEvent,
   PlayerCreatedEvent,
@@ -64,6 +65,7 @@ const scopeRequest = shape(scope)
 export const kindsRequest = shape(kinds)
 const playersCreatedRequest = shape(followed)
 const crossingsRequest = shape({ ...followed, ...place })
+const inboxRequest = shape({ ...followed, playerId: place.playerId })
 const { playerId: _player, ...pass } = place
 const seasonsRequest = shape({ ...followed, ...pass })
 const followRequest = shape({ ...crossingsRequest.fields, ...kinds })
@@ -139,6 +141,13 @@ builder.subscriptionFields((t) => {
     onMaxLevel: crossings(MaxLevelEvent, 'onMaxLevel', 'Passes that reach their top level, once each, live.'),
     onComplete: crossings(CompleteEvent, 'onComplete', 'Crossings of `onComplete` by nodes that the service runs.'),
     onPremiumPurchase: crossings(PremiumPurchaseEvent, 'onPremiumPurchase', 'Purchases of premium, live.'),
+    onInboxMessage: t.field({
+      type: InboxReceivedEvent,
+      description: 'Messages that arrive in inboxes, live.',
+      args: argsOf(inboxRequest),
+      subscribe: (_root, args, context) => follow(context, { ...args, types: ['inbox.received'] }),
+      resolve: (event: StreamEvent) => event,
+    }),
     playerCreated: t.field({
       type: PlayerCreatedEvent,
       description: 'New players, live.',

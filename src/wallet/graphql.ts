@@ -36,6 +36,7 @@ const WalletCauseType = enumType('WalletCause', WALLET_CAUSES, {
     server_grant: 'A server of the game granted it.',
     server_spend: 'A server of the game spent it.',
     xp_conversion: 'Xp above the top level of a battle pass became a currency.',
+    inbox_claim: 'A message of the inbox was claimed.',
   },
 })
 

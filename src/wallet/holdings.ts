@@ -15,6 +15,7 @@ export const WALLET_CAUSES = [
   'server_grant',
   'server_spend',
   'xp_conversion',
+  'inbox_claim',
 ] as const
 export type WalletCause = (typeof WALLET_CAUSES)[number]
 
@@ -54,18 +55,28 @@ export function balanceOf(player: Player, currency: string): bigint {
  * The first currency or item of these rewards whose balance or amount would pass int64; undefined when all fit. Ask for
  * the holdings first.
  */
-export function overflowOf(player: Player, rewards: readonly Reward[]): Fault | undefined {
-  if (rewards.length === 0) return undefined
-  const totals = new Map<string, bigint>()
-  for (const { currency, itemId, amount } of rewards) {
-    const key = currency === null ? `item/${itemId}` : `currency/${currency}`
-    const held = () =>
-      currency === null ? (player.one(item, itemId ?? '').value?.amount ?? 0n) : balanceOf(player, currency)
-    const total = (totals.get(key) ?? held()) + amount
-    if (total > MAX_INT64) return currency === null ? amountOverflow(itemId) : balanceOverflow(currency)
-    totals.set(key, total)
+export const overflowOf = (player: Player, rewards: readonly Reward[]): Fault | undefined =>
+  rewards.length === 0 ? undefined : roomOf(player)(rewards)
+
+/**
+ * Tells of several lists of rewards, one after another, whether the player can hold them with those that fitted before.
+ * Returns the fault of a list that does not fit.
+ */
+export function roomOf(player: Player): (rewards: readonly Reward[]) => Fault | undefined {
+  const taken = new Map<string, bigint>()
+  return (rewards) => {
+    const totals = new Map<string, bigint>()
+    for (const { currency, itemId, amount } of rewards) {
+      const key = currency === null ? `item/${itemId}` : `currency/${currency}`
+      const held = () =>
+        currency === null ? (player.one(item, itemId ?? '').value?.amount ?? 0n) : balanceOf(player, currency)
+      const total = (totals.get(key) ?? taken.get(key) ?? held()) + amount
+      if (total > MAX_INT64) return currency === null ? amountOverflow(itemId) : balanceOverflow(currency)
+      totals.set(key, total)
+    }
+    for (const [key, total] of totals) taken.set(key, total)
+    return undefined
   }
-  return undefined
 }
 
 /** The fault of a balance beyond int64. */

@@ -29,6 +29,7 @@ const PARTIAL_INDEXES = [
   'season_settlements_due_idx',
 ]
 const OPTIONS = {
+  inbox_messages: ['fillfactor=80'],
   insight_changes: ['autovacuum_vacuum_scale_factor=0', 'autovacuum_vacuum_threshold=20000'],
   insight_totals: ['fillfactor=80'],
   inventory: ['fillfactor=80'],
@@ -176,6 +177,12 @@ const CHECKS: [check: string, table: string, row: Row, ...faults: Row[]][] = [
     { ...OWNER, id: ID, currency: 'gems', amount: -1, balance: 0, reason: '', reference: '' },
     { wallet_ledger_amount_check: [{ amount: 0 }], wallet_ledger_balance_check: [{ balance: -1 }] },
   ),
+  [
+    'inbox_messages_kind_check',
+    'inbox_messages',
+    { ...OWNER, id: ID, kind: 'message', reference: 'support', expires_at: '2026-12-01T00:00:00Z' },
+    { kind: 'mail' },
+  ],
   ['inventory_amount_check', 'inventory', { ...OWNER, item_id: 'hat' }, { amount: -1 }],
   [
     'idempotency_keys_key_check',
