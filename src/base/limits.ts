@@ -140,6 +140,8 @@ export const LIST_DAYS = 7
 /** The most players that one grant job may reach, and how many it may reach unless its request says so. */
 export const MAX_GRANT_PLAYERS = 1_000_000
 export const DEFAULT_GRANT_PLAYERS = 100_000
+/** Grant jobs of an environment that have not ended. */
+export const MAX_GRANT_JOBS = 100
 /** The limits of webhook calls (spec 8), which a provider may lower. */
 export const MIN_WEBHOOK_TIMEOUT_MS = 100
 export const MAX_WEBHOOK_TIMEOUT_MS = 3_000

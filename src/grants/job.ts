@@ -3,8 +3,8 @@ import type { ClientBase, Pool } from 'pg'
 import { type Json, MAX_INT64, parseJson, print } from '../base/json.ts'
 import { JsonSource } from '../declare/shape.ts'
 import type { MessageTexts } from '../inbox/message-text.ts'
-import { filterJson, readFilterJson } from '../listing/segments.ts'
 import type { PlayerFilterInput } from '../listing/requests.ts'
+import { filterJson, readFilterJson } from '../listing/segments.ts'
 import type { Granted } from '../scenario/definition.ts'
 import { type Gift, giftShape, type JobState } from './requests.ts'
 
@@ -45,9 +45,10 @@ export const JOB_COLUMNS = `t.id, t.environment_id AS "environmentId", t.state, 
   t.most, t.project_id AS "projectId", t.key_id AS "keyId", t.operator, t.operator_is_claimed AS "operatorIsClaimed",
   t.players, t.amount::text AS amount, t.after_player AS "afterPlayer", t.created_at AS "createdAt"`
 
-export type JobRow = Omit<Job, 'target' | 'gift' | 'message' | 'amount'> & Readonly<Record<'target' | 'gift' | 'amount', string>> & {
-  readonly message: string | null
-}
+export type JobRow = Omit<Job, 'target' | 'gift' | 'message' | 'amount'> &
+  Readonly<Record<'target' | 'gift' | 'amount', string>> & {
+    readonly message: string | null
+  }
 
 export const jobOf = (row: JobRow): Job => ({
   ...row,
@@ -98,11 +99,11 @@ export function totalOf(gift: Gift | null, players: number, amount: bigint): Tot
   return { rewards: [...sums.values()], xp: gift?.xp ? of(gift.xp.amount) : 0n }
 }
 
-export const largestOf = ({ rewards, xp }: Total): bigint =>
-  rewards.reduce((most, { amount }) => (amount > most ? amount : most), xp)
+const isAbove = ({ rewards, xp }: Total, limit: bigint): boolean =>
+  xp > limit || rewards.some(({ amount }) => amount > limit)
 
 /** Whether a total can be shown and counted. */
-export const isTooMuch = (total: Total): boolean => largestOf(total) > MAX_INT64
+export const isTooMuch = (total: Total): boolean => isAbove(total, MAX_INT64)
 
 export interface Policy {
   readonly abovePlayers: number | null
@@ -120,7 +121,7 @@ export async function readPolicy(pool: Pool | ClientBase, environmentId: string)
 }
 
 export const needsApproval = ({ abovePlayers, aboveAmount }: Policy, players: number, total: Total): boolean =>
-  (abovePlayers !== null && players > abovePlayers) || (aboveAmount !== null && largestOf(total) > aboveAmount)
+  (abovePlayers !== null && players > abovePlayers) || (aboveAmount !== null && isAbove(total, aboveAmount))
 
 /**
  * A statement that changes a job `t`, and tells it in an event of its environment. `changed` is an UPDATE without its

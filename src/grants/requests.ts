@@ -54,6 +54,14 @@ const checkReward: Check<RequestOf<typeof reward>> = ({ currency, itemId }) =>
     ? [{ path: '', message: 'must have exactly one of currency and itemId' }]
     : []
 
+export const xpGift = shape({
+  ...inScenario,
+  amount: optional(int64(`The xp for each player: 1 or more. ${NO_AMOUNT}`, { min: 1n })),
+  source: optional(text('Default: `grant`.', { max: MAX_SOURCE }), 'grant'),
+})
+export const levelsGift = shape({ ...inScenario, levels: int32('1 or more.', { min: 1, max: MAX_LEVELS }) })
+export const premiumGift = shape(inScenario)
+
 /** What each player gets: one of these. */
 export const giftShape = shape({
   rewards: optional(
@@ -64,11 +72,7 @@ export const giftShape = shape({
   xp: optional(
     nested(
       'Xp in the active run of the player, without bonus and without limits of sources.',
-      shape({
-        ...inScenario,
-        amount: optional(int64(`The xp for each player: 1 or more. ${NO_AMOUNT}`, { min: 1n })),
-        source: optional(text('Default: `grant`.', { max: MAX_SOURCE }), 'grant'),
-      }),
+      xpGift,
       undefined,
       'XpGiftInput',
     ),
@@ -76,12 +80,12 @@ export const giftShape = shape({
   levels: optional(
     nested(
       'The xp that a player lacks to so many levels more, up to the top level, in its active run.',
-      shape({ ...inScenario, levels: int32('1 or more.', { min: 1, max: MAX_LEVELS }) }),
+      levelsGift,
       undefined,
       'LevelsGiftInput',
     ),
   ),
-  premium: optional(nested('Premium, without a price.', shape(inScenario), undefined, 'PremiumGiftInput')),
+  premium: optional(nested('Premium, without a price.', premiumGift, undefined, 'PremiumGiftInput')),
 })
 export type Gift = RequestOf<typeof giftShape>
 
@@ -139,10 +143,7 @@ const size = {
     }),
     30,
   ),
-  allowNew: optional(
-    flag('True grants a currency even if the environment does not know it. Default: false.'),
-    false,
-  ),
+  allowNew: optional(flag('True grants a currency even if the environment does not know it. Default: false.'), false),
   limit: optional(
     int32(
       `The most players that it may reach: with more, nothing is given. Up to ${MAX_GRANT_PLAYERS}. Default: ${DEFAULT_GRANT_PLAYERS}.`,

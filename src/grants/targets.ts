@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
-import type { GroupCommit } from '../transactions/group-commit.ts'
 import { searchOf } from '../listing/requests.ts'
 import { searchPlayers } from '../listing/search-players.ts'
+import type { GroupCommit } from '../transactions/group-commit.ts'
 import type { Target } from './job.ts'
 
 /** A player of a job. The amount is that of a list. */
