@@ -20,6 +20,7 @@ import {
   serverRead,
   serverStream,
 } from './declare/route.ts'
+import { getJobPlayers, postPlayerList } from './grants/rest.ts'
 import { getPlayers } from './listing/rest.ts'
 import { linkIdentityCall, loginCall, logoutCall, refreshCall } from './login/rest.ts'
 import {
@@ -110,6 +111,8 @@ export const routes: readonly Route[] = [
   // Players, for live-ops
   platformStream('/platform/v1/projects/:projectId/players.ndjson', 'operator', getPlayers),
   platform('POST', '/platform/v1/projects/:projectId/players.ndjson', 'admin', postPlayers),
+  platform('POST', '/platform/v1/projects/:projectId/player-lists', 'operator', postPlayerList),
+  platformStream('/platform/v1/projects/:projectId/grant-jobs/:jobId/players.csv', 'operator', getJobPlayers),
 
   // Scenarios, for designers
   platform('GET', '/platform/v1/projects/:projectId/scenarios/:scenarioId', 'viewer', getScenario),

@@ -71,7 +71,9 @@ export function actOnPlayer(ref: PlayerRef, job: Job, holder: string): Command<O
         return { player, row: askJobPlayer(player, job.id), status: askStatus(player), runs }
       })
       const before = row.value
-      if (!runs || before === null) return null
+      if (!runs) return null
+      // Rows are removed long after the end of their job.
+      if (before === null) return 'failed'
       if (before.outcome !== null) return before.outcome
       const act = job.undoOf === null ? give(group, player, job, before) : undo(group, player, job)
       const done = yield* orRefusal(refuseGone(status.value?.status) ?? act)
