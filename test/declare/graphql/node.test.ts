@@ -31,6 +31,8 @@ const WAYS: Readonly<Record<string, string>> = {
   GrantJob: 'grantJobs(environment: "production") { nodes { ID } }',
   GrantJobEvent: 'events(environment: "production", types: [GRANT_JOB_CHANGED]) { nodes { ID } }',
   HandleCrossedEvent: 'events(environment: "production", handles: ["onStart"]) { nodes { ID } }',
+  InboxMessage: 'player(id: "PLAYER") { inbox { nodes { ID } } }',
+  InboxReceivedEvent: 'events(environment: "production", types: [INBOX_RECEIVED]) { nodes { ID } }',
   InventoryItem: 'player(id: "PLAYER") { inventory { ID } }',
   Item: 'items(environment: "production") { nodes { ID } }',
   LevelUpEvent: 'events(environment: "production", handles: ["onLevelUp"]) { nodes { ID } }',
@@ -64,6 +66,7 @@ const NOBODYS = ['GrantJobEvent', 'SeasonEvent']
 const OWN = [
   ...TYPES.filter((name) => name.endsWith('Event') && !NOBODYS.includes(name)),
   'BattlePass',
+  'InboxMessage',
   'InventoryItem',
   'Player',
   'Run',
@@ -107,6 +110,7 @@ beforeAll(async () => {
       game.platformKey,
       `mutation { ${mutation}(input: { playerId: "${player.playerId}", reason: "x", ${input} }) { player { id } } }`,
     )
+  await act('sendMessage', 'rewards: [{ itemId: "hat", amount: 1 }], idempotencyKey: "m"')
   await act('creditWallet', 'currency: "gems", amount: 100000, idempotencyKey: "a"')
   await player.post('/sdk/v1/battlepass/premium', { ...place, runId })
   await player.post('/sdk/v1/battlepass/xp', { ...place, runId, amount: 100_000 })
