@@ -22,6 +22,7 @@ import {
   serverRead,
   serverStream,
 } from './declare/route.ts'
+import { getJobPlayers, postPlayerList } from './grants/rest.ts'
 import { claimAllMessagesCall, claimMessageCall } from './inbox/claim-message.ts'
 import { inboxCall } from './inbox/list-inbox.ts'
 import { readMessagesCall } from './inbox/read-messages.ts'
@@ -122,6 +123,8 @@ export const routes: readonly Route[] = [
   // Players, for live-ops
   platformStream('/platform/v1/projects/:projectId/players.ndjson', 'operator', getPlayers),
   platform('POST', '/platform/v1/projects/:projectId/players.ndjson', 'admin', postPlayers),
+  platform('POST', '/platform/v1/projects/:projectId/player-lists', 'operator', postPlayerList),
+  platformStream('/platform/v1/projects/:projectId/grant-jobs/:jobId/players.csv', 'operator', getJobPlayers),
 
   // Scenarios, for designers
   platform('GET', '/platform/v1/projects/:projectId/scenarios/:scenarioId', 'viewer', getScenario),

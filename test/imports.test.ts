@@ -24,6 +24,7 @@ const ORDER = {
       'catalogue',
       'events',
       'figures',
+      'grants',
       'id-tokens',
       'inbox',
       'listing',

@@ -27,6 +27,7 @@ import { createNumbering } from '../events/numbering.ts'
 import { createSubscriptions, type Subscriptions } from '../events/subscriptions.ts'
 import { createCallCounts } from '../figures/calls.ts'
 import { createFolding } from '../figures/fold.ts'
+import { createGrantJobs } from '../grants/run-jobs.ts'
 import { createGuardedJson } from '../id-tokens/guarded-json.ts'
 import { createKeySets } from '../id-tokens/key-sets.ts'
 import { createStorageAnswers } from '../players/storage-answers.ts'
@@ -93,6 +94,7 @@ const TASKS = [
   'seasons',
   'settlements',
   'clocks',
+  'grant_jobs',
   'purge',
   'partitions',
 ] as const
@@ -385,6 +387,11 @@ export async function createApp({
       ),
     onDone: (season) => log.info(season, 'the season is settled: earned tiers that were not claimed are granted'),
   })
+  const grantJobs = createGrantJobs({
+    pool,
+    run,
+    onError: (error) => failed('grant_jobs')(error, 'a grant job could not go on; each second tries again'),
+  })
   const folding = createFolding({ pool, onError: failed('figures') })
   addGauges(metrics.registry, {
     pools: { game: groupPool, service: pool, operators: operatorPool, numbers: numbersPool, ...replica?.pools },
@@ -428,6 +435,7 @@ export async function createApp({
       numbering.start()
       seasonClock.start()
       settlements.start()
+      grantJobs.start()
       callCounts.start()
       replica?.start()
       await Promise.all([ended.start(), gameClocks.start()])
@@ -436,7 +444,7 @@ export async function createApp({
     async stop() {
       stopping = true
       await server.drain(config.shutdownGraceMs)
-      const isTidy = Promise.all([housekeeping.stop(), settlements.stop()])
+      const isTidy = Promise.all([housekeeping.stop(), settlements.stop(), grantJobs.stop()])
       const closed = Promise.all([server.close(), metricsServer?.close()])
       ended.close()
       gameClocks.stop()

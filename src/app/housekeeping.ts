@@ -6,6 +6,8 @@ import { purgeEndedAccess } from '../callers/ended-access.ts'
 import { purgeFirstEvents } from '../events/retention.ts'
 import { purgeCalls } from '../figures/calls.ts'
 import { rollUpHours } from '../figures/fold.ts'
+import { purgeLists } from '../grants/player-lists.ts'
+import { purgeJobPlayers } from '../grants/run-jobs.ts'
 import { deletePlanned } from '../login/delete-own-player.ts'
 import { purgeFirstLogins } from '../login/log/login-log.ts'
 import { purgeExpiredSecrets } from '../providers/rotate-secret.ts'
@@ -53,6 +55,8 @@ export function createHousekeeping({
     'minutes of old calls': purgeCalls,
     'events past retention': (from) => purgeFirstEvents(from, config.eventRetentionDays, signal),
     'old logins of the log': purgeFirstLogins,
+    'lists of players that have expired': purgeLists,
+    'players of old grant jobs': purgeJobPlayers,
     'players who asked for their deletion': (from) => deletePlanned(from, run, signal),
   }
   for (const table of tables) if (table.expires) purges[`expired rows of ${table.name}`] = (from) => table.purge(from)

@@ -136,8 +136,23 @@ export const MAX_DENIAL_TEXT = 200
 export const MAX_BAN_REASON = 200
 /** Lines of one import of players. */
 export const MAX_IMPORT_LINES = 10_000
-/** Players of one call of support. */
+/** Players of one call of support, and of a grant job that names them in its request. */
 export const MAX_SUPPORT_PLAYERS = 500
+/** Segments of one environment. Lists of segments are complete, never paged. */
+export const MAX_SEGMENTS = 100
+/** The name of a segment. */
+export const MAX_SEGMENT = 64
+/** Rows of one list of players. */
+export const MAX_LIST_ROWS = 100_000
+/** A list of players, in bytes of CSV. */
+export const MAX_LIST_BYTES = 8_388_608
+/** Days that a list of players is kept. */
+export const LIST_DAYS = 7
+/** The most players that one grant job may reach, and how many it may reach unless its request says so. */
+export const MAX_GRANT_PLAYERS = 1_000_000
+export const DEFAULT_GRANT_PLAYERS = 100_000
+/** Grant jobs of an environment that have not ended. */
+export const MAX_GRANT_JOBS = 100
 /** The limits of webhook calls (spec 8), which a provider may lower. */
 export const MIN_WEBHOOK_TIMEOUT_MS = 100
 export const MAX_WEBHOOK_TIMEOUT_MS = 3_000
@@ -202,6 +217,9 @@ export function nameFault(text: string): string | undefined {
   if (UNSEEN.test(text)) return 'must not contain control characters'
   return text.trim() === text ? undefined : 'must not begin or end with a space'
 }
+
+/** Names of segments. */
+export const SEGMENT_NAME = new RegExp(`^[a-z0-9][a-z0-9_-]{0,${MAX_SEGMENT - 1}}$`)
 
 /** Whether a text can name an environment or a login provider. */
 export const isSlug = (text: string): boolean => SLUG.test(text)

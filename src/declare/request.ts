@@ -118,7 +118,8 @@ export function readLines(body: Buffer, most: number): readonly Line[] {
   return lines
 }
 
-function textOf(body: Buffer): string {
+/** The text of a body, which must be UTF-8. */
+export function textOf(body: Buffer): string {
   if (isAscii(body)) return body.toString('latin1')
   try {
     return utf8.decode(body)

@@ -20,7 +20,7 @@ import type { Contract, PublishedCall } from './contract.ts'
 import { gameTimeHeader, NO_HEADERS } from './game-time.ts'
 import { STREAM_HEADERS, STREAM_TYPE } from './media-types.ts'
 import type { PlayerCall, RestCall, Tagged } from './player-call.ts'
-import { type Line, operatorHeader, readBody, readJson, readLines } from './request.ts'
+import { type Line, operatorHeader, readBody, readJson, readLines, textOf } from './request.ts'
 import { json, NO_STORE, noContent, type Reply, tagged } from './respond.ts'
 import {
   type Fields,
@@ -387,6 +387,8 @@ export interface PlatformRequest {
   readonly body: () => Promise<JsonSource>
   /** The same as lines, each of them a JSON object, up to this many. */
   readonly lines: (most: number) => Promise<readonly Line[]>
+  /** The same as text, up to this many bytes, or more where the service takes longer bodies. */
+  readonly text: (maxBytes: number) => Promise<string>
   readonly service: Service
 }
 
@@ -451,9 +453,11 @@ function platformCall(
       const query = new URLSearchParams(request.url?.split('?', 2)[1])
       const body = () => readSource(context, request)
       const lines = async (most: number) => readLines(await readBody(request, context.maxBodyBytes), most)
+      const text = async (maxBytes: number) => textOf(await readBody(request, Math.max(maxBytes, context.maxBodyBytes)))
       const headers: string[] = []
       const setHeader = (name: string, value: string) => headers.push(name, value)
-      const answer = await run({ caller, params, query, headers: request.headers, setHeader, body, lines, service })
+      const asked = { caller, params, query, headers: request.headers, setHeader, body, lines, text, service }
+      const answer = await run(asked)
       if (method !== 'GET') service.reads.changed(caller.keyId)
       return { ...answer, headers: [...answer.headers, ...headers] }
     },

@@ -19,8 +19,8 @@ import {
 export type Schema = { readonly [keyword: string]: Json }
 
 /**
- * The type of a field in GraphQL: a scalar, a list of strings, the enum of these values, a list of that, or a list of
- * inputs with this name. Other objects with fields of their own are for REST alone.
+ * The type of a field in GraphQL: a scalar, a list of strings, the enum of these values, a list of that, or an
+ * input with this name or a list of such inputs. Other objects with fields of their own are for REST alone.
  */
 export type InputType =
   | 'String'
@@ -34,7 +34,7 @@ export type InputType =
   | 'REST'
   | readonly string[]
   | { readonly listOf: readonly string[] }
-  | { readonly input: string; readonly of: Shape<Fields> }
+  | { readonly input: string; readonly of: Shape<Fields>; readonly isOne?: true }
 
 export interface Field<T> {
   readonly description: string
@@ -292,15 +292,21 @@ export const object = (description: string, schema: Schema = { additionalPropert
     },
   )
 
-/** An object with fields of its own. A fault names its place: `player.subject`. */
+/**
+ * An object with fields of its own. A fault names its place: `player.subject`. `input` names its type in GraphQL; without
+ * a name, the object is for REST alone.
+ */
 export const nested = <F extends Fields>(
   description: string,
   inner: Shape<F>,
   check?: Check<Values<F>>,
-): Field<Values<F>> =>
-  field(description, { schema: inner.schema, type: 'REST', standIn: standInOf(inner) }, (source, name, fault) =>
+  input?: string,
+): Field<Values<F>> => {
+  const type = input === undefined ? 'REST' : { input, of: inner as unknown as Shape<Fields>, isOne: true as const }
+  return field(description, { schema: inner.schema, type, standIn: standInOf(inner) }, (source, name, fault) =>
     readPart(source.object(name), { inner, check }, (message, path) => fault(message, placeOf(name, path))),
   )
+}
 
 /**
  * A list of such objects. A fault names its place: `players[3].subject`. `input` names their type in GraphQL; without a

@@ -21,8 +21,11 @@ export const SEASON_EVENT_TYPES = [
 ] as const
 export type SeasonEventType = (typeof SEASON_EVENT_TYPES)[number]
 
+/** The kind of events of grant jobs, which are no player's. */
+export const JOB_EVENT_TYPE = 'grant_job.changed'
+
 /** The kinds of events in an environment's stream. */
-export const EVENT_TYPES = [...PLAYER_EVENT_TYPES, ...SEASON_EVENT_TYPES] as const
+export const EVENT_TYPES = [...PLAYER_EVENT_TYPES, ...SEASON_EVENT_TYPES, JOB_EVENT_TYPE] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
 const NO_CROSSING = 'null for an event that is no crossing.'
@@ -37,7 +40,7 @@ const FIELDS = {
   handle: field(nullable(text), out.orNull(out.text(`The crossed handle; ${NO_CROSSING}`))),
   playerId: field(
     nullable(uuid),
-    out.orNull(out.id("A player's id; null for an event of a season, which is no player's.")),
+    out.orNull(out.id("A player's id; null for an event of a season or of a grant job, which is no player's.")),
   ),
   scenarioId: field(
     nullable(text),

@@ -5,6 +5,8 @@ import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType } from '../declare/graphql/node.ts'
 import { enumType, fieldsOf } from '../declare/graphql/shapes.ts'
 import { JsonSource } from '../declare/shape.ts'
+import { JobStateType } from '../grants/graphql-state.ts'
+import type { JobState } from '../grants/requests.ts'
 import { MESSAGE_KINDS, type MessageKind, readRewards } from '../inbox/messages.ts'
 import { RunCauseEnum } from '../scenario/graphql-runs.ts'
 import { PhaseEnum } from '../scenario/graphql-season.ts'
@@ -28,6 +30,7 @@ enumType('EventType', EVENT_TYPES, {
     'season.ending': 'A season is about to end.',
     'season.ended': 'A season ended: xp no longer counts, and premium is no longer sold.',
     'season.closed': 'A season closed: its tiers can no longer be claimed.',
+    'grant_job.changed': 'A grant job began another state, or made progress.',
     'xp.limited': 'A limit held xp of a source back, for the first time in a day of the game.',
   },
 })
@@ -246,6 +249,26 @@ export const SeasonEvent = builder.objectRef<StreamEvent>('SeasonEvent').impleme
   }),
 })
 
+export const GrantJobEvent = builder.objectRef<StreamEvent>('GrantJobEvent').implement({
+  interfaces: [NodeType, EventInterface],
+  description:
+    'A grant job began another state, or made progress, which is told at most once a second. It comes only to platform keys.',
+  fields: (t) => ({
+    jobId: t.id({ description: 'The job.', resolve: (event) => readText(dataOf(event), 'jobId') }),
+    state: t.field({
+      type: JobStateType,
+      description: 'Where the job stands.',
+      resolve: (event) => readText(dataOf(event), 'state') as JobState,
+    }),
+    players: t.int({ description: 'Its players.', resolve: (event) => readInt32(dataOf(event), 'players') }),
+    granted: t.int({ description: 'The players who got it.', resolve: (event) => readInt32(dataOf(event), 'granted') }),
+    failed: t.int({
+      description: 'The players for whom nothing changed.',
+      resolve: (event) => readInt32(dataOf(event), 'failed'),
+    }),
+  }),
+})
+
 const PHASE_OF: Readonly<Record<SeasonEventType, Phase>> = {
   'season.announced': 'announced',
   'season.started': 'running',
@@ -266,6 +289,7 @@ const TYPES: Readonly<Record<Exclude<EventType, 'crossing'>, string>> = {
   'season.ended': 'SeasonEvent',
   'season.closed': 'SeasonEvent',
   'xp.limited': 'XpLimitedEvent',
+  'grant_job.changed': 'GrantJobEvent',
 }
 
 export function typeNameOf({ type, handle, byClient }: StreamEvent): string {

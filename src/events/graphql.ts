@@ -8,11 +8,12 @@ import { argsOf } from '../declare/graphql/shapes.ts'
 import { described, mapped, optional, type RequestOf, shape, someOf, text, texts } from '../declare/shape.ts'
 import { admitPlayer } from '../players/player-status.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { EVENT_TYPES, SEASON_EVENT_TYPES, type StreamEvent } from './catalogue.ts'
+import { EVENT_TYPES, JOB_EVENT_TYPE, SEASON_EVENT_TYPES, type StreamEvent } from './catalogue.ts'
 import { printCursor, readCursor } from './cursor.ts'
 import {
   CompleteEvent,
   EventInterface,
+  GrantJobEvent,
   InboxReceivedEvent,
   LevelUpEvent,
   MaxLevelEvent,
@@ -63,7 +64,7 @@ const followed = {
 }
 const scopeRequest = shape(scope)
 export const kindsRequest = shape(kinds)
-const playersCreatedRequest = shape(followed)
+const environmentsRequest = shape(followed)
 const crossingsRequest = shape({ ...followed, ...place })
 const inboxRequest = shape({ ...followed, playerId: place.playerId })
 const { playerId: _player, ...pass } = place
@@ -151,7 +152,7 @@ builder.subscriptionFields((t) => {
     playerCreated: t.field({
       type: PlayerCreatedEvent,
       description: 'New players, live.',
-      args: argsOf(playersCreatedRequest),
+      args: argsOf(environmentsRequest),
       subscribe: (_root, args, context) => follow(context, { ...args, types: ['player.created'] }),
       resolve: (event: StreamEvent) => event,
     }),
@@ -162,6 +163,16 @@ builder.subscriptionFields((t) => {
       subscribe: async (_root, args, context) => {
         const caller = await requirePlatform(context, 'viewer')
         return followAs(context, caller, { ...args, types: SEASON_EVENT_TYPES })
+      },
+      resolve: (event: StreamEvent) => event,
+    }),
+    onGrantJob: t.field({
+      type: GrantJobEvent,
+      description: 'Grant jobs that begin another state or make progress, live. For platform keys.',
+      args: argsOf(environmentsRequest),
+      subscribe: async (_root, args, context) => {
+        const caller = await requirePlatform(context, 'viewer')
+        return followAs(context, caller, { ...args, types: [JOB_EVENT_TYPE] })
       },
       resolve: (event: StreamEvent) => event,
     }),

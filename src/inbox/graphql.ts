@@ -65,7 +65,7 @@ builder.mutationFields((t) => ({
   }),
 }))
 
-const MessageTextType = builder.objectRef<MessageText & { readonly language: string }>('MessageText').implement({
+export const MessageTextType = builder.objectRef<MessageText & { readonly language: string }>('MessageText').implement({
   description: 'The text of a message in one language.',
   fields: (t) => ({
     language: t.exposeString('language', { description: 'The tag of the language, such as `pt-BR`.' }),

@@ -20,6 +20,7 @@ import {
   type PlayerCount,
   searchPlayers,
 } from './search-players.ts'
+import { withSegment } from './segments.ts'
 import { DIRECTIONS, type ListPosition, PLAYER_SORTS, type PlayerSort } from './statements.ts'
 
 enumType('PlayerSort', PLAYER_SORTS, {
@@ -64,7 +65,8 @@ builder.queryFields((t) => ({
         const asked = readList(playersRequest, args, (cursor) => readPosition(listed, cursor), checkFilter)
         const { size, after, sortBy, direction, ...filter } = asked
         const environmentId = await findEnvironment(context.service.pool, projectId, asked.environment)
-        const search = await searchOf(context.service.run, filter, environmentId)
+        const narrowed = await withSegment(context.service.operatorPool, environmentId, filter)
+        const search = await searchOf(context.service.run, narrowed, environmentId)
         const reader = context.service.reads.reader(keyId)
         // The requested fields of the players are read together.
         const query = queryFromInfo({ context, info, typeName: 'Player', paths: [['edges', 'node'], ['nodes']] })

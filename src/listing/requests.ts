@@ -1,5 +1,5 @@
 import type { Fault } from '../base/errors.ts'
-import { MAX_IDENTITY_PROVIDER, MAX_LEVEL, MAX_SUBJECT, MAX_TAG } from '../base/limits.ts'
+import { MAX_IDENTITY_PROVIDER, MAX_LEVEL, MAX_SEGMENT, MAX_SUBJECT, MAX_TAG } from '../base/limits.ts'
 import { environment, IDENTITY_PROVIDER, nodeId, scenarioId } from '../declare/common.ts'
 import {
   type Check,
@@ -23,19 +23,8 @@ import { DIRECTIONS, type ListedPass, PLAYER_SORTS } from './statements.ts'
 
 const level = (description: string) => optional(int32(description, { min: 0, max: MAX_LEVEL }))
 
-export const filterRequest = shape({
-  environment,
-  search: optional(
-    text(
-      'An id (`playerId` or `id`), a subject, or a part of a nickname without regard to letter case and accents; only its beginning if `nicknameSearch` is `PREFIX`.',
-      { max: MAX_SUBJECT },
-    ),
-  ),
-  provider: optional(
-    text(`When given, \`search\` is a subject of this provider: ${IDENTITY_PROVIDER}`, {
-      max: MAX_IDENTITY_PROVIDER,
-    }),
-  ),
+/** The filters of a list of players, which a segment may keep under a name. */
+export const playerFilter = shape({
   status: optional(oneOf('Only this status.', STATUSES)),
   region: optional(text('Only this region, compared exactly.', { max: MAX_TAG })),
   language: optional(text('Only this language, compared exactly.', { max: MAX_TAG })),
@@ -51,6 +40,31 @@ export const filterRequest = shape({
   levelFrom: level('At this level of the pass or above.'),
   levelTo: level('At this level of the pass or below.'),
 })
+export type PlayerFilterInput = RequestOf<typeof playerFilter>
+
+export const segmentName = text('The name of a segment.', { max: MAX_SEGMENT })
+
+export const filterRequest = shape({
+  environment,
+  search: optional(
+    text(
+      'An id (`playerId` or `id`), a subject, or a part of a nickname without regard to letter case and accents; only its beginning if `nicknameSearch` is `PREFIX`.',
+      { max: MAX_SUBJECT },
+    ),
+  ),
+  provider: optional(
+    text(`When given, \`search\` is a subject of this provider: ${IDENTITY_PROVIDER}`, {
+      max: MAX_IDENTITY_PROVIDER,
+    }),
+  ),
+  segment: optional(
+    described(
+      segmentName,
+      'Only players of this segment. Other filters narrow it further; none may be one of its own.',
+    ),
+  ),
+  ...playerFilter.fields,
+})
 
 export const playersRequest = shape({
   ...filterRequest.fields,
@@ -63,13 +77,11 @@ export const playersRequest = shape({
 
 type Filter = RequestOf<typeof filterRequest>
 
-/** Faults of combinations of fields. */
-export const checkFilter: Check<Filter & { readonly sortBy?: string }> = (asked) => {
+/** Faults of combinations of filters. */
+export const checkPlayerFilter: Check<PlayerFilterInput & { readonly sortBy?: string }> = (asked) => {
   const faults: Fault[] = []
   const add = (path: string, message: string) => void faults.push({ path, message })
-  const { search, provider, premium, levelFrom, levelTo } = asked
-  // A search by provider alone would find all of its players.
-  if (provider !== null && !search) add('provider', 'must be given with search')
+  const { premium, levelFrom, levelTo } = asked
   const isOfPass = premium !== null || levelFrom !== null || levelTo !== null || asked.sortBy === 'level'
   const isNamed = asked.scenarioId !== null || asked.nodeId !== null
   for (const path of ['scenarioId', 'nodeId'] as const) {
@@ -85,15 +97,27 @@ export const checkFilter: Check<Filter & { readonly sortBy?: string }> = (asked)
   return faults
 }
 
+/** Faults of combinations of fields. */
+export const checkFilter: Check<Filter & { readonly sortBy?: string }> = (asked) => [
+  // A search by provider alone would find all of its players.
+  ...(asked.provider !== null && !asked.search ? [{ path: 'provider', message: 'must be given with search' }] : []),
+  ...checkPlayerFilter(asked),
+]
+
 /** The search of a request, in the environment with this id, by the levels of the current version. */
 export async function searchOf(
   run: GroupCommit['run'],
-  asked: Filter,
+  asked: PlayerFilterInput & Partial<Pick<Filter, 'search' | 'provider'>>,
   environmentId: string,
 ): Promise<PlayerSearch & { readonly pass: ListedPass | null }> {
-  const { search: text, scenarioId, nodeId, environment: _, ...filter } = asked
-  if (scenarioId === null || nodeId === null) return { ...filter, environmentId, text, pass: null }
+  const { search: text = null, provider = null, status, region, language, premium, levelFrom, levelTo } = asked
+  const { createdFrom, createdTo, lastLoginFrom, lastLoginTo, scenarioId, nodeId } = asked
+  const filter = {
+    ...{ environmentId, text, provider, status, region, language, premium, levelFrom, levelTo },
+    ...{ createdFrom, createdTo, lastLoginFrom, lastLoginTo },
+  }
+  if (scenarioId === null || nodeId === null) return { ...filter, pass: null }
   const place = { scenarioId, nodeId }
   const node = await run(currentPass({ environmentId, ...place }))
-  return { ...filter, environmentId, text, pass: { ...place, levels: node?.levels ?? null } }
+  return { ...filter, pass: { ...place, levels: node?.levels ?? null } }
 }

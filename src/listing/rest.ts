@@ -9,6 +9,7 @@ import { InputSource, optional, refuseFaults, shape } from '../declare/shape.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { exportedPlayer, exportPlayers } from './export-players.ts'
 import { checkFilter, filterRequest, searchOf } from './requests.ts'
+import { withSegment } from './segments.ts'
 
 const AS_OF_HEADER = 'Tierway-As-Of'
 
@@ -44,10 +45,11 @@ export const getPlayers: PlatformStream = {
 async function exportMatching({ caller, query, service, setHeader }: PlatformRequest) {
   const faults: Fault[] = []
   const sent = valuesOf(query, faults)
-  const { reason, ...asked } = exportRequest.gather(new InputSource(sent), faults)
-  faults.push(...checkFilter(asked))
+  const { reason, ...listed } = exportRequest.gather(new InputSource(sent), faults)
+  faults.push(...checkFilter(listed))
   refuseFaults(faults)
-  const environmentId = await findEnvironment(service.pool, caller.projectId, asked.environment)
+  const environmentId = await findEnvironment(service.pool, caller.projectId, listed.environment)
+  const asked = await withSegment(service.operatorPool, environmentId, listed)
   const filters: Record<string, Json> = {}
   for (const [name, value] of query) if (name in filterRequest.fields && name !== 'environment') filters[name] ??= value
   const search = () => searchOf(service.run, asked, environmentId)

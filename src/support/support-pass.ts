@@ -217,7 +217,7 @@ export function resetPass(call: SupportCall, input: NodeInput): Command<Changed>
 
 /** The operations whose stored answers an action on a pass undoes. */
 const CLAIM_ANSWERS = ['claim', 'claim-all', 'support.grant_tier']
-const PREMIUM_ANSWERS = ['premium', 'support.grant_premium']
+export const PREMIUM_ANSWERS = ['premium', 'support.grant_premium']
 const PASS_ANSWERS = ['xp', 'server.xp', 'support.grant_xp', ...CLAIM_ANSWERS, ...PREMIUM_ANSWERS]
 
 /** The stored answers that an action undoes: those of one tier, or of the whole pass. */

@@ -35,6 +35,7 @@ const WalletCauseType = enumType('WalletCause', WALLET_CAUSES, {
     adjustment: 'An operator credited or debited the wallet.',
     server_grant: 'A server of the game granted it.',
     server_spend: 'A server of the game spent it.',
+    grant_job: 'A grant job gave it, or an undo of one took it back.',
     xp_conversion: 'Xp above the top level of a battle pass became a currency.',
     inbox_claim: 'A message of the inbox was claimed.',
   },

@@ -1,7 +1,7 @@
 import { type Fault, Refusal } from '../base/errors.ts'
 import { MAX_INT64 } from '../base/json.ts'
 import { newId } from '../db/ids.ts'
-import type { Reward } from '../scenario/definition.ts'
+import type { Granted, Reward } from '../scenario/definition.ts'
 import type { Group } from '../transactions/group.ts'
 import type { Player } from '../transactions/player.ts'
 import { bigint, table, text, uuid } from '../transactions/table.ts'
@@ -16,6 +16,7 @@ export const WALLET_CAUSES = [
   'server_spend',
   'xp_conversion',
   'inbox_claim',
+  'grant_job',
 ] as const
 export type WalletCause = (typeof WALLET_CAUSES)[number]
 
@@ -106,6 +107,19 @@ export function grant(group: Group, player: Player, rewards: readonly Reward[], 
       held.set({ itemId, amount: (held.value?.amount ?? 0n) + amount })
     }
   }
+}
+
+/** Takes rewards back, of each so much as the player still has, and returns what was taken. Ask for the holdings first. */
+export function takeBack(group: Group, player: Player, rewards: readonly Reward[], cause: Cause): Granted[] {
+  return rewards.flatMap(({ currency, itemId, amount: given }) => {
+    const held = currency === null ? player.one(item, itemId ?? '') : null
+    const has = currency === null ? (held?.value?.amount ?? 0n) : balanceOf(player, currency)
+    const amount = has < given ? has : given
+    if (amount === 0n) return []
+    if (currency !== null) move(group, player, currency, -amount, cause)
+    else if (itemId !== null) held?.set({ itemId, amount: has - amount })
+    return [{ currency, itemId, amount }]
+  })
 }
 
 /** The balance after a change. Refuses a change that it does not allow. */

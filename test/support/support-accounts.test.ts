@@ -225,6 +225,8 @@ describe('deletePlayer', () => {
     ...['wallets', 'wallet_ledger', 'xp_ledger', 'passes', 'tier_claims', 'inventory', 'runs', 'identities'],
     // Ids and amounts of the game, and the nickname of `player.created`, which is removed.
     ...['events', 'unnumbered_events', 'reward_payments', 'season_steps'],
+    // Ids, amounts and rewards of the game.
+    ...['grant_job_players', 'player_list_rows'],
     // Hashes, and times that end access.
     ...['ended_access', 'idempotency_keys', 'refresh_tokens'],
   ]

@@ -3,7 +3,7 @@ import { requirePlayer } from '../../callers/access.ts'
 import type { PlayerCaller } from '../../callers/callers.ts'
 import { type Answer, enumName, type Member } from '../answer.ts'
 import type { PlayerCall } from '../player-call.ts'
-import type { Field, Fields, InputType, Shape } from '../shape.ts'
+import type { Field, Fields, InputType, RequestOf, Shape } from '../shape.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
 
@@ -66,13 +66,13 @@ function typeOf(type: InputType) {
   if (type === 'Strings') return ['String' as const]
   if (type === 'REST') throw new Error('an object with fields of its own is for REST alone')
   if (typeof type === 'string') return type
-  if ('input' in type) return [inputTypeOf(type.input, type.of)]
+  if ('input' in type) return type.isOne ? inputTypeOf(type.input, type.of) : [inputTypeOf(type.input, type.of)]
   return 'listOf' in type ? [enumOf(type.listOf)] : enumOf(type)
 }
 
 const inputs = new Map<string, InputObjectRef<Types, object>>()
 
-/** The input type of a shape. Lists of several requests may have it. */
+/** The input type of a shape. Several requests may have it. */
 function inputTypeOf(name: string, of: Shape<Fields>): InputObjectRef<Types, object> {
   const known = inputs.get(name) ?? makeInput(name, of)
   inputs.set(name, known)
@@ -82,6 +82,16 @@ function inputTypeOf(name: string, of: Shape<Fields>): InputObjectRef<Types, obj
 const makeInput = (name: string, { fields }: Shape<Fields>): InputObjectRef<Types, object> =>
   builder.inputRef<object>(name).implement({
     fields: (t) => mapFields(fields, (field) => t.field(optionsOf(field))),
+  })
+
+/** An object type with the fields of a shape, for what was sent and is stored. A field that was not sent is null. */
+export const outputOfShape = <F extends Fields>(name: string, { fields }: Shape<F>, description: string) =>
+  builder.objectRef<RequestOf<Shape<F>>>(name).implement({
+    description,
+    fields: (t) =>
+      mapFields(fields, ({ type, description, isRequired }, name) =>
+        t.expose(name as never, { type: typeOf(type), nullable: !isRequired, description } as never),
+      ) as never,
   })
 
 function enumOf(values: readonly string[]) {
@@ -98,7 +108,7 @@ export type Sent<F> = { readonly [Name in keyof F]: F[Name] extends Field<string
 
 /** The single argument `input` of a mutation, with an input type made from the request. */
 export function inputOf<F extends Fields>(name: string, request: Shape<F>): { input: InputFieldRef<Types, Sent<F>> } {
-  const type = makeInput(name, request as unknown as Shape<Fields>)
+  const type = inputTypeOf(name, request as unknown as Shape<Fields>)
   return builder.args((t) => ({ input: t.field({ type, required: true }) })) as never
 }
 
@@ -109,8 +119,8 @@ export function argsOf<F extends Fields>({
   return builder.args((t) => mapFields(fields, (field) => t.field(optionsOf(field)))) as never
 }
 
-const mapFields = <T>(fields: Fields, map: (field: Field<unknown>) => T): Record<string, T> =>
-  Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, map(field)]))
+const mapFields = <T>(fields: Fields, map: (field: Field<unknown>, name: string) => T): Record<string, T> =>
+  Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, map(field, name)]))
 
 export const playerQuery = <F extends Fields, Outcome>(call: PlayerCall<F, Outcome>) => ({
   args: argsOf(call.request),

@@ -28,6 +28,8 @@ const WAYS: Readonly<Record<string, string>> = {
   CompleteEvent: 'events(environment: "production", handles: ["onComplete"]) { nodes { ID } }',
   Currency: 'currencies(environment: "production") { nodes { ID } }',
   Environment: 'environments { ID }',
+  GrantJob: 'grantJobs(environment: "production") { nodes { ID } }',
+  GrantJobEvent: 'events(environment: "production", types: [GRANT_JOB_CHANGED]) { nodes { ID } }',
   HandleCrossedEvent: 'events(environment: "production", handles: ["onStart"]) { nodes { ID } }',
   InboxMessage: 'player(id: "PLAYER") { inbox { nodes { ID } } }',
   InboxReceivedEvent: 'events(environment: "production", types: [INBOX_RECEIVED]) { nodes { ID } }',
@@ -49,6 +51,7 @@ const WAYS: Readonly<Record<string, string>> = {
   ScenarioVersion: 'scenario(environment: "production", scenarioId: "a/season ☃") { ID }',
   SeasonEvent: 'events(environment: "production", types: [SEASON_ENDED]) { nodes { ID } }',
   SeasonSettledEvent: 'events(environment: "production", types: [SEASON_SETTLED]) { nodes { ID } }',
+  Segment: 'segments(environment: "production") { ID }',
   SdkKey: 'sdkKeys { nodes { ID } }',
   ServerKey: 'serverKeys { nodes { ID } }',
   Wallet: 'player(id: "PLAYER") { wallet { ID } }',
@@ -57,9 +60,11 @@ const WAYS: Readonly<Record<string, string>> = {
 }
 
 const TYPES = schema.getPossibleTypes(schema.getType('Node') as never).map(({ name }) => name)
+/** Events that are no player's. */
+const NOBODYS = ['GrantJobEvent', 'SeasonEvent']
 /** The types that a player can read. */
 const OWN = [
-  ...TYPES.filter((name) => name.endsWith('Event') && name !== 'SeasonEvent'),
+  ...TYPES.filter((name) => name.endsWith('Event') && !NOBODYS.includes(name)),
   'BattlePass',
   'InboxMessage',
   'InventoryItem',
@@ -122,6 +127,15 @@ beforeAll(async () => {
       startsAt: "2098-01-01T00:00:00Z", endsAt: "2099-01-01T00:00:00Z" }) { boost { id } } }`,
   )
   await act('cancelRun', `runId: "${runId}"`)
+  const asOperator = (input: string) =>
+    game.graphql(
+      game.platformKey,
+      `mutation { ${input.replace('(', '(input: { environment: "production", reason: "x", ')} } ) { auditEntry { id } } }`,
+    )
+  await asOperator('createSegment(name: "all", filter: {}')
+  await asOperator(
+    `createGrantJob(to: { playerIds: ["${player.playerId}"] }, message: { language: "en", title: "x" }, idempotencyKey: "a"`,
+  )
   await endSeason()
   await game.graphql(
     game.platformKey,
@@ -166,7 +180,7 @@ describe('global ids (decisions 11.11)', () => {
       if (OWN.includes(name)) expect(data).toEqual({ node: { __typename: name, id } })
       else {
         // An event that is not the player's is absent.
-        const code = name === 'SeasonEvent' ? undefined : 'FORBIDDEN'
+        const code = NOBODYS.includes(name) ? undefined : 'FORBIDDEN'
         expect([name, data, errors?.[0]?.extensions.code]).toEqual([name, { node: null }, code])
       }
       const theirs = await read(other.token, id)

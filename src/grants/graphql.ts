@@ -1,0 +1,695 @@
+import type { Pool } from 'pg'
+import { ACTIONS } from '../audit/actions.ts'
+import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
+import { Refusal } from '../base/errors.ts'
+import { requirePlatform } from '../callers/access.ts'
+import type { PlatformCaller } from '../callers/callers.ts'
+import { printCursor, readCursor } from '../declare/cursor.ts'
+import { builder } from '../declare/graphql/builder.ts'
+import type { Context } from '../declare/graphql/context.ts'
+import { globalId } from '../declare/graphql/global-id.ts'
+import { NodeType, nodesOf } from '../declare/graphql/node.ts'
+import { forwardPage, namesOf, pageOf, readList } from '../declare/graphql/page.ts'
+import { argsOf, enumType, inputOf, outputOfShape } from '../declare/graphql/shapes.ts'
+import { isUuid, optional, type RequestOf, refuseFaults, shape, someOf } from '../declare/shape.ts'
+import { MessageTextType } from '../inbox/graphql.ts'
+import { PlayerFilterType } from '../listing/graphql-segments.ts'
+import { findEnvironment } from '../projects/projects.ts'
+import type { Granted } from '../scenario/definition.ts'
+import { RewardType } from '../wallet/graphql.ts'
+import { JobStateType } from './graphql-state.ts'
+import { giftJson, readGift, readMessage, readPolicy, readTarget, type Target, totalOf } from './job.ts'
+import {
+  createGrantJob,
+  type JobChange,
+  type MOVES,
+  moveJob,
+  setGrantPolicy,
+  undoFaults,
+  undoGrantJob,
+} from './manage-jobs.ts'
+import { CAUSES, type FailureCause, OUTCOMES, type Outcome, readGiven } from './outcomes.ts'
+import { type PreviewedJob, type PreviewedUndo, previewGrantJob, previewUndo } from './preview.ts'
+import {
+  checkGift,
+  createGrantJobRequest,
+  type Gift,
+  type JobState,
+  jobRequest,
+  jobsRequest,
+  levelsGift,
+  policyRequest,
+  premiumGift,
+  previewGrantJobRequest,
+  previewUndoRequest,
+  setPolicyRequest,
+  undoRequest,
+  xpGift,
+} from './requests.ts'
+
+const OutcomeType = enumType('GrantOutcome', OUTCOMES, {
+  description: 'What became of a player of a grant job.',
+  values: {
+    granted: 'The player got it. Of a job that undoes another: it was taken back, as far as the player still had it.',
+    failed: 'Nothing changed, as `cause` says.',
+  },
+})
+const CauseType = enumType('GrantFailure', CAUSES, {
+  description: 'Why nothing changed for a player of a grant job.',
+  values: {
+    'player not found': 'The player is gone.',
+    'player banned': 'The player is banned, and gets no xp.',
+    'player deleted': 'The player is deleted.',
+    'scenario not found': 'The scenario is gone.',
+    'node not found': 'The current version of the scenario has no such node.',
+    'run not active': 'The player has no active run of the scenario.',
+    'season closed': 'Xp can be added from `startsAt` to `endsAt`.',
+    'xp limit exceeded': 'The xp would pass the largest 64-bit integer.',
+    'balance limit exceeded': 'A balance or an amount would pass the largest 64-bit integer.',
+    'premium not available': 'The pass sells no premium.',
+    'premium tiers claimed': 'Premium cannot be revoked, since premium tiers are claimed.',
+    'top level reached': 'The player is at the top level.',
+    'premium owned': 'The player owns premium already.',
+    'premium not owned': 'The player no longer owns premium.',
+    'inbox full': 'The inbox holds as many messages as it can.',
+    'nothing left': 'The player has spent all of it, or the message is gone.',
+  },
+})
+
+const XpGiftType = outputOfShape('XpGift', xpGift, 'Xp that each player gets.')
+const LevelsGiftType = outputOfShape('LevelsGift', levelsGift, 'Levels that each player gets.')
+const PremiumGiftType = outputOfShape('PremiumGift', premiumGift, 'Premium that each player gets.')
+const RewardGiftType = builder.objectRef<NonNullable<Gift['rewards']>[number]>('RewardGift').implement({
+  description: 'A currency or an item that each player gets.',
+  fields: (t) => ({
+    currency: t.exposeString('currency', { nullable: true, description: 'The currency; null for an item.' }),
+    itemId: t.exposeString('itemId', { nullable: true, description: 'The item; null for a currency.' }),
+    amount: t.expose('amount', {
+      type: 'Int64',
+      nullable: true,
+      description: 'The amount for each player. Null when the list of players has it.',
+    }),
+  }),
+})
+const GiftType = builder.objectRef<Gift>('Gift').implement({
+  description: 'What each player of a grant job gets: one of these. All are null for a message without a gift.',
+  fields: (t) => ({
+    rewards: t.field({
+      type: [RewardGiftType],
+      nullable: true,
+      description: 'Currencies and items.',
+      resolve: ({ rewards }) => rewards && [...rewards],
+    }),
+    xp: t.expose('xp', { type: XpGiftType, nullable: true, description: 'Xp.' }),
+    levels: t.expose('levels', { type: LevelsGiftType, nullable: true, description: 'Levels.' }),
+    premium: t.expose('premium', { type: PremiumGiftType, nullable: true, description: 'Premium.' }),
+  }),
+})
+const NO_GIFT: Gift = { rewards: null, xp: null, levels: null, premium: null }
+
+const TARGET_KINDS = ['filter', 'list', 'undo'] as const
+const TargetKindType = enumType('GrantTargetKind', TARGET_KINDS, {
+  description: 'How the players of a grant job were chosen.',
+  values: {
+    filter: 'By filters, or by those of a segment.',
+    list: 'By a list: one that was uploaded, or the players that the request named.',
+    undo: 'They are those of the job that it undoes who got something.',
+  },
+})
+const TargetType = builder.objectRef<Target>('GrantTarget').implement({
+  description: 'The players of a grant job. A segment is kept with the filters that it had when the job was made.',
+  fields: (t) => ({
+    kind: t.field({ type: TargetKindType, description: 'How they were chosen.', resolve: ({ kind }) => kind }),
+    filter: t.field({
+      type: PlayerFilterType,
+      nullable: true,
+      description: 'The filters, also those of a segment. Null without any.',
+      resolve: (target) => (target.kind === 'filter' ? target.filter : null),
+    }),
+    segment: t.string({
+      nullable: true,
+      description: 'The name that the segment had. Null without one.',
+      resolve: (target) => (target.kind === 'filter' ? target.segment : null),
+    }),
+    listId: t.string({
+      nullable: true,
+      description: 'The list of players. Null without one.',
+      resolve: (target) => (target.kind === 'list' ? target.listId : null),
+    }),
+  }),
+})
+
+interface JobPlayerRow {
+  readonly environmentId: string
+  readonly playerId: string
+  readonly amount: string | null
+  readonly outcome: Outcome | null
+  readonly cause: FailureCause | null
+  readonly given: string | null
+  readonly messageId: string | null
+  readonly actedAt: Date | null
+}
+const JobPlayerType = builder.objectRef<JobPlayerRow>('GrantJobPlayer').implement({
+  description: 'A player of a grant job.',
+  fields: (t) => ({
+    playerId: t.exposeID('playerId', { description: "The player's id." }),
+    player: t.prismaField({
+      type: 'Player',
+      nullable: true,
+      description: 'The player.',
+      resolve: (query, { environmentId, playerId: id }, _args, { prisma }) =>
+        prisma.player.findUnique({ ...query, where: { environmentId_id: { environmentId, id } } }),
+    }),
+    outcome: t.expose('outcome', {
+      type: OutcomeType,
+      nullable: true,
+      description: 'What became of the player. Null while it waits.',
+    }),
+    cause: t.expose('cause', { type: CauseType, nullable: true, description: 'Why it failed. Null otherwise.' }),
+    amount: t.field({
+      type: 'Int64',
+      nullable: true,
+      description: "The player's amount of the list, or the xp that it got. Null otherwise.",
+      resolve: ({ amount }) => (amount === null ? null : BigInt(amount)),
+    }),
+    granted: t.field({
+      type: [RewardType],
+      description: 'The rewards that it got, or that were taken back. Empty without any.',
+      resolve: ({ given }) => (given === null ? [] : readGiven(given)),
+    }),
+    messageId: t.exposeID('messageId', { nullable: true, description: 'The message in its inbox. Null without one.' }),
+    actedAt: t.expose('actedAt', { type: 'DateTime', nullable: true, description: 'The time of the outcome.' }),
+  }),
+})
+
+const PLAYER_COLUMNS = `g.environment_id AS "environmentId", g.player_id AS "playerId", g.amount::text AS amount, g.outcome, g.cause,
+  g.given, g.message_id AS "messageId", g.acted_at AS "actedAt"`
+
+interface CauseCount {
+  readonly cause: FailureCause
+  readonly players: number
+}
+const CauseCountType = builder.objectRef<CauseCount>('GrantFailureCount').implement({
+  description: 'A number of players for whom nothing changed, by the cause.',
+  fields: (t) => ({
+    cause: t.expose('cause', { type: CauseType, description: 'The cause.' }),
+    players: t.field({ type: 'Count', description: 'Their number.', resolve: ({ players }) => BigInt(players) }),
+  }),
+})
+
+const outcomesRequest = shape({
+  outcomes: optional(someOf('Only players with one of these outcomes. Default: all, also those who wait.', OUTCOMES)),
+})
+const PLAYERS_CURSOR = 'grant-player'
+const readPlace = (cursor: string): string | undefined => {
+  const id = readCursor(PLAYERS_CURSOR, cursor)
+  return id !== undefined && isUuid(id) ? id : undefined
+}
+
+const rewardsOf = (list: readonly Granted[]): Granted[] => [...list]
+
+builder.prismaObject('GrantJob', {
+  description: 'A grant to many players, each of whom gets it once.',
+  interfaces: [NodeType],
+  fields: (t) => ({
+    id: t.id({ resolve: ({ id }) => globalId('GrantJob', id) }),
+    jobId: t.exposeID('id', { description: 'The id, as in the audit log and in references of ledgers.' }),
+    environment: t.string({
+      select: { environment: { select: { name: true } } },
+      resolve: ({ environment }) => environment.name,
+    }),
+    state: t.field({
+      type: JobStateType,
+      description: 'Where it stands.',
+      select: { state: true },
+      resolve: ({ state }) => state as JobState,
+    }),
+    note: t.exposeString('note', {
+      nullable: true,
+      description: 'Why the service paused it, or why it failed. Null otherwise.',
+    }),
+    target: t.field({
+      type: TargetType,
+      description: 'How its players were chosen.',
+      select: { target: true },
+      resolve: ({ target }) => readTarget(target),
+    }),
+    give: t.field({
+      type: GiftType,
+      description: 'What each player gets.',
+      select: { gift: true },
+      resolve: ({ gift }) => readGift(gift) ?? NO_GIFT,
+    }),
+    message: t.field({
+      type: [MessageTextType],
+      description: 'The message that comes with it, in its languages. Empty without one.',
+      select: { message: true },
+      resolve: ({ message }) =>
+        Object.entries(readMessage(message)?.texts ?? {}).map(([language, text]) => ({ language, ...text })),
+    }),
+    expiresInDays: t.int({
+      nullable: true,
+      description: 'The days until the message expires. Null without one.',
+      select: { message: true },
+      resolve: ({ message }) => readMessage(message)?.days ?? null,
+    }),
+    limit: t.exposeInt('most', { description: 'The most players that it may reach.' }),
+    reason: t.exposeString('reason', { description: 'Why it was made, in the words of the operator.' }),
+    players: t.field({
+      type: 'Count',
+      description: 'The number of its players: while it collects them, those until now.',
+      select: { players: true },
+      resolve: ({ players }) => BigInt(players),
+    }),
+    granted: t.field({
+      type: 'Count',
+      description: 'The players who got it until now.',
+      select: { granted: true },
+      resolve: ({ granted }) => BigInt(granted),
+    }),
+    failed: t.field({
+      type: 'Count',
+      description: 'The players for whom nothing changed, until now.',
+      select: { failed: true },
+      resolve: ({ failed }) => BigInt(failed),
+    }),
+    total: t.field({
+      type: [RewardType],
+      description:
+        'What it gives to all of its players, each currency and item once. An undo tells it of the job that it undoes.',
+      select: { gift: true, players: true, amount: true },
+      resolve: ({ gift, players, amount }) =>
+        rewardsOf(totalOf(readGift(gift), players, BigInt(amount.toFixed(0))).rewards),
+    }),
+    totalXp: t.field({
+      type: 'Int64',
+      description: 'The xp that it gives to all of its players. 0 for levels, whose xp differs by player.',
+      select: { gift: true, players: true, amount: true },
+      resolve: ({ gift, players, amount }) => totalOf(readGift(gift), players, BigInt(amount.toFixed(0))).xp,
+    }),
+    failedByCause: t.field({
+      type: [CauseCountType],
+      description: 'The players for whom nothing changed, by the cause, the most first.',
+      resolve: ({ id }, _args, { service }) => countFailures(service.operatorPool, id),
+    }),
+    largest: t.field({
+      type: [JobPlayerType],
+      description: 'The ten players with the largest amounts of the list. Empty without a list with amounts.',
+      select: { amount: true },
+      resolve: ({ id, amount }, _args, { service }) => (amount.isZero() ? [] : readLargest(service.operatorPool, id)),
+    }),
+    jobPlayers: t.connection(
+      {
+        type: JobPlayerType,
+        description: 'Its players, by their ids. They are kept for 400 days after its end.',
+        args: argsOf(outcomesRequest),
+        resolve: async ({ id }, args, { service }) => {
+          const { size, after, outcomes } = readList(outcomesRequest, args, readPlace)
+          const found = await readPlayers(service.operatorPool, id, { outcomes, after, most: size + 1 })
+          return forwardPage(found, { size, after }, ({ playerId }) => printCursor(PLAYERS_CURSOR, playerId))
+        },
+      },
+      ...namesOf('GrantJobPlayer'),
+    ),
+    operator: t.exposeString('operator', {
+      nullable: true,
+      description: 'The person who made it, or has resumed it since. Null when the key names none.',
+    }),
+    approvedAt: t.expose('approvedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When a second person approved it. Null otherwise.',
+    }),
+    approvedBy: t.exposeString('approvedBy', {
+      nullable: true,
+      description: 'The person who approved it. Null when the key names none.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    startedAt: t.expose('startedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When its players began to get theirs. Null until then.',
+    }),
+    finishedAt: t.expose('finishedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it ended. Null until then.',
+    }),
+    undoOf: t.prismaField({
+      type: 'GrantJob',
+      nullable: true,
+      description: 'The job that it undoes. Null for any other one.',
+      select: { undoOf: true },
+      resolve: (query, { undoOf: id }, _args, { prisma }) =>
+        id === null ? null : prisma.grantJob.findUnique({ ...query, where: { id } }),
+    }),
+    undos: t.relation('undos', {
+      description: 'The jobs that undo it, the first first: one, and those before it that were cancelled or failed.',
+      query: { orderBy: { id: 'asc' } },
+    }),
+  }),
+})
+
+async function countFailures(pool: Pool, jobId: string): Promise<CauseCount[]> {
+  const { rows } = await pool.query<CauseCount>(
+    `SELECT cause, count(*)::int AS players FROM grant_job_players WHERE job_id = $1 AND outcome = 'failed'
+     GROUP BY cause ORDER BY players DESC, cause`,
+    [jobId],
+  )
+  return rows
+}
+
+async function readLargest(pool: Pool, jobId: string): Promise<JobPlayerRow[]> {
+  const { rows } = await pool.query<JobPlayerRow>(
+    `SELECT ${PLAYER_COLUMNS} FROM grant_job_players g WHERE job_id = $1 ORDER BY g.amount DESC NULLS LAST, player_id LIMIT 10`,
+    [jobId],
+  )
+  return rows
+}
+
+interface PlayersPage {
+  readonly outcomes: readonly string[] | null
+  readonly after: string | null
+  readonly most: number
+}
+
+async function readPlayers(pool: Pool, jobId: string, { outcomes, after, most }: PlayersPage): Promise<JobPlayerRow[]> {
+  const { rows } = await pool.query<JobPlayerRow>(
+    `SELECT ${PLAYER_COLUMNS} FROM grant_job_players g WHERE job_id = $1 AND ($2::uuid IS NULL OR player_id > $2)
+       AND ($3::text[] IS NULL OR outcome = ANY ($3)) ORDER BY player_id LIMIT $4`,
+    [jobId, after, outcomes, most],
+  )
+  return rows
+}
+
+nodesOf('GrantJob', ['uuid'], async (context, [id = '']) => {
+  const { projectId } = await requirePlatform(context, 'viewer')
+  return context.prisma.grantJob.findFirst({ where: { id, environment: { projectId } } })
+})
+
+builder.queryField('grantJobs', (t) =>
+  t.prismaConnection(
+    {
+      type: 'GrantJob',
+      cursor: 'id',
+      description: 'The grant jobs of an environment, the last made first.',
+      args: argsOf(jobsRequest),
+      resolve: async (query, _root, args, context) => {
+        const { projectId } = await requirePlatform(context, 'viewer')
+        const { environment, states } = jobsRequest.readInput(args)
+        const environmentId = await findEnvironment(context.service.pool, projectId, environment)
+        const { page, beyond } = pageOf(query, { scope: {}, order: 'desc' })
+        const inStates = states && { state: { in: [...states] } }
+        return context.prisma.grantJob.findMany({ ...page, where: { environmentId, ...beyond, ...inStates } })
+      },
+    },
+    ...namesOf('GrantJob'),
+  ),
+)
+
+builder.queryField('grantJob', (t) =>
+  t.prismaField({
+    type: 'GrantJob',
+    nullable: true,
+    description: 'A grant job by its id. Null for an unknown one.',
+    args: argsOf(previewUndoRequest),
+    resolve: async (query, _root, args, context) => {
+      const { projectId } = await requirePlatform(context, 'viewer')
+      const { environment, jobId: id } = previewUndoRequest.readInput(args)
+      const environmentId = await findEnvironment(context.service.pool, projectId, environment)
+      return context.prisma.grantJob.findFirst({ ...query, where: { id, environmentId } })
+    },
+  }),
+)
+
+const LargestType = builder.objectRef<PreviewedJob['largest'][number]>('GrantLargest').implement({
+  description: 'A player of a list with its amount.',
+  fields: (t) => ({
+    playerId: t.exposeID('playerId', { description: "The player's id." }),
+    amount: t.expose('amount', { type: 'Int64', description: 'The amount.' }),
+  }),
+})
+
+const PreviewType = builder.objectRef<PreviewedJob>('PreviewGrantJobResult').implement({
+  description: 'What a grant job would do now.',
+  fields: (t) => ({
+    players: t.field({
+      type: 'Count',
+      description: 'The players that it would reach. When `isExact` is false, there may be more.',
+      resolve: ({ players }) => BigInt(players),
+    }),
+    isExact: t.exposeBoolean('isExact', {
+      description: 'False when there may be more players than were looked at; the other figures are of those, too.',
+    }),
+    total: t.field({
+      type: [RewardType],
+      description: 'What all players would get, each currency and item once.',
+      resolve: ({ total }) => rewardsOf(total.rewards),
+    }),
+    totalXp: t.field({
+      type: 'Int64',
+      description: 'The xp that all players would get. 0 for levels.',
+      resolve: ({ total }) => total.xp,
+    }),
+    needsApproval: t.exposeBoolean('needsApproval', {
+      description: 'Whether a second person would have to approve it.',
+    }),
+    largest: t.field({
+      type: [LargestType],
+      description: 'The ten players with the largest amounts of the list. Empty without a list with amounts.',
+      resolve: ({ largest }) => [...largest],
+    }),
+    failing: t.field({
+      type: [CauseCountType],
+      description: 'The players who would get nothing now, by the cause, as far as it is known before.',
+      resolve: ({ failing }) => [...failing],
+    }),
+  }),
+})
+
+builder.queryField('previewGrantJob', (t) =>
+  t.field({
+    type: PreviewType,
+    description:
+      'What a grant job would do now: how many players, how much, and who would get nothing. Refuses what `createGrantJob` refuses, and writes nothing.',
+    args: inputOf('PreviewGrantJobInput', previewGrantJobRequest),
+    resolve: async (_root, { input }, context) => {
+      const caller = await requirePlatform(context, 'operator')
+      const { environment, ...asked } = previewGrantJobRequest.readInput(input, checkGift)
+      const environmentId = await findEnvironment(context.service.pool, caller.projectId, environment)
+      return previewGrantJob(context.service, caller, { ...asked, environmentId })
+    },
+  }),
+)
+
+const PreviewUndoType = builder.objectRef<PreviewedUndo>('PreviewGrantUndoResult').implement({
+  description: 'What an undo of a grant job could take back now.',
+  fields: (t) => ({
+    players: t.field({
+      type: 'Count',
+      description: 'The players who got something. When `isExact` is false, there may be more.',
+      resolve: ({ players }) => BigInt(players),
+    }),
+    isExact: t.exposeBoolean('isExact', { description: 'False when there may be more than was looked at.' }),
+    given: t.field({
+      type: [RewardType],
+      description: 'What they got in all.',
+      resolve: ({ given }) => rewardsOf(given),
+    }),
+    taken: t.field({
+      type: [RewardType],
+      description: 'What could be taken back now. The rest is spent.',
+      resolve: ({ taken }) => rewardsOf(taken),
+    }),
+    unclaimedMessages: t.field({
+      type: 'Count',
+      description: 'Messages that would be withdrawn, as nobody has claimed them.',
+      resolve: ({ unclaimedMessages }) => BigInt(unclaimedMessages),
+    }),
+    premium: t.field({
+      type: 'Count',
+      description: 'The players from whom premium could be revoked: those who have claimed no premium tier.',
+      resolve: ({ premium }) => BigInt(premium),
+    }),
+  }),
+})
+
+builder.queryField('previewGrantUndo', (t) =>
+  t.field({
+    type: PreviewUndoType,
+    description: 'What an undo of a grant job could take back now. Refuses what `undoGrantJob` refuses.',
+    args: argsOf(previewUndoRequest),
+    resolve: async (_root, args, context) => {
+      const { projectId } = await requirePlatform(context, 'viewer')
+      const { environment, jobId } = previewUndoRequest.readInput(args)
+      const environmentId = await findEnvironment(context.service.pool, projectId, environment)
+      const job = await context.prisma.grantJob.findFirst({ where: { id: jobId, environmentId } })
+      if (!job) throw new Refusal('notFound')
+      const gift = readGift(job.gift)
+      refuseFaults(undoFaults({ undoOf: job.undoOf, state: job.state as JobState, gift: giftJson(gift) }))
+      return previewUndo(context.service.operatorPool, { environmentId, jobId, gift })
+    },
+  }),
+)
+
+interface Policy {
+  readonly approvalAbovePlayers: number | null
+  readonly approvalAboveAmount: bigint | null
+}
+const PolicyType = builder.objectRef<Policy>('GrantPolicy').implement({
+  description: 'Above which size a grant job waits for the approval of a second person.',
+  fields: (t) => ({
+    approvalAbovePlayers: t.exposeInt('approvalAbovePlayers', {
+      nullable: true,
+      description: 'The most players without approval. Null without a limit.',
+    }),
+    approvalAboveAmount: t.expose('approvalAboveAmount', {
+      type: 'Int64',
+      nullable: true,
+      description: 'The largest total of one currency, one item or xp without approval. Null without a limit.',
+    }),
+  }),
+})
+
+async function policyOf(pool: Pool, environmentId: string): Promise<Policy> {
+  const { abovePlayers, aboveAmount } = await readPolicy(pool, environmentId)
+  return { approvalAbovePlayers: abovePlayers, approvalAboveAmount: aboveAmount }
+}
+
+builder.queryField('grantPolicy', (t) =>
+  t.field({
+    type: PolicyType,
+    description: 'The policy of an environment about approvals of grant jobs.',
+    args: argsOf(policyRequest),
+    resolve: async (_root, args, context) => {
+      const { projectId } = await requirePlatform(context, 'viewer')
+      const { environment } = policyRequest.readInput(args)
+      const { pool } = context.service
+      return policyOf(pool, await findEnvironment(pool, projectId, environment))
+    },
+  }),
+)
+
+const PolicyPayload = builder
+  .objectRef<Audited & { readonly environmentId: string }>('SetGrantPolicyPayload')
+  .implement({
+    fields: (t) => ({
+      policy: t.field({
+        type: PolicyType,
+        description: 'The policy after the change.',
+        resolve: ({ environmentId }, _args, { service }) => policyOf(service.operatorPool, environmentId),
+      }),
+    }),
+  })
+addAuditEntry(PolicyPayload, 'Null when nothing changed.')
+
+const GrantJobPayload = builder.objectRef<Audited & { readonly jobId: string }>('GrantJobPayload').implement({
+  fields: (t) => ({
+    job: t.prismaField({
+      type: 'GrantJob',
+      description: 'The job after the change.',
+      resolve: (query, { jobId: id }, _args, { prisma }) =>
+        prisma.grantJob.findUniqueOrThrow({ ...query, where: { id } }),
+    }),
+  }),
+})
+addAuditEntry(GrantJobPayload, 'Null when nothing changed.')
+
+/** Runs a change as an operator. A refused caller is in the audit log. */
+async function change<Asked extends { readonly environment: string }>(
+  context: Context,
+  attempt: { readonly action: string; readonly target: string },
+  read: () => Asked,
+  apply: (caller: PlatformCaller, asked: Asked & { readonly environmentId: string }) => Promise<JobChange>,
+) {
+  const caller = await requirePlatform(context, 'operator', attempt)
+  const asked = read()
+  const environmentId = await findEnvironment(context.service.pool, caller.projectId, asked.environment)
+  const { jobId, auditId } = await apply(caller, { ...asked, environmentId })
+  return { jobId, audit: auditRef(caller, auditId) }
+}
+
+const move = (input: string, name: keyof typeof MOVES, action: string) => ({
+  args: inputOf(input, jobRequest),
+  resolve: (_root: unknown, { input }: { input: { environment: string; jobId: string } }, context: Context) =>
+    change(
+      context,
+      { action, target: input.jobId },
+      () => jobRequest.readInput(input),
+      async (caller, asked: RequestOf<typeof jobRequest> & { readonly environmentId: string }) => {
+        try {
+          return await moveJob(context.service.operatorPool, caller, name, asked)
+        } catch (refusal) {
+          // The person is the one who made the job.
+          if (refusal instanceof Refusal && refusal.kind === 'forbidden')
+            await context.service.auditDenied(caller, action, asked.jobId)
+          throw refusal
+        }
+      },
+    ),
+})
+
+builder.mutationFields((t) => ({
+  createGrantJob: t.field({
+    type: GrantJobPayload,
+    description:
+      'Makes a grant job: each of its players gets the same once, or the amount of a list. A call that is repeated with its key changes nothing.',
+    args: inputOf('CreateGrantJobInput', createGrantJobRequest),
+    resolve: (_root, { input }, context) =>
+      change(
+        context,
+        { action: ACTIONS.createGrantJob, target: input.environment },
+        () => createGrantJobRequest.readInput(input, checkGift),
+        (caller, { environment: _, ...asked }) => createGrantJob(context.service, caller, asked),
+      ),
+  }),
+  approveGrantJob: t.field({
+    type: GrantJobPayload,
+    description:
+      'Approves a grant job that waits for it. Refused for the person who made it: operators with tokens must have another name, other callers another key and no name that is the same.',
+    ...move('ApproveGrantJobInput', 'approve', ACTIONS.approveGrantJob),
+  }),
+  pauseGrantJob: t.field({
+    type: GrantJobPayload,
+    description: 'Pauses a running grant job. Once it is answered, nobody gets anything until the job is resumed.',
+    ...move('PauseGrantJobInput', 'pause', ACTIONS.pauseGrantJob),
+  }),
+  resumeGrantJob: t.field({
+    type: GrantJobPayload,
+    description: 'Goes on with a paused grant job, for which the caller speaks from then on.',
+    ...move('ResumeGrantJobInput', 'resume', ACTIONS.resumeGrantJob),
+  }),
+  cancelGrantJob: t.field({
+    type: GrantJobPayload,
+    description: 'Cancels a grant job for good. Once it is answered, nobody gets anything. What was given stays given.',
+    ...move('CancelGrantJobInput', 'cancel', ACTIONS.cancelGrantJob),
+  }),
+  undoGrantJob: t.field({
+    type: GrantJobPayload,
+    description:
+      'Makes a job that takes back what another one gave, as far as its players still have it: `previewGrantUndo` tells before. The job must have ended. Xp and levels are not taken back. A job that is undone keeps its undo.',
+    args: inputOf('UndoGrantJobInput', undoRequest),
+    resolve: (_root, { input }, context) =>
+      change(
+        context,
+        { action: ACTIONS.undoGrantJob, target: input.jobId },
+        () => undoRequest.readInput(input),
+        (caller, asked) => undoGrantJob(context.service, caller, asked),
+      ),
+  }),
+  setGrantPolicy: t.field({
+    type: PolicyPayload,
+    description:
+      'Sets above which size grant jobs of an environment wait for the approval of a second person. It counts for jobs whose players are collected from then on. For admins.',
+    args: inputOf('SetGrantPolicyInput', setPolicyRequest),
+    resolve: async (_root, { input }, context) => {
+      const attempt = { action: ACTIONS.setGrantPolicy, target: input.environment }
+      const caller = await requirePlatform(context, 'admin', attempt)
+      const asked = setPolicyRequest.readInput(input)
+      const { pool, operatorPool } = context.service
+      const environmentId = await findEnvironment(pool, caller.projectId, asked.environment)
+      const { auditId } = await setGrantPolicy(operatorPool, caller, environmentId, asked)
+      return { environmentId, audit: auditRef(caller, auditId) }
+    },
+  }),
+}))

@@ -1,0 +1,383 @@
+import type { ClientBase, Pool } from 'pg'
+import { ACTIONS } from '../audit/actions.ts'
+import { operatorOf, writeAudit } from '../audit/audit-log.ts'
+import { type Fault, invalidRequest, Refusal } from '../base/errors.ts'
+import { type Json, print } from '../base/json.ts'
+import { MAX_GRANT_JOBS } from '../base/limits.ts'
+import { findPass } from '../battlepass/passes.ts'
+import { type PlatformCaller, roleIncludes } from '../callers/callers.ts'
+import { readCreditRules, requireCredit } from '../catalogue/currencies.ts'
+import { newId } from '../db/ids.ts'
+import { inTransaction } from '../db/transaction.ts'
+import { type RequestOf, refuseFaults } from '../declare/shape.ts'
+import { filterJson, readSegment } from '../listing/segments.ts'
+import { findTargets, type PlayerTarget } from '../players/player-target.ts'
+import { currentDefinition } from '../scenario/scenarios.ts'
+import type { GroupCommit } from '../transactions/group-commit.ts'
+import {
+  type GiftMessage,
+  giftJson,
+  hashOf,
+  printTarget,
+  readGift,
+  readPolicy,
+  type Target,
+  telling,
+  totalOf,
+} from './job.ts'
+import { findList, type ListedPlayer, storeList } from './player-lists.ts'
+import {
+  type CreateGrantJob,
+  ENDED,
+  type JobState,
+  type jobRequest,
+  type Preview,
+  type setPolicyRequest,
+  type TargetInput,
+  type undoRequest,
+} from './requests.ts'
+
+// What operators do with grant jobs. Each change has its audit entry and its event in the same transaction.
+
+export interface Sources {
+  readonly pool: Pool
+  readonly operatorPool: Pool
+  readonly run: GroupCommit['run']
+}
+
+/** A change of a job. The audit entry is null when nothing changed. */
+export interface JobChange {
+  readonly jobId: string
+  readonly auditId: string | null
+}
+
+type InEnvironment<T> = Omit<T, 'environment'> & { readonly environmentId: string }
+
+/** What a request asks for, once its names are looked up: players that it names have no list yet. */
+export interface Resolved {
+  readonly target: Target | { readonly kind: 'players'; readonly players: readonly ListedPlayer[] }
+  readonly message: GiftMessage | null
+}
+
+/**
+ * Looks up what a request names. Refuses, with all faults at once, unknown players, lists, segments, scenarios and
+ * nodes, amounts that are missing or there twice, and currencies by the rules of credits.
+ */
+export async function resolve(
+  { operatorPool, run }: Sources,
+  caller: PlatformCaller,
+  { environmentId, to, give, message, expiresInDays, allowNew }: InEnvironment<Preview>,
+): Promise<Resolved> {
+  const faults: Fault[] = []
+  const target = await resolveTarget(operatorPool, environmentId, to, faults)
+  const list = target.kind === 'list' ? await findList(operatorPool, environmentId, target.listId) : null
+  if (target.kind === 'list' && !list)
+    faults.push({ path: 'to.listId', message: 'is no list of players of this environment' })
+  faults.push(...amountFaults(give, list?.hasAmounts ?? false))
+  const at = give?.xp ?? give?.levels ?? give?.premium
+  if (at) {
+    const path = `give.${give?.xp ? 'xp' : give?.levels ? 'levels' : 'premium'}`
+    const { definition } = await run(currentDefinition({ environmentId, scenarioId: at.scenarioId }))
+    const pass = findPass(definition, at.nodeId)
+    if (!definition) faults.push({ path: `${path}.scenarioId`, message: 'is no scenario of this environment' })
+    else if (!pass) faults.push({ path: `${path}.nodeId`, message: 'is no battle pass of the scenario' })
+    else if (give?.premium && !pass.node.premium)
+      faults.push({ path: `${path}.nodeId`, message: 'is a battle pass that sells no premium' })
+  }
+  refuseFaults(faults)
+  // What one player gets of a currency in all, by the rules of credits.
+  for (const { currency, amount } of totalOf(give, 1, list?.largest ?? 0n).rewards) {
+    if (currency === null) continue
+    const index = give?.rewards?.findIndex((reward) => reward.currency === currency)
+    const rules = await readCreditRules(operatorPool, environmentId, currency)
+    const isAdmin = roleIncludes(caller.role, 'admin')
+    requireCredit(rules, { currency, amount, allowNew }, { isAdmin, path: `give.rewards[${index}].` })
+  }
+  return { target, message: message && { texts: message, days: expiresInDays } }
+}
+
+function amountFaults(give: Preview['give'], hasAmounts: boolean): Fault[] {
+  const amounts = [
+    ...(give?.rewards ?? []).map(({ amount }, index) => ({ amount, path: `give.rewards[${index}].amount` })),
+    ...(give?.xp ? [{ amount: give.xp.amount, path: 'give.xp.amount' }] : []),
+  ]
+  if (!hasAmounts)
+    return amounts.flatMap(({ amount, path }) => (amount === null ? [{ path, message: 'is required' }] : []))
+  if (amounts.length !== 1)
+    return [{ path: 'to.listId', message: 'is a list with amounts, which are of one reward or of xp' }]
+  return amounts.flatMap(({ amount, path }) =>
+    amount === null ? [] : [{ path, message: 'must be left out: the list has the amounts' }],
+  )
+}
+
+async function resolveTarget(
+  pool: Pool,
+  environmentId: string,
+  { playerIds, identities, listId, filter, segment }: TargetInput,
+  faults: Fault[],
+): Promise<Resolved['target']> {
+  if (listId !== null) return { kind: 'list', listId: listId.toLowerCase() }
+  if (filter !== null) return { kind: 'filter', filter, segment: null }
+  if (segment !== null)
+    return { kind: 'filter', filter: await readSegment(pool, environmentId, segment, 'to.segment'), segment }
+  const asked: readonly PlayerTarget[] =
+    playerIds?.map((playerId) => ({ playerId, provider: null, subject: null })) ??
+    (identities ?? []).map((identity) => ({ playerId: null, ...identity }))
+  const path = playerIds ? 'to.playerIds' : 'to.identities'
+  const found = await findTargets(pool, environmentId, asked)
+  const seen = new Set<string>()
+  const players: ListedPlayer[] = []
+  for (const [index, player] of found.entries()) {
+    const at = `${path}[${index}]`
+    if (!player) faults.push({ path: at, message: 'is no player of this environment' })
+    else if (seen.has(player.playerId)) faults.push({ path: at, message: 'is there twice' })
+    else players.push({ playerId: player.playerId, amount: null })
+    if (player) seen.add(player.playerId)
+  }
+  return { kind: 'players', players }
+}
+
+/** Makes a job. With the idempotency key of an earlier call it changes nothing; another request with it is refused. */
+export async function createGrantJob(
+  sources: Sources,
+  caller: PlatformCaller,
+  { environmentId, reason, idempotencyKey: key, ...asked }: InEnvironment<CreateGrantJob>,
+): Promise<JobChange> {
+  const { operatorPool } = sources
+  const { to, give, limit } = asked
+  const filter = to.filter && filterJson(to.filter)
+  const request = hashOf({ ...(asked as object), to: { ...to, filter }, reason } as unknown as Json)
+  const known = await findByKey(operatorPool, environmentId, key, request)
+  if (known) return known
+  const { target: resolved, message } = await resolve(sources, caller, { environmentId, ...asked })
+  return inTransaction(operatorPool, async (client) => {
+    const made = await begin(client, environmentId, key, request)
+    if (made) return made
+    const target: Target =
+      resolved.kind === 'players'
+        ? { kind: 'list', listId: (await storeList(client, environmentId, resolved.players)).listId }
+        : resolved
+    const job = {
+      environmentId,
+      target,
+      undoOf: null,
+      gift: giftJson(give),
+      message,
+      most: limit,
+      reason,
+      key,
+      request,
+    }
+    return insert(client, caller, job, ACTIONS.createGrantJob, {
+      ...{ to: JSON.parse(printTarget(target)) as Json, give: giftJson(give), limit },
+      ...(message && { message: message.texts as unknown as Json }),
+    })
+  })
+}
+
+/** Makes a job that takes back what another one gave. A job that has an undo already keeps it. */
+export async function undoGrantJob(
+  { operatorPool }: Pick<Sources, 'operatorPool'>,
+  caller: PlatformCaller,
+  { environmentId, jobId, reason, idempotencyKey: key }: InEnvironment<RequestOf<typeof undoRequest>>,
+): Promise<JobChange> {
+  const request = hashOf({ undo: jobId, reason })
+  return inTransaction(operatorPool, async (client) => {
+    const made = await begin(client, environmentId, key, request)
+    if (made) return made
+    const origin = await lockJob(client, environmentId, jobId)
+    refuseFaults(undoFaults(origin))
+    const { rows } = await client.query<{ id: string }>(
+      `SELECT id FROM grant_jobs WHERE undo_of = $1 AND state NOT IN ('cancelled', 'failed')`,
+      [jobId],
+    )
+    if (rows[0]) return { jobId: rows[0].id, auditId: null }
+    const target: Target = { kind: 'undo', jobId }
+    const job = { environmentId, target, undoOf: jobId, gift: origin.gift, message: null, most: origin.players }
+    return insert(client, caller, { ...job, reason, key, request }, ACTIONS.undoGrantJob, { undoOf: jobId })
+  })
+}
+
+/** Why a job cannot be undone. */
+export function undoFaults({ state, undoOf, gift: stored }: Pick<Stored, 'state' | 'undoOf' | 'gift'>): Fault[] {
+  const gift = readGift(print(stored))
+  const fault = (message: string) => [{ path: 'jobId', message }]
+  if (undoOf !== null) return fault('is of a job that undoes another one')
+  if (!ENDED.includes(state)) return fault('is of a job that has not ended: cancel it first')
+  if (gift?.xp || gift?.levels) return fault('is of a job that gave xp, which is not taken back')
+  return []
+}
+
+interface NewJob {
+  readonly environmentId: string
+  readonly target: Target
+  readonly undoOf: string | null
+  readonly gift: Json
+  readonly message: GiftMessage | null
+  readonly most: number
+  readonly reason: string
+  readonly key: string
+  readonly request: string
+}
+
+async function insert(
+  client: ClientBase,
+  caller: PlatformCaller,
+  { environmentId, target, undoOf, gift, message, most, reason, key, request }: NewJob,
+  action: string,
+  after: Json,
+): Promise<JobChange> {
+  const id = newId()
+  const { operator, operatorIsClaimed } = operatorOf(caller)
+  await client.query(
+    `INSERT INTO grant_jobs (id, environment_id, target, list_id, undo_of, gift, message, most, reason, project_id,
+       key_id, operator, operator_is_claimed, idempotency_key, request_sha256)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+    [
+      ...[id, environmentId, printTarget(target), target.kind === 'list' ? target.listId : null, undoOf],
+      ...[print(gift), message && JSON.stringify(message), most, reason, caller.projectId],
+      ...[caller.keyId, operator, operatorIsClaimed, key, request],
+    ],
+  )
+  await client.query(telling('UPDATE grant_jobs t SET told_at = now() WHERE t.id = $1'), [id])
+  const entry = { environmentId, action, target: id, before: null, after, reason }
+  return { jobId: id, auditId: await writeAudit(client, caller, entry) }
+}
+
+/** One new job after another. The job that was made with the key before, if any. Refuses one job too many. */
+async function begin(client: ClientBase, environmentId: string, key: string, request: string) {
+  await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
+  const made = await findByKey(client, environmentId, key, request)
+  if (made) return made
+  const { rows } = await client.query<{ jobs: number }>(
+    'SELECT count(*)::int AS jobs FROM grant_jobs WHERE environment_id = $1 AND NOT state = ANY ($2)',
+    [environmentId, ENDED],
+  )
+  if ((rows[0]?.jobs ?? 0) < MAX_GRANT_JOBS) return null
+  const message = `has ${MAX_GRANT_JOBS} grant jobs that have not ended, the most that it can have`
+  throw invalidRequest({ path: 'environment', message })
+}
+
+async function findByKey(client: ClientBase | Pool, environmentId: string, key: string, request: string) {
+  const { rows } = await client.query<{ id: string; request: string }>(
+    'SELECT id, request_sha256 AS request FROM grant_jobs WHERE environment_id = $1 AND idempotency_key = $2',
+    [environmentId, key],
+  )
+  const [made] = rows
+  if (made && made.request !== request) throw new Refusal('idempotencyKeyReused')
+  return made ? { jobId: made.id, auditId: null } : null
+}
+
+interface Stored {
+  readonly state: JobState
+  readonly players: number
+  readonly undoOf: string | null
+  readonly gift: Json
+  readonly keyId: string
+  readonly operator: string | null
+  readonly operatorIsClaimed: boolean
+}
+
+async function lockJob(client: ClientBase, environmentId: string, jobId: string): Promise<Stored> {
+  const { rows } = await client.query<Stored & { gift: string }>(
+    `SELECT state, players, undo_of AS "undoOf", gift, key_id AS "keyId", operator,
+       operator_is_claimed AS "operatorIsClaimed"
+     FROM grant_jobs WHERE environment_id = $1 AND id = $2 FOR NO KEY UPDATE`,
+    [environmentId, jobId],
+  )
+  if (!rows[0]) throw new Refusal('notFound')
+  return { ...rows[0], gift: giftJson(readGift(rows[0].gift)) }
+}
+
+interface Move {
+  readonly action: string
+  readonly from: readonly JobState[]
+  readonly to: JobState
+  /** The words of the state that a job must have. */
+  readonly needs: string
+}
+
+export const MOVES = {
+  approve: { action: ACTIONS.approveGrantJob, from: ['awaiting approval'], to: 'running', needs: 'awaits approval' },
+  pause: { action: ACTIONS.pauseGrantJob, from: ['running'], to: 'paused', needs: 'is running' },
+  resume: { action: ACTIONS.resumeGrantJob, from: ['paused'], to: 'running', needs: 'is paused' },
+  cancel: {
+    action: ACTIONS.cancelGrantJob,
+    from: ['collecting', 'awaiting approval', 'running', 'paused'],
+    to: 'cancelled',
+    needs: 'has not ended',
+  },
+} as const satisfies Readonly<Record<string, Move>>
+
+/**
+ * Moves a job to another state. One that has it already stays as it is. Once a pause or a cancellation is answered,
+ * nobody gets anything. Who resumes a job speaks for it from then on.
+ */
+export async function moveJob(
+  pool: Pool,
+  caller: PlatformCaller,
+  name: keyof typeof MOVES,
+  { environmentId, jobId, reason }: InEnvironment<RequestOf<typeof jobRequest>>,
+): Promise<JobChange> {
+  const { action, from, to, needs }: Move = MOVES[name]
+  return inTransaction(pool, async (client) => {
+    const job = await lockJob(client, environmentId, jobId)
+    if (job.state === to) return { jobId, auditId: null }
+    if (!from.includes(job.state))
+      throw invalidRequest({ path: 'jobId', message: `is of a job that is ${job.state}: it must be one that ${needs}` })
+    if (name === 'approve' && !isAnother(caller, job))
+      throw new Refusal('forbidden', {
+        faults: [{ path: 'jobId', message: 'is of a job that a second person must approve' }],
+      })
+    const sets = ['state = $2', 'told_at = now()', ...(to === 'cancelled' ? ['finished_at = clock_timestamp()'] : [])]
+    const { operator, operatorIsClaimed } = operatorOf(caller)
+    const values: unknown[] = [jobId, to]
+    if (name === 'approve') {
+      sets.push('approved_at = clock_timestamp()', 'approved_by_key = $3', 'approved_by = $4')
+      values.push(caller.keyId, operator)
+    } else if (name === 'resume') {
+      sets.push('note = NULL', 'key_id = $3', 'operator = $4', 'operator_is_claimed = $5')
+      values.push(caller.keyId, operator, operatorIsClaimed)
+    }
+    await client.query(telling(`UPDATE grant_jobs t SET ${sets.join(', ')} WHERE t.id = $1`), values)
+    const entry = { environmentId, action, target: jobId, before: { state: job.state }, after: { state: to }, reason }
+    return { jobId, auditId: await writeAudit(client, caller, entry) }
+  })
+}
+
+/**
+ * Whether a caller is another person than the one who made a job. Operators with tokens are told apart by their names,
+ * for which a holder of the key vouches. Anybody else must have another key and no name that is the same.
+ */
+export function isAnother(
+  caller: PlatformCaller,
+  made: Pick<Stored, 'keyId' | 'operator' | 'operatorIsClaimed'>,
+): boolean {
+  const { operator, operatorIsClaimed } = operatorOf(caller)
+  const isSameName = operator !== null && operator === made.operator
+  const areVouched = operator !== null && made.operator !== null && !operatorIsClaimed && !made.operatorIsClaimed
+  return !isSameName && (areVouched || caller.keyId !== made.keyId)
+}
+
+/** Sets above which size jobs of an environment need approval. It counts for jobs whose players are collected from then on. */
+export async function setGrantPolicy(
+  pool: Pool,
+  caller: PlatformCaller,
+  environmentId: string,
+  { approvalAbovePlayers, approvalAboveAmount, environment, reason }: RequestOf<typeof setPolicyRequest>,
+): Promise<{ readonly auditId: string | null }> {
+  return inTransaction(pool, async (client) => {
+    await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
+    const before = await readPolicy(client, environmentId)
+    const after = { abovePlayers: approvalAbovePlayers, aboveAmount: approvalAboveAmount }
+    if (print({ ...before }) === print(after)) return { auditId: null }
+    await client.query(
+      `INSERT INTO grant_policies (environment_id, approval_above_players, approval_above_amount) VALUES ($1, $2, $3)
+       ON CONFLICT (environment_id) DO UPDATE SET approval_above_players = excluded.approval_above_players,
+         approval_above_amount = excluded.approval_above_amount`,
+      [environmentId, approvalAbovePlayers, approvalAboveAmount],
+    )
+    const entry = { environmentId, action: ACTIONS.setGrantPolicy, target: environment, reason }
+    return { auditId: await writeAudit(client, caller, { ...entry, before: { ...before }, after }) }
+  })
+}

@@ -1,0 +1,136 @@
+import type { Pool } from 'pg'
+import { ACTIONS } from '../audit/actions.ts'
+import { writeAudit } from '../audit/audit-log.ts'
+import { Refusal } from '../base/errors.ts'
+import { MAX_LIST_BYTES, MAX_LIST_ROWS } from '../base/limits.ts'
+import type { PlatformCaller } from '../callers/callers.ts'
+import { requireKey } from '../callers/keys.ts'
+import { answer, out } from '../declare/answer.ts'
+import { environment, reason } from '../declare/common.ts'
+import { operatorParameter, path, projectId, reasonParameter, requiredQuery } from '../declare/contract.ts'
+import type { PlatformHandler, PlatformRequest, PlatformStream } from '../declare/route.ts'
+import { isUuid, optional, shape } from '../declare/shape.ts'
+import { findEnvironment } from '../projects/projects.ts'
+import { createList, readCsv } from './player-lists.ts'
+import { FIRST } from './targets.ts'
+
+const CSV = 'text/csv'
+
+const listAnswer = answer(
+  'A list of players, for grant jobs. It is kept for seven days.',
+  {
+    listId: out.text('The id, for `to: {listId}` of a grant job.'),
+    players: out.int32('Its players.'),
+    total: out.orNull(out.int64('The sum of the amounts. Null without amounts.')),
+  },
+  { name: 'PlayerList', example: { listId: '019aa4c5-7a10-7f42-9a55-3c1b7a0f9e21', players: 2, total: 150 } },
+)
+
+const querySchema = shape({ environment, reason: optional(reason) })
+
+/** POST /platform/v1/projects/{projectId}/player-lists?environment=&reason= */
+export const postPlayerList: PlatformHandler = {
+  contract: {
+    id: 'createPlayerList',
+    tag: 'Platform',
+    summary: `Upload a list of players as CSV, for a grant job: up to ${MAX_LIST_ROWS} players and ${MAX_LIST_BYTES} bytes. The first row names the columns: \`playerId\`, or \`provider\` and \`subject\`; and \`amount\`, if players get different amounts. With any fault nothing is stored, and the first faulty rows are told.`,
+    body: {
+      schema: { type: 'string', description: 'A CSV with a header row, in UTF-8.' },
+      example: 'provider,subject,amount\ncustom,player-1,100\ncustom,player-2,50\n',
+    },
+    bodyType: CSV,
+    answer: listAnswer,
+    parameters: [
+      projectId,
+      requiredQuery('environment', 'The environment, such as `production`.'),
+      reasonParameter,
+      operatorParameter,
+    ],
+  },
+  audited: { action: ACTIONS.createPlayerList, target: () => 'players' },
+  async run({ caller, query, text, service }) {
+    const asked = querySchema.readInput(Object.fromEntries(query))
+    const environmentId = await findEnvironment(service.pool, caller.projectId, asked.environment)
+    const players = await readCsv(service.operatorPool, environmentId, await text(MAX_LIST_BYTES))
+    const { reason } = asked
+    return { ...(await createList(service.operatorPool, caller, environmentId, { players, reason })) }
+  },
+}
+
+/** GET /platform/v1/projects/{projectId}/grant-jobs/{jobId}/players.csv?reason= */
+export const getJobPlayers: PlatformStream = {
+  contract: {
+    id: 'exportGrantJob',
+    tag: 'Platform',
+    summary:
+      'Export the players of a grant job with their outcomes, by their ids: the columns playerId, outcome (`granted`, `failed`, or empty while the player waits), cause, amount, granted (JSON), messageId, actedAt. When an export fails midway, the connection is closed before the last chunk.',
+    answer: { schema: { type: 'string' } },
+    mediaType: CSV,
+    parameters: [projectId, path('jobId', 'The job.'), reasonParameter],
+    refusals: ['notFound'],
+  },
+  audited: { action: ACTIONS.exportGrantJob, target: ({ jobId = '' }) => jobId },
+  run: exportPlayers,
+}
+
+const exportQuery = shape({ reason: optional(reason) })
+
+async function exportPlayers({ caller, params, query, service }: PlatformRequest) {
+  const { reason } = exportQuery.readInput(Object.fromEntries(query))
+  const { jobId = '' } = params
+  const { operatorPool: pool } = service
+  const { rows } = await pool.query<{ environmentId: string }>(
+    `SELECT j.environment_id AS "environmentId" FROM grant_jobs j JOIN environments e ON e.id = j.environment_id
+     WHERE j.id = $1 AND e.project_id = $2`,
+    [isUuid(jobId) ? jobId : FIRST, caller.projectId],
+  )
+  const [job] = rows
+  if (!job) throw new Refusal('notFound')
+  const { environmentId } = job
+  const entry = { environmentId, action: ACTIONS.exportGrantJob, target: jobId, before: null, after: null, reason }
+  await writeAudit(pool, caller, entry)
+  return { type: `${CSV}; charset=utf-8`, pages: pagesOf(pool, caller, jobId, await readRows(pool, jobId, FIRST)) }
+}
+
+/** Players of one page. No connection of the database is held while they are sent. */
+const PAGE = 1_000
+const COLUMNS = ['playerId', 'outcome', 'cause', 'amount', 'granted', 'messageId', 'actedAt'] as const
+type Row = Readonly<Record<Exclude<(typeof COLUMNS)[number], 'playerId' | 'actedAt'>, string | null>> & {
+  readonly playerId: string
+  readonly actedAt: Date | null
+}
+
+async function readRows(pool: Pool, jobId: string, after: string): Promise<readonly Row[]> {
+  const { rows } = await pool.query<Row>({
+    name: 'grant-job-export',
+    text: `SELECT player_id AS "playerId", outcome, cause, amount::text, given AS granted, message_id AS "messageId",
+        acted_at AS "actedAt"
+      FROM grant_job_players WHERE job_id = $1 AND player_id > $2 ORDER BY player_id LIMIT ${PAGE}`,
+    values: [jobId, after],
+  })
+  return rows
+}
+
+async function* pagesOf(
+  pool: Pool,
+  caller: PlatformCaller,
+  jobId: string,
+  first: readonly Row[],
+): AsyncGenerator<string> {
+  yield `${COLUMNS.join(',')}\n`
+  for (let rows = first; ; ) {
+    if (rows.length > 0) yield rows.map(lineOf).join('')
+    const last = rows.at(-1)
+    if (!last || rows.length < PAGE) return
+    await requireKey(pool, caller)
+    rows = await readRows(pool, jobId, last.playerId)
+  }
+}
+
+const lineOf = (row: Row): string =>
+  `${COLUMNS.map((name) => {
+    const value = row[name]
+    return quoted(value instanceof Date ? value.toISOString() : (value ?? ''))
+  }).join(',')}\n`
+
+const quoted = (value: string): string => (/[",\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value)

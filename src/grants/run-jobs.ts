@@ -1,0 +1,298 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Pool } from 'pg'
+import { inTransaction } from '../db/transaction.ts'
+import type { GroupCommit } from '../transactions/group-commit.ts'
+import { actOnPlayer } from './give.ts'
+import {
+  isTooMuch,
+  JOB_COLUMNS,
+  type Job,
+  type JobRow,
+  jobOf,
+  needsApproval,
+  readPolicy,
+  telling,
+  totalOf,
+} from './job.ts'
+import type { JobState } from './requests.ts'
+import { FIRST, readPage, type TargetPlayer } from './targets.ts'
+
+// Runs grant jobs: collects their players, and gives each of them theirs. One instance runs a job at a time, and one job
+// of an environment runs at a time. When the instance dies, another one goes on: a player's row says what was given, so
+// nobody gets anything twice.
+
+/** How often an instance looks for a job. */
+const LOOK_EVERY_MS = 1_000
+/** An instance that does not note its place for so long has died. Longer than any statement or call takes. */
+const HELD_MS = 30_000
+/** Players of a job that are read with one statement. */
+const PAGE = 1_000
+/** Players who get theirs at once: a part of the calls that a group takes, so that calls of players fit beside them. */
+const AT_ONCE = 64
+/** The pause after players got theirs, as a multiple of the time that it took: the game goes on meanwhile. */
+const PAUSE_FACTOR = 1.5
+
+/** The advisory lock under which jobs are taken, so that no two of an environment are. */
+const TAKE_LOCK = 7_219_553_012
+
+const HOLD = "clock_timestamp() + $2::float8 * interval '1 millisecond'"
+/** Due are jobs that nobody runs, and those that this instance could not release. */
+const IS_DUE = `(j.state IN ('collecting', 'running') OR j.holder IS NOT NULL)
+      AND (j.holder IS NULL OR j.holder = $1::uuid OR j.held_until <= clock_timestamp())`
+const LOOK = {
+  name: 'grant-jobs-look',
+  text: `SELECT EXISTS (SELECT FROM grant_jobs j WHERE ${IS_DUE}) AS due`,
+}
+/** The first that is due. One that has ended while its instance died is only released. */
+const TAKE = `UPDATE grant_jobs t SET holder = $1::uuid, held_until = ${HOLD},
+    started_at = CASE WHEN t.state = 'running' THEN coalesce(t.started_at, clock_timestamp()) ELSE t.started_at END
+  WHERE t.id = (
+    SELECT j.id FROM grant_jobs j
+    WHERE ${IS_DUE}
+      AND NOT EXISTS (
+        SELECT FROM grant_jobs o WHERE o.environment_id = j.environment_id AND o.id <> j.id
+          AND o.holder IS NOT NULL AND o.held_until > clock_timestamp()
+      )
+    ORDER BY j.id LIMIT 1
+  ) RETURNING ${JOB_COLUMNS}`
+const MINE = 't.id = $1::uuid AND t.holder = $3::uuid'
+/** Adds collected players with the place, in one statement. */
+const COLLECT = `WITH held AS (
+    UPDATE grant_jobs t SET after_player = $4::uuid, players = t.players + cardinality($5::uuid[]),
+      amount = t.amount + $7::numeric, held_until = ${HOLD}
+    WHERE ${MINE} AND t.state = 'collecting' RETURNING t.environment_id, t.id, t.players, t.amount::text AS amount
+  ), added AS (
+    INSERT INTO grant_job_players (environment_id, player_id, job_id, amount)
+    SELECT h.environment_id, r.player_id, h.id, r.amount
+    FROM held h, unnest($5::uuid[], $6::bigint[]) AS r (player_id, amount)
+  ) SELECT players, amount FROM held`
+const READ = {
+  name: 'grant-jobs-read',
+  text: `SELECT player_id AS "playerId" FROM grant_job_players
+    WHERE job_id = $1 AND player_id > $2 AND outcome IS NULL ORDER BY player_id LIMIT ${PAGE}`,
+}
+const NOTE = {
+  name: 'grant-jobs-note',
+  text: telling(
+    `UPDATE grant_jobs t SET after_player = $4::uuid, granted = t.granted + $5, failed = t.failed + $6,
+      held_until = ${HOLD},
+      told_at = CASE WHEN t.told_at > now() - interval '1 second' THEN t.told_at ELSE now() END
+     WHERE ${MINE} AND t.state = 'running'`,
+    'told_at = now()',
+  ),
+}
+/** Counts what the rows say, since the counts of an instance that died lack its last players. */
+const COUNTED = (outcome: string) =>
+  `(SELECT count(*)::int FROM grant_job_players p WHERE p.job_id = t.id AND p.outcome = '${outcome}')`
+const RELEASE = {
+  name: 'grant-jobs-release',
+  text: telling(
+    `UPDATE grant_jobs t SET holder = NULL, told_at = now(), granted = ${COUNTED('granted')}, failed = ${COUNTED('failed')}
+     WHERE t.id = $1::uuid AND t.holder = $2::uuid`,
+  ),
+}
+
+export interface GrantJobsOptions {
+  readonly pool: Pool
+  readonly run: GroupCommit['run']
+  /** Called when a job could not go on. A later look tries again. */
+  readonly onError: (error: unknown) => void
+}
+
+export interface GrantJobs {
+  start(): void
+  /** Resolves once nothing is running. Another instance goes on. */
+  stop(): Promise<void>
+}
+
+export function createGrantJobs({ pool, run, onError }: GrantJobsOptions): GrantJobs {
+  const ended = new AbortController()
+  const { signal } = ended
+  const holder = randomUUID()
+  let running: Promise<void> = Promise.resolve()
+
+  async function repeat(): Promise<void> {
+    while (await pause(LOOK_EVERY_MS, true, { ref: false, signal }).catch(() => false)) {
+      try {
+        await runJobs({ pool, run, signal, holder })
+      } catch (error) {
+        if (!signal.aborted) onError(error)
+      }
+    }
+  }
+
+  return {
+    start() {
+      running = repeat()
+    },
+    async stop() {
+      ended.abort()
+      await running
+    },
+  }
+}
+
+interface Runner extends Pick<GrantJobsOptions, 'pool' | 'run'> {
+  readonly signal: AbortSignal
+  /** This instance. */
+  readonly holder: string
+  /** How long an instance holds a job without a sign of life. Default: 30 s. */
+  readonly heldMs?: number
+}
+
+/** Runs the jobs that are due and that no other instance runs. */
+export async function runJobs(runner: Runner): Promise<void> {
+  const { pool, signal, holder, heldMs = HELD_MS } = runner
+  while (!signal.aborted) {
+    const { rows: looked } = await pool.query<{ due: boolean }>({ ...LOOK, values: [holder] })
+    if (!looked[0]?.due) return
+    const job = await inTransaction(pool, async (client) => {
+      await client.query('SELECT pg_advisory_xact_lock($1)', [TAKE_LOCK])
+      const { rows } = await client.query<JobRow>(TAKE, [holder, heldMs])
+      return rows[0] && jobOf(rows[0])
+    })
+    if (!job) return
+    const held = new HeldJob(runner, job)
+    try {
+      if (job.state === 'collecting') await held.collect()
+      else if (job.state === 'running') await held.giveAll()
+    } finally {
+      await pool.query({ ...RELEASE, values: [job.id, holder] })
+    }
+  }
+}
+
+/** A job while this instance runs it. */
+class HeldJob {
+  private readonly runner: Runner
+  private readonly job: Job
+
+  constructor(runner: Runner, job: Job) {
+    this.runner = runner
+    this.job = job
+  }
+
+  /** Freezes the players, page by page. With too many of them, or too much to give, the job fails. */
+  async collect(): Promise<void> {
+    const { job } = this
+    const { pool, run, signal, holder, heldMs = HELD_MS } = this.runner
+    const { environmentId, target, gift, most, createdAt: until } = job
+    let after: string | null = job.afterPlayer ?? FIRST
+    let { players, amount } = job
+    while (after !== null) {
+      if (signal.aborted || !(await this.isKeyValid())) return
+      const page: { readonly players: readonly TargetPlayer[]; readonly after: string | null } = await readPage(
+        { pool, run },
+        { environmentId, target, until, after },
+      )
+      const sum = page.players.reduce((total, one) => total + (one.amount ?? 0n), 0n)
+      const place = page.after ?? page.players.at(-1)?.playerId ?? after
+      const ids = page.players.map(({ playerId }) => playerId)
+      const amounts = page.players.map((one) => one.amount)
+      const values = [job.id, heldMs, holder, place, ids, amounts, sum]
+      const { rows } = await pool.query<{ players: number; amount: string }>(COLLECT, values)
+      // It was cancelled, or another instance has it.
+      if (!rows[0]) return
+      players = rows[0].players
+      amount = BigInt(rows[0].amount)
+      after = page.after
+      if (players > most) return this.move('collecting', 'failed', `more than ${most} players match`)
+    }
+    const total = totalOf(gift, players, amount)
+    if (isTooMuch(total)) return this.move('collecting', 'failed', 'the total would pass the largest 64-bit integer')
+    if (players === 0) return this.move('collecting', 'done')
+    const waits = needsApproval(await readPolicy(pool, environmentId), players, total)
+    await this.move('collecting', waits ? 'awaiting approval' : 'running')
+  }
+
+  /** Gives all players theirs who wait for it. */
+  async giveAll(): Promise<void> {
+    const { job } = this
+    const { pool, run, signal, holder, heldMs = HELD_MS } = this.runner
+    const { environmentId } = job
+    for (let after = job.afterPlayer ?? FIRST; ; ) {
+      if (!(await this.isKeyValid())) return
+      const { rows } = await pool.query<{ playerId: string }>({ ...READ, values: [job.id, after] })
+      for (let from = 0; from < rows.length; from += AT_ONCE) {
+        const began = performance.now()
+        const some = rows.slice(from, from + AT_ONCE)
+        const outcomes = await allOf(
+          some.map(({ playerId }) => run(actOnPlayer({ environmentId, playerId }, job, holder))),
+        )
+        // It was paused or cancelled, or another instance has it.
+        if (outcomes.includes(null)) return
+        after = some.at(-1)?.playerId ?? after
+        const count = (outcome: string): number => outcomes.filter((one) => one === outcome).length
+        const values = [job.id, heldMs, holder, after, count('granted'), count('failed')]
+        const { rowCount } = await pool.query({ ...NOTE, values })
+        if (rowCount === 0) return
+        await pause(PAUSE_FACTOR * (performance.now() - began), undefined, { ref: false, signal }).catch(
+          () => undefined,
+        )
+        if (signal.aborted) return
+      }
+      if (rows.length < PAGE) return this.move('running', 'done')
+    }
+  }
+
+  /** Moves the job on. Does nothing when it has another state by now. */
+  private async move(from: JobState, to: JobState, note: string | null = null): Promise<void> {
+    const isEnd = to === 'done' || to === 'failed'
+    await this.runner.pool.query(
+      telling(
+        `UPDATE grant_jobs t SET state = $4, note = $5, after_player = NULL, told_at = now()
+           ${isEnd ? ', finished_at = clock_timestamp()' : ''}
+         WHERE t.id = $1::uuid AND t.holder = $2::uuid AND t.state = $3`,
+      ),
+      [this.job.id, this.runner.holder, from, to, note],
+    )
+  }
+
+  /** Whether the key of the operator who speaks for the job is valid. Without it, the job pauses. */
+  private async isKeyValid(): Promise<boolean> {
+    const { keyId, projectId, state } = this.job
+    const { rowCount } = await this.runner.pool.query({
+      name: 'grant-jobs-key',
+      text: 'SELECT FROM platform_keys WHERE id = $1 AND project_id = $2 AND revoked_at IS NULL',
+      values: [keyId, projectId],
+    })
+    if (rowCount === 1) return true
+    await this.stopFor(state)
+    return false
+  }
+
+  private async stopFor(state: JobState): Promise<void> {
+    const note = 'the platform key of the operator who speaks for the job was revoked'
+    if (state === 'collecting') return this.move('collecting', 'failed', note)
+    await this.runner.pool.query(
+      telling(`UPDATE grant_jobs t SET state = 'paused', note = $3, told_at = now()
+        WHERE t.id = $1::uuid AND t.holder = $2::uuid AND t.state = 'running'`),
+      [this.job.id, this.runner.holder, note],
+    )
+  }
+}
+
+/** All results, once all have ended, so that a repeat does not meet them. */
+async function allOf<T>(running: readonly Promise<T>[]): Promise<T[]> {
+  const settled = await Promise.allSettled(running)
+  return settled.map((one) => {
+    if (one.status === 'rejected') throw one.reason
+    return one.value
+  })
+}
+
+/** Days for which the players of a job are kept after its end. */
+const KEPT_DAYS = 400
+const ROWS = 5_000
+
+/** Removes some players of jobs that ended long ago. Returns how many. */
+export async function purgeJobPlayers(pool: Pool): Promise<number> {
+  const { rowCount } = await pool.query(
+    `DELETE FROM grant_job_players WHERE ctid = ANY (ARRAY (
+       SELECT p.ctid FROM grant_jobs j CROSS JOIN LATERAL (
+         SELECT ctid FROM grant_job_players p WHERE p.job_id = j.id LIMIT ${ROWS}
+       ) p WHERE j.finished_at < clock_timestamp() - interval '${KEPT_DAYS} days' LIMIT ${ROWS}))`,
+  )
+  return rowCount ?? 0
+}

@@ -1,0 +1,167 @@
+import { ACTIONS } from '../audit/actions.ts'
+import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
+import { inThousands } from '../base/in-thousands.ts'
+import { requirePlatform } from '../callers/access.ts'
+import type { PlatformCaller } from '../callers/callers.ts'
+import { builder } from '../declare/graphql/builder.ts'
+import type { Context } from '../declare/graphql/context.ts'
+import { globalId } from '../declare/graphql/global-id.ts'
+import { NodeType, nodesOf } from '../declare/graphql/node.ts'
+import { argsOf, inputOf, outputOfShape } from '../declare/graphql/shapes.ts'
+import { findEnvironment } from '../projects/projects.ts'
+import { playerFilter, searchOf } from './requests.ts'
+import { countPlayers, MAX_COUNT, type PlayerCount } from './search-players.ts'
+import {
+  createSegment,
+  createSegmentRequest,
+  deleteSegment,
+  deleteSegmentRequest,
+  readFilterJson,
+  type SegmentChange,
+  segmentsRequest,
+  updateSegment,
+  updateSegmentRequest,
+} from './segments.ts'
+
+export const PlayerFilterType = outputOfShape(
+  'PlayerFilter',
+  playerFilter,
+  'Filters of players. Null for those that are not set.',
+)
+
+interface Counted {
+  readonly environmentId: string
+  readonly filter: string
+}
+
+/** Both fields of a count are of one statement. */
+const counts = new WeakMap<object, Promise<PlayerCount>>()
+
+function countOf(segment: Counted, { service }: Context): Promise<PlayerCount> {
+  const known = counts.get(segment)
+  if (known) return known
+  const { environmentId, filter } = segment
+  const counted = searchOf(service.run, readFilterJson(filter), environmentId).then((search) =>
+    countPlayers(service.operatorPool, search),
+  )
+  counts.set(segment, counted)
+  return counted
+}
+
+builder.prismaObject('Segment', {
+  description: 'A filter of players with a name.',
+  interfaces: [NodeType],
+  fields: (t) => ({
+    id: t.id({ resolve: ({ id }) => globalId('Segment', id) }),
+    segmentId: t.exposeID('id', { description: 'The id, as in the audit log.' }),
+    environment: t.string({
+      select: { environment: { select: { name: true } } },
+      resolve: ({ environment }) => environment.name,
+    }),
+    name: t.exposeString('name', { description: 'The name by which lists, exports and grant jobs take it.' }),
+    filter: t.field({
+      type: PlayerFilterType,
+      description: 'The filters of its players.',
+      select: { filter: true },
+      resolve: ({ filter }) => readFilterJson(filter),
+    }),
+    playerCount: t.field({
+      type: 'Count',
+      description: `The number of its players now, counted up to ${inThousands(MAX_COUNT)}. When \`playerCountIsExact\` is false, there may be more.`,
+      select: { filter: true, environmentId: true },
+      resolve: async (segment, _args, context) => (await countOf(segment, context)).count,
+    }),
+    playerCountIsExact: t.boolean({
+      description: 'False when there may be more players than `playerCount`.',
+      select: { filter: true, environmentId: true },
+      resolve: async (segment, _args, context) => (await countOf(segment, context)).isExact,
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'The time of the last change.' }),
+  }),
+})
+
+nodesOf('Segment', ['uuid'], async (context, [id = '']) => {
+  const { projectId } = await requirePlatform(context, 'viewer')
+  return context.prisma.segment.findFirst({ where: { id, environment: { projectId } } })
+})
+
+builder.queryField('segments', (t) =>
+  t.prismaField({
+    type: ['Segment'],
+    description: 'The segments of an environment, by their names.',
+    args: argsOf(segmentsRequest),
+    resolve: async (query, _root, args, context) => {
+      const { projectId } = await requirePlatform(context, 'viewer')
+      const { environment } = segmentsRequest.readInput(args)
+      const environmentId = await findEnvironment(context.service.pool, projectId, environment)
+      return context.prisma.segment.findMany({ ...query, where: { environmentId }, orderBy: { name: 'asc' } })
+    },
+  }),
+)
+
+const SegmentPayload = builder.objectRef<Audited & { readonly segmentId: string }>('SegmentPayload').implement({
+  fields: (t) => ({
+    segment: t.prismaField({
+      type: 'Segment',
+      nullable: true,
+      description: 'The segment after the change. Null for one that was deleted.',
+      resolve: (query, { segmentId: id }, _args, { prisma }) => prisma.segment.findUnique({ ...query, where: { id } }),
+    }),
+  }),
+})
+addAuditEntry(SegmentPayload, 'Null when nothing changed.')
+
+/** Runs a change as an operator. A refused caller is in the audit log. */
+async function change<Asked extends { readonly environment: string }>(
+  context: Context,
+  { action, target }: { readonly action: string; readonly target: string },
+  read: () => Asked,
+  apply: (caller: PlatformCaller, asked: Asked & { readonly environmentId: string }) => Promise<SegmentChange>,
+) {
+  const caller = await requirePlatform(context, 'operator', { action, target })
+  const asked = read()
+  const environmentId = await findEnvironment(context.service.pool, caller.projectId, asked.environment)
+  const { segmentId, auditId } = await apply(caller, { ...asked, environmentId })
+  return { segmentId, audit: auditRef(caller, auditId) }
+}
+
+builder.mutationFields((t) => ({
+  createSegment: t.field({
+    type: SegmentPayload,
+    description:
+      'Makes a segment. A call that is repeated changes nothing; a name that another segment has is refused.',
+    args: inputOf('CreateSegmentInput', createSegmentRequest),
+    resolve: (_root, { input }, context) =>
+      change(
+        context,
+        { action: ACTIONS.createSegment, target: input.environment },
+        () => createSegmentRequest.readInput(input),
+        (caller, asked) => createSegment(context.service.operatorPool, caller, asked),
+      ),
+  }),
+  updateSegment: t.field({
+    type: SegmentPayload,
+    description: 'Changes the name or the filters of a segment. Grant jobs that were made before stay as they are.',
+    args: inputOf('UpdateSegmentInput', updateSegmentRequest),
+    resolve: (_root, { input }, context) =>
+      change(
+        context,
+        { action: ACTIONS.updateSegment, target: input.segmentId },
+        () => updateSegmentRequest.readInput(input),
+        (caller, asked) => updateSegment(context.service.operatorPool, caller, asked),
+      ),
+  }),
+  deleteSegment: t.field({
+    type: SegmentPayload,
+    description: 'Deletes a segment. Grant jobs that were made for it go on.',
+    args: inputOf('DeleteSegmentInput', deleteSegmentRequest),
+    resolve: (_root, { input }, context) =>
+      change(
+        context,
+        { action: ACTIONS.deleteSegment, target: input.segmentId },
+        () => deleteSegmentRequest.readInput(input),
+        (caller, asked) => deleteSegment(context.service.operatorPool, caller, asked),
+      ),
+  }),
+}))

@@ -1,0 +1,185 @@
+import type { ClientBase, Pool } from 'pg'
+import { ACTIONS } from '../audit/actions.ts'
+import { writeAudit } from '../audit/audit-log.ts'
+import { invalidRequest, Refusal } from '../base/errors.ts'
+import { type Json, parseJson, print } from '../base/json.ts'
+import { MAX_SEGMENT, MAX_SEGMENTS, SEGMENT_NAME } from '../base/limits.ts'
+import type { PlatformCaller } from '../callers/callers.ts'
+import { newId } from '../db/ids.ts'
+import { inTransaction } from '../db/transaction.ts'
+import { environment, reason } from '../declare/common.ts'
+import {
+  described,
+  InputSource,
+  nested,
+  optional,
+  type RequestOf,
+  refuseFaults,
+  shape,
+  text,
+  uuid,
+} from '../declare/shape.ts'
+import { checkFilter, checkPlayerFilter, type filterRequest, type PlayerFilterInput, playerFilter } from './requests.ts'
+
+// Segments: filters of players with a name. Lists, exports and grant jobs take one by its name.
+
+const newName = text(`The name: a-z or 0-9, then a-z, 0-9, _ and -, up to ${MAX_SEGMENT} characters.`, {
+  max: MAX_SEGMENT,
+  check: (name) =>
+    SEGMENT_NAME.test(name) ? undefined : 'must begin with a-z or 0-9, and go on with a-z, 0-9, _ or -',
+})
+const filter = nested('The filters of its players.', playerFilter, checkPlayerFilter, 'PlayerFilterInput')
+const segmentId = uuid("A segment's id.", 'Segment')
+
+export const segmentsRequest = shape({ environment })
+export const createSegmentRequest = shape({ environment, name: newName, filter, reason })
+export const updateSegmentRequest = shape({
+  environment,
+  segmentId,
+  name: optional(described(newName, 'Another name. Default: the present one.')),
+  filter: optional(described(filter, 'Other filters, which replace the present ones. Default: the present ones.')),
+  reason,
+})
+export const deleteSegmentRequest = shape({ environment, segmentId, reason })
+
+/** A change of a segment. The audit entry is null when nothing changed. */
+export interface SegmentChange {
+  readonly segmentId: string
+  readonly auditId: string | null
+}
+
+interface Stored {
+  readonly id: string
+  readonly name: string
+  /** JSON text. */
+  readonly filter: string
+}
+
+/** A filter as JSON: the members that were sent, with times as texts. */
+export const filterJson = (filter: PlayerFilterInput): Json =>
+  Object.fromEntries(
+    Object.entries(filter).flatMap(([name, value]) =>
+      value === null ? [] : [[name, value instanceof Date ? value.toISOString() : value]],
+    ),
+  )
+
+/** A stored filter. */
+export function readFilterJson(text: string): PlayerFilterInput {
+  const members = Object.entries(parseJson(text) as Record<string, unknown>).map(([name, value]) => {
+    const isTime = playerFilter.fields[name as keyof PlayerFilterInput]?.type === 'DateTime'
+    return [name, isTime ? new Date(String(value)) : value]
+  })
+  return playerFilter.gather(new InputSource(Object.fromEntries(members)), [])
+}
+
+export async function readSegment(pool: Pool, environmentId: string, name: string, path = 'segment') {
+  const { rows } = await pool.query<Stored>(
+    'SELECT id, name, filter FROM segments WHERE environment_id = $1 AND name = $2',
+    [environmentId, name],
+  )
+  if (!rows[0]) throw invalidRequest({ path, message: 'is no segment of this environment' })
+  return readFilterJson(rows[0].filter)
+}
+
+type Filter = RequestOf<typeof filterRequest>
+
+/** A request with the filters of its segment as they are now. Refuses a filter that the segment has, with another value. */
+export async function withSegment<Asked extends Omit<Filter, 'environment'>>(
+  pool: Pool,
+  environmentId: string,
+  asked: Asked,
+): Promise<Asked> {
+  if (asked.segment === null) return asked
+  const segment = await readSegment(pool, environmentId, asked.segment)
+  const own = Object.entries(segment).filter(([, value]) => value !== null)
+  const given = asked as Readonly<Record<string, unknown>>
+  const twice = own.filter(([name, value]) => (given[name] ?? null) !== null && given[name] !== value)
+  refuseFaults(twice.map(([path]) => ({ path, message: 'is a filter of the segment already' })))
+  const merged = { ...asked, ...Object.fromEntries(own) }
+  refuseFaults(checkFilter({ ...merged, environment: '' }))
+  return merged
+}
+
+type InEnvironment<T> = Omit<T, 'environment'> & { readonly environmentId: string }
+
+/** Makes a segment. One that is there with the same filters stays as it is. */
+export const createSegment = (
+  pool: Pool,
+  caller: PlatformCaller,
+  { environmentId, name, filter, reason }: InEnvironment<RequestOf<typeof createSegmentRequest>>,
+): Promise<SegmentChange> =>
+  change(pool, environmentId, async (client, segments) => {
+    const after = print(filterJson(filter))
+    const known = segments.find((one) => one.name === name)
+    if (known?.filter === after) return { segmentId: known.id, auditId: null }
+    if (known) throw invalidRequest({ path: 'name', message: 'is the name of a segment with other filters' })
+    if (segments.length >= MAX_SEGMENTS)
+      throw invalidRequest({ path: 'environment', message: `has ${MAX_SEGMENTS} segments, the most that it can have` })
+    const id = newId()
+    await client.query('INSERT INTO segments (id, environment_id, name, filter) VALUES ($1, $2, $3, $4)', [
+      ...[id, environmentId, name, after],
+    ])
+    const entry = { environmentId, action: ACTIONS.createSegment, target: id, before: null, reason }
+    return {
+      segmentId: id,
+      auditId: await writeAudit(client, caller, { ...entry, after: { name, filter: filterJson(filter) } }),
+    }
+  })
+
+/** Changes the name or the filters. Grant jobs that were made before keep the filters that they have. */
+export const updateSegment = (
+  pool: Pool,
+  caller: PlatformCaller,
+  { environmentId, segmentId, reason, ...sent }: InEnvironment<RequestOf<typeof updateSegmentRequest>>,
+): Promise<SegmentChange> =>
+  change(pool, environmentId, async (client, segments) => {
+    const before = requireSegment(segments, segmentId)
+    const after = {
+      name: sent.name ?? before.name,
+      filter: sent.filter ? print(filterJson(sent.filter)) : before.filter,
+    }
+    if (after.name === before.name && after.filter === before.filter) return { segmentId: before.id, auditId: null }
+    if (segments.some(({ id, name }) => name === after.name && id !== before.id))
+      throw invalidRequest({ path: 'name', message: 'is the name of another segment' })
+    await client.query('UPDATE segments SET name = $2, filter = $3, updated_at = clock_timestamp() WHERE id = $1', [
+      ...[before.id, after.name, after.filter],
+    ])
+    const entry = { environmentId, action: ACTIONS.updateSegment, target: before.id, before: shown(before), reason }
+    return { segmentId: before.id, auditId: await writeAudit(client, caller, { ...entry, after: shown(after) }) }
+  })
+
+/** Removes a segment. Grant jobs that were made for it go on. */
+export const deleteSegment = (
+  pool: Pool,
+  caller: PlatformCaller,
+  { environmentId, segmentId, reason }: InEnvironment<RequestOf<typeof deleteSegmentRequest>>,
+): Promise<SegmentChange> =>
+  change(pool, environmentId, async (client, segments) => {
+    const before = requireSegment(segments, segmentId)
+    await client.query('DELETE FROM segments WHERE id = $1', [before.id])
+    const entry = { environmentId, action: ACTIONS.deleteSegment, target: before.id, before: shown(before), reason }
+    return { segmentId: before.id, auditId: await writeAudit(client, caller, { ...entry, after: null }) }
+  })
+
+const shown = ({ name, filter }: Pick<Stored, 'name' | 'filter'>): Json => ({ name, filter: parseJson(filter) as Json })
+
+function requireSegment(segments: readonly Stored[], id: string): Stored {
+  const found = segments.find((one) => one.id === id.toLowerCase())
+  if (!found) throw new Refusal('notFound')
+  return found
+}
+
+/** Changes of one environment's segments run one after another. Other calls that refer to the environment do not wait. */
+function change(
+  pool: Pool,
+  environmentId: string,
+  apply: (client: ClientBase, segments: readonly Stored[]) => Promise<SegmentChange>,
+): Promise<SegmentChange> {
+  return inTransaction(pool, async (client) => {
+    await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
+    const { rows } = await client.query<Stored>('SELECT id, name, filter FROM segments WHERE environment_id = $1', [
+      environmentId,
+    ])
+    return apply(client, rows)
+  })
+}
