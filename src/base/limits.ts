@@ -90,6 +90,8 @@ export const MAX_XP_PERCENT = 1_000
 export const MAX_BOOST_PERCENT = 1_000
 /** Boosts of one environment that have not ended. */
 export const MAX_BOOSTS = 100
+/** The minutes of a personal boost, and how long those of one percentage last from now on, together: 30 days. */
+export const MAX_BOOST_MINUTES = 43_200
 /** Scenarios that one boost names. */
 export const MAX_BOOST_SCENARIOS = 100
 /** The days of the xp that a preview of a boost looks at. */

@@ -1,4 +1,5 @@
 import { Refusal } from '../base/errors.ts'
+import { withOwn } from '../boosts/player-boosts.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import { EXAMPLE_PASS, inScenario } from '../declare/common.ts'
 import { playerCall } from '../declare/player-call.ts'
@@ -29,6 +30,7 @@ export const seasonBoost = answer(
       description: 'The players who get it: `everybody`, or with `premium` the owners of premium of the pass.',
     }),
     sources: out.list(out.text(), 'The sources of xp that it is for. Empty for all.'),
+    personal: out.optional(out.flag('True for a boost that the player alone has. Absent for any other.')),
   },
   { name: 'SeasonBoost' },
 )
@@ -54,7 +56,10 @@ export const seasonAnswer = answer(
         `In how many seconds the next phase begins, by the clock of the database, rounded up. At most ${MAX_INT32}. Null when none does.`,
       ),
     ),
-    boosts: out.list(seasonBoost, 'The boosts of the scenario that run now, the first to end first.'),
+    boosts: out.list(
+      seasonBoost,
+      "The boosts of the scenario and the player's own that run now, the first to end first.",
+    ),
     now: out.time('The time of the answer, by the clock of the database, in UTC.'),
   },
   {
@@ -96,7 +101,7 @@ export function readSeason(ref: PlayerRef, input: RequestOf<typeof seasonRequest
         const player = group.player(ref)
         askStatus(player)
         const scenarios = group.of(Scenarios)
-        return { player, found: scenarios.find(scenario), boosts: scenarios.boosts(scenario) }
+        return { player, found: scenarios.find(scenario), boosts: withOwn(scenarios.boosts(scenario), player) }
       })
       requireActive(player)
       const pass = findPass(requireScenario(found), input.nodeId)
@@ -139,13 +144,14 @@ export const runningBoosts = (boosts: readonly Boost[], now: Date): Season['boos
   boosts
     .filter((boost) => runsAt(boost, now))
     .sort((a, b) => a.endsAt - b.endsAt)
-    .map(({ percent, startsAt, endsAt, audience, sources }) => ({
+    .map(({ percent, startsAt, endsAt, audience, sources, isPersonal }) => ({
       percent: Number(percent),
       startsAt: new Date(startsAt).toISOString(),
       endsAt: new Date(endsAt).toISOString(),
       secondsLeft: secondsTo(endsAt, now),
       audience,
       sources,
+      ...(isPersonal && { personal: true }),
     }))
 
 export const seasonCall = playerCall({

@@ -4,6 +4,7 @@ import { type Json, print } from '../base/json.ts'
 import { bestTag, isLanguageTag } from '../base/languages.ts'
 import { MAX_TAG } from '../base/limits.ts'
 import { VERSION } from '../base/version.ts'
+import { withOwn } from '../boosts/player-boosts.ts'
 import { scenarioId } from '../declare/common.ts'
 import type { Tagged } from '../declare/respond.ts'
 import { optional, type RequestOf, shape, text } from '../declare/shape.ts'
@@ -13,6 +14,7 @@ import type { Boost } from '../scenario/boosts.ts'
 import {
   byLevel,
   type Definition,
+  granted,
   type Offer,
   type PassNode,
   type Reward,
@@ -56,18 +58,19 @@ export function readView(ref: PlayerRef, input: RequestOf<typeof viewRequest>): 
     engine: 'reads',
     player: ref,
     *decide(group) {
-      const { player, seen, passes, profile } = yield* group.rows(() => {
+      const { player, seen, passes, boosts, profile } = yield* group.rows(() => {
         const player = group.player(ref)
         askStatus(player)
         const seen = group.of(Scenarios).see({ environmentId: ref.environmentId, scenarioId })
         const nodes = seen ? passesOf(seen.definition) : []
         const passes = nodes.map(({ id }) => askPass(player, seen?.definition, { scenarioId, nodeId: id })?.askClaims())
         const needsProfile = input.language === null && seen && tagsOf(seen.definition).length > 1
-        return { player, seen, passes, profile: needsProfile ? askLanguage(player) : null }
+        const boosts = withOwn(seen?.boosts ?? [], player)
+        return { player, seen, passes, boosts, profile: needsProfile ? askLanguage(player) : null }
       })
       requireActive(player)
       if (!seen) throw new Refusal('scenarioNotFound')
-      const { definition, version, revision, boosts } = seen
+      const { definition, version, revision } = seen
       const fixed = fixedOf(definition, input.language ?? profile?.value?.language ?? null)
       const states = passes.flatMap((pass) => (pass ? [stateOf(pass, boosts, group.now)] : []))
       const head = { scenarioId, version, ...fixed.head }
@@ -165,10 +168,7 @@ function derive(definition: Definition, language: string | null): Fixed {
 
 function passIn(node: PassNode, language: string | null): FixedPass {
   const { beyond, premium, premiumXpPercent, premiumInstant } = node
-  const rewardIn = ({ amount, currency, itemId, display }: Reward) => ({
-    ...{ amount, currency, itemId },
-    ...shownIn(display, language),
-  })
+  const rewardIn = (reward: Reward) => ({ ...granted(reward), ...shownIn(reward.display, language) })
   const offerIn = ({ rewards, choice = [] }: Offer) => ({
     rewards: rewards.map(rewardIn),
     choice: choice.map((option) => ({ rewards: option.map(rewardIn) })),

@@ -126,11 +126,12 @@ function endCurrencies(group: Group, player: Player, { scenarioId, node }: PassH
   return { taken, given, failed }
 }
 
-/** The rewards in all, each currency and item once, in the order in which they came. */
+/** The rewards in all, each currency, item and boost once, in the order in which they came. */
 function sumOf(rewards: readonly Granted[]): Granted[] {
   const sums = new Map<string, Granted>()
   for (const reward of rewards) {
-    const key = `${reward.currency ?? ''}\0${reward.itemId ?? ''}`
+    const { percent = '', minutes = '' } = reward.boost ?? {}
+    const key = `${reward.currency ?? ''}\0${reward.itemId ?? ''}\0${percent}\0${minutes}`
     const amount = BigInt(sums.get(key)?.amount ?? 0) + BigInt(reward.amount)
     sums.set(key, { ...reward, amount })
   }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { ClientBase } from 'pg'
 import { passes, tierClaims, xpLedger } from '../battlepass/passes.ts'
+import { playerBoosts } from '../boosts/player-boosts.ts'
 import { FOLDING_LOCK } from '../figures/fold.ts'
 import { LENGTH_MS } from '../figures/range.ts'
 import { BUCKETS, type Measure } from '../figures/tally.ts'
@@ -28,6 +29,7 @@ const COLUMNS = {
   wallets: wallets.names(),
   wallet_ledger: walletLedger.names('created_at'),
   inventory: inventory.names(),
+  player_boosts: playerBoosts.names(),
   login_log: loginLog.names('created_at'),
   // A temporary table until all players are written: a stream is in the order of time.
   seeded_events: 'environment_id, at, type, handle, player_id, scenario_id, node_id, run_id, data',

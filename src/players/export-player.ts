@@ -148,6 +148,12 @@ export const SECTIONS: readonly Section[] = [
     columns: { item_id: 'plain', amount: 'int64' },
   },
   {
+    kind: 'boost',
+    table: 'player_boosts',
+    keys: { id: 'uuid' },
+    columns: { percent: 'plain', starts_at: 'plain', ends_at: 'plain', reference: 'plain' },
+  },
+  {
     kind: 'request',
     table: 'idempotency_keys',
     keys: { operation: 'text', key: 'text' },

@@ -3,6 +3,8 @@ import {
   HANDLE,
   MAX_ASSET,
   MAX_BONUS_TIERS,
+  MAX_BOOST_MINUTES,
+  MAX_BOOST_PERCENT,
   MAX_CARRIED_PERCENT,
   MAX_DESCRIPTION,
   MAX_EDGES,
@@ -452,7 +454,7 @@ export const definitionSchema: Schema = {
       ['choice'],
       {
         choice: list(ref('rewards'), MIN_OPTIONS, MAX_OPTIONS, 'The options, each a list of rewards.'),
-        ...Object.fromEntries(['currency', 'itemId', 'amount'].map((name) => [name, { type: 'null' }])),
+        ...Object.fromEntries(['currency', 'itemId', 'boost', 'amount'].map((name) => [name, { type: 'null' }])),
       },
       'Options of which the player picks one when it claims the tier.',
     ),
@@ -477,20 +479,36 @@ export const definitionSchema: Schema = {
     },
     grant: {
       ...object(
-        ['amount'],
+        [],
         {
-          amount: integer(1, MAX_INT64, 'The amount of the currency or item.'),
+          amount: orNull(integer(1, MAX_INT64, 'The amount.'), 'Required for a currency or an item. Not for a boost.'),
           currency: orNull(text(MAX_ASSET, 'A currency.'), 'Goes into the wallet.'),
           itemId: orNull(text(MAX_ASSET, 'An item.'), 'Goes into the inventory.'),
+          boost: orNull(ref('personalBoost'), 'The player gets more xp for a time.'),
           ...display,
         },
-        'Exactly one of currency and itemId.',
+        'Exactly one of currency, itemId and boost.',
       ),
-      oneOf: ['currency', 'itemId'].map((name) => ({
-        required: [name],
-        properties: { [name]: { not: { type: 'null' } } },
+      oneOf: ['currency', 'itemId', 'boost'].map((name) => ({
+        required: name === 'boost' ? [name] : [name, 'amount'],
+        properties: {
+          [name]: { not: { type: 'null' } },
+          amount: name === 'boost' ? { type: 'null' } : { not: { type: 'null' } },
+        },
       })),
     },
+    personalBoost: object(
+      ['percent', 'minutes'],
+      {
+        percent: integer(1, MAX_BOOST_PERCENT, 'So many percent more of each xp.'),
+        minutes: integer(
+          1,
+          MAX_BOOST_MINUTES,
+          'For so many minutes. A boost of the same percentage that the player has is made longer.',
+        ),
+      },
+      'A boost of the player alone, in all scenarios.',
+    ),
     moment: {
       description: 'A moment, by its offset or by its time zone.',
       anyOf: [ref('dateTime'), ref('localTime')],

@@ -1,5 +1,6 @@
 import { type Fault, Refusal } from '../base/errors.ts'
 import { MAX_INT64 } from '../base/json.ts'
+import { askBoosts, giveBoost } from '../boosts/player-boosts.ts'
 import { newId } from '../db/ids.ts'
 import type { Reward } from '../scenario/definition.ts'
 import type { Group } from '../transactions/group.ts'
@@ -40,8 +41,9 @@ export function askWallet(player: Player): void {
 }
 
 export function askHoldings(player: Player, rewards: readonly Reward[]): void {
-  for (const { itemId } of rewards) {
-    if (itemId === null) player.many(balances)
+  for (const { itemId, boost } of rewards) {
+    if (boost) askBoosts(player)
+    else if (itemId === null) player.many(balances)
     else player.one(item, itemId)
   }
 }
@@ -57,10 +59,12 @@ export function balanceOf(player: Player, currency: string): bigint {
 export function overflowOf(player: Player, rewards: readonly Reward[]): Fault | undefined {
   if (rewards.length === 0) return undefined
   const totals = new Map<string, bigint>()
-  for (const { currency, itemId, amount } of rewards) {
+  for (const { currency, itemId, amount, boost } of rewards) {
+    // What passes the longest time of a boost is cut.
+    if (boost) continue
     const key = currency === null ? `item/${itemId}` : `currency/${currency}`
     const held = () =>
-      currency === null ? (player.one(item, itemId ?? '').value?.amount ?? 0n) : balanceOf(player, currency)
+      currency === null ? (player.one(item, itemId).value?.amount ?? 0n) : balanceOf(player, currency)
     const total = (totals.get(key) ?? held()) + amount
     if (total > MAX_INT64) return currency === null ? amountOverflow(itemId) : balanceOverflow(currency)
     totals.set(key, total)
@@ -74,7 +78,7 @@ const balanceOverflow = (currency: string): Fault => ({
   message: `The balance of ${JSON.stringify(currency)} would pass ${MAX_INT64}.`,
 })
 
-const amountOverflow = (itemId: string | null): Fault => ({
+const amountOverflow = (itemId: string): Fault => ({
   path: '',
   message: `The amount of the item ${JSON.stringify(itemId)} would pass ${MAX_INT64}.`,
 })
@@ -87,10 +91,12 @@ export function requireRoom(player: Player, rewards: readonly Reward[]): void {
 
 /** Adds rewards. Ask `overflowOf` first. */
 export function grant(group: Group, player: Player, rewards: readonly Reward[], cause: Cause): void {
-  for (const { currency, itemId, amount } of rewards) {
-    if (currency !== null) {
+  for (const { currency, itemId, amount, boost } of rewards) {
+    if (boost) {
+      giveBoost(player, boost, cause.reference, group.now)
+    } else if (currency !== null) {
       move(group, player, currency, amount, cause)
-    } else if (itemId !== null) {
+    } else {
       const held = player.one(item, itemId)
       held.set({ itemId, amount: (held.value?.amount ?? 0n) + amount })
     }
