@@ -26,6 +26,7 @@ export type {
   ProgressResponse,
   RefusalCode,
   Reward,
+  RewardBoost,
   SeasonBoost,
   SeasonProgress,
   SeasonResponse,

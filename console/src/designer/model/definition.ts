@@ -169,9 +169,12 @@ function leadsTo(byId: ReadonlyMap<string, NodeModel>, edges: readonly EdgeModel
   return false
 }
 
-/** A reward of a `reward` node or a tier. A faulty reward has an empty name. */
+/**
+ * A reward of a `reward` node or a tier. A boost has its percentage as the name, and its minutes as the amount. A faulty
+ * reward has an empty name.
+ */
 export interface Reward {
-  readonly kind: 'currency' | 'item'
+  readonly kind: 'currency' | 'item' | 'boost'
   readonly name: string
   readonly amount: string
 }
@@ -179,6 +182,13 @@ export interface Reward {
 export function rewardOf(node: JsonNode): Reward {
   const currency = stringOf(valueAt(node, 'currency'))
   const itemId = stringOf(valueAt(node, 'itemId'))
+  const boost = valueAt(node, 'boost')
+  if (boost?.kind === 'object' && currency === undefined && itemId === undefined)
+    return {
+      kind: 'boost',
+      name: numberTextOf(valueAt(boost, 'percent')) ?? '',
+      amount: numberTextOf(valueAt(boost, 'minutes')) ?? '',
+    }
   return {
     kind: itemId === undefined ? 'currency' : 'item',
     name: currency ?? itemId ?? '',

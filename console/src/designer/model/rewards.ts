@@ -3,23 +3,35 @@ import type { JsonArray } from '../text/json-tree.ts'
 import { itemsOf } from '../text/json-tree.ts'
 import { type Reward, rewardOf } from './definition.ts'
 
-// Rewards as people write them in one field: `50 gold, 1 item:surfboard`. `nothing` is a list without rewards.
+// Rewards as people write them in one field: `50 gold, 1 item:surfboard, +100% xp for 60 min`. `nothing` is a list without
+// rewards.
 
 export const NOTHING = 'nothing'
-export const REWARDS_HINT = 'Such as 50 gold, 1 item:sword'
+export const REWARDS_HINT = 'Such as 50 gold, 1 item:sword, +100% xp for 60 min'
 
 /** Names that are unambiguous in the short form: `?` stands for an empty name. Others are written as JSON strings. */
 const PLAIN = /^(?!item:|\?$)[^\s",;][^",;\r\n\t]*(?<!\s)$/
 
 const nameText = (name: string): string => (PLAIN.test(name) ? name : JSON.stringify(name))
 
-export const rewardText = ({ kind, name, amount }: Reward): string =>
+export const rewardText = (reward: Reward): string => {
+  const { kind, name, amount } = reward
+  return kind === 'boost'
+    ? `+${name === '' ? '?' : name}% xp for ${amount === '' ? '?' : amount} min`
+    : assetText(reward)
+}
+
+const assetText = ({ kind, name, amount }: Reward): string =>
   `${amount === '' ? '?' : amount} ${kind === 'item' ? 'item:' : ''}${name === '' ? '?' : nameText(name)}`
 
 export const rewardsText = (rewards: readonly Reward[]): string =>
   rewards.length === 0 ? NOTHING : rewards.map(rewardText).join(', ')
 
 const REWARD = /\s*(\d+)\s*(?:[x×]\s+|\s)\s*(item:\s*)?("(?:[^"\\]|\\.)*"|[^",;]+)\s*(?:[,;]|$)/y
+
+const BOOST = /\s*\+\s*(\d+)\s*%\s*(?:xp\s*)?for\s+(\d+)\s*min(?:utes?)?\s*(?:[,;]|$)/y
+
+const plainNumber = (digits: string): string => digits.replace(/^0+(?=\d)/, '')
 
 /** Reads the short form. Undefined for any other text. */
 export function readRewards(text: string): Reward[] | undefined {
@@ -28,6 +40,14 @@ export function readRewards(text: string): Reward[] | undefined {
   const rewards: Reward[] = []
   REWARD.lastIndex = 0
   while (REWARD.lastIndex < trimmed.length) {
+    BOOST.lastIndex = REWARD.lastIndex
+    const boost = BOOST.exec(trimmed)
+    if (boost) {
+      const [, percent = '', minutes = ''] = boost
+      rewards.push({ kind: 'boost', name: plainNumber(percent), amount: plainNumber(minutes) })
+      REWARD.lastIndex = BOOST.lastIndex
+      continue
+    }
     const found = REWARD.exec(trimmed)
     if (!found) return undefined
     const [, amount = '', item, name = ''] = found
@@ -36,7 +56,7 @@ export function readRewards(text: string): Reward[] | undefined {
     rewards.push({
       kind: item === undefined ? 'currency' : 'item',
       name: decoded,
-      amount: amount.replace(/^0+(?=\d)/, ''),
+      amount: plainNumber(amount),
     })
     if (REWARD.lastIndex === 0) break
   }
@@ -53,8 +73,18 @@ function decodeName(text: string): string | undefined {
   }
 }
 
-export const rewardValue = ({ kind, name, amount }: Reward): Value =>
-  kind === 'item' ? { itemId: name, amount: new RawText(amount) } : { currency: name, amount: new RawText(amount) }
+export function rewardValue(reward: Reward): Value {
+  const { kind, name, amount } = reward
+  if (kind === 'boost') return { boost: boostValue(reward) }
+  return kind === 'item'
+    ? { itemId: name, amount: new RawText(amount) }
+    : { currency: name, amount: new RawText(amount) }
+}
+
+const boostValue = ({ name, amount }: Reward): Value => ({
+  percent: new RawText(name),
+  minutes: new RawText(amount),
+})
 
 const isSame = (a: Reward | undefined, b: Reward | undefined): boolean =>
   a !== undefined && b !== undefined && a.kind === b.kind && a.name === b.name && a.amount === b.amount
@@ -81,6 +111,7 @@ export function changeRewards(text: string, list: JsonArray, rewards: readonly R
     if (!item || !old || isSame(old, reward)) return []
     if (item.kind !== 'object' || old.kind !== reward.kind || old.amount === '' || old.name === '')
       return [replace(text, item, rewardValue(reward))]
+    if (reward.kind === 'boost') return [setMember(text, item, 'boost', boostValue(reward))]
     return [
       ...(old.amount === reward.amount ? [] : [setMember(text, item, 'amount', new RawText(reward.amount))]),
       ...(old.name === reward.name
