@@ -300,6 +300,7 @@ describe('the schema (decisions 9)', () => {
       'DeleteOwnPlayerInput.playerId',
       'DeletePlayerInput.idempotencyKey',
       'DeletePlayerStorageInput.idempotencyKey',
+      'EndPlayerBoostInput.idempotencyKey',
       'EndSessionsInput.idempotencyKey',
       'GrantPremiumInput.idempotencyKey',
       'GrantXpInput.source',

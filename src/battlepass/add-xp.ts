@@ -1,6 +1,6 @@
 import { type Fault, Refusal, type RefusalKind } from '../base/errors.ts'
 import { MAX_SOURCE } from '../base/limits.ts'
-import { withOwn } from '../boosts/player-boosts.ts'
+import { withOwn } from '../wallet/player-boosts.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import { EXAMPLE_RUN, idempotencyKey, inRun, type Unkeyed } from '../declare/common.ts'
 import { RUN_CALL } from '../declare/contract.ts'

@@ -1,5 +1,5 @@
 import { Refusal } from '../base/errors.ts'
-import { withOwn } from '../boosts/player-boosts.ts'
+import { withOwn } from '../wallet/player-boosts.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import { EXAMPLE_PASS, inScenario } from '../declare/common.ts'
 import { playerCall } from '../declare/player-call.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { ClientBase } from 'pg'
 import { passes, tierClaims, xpLedger } from '../battlepass/passes.ts'
-import { playerBoosts } from '../boosts/player-boosts.ts'
+import { playerBoosts } from '../wallet/player-boosts.ts'
 import { FOLDING_LOCK } from '../figures/fold.ts'
 import { LENGTH_MS } from '../figures/range.ts'
 import { BUCKETS, type Measure } from '../figures/tally.ts'

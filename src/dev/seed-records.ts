@@ -1,6 +1,6 @@
 import { freeze, print } from '../base/json.ts'
 import { decideClaim, decidePurchase, decideXp, newPass, type Pass } from '../battlepass/decide.ts'
-import { lengthened, type PlayerBoost } from '../boosts/player-boosts.ts'
+import { lengthened, type PlayerBoost } from '../wallet/player-boosts.ts'
 import { latencyStep } from '../login/log/latency.ts'
 import { DEFAULT_PROVIDER } from '../providers/provider-ref.ts'
 import {

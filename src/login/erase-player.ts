@@ -1,4 +1,4 @@
-import { playerBoosts } from '../boosts/player-boosts.ts'
+import { playerBoosts } from '../wallet/player-boosts.ts'
 import { profiles } from '../players/create-player.ts'
 import { setStatus } from '../players/player-status.ts'
 import { storage } from '../players/storage.ts'

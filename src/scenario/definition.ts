@@ -58,7 +58,7 @@ export const reward = answer(
     }),
     currency: out.orNull(out.text('The currency; null for anything else.')),
     itemId: out.orNull(out.text('The item; null for anything else.')),
-    boost: out.optional(memberOf(rewardBoost)),
+    boost: out.optional({ ...memberOf(rewardBoost), description: 'The boost. Absent for anything else.' }),
   },
   { name: 'Reward' },
 )

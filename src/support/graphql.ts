@@ -368,12 +368,12 @@ const crossRequest = shape({
 const grantBoostRequest = shape({
   ...whom,
   percent: createBoostRequest.fields.percent,
-  minutes: int32(`For so many minutes: 1 to ${MAX_BOOST_MINUTES}.`, { min: 1, max: MAX_BOOST_MINUTES }),
+  minutes: int32(`For so many minutes: 1 to ${MAX_BOOST_MINUTES}. What would end later than after so many minutes from now is cut.`, { min: 1, max: MAX_BOOST_MINUTES }),
   idempotencyKey: requiredKey,
 })
 const endBoostRequest = shape({
   ...whom,
-  boostId: mapped(uuid('The `boostId` of a boost of the player.', 'PlayerBoost'), (id) => id.toLowerCase()),
+  boostId: mapped(uuid('The `boostId` of a boost of the player.'), (id) => id.toLowerCase()),
 })
 const setStorageRequest = shape({ ...whom, values: storageValues })
 const deleteStorageRequest = shape({ ...whom, keys: storageKeys })
@@ -580,7 +580,7 @@ builder.mutationFields((t) => ({
   grantBoost: t.field({
     type: GrantBoostPayload,
     description:
-      'Gives a player a personal boost from now on, as a reward does: one of the same percentage that runs is made longer, up to 30 days from now.',
+      'Gives a player a personal boost from now on, as a reward does: one of the same percentage that runs is made longer.',
     ...support('GrantBoostInput', 'grant_boost', grantBoostRequest, grantBoost),
   }),
   endPlayerBoost: t.field({

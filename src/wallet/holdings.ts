@@ -1,6 +1,6 @@
 import { type Fault, Refusal } from '../base/errors.ts'
 import { MAX_INT64 } from '../base/json.ts'
-import { askBoosts, giveBoost } from '../boosts/player-boosts.ts'
+import { askBoosts, giveBoost } from './player-boosts.ts'
 import { newId } from '../db/ids.ts'
 import type { Reward } from '../scenario/definition.ts'
 import type { Group } from '../transactions/group.ts'

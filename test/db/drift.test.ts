@@ -32,6 +32,7 @@ const OPTIONS = {
   insight_changes: ['autovacuum_vacuum_scale_factor=0', 'autovacuum_vacuum_threshold=20000'],
   insight_totals: ['fillfactor=80'],
   inventory: ['fillfactor=80'],
+  player_boosts: ['fillfactor=80'],
   last_logins: ['fillfactor=80'],
   passes: ['fillfactor=70'],
   player_versions: ['fillfactor=50'],
@@ -175,6 +176,14 @@ const CHECKS: [check: string, table: string, row: Row, ...faults: Row[]][] = [
     'wallet_ledger',
     { ...OWNER, id: ID, currency: 'gems', amount: -1, balance: 0, reason: '', reference: '' },
     { wallet_ledger_amount_check: [{ amount: 0 }], wallet_ledger_balance_check: [{ balance: -1 }] },
+  ),
+  ...each(
+    'player_boosts',
+    { ...OWNER, id: ID, percent: 1, starts_at: '2026-01-01', ends_at: '2026-01-02', reference: '' },
+    {
+      player_boosts_percent_check: [{ percent: 0 }, { percent: 1001 }],
+      player_boosts_ends_at_check: [{ ends_at: '2026-01-01' }],
+    },
   ),
   ['inventory_amount_check', 'inventory', { ...OWNER, item_id: 'hat' }, { amount: -1 }],
   [
@@ -350,7 +359,7 @@ describe('a table whose rows stay in memory', () => {
     )
     const remembered = declaredTables.filter((table) => table.isRemembered).map(({ name }) => name)
     expect(remembered).toContain('passes')
-    expect([...new Set(remembered)].sort()).toEqual(rows.map(({ name }) => name).sort())
+    expect([...new Set(remembered)].sort()).toEqual([...new Set(rows.map(({ name }) => name))].sort())
   })
 })
 

@@ -31,6 +31,8 @@ const SELECTIONS = {
   resetPass: `${PLAYER} changed`,
   cancelRun: PLAYER,
   crossHandleForPlayer: `${PLAYER} result { ${PLAN} } walletEntries { currency amount cause }`,
+  grantBoost: `${PLAYER} boost { boostId percent startsAt endsAt reference }`,
+  endPlayerBoost: `${PLAYER} changed`,
   setPlayerStorage: PLAYER,
   deletePlayerStorage: PLAYER,
 }
@@ -55,6 +57,8 @@ export const AUDITED: Readonly<Record<Mutation, string>> = {
   resetPass: 'player.reset_pass',
   cancelRun: 'player.cancel_run',
   crossHandleForPlayer: 'player.cross_handle',
+  grantBoost: 'player.grant_boost',
+  endPlayerBoost: 'player.end_boost',
   setPlayerStorage: 'player.set_storage',
   deletePlayerStorage: 'player.delete_storage',
 }

@@ -36,6 +36,7 @@ const WAYS: Readonly<Record<string, string>> = {
   MaxLevelEvent: 'events(environment: "production", handles: ["onMaxLevel"]) { nodes { ID } }',
   PlatformKey: 'platformKeys { nodes { ID } }',
   Player: 'player(id: "PLAYER") { ID }',
+  PlayerBoost: 'player(id: "PLAYER") { boosts { ID } }',
   PlayerCreatedEvent: 'events(environment: "production", types: [PLAYER_CREATED]) { nodes { ID } }',
   PremiumPurchaseEvent: 'events(environment: "production", handles: ["onPremiumPurchase"]) { nodes { ID } }',
   Project: 'project { ID }',
@@ -61,6 +62,7 @@ const OWN = [
   'BattlePass',
   'InventoryItem',
   'Player',
+  'PlayerBoost',
   'Run',
 ]
   .concat('Wallet', 'WalletEntry', 'XpEntry')
@@ -103,6 +105,7 @@ beforeAll(async () => {
       `mutation { ${mutation}(input: { playerId: "${player.playerId}", reason: "x", ${input} }) { player { id } } }`,
     )
   await act('creditWallet', 'currency: "gems", amount: 100000, idempotencyKey: "a"')
+  await act('grantBoost', 'percent: 1, minutes: 60, idempotencyKey: "b"')
   await player.post('/sdk/v1/battlepass/premium', { ...place, runId })
   await player.post('/sdk/v1/battlepass/xp', { ...place, runId, amount: 100_000 })
   const { data, errors } = await player.graphql(
