@@ -230,10 +230,10 @@ export function* claimEarned(
   const earned = earnedOf(pass, by, group.now).filter((tier) => by === 'season end' || !offerAt(pass, tier)?.choice)
   const granted: Granted[] = []
   let tiers = 0
-  for (const tier of earned) {
+  for (const { level, track } of earned) {
     // A claim may change the run, or complete it.
     const active = run?.value?.status === 'active' ? run.value : null
-    const result = yield* claim(group, pass, { definition, run: active }, { ...tier, by })
+    const result = yield* claim(group, pass, { definition, run: active }, { level, track, by })
     if (!result.success) continue
     tiers += 1
     granted.push(...result.granted)

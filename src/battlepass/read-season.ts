@@ -1,5 +1,4 @@
 import { Refusal } from '../base/errors.ts'
-import { withOwn } from '../wallet/player-boosts.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import { EXAMPLE_PASS, inScenario } from '../declare/common.ts'
 import { playerCall } from '../declare/player-call.ts'
@@ -10,6 +9,7 @@ import { requireScenario, Scenarios } from '../scenario/scenarios.ts'
 import { PHASES, type SeasonDates, seasonAt } from '../scenario/season.ts'
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
+import { withOwn } from '../wallet/player-boosts.ts'
 import { runsAt } from './boosts.ts'
 import { findPass } from './passes.ts'
 

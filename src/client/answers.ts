@@ -5,8 +5,8 @@ import type { Reader } from './transport.ts'
 
 /** Reads answers of this shape. */
 export const readerOf =
-  <Answer>(shape: ShapeOf<Answer>): Reader<Answer> =>
-  (text, status) =>
+  <Answer>(shape: ShapeOf<Answer>) =>
+  (text: string, status: number): Answer =>
     readAs(shape, parsed(text, status))
 
 /** Reads the answer of a call that answers nothing. A body with status 200, even an empty one, is another's answer. */

@@ -457,6 +457,171 @@ export interface RunResponse {
   readonly cause: 'cancelled by support' | 'definition changed' | null
 }
 
+/** What a game draws of a scenario: its passes with texts and pictures, and the state of the player. */
+export interface ScenarioView {
+  /** A scenario's id in its environment. */
+  readonly scenarioId: string
+  /** The version of the definition. */
+  readonly version: number
+  /** The name of the scenario in the language of the player, otherwise the one of the definition. */
+  readonly name: string
+  /** A description in that language. Null without one. */
+  readonly description: string | null
+  /** Its picture: a URL, or a key of the game's own assets. Null without one. */
+  readonly image: string | null
+  /** The language that was chosen. A text without it is in its nearest one. Null without texts. */
+  readonly language: string | null
+  /** The battle passes, in the order of the definition. */
+  readonly passes: readonly PassView[]
+}
+
+/** A battle pass of a scenario, as the game shows it. */
+export interface PassView {
+  /** A node's id in its scenario. */
+  readonly nodeId: string
+  /** What it is called, in the language of the player. Null without a text. */
+  readonly name: string | null
+  /** A description in that language. Null without one. */
+  readonly description: string | null
+  /** Its picture: a URL, or a key of the game's own assets. Null without one. */
+  readonly image: string | null
+  /** The time at which the season is announced, in UTC. Null when it is not. */
+  readonly announcedAt: string | null
+  /** The time at which the season starts, in UTC. Null when it has always run. */
+  readonly startsAt: string | null
+  /** The time from which the season is about to end, in UTC. Null without one. */
+  readonly endingAt: string | null
+  /** The first time without xp and premium, in UTC. Null when the season does not end. */
+  readonly endsAt: string | null
+  /** The first time without claims, in UTC. Null when claims stay open. */
+  readonly claimUntil: string | null
+  /** Null for a pass without a premium track. */
+  readonly premium: PremiumView | null
+  /** By level. */
+  readonly levels: readonly LevelView[]
+  /** By level, then by track: free, premium. */
+  readonly tiers: readonly TierView[]
+  /** Null without bonus tiers. */
+  readonly bonus: BonusView | null
+  /** Null where xp above the top level becomes no currency. */
+  readonly conversion: ConversionView | null
+  readonly state: PassState
+}
+
+/** The premium of a pass. */
+export interface PremiumView {
+  /** The currency of the price. */
+  readonly currency: string
+  /** The price. */
+  readonly amount: bigint
+  /** So many percent more of each xp for owners. Null for none. */
+  readonly xpPercent: bigint | null
+  /** What the purchase grants at once. */
+  readonly instant: readonly RewardView[]
+}
+
+/** A reward as the game shows it: exactly one of `currency`, `itemId` and `boost` is set. */
+export interface RewardView {
+  /** The amount of the currency or item. How many there are of a boost: 1 in most places. */
+  readonly amount: bigint
+  /** The currency; null for anything else. */
+  readonly currency: string | null
+  /** The item; null for anything else. */
+  readonly itemId: string | null
+  readonly boost?: RewardBoost
+  /** What it is called, in the language of the player. Null without a text. */
+  readonly name: string | null
+  /** A description in that language. Null without one. */
+  readonly description: string | null
+  /** Its picture: a URL, or a key of the game's own assets. Null without one. */
+  readonly image: string | null
+}
+
+/** A level of a pass. */
+export interface LevelView {
+  /** Its number. */
+  readonly level: number
+  /** The total of xp that reaches it. */
+  readonly xp: bigint
+  /** What it is called, in the language of the player. Null without a text. */
+  readonly name: string | null
+  /** A description in that language. Null without one. */
+  readonly description: string | null
+  /** Its picture: a URL, or a key of the game's own assets. Null without one. */
+  readonly image: string | null
+}
+
+/** A tier of a pass. */
+export interface TierView {
+  /** The level that opens it. */
+  readonly level: number
+  readonly track: 'free' | 'premium'
+  /** What it is called, in the language of the player. Null without a text. */
+  readonly name: string | null
+  /** A description in that language. Null without one. */
+  readonly description: string | null
+  /** Its picture: a URL, or a key of the game's own assets. Null without one. */
+  readonly image: string | null
+  /** What a claim grants in any case. */
+  readonly rewards: readonly RewardView[]
+  /** The options of which the player picks one, by its index. Empty without a choice. */
+  readonly choice: readonly OptionView[]
+}
+
+/** An option of the choice of a tier. */
+export interface OptionView {
+  /** What the player gets with it. */
+  readonly rewards: readonly RewardView[]
+}
+
+/** A tier that repeats above the top level. Its tiers are claimed on the track `bonus`, by numbers from 1. */
+export interface BonusView {
+  /** So much xp above the top level earns one. */
+  readonly every: bigint
+  /** How many there are. */
+  readonly max: number
+  /** How many are claimed on a day of the game. Null for no limit. */
+  readonly perDay: number | null
+  /** What a claim grants in any case. */
+  readonly rewards: readonly RewardView[]
+  /** The options of which the player picks one, by its index. Empty without a choice. */
+  readonly choice: readonly OptionView[]
+}
+
+/** One of a currency for each `per` xp above the top level. */
+export interface ConversionView {
+  /** The currency. */
+  readonly currency: string
+  /** So much xp becomes one of the currency. */
+  readonly per: bigint
+}
+
+/** Where the season and the player stand on a pass. */
+export interface PassState {
+  /** Before the season: `planned`, then `announced`. While xp counts: `running`, then `ending`. Afterwards: `ended` while tiers can be claimed, then `closed`. */
+  readonly phase: 'planned' | 'announced' | 'running' | 'ending' | 'ended' | 'closed'
+  /** The phase that comes next. Null when none does. */
+  readonly nextPhase: 'planned' | 'announced' | 'running' | 'ending' | 'ended' | 'closed' | null
+  /** The time at which the next phase begins, in UTC. Null when none does. */
+  readonly nextPhaseAt: string | null
+  /** In how many seconds the next phase begins, by the clock of the database, rounded up. At most 2147483647. Null when none does. */
+  readonly secondsToNextPhase: number | null
+  /** The current level; 0 below the first. */
+  readonly level: number
+  /** The current xp. */
+  readonly xp: bigint
+  /** The total of xp that reaches the next level. Null at the top level. */
+  readonly nextLevelXp: bigint | null
+  /** Whether the player owns the premium track. */
+  readonly premiumOwned: boolean
+  /** Claimed tiers, by level, then by track: free, premium, bonus. */
+  readonly claimed: readonly ClaimedTier[]
+  /** Tiers that the player can claim now, in the same order. Of bonus tiers at most as many as are left of the day. */
+  readonly claimable: readonly ClaimedTier[]
+  /** The boosts of the scenario and the player's own that run now, the first to end first. */
+  readonly boosts: readonly SeasonBoost[]
+}
+
 /** The fields of every event, except its data. */
 export interface EventFields {
   /** Its place in the stream. Store it, and pass it as `after` to continue from there. */
@@ -594,9 +759,109 @@ export const SEASON_PROGRESS: ShapeOf<SeasonProgress> = {
 
 export const SEASONS_RESPONSE: ShapeOf<SeasonsResponse> = { members: { seasons: { list: SEASON_PROGRESS } } }
 
-export const ENTERED_NODE: ShapeOf<EnteredNode> = { members: { nodeId: 'string', type: 'string', data: 'object' } }
-
 export const REWARD_BOOST: ShapeOf<RewardBoost> = { members: { percent: 'integer', minutes: 'integer' } }
+
+export const REWARD_VIEW: ShapeOf<RewardView> = {
+  members: {
+    amount: 'int64',
+    currency: { orNull: 'string' },
+    itemId: { orNull: 'string' },
+    boost: { ifPresent: REWARD_BOOST },
+    name: { orNull: 'string' },
+    description: { orNull: 'string' },
+    image: { orNull: 'string' },
+  },
+}
+
+export const PREMIUM_VIEW: ShapeOf<PremiumView> = {
+  members: { currency: 'string', amount: 'int64', xpPercent: { orNull: 'int64' }, instant: { list: REWARD_VIEW } },
+}
+
+export const LEVEL_VIEW: ShapeOf<LevelView> = {
+  members: {
+    level: 'integer',
+    xp: 'int64',
+    name: { orNull: 'string' },
+    description: { orNull: 'string' },
+    image: { orNull: 'string' },
+  },
+}
+
+export const OPTION_VIEW: ShapeOf<OptionView> = { members: { rewards: { list: REWARD_VIEW } } }
+
+export const TIER_VIEW: ShapeOf<TierView> = {
+  members: {
+    level: 'integer',
+    track: 'string',
+    name: { orNull: 'string' },
+    description: { orNull: 'string' },
+    image: { orNull: 'string' },
+    rewards: { list: REWARD_VIEW },
+    choice: { list: OPTION_VIEW },
+  },
+}
+
+export const BONUS_VIEW: ShapeOf<BonusView> = {
+  members: {
+    every: 'int64',
+    max: 'integer',
+    perDay: { orNull: 'integer' },
+    rewards: { list: REWARD_VIEW },
+    choice: { list: OPTION_VIEW },
+  },
+}
+
+export const CONVERSION_VIEW: ShapeOf<ConversionView> = { members: { currency: 'string', per: 'int64' } }
+
+export const PASS_STATE: ShapeOf<PassState> = {
+  members: {
+    phase: 'string',
+    nextPhase: { orNull: 'string' },
+    nextPhaseAt: { orNull: 'string' },
+    secondsToNextPhase: { orNull: 'integer' },
+    level: 'integer',
+    xp: 'int64',
+    nextLevelXp: { orNull: 'int64' },
+    premiumOwned: 'boolean',
+    claimed: { list: CLAIMED_TIER },
+    claimable: { list: CLAIMED_TIER },
+    boosts: { list: SEASON_BOOST },
+  },
+}
+
+export const PASS_VIEW: ShapeOf<PassView> = {
+  members: {
+    nodeId: 'string',
+    name: { orNull: 'string' },
+    description: { orNull: 'string' },
+    image: { orNull: 'string' },
+    announcedAt: { orNull: 'string' },
+    startsAt: { orNull: 'string' },
+    endingAt: { orNull: 'string' },
+    endsAt: { orNull: 'string' },
+    claimUntil: { orNull: 'string' },
+    premium: { orNull: PREMIUM_VIEW },
+    levels: { list: LEVEL_VIEW },
+    tiers: { list: TIER_VIEW },
+    bonus: { orNull: BONUS_VIEW },
+    conversion: { orNull: CONVERSION_VIEW },
+    state: PASS_STATE,
+  },
+}
+
+export const SCENARIO_VIEW: ShapeOf<ScenarioView> = {
+  members: {
+    scenarioId: 'string',
+    version: 'integer',
+    name: 'string',
+    description: { orNull: 'string' },
+    image: { orNull: 'string' },
+    language: { orNull: 'string' },
+    passes: { list: PASS_VIEW },
+  },
+}
+
+export const ENTERED_NODE: ShapeOf<EnteredNode> = { members: { nodeId: 'string', type: 'string', data: 'object' } }
 
 export const REWARD: ShapeOf<Reward> = {
   members: {

@@ -5,8 +5,10 @@
  */
 export type {
   AddXpResponse,
+  BonusView,
   ClaimedTier,
   ClaimResponse,
+  ConversionView,
   CustomLinkRequest,
   CustomLoginRequest,
   DeviceLoginRequest,
@@ -16,17 +18,24 @@ export type {
   IdentityUnlinkRequest,
   IdTokenLinkRequest,
   IdTokenLoginRequest,
+  LevelView,
   OidcLinkRequest,
   OidcLoginRequest,
+  OptionView,
   OwnIdentities,
   OwnSessions,
+  PassState,
+  PassView,
   Player,
   PlayerUpdateRequest,
   PremiumResponse,
+  PremiumView,
   ProgressResponse,
   RefusalCode,
   Reward,
   RewardBoost,
+  RewardView,
+  ScenarioView,
   SeasonBoost,
   SeasonProgress,
   SeasonResponse,
@@ -34,6 +43,7 @@ export type {
   StorageKeys,
   StorageListRequest,
   SwitchRequest,
+  TierView,
 } from './contract.ts'
 export { type ErrorCode, type Fault, TierwayError } from './error.ts'
 export type { EventOptions, TierwayEvent } from './events.ts'
@@ -41,7 +51,7 @@ export { parseExact, printExact } from './json.ts'
 export type { SignedOut } from './login.ts'
 export { Outbox, type OutboxEvents, type QueuedXp } from './outbox.ts'
 export type { Fetch, FetchBody, FetchRequest, FetchResponse, Signal } from './platform.ts'
-export type { BattlePassSession, LevelSession, Scenario, ScenarioSession } from './scenario.ts'
+export type { BattlePassSession, ClaimOptions, LevelSession, Scenario, ScenarioSession } from './scenario.ts'
 export type {
   BattlePassEvents,
   ClaimedTiers,
@@ -53,3 +63,4 @@ export type {
 export { localStorage, memoryStorage, type Storage } from './storage.ts'
 export { type GuestRequest, type LoginEvents, type PlayerStorage, Tierway, type TierwayOptions } from './tierway.ts'
 export type { CallOptions, ChangeOptions } from './transport.ts'
+export type { ViewOptions } from './views.ts'

@@ -306,12 +306,15 @@ export class ScenarioSession {
   }
 
   /** @internal For nodes: claims a tier. */
-  async claim(body: { nodeId: string; level?: number; track: Track }, options?: ChangeOptions): Promise<ClaimResponse> {
+  async claim(
+    body: { nodeId: string; level?: number; track: Track },
+    { choice, ...options }: ClaimOptions = {},
+  ): Promise<ClaimResponse> {
     const { scenarioId, runId } = this
     return this.during(async () => {
       const path = '/sdk/v1/battlepass/claim'
       const isLevelNode = this.#active.get(body.nodeId)?.type === 'battle-pass-level'
-      const claim = await this.#calls.change(path, { scenarioId, runId, ...body }, CLAIM_RESPONSE, options)
+      const claim = await this.#calls.change(path, { scenarioId, runId, ...body, choice }, CLAIM_RESPONSE, options)
       // A tier that was claimed on the pass before completes the level node, too.
       if (claim.success && (isLevelNode || !claim.alreadyClaimed))
         await this.#afterClaim(claim.alreadyClaimed ? null : claim.granted, isLevelNode ? body.nodeId : undefined)
@@ -465,6 +468,11 @@ function ignorePassing(error: unknown): void {
   if (!TierwayError.is(error) || !error.retryable) throw error
 }
 
+export interface ClaimOptions extends ChangeOptions {
+  /** The option that the player picks, from 0, of a tier with a choice. */
+  readonly choice?: number
+}
+
 /** A battle pass in a player's run. */
 export class BattlePassSession {
   readonly nodeId: string
@@ -498,11 +506,11 @@ export class BattlePassSession {
   }
 
   /** Claims a tier of a track. A repeat resolves with the rewards of the first claim. */
-  claim(level: number, track: Track, options?: ChangeOptions): Promise<ClaimResponse> {
+  claim(level: number, track: Track, options?: ClaimOptions): Promise<ClaimResponse> {
     return this.session.claim({ nodeId: this.nodeId, level, track }, options)
   }
 
-  /** Claims all tiers that are open to the player now. */
+  /** Claims all tiers that are open to the player now, except those with a choice. */
   claimAll(options?: ChangeOptions): Promise<ClaimedTiers> {
     return this.session.claimAll(this.nodeId, options)
   }
@@ -533,7 +541,7 @@ export class LevelSession {
   }
 
   /** Claims the tier. The node crosses `onComplete` with its first claim. */
-  claim(track: Track, options?: ChangeOptions): Promise<ClaimResponse> {
+  claim(track: Track, options?: ClaimOptions): Promise<ClaimResponse> {
     return this.session.claim({ nodeId: this.nodeId, track }, options)
   }
 

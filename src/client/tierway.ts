@@ -13,6 +13,7 @@ import type {
   OwnSessions,
   Player,
   PlayerUpdateRequest,
+  ScenarioView,
   SeasonsResponse,
   StorageKeys,
   StorageListRequest,
@@ -40,6 +41,7 @@ import type { Fetch } from './platform.ts'
 import { type Scenario, ScenarioSession, startSession } from './scenario.ts'
 import { memoryStorage, type Storage } from './storage.ts'
 import { type CallOptions, createTransport, isTime, isUrl, type Reader, type Transport, VISIBLE } from './transport.ts'
+import { type ViewOptions, Views } from './views.ts'
 
 export interface TierwayOptions {
   /** Where the service is, such as `https://play.example.com`. */
@@ -94,6 +96,8 @@ export class Tierway {
   readonly keep: { readonly storage: Storage; readonly prefix: string }
 
   /** Throws `invalid_request` for a faulty option. */
+  readonly #views: Views
+
   constructor(options: TierwayOptions) {
     checkOptions(options)
     const { baseUrl, sdkKey, storage, fetch, timeoutMs, retries } = options
@@ -118,6 +122,7 @@ export class Tierway {
     })
     this.#device = new Device(this.keep)
     this.calls = playerCalls(this.#transport, this.#login)
+    this.#views = new Views(this.calls)
     this.storage = new PlayerStorage(this.calls)
   }
 
@@ -233,6 +238,14 @@ export class Tierway {
    */
   async seasons(options?: CallOptions): Promise<SeasonsResponse['seasons']> {
     return (await this.calls.call('/sdk/v1/seasons/list', {}, SEASONS_RESPONSE, options)).seasons
+  }
+
+  /**
+   * Reads what a game draws of a scenario: its passes with texts and pictures, and where the player stands. A view that
+   * has not changed is not sent again, and its seconds are counted down.
+   */
+  view(scenarioId: string, options?: ViewOptions): Promise<ScenarioView> {
+    return this.#views.read(scenarioId, options)
   }
 
   /** Changes the player's nickname, region and language. Fields that are left out stay. */

@@ -19,7 +19,7 @@ export interface ChangeOptions extends CallOptions {
 }
 
 /** Reads the body of a successful answer. Throws a `TierwayError`, which is treated like a refusal by status. */
-export type Reader<Answer> = (text: string, status: number) => Answer
+export type Reader<Answer> = (text: string, status: number, headers: FetchResponse['headers']) => Answer
 
 export interface Transport {
   /** Makes a call until it is answered, and resolves with what `read` returns. Rejects with a `TierwayError`. */
@@ -84,8 +84,9 @@ export function createTransport({ baseUrl, fetch, timeoutMs, retries }: Transpor
       throwIfAborted(signal)
       const response = await open(path, request, ending.signal)
       const text = await response.text()
-      if (!response.ok) throw refusalOf(response, text)
-      return read(text, response.status)
+      // A 304 answers a request that names what the caller has.
+      if (!response.ok && response.status !== 304) throw refusalOf(response, text)
+      return read(text, response.status, response.headers)
     } catch (error) {
       if (TierwayError.is(error)) throw error
       throwIfAborted(signal)

@@ -11,6 +11,7 @@ const CLIENT_ROOTS = [
   'ProgressResponse',
   'SeasonResponse',
   'SeasonsResponse',
+  'ScenarioView',
   'AddXpResponse',
   'ClaimResponse',
   'PremiumResponse',

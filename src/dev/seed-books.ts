@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { ClientBase } from 'pg'
 import { passes, tierClaims, xpLedger } from '../battlepass/passes.ts'
-import { playerBoosts } from '../wallet/player-boosts.ts'
 import { FOLDING_LOCK } from '../figures/fold.ts'
 import { LENGTH_MS } from '../figures/range.ts'
 import { BUCKETS, type Measure } from '../figures/tally.ts'
@@ -13,6 +12,7 @@ import { storage } from '../players/storage.ts'
 import { rewardPayments } from '../scenario/reward-payments.ts'
 import { runs } from '../scenario/runs.ts'
 import { inventory, walletLedger, wallets } from '../wallet/holdings.ts'
+import { playerBoosts } from '../wallet/player-boosts.ts'
 import { type CopyValue, copyInto, copyLine } from './copy.ts'
 
 /** The rows of a batch of seeded players, by table, in the order of writing. */

@@ -1,6 +1,5 @@
 import { freeze, print } from '../base/json.ts'
 import { decideClaim, decidePurchase, decideXp, newPass, type Pass } from '../battlepass/decide.ts'
-import { lengthened, type PlayerBoost } from '../wallet/player-boosts.ts'
 import { latencyStep } from '../login/log/latency.ts'
 import { DEFAULT_PROVIDER } from '../providers/provider-ref.ts'
 import {
@@ -17,6 +16,7 @@ import {
 import { begin, type Crossing, type ExecutionPlan, type Grant, type Walk, walk, withoutPaid } from '../scenario/plan.ts'
 import { scopeOf } from '../scenario/reward-payments.ts'
 import type { XpSender } from '../scenario/xp-rules.ts'
+import { lengthened, type PlayerBoost } from '../wallet/player-boosts.ts'
 import type { WebhookAttempt } from '../webhook/webhook.ts'
 import { idAt, type SeededBooks, type SeededScope, type SeededTotals } from './seed-books.ts'
 import type { Locale } from './seed-names.ts'

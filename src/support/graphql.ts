@@ -368,7 +368,10 @@ const crossRequest = shape({
 const grantBoostRequest = shape({
   ...whom,
   percent: createBoostRequest.fields.percent,
-  minutes: int32(`For so many minutes: 1 to ${MAX_BOOST_MINUTES}. What would end later than after so many minutes from now is cut.`, { min: 1, max: MAX_BOOST_MINUTES }),
+  minutes: int32(
+    `For so many minutes: 1 to ${MAX_BOOST_MINUTES}. What would end later than after so many minutes from now is cut.`,
+    { min: 1, max: MAX_BOOST_MINUTES },
+  ),
   idempotencyKey: requiredKey,
 })
 const endBoostRequest = shape({

@@ -1,7 +1,7 @@
 import type { Json } from '../base/json.ts'
-import { askBoosts, endBoostOf, giveBoost, type PlayerBoost } from '../wallet/player-boosts.ts'
 import type { RewardBoost } from '../scenario/definition.ts'
 import type { Command } from '../transactions/command.ts'
+import { askBoosts, endBoostOf, giveBoost, type PlayerBoost } from '../wallet/player-boosts.ts'
 import { act, type Changed, type KeyedCall, type Recorded, type SupportCall } from './support-action.ts'
 
 export interface GrantedBoost extends Recorded {

@@ -1,11 +1,11 @@
 import { type Fault, Refusal } from '../base/errors.ts'
 import { MAX_INT64 } from '../base/json.ts'
-import { askBoosts, giveBoost } from './player-boosts.ts'
 import { newId } from '../db/ids.ts'
 import type { Reward } from '../scenario/definition.ts'
 import type { Group } from '../transactions/group.ts'
 import type { Player } from '../transactions/player.ts'
 import { bigint, table, text, uuid } from '../transactions/table.ts'
+import { askBoosts, giveBoost } from './player-boosts.ts'
 
 export const WALLET_CAUSES = [
   'tier_claim',

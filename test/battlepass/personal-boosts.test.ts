@@ -5,10 +5,10 @@ import { MAX_BOOST_MINUTES, MAX_BOOST_PERCENT } from '../../src/base/limits.ts'
 import { addXp } from '../../src/battlepass/add-xp.ts'
 import { claimTier } from '../../src/battlepass/claim-tier.ts'
 import { bonusOf } from '../../src/battlepass/decide.ts'
-import { lengthened, playerBoosts } from '../../src/wallet/player-boosts.ts'
 import { newId } from '../../src/db/ids.ts'
 import type { Boost } from '../../src/scenario/boosts.ts'
 import type { RewardBoost } from '../../src/scenario/definition.ts'
+import { lengthened, playerBoosts } from '../../src/wallet/player-boosts.ts'
 import { gold, passNode, scenario, season, tier } from '../harness/definitions.ts'
 import { type Instance, startInstance, times } from '../harness/game.ts'
 import { until } from '../harness/until.ts'
@@ -139,7 +139,7 @@ describe('a personal boost as a reward', () => {
     const view = async () => (await player.post('/sdk/v1/scenarios/view', { scenarioId: place.scenarioId })).body
     expect(await read()).toEqual([])
     await pass.claim(1, 'free')
-    const [{ endsAt }] = await boostsOf(pass)
+    const endsAt = (await boostsOf(pass))[0]?.endsAt ?? new Date(0)
     const shown = { percent: 100, endsAt: endsAt.toISOString(), audience: 'everybody', sources: [], personal: true }
     expect(await read()).toMatchObject([shown])
     const [{ state, tiers }] = (await view()).passes

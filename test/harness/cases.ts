@@ -1,5 +1,5 @@
 import { type Json, members, print, RawJson } from '../../src/base/json.ts'
-import { type ScenarioSession, Tierway, TierwayError, type Track } from '../../src/client/index.ts'
+import { type PassView, type ScenarioSession, Tierway, TierwayError, type Track } from '../../src/client/index.ts'
 import { gold, item, season, tier } from './definitions.ts'
 import type { Game, GraphqlAnswer } from './game.ts'
 import { approve, type Operator, startOperator, status } from './operator.ts'
@@ -60,10 +60,14 @@ export const CASES_DEFINITION: Json = {
       [
         tier(1, 'free'),
         tier(2, 'free', [gold(20), item('hat')]),
+        tier(1, 'premium', [{ choice: [[item('skin')], [gold(1), item('hat')]] }]),
         tier(2, 'premium', [item('skin')]),
         tier(3, 'premium', [item('crown', 2)]),
       ],
-      { premium: { price: { currency: 'gems', amount: 500 } } },
+      {
+        premium: { price: { currency: 'gems', amount: 500 } },
+        text: { en: { name: 'Pass' }, de: { name: 'Saison' } },
+      },
     ),
     pass(
       'bonus',
@@ -211,6 +215,22 @@ const STEPS: readonly (readonly [call: string, input: Input, reply: Reply])[] = 
   ['listStorage', { first: 201 }, no('INVALID_REQUEST', 'first')],
   ['deleteStorage', { keys: ['size', 'shape'] }, DONE],
   ['getStorage', { keys: ['size', 'color'] }, ok({ color: '"red"' })],
+  ['claim', { ...pass1, ...premium, level: 1 }, notClaimed('choice required')],
+  ['claim', { ...pass1, ...premium, level: 1, choice: 2 }, notClaimed('choice not found')],
+  ['view', { scenarioId: 'nowhere' }, no('SCENARIO_NOT_FOUND')],
+  ['view', { language: 'en_US' }, no('INVALID_REQUEST', 'language')],
+  [
+    'view',
+    { language: 'de-AT' },
+    ok({
+      ...{ name: 'Cases', language: 'de' },
+      passes: [
+        'pass Saison 3/3 320, 1 free: 10 gold, 1 premium: 1 item skin or 1 gold + 1 item hat, 2 premium: 1 item skin',
+        'bonus null 2/2 9000000000000060, 1 bonus: 6 gold',
+      ],
+    }),
+  ],
+  ['claim', { ...pass1, ...premium, level: 1, choice: 1 }, granted('1 gold', '1 item hat')],
   ['claimAll', nowhere, no('NODE_NOT_FOUND')],
   ['claimAll', pass1, ok({ claimed: ['1 free: 10 gold', '2 premium: 1 item skin'] })],
   ['claimAll', pass1, ok({ claimed: [] })],
@@ -231,6 +251,8 @@ function inForm(call: string, answer: unknown): unknown {
   if (call === 'season') return { phase: value.phase, next: value.nextPhase, boosts: value.boosts.map(boostText) }
   if (call === 'next') return value
   if (call === 'seasons') return value.map(seasonText)
+  if (call === 'view')
+    return { name: value.name, language: value.language, passes: value.passes.map((pass: PassView) => passText(pass)) }
   if (call === 'claim') return { ...value, granted: value.granted.map(rewardText) }
   if (call === 'claimAll')
     return { claimed: value.claimed.map((one: Tier) => `${tierText(one)}: ${one.granted.map(rewardText)}`) }
@@ -258,6 +280,18 @@ interface Tier {
   readonly level: number
   readonly track: string
   readonly granted: readonly Amount[]
+}
+/** What a player can claim on a pass, and for what. */
+function passText({ nodeId, name, levels, tiers, bonus, state }: PassView): string {
+  const claimable = state.claimable.map(({ level, track }) => {
+    const found =
+      track.toLowerCase() === 'bonus' ? bonus : tiers.find((one) => one.level === level && one.track === track)
+    const options = [found?.rewards ?? [], ...(found?.choice.map(({ rewards }) => rewards) ?? [])]
+    const texts = options.filter((rewards) => rewards.length > 0)
+    return `${level} ${track.toLowerCase()}: ${texts.map((rewards) => rewards.map(rewardText as never).join(' + ')).join(' or ')}`
+  })
+  const reached = levels.filter(({ level }) => level <= state.level).length
+  return [`${nodeId} ${name} ${reached}/${levels.length} ${state.xp}`, ...claimable].join(', ')
 }
 type Amount = Readonly<Partial<Record<'amount' | 'balance' | 'currency' | 'itemId', string | null>>>
 const tierText = ({ level, track }: Tier) => `${level} ${track}`
@@ -339,6 +373,7 @@ function inRun(surface: Surface, runIdOf: () => Promise<string>): Calls {
     progress: (input) => surface.progress({ scenarioId: CASES_SCENARIO, nodeId: input.nodeId }),
     season: (input) => surface.season({ scenarioId: CASES_SCENARIO, nodeId: input.nodeId }),
     seasons: () => surface.seasons(),
+    view: (input) => surface.view({ scenarioId: CASES_SCENARIO, ...input }),
     addXp: (input) => surface.addXp(there(input)),
     claim: (input) => surface.claim(there(input)),
     premium: (input) => surface.premium(there(input)),
@@ -454,12 +489,14 @@ export function overClient({ baseUrl, sdkKey }: Game): Caller {
     progress: (input) => pass(input).progress(),
     season: (input) => pass(input).season(),
     seasons: () => tierway.seasons(),
+    view: ({ scenarioId = CASES_SCENARIO, language }) =>
+      tierway.view(scenarioId as string, { language } as { language: string }),
     addXp: ({ amount, source, idempotencyKey, ...input }) =>
       pass(input).addXp(amount as number, { source, idempotencyKey } as { source: string }),
-    claim: ({ level, track, ...input }) =>
+    claim: ({ level, track, choice, ...input }) =>
       level === undefined
         ? session.level(input.nodeId as string).claim(track as Track)
-        : pass(input).claim(level as number, track as Track),
+        : pass(input).claim(level as number, track as Track, { choice } as { choice: number }),
     claimAll: (input) => pass(input).claimAll(),
     premium: ({ idempotencyKey, ...input }) => pass(input).buyPremium({ idempotencyKey: idempotencyKey as string }),
     cross: async ({ nodeId, handle }) => ({ plan: await session.cross(nodeId as string, handle as string) }),

@@ -22,6 +22,7 @@ export interface Surface {
   progress(input: { scenarioId: unknown; nodeId: unknown }): Promise<Outcome>
   season(input: { scenarioId: unknown; nodeId: unknown }): Promise<Outcome>
   seasons(): Promise<Outcome>
+  view(input: { scenarioId: unknown; language?: unknown }): Promise<Outcome>
   addXp(input: Record<string, unknown>): Promise<Outcome>
   claim(input: Record<string, unknown>): Promise<Outcome>
   premium(input: Record<string, unknown>): Promise<Outcome>
@@ -41,6 +42,19 @@ export const SEASON = `query ($scenarioId: String!, $nodeId: String!) {
     boosts { percent startsAt endsAt secondsLeft audience sources } } }`
 export const SEASONS = `{ seasons {
   scenarioId nodeId phase startsAt endsAt claimUntil level topLevel xp premiumOwned claimed } }`
+const SHOWN = 'name description image'
+const OFFER = `rewards { amount currency itemId ${SHOWN} } choice { rewards { amount currency itemId ${SHOWN} } }`
+export const VIEW = `query ($scenarioId: String!, $language: String) { scenarioView(scenarioId: $scenarioId, language: $language) {
+  scenarioId version ${SHOWN} language
+  passes {
+    nodeId ${SHOWN} announcedAt startsAt endingAt endsAt claimUntil
+    premium { currency amount xpPercent instant { amount currency itemId ${SHOWN} } }
+    levels { level xp ${SHOWN} } tiers { level track ${SHOWN} ${OFFER} }
+    bonus { every max perDay ${OFFER} } conversion { currency per }
+    state {
+      phase nextPhase nextPhaseAt secondsToNextPhase level xp nextLevelXp premiumOwned
+      claimed { level track } claimable { level track }
+      boosts { percent startsAt endsAt secondsLeft audience sources } } } } }`
 export const ADD_XP = `mutation ($input: AddXpInput!) { addXp(input: $input) { level xp leveledUp maxLevel ${PLAN} } }`
 export const CLAIM = `mutation ($input: ClaimTierInput!) {
   claimTier(input: $input) { success alreadyClaimed error granted ${REWARD} } }`
@@ -67,6 +81,7 @@ export function restOf(player: Pick<TestPlayer, 'post'>): Surface {
       const outcome = await call('/sdk/v1/seasons/list')({})
       return 'ok' in outcome ? { ok: (outcome.ok as { seasons: unknown }).seasons } : outcome
     },
+    view: call('/sdk/v1/scenarios/view'),
     addXp: call('/sdk/v1/battlepass/xp'),
     claim: call('/sdk/v1/battlepass/claim'),
     premium: call('/sdk/v1/battlepass/premium'),
@@ -85,6 +100,7 @@ export function graphqlOf(player: Pick<TestPlayer, 'graphql'>): Surface {
     progress: ask(PROGRESS),
     season: ask(SEASON),
     seasons: () => ask(SEASONS)({}),
+    view: ask(VIEW),
     addXp: call(ADD_XP),
     claim: call(CLAIM),
     premium: call(PREMIUM),

@@ -420,7 +420,7 @@ describe('a faulty definition', () => {
     ],
     [
       'a boost beside a currency',
-      scenario([reward('a', [{ ...gold(1), boost: { percent: 1, minutes: 1 } }])], []),
+      scenario([reward('a', [{ currency: 'gold', amount: 1, boost: { percent: 1, minutes: 1 } }])], []),
       'nodes[1].data.rewards[0]: must not have boost besides a currency or an item',
     ],
     [

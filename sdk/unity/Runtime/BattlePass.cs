@@ -94,14 +94,28 @@ namespace Tierway
             string idempotencyKey = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
+            return await ClaimAsync(level, track, (int?)null, idempotencyKey, cancellationToken);
+        }
+
+        /// <summary>Claims one tier of one track, with the option that the player picks, from 0.</summary>
+        public async Task<ClaimResult> ClaimAsync(
+            int level,
+            Track track,
+            int? choice,
+            string idempotencyKey = null,
+            CancellationToken cancellationToken = default(CancellationToken))
+        {
             var request = session.Begin(NodeId).Name("level").Value(level).Name("track").Value(track.Word());
+            if (choice != null) request.Name("choice").Value(choice.Value);
             var result = await ClaimAsync(request, idempotencyKey, cancellationToken);
             if (result.Success && !result.AlreadyClaimed && session.MayComplete(NodeId, lastLevel))
                 await session.CompleteAsync(NodeId, cancellationToken);
             return result;
         }
 
-        /// <summary>Claims every tier that can be claimed now, all or none.</summary>
+        /// <summary>
+        /// Claims every tier that can be claimed now, all or none. Tiers with a choice are left to the player.
+        /// </summary>
         /// <param name="idempotencyKey">Default: a random one.</param>
         /// <param name="cancellationToken">Ends the call.</param>
         public async Task<ClaimAllResult> ClaimAllAsync(
@@ -252,7 +266,18 @@ namespace Tierway
             string idempotencyKey = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
+            return await ClaimAsync(track, (int?)null, idempotencyKey, cancellationToken);
+        }
+
+        /// <summary>Claims the tier of its level on one track, with the option that the player picks, from 0.</summary>
+        public async Task<ClaimResult> ClaimAsync(
+            Track track,
+            int? choice,
+            string idempotencyKey = null,
+            CancellationToken cancellationToken = default(CancellationToken))
+        {
             var request = session.Begin(NodeId).Name("track").Value(track.Word());
+            if (choice != null) request.Name("choice").Value(choice.Value);
             var result = await pass.ClaimAsync(request, idempotencyKey, cancellationToken);
             // The first successful claim on the node completes it, also when the tier was claimed on the pass before.
             if (result.Success && session.MayComplete(NodeId, null))

@@ -441,6 +441,8 @@ namespace Tierway
         public const string SeasonClosed = "season closed";
         public const string LevelNotReached = "level not reached";
         public const string PremiumRequired = "premium required";
+        public const string ChoiceRequired = "choice required";
+        public const string ChoiceNotFound = "choice not found";
         public const string BalanceLimitExceeded = "balance limit exceeded";
         public const string DailyLimitReached = "daily limit reached";
     }

@@ -282,6 +282,24 @@ namespace Tierway
             return Caller.Understood(() => body.List("seasons", SeasonProgress.Read));
         }
 
+        /// <summary>
+        /// What a game draws of a scenario: its passes with texts and pictures, and where the player stands.
+        /// </summary>
+        /// <param name="scenarioId">The scenario. It need not be started.</param>
+        /// <param name="language">The language of texts, such as pt-BR. Default: that of the player's profile.</param>
+        /// <param name="cancellationToken">Ends the call.</param>
+        public async Task<ScenarioView> ViewAsync(
+            string scenarioId,
+            string language = null,
+            CancellationToken cancellationToken = default(CancellationToken))
+        {
+            var request = new JsonWriter().BeginObject().Name("scenarioId").Value(scenarioId);
+            if (language != null) request.Name("language").Value(language);
+            var input = request.EndObject().ToString();
+            var body = await caller.PostAsync("/sdk/v1/scenarios/view", input, cancellationToken);
+            return Caller.Understood(() => ScenarioView.Read(body));
+        }
+
         /// <summary>A scenario, by its id. It makes no call before it is started.</summary>
         public Scenario Scenario(string scenarioId)
         {

@@ -71,6 +71,10 @@ namespace Tierway.Tests
                     foreach (var one in await client.SeasonsAsync())
                         answer.Value(string.Join(" ", one.NodeId, one.Phase.ToString().ToLowerInvariant(), one.Level + "/" + one.TopLevel, one.Xp, one.PremiumOwned ? "premium" : "free", one.Claimed));
                     return answer.EndArray();
+                case "view":
+                    var view = await client.ViewAsync(Text(input, "scenarioId") ?? "cases", Text(input, "language"));
+                    answer.BeginObject().Name("name").Value(view.Name).Name("language").Value(view.Language);
+                    return Texts(answer, "passes", view.Passes.Select(View)).EndObject();
                 case "addXp":
                     var added = await Pass(input).AddXpAsync(input["amount"].AsInt64(), Text(input, "source"), Text(input, "idempotencyKey"));
                     answer.BeginObject().Name("level").Value(added.Level).Name("xp").Value(added.Xp.ToString());
@@ -81,7 +85,7 @@ namespace Tierway.Tests
                     var track = word == "premium" ? Track.Premium : word == "bonus" ? Track.Bonus : Track.Free;
                     var claim = input["level"] == null
                         ? await session.Level(Text(input, "nodeId")).ClaimAsync(track)
-                        : await Pass(input).ClaimAsync(input["level"].AsInt32(), track);
+                        : await Pass(input).ClaimAsync(input["level"].AsInt32(), track, input["choice"] == null ? (int?)null : input["choice"].AsInt32());
                     answer.BeginObject().Name("success").Value(claim.Success).Name("alreadyClaimed").Value(claim.AlreadyClaimed);
                     answer.Name("error").Value(claim.Error);
                     return Texts(answer, "granted", Rewards(claim.Granted)).EndObject();
@@ -118,6 +122,22 @@ namespace Tierway.Tests
                 default:
                     throw new ArgumentException("no call " + call);
             }
+        }
+
+        /// <summary>What a player can claim on a pass, and for what.</summary>
+        private static string View(PassView pass)
+        {
+            var reached = pass.Levels.Count(one => one.Level <= pass.State.Level);
+            var texts = new List<string> { string.Join(" ", pass.NodeId, pass.Name ?? "null", reached + "/" + pass.Levels.Count, pass.State.Xp) };
+            foreach (var one in pass.State.Claimable)
+            {
+                var tier = pass.Tiers.FirstOrDefault(found => found.Level == one.Level && found.Track == one.Track);
+                var offer = one.Track == Track.Bonus ? pass.Bonus.Offer : tier.Offer;
+                var options = new[] { offer.Rewards }.Concat(offer.Choice).Where(rewards => rewards.Count > 0);
+                var grants = options.Select(rewards => string.Join(" + ", rewards.Select(reward => reward.Amount + " " + (reward.ItemId == null ? reward.Currency : "item " + reward.ItemId))));
+                texts.Add(Tier(one.Level, one.Track) + ": " + string.Join(" or ", grants));
+            }
+            return string.Join(", ", texts);
         }
 
         private static BattlePass Pass(JsonValue input)
