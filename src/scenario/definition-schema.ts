@@ -79,6 +79,9 @@ const object = (required: readonly string[], properties: Schema, description: st
   properties,
 })
 
+/** That an object has a member which is not null. */
+const given = (name: string): Schema => ({ required: [name], properties: { [name]: { not: { type: 'null' } } } })
+
 /** An object whose names are the designer's. */
 const names = (values: Schema, maxName: number, maxProperties: number, description: string): Schema => ({
   type: 'object',
@@ -489,13 +492,11 @@ export const definitionSchema: Schema = {
         },
         'Exactly one of currency, itemId and boost.',
       ),
-      oneOf: ['currency', 'itemId', 'boost'].map((name) => ({
-        required: name === 'boost' ? [name] : [name, 'amount'],
-        properties: {
-          [name]: { not: { type: 'null' } },
-          amount: name === 'boost' ? { type: 'null' } : { not: { type: 'null' } },
-        },
-      })),
+      oneOf: ['currency', 'itemId', 'boost'].map(given),
+      if: given('boost'),
+      // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema.
+      then: { properties: { amount: { type: 'null' } } },
+      else: given('amount'),
     },
     personalBoost: object(
       ['percent', 'minutes'],

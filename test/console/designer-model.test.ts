@@ -268,10 +268,10 @@ describe('rewards in one field', () => {
     const list = valueAt(parseJson(text).root, 'rewards')
     if (list?.kind !== 'array') throw new Error('no list')
     const before = rewardsOf(list)
-    expect(rewardsText(before)).toBe('5 gold, +100% xp for 60 min')
-    const after = readRewards('5 gold; +50% for 090 minutes, 1 item:hat') ?? []
+    expect(rewardsText(before)).toBe('5 gold, 100% xp for 60 min')
+    const after = readRewards('5 gold; 50% for 090 minutes, 1 item:hat') ?? []
     expect(applyChanges(text, changeRewards(text, list, after))).toBe(
-      '{"rewards":[{"currency":"gold","amount":5},{"boost":{"percent":50,"minutes":90},"image":"x2"}, { "itemId": "hat", "amount": 1 }]}',
+      '{"rewards":[{"currency":"gold","amount":5},{"boost":{"percent":50,"minutes":90},"image":"x2"},{"itemId":"hat","amount":1}]}',
     )
     expect(changeRewards(text, list, before)).toEqual([])
   })

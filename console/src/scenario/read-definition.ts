@@ -186,10 +186,10 @@ const readBoost = (boost: Json | undefined): RewardView['boost'] =>
     ? { percent: String(member(boost, 'percent') ?? '?'), minutes: String(member(boost, 'minutes') ?? '?') }
     : null
 
-/** A reward in words, such as `50 gems` or `+100% xp for 60 min`. */
+/** A reward in words, such as `50 gems` or `100% xp for 60 min`. */
 export const rewardText = ({ currency, itemId, boost, amount }: RewardView): string =>
   boost && currency === null && itemId === null
-    ? `+${boost.percent}% xp for ${boost.minutes} min`
+    ? `${boost.percent}% xp for ${boost.minutes} min`
     : `${amount} ${currency ?? itemId ?? '?'}`
 
 /** The level that a total of xp reaches; 0 is below the first. */

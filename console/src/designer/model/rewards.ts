@@ -3,11 +3,11 @@ import type { JsonArray } from '../text/json-tree.ts'
 import { itemsOf } from '../text/json-tree.ts'
 import { type Reward, rewardOf } from './definition.ts'
 
-// Rewards as people write them in one field: `50 gold, 1 item:surfboard, +100% xp for 60 min`. `nothing` is a list without
+// Rewards as people write them in one field: `50 gold, 1 item:surfboard, 100% xp for 60 min`. `nothing` is a list without
 // rewards.
 
 export const NOTHING = 'nothing'
-export const REWARDS_HINT = 'Such as 50 gold, 1 item:sword, +100% xp for 60 min'
+export const REWARDS_HINT = 'Such as 50 gold, 1 item:sword, 100% xp for 60 min'
 
 /** Names that are unambiguous in the short form: `?` stands for an empty name. Others are written as JSON strings. */
 const PLAIN = /^(?!item:|\?$)[^\s",;][^",;\r\n\t]*(?<!\s)$/
@@ -17,7 +17,7 @@ const nameText = (name: string): string => (PLAIN.test(name) ? name : JSON.strin
 export const rewardText = (reward: Reward): string => {
   const { kind, name, amount } = reward
   return kind === 'boost'
-    ? `+${name === '' ? '?' : name}% xp for ${amount === '' ? '?' : amount} min`
+    ? `${name === '' ? '?' : name}% xp for ${amount === '' ? '?' : amount} min`
     : assetText(reward)
 }
 
@@ -29,7 +29,7 @@ export const rewardsText = (rewards: readonly Reward[]): string =>
 
 const REWARD = /\s*(\d+)\s*(?:[x×]\s+|\s)\s*(item:\s*)?("(?:[^"\\]|\\.)*"|[^",;]+)\s*(?:[,;]|$)/y
 
-const BOOST = /\s*\+\s*(\d+)\s*%\s*(?:xp\s*)?for\s+(\d+)\s*min(?:utes?)?\s*(?:[,;]|$)/y
+const BOOST = /\s*\+?\s*(\d+)\s*%\s*(?:xp\s*)?for\s+(\d+)\s*min(?:utes?)?\s*(?:[,;]|$)/y
 
 const plainNumber = (digits: string): string => digits.replace(/^0+(?=\d)/, '')
 
