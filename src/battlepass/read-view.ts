@@ -2,10 +2,10 @@ import { hash } from 'node:crypto'
 import { Refusal } from '../base/errors.ts'
 import { type Json, print } from '../base/json.ts'
 import { bestTag, isLanguageTag } from '../base/languages.ts'
-import { MAX_TAG } from '../base/limits.ts'
+import { MAX_LANGUAGES, MAX_TAG } from '../base/limits.ts'
 import { VERSION } from '../base/version.ts'
 import { scenarioId } from '../declare/common.ts'
-import type { Tagged } from '../declare/respond.ts'
+import type { Tagged } from '../declare/player-call.ts'
 import { optional, type RequestOf, shape, text } from '../declare/shape.ts'
 import { askLanguage } from '../players/player-language.ts'
 import { askStatus, requireActive } from '../players/player-status.ts'
@@ -136,6 +136,8 @@ function fixedOf(definition: Definition, wanted: string | null): Fixed {
   const { tags, views } = knownOf(definition)
   const language = bestTag(tags, wanted) ?? null
   const found = views.get(language) ?? derive(definition, language)
+  // A definition may have any number of languages.
+  if (views.size >= MAX_LANGUAGES) views.clear()
   views.set(language, found)
   return found
 }

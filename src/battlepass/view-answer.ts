@@ -111,7 +111,7 @@ export const passView = answer(
     tiers: out.list(tierView, 'By level, then by track: free, premium.'),
     bonus: out.orNull(bonusView, 'Null without bonus tiers.'),
     conversion: out.orNull(conversionView, 'Null where xp above the top level becomes no currency.'),
-    state: memberOf(passState),
+    state: { ...memberOf(passState), description: passState.description },
   },
   { name: 'PassView' },
 )
@@ -129,7 +129,35 @@ export const viewAnswer = answer(
     ),
     passes: out.list(passView, 'The battle passes, in the order of the definition.'),
   },
-  { name: 'ScenarioView' },
+  {
+    name: 'ScenarioView',
+    example: {
+      ...{ scenarioId: 'season-1', version: 3, name: 'Frost', description: null, image: null, language: 'en' },
+      passes: [
+        {
+          ...{ nodeId: 'pass', name: 'Season of frost', description: null, image: 'ui/frost' },
+          ...{ announcedAt: null, startsAt: '2026-12-01T00:00:00.000Z', endingAt: null },
+          ...{ endsAt: '2027-02-01T00:00:00.000Z', claimUntil: '2027-02-08T00:00:00.000Z' },
+          premium: { currency: 'gems', amount: 950, xpPercent: 20, instant: [] },
+          levels: [{ level: 1, xp: 0, name: null, description: null, image: null }],
+          tiers: [
+            {
+              ...{ level: 1, track: 'free', name: 'Welcome', description: null, image: null, choice: [] },
+              rewards: [
+                { amount: 100, currency: 'gold', itemId: null, name: 'Gold', description: null, image: 'ui/gold' },
+              ],
+            },
+          ],
+          ...{ bonus: null, conversion: null },
+          state: {
+            ...{ phase: 'running', nextPhase: 'ended', nextPhaseAt: '2027-02-01T00:00:00.000Z' },
+            ...{ secondsToNextPhase: 1_209_600, level: 1, xp: 40, nextLevelXp: null, premiumOwned: false },
+            ...{ claimed: [], claimable: [{ level: 1, track: 'free' }], boosts: [] },
+          },
+        },
+      ],
+    },
+  },
 )
 export type ScenarioView = AnswerOf<typeof viewAnswer>
 export type PassView = ScenarioView['passes'][number]

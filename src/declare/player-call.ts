@@ -11,6 +11,14 @@ export interface PlayerCall<F extends Fields, Outcome> {
   readonly command: (player: PlayerRef, input: RequestOf<Shape<F>>) => Command<Outcome>
 }
 
+/** An answer that clients keep by its tag. */
+export interface Tagged {
+  /** A weak tag: two answers with it say the same. */
+  readonly etag: string
+  /** The JSON text of the answer. */
+  readonly print: () => string
+}
+
 /** A call that REST has, too. Its answer is the outcome. */
 export interface RestCall<F extends Fields, Outcome> extends PlayerCall<F, Outcome> {
   readonly contract: Contract & { readonly answer: Answer<Outcome> | null }

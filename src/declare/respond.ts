@@ -1,6 +1,7 @@
 import { type ServerResponse, STATUS_CODES, validateHeaderValue } from 'node:http'
 import type { Refusal } from '../base/errors.ts'
 import { type Json, print } from '../base/json.ts'
+import type { Tagged } from './player-call.ts'
 
 export interface Reply {
   readonly status: number
@@ -64,13 +65,6 @@ export function closedOf(response: ServerResponse): AbortSignal {
 export function tagged({ etag, print }: Tagged, known: string | undefined): Reply {
   if (hasTag(known, etag)) return { status: 304, body: null, headers: [...NO_STORE, 'etag', etag] }
   return { status: 200, body: print(), headers: [...JSON_HEADERS, 'etag', etag] }
-}
-
-export interface Tagged {
-  /** A weak tag: two answers with it say the same. */
-  readonly etag: string
-  /** The JSON text of the answer. */
-  readonly print: () => string
 }
 
 /** Whether an `If-None-Match` names a tag. Weak tags count as strong ones. */

@@ -18,9 +18,9 @@ import type { ClientRef, PlatformCaller, PlayerCaller, Role, ServerCaller } from
 import { requireServerKey } from '../callers/keys.ts'
 import type { Contract, PublishedCall } from './contract.ts'
 import { STREAM_HEADERS, STREAM_TYPE } from './media-types.ts'
-import type { PlayerCall, RestCall } from './player-call.ts'
+import type { PlayerCall, RestCall, Tagged } from './player-call.ts'
 import { type Line, operatorHeader, readBody, readJson, readLines } from './request.ts'
-import { json, NO_STORE, noContent, type Reply, type Tagged, tagged } from './respond.ts'
+import { json, NO_STORE, noContent, type Reply, tagged } from './respond.ts'
 import {
   type Fields,
   type JsonSource,

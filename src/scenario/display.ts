@@ -68,10 +68,14 @@ function readImage(reader: Reader, source: RawValue): string | null {
   return image
 }
 
+/** More languages than this are no translation. */
+const MAX_COMPARED = 100
+
 /** Notices about languages that only some of the texts have: one for each language, at the first text without it. */
 export function noticeLanguages(reader: Reader): void {
   const { texts } = reader
-  for (const tag of new Set(texts.flatMap(({ tags }) => tags))) {
+  const compared = [...new Set(texts.flatMap(({ tags }) => tags))].slice(0, MAX_COMPARED)
+  for (const tag of compared) {
     const without = texts.filter(({ tags }) => !tags.includes(tag))
     const [first] = without
     if (first)

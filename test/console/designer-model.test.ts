@@ -275,6 +275,34 @@ describe('rewards in one field', () => {
     )
     expect(changeRewards(text, list, before)).toEqual([])
   })
+
+  it('may have a choice, which is changed in place', () => {
+    const hat = { kind: 'item', name: 'hat', amount: '1' } as const
+    const odd = { kind: 'currency', name: 'a|b + (c', amount: '5' } as const
+    const choice = { kind: 'choice', name: '', amount: '', options: [[hat], [odd, hat]] } as const
+    const text = '10 gold, one of (1 item:hat | 5 "a|b + (c" + 1 item:hat)'
+    const rewards = [{ kind: 'currency', name: 'gold', amount: '10' }, choice] as const
+    expect([rewardsText(rewards), readRewards(text)]).toEqual([text, rewards])
+    for (const bad of [
+      'one of (1 gold)',
+      'one of (1 gold | )',
+      'one of (1 gold | x)',
+      'one of (1 gold, 2 gems | 1 gold)',
+    ])
+      expect(readRewards(bad)).toBeUndefined()
+
+    const tier =
+      '{ "choice": [[{ "itemId": "hat", "amount": 1, "image": "hat.png" }], [{ "currency": "gold", "amount": 5 }]] }'
+    const source = TEXT.replace('{ "itemId": "board", "amount": 1 }', tier)
+    const row = rowsOf(read(source), passOf(read(source))).find(({ cells }) => cells.level === '3')
+    if (!row) throw new Error('there is no such row')
+    expect(row.cells.premium).toBe('one of (1 item:hat | 5 gold)')
+    expect(setCell(passOf(read(source)), row, 'premium', 'one of (1 item:hat | 6 gold)')(read(source))).toBe(
+      source.replace('"amount": 5 }]] }', '"amount": 6 }]] }'),
+    )
+    const emptied = setCell(passOf(read(source)), row, 'premium', 'one of (1 item:hat | 5 gold | 2 gems)')(read(source))
+    expect(validateDefinition(emptied).faults).toEqual([])
+  })
 })
 
 describe('edits of the graph', () => {
@@ -628,7 +656,7 @@ describe('the schema of definitions', () => {
     ['nodes', 'item', 'data'].map((member) => (member === 'item' ? 'item' : { member, type }) as never)
 
   it('lists the members and values that a place allows, by the type of the node', () => {
-    expect([...membersAt(schema, [], undefined).keys()]).toEqual(['name', 'start', 'nodes', 'edges'])
+    expect([...membersAt(schema, [], undefined).keys()]).toEqual(['name', 'start', 'nodes', 'edges', 'text', 'image'])
     expect([...membersAt(schema, data('battle-pass'), undefined).keys()]).toEqual([
       'levels',
       'tiers',
@@ -643,6 +671,8 @@ describe('the schema of definitions', () => {
       'next',
       'beyond',
       'xp',
+      'text',
+      'image',
     ])
     const premium = [...data('battle-pass'), { member: 'premium', type: undefined }]
     expect([...membersAt(schema, premium, undefined).keys()]).toEqual(['price', 'xpPercent', 'instant'])

@@ -339,8 +339,8 @@ describe('the forecast of an action', () => {
     id: 'pass',
     levels: [1, 2, 3].map((level) => ({ level, xp: BigInt(level * 100) })),
     tiers: [1, 2, 3].flatMap((level) => [
-      { level, track: 'FREE' as const, rewards: reward },
-      { level, track: 'PREMIUM' as const, rewards: reward },
+      { level, track: 'FREE' as const, rewards: reward, choice: [] },
+      { level, track: 'PREMIUM' as const, rewards: reward, choice: [] },
     ]),
     price: null,
     xpPercent: null,
@@ -360,7 +360,7 @@ describe('the forecast of an action', () => {
     expect(tiersText(newlyClaimable(view, state, { ...state, xp: '300' }))).toBe('free 3')
     expect(tiersText(newlyClaimable(view, state, { ...state, premiumOwned: true }))).toBe('premium 1, premium 2')
     expect(tiersText(claimableTiers(view, { ...state, xp: '99' }))).toBe('')
-    const withBonus = { ...view, bonus: { every: 50n, rewards: [], max: 2, perDay: 1 } }
+    const withBonus = { ...view, bonus: { every: 50n, rewards: [], choice: [], max: 2, perDay: 1 } }
     expect(tiersText(newlyClaimable(withBonus, state, { ...state, xp: '349' }))).toBe('free 3')
     const claims = [...state.claims, { level: 1, track: 'BONUS' as const }]
     expect(tiersText(claimableTiers(withBonus, { ...state, claims, xp: '900' }))).toBe('free 2, free 3, bonus 2')

@@ -81,7 +81,8 @@ export async function startWorld(): Promise<World> {
       ],
       [{ from: 'start', handle: 'onStart', to: 'pass' }],
     ) as object),
-    name: CANARIES.definition,
+    // Players see the name of a scenario, and no member of the designer's own.
+    notes: CANARIES.definition,
   }
   expect((await game.publish(SCENARIO, definition)).status).toBe(200)
   const url = `${studio.url}?${CANARIES.providerUrl}`

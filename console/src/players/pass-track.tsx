@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'react'
-import { type ClaimTrack, type PassView, rewardText, type TierView } from '../scenario/read-definition.ts'
+import { type ClaimTrack, offerText, type PassView, type TierView } from '../scenario/read-definition.ts'
 import { useDenial } from '../session/permission.tsx'
 import { timeText } from '../ui/time.tsx'
 import { toast } from '../ui/toast.tsx'
@@ -49,7 +49,7 @@ export function PassTrack(props: {
           : isClaimTime
             ? 'claimable'
             : 'not claimed'
-    const rewards = tier.rewards.map(rewardText).join(', ') || 'nothing'
+    const rewards = offerText(tier)
     const told = claim ? `claimed ${timeText(claim.claimedAt, 'UTC')} UTC` : state
     return (
       <button

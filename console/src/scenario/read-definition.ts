@@ -19,17 +19,22 @@ export interface RewardView {
   readonly amount: string
 }
 
-export interface TierView {
+/** What a claim grants: all rewards, and one option of the choice. */
+export interface OfferView {
+  readonly rewards: readonly RewardView[]
+  /** Empty without a choice. */
+  readonly choice: readonly (readonly RewardView[])[]
+}
+
+export interface TierView extends OfferView {
   readonly level: number
   readonly track: Track
-  readonly rewards: readonly RewardView[]
 }
 
 /** The bonus tiers above the top level. */
-export interface BonusView {
+export interface BonusView extends OfferView {
   /** So much xp earns one. */
   readonly every: bigint
-  readonly rewards: readonly RewardView[]
   readonly max: number
   readonly perDay: number | null
 }
@@ -102,7 +107,7 @@ function readPass(node: Json, nodes: readonly Json[]): PassView {
   for (const tier of list(member(data, 'tiers'))) {
     const track = text(member(tier, 'track')) === 'premium' ? 'PREMIUM' : 'FREE'
     const level = Number(member(tier, 'level'))
-    tiers.set(`${track} ${level}`, { level, track, rewards: list(member(tier, 'rewards')).map(readReward) })
+    tiers.set(`${track} ${level}`, { level, track, ...readOffer(member(tier, 'rewards')) })
   }
   // If both list rewards, the level node's count (docs/scenarios.md).
   for (const other of nodes.filter((one) => member(one, 'type') === 'battle-pass-level')) {
@@ -114,8 +119,7 @@ function readPass(node: Json, nodes: readonly Json[]): PassView {
       ['PREMIUM', 'premium'],
     ] as const) {
       const rewards = member(member(own, 'rewards'), name)
-      if (rewards !== undefined)
-        tiers.set(`${track} ${level}`, { level, track, rewards: list(rewards).map(readReward) })
+      if (rewards !== undefined) tiers.set(`${track} ${level}`, { level, track, ...readOffer(rewards) })
     }
   }
   return {
@@ -144,7 +148,7 @@ function readBonus(beyond: Json | undefined): BonusView | null {
   if (every < 1n) return null
   return {
     every,
-    rewards: list(member(beyond, 'rewards')).map(readReward),
+    ...readOffer(member(beyond, 'rewards')),
     max: Number(member(beyond, 'max')) || MAX_BONUS_TIERS,
     perDay: Number(member(beyond, 'perDay')) || null,
   }
@@ -174,6 +178,15 @@ export function seasonDatesOf({ announcedAt, startsAt, endingHours, endsAt, clai
   }
 }
 
+function readOffer(of: Json | undefined): OfferView {
+  const isChoice = (entry: Json) => Array.isArray(member(entry, 'choice')) && (member(entry, 'amount') ?? null) === null
+  const entries = list(of)
+  return {
+    rewards: entries.filter((entry) => !isChoice(entry)).map(readReward),
+    choice: list(member(entries.find(isChoice), 'choice')).map((option) => list(option).map(readReward)),
+  }
+}
+
 const readReward = (reward: Json): RewardView => ({
   currency: text(member(reward, 'currency')),
   itemId: text(member(reward, 'itemId')),
@@ -191,6 +204,15 @@ export const rewardText = ({ currency, itemId, boost, amount }: RewardView): str
   boost && currency === null && itemId === null
     ? `${boost.percent}% xp for ${boost.minutes} min`
     : `${amount} ${currency ?? itemId ?? '?'}`
+
+/** An option of a choice in words, such as `1 hat + 5 gold`. */
+export const optionText = (option: readonly RewardView[]): string => option.map(rewardText).join(' + ')
+
+/** What a claim grants in words, such as `50 gold, one of 1 hat / 1 cap`. */
+export const offerText = ({ rewards, choice }: OfferView): string =>
+  [...rewards.map(rewardText), ...(choice.length > 0 ? [`one of ${choice.map(optionText).join(' / ')}`] : [])].join(
+    ', ',
+  ) || 'nothing'
 
 /** The level that a total of xp reaches; 0 is below the first. */
 export const levelAt = ({ levels }: PassView, xp: bigint): number =>

@@ -11,6 +11,7 @@ import { RawText, type Value } from '../text/json-edit.ts'
 import type { Path } from '../text/json-path.ts'
 import { itemsOf, type JsonNode, memberOf, numberTextOf, parseJson, stringOf, valueAt } from '../text/json-tree.ts'
 import { BeyondFields } from './beyond-fields.tsx'
+import { DisplayFields } from './display-fields.tsx'
 import css from './graph.module.css'
 import { momentText, momentValue } from './moments.ts'
 import { NextFields } from './next-fields.tsx'
@@ -63,6 +64,7 @@ export function DataFields({
 const PASS_MEMBERS = [
   ...['levels', 'tiers', 'premium', 'xp'],
   ...['announcedAt', 'startsAt', 'endingHours', 'endsAt', 'claimUntil', 'atEnd', 'autoClaim', 'next', 'beyond'],
+  ...['text', 'image'],
 ]
 const AT_ENDS = [
   ['', 'lost'],
@@ -133,6 +135,7 @@ function PassFields({ draft, node }: DataProps) {
       />
       <BeyondFields draft={draft} node={node} />
       <NextFields draft={draft} node={node} />
+      <DisplayFields draft={draft} node={node} />
     </>
   )
 }

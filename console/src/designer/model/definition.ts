@@ -170,13 +170,15 @@ function leadsTo(byId: ReadonlyMap<string, NodeModel>, edges: readonly EdgeModel
 }
 
 /**
- * A reward of a `reward` node or a tier. A boost has its percentage as the name, and its minutes as the amount. A faulty
- * reward has an empty name.
+ * A reward of a `reward` node or a tier, or a choice. A boost has its percentage as the name, and its minutes as the
+ * amount. A faulty reward has an empty name.
  */
 export interface Reward {
-  readonly kind: 'currency' | 'item' | 'boost'
+  readonly kind: 'currency' | 'item' | 'boost' | 'choice'
   readonly name: string
   readonly amount: string
+  /** The options of a choice. */
+  readonly options?: readonly (readonly Reward[])[]
 }
 
 export function rewardOf(node: JsonNode): Reward {
@@ -189,6 +191,9 @@ export function rewardOf(node: JsonNode): Reward {
       name: numberTextOf(valueAt(boost, 'percent')) ?? '',
       amount: numberTextOf(valueAt(boost, 'minutes')) ?? '',
     }
+  const choice = valueAt(node, 'choice')
+  if (choice?.kind === 'array' && currency === undefined && itemId === undefined)
+    return { kind: 'choice', name: '', amount: '', options: choice.items.map(rewardsOf) }
   return {
     kind: itemId === undefined ? 'currency' : 'item',
     name: currency ?? itemId ?? '',

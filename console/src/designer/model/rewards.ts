@@ -1,10 +1,10 @@
 import { type Change, insertValues, RawText, removeItems, replace, setMember, type Value } from '../text/json-edit.ts'
 import type { JsonArray } from '../text/json-tree.ts'
-import { itemsOf } from '../text/json-tree.ts'
+import { itemsOf, valueAt } from '../text/json-tree.ts'
 import { type Reward, rewardOf } from './definition.ts'
 
 // Rewards as people write them in one field: `50 gold, 1 item:surfboard, 100% xp for 60 min`. `nothing` is a list without
-// rewards.
+// rewards. A choice between lists of rewards is `one of (1 item:red | 1 item:blue + 5 gold)`.
 
 export const NOTHING = 'nothing'
 export const REWARDS_HINT = 'Such as 50 gold, 1 item:sword, 100% xp for 60 min'
@@ -12,42 +12,69 @@ export const REWARDS_HINT = 'Such as 50 gold, 1 item:sword, 100% xp for 60 min'
 /** Names that are unambiguous in the short form: `?` stands for an empty name. Others are written as JSON strings. */
 const PLAIN = /^(?!item:|\?$)[^\s",;][^",;\r\n\t]*(?<!\s)$/
 
-const nameText = (name: string): string => (PLAIN.test(name) ? name : JSON.stringify(name))
+/** Inside of a choice these separate rewards and options. */
+const SEPARATORS = /[|+()]/
 
-export const rewardText = (reward: Reward): string => {
-  const { kind, name, amount } = reward
-  return kind === 'boost'
-    ? `${name === '' ? '?' : name}% xp for ${amount === '' ? '?' : amount} min`
-    : assetText(reward)
+const nameText = (name: string, isOption: boolean): string =>
+  PLAIN.test(name) && !(isOption && SEPARATORS.test(name)) ? name : JSON.stringify(name)
+
+function rewardText({ kind, name, amount, options = [] }: Reward, isOption = false): string {
+  if (kind === 'choice') {
+    const texts = options.map((option) => option.map((reward) => rewardText(reward, true)).join(' + ') || '?')
+    return `one of (${texts.join(' | ')})`
+  }
+  const count = amount === '' ? '?' : amount
+  // Without a sign: a spreadsheet would take it for a formula.
+  if (kind === 'boost') return `${name === '' ? '?' : name}% xp for ${count} min`
+  return `${count} ${kind === 'item' ? 'item:' : ''}${name === '' ? '?' : nameText(name, isOption)}`
 }
 
-const assetText = ({ kind, name, amount }: Reward): string =>
-  `${amount === '' ? '?' : amount} ${kind === 'item' ? 'item:' : ''}${name === '' ? '?' : nameText(name)}`
-
 export const rewardsText = (rewards: readonly Reward[]): string =>
-  rewards.length === 0 ? NOTHING : rewards.map(rewardText).join(', ')
+  rewards.length === 0 ? NOTHING : rewards.map((reward) => rewardText(reward)).join(', ')
 
 const REWARD = /\s*(\d+)\s*(?:[x×]\s+|\s)\s*(item:\s*)?("(?:[^"\\]|\\.)*"|[^",;]+)\s*(?:[,;]|$)/y
 
 const BOOST = /\s*\+?\s*(\d+)\s*%\s*(?:xp\s*)?for\s+(\d+)\s*min(?:utes?)?\s*(?:[,;]|$)/y
 
 const plainNumber = (digits: string): string => digits.replace(/^0+(?=\d)/, '')
+const CHOICE = /\s*one\s+of\s*\(((?:"(?:[^"\\]|\\.)*"|[^"()])*)\)\s*(?:[,;]|$)/y
+
+/** The parts of a text between separators outside of quotation marks. */
+const partsOf = (text: string, part: RegExp): readonly string[] => text.match(part) ?? []
+
+function readChoice(text: string): Reward | undefined {
+  const options = partsOf(text, /(?:"(?:[^"\\]|\\.)*"|[^"|])+/g).map((option) => {
+    const rewards = partsOf(option, /(?:"(?:[^"\\]|\\.)*"|[^"+])+/g).map(readRewards)
+    return rewards.flatMap((list) => (list?.length === 1 && list[0]?.kind !== 'choice' ? list : [undefined]))
+  })
+  const isRead = options.length > 1 && options.every((option) => option.length > 0 && !option.includes(undefined))
+  return isRead ? { kind: 'choice', name: '', amount: '', options: options as Reward[][] } : undefined
+}
 
 /** Reads the short form. Undefined for any other text. */
 export function readRewards(text: string): Reward[] | undefined {
   const trimmed = text.trim()
   if (trimmed === NOTHING) return []
   const rewards: Reward[] = []
-  REWARD.lastIndex = 0
-  while (REWARD.lastIndex < trimmed.length) {
-    BOOST.lastIndex = REWARD.lastIndex
+  for (let at = 0; at < trimmed.length; ) {
+    CHOICE.lastIndex = at
+    const choice = CHOICE.exec(trimmed)
+    if (choice) {
+      const read = readChoice(choice[1] ?? '')
+      if (!read) return undefined
+      rewards.push(read)
+      at = CHOICE.lastIndex
+      continue
+    }
+    BOOST.lastIndex = at
     const boost = BOOST.exec(trimmed)
     if (boost) {
       const [, percent = '', minutes = ''] = boost
       rewards.push({ kind: 'boost', name: plainNumber(percent), amount: plainNumber(minutes) })
-      REWARD.lastIndex = BOOST.lastIndex
+      at = BOOST.lastIndex
       continue
     }
+    REWARD.lastIndex = at
     const found = REWARD.exec(trimmed)
     if (!found) return undefined
     const [, amount = '', item, name = ''] = found
@@ -58,7 +85,7 @@ export function readRewards(text: string): Reward[] | undefined {
       name: decoded,
       amount: plainNumber(amount),
     })
-    if (REWARD.lastIndex === 0) break
+    at = REWARD.lastIndex === 0 ? trimmed.length : REWARD.lastIndex
   }
   return rewards.length === 0 || /[,;]$/.test(trimmed) ? undefined : rewards
 }
@@ -74,7 +101,8 @@ function decodeName(text: string): string | undefined {
 }
 
 export function rewardValue(reward: Reward): Value {
-  const { kind, name, amount } = reward
+  const { kind, name, amount, options = [] } = reward
+  if (kind === 'choice') return { choice: options.map((option) => option.map(rewardValue)) }
   if (kind === 'boost') return { boost: boostValue(reward) }
   return kind === 'item'
     ? { itemId: name, amount: new RawText(amount) }
@@ -87,7 +115,7 @@ const boostValue = ({ name, amount }: Reward): Value => ({
 })
 
 const isSame = (a: Reward | undefined, b: Reward | undefined): boolean =>
-  a !== undefined && b !== undefined && a.kind === b.kind && a.name === b.name && a.amount === b.amount
+  a !== undefined && b !== undefined && rewardText(a) === rewardText(b) && a.kind === b.kind
 
 /** Changes a list of rewards in place. Rewards that stay keep their other members. */
 export function changeRewards(text: string, list: JsonArray, rewards: readonly Reward[]): Change[] {
@@ -109,6 +137,11 @@ export function changeRewards(text: string, list: JsonArray, rewards: readonly R
     const item = items[head + at]
     const old = before[head + at]
     if (!item || !old || isSame(old, reward)) return []
+    const lists = itemsOf(valueAt(item, 'choice'))
+    if (reward.options && lists.length === reward.options.length)
+      return lists.flatMap((option, place) =>
+        option.kind === 'array' ? changeRewards(text, option, reward.options?.[place] ?? []) : [],
+      )
     if (item.kind !== 'object' || old.kind !== reward.kind || old.amount === '' || old.name === '')
       return [replace(text, item, rewardValue(reward))]
     if (reward.kind === 'boost') return [setMember(text, item, 'boost', boostValue(reward))]

@@ -1,4 +1,4 @@
-import { type ClaimTrack, earnedBonus, levelAt, rewardText } from '../../scenario/read-definition.ts'
+import { type ClaimTrack, earnedBonus, levelAt, offerText } from '../../scenario/read-definition.ts'
 import { number } from '../../ui/text.tsx'
 import { type ClaimableTier, closedSeason, isClaimed, newlyClaimable, premiumText, tiersText } from './forecast.ts'
 import {
@@ -11,7 +11,7 @@ import {
   resetTierMutation,
   revokePremiumMutation,
 } from './operations.ts'
-import type { PassRef, SupportAction } from './support-action.ts'
+import type { ActionField, PassRef, SupportAction } from './support-action.ts'
 
 const TRACKS = [
   ['FREE', 'free'],
@@ -50,15 +50,19 @@ export function grantXpAction(pass: PassRef): SupportAction {
 export function grantTierAction(pass: PassRef, preset?: ClaimableTier): SupportAction {
   return {
     title: 'Grant a tier',
-    ...tierChoice(preset),
-    effect: ({ level, track }) => {
+    ...grantedTier(pass, preset),
+    effect: ({ level, track, choice = '' }) => {
       const tier = tierOf(pass, level, track)
       if (!pass.view) return `${refusalAhead(pass, false)}Claims the ${tierText(level, track)}.`
       if (!tier) return 'The published version has no such tier: this will be refused.'
-      const pays = tier.rewards.map(rewardText).join(', ') || 'nothing'
+      const option = tier.choice[Number(choice) - 1]
+      const pays = offerText(option ? { rewards: [...tier.rewards, ...option], choice: [] } : tier)
       if (isClaimed(pass, tier)) return 'The tier is claimed already: nothing is paid again.'
       if (track === 'PREMIUM' && !pass.premiumOwned)
         return 'The player does not own premium: this will be refused. Grant premium first.'
+      if (!option && tier.choice.length > 0)
+        return `The tier pays ${pays}. Enter the number of the option, from 1 to ${tier.choice.length}.`
+      if (choice !== '' && !option) return 'The tier has no such option: this will be refused.'
       const xp = BigInt(pass.xp)
       const reached = track === 'BONUS' ? earnedBonus(pass.view, xp) : levelAt(pass.view, xp)
       const has = track === 'BONUS' ? `has earned ${count(reached, 'bonus tier')}` : `is at level ${reached}`
@@ -67,7 +71,10 @@ export function grantTierAction(pass: PassRef, preset?: ClaimableTier): SupportA
     },
     confirm: 'Grant',
     mutation: grantTierMutation,
-    input: ({ level, track }) => ({ ...placeOf(pass), level: Number(level), track }),
+    input: ({ level, track, choice }) => ({
+      ...{ ...placeOf(pass), level: Number(level), track },
+      choice: choice ? Number(choice) - 1 : undefined,
+    }),
     done: ({ level, track }, { result }) =>
       result?.alreadyClaimed
         ? 'The tier was claimed already. Nothing was paid again.'
@@ -82,8 +89,9 @@ export function resetTierAction(pass: PassRef, preset?: ClaimableTier): SupportA
     effect: ({ level, track }) => {
       const tier = { level: Number(level), track: track as ClaimTrack }
       if (!isClaimed(pass, tier)) return 'The tier is not claimed: there is nothing to reset.'
-      const pays = tierOf(pass, level, track)?.rewards.map(rewardText).join(', ')
-      return `The ${tierText(level, track)} can be claimed again. The player keeps its rewards, and the next claim pays once more${pays ? `: ${pays}` : ''}.`
+      const known = tierOf(pass, level, track)
+      const pays = known ? `: ${offerText(known)}` : ''
+      return `The ${tierText(level, track)} can be claimed again. The player keeps its rewards, and the next claim pays once more${pays}.`
     },
     confirm: 'Reset',
     tone: 'danger',
@@ -179,13 +187,26 @@ const tierChoice = (preset?: ClaimableTier) =>
     initial: { level: String(preset?.level ?? ''), track: preset?.track ?? 'FREE' },
   }) satisfies Partial<SupportAction>
 
+/** The same, with the option where the pass has a choice. People count from 1. */
+function grantedTier({ view }: PassRef, preset?: ClaimableTier): Pick<SupportAction, 'fields' | 'initial'> {
+  const { fields, initial } = tierChoice(preset)
+  const hasChoice = view && [...view.tiers, ...(view.bonus ? [view.bonus] : [])].some(({ choice }) => choice.length > 0)
+  if (!hasChoice) return { fields, initial }
+  return { fields: [...fields, OPTION], initial: { ...initial, choice: '' } }
+}
+
+const OPTION: ActionField = {
+  ...{ name: 'choice', label: 'Option', isOptional: true },
+  ...{ kind: 'amount', hint: 'Of a tier with a choice: 1 for the first.' },
+}
+
 /** A tier with its rewards; undefined when the published version has no such tier. */
 function tierOf({ view }: PassRef, level: string | undefined, track: string | undefined) {
   const number = Number(level)
   if (track !== 'BONUS') return view?.tiers.find((tier) => tier.level === number && tier.track === track)
   const bonus = view?.bonus
   return bonus && number >= 1 && number <= bonus.max
-    ? { level: number, track: 'BONUS' as const, rewards: bonus.rewards }
+    ? { level: number, track: 'BONUS' as const, rewards: bonus.rewards, choice: bonus.choice }
     : undefined
 }
 
