@@ -90,6 +90,8 @@ export const MAX_XP_PERCENT = 1_000
 export const MAX_BOOST_PERCENT = 1_000
 /** Boosts of one environment that have not ended. */
 export const MAX_BOOSTS = 100
+/** The minutes of a personal boost, and how long those of one percentage last from now on, together: 30 days. */
+export const MAX_BOOST_MINUTES = 43_200
 /** Scenarios that one boost names. */
 export const MAX_BOOST_SCENARIOS = 100
 /** How many times as fast as the real time the game's time may run. The database has the limit, too. */

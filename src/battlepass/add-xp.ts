@@ -7,6 +7,7 @@ import { playerCall } from '../declare/player-call.ts'
 import { int64, optional, type RequestOf, shape, text } from '../declare/shape.ts'
 import { Stream } from '../events/append.ts'
 import { admitActive } from '../players/player-status.ts'
+import type { Boost } from '../scenario/boosts.ts'
 import type { Definition, PassNode } from '../scenario/definition.ts'
 import { EXAMPLE_PLAN, type ExecutionPlan, executionPlan } from '../scenario/plan.ts'
 import { askActive, askRunRows, askWalk, type Run, record, requireActiveRun, settleWalk } from '../scenario/runs.ts'
@@ -15,11 +16,12 @@ import type { Command } from '../transactions/command.ts'
 import type { Group, Steps } from '../transactions/group.ts'
 import type { Player, PlayerRef } from '../transactions/player.ts'
 import { askWallet, grant, requireRoom } from '../wallet/holdings.ts'
+import { withOwn } from '../wallet/player-boosts.ts'
 import { askEveryTier, claimEarned } from './claim-tier.ts'
 import { bonusOf, decideXp, levelAt } from './decide.ts'
 import { type LimitedCall, LimitedCalls } from './limited-calls.ts'
 import { aboutPass, askPass, type NodeInput, type PassHandle, requirePass } from './passes.ts'
-import type { Limited, SentXp, XpOrigin } from './xp-limits.ts'
+import { isTrusted, type Limited, type SentXp, type XpOrigin } from './xp-limits.ts'
 
 /** The add-xp request of spec 2.1. Clients may leave `source` out. */
 export const addXpRequest = shape(
@@ -96,13 +98,14 @@ function xpCommand(
       const rows = yield* group.rows(() => {
         const rows = askRunRows(group, ref, { scenarioId, runId: active })
         const asked = askXp(group, rows.player, rows.definition, { ...input, origin: given.origin })
-        if (rows.definition && asked?.node.autoClaim === 'always')
-          askEveryTier(asked, rows.definition, rows.run?.key ?? null)
+        if (rows.definition && asked?.pass.node.autoClaim === 'always')
+          askEveryTier(asked.pass, rows.definition, rows.run?.key ?? null)
         return { ...rows, asked }
       })
       const { definition, run } = requireActiveRun(rows, scenarioId)
-      const pass = requirePass(rows.asked)
-      const result = yield* giveXp(group, { definition, run, pass, amount, source, ...given })
+      const pass = requirePass(rows.asked?.pass)
+      const boosts = rows.asked?.boosts
+      const result = yield* giveXp(group, { definition, run, pass, amount, source, boosts, ...given })
       if (pass.node.autoClaim === 'always' && !(result instanceof Refusal))
         yield* claimEarned(group, pass, { definition, run: rows.run }, { by: 'player' })
       return result
@@ -110,27 +113,31 @@ function xpCommand(
   }
 }
 
-/** Asks for a pass, and for its claims where xp may complete it. */
-export function askXp(
+/** Asks for a pass with the boosts that may apply, and for its claims where xp may complete it. */
+function askXp(
   group: Group,
   player: Player,
   definition: Definition | null | undefined,
   input: NodeInput & SentXp,
-): PassHandle | undefined {
-  const asked = askPass(player, definition, input)
-  const stored = asked?.stored
-  if (asked) askConversion(asked)
+): { readonly pass: PassHandle; readonly boosts: readonly Boost[] } | undefined {
+  const pass = askPass(player, definition, input)
+  if (!pass) return undefined
+  const { environmentId } = player
+  const { scenarioId } = pass
+  const scenario = group.of(Scenarios).see({ environmentId, scenarioId })
+  const boosts = isTrusted(input.origin) || !scenario ? NO_BOOSTS : withOwn(scenario.boosts, player, scenario.clock)
+  const { stored } = pass
+  askConversion(pass)
   // Xp at the top level may complete the pass, which depends on its claims.
   if (stored && !stored.completed) {
-    const boosting = { boosts: boostsOf(group, asked), now: asked.nowIn(group) }
-    const most = stored.xp + input.amount + bonusOf(asked.node, stored, input, boosting)
-    if (levelAt(asked.node, most) >= asked.node.topLevel) asked.askClaims()
+    const boosting = { boosts, now: pass.nowIn(group) }
+    const most = stored.xp + input.amount + bonusOf(pass.node, stored, input, boosting)
+    if (levelAt(pass.node, most) >= pass.node.topLevel) pass.askClaims()
   }
-  return asked
+  return { pass, boosts }
 }
 
-const boostsOf = (group: Group, { player: { environmentId }, scenarioId }: PassHandle) =>
-  group.of(Scenarios).boosts({ environmentId, scenarioId })
+const NO_BOOSTS: readonly Boost[] = []
 
 /** Asks for the wallet, where xp above the top level becomes a currency. */
 export function askConversion({ player, node }: PassHandle): void {
@@ -143,13 +150,15 @@ interface Gift extends GivenXp {
   readonly pass: PassHandle
   readonly amount: bigint
   readonly source: string
+  /** The boosts that may apply. */
+  readonly boosts?: readonly Boost[] | undefined
 }
 
 export function* giveXp(group: Group, gift: Gift): Steps<AddXpResult | Refusal> {
-  const { definition, run, pass, amount, source, origin, entryId, reference = null } = gift
+  const { definition, run, pass, amount, source, boosts, origin, entryId, reference = null } = gift
   const { player, node } = pass
   const { environmentId, playerId } = player
-  const decision = decideXp(node, pass.current, { amount, source, origin }, pass.nowIn(group), boostsOf(group, pass))
+  const decision = decideXp(node, pass.current, { amount, source, origin }, pass.nowIn(group), boosts)
   const count = (reason: LimitedCall['reason']): void => group.of(LimitedCalls).add({ player, origin, reason })
   const tell = ({ by, limit, day }: Limited, granted: bigint): void => {
     const data = { source, limitedBy: by, limit, asked: amount, granted, day }

@@ -10,6 +10,7 @@ import { requireScenario, Scenarios } from '../scenario/scenarios.ts'
 import { PHASES, type SeasonDates, seasonAt } from '../scenario/season.ts'
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
+import { withOwn } from '../wallet/player-boosts.ts'
 import { runsAt } from './boosts.ts'
 import { findPass } from './passes.ts'
 
@@ -30,6 +31,7 @@ export const seasonBoost = answer(
       description: 'The players who get it: `everybody`, or with `premium` the owners of premium of the pass.',
     }),
     sources: out.list(out.text(), 'The sources of xp that it is for. Empty for all.'),
+    personal: out.optional(out.flag('True for a boost that the player alone has. Absent for any other.')),
   },
   { name: 'SeasonBoost' },
 )
@@ -55,7 +57,10 @@ export const seasonAnswer = answer(
         `In how many seconds the next phase begins, by the clock of the environment, rounded up. At most ${MAX_INT32}. Null when none does.`,
       ),
     ),
-    boosts: out.list(seasonBoost, 'The boosts of the scenario that run now, the first to end first.'),
+    boosts: out.list(
+      seasonBoost,
+      "The boosts of the scenario and the player's own that run now, the first to end first.",
+    ),
     now: out.time('The time of the answer, by the clock of the environment, in UTC.'),
   },
   {
@@ -97,11 +102,12 @@ export function readSeason(ref: PlayerRef, input: RequestOf<typeof seasonRequest
         const player = group.player(ref)
         askStatus(player)
         const scenarios = group.of(Scenarios)
+        const clock = scenarios.clock(scenario)
         return {
           player,
           found: scenarios.find(scenario),
-          boosts: scenarios.boosts(scenario),
-          clock: scenarios.clock(scenario),
+          boosts: withOwn(scenarios.boosts(scenario), player, clock),
+          clock,
           now: scenarios.now(scenario),
         }
       })
@@ -147,13 +153,14 @@ export const runningBoosts = (boosts: readonly Boost[], clock: GameClock | null,
   boosts
     .filter((boost) => runsAt(boost, now))
     .sort((a, b) => a.endsAt - b.endsAt)
-    .map(({ percent, startsAt, endsAt, audience, sources }) => ({
+    .map(({ percent, startsAt, endsAt, audience, sources, isPersonal }) => ({
       percent: Number(percent),
       startsAt: new Date(startsAt).toISOString(),
       endsAt: new Date(endsAt).toISOString(),
       secondsLeft: secondsTo(clock, now, endsAt),
       audience,
       sources,
+      ...(isPersonal && { personal: true }),
     }))
 
 export const seasonCall = playerCall({

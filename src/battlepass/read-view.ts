@@ -12,6 +12,7 @@ import { askStatus, requireActive } from '../players/player-status.ts'
 import {
   byLevel,
   type Definition,
+  granted,
   type Offer,
   type PassNode,
   type Reward,
@@ -21,6 +22,7 @@ import type { Display, Displayed } from '../scenario/display.ts'
 import { Scenarios, type Seen } from '../scenario/scenarios.ts'
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
+import { withOwn } from '../wallet/player-boosts.ts'
 import { earnedOf } from './claim-tier.ts'
 import { claimsOpen } from './decide.ts'
 import { askPass, type PassHandle } from './passes.ts'
@@ -55,7 +57,7 @@ export function readView(ref: PlayerRef, input: RequestOf<typeof viewRequest>): 
     engine: 'reads',
     player: ref,
     *decide(group) {
-      const { player, seen, now, passes, profile } = yield* group.rows(() => {
+      const { player, seen, now, passes, boosts, profile } = yield* group.rows(() => {
         const player = group.player(ref)
         askStatus(player)
         const scenario = { environmentId: ref.environmentId, scenarioId }
@@ -64,13 +66,14 @@ export function readView(ref: PlayerRef, input: RequestOf<typeof viewRequest>): 
         const nodes = seen ? passesOf(seen.definition) : []
         const passes = nodes.map(({ id }) => askPass(player, seen?.definition, { scenarioId, nodeId: id })?.askClaims())
         const needsProfile = input.language === null && seen && tagsOf(seen.definition).length > 1
-        return { player, seen, now, passes, profile: needsProfile ? askLanguage(player) : null }
+        const boosts = withOwn(seen?.boosts ?? [], player, seen?.clock ?? null)
+        return { player, seen, now, passes, boosts, profile: needsProfile ? askLanguage(player) : null }
       })
       requireActive(player)
       if (!seen) throw new Refusal('scenarioNotFound')
       const { definition, version, revision } = seen
       const fixed = fixedOf(definition, input.language ?? profile?.value?.language ?? null)
-      const states = passes.flatMap((pass) => (pass ? [stateOf(pass, seen, now)] : []))
+      const states = passes.flatMap((pass) => (pass ? [stateOf(pass, { boosts, clock: seen.clock }, now)] : []))
       const head = { scenarioId, version, ...fixed.head }
       return {
         etag: tagOf(revision, fixed, states),
@@ -168,10 +171,7 @@ function derive(definition: Definition, language: string | null): Fixed {
 
 function passIn(node: PassNode, language: string | null): FixedPass {
   const { beyond, premium, premiumXpPercent, premiumInstant } = node
-  const rewardIn = ({ amount, currency, itemId, display }: Reward) => ({
-    ...{ amount, currency, itemId },
-    ...shownIn(display, language),
-  })
+  const rewardIn = (reward: Reward) => ({ ...granted(reward), ...shownIn(reward.display, language) })
   const offerIn = ({ rewards, choice = [] }: Offer) => ({
     rewards: rewards.map(rewardIn),
     choice: choice.map((option) => ({ rewards: option.map(rewardIn) })),

@@ -153,7 +153,7 @@ function hasRoomForMail(group: Group, { player, node }: PassHandle): boolean {
   if (node.mail === null) return false
   const bonus = bonusOffer(node, 1)
   const all = [...node.tiers.values(), ...(bonus ? [bonus] : [])].flatMap(allRewards)
-  const messages = Math.ceil(new Set(all.map(assetOf)).size / MAX_REWARDS)
+  const messages = Math.ceil(summed(all).length / MAX_REWARDS)
   return hasRoom(group, player, Math.max(messages, 1))
 }
 
@@ -170,14 +170,16 @@ function sendMail(group: Group, { player, scenarioId, node }: PassHandle, reward
   }
 }
 
-const assetOf = ({ currency, itemId }: Reward): string => `${currency ?? ''}\0${itemId ?? ''}`
-
-/** Rewards with each currency and item once, unless its sum would pass int64. */
+/** Rewards with each currency and item once, unless its sum would pass int64. Boosts stay as they are. */
 function summed(rewards: readonly Reward[]): Reward[] {
   const sums: Reward[] = []
   const places = new Map<string, number>()
   for (const reward of rewards) {
-    const asset = assetOf(reward)
+    if (reward.boost) {
+      sums.push(reward)
+      continue
+    }
+    const asset = assetKey(reward)
     const place = places.get(asset)
     const sum = (place === undefined ? 0n : (sums[place]?.amount ?? 0n)) + reward.amount
     if (place !== undefined && sum <= MAX_INT64) sums[place] = { ...reward, amount: sum }
@@ -186,11 +188,12 @@ function summed(rewards: readonly Reward[]): Reward[] {
   return sums
 }
 
-/** The rewards in all, each currency and item once, in the order in which they came. */
+/** The rewards in all, each currency, item and boost once, in the order in which they came. */
 function sumOf(rewards: readonly Granted[]): Granted[] {
   const sums = new Map<string, Granted>()
   for (const reward of rewards) {
-    const key = `${reward.currency ?? ''}\0${reward.itemId ?? ''}`
+    const { percent = '', minutes = '' } = reward.boost ?? {}
+    const key = `${reward.currency ?? ''}\0${reward.itemId ?? ''}\0${percent}\0${minutes}`
     const amount = BigInt(sums.get(key)?.amount ?? 0) + BigInt(reward.amount)
     sums.set(key, { ...reward, amount })
   }

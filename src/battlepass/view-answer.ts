@@ -13,7 +13,7 @@ const shown = {
 }
 
 export const rewardView = answer(
-  'A reward as the game shows it: exactly one of `currency` and `itemId` is set.',
+  'A reward as the game shows it: exactly one of `currency`, `itemId` and `boost` is set.',
   { ...reward.members, ...shown },
   { name: 'RewardView' },
 )
@@ -89,7 +89,10 @@ export const passState = answer(
       claimedTier,
       'Tiers that the player can claim now, in the same order. Of bonus tiers at most as many as are left of the day.',
     ),
-    boosts: out.list(seasonBoost, 'The boosts of the scenario that run now, the first to end first.'),
+    boosts: out.list(
+      seasonBoost,
+      "The boosts of the scenario and the player's own that run now, the first to end first.",
+    ),
   },
   { name: 'PassState' },
 )

@@ -63,14 +63,23 @@ export interface EnteredNode {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** Something granted: exactly one of `currency` and `itemId` is set. */
+/** Something granted: exactly one of `currency`, `itemId` and `boost` is set. */
 export interface Reward {
-  /** The amount of the currency or item. */
+  /** The amount of the currency or item. How many there are of a boost: 1 in most places. */
   readonly amount: bigint
-  /** The currency; null for an item. */
+  /** The currency; null for anything else. */
   readonly currency: string | null
-  /** The item; null for a currency. */
+  /** The item; null for anything else. */
   readonly itemId: string | null
+  readonly boost?: RewardBoost
+}
+
+/** A boost of the player alone: more of each xp for a time, from the moment at which it is granted. */
+export interface RewardBoost {
+  /** So many percent more of each xp. */
+  readonly percent: number
+  /** For so many minutes. */
+  readonly minutes: number
 }
 
 /** The outcome of a claim. A tier is granted once, however often it is claimed. */
@@ -130,7 +139,7 @@ export interface SeasonResponse {
   readonly nextPhaseAt: string | null
   /** In how many seconds the next phase begins, by the clock of the environment, rounded up. At most 2147483647. Null when none does. */
   readonly secondsToNextPhase: number | null
-  /** The boosts of the scenario that run now, the first to end first. */
+  /** The boosts of the scenario and the player's own that run now, the first to end first. */
   readonly boosts: readonly SeasonBoost[]
   /** The time of the answer, by the clock of the environment, in UTC. */
   readonly now: string
@@ -150,6 +159,8 @@ export interface SeasonBoost {
   readonly audience: 'everybody' | 'premium'
   /** The sources of xp that it is for. Empty for all. */
   readonly sources: readonly string[]
+  /** True for a boost that the player alone has. Absent for any other. */
+  readonly personal?: boolean
 }
 
 /** A player's seasons: one for each battle pass that it has begun, also those that are over. */
@@ -591,14 +602,15 @@ export interface PremiumView {
   readonly instant: readonly RewardView[]
 }
 
-/** A reward as the game shows it: exactly one of `currency` and `itemId` is set. */
+/** A reward as the game shows it: exactly one of `currency`, `itemId` and `boost` is set. */
 export interface RewardView {
-  /** The amount of the currency or item. */
+  /** The amount of the currency or item. How many there are of a boost: 1 in most places. */
   readonly amount: bigint
-  /** The currency; null for an item. */
+  /** The currency; null for anything else. */
   readonly currency: string | null
-  /** The item; null for a currency. */
+  /** The item; null for anything else. */
   readonly itemId: string | null
+  readonly boost?: RewardBoost
   /** What it is called, in the language of the player. Null without a text. */
   readonly name: string | null
   /** A description in that language. Null without one. */
@@ -688,7 +700,7 @@ export interface PassState {
   readonly claimed: readonly ClaimedTier[]
   /** Tiers that the player can claim now, in the same order. Of bonus tiers at most as many as are left of the day. */
   readonly claimable: readonly ClaimedTier[]
-  /** The boosts of the scenario that run now, the first to end first. */
+  /** The boosts of the scenario and the player's own that run now, the first to end first. */
   readonly boosts: readonly SeasonBoost[]
 }
 
@@ -792,6 +804,7 @@ export const SEASON_BOOST: ShapeOf<SeasonBoost> = {
     secondsLeft: 'integer',
     audience: 'string',
     sources: { list: 'string' },
+    personal: { ifPresent: 'boolean' },
   },
 }
 
@@ -829,11 +842,14 @@ export const SEASON_PROGRESS: ShapeOf<SeasonProgress> = {
 
 export const SEASONS_RESPONSE: ShapeOf<SeasonsResponse> = { members: { seasons: { list: SEASON_PROGRESS } } }
 
+export const REWARD_BOOST: ShapeOf<RewardBoost> = { members: { percent: 'integer', minutes: 'integer' } }
+
 export const REWARD_VIEW: ShapeOf<RewardView> = {
   members: {
     amount: 'int64',
     currency: { orNull: 'string' },
     itemId: { orNull: 'string' },
+    boost: { ifPresent: REWARD_BOOST },
     name: { orNull: 'string' },
     description: { orNull: 'string' },
     image: { orNull: 'string' },
@@ -931,7 +947,12 @@ export const SCENARIO_VIEW: ShapeOf<ScenarioView> = {
 export const ENTERED_NODE: ShapeOf<EnteredNode> = { members: { nodeId: 'string', type: 'string', data: 'object' } }
 
 export const REWARD: ShapeOf<Reward> = {
-  members: { amount: 'int64', currency: { orNull: 'string' }, itemId: { orNull: 'string' } },
+  members: {
+    amount: 'int64',
+    currency: { orNull: 'string' },
+    itemId: { orNull: 'string' },
+    boost: { ifPresent: REWARD_BOOST },
+  },
 }
 
 export const EXECUTION_PLAN: ShapeOf<ExecutionPlan> = {

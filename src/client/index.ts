@@ -38,6 +38,7 @@ export type {
   ProgressResponse,
   RefusalCode,
   Reward,
+  RewardBoost,
   RewardView,
   ScenarioView,
   SeasonBoost,

@@ -13,7 +13,9 @@ import {
   type PremiumResponse,
   type ProgressResponse,
   REWARD,
+  REWARD_BOOST,
   type Reward,
+  type RewardBoost,
   RUN_RESPONSE,
   type RunResponse,
   SEASON_RESPONSE,
@@ -39,15 +41,20 @@ import { backoff, type CallOptions, type ChangeOptions, keyOr, newKey, pause } f
 
 const RUN = '/sdk/v1/scenarios/run'
 const CLAIM_ALL = `mutation ($input: ClaimAllInput!) {
-  claimAll(input: $input) { claimed { level track granted { amount currency itemId } } }
+  claimAll(input: $input) { claimed { level track granted { amount currency itemId boost { percent minutes } } } }
 }`
 /** GraphQL has the tracks in upper case. */
-type Claimed = Omit<ClaimedTiers['claimed'][number], 'track'> & { readonly track: string }
+type Claimed = Omit<ClaimedTiers['claimed'][number], 'track' | 'granted'> & {
+  readonly track: string
+  /** What other calls leave out is null. */
+  readonly granted: readonly (Omit<Reward, 'boost'> & { readonly boost: RewardBoost | null })[]
+}
+const GRANTED = { members: { ...REWARD.members, boost: { orNull: REWARD_BOOST } } }
 const CLAIMED: ShapeOf<{ readonly claimAll: { readonly claimed: readonly Claimed[] } }> = {
   members: {
     claimAll: {
       members: {
-        claimed: { list: { members: { level: 'integer', track: 'string', granted: { list: REWARD } } } },
+        claimed: { list: { members: { level: 'integer', track: 'string', granted: { list: GRANTED } } } },
       },
     },
   },
@@ -286,7 +293,13 @@ export class ScenarioSession {
       const input = { scenarioId, nodeId, runId, idempotencyKey }
       const change = { ...options, isChange: true }
       const { claimed } = (await graphql(this.#calls, CLAIM_ALL, { input }, CLAIMED, change)).claimAll
-      const answer = { claimed: claimed.map((tier) => ({ ...tier, track: tier.track.toLowerCase() as Track })) }
+      const answer = {
+        claimed: claimed.map(({ granted, ...tier }) => ({
+          ...tier,
+          track: tier.track.toLowerCase() as Track,
+          granted: granted.map(({ boost, ...reward }) => (boost ? { ...reward, boost } : reward)),
+        })),
+      }
       if (answer.claimed.length > 0) await this.#afterClaim(answer.claimed.flatMap(({ granted }) => granted))
       return answer
     })

@@ -31,7 +31,10 @@ export interface Member<T> {
 }
 
 type Members = Readonly<Record<string, Member<unknown>>>
-type Values<M> = { readonly [Name in keyof M]: M[Name] extends Member<infer T> ? T : never }
+type ValueOf<M> = M extends Member<infer T> ? T : never
+type Values<M> = {
+  readonly [Name in keyof M as undefined extends ValueOf<M[Name]> ? never : Name]: ValueOf<M[Name]>
+} & { readonly [Name in keyof M as undefined extends ValueOf<M[Name]> ? Name : never]?: ValueOf<M[Name]> }
 
 /** The type of an answer: `AnswerOf<typeof addXpAnswer>`. */
 export type AnswerOf<A> = A extends Answer<infer T> ? T : never
@@ -46,7 +49,7 @@ export interface Named {
 
 export interface Answer<T> extends Named {
   readonly description: string
-  readonly members: { readonly [Name in keyof T]: Member<T[Name]> }
+  readonly members: { readonly [Name in keyof T]-?: Member<T[Name]> }
   readonly parts: readonly Answer<unknown>[]
 }
 

@@ -12,6 +12,7 @@ import { storage } from '../players/storage.ts'
 import { rewardPayments } from '../scenario/reward-payments.ts'
 import { runs } from '../scenario/runs.ts'
 import { inventory, walletLedger, wallets } from '../wallet/holdings.ts'
+import { playerBoosts } from '../wallet/player-boosts.ts'
 import { type CopyValue, copyInto, copyLine } from './copy.ts'
 
 /** The rows of a batch of seeded players, by table, in the order of writing. */
@@ -28,6 +29,7 @@ const COLUMNS = {
   wallets: wallets.names(),
   wallet_ledger: walletLedger.names('created_at'),
   inventory: inventory.names(),
+  player_boosts: playerBoosts.names(),
   login_log: loginLog.names('created_at'),
   // A temporary table until all players are written: a stream is in the order of time.
   seeded_events: 'environment_id, at, type, handle, player_id, scenario_id, node_id, run_id, data',

@@ -8,6 +8,7 @@ import {
   type LevelNode,
   type PassNode,
   type Reward,
+  type RewardBoost,
   type TierKey,
   type Track,
   tierKey,
@@ -15,6 +16,7 @@ import {
 import { begin, type Crossing, type ExecutionPlan, type Grant, type Walk, walk, withoutPaid } from '../scenario/plan.ts'
 import { scopeOf } from '../scenario/reward-payments.ts'
 import type { XpSender } from '../scenario/xp-rules.ts'
+import { lengthened, type PlayerBoost } from '../wallet/player-boosts.ts'
 import type { WebhookAttempt } from '../webhook/webhook.ts'
 import { idAt, type SeededBooks, type SeededScope, type SeededTotals } from './seed-books.ts'
 import type { Locale } from './seed-names.ts'
@@ -73,6 +75,7 @@ export class PlayerRecords {
   private readonly claimed = new Set<TierKey>()
   private readonly balances = new Map<string, bigint>()
   private readonly items = new Map<string, bigint>()
+  private readonly boosts = new Map<string, PlayerBoost>()
   /** Reward nodes that do not pay again. */
   private readonly paid = new Set<string>()
   private lastLogin = ''
@@ -210,6 +213,8 @@ export class PlayerRecords {
     if (!this.whole) return
     for (const [currency, balance] of this.balances) books.add('wallets', [playerId, currency, balance])
     for (const [itemId, amount] of this.items) books.add('inventory', [playerId, itemId, amount])
+    for (const { id, percent, startsAt, endsAt, reference } of this.boosts.values())
+      books.add('player_boosts', [playerId, id, percent, startsAt.toISOString(), endsAt.toISOString(), reference])
   }
 
   currentPass(): Pass {
@@ -264,10 +269,17 @@ export class PlayerRecords {
   }
 
   private grant(rewards: readonly Reward[], reason: string, reference: string): void {
-    for (const { currency, itemId, amount } of rewards) {
-      if (currency !== null) this.move(currency, amount, reason, reference)
-      else if (itemId !== null) this.items.set(itemId, (this.items.get(itemId) ?? 0n) + amount)
+    for (const { currency, itemId, amount, boost } of rewards) {
+      if (boost) this.boost(boost, reference)
+      else if (currency !== null) this.move(currency, amount, reason, reference)
+      else this.items.set(itemId, (this.items.get(itemId) ?? 0n) + amount)
     }
+  }
+
+  private boost(boost: RewardBoost, reference: string): void {
+    const { before, startsAt, endsAt } = lengthened([...this.boosts.values()], boost, new Date(this.nowMs))
+    const id = before?.id ?? idAt(this.nowMs, this.boosts.size)
+    this.boosts.set(id, { id, percent: boost.percent, startsAt, endsAt, reference })
   }
 
   balance(currency: string): bigint {

@@ -8,6 +8,7 @@ import { JsonSource } from '../declare/shape.ts'
 import { JobStateType } from '../grants/graphql-state.ts'
 import type { JobState } from '../grants/requests.ts'
 import { MESSAGE_KINDS, type MessageKind, readRewards } from '../inbox/messages.ts'
+import { granted } from '../scenario/definition.ts'
 import { RunCauseEnum } from '../scenario/graphql-runs.ts'
 import { PhaseEnum } from '../scenario/graphql-season.ts'
 import type { RunCause } from '../scenario/runs.ts'
@@ -160,7 +161,7 @@ export const InboxReceivedEvent = builder.objectRef<StreamEvent>('InboxReceivedE
     rewards: t.field({
       type: [RewardType],
       description: 'What can be claimed with it.',
-      resolve: (event) => readRewards(dataOf(event)),
+      resolve: (event) => readRewards(dataOf(event)).map(granted),
     }),
     expiresAt: t.field({
       type: 'DateTime',

@@ -13,9 +13,10 @@ import { forwardPage, namesOf, pageOf, readList } from '../declare/graphql/page.
 import { argsOf, enumType, inputOf, outputOfShape } from '../declare/graphql/shapes.ts'
 import { isUuid, optional, type RequestOf, refuseFaults, shape, someOf } from '../declare/shape.ts'
 import { MessageTextType } from '../inbox/graphql.ts'
+import { readStored } from '../inbox/messages.ts'
 import { PlayerFilterType } from '../listing/graphql-segments.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import type { Granted } from '../scenario/definition.ts'
+import { type Granted, granted } from '../scenario/definition.ts'
 import { RewardType } from '../wallet/graphql.ts'
 import { JobStateType } from './graphql-state.ts'
 import { giftJson, readGift, readMessage, readPolicy, readTarget, type Target, totalOf } from './job.ts'
@@ -28,7 +29,7 @@ import {
   undoFaults,
   undoGrantJob,
 } from './manage-jobs.ts'
-import { CAUSES, type FailureCause, OUTCOMES, type Outcome, readGiven } from './outcomes.ts'
+import { CAUSES, type FailureCause, OUTCOMES, type Outcome } from './outcomes.ts'
 import { type PreviewedJob, type PreviewedUndo, previewGrantJob, previewUndo } from './preview.ts'
 import {
   checkGift,
@@ -175,7 +176,7 @@ const JobPlayerType = builder.objectRef<JobPlayerRow>('GrantJobPlayer').implemen
     granted: t.field({
       type: [RewardType],
       description: 'The rewards that it got, or that were taken back. Empty without any.',
-      resolve: ({ given }) => (given === null ? [] : readGiven(given)),
+      resolve: ({ given }) => (given === null ? [] : readStored(given).map(granted)),
     }),
     messageId: t.exposeID('messageId', { nullable: true, description: 'The message in its inbox. Null without one.' }),
     actedAt: t.expose('actedAt', { type: 'DateTime', nullable: true, description: 'The time of the outcome.' }),

@@ -5,7 +5,8 @@ import type { MessageTexts } from '../base/languages.ts'
 import { JsonSource } from '../declare/shape.ts'
 import type { PlayerFilterInput } from '../listing/requests.ts'
 import { filterJson, readFilterJson } from '../listing/segments.ts'
-import type { Granted } from '../scenario/definition.ts'
+import { assetKey, type Granted, granted, type Reward } from '../scenario/definition.ts'
+import { rewardWith } from '../wallet/reward-list.ts'
 import { type Gift, giftShape, type JobState } from './requests.ts'
 
 /** Who gets it. A filter and the rows of a list do not change any more; a job undoes another one for its players. */
@@ -79,10 +80,10 @@ export const readMessage = (text: string | null): GiftMessage | null =>
 export const hashOf = (request: Json): string => hash('sha256', print(request))
 
 /** The rewards of one player; `amount` is that of the list. */
-export const rewardsFor = (gift: Gift | null, amount: bigint | null): Granted[] =>
-  (gift?.rewards ?? []).map((reward) => ({ ...reward, amount: reward.amount ?? amount ?? 0n }))
+export const rewardsFor = (gift: Gift | null, amount: bigint | null): Reward[] =>
+  (gift?.rewards ?? []).map((reward) => rewardWith(reward, reward.amount ?? amount ?? 0n))
 
-/** What a job gives in all: rewards, each currency and item once, and xp that is known before. */
+/** What a job gives in all: rewards, each currency, item and boost once, and xp that is known before. */
 export interface Total {
   readonly rewards: readonly Granted[]
   readonly xp: bigint
@@ -92,9 +93,10 @@ export interface Total {
 export function totalOf(gift: Gift | null, players: number, amount: bigint): Total {
   const of = (each: bigint | null): bigint => (each === null ? amount : each * BigInt(players))
   const sums = new Map<string, Granted>()
-  for (const { currency, itemId, amount: each } of gift?.rewards ?? []) {
-    const key = `${currency ?? ''}\0${itemId ?? ''}`
-    sums.set(key, { currency, itemId, amount: (sums.get(key)?.amount ?? 0n) + of(each) })
+  for (const reward of gift?.rewards ?? []) {
+    const one = granted(rewardWith(reward, 1n))
+    const key = assetKey(one)
+    sums.set(key, { ...one, amount: (sums.get(key)?.amount ?? 0n) + of(reward.boost ? 1n : reward.amount) })
   }
   return { rewards: [...sums.values()], xp: gift?.xp ? of(gift.xp.amount) : 0n }
 }

@@ -1,8 +1,6 @@
 import { REFUSALS, type RefusalKind } from '../base/errors.ts'
-import { print } from '../base/json.ts'
-import { JsonSource } from '../declare/shape.ts'
-import { readRewards } from '../inbox/messages.ts'
-import type { Granted } from '../scenario/definition.ts'
+import { rewardColumn } from '../inbox/messages.ts'
+import type { Reward } from '../scenario/definition.ts'
 import type { Player } from '../transactions/player.ts'
 import { bigint, type Column, instant, nullable, table, text, uuid } from '../transactions/table.ts'
 
@@ -39,15 +37,6 @@ export type FailureCause = (typeof CAUSES)[number]
 
 export const isCause = (text: string): text is FailureCause => (CAUSES as readonly string[]).includes(text)
 
-/** Rewards as plain JSON, whose integers are read exactly. */
-export const readGiven = (stored: string): Granted[] => readRewards(new JsonSource(`{"rewards":${stored}}`))
-
-const rewardList: Column<readonly Granted[]> = {
-  ...(text as Column<never>),
-  encode: (rewards) => text.encode(print(rewards as never)),
-  decode: readGiven,
-}
-
 /** They are written by the commands of a job alone, and not remembered, so that no trigger renews the player's version. */
 const jobPlayers = table('grant_job_players', {
   key: { jobId: uuid },
@@ -57,7 +46,7 @@ const jobPlayers = table('grant_job_players', {
     outcome: nullable(text) as Column<Outcome | null>,
     cause: nullable(text) as Column<FailureCause | null>,
     /** The rewards that were given, or taken back. */
-    given: nullable(rewardList),
+    given: nullable(rewardColumn),
     messageId: nullable(uuid),
     actedAt: nullable(instant),
   },
@@ -70,7 +59,7 @@ export interface JobPlayer {
   readonly amount: bigint | null
   readonly outcome: Outcome | null
   readonly cause: FailureCause | null
-  readonly given: readonly Granted[] | null
+  readonly given: readonly Reward[] | null
   readonly messageId: string | null
   readonly actedAt: Date | null
 }

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import type { PlatformCaller } from '../callers/callers.ts'
-import type { Granted } from '../scenario/definition.ts'
+import { assetKey, type Granted } from '../scenario/definition.ts'
 import { needsApproval, readPolicy, type Target, type Total, totalOf } from './job.ts'
 import { resolve, type Sources } from './manage-jobs.ts'
 import type { FailureCause } from './outcomes.ts'
@@ -124,9 +124,14 @@ const READ_UNDO = {
         WHERE m.environment_id = $1 AND m.player_id = page.player_id AND m.id = page.message_id LIMIT 1
       ) m ON true
     ), part AS (
-      SELECT e ->> 'currency' AS currency, e ->> 'itemId' AS item_id, (e ->> 'amount')::numeric AS amount,
+      SELECT e ->> 'currency' AS currency, e ->> 'itemId' AS item_id, (e -> 'boost' ->> 'percent')::int AS percent,
+        (e -> 'boost' ->> 'minutes')::int AS minutes, (e ->> 'amount')::numeric AS amount,
         CASE WHEN p.is_unclaimed THEN (e ->> 'amount')::numeric
           WHEN p.message_id IS NOT NULL AND NOT p.is_there THEN 0
+          WHEN e -> 'boost' IS NOT NULL THEN CASE WHEN EXISTS (
+            SELECT FROM player_boosts b WHERE b.environment_id = $1 AND b.player_id = p.player_id
+              AND b.percent = (e -> 'boost' ->> 'percent')::int AND b.ends_at > clock_timestamp()
+          ) THEN 1 ELSE 0 END
           ELSE least((e ->> 'amount')::numeric, coalesce(
             CASE WHEN e ->> 'currency' IS NOT NULL THEN (
               SELECT balance FROM wallets w WHERE w.environment_id = $1 AND w.player_id = p.player_id
@@ -137,7 +142,8 @@ const READ_UNDO = {
             ) END, 0)) END AS taken
       FROM present p CROSS JOIN LATERAL json_array_elements(coalesce(p.given, '[]')::json) AS e
     ), sums AS (
-      SELECT currency, item_id, sum(amount)::text AS given, sum(taken)::text AS taken FROM part GROUP BY 1, 2
+      SELECT currency, item_id, percent, minutes, sum(amount)::text AS given, sum(taken)::text AS taken
+      FROM part GROUP BY 1, 2, 3, 4
     )
     SELECT (SELECT count(*)::int FROM page) AS players, (SELECT max(player_id::text) FROM page) AS last,
       (SELECT count(*)::int FROM present WHERE is_unclaimed) AS unclaimed,
@@ -159,6 +165,8 @@ interface UndoPage {
   readonly sums: readonly {
     readonly currency: string | null
     readonly item_id: string | null
+    readonly percent: number | null
+    readonly minutes: number | null
     readonly given: string
     readonly taken: string
   }[]
@@ -186,9 +194,11 @@ export async function previewUndo(
     found.players += page.players
     found.unclaimedMessages += page.unclaimed
     found.premium += page.premium
-    for (const { currency, item_id: itemId, given, taken } of page.sums) {
-      const key = `${currency ?? ''}\0${itemId ?? ''}`
-      const sum = sums.get(key) ?? { of: { currency, itemId }, given: 0n, taken: 0n }
+    for (const { currency, item_id: itemId, percent, minutes, given, taken } of page.sums) {
+      const boost = percent === null || minutes === null ? undefined : { percent, minutes }
+      const of = { currency, itemId, ...(boost && { boost }) }
+      const key = assetKey(of)
+      const sum = sums.get(key) ?? { of, given: 0n, taken: 0n }
       sums.set(key, { ...sum, given: sum.given + BigInt(given), taken: sum.taken + BigInt(taken) })
     }
     after = page.players < UNDO_PAGE ? null : page.last

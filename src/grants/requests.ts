@@ -1,7 +1,6 @@
 import type { Fault } from '../base/errors.ts'
 import {
   DEFAULT_GRANT_PLAYERS,
-  MAX_ASSET,
   MAX_GRANT_PLAYERS,
   MAX_LEVELS,
   MAX_MESSAGE_DAYS,
@@ -29,6 +28,7 @@ import {
 import { messageText } from '../inbox/message-text.ts'
 import { checkPlayerFilter, playerFilter, segmentName } from '../listing/requests.ts'
 import { identityRequest } from '../players/player-target.ts'
+import { checkReward, rewardFields } from '../wallet/reward-list.ts'
 
 export const JOB_STATES = [
   'collecting',
@@ -44,15 +44,7 @@ export type JobState = (typeof JOB_STATES)[number]
 export const ENDED: readonly JobState[] = ['done', 'cancelled', 'failed']
 
 const NO_AMOUNT = 'Left out where the list of players has amounts.'
-const reward = shape({
-  currency: optional(text('The currency. Leave it out with `itemId`.', { max: MAX_ASSET })),
-  itemId: optional(text('The item. Leave it out with `currency`.', { max: MAX_ASSET })),
-  amount: optional(int64(`The amount for each player: 1 or more. ${NO_AMOUNT}`, { min: 1n })),
-})
-const checkReward: Check<RequestOf<typeof reward>> = ({ currency, itemId }) =>
-  (currency === null) === (itemId === null)
-    ? [{ path: '', message: 'must have exactly one of currency and itemId' }]
-    : []
+const reward = shape(rewardFields(`The amount for each player: 1 or more. A boost has none. ${NO_AMOUNT}`))
 
 export const xpGift = shape({
   ...inScenario,
@@ -65,7 +57,7 @@ export const premiumGift = shape(inScenario)
 /** What each player gets: one of these. */
 export const giftShape = shape({
   rewards: optional(
-    listOf(`Currencies and items: 1 to ${MAX_REWARDS}.`, reward, {
+    listOf(`Currencies, items and boosts: 1 to ${MAX_REWARDS}.`, reward, {
       ...{ max: MAX_REWARDS, check: checkReward, input: 'RewardGiftInput' },
     }),
   ),

@@ -70,7 +70,7 @@ export function claimMessage(
       const rewards = message.rewards.map(granted)
       if (message.claimedAt !== null) return { success: true, alreadyClaimed: true, error: null, granted: rewards }
       if (message.expiresAt <= group.now) return refused('message expired')
-      if (overflowOf(player, rewards)) return refused('balance limit exceeded')
+      if (overflowOf(player, message.rewards)) return refused('balance limit exceeded')
       claim(group, player, message)
       return { success: true, alreadyClaimed: false, error: null, granted: rewards }
     },

@@ -33,10 +33,9 @@ export const hasRoom = (group: Group, player: Player, messages = 1): boolean =>
  * command may be one from memory.
  */
 export function deliver(group: Group, player: Player, message: NewMessage): { readonly messageId: string } {
-  const { kind, text, reference, expiresAt, scenarioId = null, nodeId = null } = message
+  const { kind, text, rewards, reference, expiresAt, scenarioId = null, nodeId = null } = message
   const { environmentId, playerId } = player
   const id = newId()
-  const rewards = message.rewards.map(granted)
   putMessage(player, {
     ...{ id, kind, text, rewards, reference, scenarioId, nodeId },
     ...{ sentAt: group.now, expiresAt, readAt: null, claimedAt: null },
@@ -44,7 +43,7 @@ export function deliver(group: Group, player: Player, message: NewMessage): { re
   group.of(Stream).append({
     ...{ environmentId, playerId, scenarioId, nodeId },
     ...{ type: 'inbox.received', handle: null, runId: null, byClient: false },
-    data: { messageId: id, kind, rewards, expiresAt: expiresAt.toISOString() },
+    data: { messageId: id, kind, rewards: rewards.map(granted), expiresAt: expiresAt.toISOString() },
   })
   return { messageId: id }
 }

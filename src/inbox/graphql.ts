@@ -9,6 +9,7 @@ import { JsonSource } from '../declare/shape.ts'
 import { MessageKindEnum } from '../events/graphql-types.ts'
 import { PlayerType } from '../players/graphql.ts'
 import { findReadable } from '../players/graphql-readable.ts'
+import { granted } from '../scenario/definition.ts'
 import { RewardType } from '../wallet/graphql.ts'
 import {
   claimAllMessagesAnswer,
@@ -19,7 +20,7 @@ import {
   MESSAGE_ERRORS,
 } from './claim-message.ts'
 import { inboxAnswer, inboxCall, receivedMessage } from './list-inbox.ts'
-import { type MessageKind, readRewards } from './messages.ts'
+import { type MessageKind, readStored } from './messages.ts'
 import { readMessagesAnswer, readMessagesCall } from './read-messages.ts'
 
 enumType('MessageError', MESSAGE_ERRORS, {
@@ -100,7 +101,7 @@ builder.prismaObject('InboxMessage', {
       type: [RewardType],
       description: 'What a claim grants.',
       select: { rewards: true },
-      resolve: ({ rewards }) => readRewards(new JsonSource(`{"rewards":${rewards}}`)),
+      resolve: ({ rewards }) => readStored(rewards).map(granted),
     }),
     reference: t.exposeString('reference', {
       description: 'Where it comes from: for support, `support/` and the id of the entry in the audit log.',

@@ -1,7 +1,7 @@
 import { print } from '../base/json.ts'
 import type { MessageTexts } from '../base/languages.ts'
 import { JsonSource } from '../declare/shape.ts'
-import type { Granted } from '../scenario/definition.ts'
+import { granted, type Reward, rewardOf } from '../scenario/definition.ts'
 import type { Player } from '../transactions/player.ts'
 import { type Column, instant, json, nullable, table, text, uuid } from '../transactions/table.ts'
 
@@ -13,19 +13,28 @@ export type MessageKind = (typeof MESSAGE_KINDS)[number]
 export const KEPT_DAYS = 7
 
 /** Rewards as plain JSON, whose integers are read exactly. */
-const rewardList: Column<readonly Granted[]> = {
+export const rewardColumn: Column<readonly Reward[]> = {
   ...(text as Column<never>),
-  encode: (rewards) => text.encode(print(rewards)),
-  decode: (stored: string) => readRewards(new JsonSource(`{"rewards":${stored}}`)),
+  encode: (rewards) => text.encode(print(rewards.map(granted))),
+  decode: (stored: string) => readStored(stored),
 }
 
+/** Rewards from stored JSON. */
+export const readStored = (stored: string): Reward[] => readRewards(new JsonSource(`{"rewards":${stored}}`))
+
 /** The member `rewards` of stored JSON. */
-export const readRewards = (source: JsonSource): Granted[] =>
-  (source.objects('rewards') ?? []).map((reward) => ({
-    amount: reward?.integer('amount') ?? 0n,
-    currency: (reward?.value('currency') as string | undefined) ?? null,
-    itemId: (reward?.value('itemId') as string | undefined) ?? null,
-  }))
+export const readRewards = (source: JsonSource): Reward[] =>
+  (source.objects('rewards') ?? []).map((reward) => {
+    const boost = reward?.object('boost')
+    return rewardOf({
+      amount: reward?.integer('amount') ?? 0n,
+      currency: (reward?.value('currency') as string | undefined) ?? null,
+      itemId: (reward?.value('itemId') as string | undefined) ?? null,
+      ...(boost && {
+        boost: { percent: Number(boost.integer('percent')), minutes: Number(boost.integer('minutes')) },
+      }),
+    })
+  })
 
 /** Messages of players. Their ids are in the order in which they were sent. */
 export const inboxMessages = table('inbox_messages', {
@@ -33,7 +42,7 @@ export const inboxMessages = table('inbox_messages', {
   columns: {
     kind: text as Column<MessageKind>,
     text: nullable(json<MessageTexts>()),
-    rewards: rewardList,
+    rewards: rewardColumn,
     /** Where it comes from, such as `support/<auditId>`. */
     reference: text,
     scenarioId: nullable(text),
@@ -59,7 +68,7 @@ export interface Message {
   readonly id: string
   readonly kind: MessageKind
   readonly text: MessageTexts | null
-  readonly rewards: readonly Granted[]
+  readonly rewards: readonly Reward[]
   readonly reference: string
   readonly scenarioId: string | null
   readonly nodeId: string | null

@@ -5,6 +5,7 @@ import { storage } from '../players/storage.ts'
 import type { Extension, Group } from '../transactions/group.ts'
 import type { Player, PlayerRef } from '../transactions/player.ts'
 import type { Statement } from '../transactions/statement.ts'
+import { playerBoosts } from '../wallet/player-boosts.ts'
 import { identities } from './identities.ts'
 import { lastLogins } from './last-logins.ts'
 import { loginLog } from './log/login-log.ts'
@@ -12,7 +13,7 @@ import { plannedDeletions } from './planned-deletions.ts'
 import { RefreshTokens } from './refresh-tokens.ts'
 
 /**
- * Deletes a player permanently: erases its name, picture, storage, inbox and sessions. The books stay. Its identities stay, too,
+ * Deletes a player permanently: erases its name, picture, storage, inbox, boosts and sessions. The books stay. Its identities stay, too,
  * unless they are freed: a login with one of them answers that the player is deleted (spec 7.1).
  */
 export function erasePlayer(
@@ -48,6 +49,7 @@ class Erasures implements Extension {
       }),
       ...storage.remove(players, []),
       ...inboxMessages.remove(players, []),
+      ...playerBoosts.remove(players, []),
       ...lastLogins.remove(players, []),
       ...plannedDeletions.remove(players, []),
       ...loginLog.remove(players, ['environmentId', 'playerId']),

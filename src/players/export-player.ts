@@ -166,6 +166,12 @@ export const SECTIONS: readonly Section[] = [
     page: 100,
   },
   {
+    kind: 'boost',
+    table: 'player_boosts',
+    keys: { id: 'uuid' },
+    columns: { percent: 'plain', starts_at: 'plain', ends_at: 'plain', reference: 'plain' },
+  },
+  {
     kind: 'request',
     table: 'idempotency_keys',
     keys: { operation: 'text', key: 'text' },

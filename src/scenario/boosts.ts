@@ -17,6 +17,8 @@ export interface Boost {
   /** The sources of xp that it is for. Empty for all. */
   readonly sources: readonly string[]
   readonly audience: Audience
+  /** It is of one player alone. */
+  readonly isPersonal?: boolean
 }
 
 export type StoredBoost = Omit<Boost, 'percent'> & { readonly percent: number }

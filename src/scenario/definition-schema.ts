@@ -3,6 +3,8 @@ import {
   HANDLE,
   MAX_ASSET,
   MAX_BONUS_TIERS,
+  MAX_BOOST_MINUTES,
+  MAX_BOOST_PERCENT,
   MAX_CARRIED_PERCENT,
   MAX_DESCRIPTION,
   MAX_EDGES,
@@ -80,6 +82,9 @@ const object = (required: readonly string[], properties: Schema, description: st
   required,
   properties,
 })
+
+/** That an object has a member which is not null. */
+const given = (name: string): Schema => ({ required: [name], properties: { [name]: { not: { type: 'null' } } } })
 
 /** An object whose names are the designer's. */
 const names = (values: Schema, maxName: number, maxProperties: number, description: string): Schema => ({
@@ -483,7 +488,7 @@ export const definitionSchema: Schema = {
       ['choice'],
       {
         choice: list(ref('rewards'), MIN_OPTIONS, MAX_OPTIONS, 'The options, each a list of rewards.'),
-        ...Object.fromEntries(['currency', 'itemId', 'amount'].map((name) => [name, { type: 'null' }])),
+        ...Object.fromEntries(['currency', 'itemId', 'boost', 'amount'].map((name) => [name, { type: 'null' }])),
       },
       'Options of which the player picks one when it claims the tier.',
     ),
@@ -508,20 +513,34 @@ export const definitionSchema: Schema = {
     },
     grant: {
       ...object(
-        ['amount'],
+        [],
         {
-          amount: integer(1, MAX_INT64, 'The amount of the currency or item.'),
+          amount: orNull(integer(1, MAX_INT64, 'The amount.'), 'Required for a currency or an item. Not for a boost.'),
           currency: orNull(text(MAX_ASSET, 'A currency.'), 'Goes into the wallet.'),
           itemId: orNull(text(MAX_ASSET, 'An item.'), 'Goes into the inventory.'),
+          boost: orNull(ref('personalBoost'), 'The player gets more xp for a time.'),
           ...display,
         },
-        'Exactly one of currency and itemId.',
+        'Exactly one of currency, itemId and boost.',
       ),
-      oneOf: ['currency', 'itemId'].map((name) => ({
-        required: [name],
-        properties: { [name]: { not: { type: 'null' } } },
-      })),
+      oneOf: ['currency', 'itemId', 'boost'].map(given),
+      if: given('boost'),
+      // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema.
+      then: { properties: { amount: { type: 'null' } } },
+      else: given('amount'),
     },
+    personalBoost: object(
+      ['percent', 'minutes'],
+      {
+        percent: integer(1, MAX_BOOST_PERCENT, 'So many percent more of each xp.'),
+        minutes: integer(
+          1,
+          MAX_BOOST_MINUTES,
+          'For so many minutes. A boost of the same percentage that the player has is made longer.',
+        ),
+      },
+      'A boost of the player alone, in all scenarios.',
+    ),
     moment: {
       description: 'A moment, by its offset or by its time zone.',
       anyOf: [ref('dateTime'), ref('localTime')],

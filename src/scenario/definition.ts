@@ -1,5 +1,5 @@
 import type { RawJson } from '../base/json.ts'
-import { type AnswerOf, answer, out } from '../declare/answer.ts'
+import { type AnswerOf, answer, memberOf, out } from '../declare/answer.ts'
 import type { Displayed } from './display.ts'
 import type { NextSeason } from './next-season.ts'
 import type { SeasonMail } from './season-mail.ts'
@@ -15,26 +15,71 @@ export type Track = (typeof TRACKS)[number]
 export const CLAIM_TRACKS = [...TRACKS, 'bonus'] as const
 export type ClaimTrack = (typeof CLAIM_TRACKS)[number]
 
-/** Exactly one of `currency` and `itemId` is set. */
-export interface Reward extends Displayed {
-  readonly currency: string | null
-  readonly itemId: string | null
+export const rewardBoost = answer(
+  'A boost of the player alone: more of each xp for a time, from the moment at which it is granted.',
+  {
+    percent: out.int32('So many percent more of each xp.', { minimum: 1 }),
+    minutes: out.int32('For so many minutes.', { minimum: 1 }),
+  },
+  { name: 'RewardBoost' },
+)
+export type RewardBoost = AnswerOf<typeof rewardBoost>
+
+interface Asset extends Displayed {
   readonly amount: bigint
+  readonly boost?: undefined
 }
 
+interface CurrencyReward extends Asset {
+  readonly currency: string
+  readonly itemId: null
+}
+
+interface ItemReward extends Asset {
+  readonly currency: null
+  readonly itemId: string
+}
+
+/** Its amount is 1. */
+interface BoostReward extends Displayed {
+  readonly currency: null
+  readonly itemId: null
+  readonly amount: bigint
+  readonly boost: RewardBoost
+}
+
+/** Exactly one of `currency`, `itemId` and `boost` is set. */
+export type Reward = CurrencyReward | ItemReward | BoostReward
+
 export const reward = answer(
-  'Something granted: exactly one of `currency` and `itemId` is set.',
+  'Something granted: exactly one of `currency`, `itemId` and `boost` is set.',
   {
-    amount: out.int64('The amount of the currency or item.', { minimum: 1 }),
-    currency: out.orNull(out.text('The currency; null for an item.')),
-    itemId: out.orNull(out.text('The item; null for a currency.')),
+    amount: out.int64('The amount of the currency or item. How many there are of a boost: 1 in most places.', {
+      minimum: 1,
+    }),
+    currency: out.orNull(out.text('The currency; null for anything else.')),
+    itemId: out.orNull(out.text('The item; null for anything else.')),
+    boost: out.optional({ ...memberOf(rewardBoost), description: 'The boost. Absent for anything else.' }),
   },
   { name: 'Reward' },
 )
 export type Granted = AnswerOf<typeof reward>
 
-/** A reward in the form of spec 2.2. */
-export const granted = ({ amount, currency, itemId }: Reward): Granted => ({ amount, currency, itemId })
+/** A reward in the form of spec 2.2. The boost is absent for anything else. */
+export const granted = ({ amount, currency, itemId, boost }: Reward): Granted =>
+  boost ? { amount, currency, itemId, boost } : { amount, currency, itemId }
+
+/** A reward from a request, or as `granted` stored it. */
+export function rewardOf({ amount, currency, itemId, boost }: Granted): Reward {
+  if (boost) return { amount, currency: null, itemId: null, boost }
+  if (currency !== null) return { amount, currency, itemId: null }
+  if (itemId !== null) return { amount, currency: null, itemId }
+  throw new Error('a reward is neither a currency nor an item nor a boost')
+}
+
+/** The same for the same currency, item or boost, whatever the amount. */
+export const assetKey = ({ currency, itemId, boost }: Omit<Granted, 'amount'>): string =>
+  boost ? `boost\0${boost.percent}\0${boost.minutes}` : `${currency ?? ''}\0${itemId ?? ''}`
 
 /** Options of which the player picks one: each is a list of rewards. */
 export type Choice = readonly (readonly Reward[])[]
@@ -61,9 +106,15 @@ export type ClaimKey = `${ClaimTrack}:${number}`
 export function areSameRewards(one: readonly Reward[], two: readonly Reward[]): boolean {
   return (
     one.length === two.length &&
-    one.every(({ currency, itemId, amount }, index) => {
+    one.every(({ currency, itemId, amount, boost }, index) => {
       const other = two[index]
-      return other?.currency === currency && other.itemId === itemId && other.amount === amount
+      return (
+        other?.currency === currency &&
+        other.itemId === itemId &&
+        other.amount === amount &&
+        other.boost?.percent === boost?.percent &&
+        other.boost?.minutes === boost?.minutes
+      )
     })
   )
 }

@@ -2,6 +2,7 @@ import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import { Refusal } from '../base/errors.ts'
 import {
   MAX_BAN_REASON,
+  MAX_BOOST_MINUTES,
   MAX_IDENTITY_PROVIDER,
   MAX_MESSAGE_DAYS,
   MAX_REWARDS,
@@ -11,6 +12,7 @@ import {
 } from '../base/limits.ts'
 import { claimTierRequest, track } from '../battlepass/claim-tier.ts'
 import { AddXpPayloadType, ClaimTierPayloadType } from '../battlepass/graphql.ts'
+import { createBoostRequest } from '../boosts/requests.ts'
 import { findTarget, requirePlatform } from '../callers/access.ts'
 import { type CreditRules, readCreditRules, UnknownCurrency } from '../catalogue/currencies.ts'
 import { currency } from '../catalogue/requests.ts'
@@ -65,6 +67,7 @@ import {
   type SupportCall,
   type SupportError,
 } from './support-action.ts'
+import { endPlayerBoost, type GrantedBoost, grantBoost } from './support-boosts.ts'
 import { type Sent as SentMessage, sendMessage, withdrawMessage } from './support-inbox.ts'
 import {
   type CrossedHandle,
@@ -285,6 +288,20 @@ builder.objectField(CrossHandleForPlayerPayload, 'result', (t) =>
   }),
 )
 
+const GrantBoostPayload = payload<GrantedBoost>('GrantBoostPayload')
+builder.objectField(GrantBoostPayload, 'boost', (t) =>
+  t.prismaField({
+    type: 'PlayerBoost',
+    nullable: true,
+    description: 'The boost as it is now. Null for a refusal, and once it has ended.',
+    resolve: (query, { player, outcome }, _args, { prisma }) => {
+      if (!outcome) return null
+      const where = { environmentId_playerId_id: { ...ownerOf(player), id: outcome.boostId } }
+      return prisma.playerBoost.findUnique({ ...query, where })
+    },
+  }),
+)
+
 // The wallet entries of what may pay.
 for (const ref of [GrantXpPayload, GrantTierPayload, CrossHandleForPlayerPayload] as unknown as [
   typeof GrantTierPayload,
@@ -385,6 +402,19 @@ const crossRequest = shape({
   nodeId,
   handle: crossHandleRequest.fields.handle,
   idempotencyKey: requiredKey,
+})
+const grantBoostRequest = shape({
+  ...whom,
+  percent: createBoostRequest.fields.percent,
+  minutes: int32(
+    `For so many minutes: 1 to ${MAX_BOOST_MINUTES}. What would end later than after so many minutes from now is cut.`,
+    { min: 1, max: MAX_BOOST_MINUTES },
+  ),
+  idempotencyKey: requiredKey,
+})
+const endBoostRequest = shape({
+  ...whom,
+  boostId: mapped(uuid('The `boostId` of a boost of the player.'), (id) => id.toLowerCase()),
 })
 const setStorageRequest = shape({ ...whom, values: storageValues })
 const deleteStorageRequest = shape({ ...whom, keys: storageKeys })
@@ -587,6 +617,17 @@ builder.mutationFields((t) => ({
     description:
       "Crosses a handle of an active node in the player's active run, also one that only servers of the game cross.",
     ...support('CrossHandleForPlayerInput', 'cross_handle', crossRequest, crossHandle),
+  }),
+  grantBoost: t.field({
+    type: GrantBoostPayload,
+    description:
+      'Gives a player a personal boost from now on, as a reward does: one of the same percentage that runs is made longer.',
+    ...support('GrantBoostInput', 'grant_boost', grantBoostRequest, grantBoost),
+  }),
+  endPlayerBoost: t.field({
+    type: ChangePayload,
+    description: 'Ends a personal boost of a player at once. Xp that it has given stays.',
+    ...support('EndPlayerBoostInput', 'end_boost', endBoostRequest, endPlayerBoost),
   }),
   setPlayerStorage: t.field({
     type: PlayerPayload,

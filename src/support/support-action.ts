@@ -42,6 +42,8 @@ export type SupportAction =
   | 'reset_pass'
   | 'cancel_run'
   | 'cross_handle'
+  | 'grant_boost'
+  | 'end_boost'
   | 'set_storage'
   | 'delete_storage'
   | 'send_message'

@@ -30,11 +30,11 @@ const DAY_MS = 86_400_000
  * inbox.
  */
 export function sendMessage(call: KeyedCall, input: MessageInput, rules: RulesOfCurrencies): Command<Sent> {
-  const { text, expiresInDays, allowNew } = input
-  const rewards = input.rewards.map(granted)
+  const { text, rewards, expiresInDays, allowNew } = input
+  const shown = rewards.map(granted)
   return act(call, {
     name: 'send_message',
-    request: { text: text as never, rewards, expiresInDays },
+    request: { text: text as never, rewards: shown, expiresInDays },
     ask: (player) => {
       askInbox(player)
     },
@@ -49,7 +49,12 @@ export function sendMessage(call: KeyedCall, input: MessageInput, rules: RulesOf
       const message = { kind: 'message', text, rewards, reference: `support/${auditId}`, expiresAt } as const
       const { messageId } = deliver(group, player, message)
       // The text is not in the log, which is kept when the player is deleted.
-      const after = { messageId, rewards, languages: Object.keys(text ?? {}), expiresAt: expiresAt.toISOString() }
+      const after = {
+        messageId,
+        rewards: shown,
+        languages: Object.keys(text ?? {}),
+        expiresAt: expiresAt.toISOString(),
+      }
       return { outcome: { messageId }, before: null, after }
     },
   })

@@ -359,6 +359,10 @@ export class Many<Row> {
     return this.rows !== undefined
   }
 
+  get isEmpty(): boolean {
+    return this.next ? this.keys().length === 0 : this.known.size === 0
+  }
+
   /** Writes the whole row with the group. Null removes it. */
   set(key: string, row: Row | null): void {
     this.note(key, row)

@@ -4,9 +4,10 @@ import { NodeType, nodesOf } from '../declare/graphql/node.ts'
 import { answerType, enumType, fieldsOf } from '../declare/graphql/shapes.ts'
 import { findReadable } from '../players/graphql-readable.ts'
 import { balance, heldItem } from '../players/read-player.ts'
-import { reward } from '../scenario/definition.ts'
+import { reward, rewardBoost } from '../scenario/definition.ts'
 import { WALLET_CAUSES, type WalletCause } from './holdings.ts'
 
+answerType('RewardBoost', rewardBoost)
 export const RewardType = answerType('Reward', reward)
 
 export const PriceType = builder.objectRef<{ currency: string; amount: bigint }>('Price').implement({

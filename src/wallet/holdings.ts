@@ -5,6 +5,7 @@ import type { Granted, Reward } from '../scenario/definition.ts'
 import type { Group } from '../transactions/group.ts'
 import type { Player } from '../transactions/player.ts'
 import { bigint, table, text, uuid } from '../transactions/table.ts'
+import { askBoosts, giveBoost, shortenBoost } from './player-boosts.ts'
 
 export const WALLET_CAUSES = [
   'tier_claim',
@@ -42,8 +43,9 @@ export function askWallet(player: Player): void {
 }
 
 export function askHoldings(player: Player, rewards: readonly Reward[]): void {
-  for (const { itemId } of rewards) {
-    if (itemId === null) player.many(balances)
+  for (const { itemId, boost } of rewards) {
+    if (boost) askBoosts(player)
+    else if (itemId === null) player.many(balances)
     else player.one(item, itemId)
   }
 }
@@ -67,10 +69,12 @@ export function roomOf(player: Player): (rewards: readonly Reward[]) => Fault | 
   const taken = new Map<string, bigint>()
   return (rewards) => {
     const totals = new Map<string, bigint>()
-    for (const { currency, itemId, amount } of rewards) {
+    for (const { currency, itemId, amount, boost } of rewards) {
+      // What passes the longest time of a boost is cut.
+      if (boost) continue
       const key = currency === null ? `item/${itemId}` : `currency/${currency}`
       const held = () =>
-        currency === null ? (player.one(item, itemId ?? '').value?.amount ?? 0n) : balanceOf(player, currency)
+        currency === null ? (player.one(item, itemId).value?.amount ?? 0n) : balanceOf(player, currency)
       const total = (totals.get(key) ?? taken.get(key) ?? held()) + amount
       if (total > MAX_INT64) return currency === null ? amountOverflow(itemId) : balanceOverflow(currency)
       totals.set(key, total)
@@ -86,7 +90,7 @@ const balanceOverflow = (currency: string): Fault => ({
   message: `The balance of ${JSON.stringify(currency)} would pass ${MAX_INT64}.`,
 })
 
-const amountOverflow = (itemId: string | null): Fault => ({
+const amountOverflow = (itemId: string): Fault => ({
   path: '',
   message: `The amount of the item ${JSON.stringify(itemId)} would pass ${MAX_INT64}.`,
 })
@@ -99,26 +103,36 @@ export function requireRoom(player: Player, rewards: readonly Reward[]): void {
 
 /** Adds rewards. Ask `overflowOf` first. */
 export function grant(group: Group, player: Player, rewards: readonly Reward[], cause: Cause): void {
-  for (const { currency, itemId, amount } of rewards) {
-    if (currency !== null) {
+  for (const { currency, itemId, amount, boost } of rewards) {
+    if (boost) {
+      giveBoost(player, boost, cause.reference, group.now)
+    } else if (currency !== null) {
       move(group, player, currency, amount, cause)
-    } else if (itemId !== null) {
+    } else {
       const held = player.one(item, itemId)
       held.set({ itemId, amount: (held.value?.amount ?? 0n) + amount })
     }
   }
 }
 
-/** Takes rewards back, of each so much as the player still has, and returns what was taken. Ask for the holdings first. */
-export function takeBack(group: Group, player: Player, rewards: readonly Reward[], cause: Cause): Granted[] {
-  return rewards.flatMap(({ currency, itemId, amount: given }) => {
-    const held = currency === null ? player.one(item, itemId ?? '') : null
+/**
+ * Takes rewards back, of each so much as the player still has, and returns what was taken: of a boost the minutes that it
+ * was made shorter by, rounded up. Ask for the holdings first. Only in a transaction.
+ */
+export function takeBack(group: Group, player: Player, rewards: readonly Reward[], cause: Cause): Reward[] {
+  return rewards.flatMap((reward): Reward[] => {
+    const { currency, itemId, amount: given, boost } = reward
+    if (boost) {
+      const minutes = shortenBoost(player, boost, cause.reference, group.now)
+      return minutes === 0 ? [] : [{ ...reward, boost: { ...boost, minutes } }]
+    }
+    const held = currency === null ? player.one(item, itemId) : null
     const has = currency === null ? (held?.value?.amount ?? 0n) : balanceOf(player, currency)
     const amount = has < given ? has : given
     if (amount === 0n) return []
     if (currency !== null) move(group, player, currency, -amount, cause)
-    else if (itemId !== null) held?.set({ itemId, amount: has - amount })
-    return [{ currency, itemId, amount }]
+    else held?.set({ itemId, amount: has - amount })
+    return [{ ...reward, amount }]
   })
 }
 

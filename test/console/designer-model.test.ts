@@ -8,6 +8,7 @@ import { conversionsText, readConversions } from '../../console/src/designer/mod
 import {
   type Definition,
   readDefinition,
+  rewardsOf,
   serverHandlesOf,
   whyNoEdge,
 } from '../../console/src/designer/model/definition.ts'
@@ -33,15 +34,15 @@ import {
   setCell,
   setRows,
 } from '../../console/src/designer/model/pass-table.ts'
-import { readRewards, rewardsText } from '../../console/src/designer/model/rewards.ts'
+import { changeRewards, readRewards, rewardsText } from '../../console/src/designer/model/rewards.ts'
 import { describeChanges, placeText } from '../../console/src/designer/model/words.ts'
 import { problemsOf, syntaxProblem } from '../../console/src/designer/problems/problems.ts'
 import { pasteAt } from '../../console/src/designer/table/paste.ts'
 import { readCells, readCsv } from '../../console/src/designer/table/spreadsheet.ts'
 import { textOfTemplate } from '../../console/src/designer/templates.ts'
-import { formatJson, RawText } from '../../console/src/designer/text/json-edit.ts'
+import { applyChanges, formatJson, RawText } from '../../console/src/designer/text/json-edit.ts'
 import { readPath } from '../../console/src/designer/text/json-path.ts'
-import { parseJson } from '../../console/src/designer/text/json-tree.ts'
+import { parseJson, valueAt } from '../../console/src/designer/text/json-tree.ts'
 import { toCsv } from '../../console/src/ui/csv.ts'
 import { demoSeason } from '../../src/dev/season.ts'
 import { definitionSchema } from '../../src/scenario/definition-schema.ts'
@@ -162,12 +163,12 @@ describe('the table of a pass', () => {
 
   it('is the same after an export to CSV and an import, for any table', () => {
     const name = fc.string({ minLength: 1, maxLength: 8, unit: 'grapheme' }).filter((text) => text.isWellFormed())
+    const amount = fc.bigInt({ min: 1n, max: 2n ** 63n - 1n }).map(String)
     const rewards = fc.array(
-      fc.record({
-        kind: fc.constantFrom('currency', 'item'),
-        name,
-        amount: fc.bigInt({ min: 1n, max: 2n ** 63n - 1n }).map(String),
-      }),
+      fc.oneof(
+        fc.record({ kind: fc.constantFrom('currency', 'item'), name, amount }),
+        fc.record({ kind: fc.constant('boost'), name: amount, amount }),
+      ),
       { maxLength: 3 },
     )
     const cell = fc.option(rewards.map(rewardsText), { nil: '' })
@@ -260,6 +261,19 @@ describe('rewards in one field', () => {
       { kind: 'currency', name: '?', amount: '2' },
     ] as const
     expect(readRewards(rewardsText(rewards))).toEqual(rewards)
+  })
+
+  it('may be boosts, which keep their other members when they change', () => {
+    const text = '{"rewards":[{"currency":"gold","amount":5},{"boost":{"percent":100,"minutes":60},"image":"x2"}]}'
+    const list = valueAt(parseJson(text).root, 'rewards')
+    if (list?.kind !== 'array') throw new Error('no list')
+    const before = rewardsOf(list)
+    expect(rewardsText(before)).toBe('5 gold, 100% xp for 60 min')
+    const after = readRewards('5 gold; 50% for 090 minutes, 1 item:hat') ?? []
+    expect(applyChanges(text, changeRewards(text, list, after))).toBe(
+      '{"rewards":[{"currency":"gold","amount":5},{"boost":{"percent":50,"minutes":90},"image":"x2"},{"itemId":"hat","amount":1}]}',
+    )
+    expect(changeRewards(text, list, before)).toEqual([])
   })
 
   it('may have a choice, which is changed in place', () => {

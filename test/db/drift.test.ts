@@ -36,6 +36,7 @@ const OPTIONS = {
   insight_changes: ['autovacuum_vacuum_scale_factor=0', 'autovacuum_vacuum_threshold=20000'],
   insight_totals: ['fillfactor=80'],
   inventory: ['fillfactor=80'],
+  player_boosts: ['fillfactor=80'],
   last_logins: ['fillfactor=80'],
   passes: ['fillfactor=70'],
   player_versions: ['fillfactor=50'],
@@ -214,6 +215,14 @@ const CHECKS: [check: string, table: string, row: Row, ...faults: Row[]][] = [
     { ...OWNER, id: ID, kind: 'message', reference: 'support', expires_at: '2026-12-01T00:00:00Z' },
     { kind: 'mail' },
   ],
+  ...each(
+    'player_boosts',
+    { ...OWNER, id: ID, percent: 1, starts_at: '2026-01-01', ends_at: '2026-01-02', reference: '' },
+    {
+      player_boosts_percent_check: [{ percent: 0 }, { percent: 1001 }],
+      player_boosts_ends_at_check: [{ ends_at: '2026-01-01' }],
+    },
+  ),
   ['inventory_amount_check', 'inventory', { ...OWNER, item_id: 'hat' }, { amount: -1 }],
   [
     'idempotency_keys_key_check',
@@ -388,7 +397,7 @@ describe('a table whose rows stay in memory', () => {
     )
     const remembered = declaredTables.filter((table) => table.isRemembered).map(({ name }) => name)
     expect(remembered).toContain('passes')
-    expect([...new Set(remembered)].sort()).toEqual(rows.map(({ name }) => name).sort())
+    expect([...new Set(remembered)].sort()).toEqual([...new Set(rows.map(({ name }) => name))].sort())
   })
 })
 

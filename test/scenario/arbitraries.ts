@@ -21,12 +21,20 @@ const DATES = ['2001-01-01T00:00:00Z', '2002-01-01T00:00:00.5+01:00', '2998-01-0
 
 const asset = fc.constantFrom('gold', 'gems', 'ash', 'é😀')
 const amount = fc.oneof(fc.bigInt(1n, 5n), fc.bigInt(2n ** 53n - 2n, 2n ** 53n + 2n), fc.constant(MAX_INT64))
-const grant = fc
+const boost = fc
+  .record({
+    percent: fc.integer({ min: 1, max: 1_000 }),
+    minutes: fc.constantFrom(1, 60, 43_200),
+    isExplicit: fc.boolean(),
+  })
+  .map(({ isExplicit, ...boost }): Members => ({ boost, ...(isExplicit && { amount: null, currency: null }) }))
+const money = fc
   .record({ kind: fc.constantFrom('currency', 'itemId'), asset, amount, isExplicit: fc.boolean() })
   .map(({ kind, asset, amount, isExplicit }): Members => {
     const other = kind === 'currency' ? 'itemId' : 'currency'
     return { [kind]: asset, amount, ...(isExplicit && { [other]: null }) }
   })
+const grant = fc.oneof({ weight: 3, arbitrary: money }, boost)
 const text = fc.dictionary(
   fc.constantFrom('en', 'pt-BR', 'zh-Hant'),
   fc.record({ name: fc.constantFrom('Frost', 'é😀'), description: fc.constantFrom('Cold.', null) }),

@@ -102,7 +102,7 @@ const full = scenario(
         },
         beyond: {
           every: 1_000,
-          rewards: [gold(5), { choice: [[gold(1)], [item('hat')]] }],
+          rewards: [gold(5), { choice: [[gold(1)], [item('hat'), { boost: { percent: 50, minutes: 60 } }]] }],
           max: 10,
           perDay: 1,
           convert: null,

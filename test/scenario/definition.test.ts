@@ -416,7 +416,32 @@ describe('a faulty definition', () => {
     [
       'a reward with a currency and an item',
       scenario([reward('a', [{ currency: 'gold', itemId: 'hat', amount: 1 }])], []),
-      'nodes[1].data.rewards[0]: must have exactly one of currency and itemId',
+      'nodes[1].data.rewards[0]: must have exactly one of currency, itemId and boost',
+    ],
+    [
+      'a boost beside a currency',
+      scenario([reward('a', [{ currency: 'gold', amount: 1, boost: { percent: 1, minutes: 1 } }])], []),
+      'nodes[1].data.rewards[0]: must not have boost besides a currency or an item',
+    ],
+    [
+      'a boost with an amount',
+      scenario([reward('a', [{ boost: { percent: 1, minutes: 1 }, amount: 1 }])], []),
+      'nodes[1].data.rewards[0].amount: must not stand beside a boost',
+    ],
+    [
+      'a boost that lasts too long',
+      scenario([reward('a', [{ boost: { percent: 1000, minutes: 43201 } }])], []),
+      'nodes[1].data.rewards[0].boost.minutes: must be 1 to 43200',
+    ],
+    [
+      'a boost of nothing',
+      scenario([reward('a', [{ boost: { percent: 0, minutes: 1 } }])], []),
+      'nodes[1].data.rewards[0].boost.percent: must be 1 to 1000',
+    ],
+    [
+      'a boost that is no object',
+      scenario([reward('a', [{ boost: 5 }])], []),
+      'nodes[1].data.rewards[0].boost: must be an object',
     ],
     [
       'a reward with amount 0',
@@ -572,7 +597,7 @@ describe('a faulty definition', () => {
         ],
         [],
       ),
-      'nodes[1].data.premium.instant[0]: must have exactly one of currency and itemId',
+      'nodes[1].data.premium.instant[0]: must have exactly one of currency, itemId and boost',
     ],
     [
       'another way to claim',

@@ -220,7 +220,7 @@ describe('deletePlayer', () => {
   })
 
   // A new table of player data must be in one of the two lists: decide whether a deletion erases it.
-  const ERASED = ['inbox_messages', 'last_logins', 'login_log', 'planned_deletions', 'player_storage']
+  const ERASED = ['inbox_messages', 'last_logins', 'login_log', 'planned_deletions', 'player_boosts', 'player_storage']
   const KEPT = [
     ...['wallets', 'wallet_ledger', 'xp_ledger', 'passes', 'tier_claims', 'inventory', 'runs', 'identities'],
     // Ids and amounts of the game, and the nickname of `player.created`, which is removed.
@@ -240,6 +240,7 @@ describe('deletePlayer', () => {
       player.environmentId,
       player.playerId,
     ])
+    payload(await act('grantBoost', player, { percent: 1, minutes: 1, idempotencyKey: 'boost' }))
     const before = await everything(player)
     for (const table of ERASED) expect([table, before[table]]).not.toEqual([table, null])
     payload(await act('deletePlayer', player))

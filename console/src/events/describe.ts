@@ -90,9 +90,13 @@ const text = (value: unknown): string | undefined =>
 
 const source = (data: Data): string => (text(data.source) ? ` (${text(data.source)})` : '')
 
-/** `950 gems`, or `2 × sword`. */
-function sum({ amount, currency, itemId }: Data): string {
+/** `950 gems`, `2 × sword`, or `a boost of 100% for 60 minutes`. */
+function sum({ amount, currency, itemId, boost }: Data): string {
   const count = integer(amount)
+  if (isData(boost)) {
+    const one = `a boost of ${text(boost.percent)}% for ${text(boost.minutes)} minutes`
+    return count === '1' ? one : `${count} × ${one}`
+  }
   return text(itemId) ? `${count} × ${text(itemId)}` : `${count} ${text(currency)}`
 }
 

@@ -57,11 +57,12 @@ export const playerQuery = graphql(`
       deleteAt
       wallet { id currency balance }
       inventory { id itemId amount }
+      boosts { id boostId percent startsAt endsAt reference }
       passes {
         id scenarioId nodeId xp level premiumOwned completed
         claims {
           level track claimedAt
-          granted { currency itemId amount }
+          granted { currency itemId amount boost { percent minutes } }
         }
       }
     }

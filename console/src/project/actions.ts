@@ -16,6 +16,8 @@ const TITLES: Readonly<Record<string, string>> = {
   'player.reset_pass': 'Reset a pass',
   'player.cancel_run': 'Cancel a run',
   'player.cross_handle': 'Cross a handle',
+  'player.grant_boost': 'Grant a personal boost',
+  'player.end_boost': 'End a personal boost',
   'player.set_storage': 'Write a player’s storage',
   'player.delete_storage': 'Delete from a player’s storage',
   'player.send_message': 'Send a message to a player',

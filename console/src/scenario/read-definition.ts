@@ -11,10 +11,11 @@ export type Track = 'FREE' | 'PREMIUM'
 /** The tracks of claims. Bonus tiers are numbered from 1. */
 export type ClaimTrack = Track | 'BONUS'
 
-/** Exactly one of `currency` and `itemId` is set. `amount` is a decimal text. */
+/** Exactly one of `currency`, `itemId` and `boost` is set. `amount` is a decimal text. */
 export interface RewardView {
   readonly currency: string | null
   readonly itemId: string | null
+  readonly boost?: { readonly percent: string; readonly minutes: string } | null
   readonly amount: string
 }
 
@@ -189,11 +190,20 @@ function readOffer(of: Json | undefined): OfferView {
 const readReward = (reward: Json): RewardView => ({
   currency: text(member(reward, 'currency')),
   itemId: text(member(reward, 'itemId')),
+  boost: readBoost(member(reward, 'boost')),
   amount: String(member(reward, 'amount') ?? ''),
 })
 
-/** A reward in words, such as `50 gems`. */
-export const rewardText = ({ currency, itemId, amount }: RewardView): string => `${amount} ${currency ?? itemId ?? '?'}`
+const readBoost = (boost: Json | undefined): RewardView['boost'] =>
+  typeof boost === 'object' && boost !== null
+    ? { percent: String(member(boost, 'percent') ?? '?'), minutes: String(member(boost, 'minutes') ?? '?') }
+    : null
+
+/** A reward in words, such as `50 gems` or `100% xp for 60 min`. */
+export const rewardText = ({ currency, itemId, boost, amount }: RewardView): string =>
+  boost && currency === null && itemId === null
+    ? `${boost.percent}% xp for ${boost.minutes} min`
+    : `${amount} ${currency ?? itemId ?? '?'}`
 
 /** An option of a choice in words, such as `1 hat + 5 gold`. */
 export const optionText = (option: readonly RewardView[]): string => option.map(rewardText).join(' + ')

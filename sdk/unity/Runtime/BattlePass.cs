@@ -12,7 +12,7 @@ namespace Tierway
     {
         private const string ClaimAllDocument =
             "mutation ClaimAll($input: ClaimAllInput!) { claimAll(input: $input) {"
-            + " claimed { level track granted { amount currency itemId } } } }";
+            + " claimed { level track granted { amount currency itemId boost { percent minutes } } } } }";
         private const int RememberedLevels = 16;
 
         private readonly TierwayOptions options;

@@ -94,16 +94,21 @@ namespace Tierway
         public string DeviceName { get; set; }
     }
 
-    /// <summary>Money or items: either <see cref="Currency"/> or <see cref="ItemId"/> is set.</summary>
+    /// <summary>
+    /// Money, items or a boost: one of <see cref="Currency"/>, <see cref="ItemId"/> and <see cref="Boost"/> is set.
+    /// </summary>
     public sealed class Reward
     {
         public long Amount { get; internal set; }
 
-        /// <summary>Null for items.</summary>
+        /// <summary>Null for anything but money.</summary>
         public string Currency { get; internal set; }
 
-        /// <summary>Null for money.</summary>
+        /// <summary>Null for anything but items.</summary>
         public string ItemId { get; internal set; }
+
+        /// <summary>Null for anything but a boost.</summary>
+        public RewardBoost Boost { get; internal set; }
 
         internal static Reward Read(JsonValue value)
         {
@@ -112,7 +117,23 @@ namespace Tierway
                 Amount = value.Int64("amount"),
                 Currency = value.TextOrNull("currency"),
                 ItemId = value.TextOrNull("itemId"),
+                Boost = RewardBoost.ReadOrNull(value["boost"]),
             };
+        }
+    }
+
+    /// <summary>More xp of the player alone for a time, from the moment at which it is granted.</summary>
+    public sealed class RewardBoost
+    {
+        /// <summary>So many percent more of each xp.</summary>
+        public int Percent { get; private set; }
+
+        public int Minutes { get; private set; }
+
+        internal static RewardBoost ReadOrNull(JsonValue value)
+        {
+            if (value == null || value.IsNull) return null;
+            return new RewardBoost { Percent = value.Int32("percent"), Minutes = value.Int32("minutes") };
         }
     }
 
@@ -204,6 +225,9 @@ namespace Tierway
         /// <summary>The sources of xp that it is for. Empty for all.</summary>
         public IReadOnlyList<string> Sources { get; private set; }
 
+        /// <summary>Whether the player alone has it.</summary>
+        public bool Personal { get; private set; }
+
         internal static SeasonBoost Read(JsonValue value)
         {
             return new SeasonBoost
@@ -214,6 +238,7 @@ namespace Tierway
                 SecondsLeft = value.Int32("secondsLeft"),
                 Audience = value.Audience("audience"),
                 Sources = value.List("sources", source => source.AsString()),
+                Personal = value["personal"] != null && value["personal"].AsBoolean(),
             };
         }
     }

@@ -137,6 +137,9 @@ namespace Tierway
         /// <summary>Null for money.</summary>
         public string ItemId { get; private set; }
 
+        /// <summary>Null for anything but a boost.</summary>
+        public RewardBoost Boost { get; private set; }
+
         internal static RewardView Read(JsonValue value)
         {
             return new RewardView
@@ -144,6 +147,7 @@ namespace Tierway
                 Amount = value.Int64("amount"),
                 Currency = value.TextOrNull("currency"),
                 ItemId = value.TextOrNull("itemId"),
+                Boost = RewardBoost.ReadOrNull(value["boost"]),
             }.With<RewardView>(value);
         }
     }

@@ -39,13 +39,13 @@ export function answerType<T extends object>(name: string, answer: Answer<T>): O
   return type.implement({ description, fields: (t) => fieldsOf(t, members) })
 }
 
-/** Fields for members of an answer, in a type that has further ones. Each has the value of its name. */
+/** Fields for members of an answer, in a type that has further ones. Each has the value of its name. What some answers leave out is null. */
 export function fieldsOf<M extends Readonly<Record<string, Member<unknown>>>>(
   t: { expose(name: never, options: never): unknown },
   members: M,
 ): { [Name in keyof M]: never } {
-  const fields = Object.entries(members).map(([name, { type, isNullable, description }]) => {
-    const options = { type: outputOf(type), nullable: isNullable ?? false, description }
+  const fields = Object.entries(members).map(([name, { type, isNullable, isOptional, description }]) => {
+    const options = { type: outputOf(type), nullable: isNullable || isOptional || false, description }
     return [name, t.expose(name as never, options as never)]
   })
   return Object.fromEntries(fields)

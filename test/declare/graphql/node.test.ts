@@ -40,6 +40,7 @@ const WAYS: Readonly<Record<string, string>> = {
   MaxLevelEvent: 'events(environment: "production", handles: ["onMaxLevel"]) { nodes { ID } }',
   PlatformKey: 'platformKeys { nodes { ID } }',
   Player: 'player(id: "PLAYER") { ID }',
+  PlayerBoost: 'player(id: "PLAYER") { boosts { ID } }',
   PlayerCreatedEvent: 'events(environment: "production", types: [PLAYER_CREATED]) { nodes { ID } }',
   PremiumPurchaseEvent: 'events(environment: "production", handles: ["onPremiumPurchase"]) { nodes { ID } }',
   Project: 'project { ID }',
@@ -69,6 +70,7 @@ const OWN = [
   'InboxMessage',
   'InventoryItem',
   'Player',
+  'PlayerBoost',
   'Run',
 ]
   .concat('Wallet', 'WalletEntry', 'XpEntry')
@@ -112,6 +114,7 @@ beforeAll(async () => {
     )
   await act('sendMessage', 'rewards: [{ itemId: "hat", amount: 1 }], idempotencyKey: "m"')
   await act('creditWallet', 'currency: "gems", amount: 100000, idempotencyKey: "a"')
+  await act('grantBoost', 'percent: 1, minutes: 60, idempotencyKey: "b"')
   await player.post('/sdk/v1/battlepass/premium', { ...place, runId })
   await player.post('/sdk/v1/battlepass/xp', { ...place, runId, amount: 100_000 })
   const { data, errors } = await player.graphql(

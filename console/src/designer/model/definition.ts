@@ -169,9 +169,12 @@ function leadsTo(byId: ReadonlyMap<string, NodeModel>, edges: readonly EdgeModel
   return false
 }
 
-/** A reward of a `reward` node or a tier, or a choice. A faulty reward has an empty name. */
+/**
+ * A reward of a `reward` node or a tier, or a choice. A boost has its percentage as the name, and its minutes as the
+ * amount. A faulty reward has an empty name.
+ */
 export interface Reward {
-  readonly kind: 'currency' | 'item' | 'choice'
+  readonly kind: 'currency' | 'item' | 'boost' | 'choice'
   readonly name: string
   readonly amount: string
   /** The options of a choice. */
@@ -181,6 +184,13 @@ export interface Reward {
 export function rewardOf(node: JsonNode): Reward {
   const currency = stringOf(valueAt(node, 'currency'))
   const itemId = stringOf(valueAt(node, 'itemId'))
+  const boost = valueAt(node, 'boost')
+  if (boost?.kind === 'object' && currency === undefined && itemId === undefined)
+    return {
+      kind: 'boost',
+      name: numberTextOf(valueAt(boost, 'percent')) ?? '',
+      amount: numberTextOf(valueAt(boost, 'minutes')) ?? '',
+    }
   const choice = valueAt(node, 'choice')
   if (choice?.kind === 'array' && currency === undefined && itemId === undefined)
     return { kind: 'choice', name: '', amount: '', options: choice.items.map(rewardsOf) }

@@ -105,7 +105,7 @@ export function faultOfCell(column: Column, text: string): string | undefined {
   if (column === 'level' || column === 'xp')
     return INTEGER.test(text) ? undefined : 'Enter a whole number, without spaces or points.'
   if (text.trim() === '' || readRewards(text)) return undefined
-  return `Write rewards as 50 gold, 1 item:sword, and a choice as one of (1 item:red | 1 item:blue). Leave the cell empty for no tier, or write ${NOTHING} for a tier without rewards.`
+  return `Write rewards as 50 gold, 1 item:sword, 100% xp for 60 min, and a choice as one of (1 item:red | 1 item:blue). Leave the cell empty for no tier, or write ${NOTHING} for a tier without rewards.`
 }
 
 /** Changes one cell of a row. The tiers of a level follow its number. */

@@ -3,11 +3,11 @@ import type { JsonArray } from '../text/json-tree.ts'
 import { itemsOf, valueAt } from '../text/json-tree.ts'
 import { type Reward, rewardOf } from './definition.ts'
 
-// Rewards as people write them in one field: `50 gold, 1 item:surfboard`. `nothing` is a list without rewards. A choice
-// between lists of rewards is `one of (1 item:red | 1 item:blue + 5 gold)`.
+// Rewards as people write them in one field: `50 gold, 1 item:surfboard, 100% xp for 60 min`. `nothing` is a list without
+// rewards. A choice between lists of rewards is `one of (1 item:red | 1 item:blue + 5 gold)`.
 
 export const NOTHING = 'nothing'
-export const REWARDS_HINT = 'Such as 50 gold, 1 item:sword'
+export const REWARDS_HINT = 'Such as 50 gold, 1 item:sword, 100% xp for 60 min'
 
 /** Names that are unambiguous in the short form: `?` stands for an empty name. Others are written as JSON strings. */
 const PLAIN = /^(?!item:|\?$)[^\s",;][^",;\r\n\t]*(?<!\s)$/
@@ -23,7 +23,10 @@ function rewardText({ kind, name, amount, options = [] }: Reward, isOption = fal
     const texts = options.map((option) => option.map((reward) => rewardText(reward, true)).join(' + ') || '?')
     return `one of (${texts.join(' | ')})`
   }
-  return `${amount === '' ? '?' : amount} ${kind === 'item' ? 'item:' : ''}${name === '' ? '?' : nameText(name, isOption)}`
+  const count = amount === '' ? '?' : amount
+  // Without a sign: a spreadsheet would take it for a formula.
+  if (kind === 'boost') return `${name === '' ? '?' : name}% xp for ${count} min`
+  return `${count} ${kind === 'item' ? 'item:' : ''}${name === '' ? '?' : nameText(name, isOption)}`
 }
 
 export const rewardsText = (rewards: readonly Reward[]): string =>
@@ -31,6 +34,9 @@ export const rewardsText = (rewards: readonly Reward[]): string =>
 
 const REWARD = /\s*(\d+)\s*(?:[x×]\s+|\s)\s*(item:\s*)?("(?:[^"\\]|\\.)*"|[^",;]+)\s*(?:[,;]|$)/y
 
+const BOOST = /\s*\+?\s*(\d+)\s*%\s*(?:xp\s*)?for\s+(\d+)\s*min(?:utes?)?\s*(?:[,;]|$)/y
+
+const plainNumber = (digits: string): string => digits.replace(/^0+(?=\d)/, '')
 const CHOICE = /\s*one\s+of\s*\(((?:"(?:[^"\\]|\\.)*"|[^"()])*)\)\s*(?:[,;]|$)/y
 
 /** The parts of a text between separators outside of quotation marks. */
@@ -60,6 +66,14 @@ export function readRewards(text: string): Reward[] | undefined {
       at = CHOICE.lastIndex
       continue
     }
+    BOOST.lastIndex = at
+    const boost = BOOST.exec(trimmed)
+    if (boost) {
+      const [, percent = '', minutes = ''] = boost
+      rewards.push({ kind: 'boost', name: plainNumber(percent), amount: plainNumber(minutes) })
+      at = BOOST.lastIndex
+      continue
+    }
     REWARD.lastIndex = at
     const found = REWARD.exec(trimmed)
     if (!found) return undefined
@@ -69,7 +83,7 @@ export function readRewards(text: string): Reward[] | undefined {
     rewards.push({
       kind: item === undefined ? 'currency' : 'item',
       name: decoded,
-      amount: amount.replace(/^0+(?=\d)/, ''),
+      amount: plainNumber(amount),
     })
     at = REWARD.lastIndex === 0 ? trimmed.length : REWARD.lastIndex
   }
@@ -86,12 +100,19 @@ function decodeName(text: string): string | undefined {
   }
 }
 
-export const rewardValue = ({ kind, name, amount, options = [] }: Reward): Value =>
-  kind === 'choice'
-    ? { choice: options.map((option) => option.map(rewardValue)) }
-    : kind === 'item'
-      ? { itemId: name, amount: new RawText(amount) }
-      : { currency: name, amount: new RawText(amount) }
+export function rewardValue(reward: Reward): Value {
+  const { kind, name, amount, options = [] } = reward
+  if (kind === 'choice') return { choice: options.map((option) => option.map(rewardValue)) }
+  if (kind === 'boost') return { boost: boostValue(reward) }
+  return kind === 'item'
+    ? { itemId: name, amount: new RawText(amount) }
+    : { currency: name, amount: new RawText(amount) }
+}
+
+const boostValue = ({ name, amount }: Reward): Value => ({
+  percent: new RawText(name),
+  minutes: new RawText(amount),
+})
 
 const isSame = (a: Reward | undefined, b: Reward | undefined): boolean =>
   a !== undefined && b !== undefined && rewardText(a) === rewardText(b) && a.kind === b.kind
@@ -123,6 +144,7 @@ export function changeRewards(text: string, list: JsonArray, rewards: readonly R
       )
     if (item.kind !== 'object' || old.kind !== reward.kind || old.amount === '' || old.name === '')
       return [replace(text, item, rewardValue(reward))]
+    if (reward.kind === 'boost') return [setMember(text, item, 'boost', boostValue(reward))]
     return [
       ...(old.amount === reward.amount ? [] : [setMember(text, item, 'amount', new RawText(reward.amount))]),
       ...(old.name === reward.name

@@ -58,6 +58,22 @@ export const debitWalletMutation = graphql(
   [movedFragment],
 )
 
+export const grantBoostMutation = graphql(`
+  mutation ConsoleGrantBoost($input: GrantBoostInput!) {
+    result: grantBoost(input: $input) {
+      boost { endsAt }
+      error message
+      auditEntry { id }
+      player { id status }
+    }
+  }
+`)
+
+export const endPlayerBoostMutation = graphql(
+  `mutation ConsoleEndPlayerBoost($input: EndPlayerBoostInput!) { result: endPlayerBoost(input: $input) { ...ConsoleChanged } }`,
+  [changedFragment],
+)
+
 export const grantPremiumMutation = graphql(
   `mutation ConsoleGrantPremium($input: GrantPremiumInput!) { result: grantPremium(input: $input) { ...ConsoleChanged } }`,
   [changedFragment],

@@ -6,13 +6,15 @@ import { Table } from '../../ui/table.tsx'
 import { Id, number } from '../../ui/text.tsx'
 import { Time } from '../../ui/time.tsx'
 import { unlinkAction } from '../actions/account-actions.ts'
+import { endBoostAction, grantBoostAction } from '../actions/boost-actions.ts'
 import { ActionButton } from '../actions/use-action.tsx'
 import { creditAction, debitAction } from '../actions/wallet-actions.ts'
 import { currenciesQuery } from '../operations.ts'
+import { Reference } from './reference.tsx'
 import type { TabProps } from './tab.ts'
 
 export function OverviewTab({ player, open }: TabProps) {
-  const { environment, wallet, inventory, identities, passes, playerId, sessions } = player
+  const { environment, wallet, inventory, boosts, identities, passes, playerId, sessions } = player
   const [{ data, fetching }] = useQuery({ query: currenciesQuery, variables: { environment } })
   const known = data?.currencies.nodes
   return (
@@ -82,6 +84,39 @@ export function OverviewTab({ player, open }: TabProps) {
           columns={[
             { title: 'Item', cell: ({ itemId }) => itemId },
             { title: 'Amount', isNumber: true, cell: ({ amount }) => number(amount) },
+          ]}
+        />
+      </Panel>
+      <Panel
+        title="Boosts"
+        actions={
+          player.status === 'DELETED' ? undefined : (
+            <ActionButton onClick={() => open(grantBoostAction(player))}>Give a boost</ActionButton>
+          )
+        }
+      >
+        <Table
+          whole
+          caption="Boosts"
+          rows={boosts}
+          empty={<Empty title="No boost runs">Boosts of the player alone are rewards, or come from support.</Empty>}
+          keyOf={({ id }) => id}
+          columns={[
+            { title: 'Percent', isNumber: true, cell: ({ percent }) => `+${number(String(percent))}%` },
+            { title: 'Ends', cell: ({ endsAt }) => <Time at={endsAt} parts="minute" /> },
+            { title: 'Reference', cell: ({ reference }) => <Reference of={reference} player={player} /> },
+            {
+              title: 'Action',
+              cell: (boost) => (
+                <ActionButton
+                  tone="quiet"
+                  label={`End the boost of ${boost.percent}%`}
+                  onClick={() => open(endBoostAction(boost))}
+                >
+                  End
+                </ActionButton>
+              ),
+            },
           ]}
         />
       </Panel>

@@ -1,12 +1,10 @@
-import { Link } from 'wouter'
 import { usePages } from '../../ui/pages.ts'
 import { Empty } from '../../ui/states.tsx'
 import { PagedTable } from '../../ui/table.tsx'
 import { number, words } from '../../ui/text.tsx'
 import { Time } from '../../ui/time.tsx'
-import type { PlayerData } from '../actions/support-action.ts'
-import { auditHref } from '../addresses.ts'
 import { walletLedgerQuery } from '../operations.ts'
+import { Reference } from './reference.tsx'
 import type { TabProps } from './tab.ts'
 
 export function WalletTab({ player }: TabProps) {
@@ -35,11 +33,4 @@ export function WalletTab({ player }: TabProps) {
       ]}
     />
   )
-}
-
-/** The object behind a change. For a change by support, a link to the entry of the audit log. */
-function Reference({ of, player }: { of: string; player: PlayerData }) {
-  const [, entry] = /^support\/(.+)$/.exec(of) ?? []
-  if (entry === undefined) return <code>{of}</code>
-  return <Link href={auditHref(player, `AuditLogEntry:${entry}`)}>support</Link>
 }
