@@ -32,6 +32,7 @@ import { createKeySets } from '../id-tokens/key-sets.ts'
 import { createStorageAnswers } from '../players/storage-answers.ts'
 import { PLATFORM_KEYS } from '../providers/issuers.ts'
 import { routes } from '../routes.ts'
+import { createGameClocks } from '../scenario/game-clocks.ts'
 import { createSeasonClock } from '../scenario/season-clock.ts'
 import { schema } from '../schema.ts'
 import { readPersistedOperations } from '../serve/graphql/persisted-operations.ts'
@@ -91,6 +92,7 @@ const TASKS = [
   'calls',
   'seasons',
   'settlements',
+  'clocks',
   'purge',
   'partitions',
 ] as const
@@ -243,6 +245,11 @@ export async function createApp({
     onError: (error) =>
       failed('access')(error, 'the status of connected callers could not be read; each second tries again'),
   })
+  const gameClocks = createGameClocks({
+    pool,
+    onError: (error) =>
+      failed('clocks')(error, 'the clocks of environments could not be read; each second tries again'),
+  })
   const feed = createEndedFeed({ pool, ended, watch, limits: connectionLimits })
   const callCounts = createCallCounts({ pool, onError: failed('calls') })
   const run: Service['run'] = (command, admit) => engines[command.engine ?? 'game'].run(command, admit)
@@ -266,6 +273,7 @@ export async function createApp({
     warn: (message, detail) => warn(detail, message),
     countLogin: (operation, result) => metrics.logins.inc({ operation, result }),
     countCall: callCounts.count,
+    gameClocks,
     settleEvents: numbering.settle,
     auditDenied: createAuditDenied(operatorPool, (action) => metrics.denied.inc({ action })),
     beginStorageAnswer: createStorageAnswers(run),
@@ -370,7 +378,6 @@ export async function createApp({
   const settlements = createSettlements({
     pool,
     run,
-    now: databaseNow,
     onError: (error) =>
       failed('settlements')(
         error,
@@ -423,7 +430,7 @@ export async function createApp({
       settlements.start()
       callCounts.start()
       replica?.start()
-      await ended.start()
+      await Promise.all([ended.start(), gameClocks.start()])
       return server.listen(config.port, config.host)
     },
     async stop() {
@@ -432,6 +439,7 @@ export async function createApp({
       const isTidy = Promise.all([housekeeping.stop(), settlements.stop()])
       const closed = Promise.all([server.close(), metricsServer?.close()])
       ended.close()
+      gameClocks.stop()
       feed.close()
       await Promise.all([graphql.stop(), wayIn.stop()])
       await closed

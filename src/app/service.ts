@@ -12,6 +12,7 @@ import type { KeySets } from '../id-tokens/key-sets.ts'
 import type { LoginDesk } from '../login/custom-login.ts'
 import type { BeginStorageAnswer } from '../players/storage-answers.ts'
 import type { PlatformKeys } from '../providers/issuers.ts'
+import type { GameClocks } from '../scenario/game-clocks.ts'
 import type { Command } from '../transactions/command.ts'
 import type { GroupCommit } from '../transactions/group-commit.ts'
 import type { Webhook } from '../webhook/webhook.ts'
@@ -50,6 +51,9 @@ export interface Service {
   readonly settleEvents: (environmentId: string) => Promise<void>
   /** Counts a call of a player of this environment. */
   readonly countCall: (environmentId: string) => void
+
+  /** The clocks of environments for tests, which answers name. */
+  readonly gameClocks: GameClocks
 
   // These four keep track of waiting calls, so they are made once for each service.
   readonly auditDenied: AuditDenied

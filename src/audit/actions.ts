@@ -29,6 +29,7 @@ export const ACTIONS = {
   addCurrency: 'currency.add',
   removeCurrency: 'currency.remove',
   setAccountPolicy: 'account_policy.set',
+  setClock: 'environment.set_clock',
   createBoost: 'boost.create',
   updateBoost: 'boost.update',
   endBoost: 'boost.end',

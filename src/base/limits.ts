@@ -86,6 +86,8 @@ export const MAX_BOOST_PERCENT = 1_000
 export const MAX_BOOSTS = 100
 /** Scenarios that one boost names. */
 export const MAX_BOOST_SCENARIOS = 100
+/** How many times as fast as the real time the game's time may run. The database has the limit, too. */
+export const MAX_CLOCK_RATE = 10_000
 /** The days of the xp that a preview of a boost looks at. */
 export const MAX_BOOST_PREVIEW_DAYS = 14
 /** The most bonus tiers above the top level of a pass, in all and on a day. */
@@ -183,3 +185,6 @@ export function nameFault(text: string): string | undefined {
 
 /** Whether a text can name an environment or a login provider. */
 export const isSlug = (text: string): boolean => SLUG.test(text)
+
+/** Whether an environment has real players, by its name. The database has the rule for clocks, too. */
+export const isProduction = (environment: string): boolean => /^(prod|production|live)($|[-_0-9])/.test(environment)

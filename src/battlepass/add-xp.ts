@@ -122,7 +122,7 @@ export function askXp(
   if (asked) askConversion(asked)
   // Xp at the top level may complete the pass, which depends on its claims.
   if (stored && !stored.completed) {
-    const boosting = { boosts: boostsOf(group, asked), now: group.now }
+    const boosting = { boosts: boostsOf(group, asked), now: asked.nowIn(group) }
     const most = stored.xp + input.amount + bonusOf(asked.node, stored, input, boosting)
     if (levelAt(asked.node, most) >= asked.node.topLevel) asked.askClaims()
   }
@@ -149,7 +149,7 @@ export function* giveXp(group: Group, gift: Gift): Steps<AddXpResult | Refusal> 
   const { definition, run, pass, amount, source, origin, entryId, reference = null } = gift
   const { player, node } = pass
   const { environmentId, playerId } = player
-  const decision = decideXp(node, pass.current, { amount, source, origin }, group.now, boostsOf(group, pass))
+  const decision = decideXp(node, pass.current, { amount, source, origin }, pass.nowIn(group), boostsOf(group, pass))
   const count = (reason: LimitedCall['reason']): void => group.of(LimitedCalls).add({ player, origin, reason })
   const tell = ({ by, limit, day }: Limited, granted: bigint): void => {
     const data = { source, limitedBy: by, limit, asked: amount, granted, day }

@@ -159,7 +159,7 @@ export function claimAll(ref: PlayerRef, input: ClaimAll): Command<ClaimAllResul
       const before = new Set(pass.claimed)
       const open = [
         ...tiersOf(pass).filter(({ level, track }) => !before.has(tierKey(level, track))),
-        ...openBonusTiers(pass, group.now),
+        ...openBonusTiers(pass, pass.nowIn(group)),
       ].sort(byLevel)
       const errors = new Set<ClaimError | null>()
       const claimed: ClaimAllResult['claimed'][number][] = []
@@ -218,7 +218,7 @@ export function* claimEarned(
     (tier) =>
       tier.level <= level && (tier.track === 'free' || premiumOwned) && !before.has(tierKey(tier.level, tier.track)),
   )
-  const earned = [...listed, ...earnedBonusTiers(pass, by, group.now)].sort(byLevel)
+  const earned = [...listed, ...earnedBonusTiers(pass, by, pass.nowIn(group))].sort(byLevel)
   const granted: Granted[] = []
   let tiers = 0
   for (const tier of earned) {
@@ -292,7 +292,7 @@ function* claim(
   const { level, track, by } = tier
   const before = pass.current
   const request = { ...tier, rewards: rewardsAt(pass, tier), levelNodeId: pass.levelNode?.id }
-  const decision = decideClaim(node, before, request, group.now)
+  const decision = decideClaim(node, before, request, pass.nowIn(group))
   if (decision.kind === 'refused') return refused(decision.error)
 
   const isRepeat = decision.kind === 'repeated'

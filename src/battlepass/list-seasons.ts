@@ -89,11 +89,12 @@ export function listSeasons(ref: PlayerRef): Command<AnswerOf<typeof seasonsAnsw
         const found = askBegun(player).map((pass) => ({
           pass,
           definition: scenarios.find({ environmentId: ref.environmentId, scenarioId: pass.scenarioId }),
+          now: scenarios.now({ environmentId: ref.environmentId, scenarioId: pass.scenarioId }),
         }))
         return { player, found }
       })
       requireActive(player)
-      return { seasons: found.map(({ pass, definition }) => progressOn(pass, definition, group.now)).sort(byStart) }
+      return { seasons: found.map(({ pass, definition, now }) => progressOn(pass, definition, now)).sort(byStart) }
     },
   }
 }

@@ -20,16 +20,18 @@ const MOST = 10
 
 /** The scenario whose season runs after the one that has ended here. Null while there is none. */
 export function seasonAfter(group: Group, { environmentId, scenarioId }: ScenarioRef): string | null {
+  const scenarios = group.of(Scenarios)
+  const now = scenarios.now({ environmentId, scenarioId })
   let from = scenarioId
   for (let count = 0; count < MOST; count += 1) {
-    const definition = group.of(Scenarios).find({ environmentId, scenarioId: from })
+    const definition = scenarios.find({ environmentId, scenarioId: from })
     const ended = [...(definition?.nodes.values() ?? [])].find(
-      (node): node is PassNode => node.type === 'battle-pass' && hasEnded(node, group.now) && nextOf(node) !== null,
+      (node): node is PassNode => node.type === 'battle-pass' && hasEnded(node, now) && nextOf(node) !== null,
     )
     const next = ended && nextOf(ended)
     if (!ended || !next || next === scenarioId) return null
-    const pass = nextPass(group.of(Scenarios).find({ environmentId, scenarioId: next }), ended)
-    if (pass && inSeason(pass, group.now)) return next
+    const pass = nextPass(scenarios.find({ environmentId, scenarioId: next }), ended)
+    if (pass && inSeason(pass, now)) return next
     from = next
   }
   return null
@@ -60,24 +62,22 @@ export function askCarried(
 ): readonly Carried[] {
   const { environmentId } = ref
   if (!definition) return []
-  return group
-    .of(Scenarios)
-    .before({ environmentId, scenarioId })
-    .flatMap((place: PassRef) => {
-      const before = group.of(Scenarios).find(place)
-      const ended = before?.nodes.get(place.nodeId)
-      if (!before || ended?.type !== 'battle-pass' || !hasEnded(ended, group.now) || nextOf(ended) !== scenarioId)
-        return []
-      const next = nextPass(definition, ended)
-      if (!next || !inSeason(next, group.now)) return []
-      const player = group.player(ref)
-      const from = askPass(player, before, place)
-      const to = askPass(player, definition, { scenarioId, nodeId: next.id })
-      if (!from || !to || askStep(player, place, 'carried')) return []
-      askEveryTier(to, definition, runId)
-      askConversion(to)
-      return [{ definition, from, to }]
-    })
+  const scenarios = group.of(Scenarios)
+  const now = scenarios.now({ environmentId, scenarioId })
+  return scenarios.before({ environmentId, scenarioId }).flatMap((place: PassRef) => {
+    const before = scenarios.find(place)
+    const ended = before?.nodes.get(place.nodeId)
+    if (!before || ended?.type !== 'battle-pass' || !hasEnded(ended, now) || nextOf(ended) !== scenarioId) return []
+    const next = nextPass(definition, ended)
+    if (!next || !inSeason(next, now)) return []
+    const player = group.player(ref)
+    const from = askPass(player, before, place)
+    const to = askPass(player, definition, { scenarioId, nodeId: next.id })
+    if (!from || !to || askStep(player, place, 'carried')) return []
+    askEveryTier(to, definition, runId)
+    askConversion(to)
+    return [{ definition, from, to }]
+  })
 }
 
 /**
@@ -99,7 +99,7 @@ export function* carry(
   if (amount === 0n && !hasPremium) return null
 
   const gift = { amount, source: 'season', origin: 'season' } as const
-  const decision = amount > 0n ? decideXp(to.node, to.current, gift, group.now) : null
+  const decision = amount > 0n ? decideXp(to.node, to.current, gift, to.nowIn(group)) : null
   if (decision && decision.kind !== 'added') return null
   const { crossings = [], converted = [] } = decision ?? {}
   if (overflowOf(player, [...converted, ...rewardsOf(settleWalk(player, definition, run, crossings))])) return null

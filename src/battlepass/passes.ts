@@ -264,6 +264,12 @@ export class PassHandle {
     return levelAt(this.node, this.current.xp)
   }
 
+  /** The game's time, by the clock of the environment. */
+  nowIn(group: Group): Date {
+    const { player, scenarioId } = this
+    return group.of(Scenarios).now({ environmentId: player.environmentId, scenarioId })
+  }
+
   /** Writes the pass after a call. */
   set(group: Group, pass: Pass): void {
     const { xp, level, premiumOwned, maxLevelCrossed, completed, completedNodes, activeOn, xpCounts, beyond } = pass

@@ -4,6 +4,7 @@ import type { Fault } from '../base/errors.ts'
 import type { Reader } from '../db/replica.ts'
 import { inSnapshot, queryWithin } from '../db/transaction.ts'
 import { type Definition, type Track, typeOf } from '../scenario/definition.ts'
+import { gameNow } from '../scenario/game-clock.ts'
 import { parseDefinition } from '../scenario/parse-definition.ts'
 import type { ScenarioRef } from '../scenario/scenarios.ts'
 import { type ComparedPass, comparePasses, type PassPreview } from './compare-passes.ts'
@@ -77,9 +78,10 @@ async function preview(
 
 async function readCurrent(client: PoolClient, { environmentId, scenarioId }: ScenarioRef) {
   const { rows } = await client.query<{ now: Date; version: number | null; definition: string | null }>(
-    `SELECT now(), v.version, v.definition FROM (VALUES (1)) AS one
-     LEFT JOIN scenarios s ON s.environment_id = $1 AND s.id = $2
-     LEFT JOIN scenario_versions v ON v.environment_id = s.environment_id AND v.scenario_id = s.id AND v.version = s.version`,
+    `SELECT ${gameNow('e')} AS now, v.version, v.definition FROM environments e
+     LEFT JOIN scenarios s ON s.environment_id = e.id AND s.id = $2
+     LEFT JOIN scenario_versions v ON v.environment_id = s.environment_id AND v.scenario_id = s.id AND v.version = s.version
+     WHERE e.id = $1`,
     [environmentId, scenarioId],
   )
   const { now = new Date(), version = null, definition = null } = rows[0] ?? {}

@@ -68,7 +68,12 @@ export function purchasePremium(ref: PlayerRef, input: PurchasePremium): Command
       const { player } = rows
       const { definition, run } = requireActiveRun(rows, scenarioId)
       const pass = requirePass(asked)
-      const decision = decidePurchase(pass.node, pass.current, (currency) => balanceOf(player, currency), group.now)
+      const decision = decidePurchase(
+        pass.node,
+        pass.current,
+        (currency) => balanceOf(player, currency),
+        pass.nowIn(group),
+      )
       if (decision.kind === 'refused') return refused(decision.error)
       const { currency, amount } = decision.price
       const { crossings, rewards: instant } = decision

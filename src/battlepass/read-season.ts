@@ -5,6 +5,7 @@ import { playerCall } from '../declare/player-call.ts'
 import { type RequestOf, shape } from '../declare/shape.ts'
 import { askStatus, requireActive } from '../players/player-status.ts'
 import { AUDIENCES, type Boost } from '../scenario/boosts.ts'
+import { type GameClock, realMsBetween } from '../scenario/game-clock.ts'
 import { requireScenario, Scenarios } from '../scenario/scenarios.ts'
 import { PHASES, seasonAt } from '../scenario/season.ts'
 import type { Command } from '../transactions/command.ts'
@@ -23,7 +24,7 @@ export const seasonBoost = answer(
     startsAt: out.time('The time at which it started, in UTC.'),
     endsAt: out.time('The first time without it, in UTC. An operator may end it earlier.'),
     secondsLeft: out.int32(
-      `In how many seconds it ends, by the clock of the database, rounded up. At most ${MAX_INT32}.`,
+      `In how many seconds it ends, by the clock of the environment, rounded up. At most ${MAX_INT32}.`,
     ),
     audience: out.oneOf(AUDIENCES, {
       description: 'The players who get it: `everybody`, or with `premium` the owners of premium of the pass.',
@@ -51,11 +52,11 @@ export const seasonAnswer = answer(
     nextPhaseAt: moment('The time at which the next phase begins, in UTC. Null when none does.'),
     secondsToNextPhase: out.orNull(
       out.int32(
-        `In how many seconds the next phase begins, by the clock of the database, rounded up. At most ${MAX_INT32}. Null when none does.`,
+        `In how many seconds the next phase begins, by the clock of the environment, rounded up. At most ${MAX_INT32}. Null when none does.`,
       ),
     ),
     boosts: out.list(seasonBoost, 'The boosts of the scenario that run now, the first to end first.'),
-    now: out.time('The time of the answer, by the clock of the database, in UTC.'),
+    now: out.time('The time of the answer, by the clock of the environment, in UTC.'),
   },
   {
     name: 'SeasonResponse',
@@ -92,17 +93,22 @@ export function readSeason(ref: PlayerRef, input: RequestOf<typeof seasonRequest
     player: ref,
     *decide(group) {
       const scenario = { environmentId: ref.environmentId, scenarioId: input.scenarioId }
-      const { player, found, boosts } = yield* group.rows(() => {
+      const { player, found, boosts, clock, now } = yield* group.rows(() => {
         const player = group.player(ref)
         askStatus(player)
         const scenarios = group.of(Scenarios)
-        return { player, found: scenarios.find(scenario), boosts: scenarios.boosts(scenario) }
+        return {
+          player,
+          found: scenarios.find(scenario),
+          boosts: scenarios.boosts(scenario),
+          clock: scenarios.clock(scenario),
+          now: scenarios.now(scenario),
+        }
       })
       requireActive(player)
       const pass = findPass(requireScenario(found), input.nodeId)
       if (!pass) throw new Refusal('nodeNotFound')
       const { node } = pass
-      const { now } = group
       const { phase, next } = seasonAt(node, now)
       const print = (at: Date | null): string | null => at?.toISOString() ?? null
       return {
@@ -114,17 +120,19 @@ export function readSeason(ref: PlayerRef, input: RequestOf<typeof seasonRequest
         claimUntil: print(node.claimUntil),
         nextPhase: next?.phase ?? null,
         nextPhaseAt: print(next?.at ?? null),
-        secondsToNextPhase: next && secondsTo(next.at.getTime(), now),
-        boosts: runningBoosts(boosts, now),
+        secondsToNextPhase: next && secondsTo(clock, now, next.at.getTime()),
+        boosts: runningBoosts(boosts, clock, now),
         now: now.toISOString(),
       }
     },
   }
 }
 
-const secondsTo = (at: number, now: Date): number => Math.min(MAX_INT32, Math.ceil((at - now.getTime()) / 1000))
+/** Real seconds, which is what a game counts down. */
+const secondsTo = (clock: GameClock | null, now: Date, at: number): number =>
+  Math.min(MAX_INT32, Math.ceil(realMsBetween(clock, now.getTime(), at) / 1000))
 
-const runningBoosts = (boosts: readonly Boost[], now: Date): Season['boosts'] =>
+const runningBoosts = (boosts: readonly Boost[], clock: GameClock | null, now: Date): Season['boosts'] =>
   boosts
     .filter((boost) => runsAt(boost, now))
     .sort((a, b) => a.endsAt - b.endsAt)
@@ -132,7 +140,7 @@ const runningBoosts = (boosts: readonly Boost[], now: Date): Season['boosts'] =>
       percent: Number(percent),
       startsAt: new Date(startsAt).toISOString(),
       endsAt: new Date(endsAt).toISOString(),
-      secondsLeft: secondsTo(endsAt, now),
+      secondsLeft: secondsTo(clock, now, endsAt),
       audience,
       sources,
     }))

@@ -54,7 +54,7 @@ export function settlePass(ref: PlayerRef, { scenarioId, nodeId }: NodeInput): C
       })
       const { player, definition } = rows
       const status = askStatus(player).value?.status
-      if (!definition || !pass || !isSettledAt(definition, pass.node, group.now)) return null
+      if (!definition || !pass || !isSettledAt(definition, pass.node, pass.nowIn(group))) return null
       if (status === undefined || status === 'deleted') return NOTHING
 
       const isGranted = pass.node.atEnd === 'grant' && pass.stored !== null

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { MAX_INT64 } from '../base/json.ts'
 import { type Definition, nextNodes, type PassNode } from '../scenario/definition.ts'
+import { gameNow, LATEST_NOW, readGameNow } from '../scenario/game-clock.ts'
 import { currentDefinition, type PassRef } from '../scenario/scenarios.ts'
 import type { GroupCommit } from '../transactions/group-commit.ts'
 import { topXp } from './beyond.ts'
@@ -28,7 +29,10 @@ const PAUSE_FACTOR = 2.5
 
 const LOOK = {
   name: 'settlements-look',
-  text: 'SELECT EXISTS (SELECT FROM season_settlements WHERE finished_at IS NULL AND due_at <= clock_timestamp()) AS due',
+  text: `SELECT EXISTS (
+      SELECT FROM season_settlements s JOIN environments e ON e.id = s.environment_id
+      WHERE s.finished_at IS NULL AND s.due_at <= ${LATEST_NOW} AND s.due_at <= ${gameNow('e')}
+    ) AS due`,
 }
 /**
  * Takes one that is due and not held. Passes are read in the order of their stored levels, so it waits until these are
@@ -41,7 +45,8 @@ const TAKE = {
     FROM (
       SELECT s.environment_id, s.scenario_id, s.node_id FROM season_settlements s
       JOIN scenarios c ON c.environment_id = s.environment_id AND c.id = s.scenario_id AND c.leveled_version = c.version
-      WHERE s.finished_at IS NULL AND s.due_at <= clock_timestamp()
+      JOIN environments e ON e.id = s.environment_id
+      WHERE s.finished_at IS NULL AND s.due_at <= ${LATEST_NOW} AND s.due_at <= ${gameNow('e')}
         AND (s.holder IS NULL OR s.held_until <= clock_timestamp())
       ORDER BY s.due_at LIMIT 1 FOR UPDATE OF s SKIP LOCKED
     ) due
@@ -117,7 +122,6 @@ type Taken = PassRef & { readonly [Name in keyof Place]: Place[Name] | null }
 export interface SettlementOptions {
   readonly pool: Pool
   readonly run: GroupCommit['run']
-  readonly now: () => number
   /** Called when players could not be settled. A later look goes on. */
   readonly onError: (error: unknown) => void
   readonly onDone?: (settlement: PassRef) => void
@@ -129,7 +133,7 @@ export interface Settlements {
   stop(): Promise<void>
 }
 
-export function createSettlements({ pool, run, now, onError, onDone = () => {} }: SettlementOptions): Settlements {
+export function createSettlements({ pool, run, onError, onDone = () => {} }: SettlementOptions): Settlements {
   const ended = new AbortController()
   const { signal } = ended
   let running: Promise<void> = Promise.resolve()
@@ -137,7 +141,7 @@ export function createSettlements({ pool, run, now, onError, onDone = () => {} }
   async function repeat(): Promise<void> {
     while (await isOver(LOOK_EVERY_MS)) {
       try {
-        await settleDue({ pool, run, now, signal, onDone })
+        await settleDue({ pool, run, signal, onDone })
       } catch (error) {
         if (!signal.aborted) onError(error)
       }
@@ -157,7 +161,7 @@ export function createSettlements({ pool, run, now, onError, onDone = () => {} }
   }
 }
 
-interface Job extends Pick<SettlementOptions, 'pool' | 'run' | 'now'> {
+interface Job extends Pick<SettlementOptions, 'pool' | 'run'> {
   readonly signal: AbortSignal
   readonly onDone: (settlement: PassRef) => void
 }
@@ -181,7 +185,7 @@ export async function settleDue(job: Job): Promise<void> {
   }
 }
 
-async function settle({ pool, run, now, signal, onDone }: Job, taken: Taken, holder: string): Promise<void> {
+async function settle({ pool, run, signal, onDone }: Job, taken: Taken, holder: string): Promise<void> {
   const { environmentId, scenarioId, nodeId } = taken
   const ref = { environmentId, scenarioId, nodeId }
   let place: Place = { level: taken.level ?? -1, playerId: taken.playerId ?? NO_PLAYER }
@@ -201,8 +205,9 @@ async function settle({ pool, run, now, signal, onDone }: Job, taken: Taken, hol
 
   for (let isDone = false; !isDone; ) {
     const definition = await run(currentDefinition(ref))
+    const now = await readGameNow(pool, environmentId)
     const node = definition?.nodes.get(nodeId)
-    if (!definition || node?.type !== 'battle-pass' || !isSettledAt(definition, node, new Date(now()))) return
+    if (!definition || node?.type !== 'battle-pass' || !isSettledAt(definition, node, now)) return
     const page = await readPage(pool, ref, { definition, node, place })
     const due = page.filter((one) => one.due)
     for (let from = 0; from < due.length; from += AT_ONCE) {

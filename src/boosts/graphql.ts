@@ -12,6 +12,7 @@ import { namesOf, pageOf } from '../declare/graphql/page.ts'
 import { argsOf, enumType, inputOf } from '../declare/graphql/shapes.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import type { Audience } from '../scenario/boosts.ts'
+import { CLOCK_FIELDS, type ClockColumns, clockOf, gameTimeAt, readGameNow } from '../scenario/game-clock.ts'
 import { type BoostChange, createBoost, endBoost, stateOf, updateBoost } from './manage-boosts.ts'
 import {
   BOOST_STATES,
@@ -23,10 +24,11 @@ import {
   updateBoostRequest,
 } from './requests.ts'
 
-const now = (): Date => new Date(databaseNow())
+/** The game's time of an environment. */
+const nowIn = (environment: ClockColumns): Date => new Date(gameTimeAt(clockOf(environment), databaseNow()))
 
 const StateType = enumType('BoostState', BOOST_STATES, {
-  description: 'Where a boost stands, by the clock of the database.',
+  description: 'Where a boost stands, by the clock of its environment.',
   values: {
     planned: 'It starts later.',
     running: 'It gives xp.',
@@ -45,7 +47,12 @@ builder.prismaObject('Boost', {
       resolve: (boost) => boost.environment.name,
     }),
     name: t.exposeString('name', { description: 'The name, for operators.' }),
-    state: t.field({ type: StateType, description: 'Where it stands now.', resolve: (boost) => stateOf(boost, now()) }),
+    state: t.field({
+      type: StateType,
+      description: 'Where it stands now.',
+      select: { startsAt: true, endsAt: true, endedAt: true, environment: { select: CLOCK_FIELDS } },
+      resolve: ({ environment, ...boost }) => stateOf(boost, nowIn(environment)),
+    }),
     percent: t.exposeInt('percent', { description: 'So many percent more of each xp.' }),
     startsAt: t.expose('startsAt', { type: 'DateTime', description: 'When it starts.' }),
     endsAt: t.expose('endsAt', { type: 'DateTime', description: 'When it ends: the first time without it.' }),
@@ -89,7 +96,7 @@ builder.queryField('boosts', (t) =>
         const { environment, states } = boostsRequest.readInput(args)
         const environmentId = await findEnvironment(context.service.pool, projectId, environment)
         const { page, beyond } = pageOf(query, { scope: {}, order: 'desc' })
-        const at = now()
+        const at = await readGameNow(context.service.pool, environmentId)
         const inStates = states && { OR: states.map((state) => IN_STATE[state as BoostState](at)) }
         return context.prisma.boost.findMany({ ...page, where: { environmentId, ...beyond, ...inStates } })
       },

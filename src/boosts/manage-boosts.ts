@@ -10,6 +10,7 @@ import { newId } from '../db/ids.ts'
 import { inTransaction } from '../db/transaction.ts'
 import type { RequestOf } from '../declare/shape.ts'
 import { type Audience, writeBoosts } from '../scenario/boosts.ts'
+import { gameNow, readGameNow } from '../scenario/game-clock.ts'
 import { lockSeasons } from '../scenario/season-schedule.ts'
 import { type BoostState, checkWindow, type createBoostRequest, type updateBoostRequest } from './requests.ts'
 
@@ -149,7 +150,7 @@ export function endBoost(
   })
 }
 
-/** One change after another. The time is that of the database, once it is this change's turn. */
+/** One change after another. The time is that of the game, once it is this change's turn. */
 function change(
   pool: Pool,
   environmentId: string,
@@ -157,8 +158,7 @@ function change(
 ): Promise<BoostChange> {
   return inTransaction(pool, async (client) => {
     await lockSeasons(client)
-    const { rows } = await client.query<{ now: Date }>('SELECT clock_timestamp()::timestamptz(3) AS now')
-    const changed = await apply(client, rows[0]?.now ?? new Date())
+    const changed = await apply(client, await readGameNow(client, environmentId))
     await writeBoosts(client, environmentId)
     return changed
   })
@@ -210,8 +210,8 @@ export async function scenarioFaults(
 
 async function requireRoom(client: ClientBase, environmentId: string): Promise<void> {
   const { rows } = await client.query<{ boosts: number }>(
-    `SELECT count(*)::int AS boosts FROM boosts
-     WHERE environment_id = $1 AND ended_at IS NULL AND ends_at > clock_timestamp()`,
+    `SELECT count(*)::int AS boosts FROM boosts b JOIN environments e ON e.id = b.environment_id
+     WHERE b.environment_id = $1 AND b.ended_at IS NULL AND b.ends_at > ${gameNow('e')}`,
     [environmentId],
   )
   if ((rows[0]?.boosts ?? 0) < MAX_BOOSTS) return

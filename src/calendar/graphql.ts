@@ -1,10 +1,10 @@
 import { requirePlatform } from '../callers/access.ts'
-import { databaseNow } from '../db/ids.ts'
 import { environment } from '../declare/common.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { argsOf, enumType } from '../declare/graphql/shapes.ts'
 import { moment, refuseFaults, shape } from '../declare/shape.ts'
 import { findEnvironment } from '../projects/projects.ts'
+import { readGameNow } from '../scenario/game-clock.ts'
 import { PublicationType } from '../scenario/graphql-scheduled.ts'
 import { PhaseEnum } from '../scenario/graphql-season.ts'
 import { readPublications } from '../scenario/scheduled.ts'
@@ -31,7 +31,7 @@ const PhaseType = builder.objectRef<{ phase: never; at: Date }>('CalendarPhase')
   }),
 })
 
-const SeasonType = builder.objectRef<CalendarSeason>('CalendarSeason').implement({
+const SeasonType = builder.objectRef<CalendarSeason & { readonly now: Date }>('CalendarSeason').implement({
   description: 'A season: a pass with dates, by the current version of its scenario.',
   fields: (t) => ({
     scenarioId: t.exposeString('scenarioId', { description: 'The scenario.' }),
@@ -39,7 +39,7 @@ const SeasonType = builder.objectRef<CalendarSeason>('CalendarSeason').implement
     phase: t.field({
       type: PhaseEnum,
       description: 'Where it stands now.',
-      resolve: (season) => seasonAt(season, new Date(databaseNow())).phase,
+      resolve: (season) => seasonAt(season, season.now).phase,
     }),
     phases: t.field({
       type: [PhaseType],
@@ -77,6 +77,8 @@ const ConflictType = builder.objectRef<Conflict>('CalendarConflict').implement({
 interface Calendar extends CalendarRows {
   readonly environment: string
   readonly environmentId: string
+  /** The game's time. */
+  readonly now: Date
 }
 
 const CalendarType = builder.objectRef<Calendar>('Calendar').implement({
@@ -85,7 +87,7 @@ const CalendarType = builder.objectRef<Calendar>('Calendar').implement({
     seasons: t.field({
       type: [SeasonType],
       description: 'Seasons with dates, from their announcement until claims close, by their beginning.',
-      resolve: ({ seasons }) => [...seasons],
+      resolve: ({ seasons, now }) => seasons.map((season) => ({ ...season, now })),
     }),
     boosts: t.prismaField({
       type: ['Boost'],
@@ -129,8 +131,9 @@ builder.queryField('calendar', (t) =>
       const { environment, from, to } = calendarRequest.readInput(args)
       if (to <= from) refuseFaults([{ path: 'to', message: 'must be after from' }])
       const environmentId = await findEnvironment(context.service.pool, projectId, environment)
-      const rows = await readCalendar(context.service.operatorPool, environmentId, { from, to })
-      return { ...rows, environment, environmentId }
+      const { operatorPool } = context.service
+      const rows = await readCalendar(operatorPool, environmentId, { from, to })
+      return { ...rows, environment, environmentId, now: await readGameNow(operatorPool, environmentId) }
     },
   }),
 )

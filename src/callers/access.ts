@@ -59,8 +59,10 @@ export interface Access {
   readonly caller: () => Caller | Promise<Caller>
   /** The environment of the SDK key. Refuses a call with a missing or invalid key. */
   readonly client: () => Promise<ClientRef>
-  /** The caller or client that was found, if any. */
-  readonly found: () => Caller | ClientRef | undefined
+  /** The game server of a server key. Refuses an invalid key. */
+  readonly server: (token: string) => Promise<ServerCaller>
+  /** The caller, client or server that was found last, if any. */
+  readonly found: () => Caller | ClientRef | ServerCaller | undefined
   readonly address: () => string
   readonly service: Registry
   /** The refusal for a credential of the wrong kind: the only difference between the surfaces (decisions 10). */
@@ -77,8 +79,8 @@ export interface AttemptedAction {
 
 export function accessOf(service: Registry, credentials: Credentials, wrongKind: RefusalKind): Access {
   let caller: ReturnType<Access['caller']> | undefined
-  let found: Caller | ClientRef | undefined
-  const find = <T extends Caller | ClientRef>(finding: Promise<T>): Promise<T> =>
+  let found: ReturnType<Access['found']>
+  const find = <T extends Caller | ClientRef | ServerCaller>(finding: Promise<T>): Promise<T> =>
     finding.then((one) => {
       found = one
       return one
@@ -92,6 +94,7 @@ export function accessOf(service: Registry, credentials: Credentials, wrongKind:
       return caller
     },
     client: () => find(findClient(service.pool, credentials.sdkKey)),
+    server: (token) => find(findServer(service.pool, token)),
     found: () => found,
     address: credentials.address,
     service,
@@ -185,11 +188,11 @@ export async function requireServer(
   authorization: string | undefined,
   attempt?: AttemptedAction,
 ): Promise<ServerCaller> {
-  const { pool, rateLimits } = access.service
+  const { rateLimits } = access.service
   const token = tokenOf(authorization ?? '')
   if (token === undefined || !isServerKey(token))
     return deny(access, await requireCaller(access), access.wrongKind, attempt)
-  const server = await findServer(pool, token)
+  const server = await access.server(token)
   rateLimits.countServer(server.keyId)
   return server
 }

@@ -126,11 +126,11 @@ export interface SeasonResponse {
   readonly nextPhase: 'planned' | 'announced' | 'running' | 'ending' | 'ended' | 'closed' | null
   /** The time at which the next phase begins, in UTC. Null when none does. */
   readonly nextPhaseAt: string | null
-  /** In how many seconds the next phase begins, by the clock of the database, rounded up. At most 2147483647. Null when none does. */
+  /** In how many seconds the next phase begins, by the clock of the environment, rounded up. At most 2147483647. Null when none does. */
   readonly secondsToNextPhase: number | null
   /** The boosts of the scenario that run now, the first to end first. */
   readonly boosts: readonly SeasonBoost[]
-  /** The time of the answer, by the clock of the database, in UTC. */
+  /** The time of the answer, by the clock of the environment, in UTC. */
   readonly now: string
 }
 
@@ -142,7 +142,7 @@ export interface SeasonBoost {
   readonly startsAt: string
   /** The first time without it, in UTC. An operator may end it earlier. */
   readonly endsAt: string
-  /** In how many seconds it ends, by the clock of the database, rounded up. At most 2147483647. */
+  /** In how many seconds it ends, by the clock of the environment, rounded up. At most 2147483647. */
   readonly secondsLeft: number
   /** The players who get it: `everybody`, or with `premium` the owners of premium of the pass. */
   readonly audience: 'everybody' | 'premium'

@@ -1,4 +1,5 @@
 import type { ClientBase } from 'pg'
+import { gameNow } from './game-clock.ts'
 
 // The boosts of a scenario, as they are stored beside it.
 
@@ -36,10 +37,11 @@ const WRITE = `UPDATE scenarios t SET version = t.version, boosts = w.boosts
           'audience', b.audience
         ) ORDER BY b.id)::text
       FROM boosts b
-      WHERE b.environment_id = $1 AND b.ended_at IS NULL AND b.ends_at > clock_timestamp()
+      WHERE b.environment_id = $1 AND b.ended_at IS NULL AND b.ends_at > game.now
         AND (cardinality(b.scenarios) = 0 OR s.id = ANY (b.scenarios))
     ) AS boosts
-    FROM scenarios s WHERE s.environment_id = $1 AND ($2::text IS NULL OR s.id = $2)
+    FROM scenarios s, (SELECT ${gameNow('e')} AS now FROM environments e WHERE e.id = $1 OFFSET 0) game
+    WHERE s.environment_id = $1 AND ($2::text IS NULL OR s.id = $2)
   ) w
   WHERE t.environment_id = $1 AND t.id = w.id AND t.boosts IS DISTINCT FROM w.boosts`
 

@@ -14,6 +14,7 @@ import { forwardPage, namesOf, pageOf, readList } from '../declare/graphql/page.
 import { argsOf, fieldsOf, inputOf } from '../declare/graphql/shapes.ts'
 import { findOwnEnvironment } from '../players/graphql-readable.ts'
 import { findEnvironment } from '../projects/projects.ts'
+import { readGameNow } from './game-clock.ts'
 import { DiffType } from './graphql-diff.ts'
 import { type Validation, validateDefinition } from './parse-definition.ts'
 import {
@@ -168,8 +169,9 @@ builder.queryFields((t) => ({
     resolve: async (_root, { input }, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')
       const { environment, definition } = validateRequest.readInput(input)
-      await findEnvironment(context.service.pool, projectId, environment)
-      return validateDefinition(definition)
+      const { pool } = context.service
+      const environmentId = await findEnvironment(pool, projectId, environment)
+      return validateDefinition(definition, await readGameNow(pool, environmentId))
     },
   }),
   scenarios: t.prismaConnection(

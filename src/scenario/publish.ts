@@ -8,6 +8,7 @@ import type { PlatformCaller } from '../callers/callers.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import { definitionBody } from './definition-body.ts'
+import { readGameNow } from './game-clock.ts'
 import { parseDefinition, pastSeasons } from './parse-definition.ts'
 import type { ScenarioRef } from './scenarios.ts'
 import { lockSeasons, scheduleSeasons } from './season-schedule.ts'
@@ -85,7 +86,8 @@ export async function publishWithin(
 ): Promise<Publication> {
   const parsed = parseDefinition(text)
   if (!parsed.ok) throw invalidRequest(...parsed.faults)
-  const notices = [...parsed.notices, ...pastSeasons(parsed.definition, new Date())]
+  const now = await readGameNow(client, ref.environmentId)
+  const notices = [...parsed.notices, ...pastSeasons(parsed.definition, now)]
   const key = [ref.environmentId, ref.scenarioId]
   await lockSeasons(client)
   await client.query(

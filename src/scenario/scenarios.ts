@@ -6,6 +6,7 @@ import { keyOf } from '../transactions/player.ts'
 import { int, json, named, nullable, table, text, uuid } from '../transactions/table.ts'
 import { type Boost, readBoosts, type StoredBoost } from './boosts.ts'
 import type { Definition, PassNode } from './definition.ts'
+import { type GameClock, gameTimeAt } from './game-clock.ts'
 import { parseDefinition } from './parse-definition.ts'
 
 const scenarios = table('scenarios', {
@@ -16,6 +17,7 @@ const scenarios = table('scenarios', {
     revision: text,
     follows: nullable(json<readonly (readonly [string, string])[]>()),
     boosts: nullable(json<readonly StoredBoost[]>()),
+    clock: nullable(json<GameClock>()),
   },
   kind: 'state',
 })
@@ -25,7 +27,7 @@ const scenarioVersions = table('scenario_versions', {
   columns: { definition: text },
   kind: 'append',
 })
-const current = scenarios.one({ columns: ['version', 'revision', 'follows', 'boosts'] })
+const current = scenarios.one({ columns: ['version', 'revision', 'follows', 'boosts', 'clock'] })
 const published = scenarioVersions.one({ columns: ['definition'] })
 
 export interface ScenarioRef {
@@ -45,6 +47,8 @@ interface Seen {
   readonly follows: readonly PassRef[]
   /** The boosts that had not ended when one of the environment's was last changed. */
   readonly boosts: readonly Boost[]
+  /** The clock of the environment. Null for the real one. */
+  readonly clock: GameClock | null
 }
 
 const NOTHING: readonly PassRef[] = []
@@ -87,6 +91,18 @@ export class Scenarios {
     return this.see(ref)?.boosts ?? NO_BOOSTS
   }
 
+  /** The clock of the environment, as `find`; null for the real one. Each change of it changes the revision here. */
+  clock(ref: ScenarioRef): GameClock | null {
+    return this.see(ref)?.clock ?? null
+  }
+
+  /** The game's time, by the clock of the environment. While the group waits, it is a guess. */
+  now(ref: ScenarioRef): Date {
+    const { group } = this
+    const clock = this.clock(ref)
+    return clock === null ? group.now : new Date(gameTimeAt(clock, group.now.getTime()))
+  }
+
   private see(ref: ScenarioRef): Seen | null | undefined {
     const { environmentId, scenarioId } = ref
     const key = `${environmentId}/${scenarioId}`
@@ -116,7 +132,7 @@ export class Scenarios {
     const scenario = this.group.unowned.one(current, keyOf(environmentId, scenarioId))
     if (!scenario.isKnown) return undefined
     if (!scenario.value) return null
-    const { version, revision } = scenario.value
+    const { version, revision, clock } = scenario.value
     if (revision === seen?.revision) return seen
     const stored = this.group.unowned.one(published, keyOf(environmentId, scenarioId, String(version)))
     if (!stored.isKnown) return undefined
@@ -128,7 +144,7 @@ export class Scenarios {
       nodeId,
     }))
     const boosts = scenario.value.boosts === null ? NO_BOOSTS : readBoosts(scenario.value.boosts)
-    const read = { revision, definition: parsed.definition, follows, boosts }
+    const read = { revision, definition: parsed.definition, follows, boosts, clock }
     lastSeen.set(`${environmentId}/${scenarioId}`, read)
     return read
   }

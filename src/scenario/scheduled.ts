@@ -6,6 +6,7 @@ import { MAX_PLANNED } from '../base/limits.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { newId } from '../db/ids.ts'
 import { inTransaction } from '../db/transaction.ts'
+import { gameNow, LATEST_NOW, readGameNow } from './game-clock.ts'
 import { validateDefinition } from './parse-definition.ts'
 import { publishWithin } from './publish.ts'
 import type { ScenarioRef } from './scenarios.ts'
@@ -55,17 +56,17 @@ export async function schedulePublication(
   { environmentId, scenarioId }: ScenarioRef,
   { definition, publishAt, expectedVersion, reason }: SchedulePublication,
 ): Promise<Scheduled> {
-  const { notices, faults: ofDefinition } = validateDefinition(definition)
-  const faults = [...ofDefinition]
   return inTransaction(pool, async (client) => {
     // Otherwise several at once could pass the limit.
     await lockSeasons(client)
-    const { rows: known } = await client.query<{ is_past: boolean; planned: number }>(
-      `SELECT $2::timestamptz <= clock_timestamp() AS is_past,
-         (SELECT count(*)::int FROM scheduled_publications WHERE environment_id = $1 AND state = 'planned') AS planned`,
-      [environmentId, publishAt],
+    const now = await readGameNow(client, environmentId)
+    const { notices, faults: ofDefinition } = validateDefinition(definition, now)
+    const faults = [...ofDefinition]
+    const { rows: known } = await client.query<{ planned: number }>(
+      "SELECT count(*)::int AS planned FROM scheduled_publications WHERE environment_id = $1 AND state = 'planned'",
+      [environmentId],
     )
-    if (known[0]?.is_past) faults.push({ path: 'publishAt', message: 'must be a time to come' })
+    if (publishAt <= now) faults.push({ path: 'publishAt', message: 'must be a time to come' })
     if ((known[0]?.planned ?? 0) >= MAX_PLANNED)
       faults.push({ path: '', message: `The environment has ${MAX_PLANNED} planned publications.` })
     if (faults.length > 0) throw invalidRequest(...faults)
@@ -172,16 +173,16 @@ interface Due extends PlannedPublication {
   readonly isClaimed: boolean
 }
 
+/** Those whose time has come by the clock of their environment. */
+const DUE = `state = 'planned' AND publish_at <= ${LATEST_NOW}
+  AND publish_at <= (SELECT ${gameNow('e')} FROM environments e WHERE e.id = p.environment_id)`
 const LOOK = {
   name: 'publications-look',
-  text: `SELECT EXISTS (
-    SELECT FROM scheduled_publications WHERE state = 'planned' AND publish_at <= clock_timestamp()
-  ) AS due`,
+  text: `SELECT EXISTS (SELECT FROM scheduled_publications p WHERE ${DUE}) AS due`,
 }
 const TAKE = `SELECT ${COLUMNS}, environment_id AS "environmentId", project_id AS "projectId", key_id AS "keyId",
     operator_is_claimed AS "isClaimed"
-  FROM scheduled_publications WHERE state = 'planned' AND publish_at <= clock_timestamp()
-  ORDER BY publish_at, id LIMIT 1 FOR UPDATE SKIP LOCKED`
+  FROM scheduled_publications p WHERE ${DUE} ORDER BY publish_at, id LIMIT 1 FOR UPDATE SKIP LOCKED`
 const END = `UPDATE scheduled_publications SET state = $3, version = $4, failure = $5, ended_at = clock_timestamp()
   WHERE environment_id = $1 AND id = $2`
 

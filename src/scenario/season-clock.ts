@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
 import { inTransaction } from '../db/transaction.ts'
+import { gameNow, LATEST_NOW } from './game-clock.ts'
 import { parseDefinition } from './parse-definition.ts'
 import { publishDue } from './scheduled.ts'
 import { PHASES } from './season.ts'
@@ -10,9 +11,12 @@ const LOOK_EVERY_MS = 1_000
 /** Phases that are told in one transaction, and versions that are scheduled in one. */
 const MOST = 100
 
+/** Phases that have begun by the clock of their environment, and were not told. */
+const DUE = `season_phases p JOIN environments e ON e.id = p.environment_id
+  WHERE p.told_at IS NULL AND p.starts_at <= ${LATEST_NOW} AND p.starts_at <= ${gameNow('e')}`
 const LOOK = {
   name: 'seasons-look',
-  text: `SELECT EXISTS (SELECT FROM season_phases WHERE told_at IS NULL AND starts_at <= clock_timestamp())
+  text: `SELECT EXISTS (SELECT FROM ${DUE})
     OR EXISTS (SELECT FROM scenarios WHERE scheduled_version IS DISTINCT FROM version) AS due`,
 }
 const LOCK = 'SELECT pg_try_advisory_xact_lock($1) AS held'
@@ -24,8 +28,8 @@ const UNSCHEDULED = `SELECT s.environment_id, s.id, s.version, s.scheduled_versi
   FOR UPDATE OF s SKIP LOCKED`
 /** Events are numbered in the order of their ids, which is that of the rows here. */
 const TELL = `WITH due AS (
-    SELECT environment_id, scenario_id, node_id, phase FROM season_phases
-    WHERE told_at IS NULL AND starts_at <= clock_timestamp() ORDER BY starts_at, array_position($1::text[], phase) LIMIT ${MOST}
+    SELECT p.environment_id, p.scenario_id, p.node_id, p.phase FROM ${DUE}
+    ORDER BY p.starts_at, array_position($1::text[], p.phase) LIMIT ${MOST}
   ), told AS (
     UPDATE season_phases p SET told_at = clock_timestamp() FROM due d
     WHERE p.environment_id = d.environment_id AND p.scenario_id = d.scenario_id AND p.node_id = d.node_id AND p.phase = d.phase
@@ -49,8 +53,9 @@ export interface SeasonClock {
 }
 
 /**
- * Publishes what is planned for now, and tells the phases of seasons as events, each once, by the clock of Postgres. Every instance looks; the event and the mark
- * that it was told are one transaction, which only one instance makes at a time.
+ * Publishes what is planned for now, and tells the phases of seasons as events, each once, by the clock of their
+ * environment. Every instance looks; the event and the mark that it was told are one transaction, which only one instance
+ * makes at a time.
  */
 export function createSeasonClock({ pool, onError }: SeasonClockOptions): SeasonClock {
   let running: Promise<void> = Promise.resolve()

@@ -1,6 +1,7 @@
 import type { ClientBase } from 'pg'
 import { writeBoosts } from './boosts.ts'
 import { type Definition, nextNodes, type PassNode } from './definition.ts'
+import { gameNow, writeClock } from './game-clock.ts'
 import type { ScenarioRef } from './scenarios.ts'
 import { beginningsOf } from './season.ts'
 
@@ -19,20 +20,21 @@ export const SEASONS_LOCK = 7_274_410_004
  * what was told stays told. Of phases that have already begun only the last one is told, unless it began while the season
  * was published with this date: then the clock is late, and tells it as well.
  */
-const SCHEDULE = `WITH wanted AS (
+const SCHEDULE = `WITH game AS MATERIALIZED (SELECT ${gameNow('e')} AS now FROM environments e WHERE e.id = $1::uuid),
+  wanted AS (
     SELECT * FROM unnest($3::text[], $4::text[], $5::timestamptz[]) AS w (node_id, phase, starts_at)
   ), withdrawn AS (
     DELETE FROM season_phases p WHERE p.environment_id = $1::uuid AND p.scenario_id = $2 AND p.told_at IS NULL
       AND NOT EXISTS (SELECT FROM wanted w WHERE w.node_id = p.node_id AND w.phase = p.phase)
   )
   INSERT INTO season_phases AS p (environment_id, scenario_id, node_id, phase, starts_at, told_at)
-  SELECT $1::uuid, $2, w.node_id, w.phase, w.starts_at, CASE WHEN w.starts_at <= now() AND ($6 OR EXISTS (
+  SELECT $1::uuid, $2, w.node_id, w.phase, w.starts_at, CASE WHEN w.starts_at <= game.now AND ($6 OR EXISTS (
       SELECT FROM wanted later
-      WHERE later.node_id = w.node_id AND later.starts_at > w.starts_at AND later.starts_at <= now()
+      WHERE later.node_id = w.node_id AND later.starts_at > w.starts_at AND later.starts_at <= game.now
     )) THEN now() END
-  FROM wanted w
+  FROM wanted w, game
   ON CONFLICT (environment_id, scenario_id, node_id, phase) DO UPDATE
-  SET starts_at = excluded.starts_at, told_at = CASE WHEN p.starts_at > now() THEN excluded.told_at END
+  SET starts_at = excluded.starts_at, told_at = CASE WHEN p.starts_at > (SELECT now FROM game) THEN excluded.told_at END
   WHERE p.told_at IS NULL`
 
 /**
@@ -49,7 +51,8 @@ const SCHEDULE_SETTLEMENTS = `WITH wanted AS (
   SELECT $1::uuid, $2, w.node_id, w.due_at FROM wanted w
   ON CONFLICT (environment_id, scenario_id, node_id) DO UPDATE
   SET due_at = excluded.due_at, after_level = NULL, after_player = NULL, holder = NULL,
-    finished_at = CASE WHEN excluded.due_at <= now() THEN s.finished_at END`
+    finished_at = CASE WHEN excluded.due_at <= (SELECT ${gameNow('e')} FROM environments e WHERE e.id = $1::uuid)
+      THEN s.finished_at END`
 
 /** Writes to which scenarios the passes of the version lead, with the mark that its seasons are scheduled. */
 const MARK = `UPDATE scenarios SET scheduled_version = $3, leads_to = $4 WHERE environment_id = $1 AND id = $2`
@@ -111,4 +114,5 @@ export async function scheduleSeasons(
   await client.query(MARK, [environmentId, scenarioId, version, leadsTo.length > 0 ? JSON.stringify(leadsTo) : null])
   await client.query(FOLLOW, [environmentId])
   await writeBoosts(client, environmentId, scenarioId)
+  await writeClock(client, environmentId, scenarioId)
 }

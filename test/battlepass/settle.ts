@@ -1,5 +1,4 @@
 import { settleDue } from '../../src/battlepass/settle-seasons.ts'
-import { databaseNow } from '../../src/db/ids.ts'
 import { storeLevels } from '../../src/figures/store-levels.ts'
 import { until } from '../harness/until.ts'
 import { game } from './pass-game.ts'
@@ -13,7 +12,7 @@ export const readSettlement = async (id: string) =>
   (await game.graphql(game.platformKey, SETTLEMENTS, { id })).data.seasonSettlements[0]
 
 export const job = (run: Parameters<typeof settleDue>[0]['run'] = game.app.service.run) => ({
-  ...{ pool: game.app.pool, run, now: databaseNow, onDone: () => {} },
+  ...{ pool: game.app.pool, run, onDone: () => {} },
   signal: new AbortController().signal,
 })
 

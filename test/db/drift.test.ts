@@ -57,9 +57,20 @@ const HASH = Buffer.alloc(32)
 type Row = Readonly<Record<string, unknown>>
 
 /** For every check: a table, a row that it accepts, and changes that make the row invalid. */
+const CLOCK_AT = '2031-01-01T00:00:00Z'
 const CHECKS: [check: string, table: string, row: Row, ...faults: Row[]][] = [
   ['projects_name_check', 'projects', { id: ID, name: 'n' }, { name: '' }, { name: 'n'.repeat(129) }],
   ['environments_name_check', 'environments', { id: ID, project_id: PROJECT, name: 'staging' }, { name: 'A' }],
+  [
+    'environments_clock_check',
+    'environments',
+    { id: ID, project_id: PROJECT, name: 'staging', clock_at: CLOCK_AT, clock_set_at: CLOCK_AT, clock_rate: 10_000 },
+    { clock_rate: 0 },
+    { clock_rate: 10_001 },
+    { clock_rate: null },
+    { clock_at: null },
+    { name: 'live-2' },
+  ],
   [
     'account_policies_max_sessions_check',
     'account_policies',

@@ -68,8 +68,9 @@ export interface Game {
   readonly sdkKey: string
   readonly stagingSdkKey: string
   key(role: Role): Promise<string>
-  player(options?: { wallet?: Record<string, bigint> }): Promise<TestPlayer>
-  publish(scenarioId: string, definition: Json): Promise<Answer>
+  /** A player of `production`, or of another environment. */
+  player(options?: { wallet?: Record<string, bigint>; environmentId?: string }): Promise<TestPlayer>
+  publish(scenarioId: string, definition: Json, environment?: string): Promise<Answer>
   /** PUTs custom providers by name: the whole map of the environment. */
   setProviders(custom: Json, environment?: string): Promise<Answer>
   /** A custom login; `customData` as JSON text is sent verbatim. */
@@ -228,8 +229,8 @@ export async function startGame(env: Readonly<Record<string, string>> = {}, log?
     return request('POST', '/sdk/v1/authorization/custom/link', { body, headers: { ...headers, authorization } })
   }
 
-  async function player({ wallet = {} }: { wallet?: Record<string, bigint> } = {}): Promise<TestPlayer> {
-    const ref = await app.service.run(createPlayer(environmentId, null))
+  const player: Game['player'] = async ({ wallet = {}, environmentId: ofPlayer = environmentId } = {}) => {
+    const ref = await app.service.run(createPlayer(ofPlayer, null))
     for (const [currency, amount] of Object.entries(wallet)) {
       await app.service.run(adjustWallet(ref, { currency, amount, reference: 'test' }))
     }
@@ -272,8 +273,8 @@ export async function startGame(env: Readonly<Record<string, string>> = {}, log?
     login: (customData, options = {}) =>
       request('POST', '/sdk/v1/authorization/custom', loginRequest(customData, options)),
     link,
-    publish: (scenarioId, definition) =>
-      request('PUT', `/platform/v1/projects/${projectId}/scenarios/${scenarioId}?environment=production`, {
+    publish: (scenarioId, definition, environment = 'production') =>
+      request('PUT', `/platform/v1/projects/${projectId}/scenarios/${scenarioId}?environment=${environment}`, {
         body: print(definition),
         headers: { authorization: `Bearer ${platformKey}` },
       }),

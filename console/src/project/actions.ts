@@ -34,6 +34,7 @@ const TITLES: Readonly<Record<string, string>> = {
   'platform_key.revoke': 'Revoke a platform key',
   'operator_token.create': 'Sign in',
   'environment.create': 'Create an environment',
+  'environment.set_clock': 'Set the clock of an environment',
   'project.rename': 'Rename the project',
   'currency.add': 'Add a currency',
   'currency.remove': 'Remove a currency',

@@ -1,6 +1,6 @@
 import { useQuery } from 'urql'
 import { Link } from 'wouter'
-import { isProduction } from '../shell/environment.tsx'
+import { isProduction } from '../../../src/base/limits.ts'
 import { Button } from '../ui/button.tsx'
 import { textOf } from '../ui/errors.ts'
 import { Panel } from '../ui/page.tsx'

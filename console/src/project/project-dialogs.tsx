@@ -1,7 +1,6 @@
 import { useRef, useState } from 'react'
 import { useClient } from 'urql'
-import { MAX_NAME, MAX_SLUG } from '../../../src/base/limits.ts'
-import { isProduction } from '../shell/environment.tsx'
+import { isProduction, MAX_NAME, MAX_SLUG } from '../../../src/base/limits.ts'
 import { ActionDialog, type ActionResult } from '../ui/action-dialog.tsx'
 import { codeOf, isOutcomeOpen } from '../ui/errors.ts'
 import { TextField } from '../ui/form.tsx'

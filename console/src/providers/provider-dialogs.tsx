@@ -1,5 +1,6 @@
 import { useState } from 'react'
-import { isProduction, useEnvironment } from '../shell/environment.tsx'
+import { isProduction } from '../../../src/base/limits.ts'
+import { useEnvironment } from '../shell/environment.tsx'
 import { ActionDialog } from '../ui/action-dialog.tsx'
 import { CheckField, TextAreaField, TextField } from '../ui/form.tsx'
 import { effectsOf } from './change.ts'

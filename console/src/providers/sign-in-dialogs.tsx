@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { useClient } from 'urql'
-import { isProduction, useEnvironment } from '../shell/environment.tsx'
+import { isProduction } from '../../../src/base/limits.ts'
+import { useEnvironment } from '../shell/environment.tsx'
 import { ActionDialog, type ActionResult } from '../ui/action-dialog.tsx'
 import { type Fault, faultsOf } from '../ui/errors.ts'
 import { CheckField, TextAreaField, TextField } from '../ui/form.tsx'

@@ -10,6 +10,3 @@ export function useEnvironment(): string {
   if (environment === null) throw new Error('this page belongs to no environment')
   return environment
 }
-
-/** Environments of real players are marked in red. */
-export const isProduction = (environment: string): boolean => /^(prod|production|live)($|[-_0-9])/.test(environment)

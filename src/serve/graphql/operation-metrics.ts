@@ -50,7 +50,7 @@ export function createOperationMetrics(metrics: Metrics, persisted: Iterable<str
     const caller = access.found()
     if (!caller) return false
     if ('kind' in caller && caller.kind === 'platform') return true
-    const id = 'kind' in caller ? caller.playerId : caller.keyId
+    const id = 'playerId' in caller ? caller.playerId : caller.keyId
     const names = added.get(id) ?? 0
     if (names < MAX_NAMES_OF_ONE) added.set(id, names + 1)
     return names < MAX_NAMES_OF_ONE

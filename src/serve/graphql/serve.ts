@@ -13,6 +13,7 @@ import { type Fault, invalidRequest, Refusal } from '../../base/errors.ts'
 import { kindOf, members, parseJson, syntaxFault } from '../../base/json.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Metrics } from '../../base/metrics.ts'
+import { gameTimeHeader } from '../../declare/game-time.ts'
 import type { Context, ServerContext } from '../../declare/graphql/context.ts'
 import { acceptedOf, isJsonType, STREAM_TYPE } from '../../declare/media-types.ts'
 import { letBy, readBody, requestIdOf } from '../../declare/request.ts'
@@ -55,7 +56,7 @@ const ALLOWED = [
     'access-control-allow-headers',
     'authorization, content-type, last-event-id, traceparent, tracestate, x-operator, x-request-id, x-sdk-key',
   ],
-  ...['access-control-expose-headers', 'ratelimit, ratelimit-policy, retry-after, x-request-id'],
+  ...['access-control-expose-headers', 'ratelimit, ratelimit-policy, retry-after, tierway-game-time, x-request-id'],
 ]
 const MEMBERS: ReadonlySet<string> = new Set(['query', 'documentId', 'operationName', 'variables', 'extensions'])
 const MAPS: ReadonlySet<string> = new Set(['variables', 'extensions'])
@@ -99,7 +100,14 @@ export function createServe(options: ServeOptions) {
     if (result.errors) tidy(result.errors)
     const { text, init } = processRegularResult(result, { Response: Printed } as never, mediaType) as never as Printed
     const { 'Content-Type': type = JSON_TYPE, ...others } = init.headers
-    const headers = headed(call, text, 'content-type', type, ...Object.entries(others).flat())
+    const headers = headed(
+      call,
+      text,
+      'content-type',
+      type,
+      ...Object.entries(others).flat(),
+      ...gameTimeHeader(context.service.gameClocks, context),
+    )
     return { status: init.status, headers, text }
   }
 

@@ -1,6 +1,6 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { createYoga } from 'graphql-yoga'
+import { createYoga, type Plugin } from 'graphql-yoga'
 import type { Service } from '../../app/service.ts'
 import type { Config } from '../../base/config.ts'
 import type { Logger } from '../../base/log.ts'
@@ -10,6 +10,7 @@ import type { ConnectionLimits } from '../../base/rate-limits/connection-limits.
 import { type Access, accessOf, type Caller, idOfCaller } from '../../callers/access.ts'
 import type { AccessWatch } from '../../callers/access-watch.ts'
 import type { PrismaClient } from '../../db/prisma.ts'
+import { gameTimeHeader } from '../../declare/game-time.ts'
 import type { Context, ServerContext } from '../../declare/graphql/context.ts'
 import { decodeName, operatorHeader } from '../../declare/request.ts'
 import { closedOf } from '../../declare/respond.ts'
@@ -107,6 +108,7 @@ export async function createGraphql(options: GraphqlOptions) {
     return {
       caller: access.caller,
       client: access.client,
+      server: access.server,
       found: access.found,
       address: access.address,
       wrongKind: access.wrongKind,
@@ -123,6 +125,15 @@ export async function createGraphql(options: GraphqlOptions) {
     }
   }
 
+  /** The callers of requests that Yoga answers. */
+  const accesses = new WeakMap<ServerResponse, Access>()
+  const gameTimes: Plugin<Context, ServerContext> = {
+    onResponse({ response, serverContext }) {
+      const access = serverContext?.res && accesses.get(serverContext.res)
+      const [name, value] = gameTimeHeader(service.gameClocks, access)
+      if (name !== undefined && value !== undefined) response.headers.set(name, value)
+    },
+  }
   const streams = serverSentEvents(maskError)
   const yoga = createYoga<ServerContext, Context>({
     schema,
@@ -146,9 +157,10 @@ export async function createGraphql(options: GraphqlOptions) {
       tidyResults(tidy, operations.countRefused),
       live.plugin,
       streams.plugin,
+      gameTimes,
     ],
-    context: ({ request, authorization, sdkKey, operator, address, requestId, variablesText, res, closed }) =>
-      createContext({
+    context: ({ request, authorization, sdkKey, operator, address, requestId, variablesText, res, closed }) => {
+      const context = createContext({
         authorization: authorization ?? request?.headers.get('authorization') ?? null,
         sdkKey: sdkKey ?? request?.headers.get('x-sdk-key') ?? null,
         operator: operator ?? decodeName(request?.headers.get('x-operator')),
@@ -159,7 +171,10 @@ export async function createGraphql(options: GraphqlOptions) {
         // An operation over a WebSocket has no request of its own.
         isSocket: request === undefined,
         closed: () => closed ?? (res ? closedOf(res) : new AbortController().signal),
-      }),
+      })
+      if (res) accesses.set(res, context)
+      return context
+    },
   })
 
   const sockets = createSocketServer({

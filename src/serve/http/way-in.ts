@@ -9,7 +9,7 @@ import type { Metrics } from '../../base/metrics.ts'
 import { toRefusal } from '../../db/failures.ts'
 import { LINGER_MS, letBy, requestIdOf } from '../../declare/request.ts'
 import { closedOf, endWith, headOf, type Reply, refusalReply } from '../../declare/respond.ts'
-import type { RestContext, Route } from '../../declare/route.ts'
+import { gameTimeOf, type RestContext, type Route } from '../../declare/route.ts'
 import { Readers } from '../live/readers.ts'
 import { answerOf } from './upgrades.ts'
 
@@ -24,7 +24,7 @@ export interface WayInOptions {
 const ALLOWED_HEADERS =
   'authorization, content-type, idempotency-key, if-match, if-none-match, traceparent, tracestate, x-operator, ' +
   'x-request-id, x-sdk-key'
-const EXPOSED_HEADERS = 'etag, ratelimit, ratelimit-policy, retry-after, tierway-as-of, x-request-id'
+const EXPOSED_HEADERS = 'etag, ratelimit, ratelimit-policy, retry-after, tierway-as-of, tierway-game-time, x-request-id'
 
 interface Endpoint {
   readonly path: string
@@ -110,15 +110,16 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
   function headersOf(
     endpoint: Endpoint,
     { headers, body }: Reply,
-    { method, headers: { origin } }: IncomingMessage,
+    request: IncomingMessage,
     requestId: string,
   ): string[] {
-    const all = [...headers, 'x-request-id', requestId]
+    const { origin } = request.headers
+    const all = [...headers, 'x-request-id', requestId, ...gameTimeOf(context, request)]
     if (body !== null) all.push('content-length', String(Buffer.byteLength(body)))
     const isOpen = isAllowed(endpoint, origin)
     if (isOpen) all.push('access-control-allow-origin', origin, 'access-control-expose-headers', EXPOSED_HEADERS)
     // A cache must not give one origin the preflight of another.
-    if (isOpen || method === 'OPTIONS') all.push('vary', 'origin')
+    if (isOpen || request.method === 'OPTIONS') all.push('vary', 'origin')
     return all
   }
 

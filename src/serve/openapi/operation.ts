@@ -41,6 +41,10 @@ const REQUEST_ID: Schema = {
   description: 'Id of the request in the log. A valid `X-Request-Id` of the request is kept.',
   schema: { type: 'string', maxLength: MAX_REQUEST_ID },
 }
+const GAME_TIME: Schema = {
+  description: "The game's time, where the environment of the caller has a clock for tests. Absent in production.",
+  schema: { type: 'string', format: 'date-time' },
+}
 const RETRY_AFTER: Schema = { description: 'Seconds to wait before the next attempt.', schema: { type: 'integer' } }
 const RATE_LIMITS: Schema = {
   RateLimit: {
@@ -143,7 +147,10 @@ const introOf = ({ id, tag, summary }: Omit<Contract, 'refusals'>): Schema => ({
 })
 
 function success({ answer, headers: further, mediaType }: Omit<Contract, 'refusals'>): Schema {
-  const shared = { description: 'Success.', headers: { 'X-Request-Id': REQUEST_ID, ...further } }
+  const shared = {
+    description: 'Success.',
+    headers: { 'X-Request-Id': REQUEST_ID, 'Tierway-Game-Time': GAME_TIME, ...further },
+  }
   return answer === null ? { 204: shared } : { 200: { ...shared, content: contentOf(answer, mediaType) } }
 }
 

@@ -1,0 +1,1 @@
+ALTER TABLE "environments" VALIDATE CONSTRAINT "environments_clock_check";
