@@ -17,7 +17,7 @@ import {
 import type { ClientRef, PlatformCaller, PlayerCaller, Role, ServerCaller } from '../callers/callers.ts'
 import { requireServerKey } from '../callers/keys.ts'
 import type { Contract, PublishedCall } from './contract.ts'
-import { gameTimeHeader } from './game-time.ts'
+import { gameTimeHeader, NO_HEADERS } from './game-time.ts'
 import { STREAM_HEADERS, STREAM_TYPE } from './media-types.ts'
 import type { RestCall } from './player-call.ts'
 import { type Line, operatorHeader, readBody, readJson, readLines } from './request.ts'
@@ -83,7 +83,7 @@ const accesses = new WeakMap<IncomingMessage, Access>()
 
 /** The header of the game's time, once the caller of a request was found. */
 export const gameTimeOf = ({ service: { gameClocks } }: RestContext, request: IncomingMessage): readonly string[] =>
-  gameClocks.isEmpty ? [] : gameTimeHeader(gameClocks, accesses.get(request))
+  gameClocks.isEmpty ? NO_HEADERS : gameTimeHeader(gameClocks, accesses.get(request))
 
 /** A call of a player: bearer token, JSON object in, JSON out. */
 export function playerPost<F extends Fields, Outcome>(path: string, call: RestCall<F, Outcome>): Route {
