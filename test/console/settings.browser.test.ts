@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { actionTitle } from '../../console/src/project/actions.ts'
 import { changesOf } from '../../console/src/project/changes.ts'
+import { clockText } from '../../console/src/shell/clock-text.ts'
 import { withoutChromium } from '../harness/browser.ts'
 import { type ConsoleStage, startConsole } from '../harness/console.ts'
 import { closeDialog, confirm, loseAnswer } from '../harness/console-dialog.ts'
@@ -118,6 +119,46 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}keys`, () => {
     const opened = await stage.open('/project/keys', { role: 'operator' })
     await opened.page.getByText('This needs the role admin. You are signed in as operator.').waitFor()
     await opened.check('keys-denied')
+    await opened.close()
+  })
+})
+
+describe('the words for a clock', () => {
+  it.each([
+    [1, '259200', 'is 3 days ahead.'],
+    [60, '-3600', 'is 1 hour behind and runs 60 times as fast.'],
+    [10_000, '90', 'is 2 minutes ahead and runs 10,000 times as fast.'],
+    [2, '0', 'is at the real time and runs 2 times as fast.'],
+  ])('with the rate %i and %s seconds ahead are: %s', (rate, aheadSeconds, text) => {
+    expect(clockText('staging', { rate, aheadSeconds })).toBe(`The clock of staging ${text}`)
+  })
+})
+
+describe.skipIf(withoutChromium !== '')(`${withoutChromium}the clock of an environment`, () => {
+  it('is set by an admin, shown on every page of the environment, and not offered for production', async () => {
+    const opened = await stage.open('/project/environments')
+    const { page } = opened
+    const set = page.getByRole('button', { name: 'Set the clock' })
+    await set.first().waitFor()
+    expect(await set.count()).toBe(1)
+    await set.click()
+    await page.getByLabel("The game's time (UTC)").fill('2031-06-10T12:00')
+    await page.getByLabel('Times as fast').fill('60')
+    await opened.check('clock-set')
+    await confirm(page, 'Set the clock')
+    await closeDialog(page)
+    await page.getByText(/^The clock of staging is [\d,]+ days ahead and runs 60 times as fast\.$/).waitFor()
+    await page.goto(`${stage.game.baseUrl}/console/env/staging/calendar`)
+    const banner = page.getByRole('status').filter({ hasText: 'The clock of staging is' })
+    await banner.waitFor()
+    await opened.check('clock-banner')
+    await page.goto(`${stage.game.baseUrl}/console/project/environments`)
+    await set.click()
+    await confirm(page, 'Use the real time')
+    await closeDialog(page)
+    await page.goto(`${stage.game.baseUrl}/console/env/staging/calendar`)
+    await page.getByRole('heading', { name: 'Calendar' }).waitFor()
+    await until('the banner is gone', async () => (await banner.count()) === 0)
     await opened.close()
   })
 })

@@ -1,7 +1,7 @@
-import { useState } from 'react'
 import { useQuery } from 'urql'
 import { Link, useSearchParams } from 'wouter'
 import type { ResultOf } from '../graphql.ts'
+import { useGameNow } from '../shell/clock.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button } from '../ui/button.tsx'
 import { withParameters } from '../ui/filters.tsx'
@@ -26,7 +26,7 @@ const PHASES: Readonly<Record<string, string>> = {
 export default function CalendarPage() {
   const environment = useEnvironment()
   const [search, setSearch] = useSearchParams()
-  const [now] = useState(() => Date.now())
+  const now = useGameNow()
   const days = zoomOf(search.get('days'))
   const span = spanOf(search.get('from'), days, now)
   const [{ data, error }] = useQuery({

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import { levelAt, type PassView } from '../scenario/read-definition.ts'
+import { useGameNow } from '../shell/clock.tsx'
 import { Button } from '../ui/button.tsx'
 import { Panel } from '../ui/page.tsx'
 import { Loading } from '../ui/states.tsx'
@@ -35,9 +36,9 @@ export function PassPanel(
   const { player, open, pass, view, hasRun, definition } = props
   const { scenarioId, nodeId, xp, premiumOwned, completed } = pass
   const [ledger, setLedger] = useParameter('ledger')
-  const ref = { ...pass, view, hasRun }
   const isDeleted = player.status === 'DELETED'
-  const now = Date.now()
+  const now = useGameNow()
+  const ref = { ...pass, view, hasRun, now }
   const notes = [
     pass.id === null ? 'Not begun yet: a pass begins with the first xp, claim or purchase.' : undefined,
     view && closedSeason(view, now),

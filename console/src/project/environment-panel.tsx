@@ -1,7 +1,8 @@
 import { useQuery } from 'urql'
 import { Link } from 'wouter'
 import { isProduction } from '../../../src/base/limits.ts'
-import { Button } from '../ui/button.tsx'
+import { clockText, type ShownClock } from '../shell/clock-text.ts'
+import { Button, RoleButton } from '../ui/button.tsx'
 import { textOf } from '../ui/errors.ts'
 import { Panel } from '../ui/page.tsx'
 import { Loading, Notice } from '../ui/states.tsx'
@@ -13,14 +14,29 @@ interface EnvironmentProps {
   readonly name: string
   readonly createdAt: string
   readonly sdkKeys: number
+  /** Null for the real one. */
+  readonly clock: ShownClock | null
+  readonly onSetClock: () => void
 }
 
 /** One environment: its pages, and what it still needs before players can play. */
-export const EnvironmentPanel = ({ name, createdAt, sdkKeys }: EnvironmentProps) => (
-  <Panel title={name} actions={isProduction(name) ? <span className="badge production">production</span> : undefined}>
+export const EnvironmentPanel = ({ name, createdAt, sdkKeys, clock, onSetClock }: EnvironmentProps) => (
+  <Panel
+    title={name}
+    actions={
+      isProduction(name) ? (
+        <span className="badge production">production</span>
+      ) : (
+        <RoleButton needs="ADMIN" onClick={onSetClock}>
+          Set the clock
+        </RoleButton>
+      )
+    }
+  >
     <p className="muted">
       Created <Time at={createdAt} parts="minute" />, {number(sdkKeys)} valid SDK {sdkKeys === 1 ? 'key' : 'keys'}
     </p>
+    {clock && <p>{clockText(name, clock)}</p>}
     <Steps name={name} sdkKeys={sdkKeys} />
     <nav className="actions" aria-label={`Pages of ${name}`}>
       <Link href={`/env/${name}/live`}>Live</Link>

@@ -5,12 +5,14 @@ import { Figures, Page } from '../ui/page.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { Id, number } from '../ui/text.tsx'
 import { Time } from '../ui/time.tsx'
+import { SetClock } from './clock-dialog.tsx'
 import { EnvironmentPanel } from './environment-panel.tsx'
 import { environmentsQuery } from './operations.ts'
 import { CreateEnvironment, RenameProject } from './project-dialogs.tsx'
 
 export default function EnvironmentsPage() {
   const [opened, setOpened] = useState<'create' | 'rename'>()
+  const [clockOf, setClockOf] = useState<string>()
   const [result, read] = useQuery({ query: environmentsQuery, requestPolicy: 'cache-and-network' })
   const close = () => setOpened(undefined)
   return (
@@ -52,13 +54,18 @@ export default function EnvironmentsPage() {
             )}
             <div className="columns">
               {project.environments.map((environment) => (
-                <EnvironmentPanel key={environment.id} {...environment} />
+                <EnvironmentPanel
+                  key={environment.id}
+                  {...environment}
+                  onSetClock={() => setClockOf(environment.name)}
+                />
               ))}
             </div>
             {opened === 'rename' && <RenameProject name={project.name} onClose={close} />}
           </>
         )}
       </Answer>
+      {clockOf !== undefined && <SetClock environment={clockOf} onClose={() => setClockOf(undefined)} />}
       {opened === 'create' && <CreateEnvironment onClose={close} />}
     </Page>
   )

@@ -136,7 +136,7 @@ export const environmentsQuery = graphql(`
   query ConsoleEnvironments {
     project {
       id projectId name createdAt
-      environments { id name createdAt sdkKeys serverKeys }
+      environments { id name createdAt sdkKeys serverKeys clock { now rate aheadSeconds } }
       platformKeys { role keys }
     }
   }
@@ -161,6 +161,15 @@ export const createEnvironmentMutation = graphql(`
   mutation ConsoleCreateEnvironment($input: CreateEnvironmentInput!) {
     createEnvironment(input: $input) {
       environment { id name }
+      auditEntry { id }
+    }
+  }
+`)
+
+export const setClockMutation = graphql(`
+  mutation ConsoleSetClock($input: SetEnvironmentClockInput!) {
+    setEnvironmentClock(input: $input) {
+      environment { id clock { now rate aheadSeconds } }
       auditEntry { id }
     }
   }

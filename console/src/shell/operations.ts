@@ -9,6 +9,15 @@ export const projectQuery = graphql(`
   }
 `)
 
+export const clocksQuery = graphql(`
+  query ConsoleClocks {
+    project {
+      id
+      environments { id name clock { now rate aheadSeconds } }
+    }
+  }
+`)
+
 export const findPlayersQuery = graphql(`
   query ConsoleFindPlayers($environment: String!, $search: String!) {
     players(environment: $environment, search: $search, first: 6) {

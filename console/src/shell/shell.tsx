@@ -10,6 +10,7 @@ import { Page } from '../ui/page.tsx'
 import { prefer, usePreferences } from '../ui/preferences.ts'
 import { Answer, Empty } from '../ui/states.tsx'
 import { keepText } from '../ui/storage.ts'
+import { EnvironmentClock } from './clock.tsx'
 import { CommandMenu } from './command-menu.tsx'
 import { EnvironmentProvider } from './environment.tsx'
 import { ErrorBoundary } from './error-boundary.tsx'
@@ -132,7 +133,9 @@ function Frame(props: {
       <main id="page">
         <EnvironmentProvider value={environment}>
           <ErrorBoundary key={location}>
-            <Pages environment={environment} environments={environments} />
+            <EnvironmentClock environment={environment}>
+              <Pages environment={environment} environments={environments} />
+            </EnvironmentClock>
           </ErrorBoundary>
         </EnvironmentProvider>
       </main>

@@ -194,8 +194,8 @@ const tierText = (level: string | undefined, track: string | undefined): string 
   track === 'BONUS' ? `bonus tier ${level}` : `${track?.toLowerCase()} tier of level ${level}`
 
 /** The reason why a grant will be refused, as far as the page knows. A season that is over stops xp, but not tiers. */
-function refusalAhead({ hasRun, scenarioId, view }: PassRef, isXp = true): string {
-  const closed = isXp && view ? closedSeason(view, Date.now()) : undefined
+function refusalAhead({ hasRun, scenarioId, view, now }: PassRef, isXp = true): string {
+  const closed = isXp && view ? closedSeason(view, now) : undefined
   const cause = hasRun === false ? `The player has no active run of ${scenarioId}.` : closed
   return cause === undefined ? '' : `${cause} This will be refused. `
 }

@@ -54,6 +54,8 @@ export interface SupportAction {
 
 /** A player's pass, begun or not, as far as the pages know it. */
 export interface PassRef extends PassState {
+  /** The game's time, in milliseconds. */
+  readonly now: number
   readonly scenarioId: string
   readonly nodeId: string
   readonly view: PassView | undefined
