@@ -170,6 +170,8 @@ program
 program
   .command('demo')
   .description('play the demo season on the running service, with its events as they happen')
+  .option('--season', 'play a season from its announcement to the next one instead, with a fast clock')
+  .option('--seconds <count>', 'about how long that takes', '60')
   .action(async () => {
     await import('./dev/demo.ts')
   })

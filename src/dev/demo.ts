@@ -1,10 +1,12 @@
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
-import { createClient } from 'graphql-ws'
+import { parseArgs } from 'node:util'
 import { WebSocket } from 'ws'
 import { readConfig } from '../base/config.ts'
 import { Tierway, TierwayError, type Track } from '../client/index.ts'
+import { asAdmin, type Body, graphql, listen, streamCursor } from './demo-calls.ts'
 import { type GameServer, type MatchOver, startGameServer } from './demo-game-server.ts'
+import { playSeason } from './demo-season.ts'
 import { type Demo, requireDemo } from './seed.ts'
 
 // Plays the demo season on a running service with the client library, while a listener receives its events live. A game
@@ -23,8 +25,8 @@ interface PlayerClient {
   readonly tierway: Tierway
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the answers of the API, whose shapes openapi.json describes.
-type Body = any
+/** `--season` plays a season from its announcement to the next one, in about these seconds. */
+const OPTIONS = { season: { type: 'boolean' }, seconds: { type: 'string', default: '60' } } as const
 
 const isTerminal = process.stdout.isTTY === true
 const latencies: number[] = []
@@ -33,6 +35,7 @@ const levels = new Map<string, number>()
 const received: number[] = []
 
 async function main(): Promise<void> {
+  const { season: isSeason, seconds } = parseArgs({ options: OPTIONS, strict: false }).values
   const config = readConfig(process.env)
   const demo = await requireDemo(config.dataDir)
   const ready = await fetch(`${demo.baseUrl}/readyz`).catch(() => undefined)
@@ -40,7 +43,11 @@ async function main(): Promise<void> {
     const found = ready ? `The service at ${demo.baseUrl} is not ready` : `Nothing answers at ${demo.baseUrl}`
     throw new Error(`${found}: run \`npx tierway serve\` (or \`npm start\`) in another terminal first.`)
   }
+  if (isSeason) return playSeason(demo, { seconds: Number(seconds), print })
+  await playMatches(demo)
+}
 
+async function playMatches(demo: Demo): Promise<void> {
   // New for each demo: a player plays a season once.
   const season = Date.now().toString(36)
   const players = await Promise.all(
@@ -57,8 +64,8 @@ async function main(): Promise<void> {
     ...{ scenarioId: demo.scenarioId, nodeId: demo.passNodeId, play: xpOfMatch(random(0)) },
   })
   print(`  A game server runs at ${gameServer.url}, with a server key of this run.`)
-  const before = await streamCursor(demo)
-  const stop = listen(demo, before, names)
+  const before = await streamCursor(demo, demo.environment)
+  const stop = hear(demo, before, names)
   const started = performance.now()
   let seconds: number
   let end: number
@@ -66,7 +73,7 @@ async function main(): Promise<void> {
   try {
     await playAll(demo, players, gameServer)
     seconds = (performance.now() - started) / 1000
-    end = positionOf(await streamCursor(demo))
+    end = positionOf(await streamCursor(demo, demo.environment))
     written = end - positionOf(before)
     await until(() => received.length >= written, 20_000)
   } finally {
@@ -205,32 +212,19 @@ async function play(demo: Demo, player: PlayerClient, seat: Seat, next: () => nu
     if (!claimed.has(`premium ${level}`)) await claim(level, 'premium')
 }
 
-const EVENTS = `subscription ($environment: String!, $after: String) {
-  events(environment: $environment, after: $after) { cursor occurredAt playerId nodeId handle data }
-}`
-
-function listen(demo: Demo, after: string, names: ReadonlyMap<string, string>): () => void {
-  const client = createClient({
-    url: `${demo.baseUrl.replace('http', 'ws')}/graphql`,
-    webSocketImpl: WebSocket,
-    connectionParams: { authorization: `Bearer ${demo.platformKey}` },
-  })
-  client.subscribe(
-    { query: EVENTS, variables: { environment: demo.environment, after } },
-    {
-      next: ({ data }) => {
-        const event = data?.events as Body
-        if (!event) return
-        received.push(positionOf(event.cursor))
-        const text = describe(event)
-        if (text !== undefined)
-          printAboveBar(`  ${event.occurredAt.slice(11, 23)}  ${names.get(event.playerId) ?? event.playerId}  ${text}`)
-      },
-      error: (error) => printAboveBar(`  the subscription failed: ${JSON.stringify(error)}`),
-      complete: () => {},
+function hear(demo: Demo, after: string, names: ReadonlyMap<string, string>): () => void {
+  return listen(demo, {
+    environment: demo.environment,
+    fields: 'cursor occurredAt playerId nodeId handle data',
+    after,
+    onEvent: (event) => {
+      received.push(positionOf(event.cursor))
+      const text = describe(event)
+      if (text !== undefined)
+        printAboveBar(`  ${event.occurredAt.slice(11, 23)}  ${names.get(event.playerId) ?? event.playerId}  ${text}`)
     },
-  )
-  return () => void client.dispose()
+    onError: (error) => printAboveBar(`  the subscription failed: ${JSON.stringify(error)}`),
+  })
 }
 
 /** The line for an important event; undefined for others. */
@@ -250,25 +244,6 @@ function describe({ handle, nodeId, data }: Body): string | undefined {
     default:
       return undefined
   }
-}
-
-async function graphql(demo: Demo, headers: HeadersInit, query: string, variables: object = {}): Promise<Body> {
-  const response = await fetch(`${demo.baseUrl}/graphql`, {
-    method: 'POST',
-    headers: { ...headers, 'content-type': 'application/json' },
-    body: JSON.stringify({ query, variables }),
-  })
-  const { data, errors }: Body = await response.json()
-  if (errors) throw new Error(`GraphQL answered ${JSON.stringify(errors)}`)
-  return data
-}
-
-const asAdmin = (demo: Demo, query: string, variables: object): Promise<Body> =>
-  graphql(demo, { authorization: `Bearer ${demo.platformKey}` }, query, variables)
-
-async function streamCursor(demo: Demo): Promise<string> {
-  const query = 'query ($environment: String) { streamCursor(environment: $environment) }'
-  return (await asAdmin(demo, query, { environment: demo.environment })).streamCursor
 }
 
 async function createServerKey(demo: Demo): Promise<{ readonly id: string; readonly secret: string }> {

@@ -37,10 +37,10 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true, force: true })
 })
 
-function runDemo(): Promise<{ code: number; output: string }> {
+function runDemo(...args: string[]): Promise<{ code: number; output: string }> {
   return new Promise((resolve) => {
     const options = { cwd: ROOT, env: { PATH: process.env.PATH, TIERWAY_DATA_DIR: dataDir } }
-    const child = execFile(process.execPath, ['dist/dev/demo.js'], options, (error, stdout, stderr) =>
+    const child = execFile(process.execPath, ['dist/dev/demo.js', ...args], options, (error, stdout, stderr) =>
       resolve({ code: error ? Number(error.code) : 0, output: stdout + stderr }),
     )
     endWithTests(child)
@@ -74,6 +74,29 @@ describe('the demo', () => {
   it('leaves no server key behind', async () => {
     const { rows } = await game.app.pool.query('SELECT label, revoked_at IS NOT NULL AS revoked FROM server_keys')
     expect(rows).toEqual([{ label: 'npm run demo', revoked: true }])
+  })
+
+  it('plays a season from its announcement to the next one, from where the clock of its environment is', async () => {
+    const send = async (mutation: string, type: string, input: object) => {
+      const query = `mutation ($input: ${type}!) { ${mutation}(input: $input) { environment { name } } }`
+      expect((await game.graphql(demo.platformKey, query, { input })).errors).toBeUndefined()
+    }
+    await send('createEnvironment', 'CreateEnvironmentInput', { name: 'demo-season', reason: 'test' })
+    const clock = { environment: 'demo-season', at: '2040-03-31T23:00:00Z', reason: 'test' }
+    await send('setEnvironmentClock', 'SetEnvironmentClockInput', clock)
+    const { code, output } = await runDemo('--season', '--seconds', '0')
+    expect([code, output]).toEqual([0, expect.stringContaining('setEnvironmentClock')])
+    const told = [...output.matchAll(/event SEASON_(\w+) of season-\w+-(\d), at 2040-(\d\d-\d\d)T/g)]
+    expect(told.map(([, ...event]) => event.join(' '))).toEqual([
+      ...['ANNOUNCED 1 04-02', 'STARTED 1 04-09', 'ENDING 1 04-21', 'ENDED 1 04-23', 'STARTED 2 04-23'],
+      'CLOSED 1 04-25',
+    ])
+    expect(output).toContain('200 are sent, the ledger has 400, 200 of them a bonus')
+    expect(output).toContain('with 80 xp, a tenth of what she had')
+    expect(output).toMatch(/ben is settled: 3 tiers that were not claimed, \d+ gold, \d+ tickets; \d+ tickets ended/)
+    const { rows } = await game.app.pool.query("SELECT clock_rate FROM environments WHERE name = 'demo-season'")
+    expect(rows).toEqual([{ clock_rate: 1 }])
+    await auditBooks(game.app.pool)
   })
 
   it('says what to do when the season of its folder lets clients give the xp of matches', async () => {
