@@ -32,6 +32,7 @@ const VALUE_TYPES = [
   'DiffedNode',
   'DiffedTier',
   'EnteredNode',
+  'EnvironmentClock',
   'ExecutionPlan',
   'GrantedMessage',
   'GrantedTier',

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { MAX_INT64 } from '../base/json.ts'
 import { type Definition, nextNodes, type PassNode } from '../scenario/definition.ts'
-import { gameNow, LATEST_NOW } from '../scenario/game-clock.ts'
+import { gameNow, LATEST_NOW, readGameNow } from '../scenario/game-clock.ts'
 import { currentDefinition, type PassRef } from '../scenario/scenarios.ts'
 import type { GroupCommit } from '../transactions/group-commit.ts'
 import { topXp } from './beyond.ts'
@@ -204,7 +204,8 @@ async function settle({ pool, run, signal, onDone }: Job, taken: Taken, holder: 
   }
 
   for (let isDone = false; !isDone; ) {
-    const { definition, now } = await run(currentDefinition(ref))
+    const definition = await run(currentDefinition(ref))
+    const now = await readGameNow(pool, environmentId)
     const node = definition?.nodes.get(nodeId)
     if (!definition || node?.type !== 'battle-pass' || !isSettledAt(definition, node, now)) return
     const page = await readPage(pool, ref, { definition, node, place })

@@ -77,7 +77,7 @@ export async function resolve(
   const at = give?.xp ?? give?.levels ?? give?.premium
   if (at) {
     const path = `give.${give?.xp ? 'xp' : give?.levels ? 'levels' : 'premium'}`
-    const { definition } = await run(currentDefinition({ environmentId, scenarioId: at.scenarioId }))
+    const definition = await run(currentDefinition({ environmentId, scenarioId: at.scenarioId }))
     const pass = findPass(definition, at.nodeId)
     if (!definition) faults.push({ path: `${path}.scenarioId`, message: 'is no scenario of this environment' })
     else if (!pass) faults.push({ path: `${path}.nodeId`, message: 'is no battle pass of the scenario' })

@@ -157,16 +157,12 @@ export function requireScenario(definition: Definition | null | undefined): Defi
   return definition
 }
 
-/** The current version, null for a missing scenario, and the game's time. */
-export function currentDefinition(
-  ref: ScenarioRef,
-): Command<{ readonly definition: Definition | null; readonly now: Date }> {
+/** The current version; null for a missing scenario. */
+export function currentDefinition(ref: ScenarioRef): Command<Definition | null> {
   return {
     engine: 'reads',
     *decide(group) {
-      const scenarios = group.of(Scenarios)
-      const definition = (yield* group.rows(() => scenarios.find(ref))) ?? null
-      return { definition, now: scenarios.now(ref) }
+      return (yield* group.rows(() => group.of(Scenarios).find(ref))) ?? null
     },
   }
 }

@@ -78,7 +78,8 @@ describe('CORS of REST', () => {
     Object.fromEntries(Object.entries(headers).filter(([name]) => /^access-control-|^vary$/.test(name)))
   const OPEN = {
     'access-control-allow-origin': ORIGIN,
-    'access-control-expose-headers': 'etag, ratelimit, ratelimit-policy, retry-after, tierway-as-of, x-request-id',
+    'access-control-expose-headers':
+      'etag, ratelimit, ratelimit-policy, retry-after, tierway-as-of, tierway-game-time, x-request-id',
     vary: 'origin',
   }
 
