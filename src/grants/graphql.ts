@@ -634,8 +634,8 @@ async function change<Asked extends { readonly environment: string }>(
   return { jobId, audit: auditRef(caller, auditId) }
 }
 
-const move = (name: keyof typeof MOVES, action: string) => ({
-  args: inputOf('GrantJobInput', jobRequest),
+const move = (input: string, name: keyof typeof MOVES, action: string) => ({
+  args: inputOf(input, jobRequest),
   resolve: (_root: unknown, { input }: { input: { environment: string; jobId: string } }, context: Context) =>
     change(
       context,
@@ -672,22 +672,22 @@ builder.mutationFields((t) => ({
     type: GrantJobPayload,
     description:
       'Approves a grant job that waits for it. Refused for the person who made it: operators with tokens must have another name, other callers another key and no name that is the same.',
-    ...move('approve', ACTIONS.approveGrantJob),
+    ...move('ApproveGrantJobInput', 'approve', ACTIONS.approveGrantJob),
   }),
   pauseGrantJob: t.field({
     type: GrantJobPayload,
     description: 'Pauses a running grant job. Once it is answered, nobody gets anything until the job is resumed.',
-    ...move('pause', ACTIONS.pauseGrantJob),
+    ...move('PauseGrantJobInput', 'pause', ACTIONS.pauseGrantJob),
   }),
   resumeGrantJob: t.field({
     type: GrantJobPayload,
     description: 'Goes on with a paused grant job, for which the caller speaks from then on.',
-    ...move('resume', ACTIONS.resumeGrantJob),
+    ...move('ResumeGrantJobInput', 'resume', ACTIONS.resumeGrantJob),
   }),
   cancelGrantJob: t.field({
     type: GrantJobPayload,
     description: 'Cancels a grant job for good. Once it is answered, nobody gets anything. What was given stays given.',
-    ...move('cancel', ACTIONS.cancelGrantJob),
+    ...move('CancelGrantJobInput', 'cancel', ACTIONS.cancelGrantJob),
   }),
   undoGrantJob: t.field({
     type: GrantJobPayload,

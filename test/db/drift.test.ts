@@ -16,6 +16,8 @@ const NO_DIFFERENCE = '-- This is an empty migration.'
 /** What the migrations have and `schema.prisma` cannot express, beside the checks. */
 const PARTIAL_INDEXES = [
   'audit_log_denied_key',
+  'grant_jobs_due_idx',
+  'grant_jobs_one_undo_key',
   'passes_premium_idx',
   'players_environment_id_fold_name_idx',
   'players_inactive_idx',
@@ -29,6 +31,7 @@ const PARTIAL_INDEXES = [
   'season_settlements_due_idx',
 ]
 const OPTIONS = {
+  grant_job_players: ['fillfactor=70'],
   inbox_messages: ['fillfactor=80'],
   insight_changes: ['autovacuum_vacuum_scale_factor=0', 'autovacuum_vacuum_threshold=20000'],
   insight_totals: ['fillfactor=80'],
@@ -52,6 +55,10 @@ const PASS = { ...OWNER, scenario_id: 'season', node_id: 'pass' }
 const BOOST = {
   ...{ id: ID, environment_id: ENVIRONMENT, name: 'n', percent: 1_000, scenarios: [], sources: [] },
   ...{ starts_at: '2026-12-01T00:00:00Z', ends_at: '2026-12-01T00:00:00.001Z', audience: 'premium' },
+}
+const JOB = {
+  ...{ id: ID, environment_id: ENVIRONMENT, target: '{}', gift: 'null', most: 1, reason: 'x', project_id: PROJECT },
+  ...{ key_id: ID, idempotency_key: 'a', request_sha256: 'b' },
 }
 const HASH = Buffer.alloc(32)
 
@@ -83,6 +90,19 @@ const CHECKS: [check: string, table: string, row: Row, ...faults: Row[]][] = [
   ['boosts_percent_check', 'boosts', BOOST, { percent: 0 }, { percent: 1_001 }],
   ['boosts_ends_at_check', 'boosts', BOOST, { ends_at: '2026-12-01T00:00:00Z' }],
   ['boosts_audience_check', 'boosts', BOOST, { audience: 'nobody' }],
+  ['grant_jobs_state_check', 'grant_jobs', JOB, { state: 'asleep' }],
+  [
+    'grant_policies_approval_above_players_check',
+    'grant_policies',
+    { environment_id: ENVIRONMENT, approval_above_players: 0 },
+    { approval_above_players: -1 },
+  ],
+  [
+    'grant_policies_approval_above_amount_check',
+    'grant_policies',
+    { environment_id: ENVIRONMENT, approval_above_amount: 0 },
+    { approval_above_amount: -1 },
+  ],
   [
     'currencies_credit_limit_check',
     'currencies',

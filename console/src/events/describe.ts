@@ -17,6 +17,7 @@ export function describeEvent(event: GameEvent): string {
   if (type === 'PLAYER_CREATED') return ['New player', text(data.nickname)].filter(Boolean).join(' ')
   if (type === 'RUN_CANCELLED') return `Run cancelled: ${(text(data.cause) ?? 'no cause known').replaceAll('_', ' ')}`
   if (type === 'XP_LIMITED') return describeLimit(data)
+  if (type === 'GRANT_JOB_CHANGED') return describeJob(data)
   if (type === 'SEASON_SETTLED') return describeSettled(String(nodeId), data)
   const season = SEASONS[type]
   if (season) return `${nodeId}: ${season}`
@@ -42,6 +43,11 @@ export function describeEvent(event: GameEvent): string {
 function describeLimit(data: Data): string {
   const { granted, asked, limit, limitedBy } = data
   return `Limit of xp ${limitText(String(limitedBy))}: ${integer(granted)} of ${integer(asked)} granted, limit ${integer(limit)}${source(data)}`
+}
+
+function describeJob({ state, players, granted, failed }: Data): string {
+  const lost = Number(failed) > 0 ? `, ${integer(failed)} failed` : ''
+  return `Grant job ${text(state)}: ${integer(granted)} of ${integer(players)} players${lost}`
 }
 
 /** What was granted at the end of a season. */

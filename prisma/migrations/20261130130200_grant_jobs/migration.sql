@@ -72,7 +72,6 @@ CREATE TABLE "grant_job_players" (
     "acted_at" TIMESTAMPTZ(6),
 
     CONSTRAINT "grant_job_players_pkey" PRIMARY KEY ("environment_id", "player_id", "job_id"),
-    CONSTRAINT "grant_job_players_job_id_fkey" FOREIGN KEY ("job_id") REFERENCES "grant_jobs" ("id") ON DELETE RESTRICT ON UPDATE CASCADE,
-    CONSTRAINT "grant_job_players_outcome_check" CHECK ("outcome" IN ('granted', 'failed'))
+    CONSTRAINT "grant_job_players_job_id_fkey" FOREIGN KEY ("job_id") REFERENCES "grant_jobs" ("id") ON DELETE RESTRICT ON UPDATE CASCADE
 ) WITH (fillfactor = 70);
 CREATE UNIQUE INDEX "grant_job_players_job_id_player_id_key" ON "grant_job_players" ("job_id", "player_id");

@@ -28,6 +28,8 @@ const WAYS: Readonly<Record<string, string>> = {
   CompleteEvent: 'events(environment: "production", handles: ["onComplete"]) { nodes { ID } }',
   Currency: 'currencies(environment: "production") { nodes { ID } }',
   Environment: 'environments { ID }',
+  GrantJob: 'grantJobs(environment: "production") { nodes { ID } }',
+  GrantJobEvent: 'events(environment: "production", types: [GRANT_JOB_CHANGED]) { nodes { ID } }',
   HandleCrossedEvent: 'events(environment: "production", handles: ["onStart"]) { nodes { ID } }',
   InventoryItem: 'player(id: "PLAYER") { inventory { ID } }',
   Item: 'items(environment: "production") { nodes { ID } }',
@@ -47,6 +49,7 @@ const WAYS: Readonly<Record<string, string>> = {
   ScenarioVersion: 'scenario(environment: "production", scenarioId: "a/season ☃") { ID }',
   SeasonEvent: 'events(environment: "production", types: [SEASON_ENDED]) { nodes { ID } }',
   SeasonSettledEvent: 'events(environment: "production", types: [SEASON_SETTLED]) { nodes { ID } }',
+  Segment: 'segments(environment: "production") { ID }',
   SdkKey: 'sdkKeys { nodes { ID } }',
   ServerKey: 'serverKeys { nodes { ID } }',
   Wallet: 'player(id: "PLAYER") { wallet { ID } }',
@@ -57,7 +60,7 @@ const WAYS: Readonly<Record<string, string>> = {
 const TYPES = schema.getPossibleTypes(schema.getType('Node') as never).map(({ name }) => name)
 /** The types that a player can read. */
 const OWN = [
-  ...TYPES.filter((name) => name.endsWith('Event') && name !== 'SeasonEvent'),
+  ...TYPES.filter((name) => name.endsWith('Event') && !['SeasonEvent', 'GrantJobEvent'].includes(name)),
   'BattlePass',
   'InventoryItem',
   'Player',
@@ -118,6 +121,15 @@ beforeAll(async () => {
       startsAt: "2098-01-01T00:00:00Z", endsAt: "2099-01-01T00:00:00Z" }) { boost { id } } }`,
   )
   await act('cancelRun', `runId: "${runId}"`)
+  const asOperator = (input: string) =>
+    game.graphql(
+      game.platformKey,
+      `mutation { ${input.replace('(', '(input: { environment: "production", reason: "x", ')} } ) { auditEntry { id } } }`,
+    )
+  await asOperator('createSegment(name: "all", filter: {}')
+  await asOperator(
+    `createGrantJob(to: { playerIds: ["${player.playerId}"] }, message: { language: "en", title: "x" }, idempotencyKey: "a"`,
+  )
   await endSeason()
   await game.graphql(
     game.platformKey,

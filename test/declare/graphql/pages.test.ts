@@ -7,6 +7,7 @@ import { schema } from '../../../src/schema.ts'
 import { season } from '../../harness/definitions.ts'
 import { type Game, type GraphqlAnswer, startGame, type TestPlayer, times } from '../../harness/game.ts'
 import { type Operator, startOperator } from '../../harness/operator.ts'
+import { until } from '../../harness/until.ts'
 import { logIn, obey } from '../../support/desk.ts'
 
 const PASS = { scenarioId: 'season', nodeId: 'pass' }
@@ -17,11 +18,20 @@ const connections = Object.values(schema.getTypeMap())
   .filter(({ field }) => getNamedType(field.type).name.endsWith('Connection'))
   .map(({ parent, name }) => ({ parent, name, path: `${parent}.${name}` }))
 
-const FORWARD = ['Query.currencies', 'Query.items', 'Query.players', 'Query.scenarioVersions', 'Player.storageKeys']
+const FORWARD = [
+  'Query.currencies',
+  'Query.items',
+  'Query.players',
+  'Query.scenarioVersions',
+  'Player.storageKeys',
+  'GrantJob.jobPlayers',
+]
 
 let game: Game
 let webhook: Operator
 let player: TestPlayer
+/** A grant job for three players. */
+let jobId: string
 /** An admin of another project, which has an environment of the same name. */
 let stranger: string
 
@@ -64,6 +74,20 @@ beforeAll(async () => {
       `mutation { createBoost(input: { environment: "production", name: "${name}", percent: 1, reason: "x",
         startsAt: "2098-01-01T00:00:00Z", endsAt: "2099-01-01T00:00:00Z" }) { boost { id } } }`,
     )
+  const { rows } = await game.app.pool.query('SELECT id FROM players LIMIT 3')
+  const playerIds = JSON.stringify(rows.map(({ id }) => id))
+  for (const key of ['one', 'two', 'three']) {
+    const { data } = await ask(
+      game.platformKey,
+      `mutation { createGrantJob(input: { environment: "production", reason: "x", idempotencyKey: "${key}",
+        to: { playerIds: ${playerIds} }, message: { language: "en", title: "x" } }) { job { jobId } } }`,
+    )
+    jobId = data.createGrantJob.job.jobId
+  }
+  await until('its players are collected', async () => {
+    const { data } = await ask(game.platformKey, `{ grantJob(environment: "production", jobId: "${jobId}") { state } }`)
+    return data.grantJob.state === 'DONE'
+  })
   for (const name of ['one', 'two', 'three'])
     for (const kind of ['Sdk', 'Server'])
       await ask(
@@ -95,6 +119,7 @@ function documentOf({ parent, name }: { parent: string; name: string }, page: st
   const ofPlayer = (inner: string) => `{ player(id: "${player.playerId}") { ${inner} } }`
   if (parent === 'Player') return ofPlayer(field)
   if (parent === 'BattlePass') return ofPlayer(`passes { ${field} }`)
+  if (parent === 'GrantJob') return `{ grantJob(environment: "production", jobId: "${jobId}") { ${field} } }`
   throw new Error(`no document for ${parent}.${name}`)
 }
 
@@ -103,6 +128,7 @@ type Page = { edges: { cursor: string }[]; pageInfo: { endCursor: string; hasNex
 function pageOf({ parent, name }: { parent: string; name: string }, { data, errors }: GraphqlAnswer): Page {
   expect(errors).toBeUndefined()
   if (parent === 'Query') return data[name]
+  if (parent === 'GrantJob') return data.grantJob[name]
   return parent === 'Player' ? data.player[name] : data.player.passes[0][name]
 }
 

@@ -1,0 +1,122 @@
+import { expect } from 'vitest'
+import { runJobs } from '../../src/grants/run-jobs.ts'
+import type { Game, GraphqlAnswer, TestPlayer } from '../harness/game.ts'
+import { until } from '../harness/until.ts'
+
+// Grant jobs over GraphQL, run beside the service so that tests need not wait for its next look.
+
+export const JOB = `jobId state note players granted failed total { currency itemId amount } totalXp reason operator
+  failedByCause { cause players } undoOf { jobId } undos { jobId state } approvedBy finishedAt`
+
+/** A value with its 64-bit integers as GraphQL's variables carry them. */
+const sent = (value: unknown) =>
+  JSON.parse(JSON.stringify(value, (_key, one) => (typeof one === 'bigint' ? String(one) : one)))
+
+let keys = 0
+export const newKey = (): string => {
+  keys += 1
+  return `grant-${keys}`
+}
+
+export type Credentials = Parameters<Game['graphql']>[0]
+
+export class Desk {
+  readonly game: Game
+  readonly as: Credentials
+
+  constructor(game: Game, as: Credentials = game.platformKey) {
+    this.game = game
+    this.as = as
+  }
+
+  /** The same desk for another operator. */
+  of(as: Credentials): Desk {
+    return new Desk(this.game, as)
+  }
+
+  mutate(name: string, input: object, selection = `job { ${JOB} } auditEntry { action }`): Promise<GraphqlAnswer> {
+    const type = `${name[0]?.toUpperCase()}${name.slice(1)}Input`
+    const document = `mutation ($input: ${type}!) { ${name}(input: $input) { ${selection} } }`
+    return this.game.graphql(this.as, document, {
+      input: sent({ environment: 'production', reason: 'test', ...input }),
+    })
+  }
+
+  async must(name: string, input: object, selection?: string) {
+    const { data, errors } = await this.mutate(name, input, selection)
+    expect(errors).toBeUndefined()
+    return data[name]
+  }
+
+  /** The faults of a refused mutation: `path: message`. */
+  async refused(name: string, input: object, selection?: string): Promise<string[]> {
+    const { data, errors } = await this.mutate(name, input, selection)
+    expect(data?.[name] ?? null).toBeNull()
+    const faults = errors?.[0]?.extensions.details as { path: string; message: string }[] | undefined
+    return faults?.map(({ path, message }) => `${path}: ${message}`) ?? [errors?.[0]?.extensions.code ?? '']
+  }
+
+  /** Makes a job and gives its id. */
+  async create(input: object): Promise<string> {
+    const { job } = await this.must('createGrantJob', { idempotencyKey: newKey(), ...input })
+    return job.jobId
+  }
+
+  async read(jobId: string, selection = JOB) {
+    const document = `query ($jobId: ID!) { grantJob(environment: "production", jobId: $jobId) { ${selection} } }`
+    const { data, errors } = await this.game.graphql(this.as, document, { jobId })
+    expect(errors).toBeUndefined()
+    return data.grantJob
+  }
+
+  async players(jobId: string) {
+    const selection = `jobPlayers(first: 200) { nodes { playerId outcome cause amount granted { currency itemId amount } messageId } }`
+    return (await this.read(jobId, selection)).jobPlayers.nodes
+  }
+
+  /** Runs jobs until this one has a state. */
+  async reaches(jobId: string, ...states: string[]) {
+    let job: Awaited<ReturnType<Desk['read']>>
+    await until(`the job is ${states.join(' or ')}`, async () => {
+      await runJobs(runner(this.game))
+      job = await this.read(jobId)
+      return states.includes(job.state)
+    })
+    return job
+  }
+
+  /** Makes a job, and runs it to its end. */
+  async give(input: object) {
+    return this.reaches(await this.create(input), 'DONE', 'FAILED')
+  }
+
+  async preview(input: object) {
+    const document = `query ($input: PreviewGrantJobInput!) { previewGrantJob(input: $input) { players isExact needsApproval totalXp
+      total { currency itemId amount } largest { playerId amount } failing { cause players } } }`
+    const { data, errors } = await this.game.graphql(this.as, document, {
+      input: sent({ environment: 'production', ...input }),
+    })
+    expect(errors).toBeUndefined()
+    return data.previewGrantJob
+  }
+
+  list(csv: string, query = 'environment=production') {
+    return this.game.request('POST', `/platform/v1/projects/${this.game.projectId}/player-lists?${query}`, {
+      body: csv,
+      headers: { authorization: `Bearer ${this.as}`, 'content-type': 'text/csv' },
+    })
+  }
+}
+
+export const runner = (game: Game, run: Game['app']['service']['run'] = game.app.service.run) => ({
+  ...{ pool: game.app.pool, run, signal: new AbortController().signal },
+})
+
+export async function holdingsOf({ app }: Game, { playerId }: Pick<TestPlayer, 'playerId'>) {
+  const { rows } = await app.pool.query(
+    `SELECT currency AS name, balance::text AS amount FROM wallets WHERE player_id = $1
+     UNION ALL SELECT item_id, amount::text FROM inventory WHERE player_id = $1 ORDER BY 1`,
+    [playerId],
+  )
+  return Object.fromEntries(rows.map(({ name, amount }) => [name, amount]))
+}
