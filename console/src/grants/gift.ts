@@ -1,7 +1,7 @@
-import type { FragmentOf, VariablesOf } from '../graphql.ts'
+import type { FragmentOf, ResultOf, VariablesOf } from '../graphql.ts'
 import { filtersText } from '../players/filters.ts'
 import { number } from '../ui/text.tsx'
-import type { jobFragment, previewJobQuery } from './operations.ts'
+import type { jobFragment, policyQuery, previewJobQuery, previewUndoQuery } from './operations.ts'
 
 // What a grant gives and to whom: the fields as a person fills them in, and their words. Pure.
 
@@ -137,3 +137,26 @@ export const ENDED: readonly Job['state'][] = ['DONE', 'CANCELLED', 'FAILED']
 
 /** Ids of players in a text: one a line, or with commas between them, each once. */
 export const idsOf = (text: string): string[] => [...new Set(text.split(/[\s,;]+/).filter((id) => id !== ''))]
+
+type Undo = ResultOf<typeof previewUndoQuery>['previewGrantUndo']
+
+/** What was given, what could be taken back, and what is spent, of each currency and item. */
+export function undoRows({ given, taken }: Pick<Undo, 'given' | 'taken'>) {
+  return given.map(({ currency, itemId, amount }) => {
+    const back = taken.find((one) => one.currency === currency && one.itemId === itemId)?.amount ?? '0'
+    return { name: currency ?? itemId ?? '?', given: amount, taken: back, spent: String(BigInt(amount) - BigInt(back)) }
+  })
+}
+
+export type Policy = ResultOf<typeof policyQuery>['grantPolicy']
+
+/** Above which size a grant needs a second person, in words. */
+export function policyText({ approvalAbovePlayers: players, approvalAboveAmount: amount }: Policy): string {
+  const limits = [
+    players !== null && `for more than ${number(players)} players`,
+    amount !== null && `with more than ${number(amount)} of one currency, one item or xp in all`,
+  ].filter((one) => one !== false)
+  return limits.length === 0
+    ? 'No grant needs the approval of a second person.'
+    : `A grant ${limits.join(', or ')} waits until a second person approves it.`
+}

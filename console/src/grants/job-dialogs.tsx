@@ -11,7 +11,7 @@ import { Loading, Notice } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { number } from '../ui/text.tsx'
 import { jobHref } from './addresses.ts'
-import { type Job, jobText, playersText } from './gift.ts'
+import { type Job, jobText, playersText, undoRows } from './gift.ts'
 import {
   approveJobMutation,
   cancelJobMutation,
@@ -92,14 +92,6 @@ export function MoveDialog({ job, name, onClose }: { job: Job; name: MoveName; o
 }
 
 type Undo = ResultOf<typeof previewUndoQuery>['previewGrantUndo']
-
-/** What was given, what could be taken back, and what is spent, of each currency and item. */
-export function undoRows({ given, taken }: Pick<Undo, 'given' | 'taken'>) {
-  return given.map(({ currency, itemId, amount }) => {
-    const back = taken.find((one) => one.currency === currency && one.itemId === itemId)?.amount ?? '0'
-    return { name: currency ?? itemId ?? '?', given: amount, taken: back, spent: String(BigInt(amount) - BigInt(back)) }
-  })
-}
 
 /** Takes back what a job gave, as far as its players still have it. */
 export function UndoDialog({ job, onClose }: { job: Job; onClose: () => void }) {

@@ -1,26 +1,13 @@
 import { useState } from 'react'
 import { useClient, useQuery } from 'urql'
-import type { ResultOf } from '../graphql.ts'
 import { useEnvironment } from '../shell/environment.tsx'
 import { ActionDialog } from '../ui/action-dialog.tsx'
 import { RoleButton } from '../ui/button.tsx'
 import { TextField } from '../ui/form.tsx'
 import { Panel } from '../ui/page.tsx'
 import { Answer } from '../ui/states.tsx'
-import { number } from '../ui/text.tsx'
+import { type Policy, policyText } from './gift.ts'
 import { policyQuery, setPolicyMutation } from './operations.ts'
-
-type Policy = ResultOf<typeof policyQuery>['grantPolicy']
-
-export function policyText({ approvalAbovePlayers: players, approvalAboveAmount: amount }: Policy): string {
-  const limits = [
-    players !== null && `for more than ${number(players)} players`,
-    amount !== null && `with more than ${number(amount)} of one currency, one item or xp in all`,
-  ].filter((one) => one !== false)
-  return limits.length === 0
-    ? 'No grant needs the approval of a second person.'
-    : `A grant ${limits.join(', or ')} waits until a second person approves it.`
-}
 
 /** Above which size a grant needs a second person. */
 export function ApprovalPolicy() {

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react'
 import { usePreferences } from './preferences.ts'
+import { agoText } from './text.tsx'
 
 type Zone = 'UTC' | 'local'
 
@@ -38,19 +39,6 @@ export function Time({ at, parts = 'time' }: { at: string | null; parts?: 'time'
       {parts !== 'day' && <span className="zone"> {times}</span>}
     </time>
   )
-}
-
-const UNITS = [
-  ['day', 86_400_000],
-  ['hour', 3_600_000],
-  ['minute', 60_000],
-] as const
-const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
-
-/** How long ago a moment was, in words: `just now`, `5 minutes ago`, `yesterday`. */
-export function agoText(ms: number): string {
-  const [unit, length] = UNITS.find(([, length]) => ms >= length) ?? []
-  return unit === undefined ? 'just now' : relative.format(-Math.floor(ms / length), unit)
 }
 
 /** A moment of the past in words. The exact one shows when a pointer rests on it. */
