@@ -21,6 +21,9 @@ import {
   serverStream,
 } from './declare/route.ts'
 import { getJobPlayers, postPlayerList } from './grants/rest.ts'
+import { claimAllMessagesCall, claimMessageCall } from './inbox/claim-message.ts'
+import { inboxCall } from './inbox/list-inbox.ts'
+import { readMessagesCall } from './inbox/read-messages.ts'
 import { getPlayers } from './listing/rest.ts'
 import { linkIdentityCall, loginCall, logoutCall, refreshCall } from './login/rest.ts'
 import {
@@ -60,6 +63,12 @@ export const routes: readonly Route[] = [
   playerPost('/sdk/v1/battlepass/premium', purchasePremiumCall),
   playerPost('/sdk/v1/battlepass/season', seasonCall),
   playerPost('/sdk/v1/seasons/list', seasonsCall),
+
+  // Inbox
+  playerPost('/sdk/v1/inbox/list', inboxCall),
+  playerPost('/sdk/v1/inbox/claim', claimMessageCall),
+  playerPost('/sdk/v1/inbox/claim-all', claimAllMessagesCall),
+  playerPost('/sdk/v1/inbox/read', readMessagesCall),
 
   // Login (spec 4.2)
   clientPost('/sdk/v1/authorization/custom', loginCall),

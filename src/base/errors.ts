@@ -46,6 +46,7 @@ export const REFUSALS = {
   premiumNotAvailable: [409, 'premium not available'],
   tierNotFound: [409, 'tier not found'],
   premiumRequired: [409, 'premium required'],
+  inboxFull: [409, 'inbox full'],
   lastIdentity: [409, 'last identity'],
   environmentExists: [409, 'environment already exists'],
   tooManyEnvironments: [409, 'too many environments'],

@@ -2,6 +2,15 @@ import { MAX_TAG } from './limits.ts'
 
 // Tags of languages, such as `pt-BR` (BCP 47), and which of several texts a player reads.
 
+/** A title and the text below it, which may be empty. */
+export interface MessageText {
+  readonly title: string
+  readonly body: string
+}
+
+/** The text of a message by tags of languages. The first one is for players of every other language. */
+export type MessageTexts = Readonly<Record<string, MessageText>>
+
 /** Whether a text is a tag of a language by its form. */
 export function isLanguageTag(text: string): boolean {
   if (text.length > MAX_TAG) return false

@@ -104,7 +104,7 @@ function xpCommand(
       const pass = requirePass(rows.asked)
       const result = yield* giveXp(group, { definition, run, pass, amount, source, ...given })
       if (pass.node.autoClaim === 'always' && !(result instanceof Refusal))
-        yield* claimEarned(group, pass, { definition, run: rows.run }, 'player')
+        yield* claimEarned(group, pass, { definition, run: rows.run }, { by: 'player' })
       return result
     },
   }

@@ -199,6 +199,7 @@ export function askEveryTier(pass: PassHandle, definition: Definition, runId: st
 /** What was claimed of the tiers that a player has earned. */
 export interface ClaimedEarned {
   readonly tiers: number
+  /** Without what was mailed. */
   readonly granted: readonly Granted[]
   /** Tiers that were not claimed, as their rewards do not fit or claims are closed. */
   readonly failed: number
@@ -209,7 +210,7 @@ export function* claimEarned(
   group: Group,
   pass: PassHandle,
   { definition, run }: { readonly definition: Definition; readonly run: One<Run> | null },
-  by: ClaimedBy,
+  { by, mail }: Pick<Tier, 'mail'> & { readonly by: ClaimedBy },
 ): Steps<ClaimedEarned> {
   const { premiumOwned } = pass.current
   const { level } = pass
@@ -224,10 +225,11 @@ export function* claimEarned(
   for (const tier of earned) {
     // A claim may change the run, or complete it.
     const active = run?.value?.status === 'active' ? run.value : null
-    const result = yield* claim(group, pass, { definition, run: active }, { ...tier, by })
+    const mailed = mail?.length ?? 0
+    const result = yield* claim(group, pass, { definition, run: active }, { ...tier, by, mail })
     if (!result.success) continue
     tiers += 1
-    granted.push(...result.granted)
+    granted.push(...result.granted.slice((mail?.length ?? 0) - mailed))
   }
   return { tiers, granted, failed: earned.length - tiers }
 }
@@ -275,6 +277,8 @@ export function claimedLevel({ levelNode }: PassHandle, level: number | null): n
 
 interface Tier extends Claimable {
   readonly by?: ClaimedBy
+  /** Takes the rewards of the tier, instead of the wallet. Those of reward nodes are paid all the same. */
+  readonly mail?: Reward[] | undefined
 }
 
 function rewardsAt({ node }: PassHandle, { level, track }: Tier): readonly Reward[] | undefined {
@@ -289,21 +293,22 @@ function* claim(
   tier: Tier,
 ): Steps<ClaimResult> {
   const { player, node, scenarioId } = pass
-  const { level, track, by } = tier
+  const { level, track, by, mail } = tier
   const before = pass.current
-  const request = { ...tier, rewards: rewardsAt(pass, tier), levelNodeId: pass.levelNode?.id }
+  const request = { level, track, by, rewards: rewardsAt(pass, tier), levelNodeId: pass.levelNode?.id }
   const decision = decideClaim(node, before, request, group.now)
   if (decision.kind === 'refused') return refused(decision.error)
 
   const isRepeat = decision.kind === 'repeated'
-  const { step, rewards, original } = yield* group.rows(() => {
+  const { step, rewards, paid, original } = yield* group.rows(() => {
     const isStill = run === null || decision.crossings.length === 0
     const step = isStill ? NOWHERE : settleWalk(player, definition, run, decision.crossings)
     const rewards = isRepeat ? rewardsOf(step) : [...decision.rewards, ...rewardsOf(step)]
-    askHoldings(player, rewards)
-    return { step, rewards, original: isRepeat ? pass.askGrant(level, track) : null }
+    const paid = mail ? rewardsOf(step) : rewards
+    askHoldings(player, paid)
+    return { step, rewards, paid, original: isRepeat ? pass.askGrant(level, track) : null }
   })
-  if (overflowOf(player, rewards)) return refused('balance limit exceeded')
+  if (overflowOf(player, paid)) return refused('balance limit exceeded')
   if (!isRepeat && decision.isOverDay) return refused('daily limit reached')
 
   if (run) record(group, player, run, step)
@@ -314,7 +319,8 @@ function* claim(
     return { success: true, alreadyClaimed: true, error: null, granted: all }
   }
   const reference = `${scenarioId}/${node.id}/${track}/${level}`
-  grant(group, player, decision.rewards, { reason: by === 'season end' ? 'season_end' : 'tier_claim', reference })
+  if (mail) mail.push(...decision.rewards)
+  else grant(group, player, decision.rewards, { reason: by === 'season end' ? 'season_end' : 'tier_claim', reference })
   // The tier's own rewards, then those of the reward nodes that its crossings led to.
   const all = rewards.map(granted)
   pass.addClaim(group, level, track, run?.runId ?? NO_RUN, all)

@@ -109,6 +109,6 @@ export function* carry(
   const reference = `${from.scenarioId}/${from.node.id}`
   const given = decision ? yield* giveXp(group, { ...gift, definition, run, pass: to, reference }) : null
   if (to.node.autoClaim === 'always')
-    yield* claimEarned(group, to, { definition, run: askRun(player, run.runId) }, 'player')
+    yield* claimEarned(group, to, { definition, run: askRun(player, run.runId) }, { by: 'player' })
   return given && 'plan' in given ? given.plan : null
 }

@@ -83,7 +83,8 @@ export function purchasePremium(ref: PlayerRef, input: PurchasePremium): Command
       grant(group, player, instant, cause)
       const plan = record(group, player, run, step)
       pass.set(group, decision.next)
-      if (pass.node.autoClaim === 'always') yield* claimEarned(group, pass, { definition, run: rows.run }, 'player')
+      if (pass.node.autoClaim === 'always')
+        yield* claimEarned(group, pass, { definition, run: rows.run }, { by: 'player' })
       return { success: true, error: null, plan }
     },
   }

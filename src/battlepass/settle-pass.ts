@@ -1,6 +1,17 @@
+import { MAX_INT64 } from '../base/json.ts'
+import { MAX_REWARDS } from '../base/limits.ts'
 import { Stream } from '../events/append.ts'
+import { deliver, hasRoom } from '../inbox/deliver.ts'
+import { askInbox } from '../inbox/messages.ts'
 import { askStatus } from '../players/player-status.ts'
-import { type Definition, type Granted, nextNodes, type PassNode } from '../scenario/definition.ts'
+import {
+  type Definition,
+  type Granted,
+  granted,
+  nextNodes,
+  type PassNode,
+  type Reward,
+} from '../scenario/definition.ts'
 import { converted } from '../scenario/next-season.ts'
 import { askActiveRun, type Run, record, rewardsOf, settleWalk } from '../scenario/runs.ts'
 import { Scenarios } from '../scenario/scenarios.ts'
@@ -10,6 +21,7 @@ import type { Command } from '../transactions/command.ts'
 import type { Group } from '../transactions/group.ts'
 import type { Player, PlayerRef } from '../transactions/player.ts'
 import { askWallet, balanceOf, move, overflowOf } from '../wallet/holdings.ts'
+import { bonusRewards } from './beyond.ts'
 import { askAllTiers, claimEarned } from './claim-tier.ts'
 import { NO_RUN, type NodeInput, type PassHandle } from './passes.ts'
 
@@ -30,7 +42,7 @@ export const isSettledAt = (definition: Definition, pass: PassNode, now: Date): 
 
 /**
  * Ends a season for a player, once claims have closed, and tells it in one event: grants the tiers that it has earned and
- * not claimed, crosses `onSeasonEnd` in an active run, and converts the currencies that end. Each of these happens once,
+ * not claimed, or mails them, crosses `onSeasonEnd` in an active run, and converts the currencies that end. Each of these happens once,
  * however often this runs. A banned player keeps what it has earned, a deleted one gets nothing. Null when the season is
  * not settled now.
  */
@@ -50,6 +62,7 @@ export function settlePass(ref: PlayerRef, { scenarioId, nodeId }: NodeInput): C
       const { rows, pass, hasEnded } = yield* group.rows(() => {
         const { rows, asked } = askAllTiers(group, ref, input)
         askWallet(rows.player)
+        if (asked?.node.mail) askInbox(rows.player)
         return { rows, pass: asked, hasEnded: askStep(rows.player, { scenarioId, nodeId }, 'ended') }
       })
       const { player, definition } = rows
@@ -57,12 +70,16 @@ export function settlePass(ref: PlayerRef, { scenarioId, nodeId }: NodeInput): C
       if (!definition || !pass || !isSettledAt(definition, pass.node, group.now)) return null
       if (status === undefined || status === 'deleted') return NOTHING
 
-      const isGranted = pass.node.atEnd === 'grant' && pass.stored !== null
-      const earned = isGranted ? yield* claimEarned(group, pass, { definition, run: rows.run }, 'season end') : NO_TIERS
+      const isGranted = pass.node.atEnd !== 'lose' && pass.stored !== null
+      const mail: Reward[] | undefined = hasRoomForMail(group, pass) ? [] : undefined
+      const by = { by: 'season end', mail } as const
+      const earned = isGranted ? yield* claimEarned(group, pass, { definition, run: rows.run }, by) : NO_TIERS
+      const mailed = summed(mail ?? [])
       // A claim may have changed the run.
       const run = rows.run?.value?.status === 'active' ? rows.run.value : null
       const isCrossed = pass.stored === null || run === null || hasEnded || crossEnd(group, pass, definition, run)
       const ended = endCurrencies(group, player, pass)
+      sendMail(group, pass, mailed)
 
       const failed = earned.failed + Number(!isCrossed) + ended.failed
       const isChanged = earned.tiers > 0 || ended.taken.length > 0
@@ -73,6 +90,7 @@ export function settlePass(ref: PlayerRef, { scenarioId, nodeId }: NodeInput): C
           data: {
             ...{ tiers: earned.tiers, failed, granted: sumOf([...earned.granted, ...ended.given]) },
             ...(ended.taken.length > 0 && { ended: ended.taken }),
+            ...(mailed.length > 0 && { mailed: mailed.map(granted) }),
           },
         })
       return { tiers: earned.tiers, isChanged, failed }
@@ -124,6 +142,47 @@ function endCurrencies(group: Group, player: Player, { scenarioId, node }: PassH
     given.push({ currency: to, itemId: null, amount })
   }
   return { taken, given, failed }
+}
+
+/**
+ * Whether the tiers are mailed: the pass says so, and the inbox has room for as many messages as they may need. Into a full
+ * inbox nothing is put, so that the player gets its rewards at once.
+ */
+function hasRoomForMail(group: Group, { player, node }: PassHandle): boolean {
+  if (node.mail === null) return false
+  const lists = [...node.tiers.values()].map(({ rewards }) => rewards)
+  const all = [...lists.flat(), ...(bonusRewards(node, 1) ?? [])]
+  const messages = Math.ceil(new Set(all.map(assetOf)).size / MAX_REWARDS)
+  return hasRoom(group, player, Math.max(messages, 1))
+}
+
+const DAY_MS = 86_400_000
+
+/** Puts rewards into the inbox, as many in a message as it may have. */
+function sendMail(group: Group, { player, scenarioId, node }: PassHandle, rewards: readonly Reward[]): void {
+  const { text = null, days = 0 } = node.mail ?? {}
+  const about = { scenarioId, nodeId: node.id, reference: `${scenarioId}/${node.id}` }
+  const expiresAt = new Date(group.now.getTime() + days * DAY_MS)
+  for (let from = 0; from < rewards.length; from += MAX_REWARDS) {
+    const some = rewards.slice(from, from + MAX_REWARDS)
+    deliver(group, player, { kind: 'season_end', text, rewards: some, expiresAt, ...about })
+  }
+}
+
+const assetOf = ({ currency, itemId }: Reward): string => `${currency ?? ''}\0${itemId ?? ''}`
+
+/** Rewards with each currency and item once, unless its sum would pass int64. */
+function summed(rewards: readonly Reward[]): Reward[] {
+  const sums: Reward[] = []
+  const places = new Map<string, number>()
+  for (const reward of rewards) {
+    const asset = assetOf(reward)
+    const place = places.get(asset)
+    const sum = (place === undefined ? 0n : (sums[place]?.amount ?? 0n)) + reward.amount
+    if (place !== undefined && sum <= MAX_INT64) sums[place] = { ...reward, amount: sum }
+    else places.set(asset, sums.push(reward) - 1)
+  }
+  return sums
 }
 
 /** The rewards in all, each currency and item once, in the order in which they came. */

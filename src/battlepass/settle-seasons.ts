@@ -244,10 +244,10 @@ async function readPage(pool: Pool, ref: PassRef, { definition, node, place: { l
   const pass = [ref.environmentId, ref.scenarioId, ref.nodeId]
   const ending = endingOf(node)
   const isAfter = level === AFTER_LEVELS
-  const tiers = node.atEnd === 'grant' ? [...node.tiers.values()] : []
+  const tiers = node.atEnd !== 'lose' ? [...node.tiers.values()] : []
   const crosses = nextNodes(definition, node.id, 'onSeasonEnd').length > 0
   const earned = [tiers.map((tier) => tier.level), tiers.map((tier) => tier.track)]
-  const bonus = node.atEnd === 'grant' ? bonusRange(node) : NO_BONUS
+  const bonus = node.atEnd !== 'lose' ? bonusRange(node) : NO_BONUS
   const { rows } = await pool.query<Place & { readonly due: boolean }>(
     isAfter
       ? { ...READ_HOLDERS, values: [...pass, playerId, ending] }

@@ -75,23 +75,26 @@ export async function readCreditRules(pool: Pool, environmentId: string, name: s
 export class UnknownCurrency extends Refusal {
   readonly nearest: readonly string[]
 
-  constructor(currency: string, nearest: readonly string[]) {
+  constructor(currency: string, nearest: readonly string[], path = '') {
     const message = `\`${currency}\` ${unknownMessage(nearest)}. To credit it all the same, send \`allowNew: true\`.`
-    super('unknownCurrency', { faults: [{ path: 'currency', message }] })
+    super('unknownCurrency', { faults: [{ path: `${path}currency`, message }] })
     this.nearest = nearest
   }
 }
 
-/** Refuses a credit of an unknown currency, and one above the limit that is not an admin's. */
+/**
+ * Refuses a credit of an unknown currency, and one above the limit that is not an admin's. `path` is the beginning of the
+ * places of both in the request, such as `rewards[0].`.
+ */
 export function requireCredit(
   { isKnown, nearest, creditLimit: limit }: CreditRules,
   { currency, amount, allowNew = false }: CreditInput,
-  { isAdmin }: { readonly isAdmin: boolean },
+  { isAdmin, path = '' }: { readonly isAdmin: boolean; readonly path?: string },
 ): void {
-  if (!isKnown && !allowNew) throw new UnknownCurrency(currency, nearest)
+  if (!isKnown && !allowNew) throw new UnknownCurrency(currency, nearest, path)
   if (limit === null || amount <= limit || isAdmin) return
   const message = `The amount is above ${limit}, the largest that can be credited at once. An admin can credit more.`
-  throw new Refusal('creditLimitExceeded', { faults: [{ path: 'amount', message }] })
+  throw new Refusal('creditLimitExceeded', { faults: [{ path: `${path}amount`, message }] })
 }
 
 interface CreditInput {

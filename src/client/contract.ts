@@ -182,6 +182,88 @@ export interface SeasonProgress {
   readonly claimed: number
 }
 
+export interface InboxRequest {
+  /** A tag of a language, such as `pt-BR`. Default: the language of the player's profile. */
+  readonly language?: string | null
+  /** Messages of the page: 1 to 100. Default: 50. */
+  readonly limit?: number | null
+  /** The `cursor` of the page before. Default: the first page. */
+  readonly cursor?: string | null
+}
+
+/** A page of a player's inbox, with counts of the whole inbox. */
+export interface InboxResponse {
+  /** The newest first. Expired messages are left out. */
+  readonly messages: readonly InboxMessage[]
+  /** The number of messages that were not read. */
+  readonly unread: number
+  /** The number of messages with rewards that can still be claimed. */
+  readonly unclaimed: number
+  /** Pass it as `cursor` to read the next page. Null on the last page. */
+  readonly cursor: string | null
+}
+
+/** A message in the inbox of a player. */
+export interface InboxMessage {
+  /** The id of the message. */
+  readonly messageId: string
+  /** What the message is. */
+  readonly kind: 'message' | 'season_end'
+  /** The title, in `language`. Null for a message without a text, for which the game has words of its own. */
+  readonly title: string | null
+  /** The text below the title; it may be empty. Null for a message without a text, for which the game has words of its own. */
+  readonly body: string | null
+  /** The language of the title and the body. Null for a message without a text, for which the game has words of its own. */
+  readonly language: string | null
+  /** What a claim grants. Empty for a message that only tells something. */
+  readonly rewards: readonly Reward[]
+  /** The time at which it was sent, in UTC. */
+  readonly sentAt: string
+  /** The first time at which it is no longer there, in UTC. */
+  readonly expiresAt: string
+  /** Whether it was read or claimed. */
+  readonly isRead: boolean
+  /** Whether it was claimed. */
+  readonly isClaimed: boolean
+  /** The scenario of the season that the message is about; null for none. */
+  readonly scenarioId: string | null
+  /** The pass of the season that the message is about; null for none. */
+  readonly nodeId: string | null
+}
+
+/** The outcome of a claim. A message is granted once, however often it is claimed. */
+export interface InboxClaimResponse {
+  /** True when the message is claimed, by this call or an earlier one. */
+  readonly success: boolean
+  /** True when an earlier call claimed the message. */
+  readonly alreadyClaimed: boolean
+  /** Why nothing was granted. Null on success. */
+  readonly error: 'message not found' | 'message expired' | 'balance limit exceeded' | null
+  /** The rewards of the message. A repeated claim answers the same list. Empty for a message without rewards. */
+  readonly granted: readonly Reward[]
+}
+
+/** The outcome of a claim of all messages. */
+export interface InboxClaimAllResponse {
+  /** The newly claimed messages, the oldest first: at most 100. A message whose rewards do not fit is passed over. */
+  readonly claimed: readonly {
+    /** The message. */
+    readonly messageId: string
+    /** The granted rewards. */
+    readonly granted: readonly Reward[]
+  }[]
+  /** The number of messages with rewards that can still be claimed: they did not fit, or the call had too many. */
+  readonly remaining: number
+  /** Why nothing was claimed. Null when a message was claimed, and when there was none to claim. */
+  readonly error: 'balance limit exceeded' | null
+}
+
+/** The inbox after messages were read. */
+export interface InboxReadResponse {
+  /** The number of messages that were not read. */
+  readonly unread: number
+}
+
 export interface CustomLoginRequest {
   /** Sent to the studio's webhook byte for byte. GraphQL takes an object, or its text. */
   readonly customData: Readonly<Record<string, unknown>>
@@ -506,6 +588,7 @@ export type RefusalCode =
   | 'premium_not_available'
   | 'tier_not_found'
   | 'premium_required'
+  | 'inbox_full'
   | 'last_identity'
   | 'environment_already_exists'
   | 'too_many_environments'
@@ -639,6 +722,41 @@ export const RUN_RESPONSE: ShapeOf<RunResponse> = {
     cause: { orNull: 'string' },
   },
 }
+
+export const INBOX_MESSAGE: ShapeOf<InboxMessage> = {
+  members: {
+    messageId: 'string',
+    kind: 'string',
+    title: { orNull: 'string' },
+    body: { orNull: 'string' },
+    language: { orNull: 'string' },
+    rewards: { list: REWARD },
+    sentAt: 'string',
+    expiresAt: 'string',
+    isRead: 'boolean',
+    isClaimed: 'boolean',
+    scenarioId: { orNull: 'string' },
+    nodeId: { orNull: 'string' },
+  },
+}
+
+export const INBOX_RESPONSE: ShapeOf<InboxResponse> = {
+  members: { messages: { list: INBOX_MESSAGE }, unread: 'integer', unclaimed: 'integer', cursor: { orNull: 'string' } },
+}
+
+export const INBOX_CLAIM_RESPONSE: ShapeOf<InboxClaimResponse> = {
+  members: { success: 'boolean', alreadyClaimed: 'boolean', error: { orNull: 'string' }, granted: { list: REWARD } },
+}
+
+export const INBOX_CLAIM_ALL_RESPONSE: ShapeOf<InboxClaimAllResponse> = {
+  members: {
+    claimed: { list: { members: { messageId: 'string', granted: { list: REWARD } } } },
+    remaining: 'integer',
+    error: { orNull: 'string' },
+  },
+}
+
+export const INBOX_READ_RESPONSE: ShapeOf<InboxReadResponse> = { members: { unread: 'integer' } }
 
 export const OWN_IDENTITIES: ShapeOf<OwnIdentities> = {
   members: { identities: { list: { members: { provider: 'string', subject: 'string', createdAt: 'string' } } } },

@@ -11,7 +11,8 @@ import { backoff, type CallOptions, graphqlRefusal, listenOnline, pause, refusal
 export interface TierwayEvent extends EventFields {
   /**
    * The event's data. `onLevelUp`: `fromLevel`, `toLevel`, `xp`, `source`. `onMaxLevel`: `level`, `xp`, `source`.
-   * `onPremiumPurchase`: `price`. `RUN_CANCELLED`: `cause`. `SEASON_SETTLED`: `tiers`, `failed`, `granted`, `ended`. `onSeasonEnd`: `level`, `xp`, `premiumOwned`.
+   * `onPremiumPurchase`: `price`. `RUN_CANCELLED`: `cause`. `SEASON_SETTLED`: `tiers`, `failed`, `granted`, `ended`, `mailed`.
+   * `INBOX_RECEIVED`: `messageId`, `kind`, `rewards`, `expiresAt`. `onSeasonEnd`: `level`, `xp`, `premiumOwned`.
    * Xp and amounts are `bigint`.
    */
   readonly data: Readonly<Record<string, unknown>>

@@ -7,6 +7,10 @@ import type {
   IdentityUnlinkRequest,
   IdTokenLinkRequest,
   IdTokenLoginRequest,
+  InboxClaimAllResponse,
+  InboxClaimResponse,
+  InboxRequest,
+  InboxResponse,
   OidcLinkRequest,
   OidcLoginRequest,
   OwnIdentities,
@@ -21,6 +25,10 @@ import type {
 } from './contract.ts'
 import {
   ENDED_SESSIONS,
+  INBOX_CLAIM_ALL_RESPONSE,
+  INBOX_CLAIM_RESPONSE,
+  INBOX_READ_RESPONSE,
+  INBOX_RESPONSE,
   OWN_IDENTITIES,
   OWN_SESSIONS,
   PLANNED_DELETION,
@@ -39,7 +47,16 @@ import { PlayerLogin, type SignedOut } from './login.ts'
 import type { Fetch } from './platform.ts'
 import { type Scenario, ScenarioSession, startSession } from './scenario.ts'
 import { memoryStorage, type Storage } from './storage.ts'
-import { type CallOptions, createTransport, isTime, isUrl, type Reader, type Transport, VISIBLE } from './transport.ts'
+import {
+  type CallOptions,
+  type ChangeOptions,
+  createTransport,
+  isTime,
+  isUrl,
+  type Reader,
+  type Transport,
+  VISIBLE,
+} from './transport.ts'
 
 export interface TierwayOptions {
   /** Where the service is, such as `https://play.example.com`. */
@@ -233,6 +250,34 @@ export class Tierway {
    */
   async seasons(options?: CallOptions): Promise<SeasonsResponse['seasons']> {
     return (await this.calls.call('/sdk/v1/seasons/list', {}, SEASONS_RESPONSE, options)).seasons
+  }
+
+  /** Lists the messages in the player's inbox, the newest first, with counts of the whole inbox. */
+  inbox(request: InboxRequest = {}, options?: CallOptions): Promise<InboxResponse> {
+    return this.calls.call('/sdk/v1/inbox/list', request, INBOX_RESPONSE, options)
+  }
+
+  /**
+   * Claims the rewards of one message. Repeated calls grant them once. The message is read, too. A "no" of the game is
+   * `error`.
+   */
+  claimMessage(messageId: string, options?: ChangeOptions): Promise<InboxClaimResponse> {
+    return this.calls.change('/sdk/v1/inbox/claim', { messageId }, INBOX_CLAIM_RESPONSE, options)
+  }
+
+  /**
+   * Claims the rewards of all messages that fit, the oldest first, up to 100 messages. Repeat it while `remaining` falls.
+   */
+  claimAllMessages(options?: ChangeOptions): Promise<InboxClaimAllResponse> {
+    return this.calls.change('/sdk/v1/inbox/claim-all', {}, INBOX_CLAIM_ALL_RESPONSE, options)
+  }
+
+  /**
+   * Marks messages as read: 1 to 100. Unknown ones are passed over. Resolves to the number of messages that were not
+   * read.
+   */
+  async readMessages(messageIds: readonly string[], options?: CallOptions): Promise<number> {
+    return (await this.calls.change('/sdk/v1/inbox/read', { messageIds }, INBOX_READ_RESPONSE, options)).unread
   }
 
   /** Changes the player's nickname, region and language. Fields that are left out stay. */

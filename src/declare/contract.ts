@@ -7,6 +7,7 @@ import type { Fields, Schema, Shape } from './shape.ts'
 
 export const TAGS = {
   'Battle pass': 'Xp, levels, tiers and premium, for the calling player.',
+  Inbox: 'Messages and what is given with them, for the calling player.',
   Login: "Logins through the studio's webhook, by ID tokens, and of guests. These calls take the SDK key.",
   Player: 'The calling player, with its wallet, inventory and storage.',
   Scenarios: 'Runs of scenarios, for the calling player.',

@@ -248,8 +248,16 @@ export function uuid(description: string, type?: string): Field<string> {
 }
 
 /** A list of such ids, without a type. */
-export const uuids = (description: string, { max }: { readonly max: number }): Field<readonly string[]> =>
-  texts(description, { max, form: { pattern: UUID, maxLength: 36, message: 'must be an id' } })
+export const uuids = (
+  description: string,
+  { min = 0, max }: { readonly min?: number; readonly max: number },
+): Field<readonly string[]> =>
+  texts(description, {
+    min,
+    max,
+    empty: 'must not be empty',
+    form: { pattern: UUID, maxLength: 36, message: 'must be an id' },
+  })
 
 /** One of these texts. In GraphQL it is the enum of the same list. */
 export const oneOf = <T extends string>(description: string, values: readonly [T, ...T[]]): Field<T> =>
@@ -354,7 +362,12 @@ interface Form {
 /** A list of texts, each of this form, or any without one. */
 export function texts(
   description: string,
-  { min = 0, max, form }: { min?: number; max: number; form?: Form },
+  {
+    min = 0,
+    max,
+    form,
+    empty = 'must not be empty: leave it out for all',
+  }: { min?: number; max: number; form?: Form; empty?: string },
 ): Field<readonly string[]> {
   const items = { type: 'string', ...(form && { pattern: form.pattern.source, maxLength: form.maxLength }) }
   const schema = { type: 'array', items, ...(min > 0 && { minItems: min }), maxItems: max }
@@ -362,7 +375,7 @@ export function texts(
     const list = source.value(name)
     if (!Array.isArray(list)) fault('must be a list of strings')
     else if (list.length > max) fault(`must have at most ${max} elements`)
-    else if (list.length < min) fault('must not be empty: leave it out for all')
+    else if (list.length < min) fault(empty)
     else
       return list.map((element: unknown, index) => {
         const message = faultOfText(element, form)

@@ -138,7 +138,7 @@ export const PlayerCreatedEvent = builder.objectRef<StreamEvent>('PlayerCreatedE
   }),
 })
 
-const MessageKindEnum = enumType('MessageKind', MESSAGE_KINDS, {
+export const MessageKindEnum = enumType('MessageKind', MESSAGE_KINDS, {
   description: 'What a message in an inbox is.',
   values: {
     message: 'A message of the people who run the game.',

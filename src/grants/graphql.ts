@@ -12,6 +12,7 @@ import { NodeType, nodesOf } from '../declare/graphql/node.ts'
 import { forwardPage, namesOf, pageOf, readList } from '../declare/graphql/page.ts'
 import { argsOf, enumType, inputOf, outputOfShape } from '../declare/graphql/shapes.ts'
 import { isUuid, optional, type RequestOf, refuseFaults, shape, someOf } from '../declare/shape.ts'
+import { MessageTextType } from '../inbox/graphql.ts'
 import { PlayerFilterType } from '../listing/graphql-segments.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import type { Granted } from '../scenario/definition.ts'
@@ -150,20 +151,6 @@ const TargetType = builder.objectRef<Target>('GrantTarget').implement({
   }),
 })
 
-interface TextRow {
-  readonly language: string
-  readonly title: string
-  readonly body: string
-}
-const GrantMessageType = builder.objectRef<TextRow>('GrantMessageText').implement({
-  description: 'The text of the message of a grant job in a language.',
-  fields: (t) => ({
-    language: t.exposeString('language', { description: 'The tag of the language.' }),
-    title: t.exposeString('title', { description: 'The title.' }),
-    body: t.exposeString('body', { description: 'The text below the title.' }),
-  }),
-})
-
 interface JobPlayerRow {
   readonly environmentId: string
   readonly playerId: string
@@ -266,7 +253,7 @@ builder.prismaObject('GrantJob', {
       resolve: ({ gift }) => readGift(gift) ?? NO_GIFT,
     }),
     message: t.field({
-      type: [GrantMessageType],
+      type: [MessageTextType],
       description: 'The message that comes with it, in its languages. Empty without one.',
       select: { message: true },
       resolve: ({ message }) =>

@@ -14,7 +14,17 @@ import { filterJson, readSegment } from '../listing/segments.ts'
 import { findTargets, type PlayerTarget } from '../players/player-target.ts'
 import { currentDefinition } from '../scenario/scenarios.ts'
 import type { GroupCommit } from '../transactions/group-commit.ts'
-import { type GiftMessage, giftJson, hashOf, printTarget, readGift, readPolicy, type Target, telling } from './job.ts'
+import {
+  type GiftMessage,
+  giftJson,
+  hashOf,
+  printTarget,
+  readGift,
+  readPolicy,
+  type Target,
+  telling,
+  totalOf,
+} from './job.ts'
 import { findList, type ListedPlayer, storeList } from './player-lists.ts'
 import {
   type CreateGrantJob,
@@ -75,11 +85,13 @@ export async function resolve(
       faults.push({ path: `${path}.nodeId`, message: 'is a battle pass that sells no premium' })
   }
   refuseFaults(faults)
-  for (const { currency, amount } of give?.rewards ?? []) {
+  // What one player gets of a currency in all, by the rules of credits.
+  for (const { currency, amount } of totalOf(give, 1, list?.largest ?? 0n).rewards) {
     if (currency === null) continue
+    const index = give?.rewards?.findIndex((reward) => reward.currency === currency)
     const rules = await readCreditRules(operatorPool, environmentId, currency)
-    const credit = { currency, amount: amount ?? list?.largest ?? 0n, allowNew }
-    requireCredit(rules, credit, { isAdmin: roleIncludes(caller.role, 'admin') })
+    const isAdmin = roleIncludes(caller.role, 'admin')
+    requireCredit(rules, { currency, amount, allowNew }, { isAdmin, path: `give.rewards[${index}].` })
   }
   return { target, message: message && { texts: message, days: expiresInDays } }
 }

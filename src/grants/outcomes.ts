@@ -24,6 +24,7 @@ const REFUSED = [
   'balanceLimitExceeded',
   'premiumNotAvailable',
   'premiumTiersClaimed',
+  'inboxFull',
 ] as const satisfies readonly RefusalKind[]
 
 /** Why a player got nothing, or why nothing was taken back. */
@@ -32,7 +33,6 @@ export const CAUSES = [
   'top level reached',
   'premium owned',
   'premium not owned',
-  'inbox full',
   'nothing left',
 ] as const
 export type FailureCause = (typeof CAUSES)[number]

@@ -37,20 +37,19 @@ const PAUSE_FACTOR = 1.5
 const TAKE_LOCK = 7_219_553_012
 
 const HOLD = "clock_timestamp() + $2::float8 * interval '1 millisecond'"
+/** Due are jobs that nobody runs, and those that this instance could not release. */
+const IS_DUE = `(j.state IN ('collecting', 'running') OR j.holder IS NOT NULL)
+      AND (j.holder IS NULL OR j.holder = $1::uuid OR j.held_until <= clock_timestamp())`
 const LOOK = {
   name: 'grant-jobs-look',
-  text: `SELECT EXISTS (
-    SELECT FROM grant_jobs WHERE (state IN ('collecting', 'running') OR holder IS NOT NULL)
-      AND (holder IS NULL OR held_until <= clock_timestamp())
-  ) AS due`,
+  text: `SELECT EXISTS (SELECT FROM grant_jobs j WHERE ${IS_DUE}) AS due`,
 }
-/** The first job that nobody runs. One that has ended while its instance died is only released. */
+/** The first that is due. One that has ended while its instance died is only released. */
 const TAKE = `UPDATE grant_jobs t SET holder = $1::uuid, held_until = ${HOLD},
     started_at = CASE WHEN t.state = 'running' THEN coalesce(t.started_at, clock_timestamp()) ELSE t.started_at END
   WHERE t.id = (
     SELECT j.id FROM grant_jobs j
-    WHERE (j.state IN ('collecting', 'running') OR j.holder IS NOT NULL)
-      AND (j.holder IS NULL OR j.held_until <= clock_timestamp())
+    WHERE ${IS_DUE}
       AND NOT EXISTS (
         SELECT FROM grant_jobs o WHERE o.environment_id = j.environment_id AND o.id <> j.id
           AND o.holder IS NOT NULL AND o.held_until > clock_timestamp()
@@ -110,12 +109,13 @@ export interface GrantJobs {
 export function createGrantJobs({ pool, run, onError }: GrantJobsOptions): GrantJobs {
   const ended = new AbortController()
   const { signal } = ended
+  const holder = randomUUID()
   let running: Promise<void> = Promise.resolve()
 
   async function repeat(): Promise<void> {
     while (await pause(LOOK_EVERY_MS, true, { ref: false, signal }).catch(() => false)) {
       try {
-        await runJobs({ pool, run, signal })
+        await runJobs({ pool, run, signal, holder })
       } catch (error) {
         if (!signal.aborted) onError(error)
       }
@@ -135,24 +135,25 @@ export function createGrantJobs({ pool, run, onError }: GrantJobsOptions): Grant
 
 interface Runner extends Pick<GrantJobsOptions, 'pool' | 'run'> {
   readonly signal: AbortSignal
+  /** This instance. */
+  readonly holder: string
   /** How long an instance holds a job without a sign of life. Default: 30 s. */
   readonly heldMs?: number
 }
 
 /** Runs the jobs that are due and that no other instance runs. */
 export async function runJobs(runner: Runner): Promise<void> {
-  const { pool, signal, heldMs = HELD_MS } = runner
+  const { pool, signal, holder, heldMs = HELD_MS } = runner
   while (!signal.aborted) {
-    const { rows: looked } = await pool.query<{ due: boolean }>(LOOK)
+    const { rows: looked } = await pool.query<{ due: boolean }>({ ...LOOK, values: [holder] })
     if (!looked[0]?.due) return
-    const holder = randomUUID()
     const job = await inTransaction(pool, async (client) => {
       await client.query('SELECT pg_advisory_xact_lock($1)', [TAKE_LOCK])
       const { rows } = await client.query<JobRow>(TAKE, [holder, heldMs])
       return rows[0] && jobOf(rows[0])
     })
     if (!job) return
-    const held = new HeldJob(runner, job, holder)
+    const held = new HeldJob(runner, job)
     try {
       if (job.state === 'collecting') await held.collect()
       else if (job.state === 'running') await held.giveAll()
@@ -166,18 +167,16 @@ export async function runJobs(runner: Runner): Promise<void> {
 class HeldJob {
   private readonly runner: Runner
   private readonly job: Job
-  private readonly holder: string
 
-  constructor(runner: Runner, job: Job, holder: string) {
+  constructor(runner: Runner, job: Job) {
     this.runner = runner
     this.job = job
-    this.holder = holder
   }
 
   /** Freezes the players, page by page. With too many of them, or too much to give, the job fails. */
   async collect(): Promise<void> {
-    const { job, holder } = this
-    const { pool, run, signal, heldMs = HELD_MS } = this.runner
+    const { job } = this
+    const { pool, run, signal, holder, heldMs = HELD_MS } = this.runner
     const { environmentId, target, gift, most, createdAt: until } = job
     let after: string | null = job.afterPlayer ?? FIRST
     let { players, amount } = job
@@ -209,8 +208,8 @@ class HeldJob {
 
   /** Gives all players theirs who wait for it. */
   async giveAll(): Promise<void> {
-    const { job, holder } = this
-    const { pool, run, signal, heldMs = HELD_MS } = this.runner
+    const { job } = this
+    const { pool, run, signal, holder, heldMs = HELD_MS } = this.runner
     const { environmentId } = job
     for (let after = job.afterPlayer ?? FIRST; ; ) {
       if (!(await this.isKeyValid())) return
@@ -246,7 +245,7 @@ class HeldJob {
            ${isEnd ? ', finished_at = clock_timestamp()' : ''}
          WHERE t.id = $1::uuid AND t.holder = $2::uuid AND t.state = $3`,
       ),
-      [this.job.id, this.holder, from, to, note],
+      [this.job.id, this.runner.holder, from, to, note],
     )
   }
 
@@ -269,7 +268,7 @@ class HeldJob {
     await this.runner.pool.query(
       telling(`UPDATE grant_jobs t SET state = 'paused', note = $3, told_at = now()
         WHERE t.id = $1::uuid AND t.holder = $2::uuid AND t.state = 'running'`),
-      [this.job.id, this.holder, note],
+      [this.job.id, this.runner.holder, note],
     )
   }
 }

@@ -1,11 +1,14 @@
+import type { MessageTexts } from '../base/languages.ts'
 import { MAX_INBOX } from '../base/limits.ts'
 import { newId } from '../db/ids.ts'
 import { Stream } from '../events/append.ts'
 import { granted, type Reward } from '../scenario/definition.ts'
 import type { Group } from '../transactions/group.ts'
 import type { Player } from '../transactions/player.ts'
-import type { MessageTexts } from './message-text.ts'
 import { askMessage, type MessageKind, presentMessages, putMessage, removeMessage } from './messages.ts'
+
+/** Days until a message expires, where nothing else is said. */
+export const DEFAULT_MESSAGE_DAYS = 30
 
 export interface NewMessage {
   readonly kind: MessageKind

@@ -1,5 +1,5 @@
 import type { Fault } from '../base/errors.ts'
-import { bestTag, isLanguageTag } from '../base/languages.ts'
+import { bestTag, isLanguageTag, type MessageText, type MessageTexts } from '../base/languages.ts'
 import {
   MAX_MESSAGE_BODY,
   MAX_MESSAGE_LANGUAGES,
@@ -8,14 +8,6 @@ import {
   MAX_TAG,
 } from '../base/limits.ts'
 import { checked, type Field, listOf, mapped, optional, shape, text } from '../declare/shape.ts'
-
-export interface MessageText {
-  readonly title: string
-  readonly body: string
-}
-
-/** The text of a message by tags of languages. The first one is for players of every other language. */
-export type MessageTexts = Readonly<Record<string, MessageText>>
 
 /** What is wrong with the text of a message as a whole. */
 export function faultsOfTexts(texts: readonly { readonly language: string }[], bytes: number): Fault[] {

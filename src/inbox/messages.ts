@@ -1,9 +1,9 @@
 import { print } from '../base/json.ts'
+import type { MessageTexts } from '../base/languages.ts'
 import { JsonSource } from '../declare/shape.ts'
 import type { Granted } from '../scenario/definition.ts'
 import type { Player } from '../transactions/player.ts'
 import { type Column, instant, json, nullable, table, text, uuid } from '../transactions/table.ts'
-import type { MessageTexts } from './message-text.ts'
 
 /** What a message is: one of live-ops, or what was left of a season that ended. */
 export const MESSAGE_KINDS = ['message', 'season_end'] as const

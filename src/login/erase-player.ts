@@ -1,3 +1,4 @@
+import { inboxMessages } from '../inbox/messages.ts'
 import { profiles } from '../players/create-player.ts'
 import { setStatus } from '../players/player-status.ts'
 import { storage } from '../players/storage.ts'
@@ -11,7 +12,7 @@ import { plannedDeletions } from './planned-deletions.ts'
 import { RefreshTokens } from './refresh-tokens.ts'
 
 /**
- * Deletes a player permanently: erases its name, picture, storage and sessions. The books stay. Its identities stay, too,
+ * Deletes a player permanently: erases its name, picture, storage, inbox and sessions. The books stay. Its identities stay, too,
  * unless they are freed: a login with one of them answers that the player is deleted (spec 7.1).
  */
 export function erasePlayer(
@@ -46,6 +47,7 @@ class Erasures implements Extension {
         set: 'nickname = NULL, avatar_url = NULL, region = NULL, language = NULL',
       }),
       ...storage.remove(players, []),
+      ...inboxMessages.remove(players, []),
       ...lastLogins.remove(players, []),
       ...plannedDeletions.remove(players, []),
       ...loginLog.remove(players, ['environmentId', 'playerId']),

@@ -15,6 +15,11 @@ export const profiles = table('players', {
   isVersioned: false,
 })
 
+const languageOf = profiles.one({ columns: ['language'] })
+
+/** Asks for the language of a player's profile. */
+export const askLanguage = (player: Player) => player.one(languageOf)
+
 export interface NewProfile {
   readonly nickname: string | null
   readonly avatarUrl: string | null

@@ -148,6 +148,24 @@ export const SECTIONS: readonly Section[] = [
     columns: { item_id: 'plain', amount: 'int64' },
   },
   {
+    kind: 'message',
+    table: 'inbox_messages',
+    keys: { id: 'uuid' },
+    columns: {
+      id: 'plain',
+      text: 'json',
+      rewards: 'json',
+      scenario_id: 'plain',
+      node_id: 'plain',
+      sent_at: 'plain',
+      expires_at: 'plain',
+      read_at: 'plain',
+      claimed_at: 'plain',
+    },
+    // A text has up to 8 KiB.
+    page: 100,
+  },
+  {
     kind: 'request',
     table: 'idempotency_keys',
     keys: { operation: 'text', key: 'text' },

@@ -30,6 +30,7 @@ import { type RawValue, type Reader, readLate, stringOf } from './definition-rea
 import { readAsset, readRewards } from './definition-rewards.ts'
 import { type BroughtTier, checkHandle } from './definition-rules.ts'
 import { readNextSeason } from './next-season.ts'
+import { PLAIN_MAIL, readMail } from './season-mail.ts'
 import { openToClients, readServerHandles, readXpRules } from './xp-rules.ts'
 
 /** The members of `data` that the service reads, by the type of the node. The game may have others there. */
@@ -38,7 +39,7 @@ const DATA_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   'battle-pass': [
     ...['levels', 'tiers', 'premium', 'xp'],
     ...['announcedAt', 'startsAt', 'endingHours', 'endsAt', 'claimUntil'],
-    ...['atEnd', 'autoClaim', 'next', 'beyond'],
+    ...['atEnd', 'mail', 'autoClaim', 'next', 'beyond'],
   ],
   'battle-pass-level': ['levelNumber', 'passNodeId', 'rewards'],
 }
@@ -108,6 +109,7 @@ function readPass(reader: Reader, data: (name: string) => RawValue): Omit<PassNo
   const announcedAt = readLate(reader, (own) => readAnnouncedAt(own, data('announcedAt'), startsAt), null)
   const endingAt = readLate(reader, (own) => readEndingAt(own, data('endingHours'), { startsAt, endsAt }), null)
   const atEnd = readLate(reader, (own) => readAtEnd(own, data('atEnd'), endsAt), 'lose')
+  const mail = readLate(reader, (own) => readMail(own, data('mail'), atEnd === 'mail'), null)
   const autoClaim = readLate(reader, (own) => readOneOf(own, data('autoClaim'), AUTO_CLAIMS), null) ?? 'never'
   const next = readLate(reader, (own) => readNextSeason(own, data('next'), endsAt), null)
   const beyond = readLate(reader, (own) => readBeyond(own, data('beyond')), null)
@@ -115,7 +117,8 @@ function readPass(reader: Reader, data: (name: string) => RawValue): Omit<PassNo
   const open = openToClients(xpRules)
   if (open !== null) reader.notice(data('xp').path, open)
   const season = { announcedAt, startsAt, endingAt, endsAt, claimUntil, atEnd, autoClaim, next, beyond }
-  return { levels, topLevel: levels.at(-1)?.level ?? 0, tiers, ...sale, ...season, xpRules }
+  const mailed = { mail: atEnd === 'mail' ? (mail ?? PLAIN_MAIL) : null }
+  return { levels, topLevel: levels.at(-1)?.level ?? 0, tiers, ...sale, ...season, ...mailed, xpRules }
 }
 
 function readAnnouncedAt(reader: Reader, source: RawValue, startsAt: Date | null): Date | null {
@@ -150,7 +153,8 @@ function readOneOf<T extends string>(reader: Reader, source: RawValue, values: r
 
 function readAtEnd(reader: Reader, source: RawValue, endsAt: Date | null): AtEnd {
   const atEnd = readOneOf(reader, source, AT_ENDS)
-  if (atEnd === 'grant' && !endsAt) reader.fault(source.path, 'needs endsAt: without it, claims never close for good')
+  if (atEnd !== null && atEnd !== 'lose' && !endsAt)
+    reader.fault(source.path, 'needs endsAt: without it, claims never close for good')
   return atEnd ?? 'lose'
 }
 

@@ -12,10 +12,16 @@ import {
   MAX_LEVELS,
   MAX_LISTED_HANDLES,
   MAX_LISTED_SOURCES,
+  MAX_MESSAGE_BODY,
+  MAX_MESSAGE_DAYS,
+  MAX_MESSAGE_LANGUAGES,
+  MAX_MESSAGE_TEXT_BYTES,
+  MAX_MESSAGE_TITLE,
   MAX_NAME,
   MAX_NODES,
   MAX_REWARDS,
   MAX_SOURCE,
+  MAX_TAG,
   MAX_TYPE,
   MAX_XP_PERCENT,
 } from '../base/limits.ts'
@@ -192,8 +198,9 @@ export const definitionSchema: Schema = {
         atEnd: {
           enum: [...AT_ENDS, null],
           description:
-            'What becomes of tiers that a player earned and did not claim, at `claimUntil`: they are lost, or granted. Default: lose.',
+            'What becomes of tiers that a player earned and did not claim, at `claimUntil`: they are lost, granted, or mailed to the inbox of the player. Default: lose.',
         },
+        mail: orNull(ref('mail'), 'The message with these tiers: it needs `atEnd` with the value `mail`.'),
         autoClaim: {
           enum: [...AUTO_CLAIMS, null],
           description:
@@ -254,6 +261,32 @@ export const definitionSchema: Schema = {
         },
       ],
     },
+    mail: object(
+      [],
+      {
+        text: orNull(
+          names(
+            object(
+              ['title'],
+              {
+                title: text(MAX_MESSAGE_TITLE, 'The title.'),
+                body: orNull(
+                  { ...text(MAX_MESSAGE_BODY, 'The text below the title.'), minLength: 0 },
+                  'Default: none.',
+                ),
+              },
+              'The text in one language.',
+            ),
+            MAX_TAG,
+            MAX_MESSAGE_LANGUAGES,
+            `The text by tags of languages, such as \`pt-BR\`: in all at most ${MAX_MESSAGE_TEXT_BYTES} bytes. The first language is for players of every other one.`,
+          ),
+          'Default: none, for a game with words of its own.',
+        ),
+        days: orNull(integer(1, MAX_MESSAGE_DAYS, 'A number of days.'), 'Days until the message expires. Default: 30.'),
+      },
+      'The message with the tiers that a player earned and did not claim.',
+    ),
     nextSeason: object(
       [],
       {

@@ -1,6 +1,7 @@
 import type { RawJson } from '../base/json.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import type { NextSeason } from './next-season.ts'
+import type { SeasonMail } from './season-mail.ts'
 import type { XpRules } from './xp-rules.ts'
 
 // A scenario's definition: parsed and validated as a whole, with every fault at once. Pure; versions never change.
@@ -82,7 +83,7 @@ export interface Level {
 }
 
 /** What becomes of tiers that were earned and not claimed, once claims close. */
-export const AT_ENDS = ['lose', 'grant'] as const
+export const AT_ENDS = ['lose', 'grant', 'mail'] as const
 export type AtEnd = (typeof AT_ENDS)[number]
 
 /** When the service claims tiers for the player: never, or always when the player reaches them. */
@@ -130,6 +131,8 @@ export interface PassNode extends NodeBase {
   /** As published, otherwise `endsAt`. */
   readonly claimUntil: Date | null
   readonly atEnd: AtEnd
+  /** The message with these tiers; null unless they are mailed. */
+  readonly mail: SeasonMail | null
   readonly autoClaim: AutoClaim
   /** What follows the season. Null for nothing. */
   readonly next: NextSeason | null

@@ -9,7 +9,7 @@ import { beginningsOf } from './season.ts'
 /** Whether a season has something to do for its players once claims have closed. */
 export const isSettled = (definition: Definition, { id, endsAt, atEnd, next }: PassNode): boolean =>
   endsAt !== null &&
-  (atEnd === 'grant' || (next?.convert.length ?? 0) > 0 || nextNodes(definition, id, 'onSeasonEnd').length > 0)
+  (atEnd !== 'lose' || (next?.convert.length ?? 0) > 0 || nextNodes(definition, id, 'onSeasonEnd').length > 0)
 
 /** A number that nothing else locks. Its holder alone may write `season_phases`. */
 export const SEASONS_LOCK = 7_274_410_004

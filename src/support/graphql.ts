@@ -1,10 +1,18 @@
 import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import { Refusal } from '../base/errors.ts'
-import { MAX_BAN_REASON, MAX_IDENTITY_PROVIDER, MAX_SOURCE, MAX_SUBJECT, MAX_SUPPORT_PLAYERS } from '../base/limits.ts'
+import {
+  MAX_BAN_REASON,
+  MAX_IDENTITY_PROVIDER,
+  MAX_MESSAGE_DAYS,
+  MAX_REWARDS,
+  MAX_SOURCE,
+  MAX_SUBJECT,
+  MAX_SUPPORT_PLAYERS,
+} from '../base/limits.ts'
 import { track } from '../battlepass/claim-tier.ts'
 import { AddXpPayloadType, ClaimTierPayloadType } from '../battlepass/graphql.ts'
 import { findTarget, requirePlatform } from '../callers/access.ts'
-import { readCreditRules, UnknownCurrency } from '../catalogue/currencies.ts'
+import { type CreditRules, readCreditRules, UnknownCurrency } from '../catalogue/currencies.ts'
 import { currency } from '../catalogue/requests.ts'
 import {
   IDENTITY_PROVIDER,
@@ -28,6 +36,7 @@ import {
   flag,
   int32,
   int64,
+  mapped,
   moment,
   oneOf,
   optional,
@@ -35,14 +44,18 @@ import {
   type Shape,
   shape,
   text,
+  uuid,
   uuids,
 } from '../declare/shape.ts'
+import { DEFAULT_MESSAGE_DAYS } from '../inbox/deliver.ts'
+import { messageText } from '../inbox/message-text.ts'
 import { findPlayer, findPlayers } from '../players/find-player.ts'
 import { BAN_KINDS, type Ban, type PlayerRef } from '../players/player-status.ts'
 import { storageKeys, storageValues } from '../players/requests.ts'
 import { crossHandleRequest } from '../scenario/cross-handle.ts'
 import { CrossHandlePayloadType } from '../scenario/graphql-runs.ts'
 import type { Command } from '../transactions/command.ts'
+import { rewardList } from '../wallet/reward-list.ts'
 import {
   type Changed,
   type KeyedCall,
@@ -52,6 +65,7 @@ import {
   type SupportCall,
   type SupportError,
 } from './support-action.ts'
+import { type Sent as SentMessage, sendMessage, withdrawMessage } from './support-inbox.ts'
 import {
   type CrossedHandle,
   cancelRun,
@@ -100,6 +114,7 @@ const ERRORS: Readonly<Record<SupportError, string>> = {
   'premium not available': 'The pass sells no premium.',
   'tier not found': 'The published version has no such tier.',
   'premium required': 'The player does not own premium. Grant premium first.',
+  'inbox full': 'The player has as many messages as an inbox holds.',
   'last identity':
     'It is the only identity of the player, who could not log in again. To unlink it all the same, send `allowLast: true`.',
 }
@@ -198,12 +213,23 @@ builder.objectField(WalletPayload, 'balance', (t) =>
     resolve: ({ outcome }) => outcome?.balance,
   }),
 )
-builder.objectField(WalletPayload, 'nearest', (t) =>
-  t.stringList({
-    description: 'For `UNKNOWN_CURRENCY` the most similar known names, the most similar first. Otherwise empty.',
-    resolve: ({ refusal }) => (refusal instanceof UnknownCurrency ? [...refusal.nearest] : []),
+const SendMessagePayload = payload<SentMessage>('SendMessagePayload', 'The result of `sendMessage`.')
+builder.objectField(SendMessagePayload, 'messageId', (t) =>
+  t.id({
+    nullable: true,
+    description: 'The id of the message. Null for a refusal.',
+    resolve: ({ outcome }) => outcome?.messageId,
   }),
 )
+
+// Both credit currencies.
+for (const ref of [WalletPayload, SendMessagePayload] as unknown as [typeof WalletPayload])
+  builder.objectField(ref, 'nearest', (t) =>
+    t.stringList({
+      description: 'For `UNKNOWN_CURRENCY` the most similar known names, the most similar first. Otherwise empty.',
+      resolve: ({ refusal }) => (refusal instanceof UnknownCurrency ? [...refusal.nearest] : []),
+    }),
+  )
 builder.objectField(WalletPayload, 'entry', (t) =>
   t.prismaField({
     type: 'WalletEntry',
@@ -301,6 +327,26 @@ const checkBan: Check<BanFields> = ({ until }) => {
   if (until.getTime() <= Date.now()) return [{ path: 'until', message: 'must be later than now' }]
   return until.getTime() > LAST_DAY ? [{ path: 'until', message: 'must be before the year 10000' }] : []
 }
+const messageRequest = shape({
+  ...whom,
+  text: optional(messageText),
+  rewards: optional(
+    rewardList(`What the player can claim with the message: up to ${MAX_REWARDS}. Default: nothing.`, { min: 0 }),
+    [],
+  ),
+  expiresInDays: optional(
+    int32(`Days until the message expires: 1 to ${MAX_MESSAGE_DAYS}. Default: 30.`, { min: 1, max: MAX_MESSAGE_DAYS }),
+    DEFAULT_MESSAGE_DAYS,
+  ),
+  allowNew: optional(flag('True sends currencies even if the environment does not know them. Default: false.'), false),
+  idempotencyKey: requiredKey,
+})
+const checkMessage: Check<RequestOf<typeof messageRequest>> = ({ text, rewards }) =>
+  text === null && rewards.length === 0 ? [{ path: 'text', message: 'is required without rewards' }] : []
+const withdrawRequest = shape({
+  ...whom,
+  messageId: mapped(uuid('The `messageId` of a message.'), (id) => id.toLowerCase()),
+})
 const moneyRequest = shape({
   ...whom,
   currency,
@@ -550,5 +596,27 @@ builder.mutationFields((t) => ({
     ...support('DeletePlayerStorageInput', 'delete_storage', deleteStorageRequest, (call, { keys }) =>
       deletePlayerStorage(call, keys),
     ),
+  }),
+  sendMessage: t.field({
+    type: SendMessagePayload,
+    description:
+      "Puts a message into a player's inbox: a text, rewards to claim, or both. Its currencies follow the rules of `creditWallet`. Refuses a full inbox.",
+    ...support(
+      'SendMessageInput',
+      'send_message',
+      messageRequest,
+      async (call, input, { operatorPool }) => {
+        const currencies = [...new Set(input.rewards.flatMap((one) => one.currency ?? []))]
+        const { environmentId } = call.player
+        const rules = await Promise.all(currencies.map((one) => readCreditRules(operatorPool, environmentId, one)))
+        return sendMessage(call, input, new Map(currencies.map((one, index) => [one, rules[index] as CreditRules])))
+      },
+      checkMessage,
+    ),
+  }),
+  withdrawMessage: t.field({
+    type: ChangePayload,
+    description: "Removes a message that was not claimed from a player's inbox.",
+    ...support('WithdrawMessageInput', 'withdraw_message', withdrawRequest, withdrawMessage),
   }),
 }))

@@ -44,6 +44,8 @@ export type SupportAction =
   | 'cross_handle'
   | 'set_storage'
   | 'delete_storage'
+  | 'send_message'
+  | 'withdraw_message'
 
 /** Refusals that an operator can act on. They are data of the payload; any other refusal is an error of the request. */
 export const SUPPORT_ERRORS = [
@@ -61,6 +63,7 @@ export const SUPPORT_ERRORS = [
   'premium not available',
   'tier not found',
   'premium required',
+  'inbox full',
   'last identity',
 ] as const satisfies readonly (typeof REFUSALS)[RefusalKind][1][]
 export type SupportError = (typeof SUPPORT_ERRORS)[number]

@@ -95,6 +95,82 @@ describe('tiers that were earned and not claimed, once claims have closed', () =
     expect((await some.claim(3, 'free')).body).toMatchObject({ success: true, alreadyClaimed: true })
   })
 
+  describe('are mailed where the pass says so', () => {
+    const MAIL = { atEnd: 'mail', mail: { text: { en: { title: 'The end' } }, days: 10 } }
+    const mailed = async (pass: Awaited<ReturnType<typeof enter>>) =>
+      (await pass.player.post('/sdk/v1/inbox/list', {})).body
+    const ended = async (options: Parameters<typeof season>[0] = {}, more: object = MAIL) => {
+      const id = newId()
+      await publish(id, { ...OPEN, ...more }, options)
+      const pass = await enter(id)
+      await pass.xp(250)
+      const end = async () => {
+        await publish(id, { ...CLOSED, ...more }, options)
+        return settle(id)
+      }
+      return { id, pass, end }
+    }
+
+    it('in one message with the sums, whose claim pays them; the tiers count as claimed', async () => {
+      const { id, pass, end } = await ended()
+      await pass.claim(2, 'free')
+      expect(await end()).toMatchObject({ players: 1, tiers: 2, failed: 0 })
+      // As if the instance had died before it noted what it had done.
+      await game.app.pool.query(
+        'UPDATE season_settlements SET finished_at = NULL, after_level = NULL, after_player = NULL WHERE scenario_id = $1',
+        [id],
+      )
+      await settle(id)
+      const { messages, unclaimed } = await mailed(pass)
+      const rewards = [{ amount: 40, currency: 'gold', itemId: null }]
+      expect([messages, unclaimed]).toMatchObject([
+        [{ kind: 'season_end', title: 'The end', body: '', language: 'en', rewards, scenarioId: id, nodeId: 'pass' }],
+        1,
+      ])
+      expect(Date.parse(messages[0].expiresAt) - Date.parse(messages[0].sentAt)).toBe(10 * 86_400_000)
+      expect(await pass.holdings()).toMatchObject({ wallet: { gold: '20' } })
+      expect((await pass.claim(3, 'free')).body).toMatchObject({ alreadyClaimed: true, granted: [{ amount: 30 }] })
+      const given = [{ amount: '40', currency: 'gold', itemId: null }]
+      expect((await eventsOf(pass.player))[0].data).toEqual({ tiers: 2, failed: 0, granted: [], mailed: given })
+      await pass.player.post('/sdk/v1/inbox/claim', { messageId: messages[0].messageId })
+      expect(await pass.holdings()).toMatchObject({ wallet: { gold: '60' } })
+    })
+
+    it('in several messages when there are more sums than one may have, without a text of the pass', async () => {
+      const tiers = times(2, (at) =>
+        tier(
+          at + 1,
+          'free',
+          times(20, (n) => item(`${at} ${n}`)),
+        ),
+      )
+      const { pass, end } = await ended({ tiers }, { atEnd: 'mail' })
+      await end()
+      const { messages } = await mailed(pass)
+      expect(messages.map(({ rewards }: { rewards: unknown[] }) => rewards.length)).toEqual([8, 32])
+      expect(messages).toMatchObject([{ title: null }, { title: null }])
+    })
+
+    it('and into a full inbox they are granted instead; the limit of a balance holds nothing else up', async () => {
+      const [full, rich] = [await ended(), await ended()]
+      const { environmentId, playerId } = full.pass.player
+      await game.app.pool.query(
+        `INSERT INTO inbox_messages (environment_id, player_id, id, kind, reference, expires_at)
+         SELECT $1, $2, gen_random_uuid(), 'message', 'test', '2090-01-01' FROM generate_series(1, 500)`,
+        [environmentId, playerId],
+      )
+      await supported('creditWallet', {
+        ...{ playerId: rich.pass.player.playerId, currency: 'gold', amount: MAX_INT64, idempotencyKey: 'rich' },
+      })
+      expect([await full.end(), await rich.end()]).toMatchObject([
+        { tiers: 3, failed: 0 },
+        { tiers: 3, failed: 0 },
+      ])
+      expect(await full.pass.holdings()).toMatchObject({ wallet: { gold: '60' } })
+      expect((await mailed(rich.pass)).unclaimed).toBe(1)
+    })
+  })
+
   it.each([
     ['without atEnd', PAST],
     ['with atEnd: lose', { ...PAST, atEnd: 'lose' }],

@@ -62,6 +62,24 @@ export class Desk {
     return job.jobId
   }
 
+  /** Makes a job that is about to give, and that only `runner` runs: it waited for approval. */
+  async held(create: () => Promise<string>): Promise<string> {
+    await this.must('setGrantPolicy', { approvalAbovePlayers: 0 }, 'auditEntry { id }')
+    const jobId = await create()
+    await this.reaches(jobId, 'AWAITING_APPROVAL')
+    await this.must('setGrantPolicy', {}, 'auditEntry { id }')
+    await this.resume(jobId)
+    return jobId
+  }
+
+  /** Lets only `runner` go on with a job that nobody runs. */
+  async resume(jobId: string): Promise<void> {
+    await this.game.app.pool.query(
+      `UPDATE grant_jobs SET state = 'running', holder = $2, held_until = now() + interval '1 hour' WHERE id = $1`,
+      [jobId, HOLDER],
+    )
+  }
+
   async read(jobId: string, selection = JOB) {
     const document = `query ($jobId: ID!) { grantJob(environment: "production", jobId: $jobId) { ${selection} } }`
     const { data, errors } = await this.game.graphql(this.as, document, { jobId })
@@ -108,8 +126,10 @@ export class Desk {
   }
 }
 
+export const HOLDER = '01900000-0000-7000-8000-0000000000aa'
+
 export const runner = (game: Game, run: Game['app']['service']['run'] = game.app.service.run) => ({
-  ...{ pool: game.app.pool, run, signal: new AbortController().signal },
+  ...{ pool: game.app.pool, run, signal: new AbortController().signal, holder: HOLDER },
 })
 
 export async function holdingsOf({ app }: Game, { playerId }: Pick<TestPlayer, 'playerId'>) {

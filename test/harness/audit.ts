@@ -45,6 +45,24 @@ async function audit(pool: Pool): Promise<void> {
   )
   expect(unowned, 'premium tiers are claimed by owners only').toEqual([])
 
+  const { rows: unpaid } = await pool.query(
+    `WITH given AS (
+       SELECT m.environment_id, m.player_id, 'inbox/' || m.id AS reference, r ->> 'currency' AS currency,
+         sum((r ->> 'amount')::numeric) AS amount
+       FROM inbox_messages m, json_array_elements(m.rewards::json) r
+       WHERE m.claimed_at IS NOT NULL AND r ->> 'currency' IS NOT NULL GROUP BY 1, 2, 3, 4
+     ), booked AS (
+       SELECT environment_id, player_id, reference, currency, sum(amount) AS amount FROM wallet_ledger l
+       WHERE reason = 'inbox_claim' AND NOT EXISTS (
+         SELECT FROM players p WHERE (p.environment_id, p.id) = (l.environment_id, l.player_id) AND p.status = 'deleted'
+       ) GROUP BY 1, 2, 3, 4
+     )
+     SELECT reference, currency, given.amount, booked.amount AS booked
+     FROM given FULL JOIN booked USING (environment_id, player_id, reference, currency)
+     WHERE given.amount IS DISTINCT FROM booked.amount`,
+  )
+  expect(unpaid, 'every claimed message is in the ledger once').toEqual([])
+
   await numberEvents(pool)
   const { rows: gaps } = await pool.query(
     `SELECT s.environment_id, s.position, count(e.*) AS events FROM streams s LEFT JOIN events e USING (environment_id)

@@ -11,6 +11,7 @@ import {
   outcomeOfGraphql,
   outcomeOfRest,
   plain,
+  REWARD,
   restOf,
   START,
   type Surface,
@@ -133,6 +134,7 @@ const pass1 = { nodeId: 'pass' }
 const match = { ...pass1, source: '', idempotencyKey: 'match' }
 const bonus = { nodeId: 'bonus' }
 const shop = { nodeId: 'shop' }
+const NO_MESSAGE = '01900000-0000-7000-8000-000000000000'
 const nowhere = { nodeId: 'nowhere' }
 const free = { track: 'free' }
 const premium = { track: 'premium' }
@@ -211,6 +213,12 @@ const STEPS: readonly (readonly [call: string, input: Input, reply: Reply])[] = 
   ['listStorage', { first: 201 }, no('INVALID_REQUEST', 'first')],
   ['deleteStorage', { keys: ['size', 'shape'] }, DONE],
   ['getStorage', { keys: ['size', 'color'] }, ok({ color: '"red"' })],
+  ['inbox', {}, ok({ messages: [], unread: 0, unclaimed: 0 })],
+  ['claimMessage', { messageId: NO_MESSAGE }, ok({ success: false, error: 'message not found', granted: [] })],
+  ['claimMessage', { messageId: 'none' }, no('INVALID_REQUEST', 'messageId')],
+  ['claimAllMessages', {}, ok({ claimed: [], remaining: 0 })],
+  ['readMessages', { messageIds: [NO_MESSAGE] }, ok({ unread: 0 })],
+  ['readMessages', { messageIds: [] }, no('INVALID_REQUEST', 'messageIds')],
   ['claimAll', nowhere, no('NODE_NOT_FOUND')],
   ['claimAll', pass1, ok({ claimed: ['1 free: 10 gold', '2 premium: 1 item skin'] })],
   ['claimAll', pass1, ok({ claimed: [] })],
@@ -231,6 +239,9 @@ function inForm(call: string, answer: unknown): unknown {
   if (call === 'season') return { phase: value.phase, next: value.nextPhase, boosts: value.boosts.map(boostText) }
   if (call === 'next') return value
   if (call === 'seasons') return value.map(seasonText)
+  if (call === 'inbox') return { messages: value.messages, unread: value.unread, unclaimed: value.unclaimed }
+  if (call === 'claimMessage') return { success: value.success, error: value.error, granted: value.granted }
+  if (call === 'claimAllMessages') return { claimed: value.claimed, remaining: value.remaining }
   if (call === 'claim') return { ...value, granted: value.granted.map(rewardText) }
   if (call === 'claimAll')
     return { claimed: value.claimed.map((one: Tier) => `${tierText(one)}: ${one.granted.map(rewardText)}`) }
@@ -362,6 +373,10 @@ export function overRest(game: Game): Caller {
       return outcomeOfRest(answer)
     },
     next: async ({ scenarioId = CASES_SCENARIO }) => ({ ok: nextOf((await post(START_PATH, { scenarioId })).body) }),
+    inbox: at('/sdk/v1/inbox/list'),
+    claimMessage: at('/sdk/v1/inbox/claim'),
+    claimAllMessages: at('/sdk/v1/inbox/claim-all'),
+    readMessages: at('/sdk/v1/inbox/read'),
     player: at('/sdk/v1/player/get'),
     async getStorage(input) {
       const { text } = await post('/sdk/v1/storage/get', input)
@@ -403,6 +418,14 @@ export function overGraphql(ask: (token: string | null) => Ask): Caller {
     next: async ({ scenarioId = CASES_SCENARIO }) => ({
       ok: nextOf((await graphql(START_NEXT, { input: { scenarioId } })).data.startRun),
     }),
+    inbox: async () => outcomeOfGraphql(await graphql('{ inbox { messages { title } unread unclaimed } }', {})),
+    claimMessage: change(
+      `mutation ($input: ClaimMessageInput!) { claimMessage(input: $input) { success error granted ${REWARD} } }`,
+    ),
+    claimAllMessages: change(
+      'mutation ($input: ClaimAllMessagesInput!) { claimAllMessages(input: $input) { claimed { messageId } remaining } }',
+    ),
+    readMessages: change('mutation ($input: ReadMessagesInput!) { readMessages(input: $input) { unread } }'),
     player: () => me('wallet { currency balance } inventory { itemId amount }', (player) => player),
     getStorage: ({ keys }) =>
       me(`storage${keys ? `(keys: ${JSON.stringify(keys)})` : ''} { key value }`, ({ storage }) =>
@@ -463,6 +486,10 @@ export function overClient({ baseUrl, sdkKey }: Game): Caller {
     claimAll: (input) => pass(input).claimAll(),
     premium: ({ idempotencyKey, ...input }) => pass(input).buyPremium({ idempotencyKey: idempotencyKey as string }),
     cross: async ({ nodeId, handle }) => ({ plan: await session.cross(nodeId as string, handle as string) }),
+    inbox: () => tierway.inbox(),
+    claimMessage: ({ messageId }) => tierway.claimMessage(messageId as string),
+    claimAllMessages: () => tierway.claimAllMessages(),
+    readMessages: async ({ messageIds }) => ({ unread: await tierway.readMessages(messageIds as string[]) }),
     player: () => tierway.player(),
     getStorage: ({ keys }) => tierway.storage.getRaw(keys as string[]),
     listStorage: ({ first }) => tierway.storage.list({ first: first as number }),

@@ -29,7 +29,7 @@ export function checkAnswer(method: string, path: string, { status, body, text }
           .trimEnd()
           .split('\n')
           .map((line) => JSON.parse(line))
-      : [body]
+      : [type === 'text/csv' ? text : body]
   if (!values.every((value) => validate(value)))
     throw new Error(`${method} ${path} answered ${text}, against its description: ${ajv.errorsText(validate.errors)}`)
 }

@@ -53,6 +53,14 @@ const dates = fc.subarray(DATES, { maxLength: 3 }).chain((chosen) =>
     { endsAt: chosen[0], atEnd: chosen.length > 0 ? 'grant' : 'lose', autoClaim: 'always' },
     {
       endsAt: chosen[0],
+      atEnd: chosen.length > 0 ? 'mail' : 'lose',
+      mail:
+        chosen.length > 0
+          ? { text: { en: { title: 'The end', body: 'Yours.' }, 'pt-BR': { title: 'O fim', body: null } }, days: 7 }
+          : null,
+    },
+    {
+      endsAt: chosen[0],
       next:
         chosen.length > 0
           ? { scenarioId: 'next', carry: { xpPercent: 50 }, convert: [{ currency: 'stars', to: 'gold', rate: '2:3' }] }

@@ -15,7 +15,7 @@ const validate = ajv.compile(JSON.parse(definitionSchemaText))
 
 /** Faults that concern several places of a definition. All other faults concern one place, so a schema finds them. */
 const RELATIONS =
-  /^(names |repeats |has type start, but|leads back into|is never crossed by|is crossed by the service only|is part of a cycle|must be higher than|must be more than the xp|must be after|must be before|must not be before|must not be longer than|needs |is a premium tier of|is for a pass without|differs from nodes|must be a time zone|must be `onComplete`|must be absent|must not be among|and \d+ more faults)/
+  /^(names |repeats |has type start, but|leads back into|is never crossed by|is crossed by the service only|is part of a cycle|must be higher than|must be more than the xp|must be after|must be before|must not be before|must not be longer than|needs |is a premium tier of|is for a pass without|differs from nodes|must be a time zone|must be `onComplete`|must be absent|must not be among|is longer than \d+ bytes|and \d+ more faults)/
 
 /** Faults of a text that concern one place each. */
 function structuralFaults(text: string): string[] {

@@ -503,6 +503,36 @@ describe('a faulty definition', () => {
       scenario([passNode('p', { more: { endsAt: '2026-12-02T00:00:00Z', endingHours: '48' } })], []),
       'nodes[1].data.endingHours: must be an integer',
     ],
+    ...[
+      ['of tiers that are not mailed', { atEnd: 'grant', mail: {} }, ': needs atEnd with the value mail'],
+      [
+        'in no language',
+        { mail: { text: { 'e n': { title: 'x' } } } },
+        '.text["e n"]: names no language: it must be a tag such as pt-BR',
+      ],
+      [
+        'twice in a language',
+        { mail: { text: { en: { title: 'x' }, EN: { title: 'y' } } } },
+        '.text.EN: repeats a language in another letter case',
+      ],
+      ['without a title', { mail: { text: { en: { body: 'x' } } } }, '.text.en.title: is required'],
+      [
+        'that is too long',
+        {
+          mail: {
+            text: Object.fromEntries(
+              ['en', 'de', 'fr', 'es', 'it'].map((tag) => [tag, { title: 'x', body: 'x'.repeat(2_000) }]),
+            ),
+          },
+        },
+        '.text: is longer than 8192 bytes in all languages',
+      ],
+      ['that stays too long', { mail: { days: 366 } }, '.days: must be 1 to 365'],
+    ].map(([what, more, fault]): [string, Json, string] => [
+      `a mail ${what}`,
+      scenario([passNode('p', { more: { endsAt: '2026-12-02T00:00:00Z', atEnd: 'mail', ...(more as object) } })], []),
+      `nodes[1].data.mail${fault}`,
+    ]),
     [
       'a grant at an end that there is not',
       scenario([passNode('p', { more: { atEnd: 'grant' } })], []),
@@ -551,8 +581,8 @@ describe('a faulty definition', () => {
     ],
     [
       'something else at the end',
-      scenario([passNode('p', { more: { endsAt: '2026-12-02T00:00:00Z', atEnd: 'mail' } })], []),
-      'nodes[1].data.atEnd: must be one of lose, grant',
+      scenario([passNode('p', { more: { endsAt: '2026-12-02T00:00:00Z', atEnd: 'send' } })], []),
+      'nodes[1].data.atEnd: must be one of lose, grant, mail',
     ],
     [
       'neither bonus tiers nor a conversion',

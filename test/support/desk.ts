@@ -33,6 +33,8 @@ const SELECTIONS = {
   crossHandleForPlayer: `${PLAYER} result { ${PLAN} } walletEntries { currency amount cause }`,
   setPlayerStorage: PLAYER,
   deletePlayerStorage: PLAYER,
+  sendMessage: `${PLAYER} messageId`,
+  withdrawMessage: `${PLAYER} changed`,
 }
 
 export type Mutation = keyof typeof SELECTIONS
@@ -57,6 +59,8 @@ export const AUDITED: Readonly<Record<Mutation, string>> = {
   crossHandleForPlayer: 'player.cross_handle',
   setPlayerStorage: 'player.set_storage',
   deletePlayerStorage: 'player.delete_storage',
+  sendMessage: 'player.send_message',
+  withdrawMessage: 'player.withdraw_message',
 }
 
 export type Input = Record<string, unknown>

@@ -220,11 +220,13 @@ describe('deletePlayer', () => {
   })
 
   // A new table of player data must be in one of the two lists: decide whether a deletion erases it.
-  const ERASED = ['last_logins', 'login_log', 'planned_deletions', 'player_storage']
+  const ERASED = ['inbox_messages', 'last_logins', 'login_log', 'planned_deletions', 'player_storage']
   const KEPT = [
     ...['wallets', 'wallet_ledger', 'xp_ledger', 'passes', 'tier_claims', 'inventory', 'runs', 'identities'],
     // Ids and amounts of the game, and the nickname of `player.created`, which is removed.
     ...['events', 'unnumbered_events', 'reward_payments', 'season_steps'],
+    // Ids, amounts and rewards of the game.
+    ...['grant_job_players', 'player_list_rows'],
     // Hashes, and times that end access.
     ...['ended_access', 'idempotency_keys', 'refresh_tokens'],
   ]
@@ -233,6 +235,7 @@ describe('deletePlayer', () => {
     expect([...ERASED, ...KEPT].sort()).toEqual(await tablesOfPlayers(game.app.pool))
     const player = await seasoned()
     expect((await player.post('/sdk/v1/storage/set', { values: { own: 1 } })).status).toBe(204)
+    payload(await act('sendMessage', player, { rewards: [{ itemId: 'hat', amount: 1 }], idempotencyKey: key() }))
     await game.app.pool.query('INSERT INTO planned_deletions VALUES ($1, $2, now())', [
       player.environmentId,
       player.playerId,

@@ -259,6 +259,41 @@ const CASES: readonly Case[] = [
     bad: { keys: [[times(1001, String), 'must have at most 1000 elements']] },
     otherwise: { keys: ['hat'] },
   },
+  {
+    mutation: 'sendMessage',
+    input: () => ({ idempotencyKey: key(), rewards: [{ itemId: 'hat', amount: 1 }], expiresInDays: 7 }),
+    answer: { messageId: expect.any(String) },
+    before: () => null,
+    after: () => ({
+      messageId: expect.any(String),
+      rewards: [{ amount: 1, currency: null, itemId: 'hat' }],
+      languages: [],
+      expiresAt: expect.any(String),
+    }),
+    bad: {
+      ...BAD_KEY,
+      expiresInDays: [
+        [0, 'must be 1 to 365'],
+        [366, 'must be 1 to 365'],
+      ],
+    },
+    otherwise: { expiresInDays: 365 },
+  },
+  {
+    mutation: 'withdrawMessage',
+    input: () => ({ messageId: NOBODY }),
+    given: ({ environmentId, playerId }) =>
+      game.app.pool.query(
+        `INSERT INTO inbox_messages (environment_id, player_id, id, kind, reference, expires_at)
+         VALUES ($1, $2, $3, 'message', 'test', now() + interval '1 day')`,
+        [environmentId, playerId, NOBODY],
+      ),
+    answer: { changed: true },
+    before: () => ({ messageId: NOBODY, rewards: [] }),
+    after: () => null,
+    bad: { messageId: [['none', 'must be an id']] },
+    otherwise: { messageId: '01900000-0000-7000-8000-000000000001' },
+  },
 ]
 
 describe.each(CASES.map((each) => [each.mutation, each] as const))(
@@ -369,7 +404,7 @@ describe.each(CASES.map((each) => [each.mutation, each] as const))(
             })
           }
           const { [path]: _, ...missing } = all
-          const isOptional = path === 'source'
+          const isOptional = path === 'source' || path === 'expiresInDays'
           if (!isOptional) expect(codeOf(await support(game, operator.key, mutation, missing))).toBe('INVALID_REQUEST')
         }
       })

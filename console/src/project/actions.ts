@@ -18,6 +18,8 @@ const TITLES: Readonly<Record<string, string>> = {
   'player.cross_handle': 'Cross a handle',
   'player.set_storage': 'Write a player’s storage',
   'player.delete_storage': 'Delete from a player’s storage',
+  'player.send_message': 'Send a message to a player',
+  'player.withdraw_message': 'Withdraw a message from a player',
   'players.export': 'Export players',
   'players.import': 'Import players',
   'segment.create': 'Make a segment',

@@ -24,6 +24,7 @@ namespace Tierway
             device = new Device(this.options.DeviceStorage);
             Storage = new PlayerStorage(caller);
             Account = new Account(caller);
+            Inbox = new Inbox(caller);
         }
 
         /// <summary>The login has ended. Raised after the token storage has been updated.</summary>
@@ -43,6 +44,9 @@ namespace Tierway
 
         /// <summary>The player's account: profile, identities, sessions and data.</summary>
         public Account Account { get; private set; }
+
+        /// <summary>The player's inbox: messages, and what is given with them.</summary>
+        public Inbox Inbox { get; private set; }
 
         /// <summary>
         /// Loads the login from the token storage. Returns whether there is one. It makes no call.

@@ -71,6 +71,20 @@ namespace Tierway.Tests
                     foreach (var one in await client.SeasonsAsync())
                         answer.Value(string.Join(" ", one.NodeId, one.Phase.ToString().ToLowerInvariant(), one.Level + "/" + one.TopLevel, one.Xp, one.PremiumOwned ? "premium" : "free", one.Claimed));
                     return answer.EndArray();
+                case "inbox":
+                    var inbox = await client.Inbox.ListAsync();
+                    Texts(answer.BeginObject(), "messages", inbox.Messages.Select(one => one.Title));
+                    return answer.Name("unread").Value(inbox.Unread).Name("unclaimed").Value(inbox.Unclaimed).EndObject();
+                case "claimMessage":
+                    var message = await client.Inbox.ClaimAsync(Text(input, "messageId"));
+                    answer.BeginObject().Name("success").Value(message.Success).Name("error").Value(message.Error);
+                    return Texts(answer, "granted", Rewards(message.Granted)).EndObject();
+                case "claimAllMessages":
+                    var messages = await client.Inbox.ClaimAllAsync();
+                    Texts(answer.BeginObject(), "claimed", messages.Claimed.Select(one => one.MessageId));
+                    return answer.Name("remaining").Value(messages.Remaining).EndObject();
+                case "readMessages":
+                    return answer.BeginObject().Name("unread").Value(await client.Inbox.ReadAsync(Texts(input["messageIds"]))).EndObject();
                 case "addXp":
                     var added = await Pass(input).AddXpAsync(input["amount"].AsInt64(), Text(input, "source"), Text(input, "idempotencyKey"));
                     answer.BeginObject().Name("level").Value(added.Level).Name("xp").Value(added.Xp.ToString());

@@ -31,6 +31,8 @@ const WAYS: Readonly<Record<string, string>> = {
   GrantJob: 'grantJobs(environment: "production") { nodes { ID } }',
   GrantJobEvent: 'events(environment: "production", types: [GRANT_JOB_CHANGED]) { nodes { ID } }',
   HandleCrossedEvent: 'events(environment: "production", handles: ["onStart"]) { nodes { ID } }',
+  InboxMessage: 'player(id: "PLAYER") { inbox { nodes { ID } } }',
+  InboxReceivedEvent: 'events(environment: "production", types: [INBOX_RECEIVED]) { nodes { ID } }',
   InventoryItem: 'player(id: "PLAYER") { inventory { ID } }',
   Item: 'items(environment: "production") { nodes { ID } }',
   LevelUpEvent: 'events(environment: "production", handles: ["onLevelUp"]) { nodes { ID } }',
@@ -58,10 +60,13 @@ const WAYS: Readonly<Record<string, string>> = {
 }
 
 const TYPES = schema.getPossibleTypes(schema.getType('Node') as never).map(({ name }) => name)
+/** Events that are no player's. */
+const NOBODYS = ['GrantJobEvent', 'SeasonEvent']
 /** The types that a player can read. */
 const OWN = [
-  ...TYPES.filter((name) => name.endsWith('Event') && !['SeasonEvent', 'GrantJobEvent'].includes(name)),
+  ...TYPES.filter((name) => name.endsWith('Event') && !NOBODYS.includes(name)),
   'BattlePass',
+  'InboxMessage',
   'InventoryItem',
   'Player',
   'Run',
@@ -105,6 +110,7 @@ beforeAll(async () => {
       game.platformKey,
       `mutation { ${mutation}(input: { playerId: "${player.playerId}", reason: "x", ${input} }) { player { id } } }`,
     )
+  await act('sendMessage', 'rewards: [{ itemId: "hat", amount: 1 }], idempotencyKey: "m"')
   await act('creditWallet', 'currency: "gems", amount: 100000, idempotencyKey: "a"')
   await player.post('/sdk/v1/battlepass/premium', { ...place, runId })
   await player.post('/sdk/v1/battlepass/xp', { ...place, runId, amount: 100_000 })
@@ -174,7 +180,7 @@ describe('global ids (decisions 11.11)', () => {
       if (OWN.includes(name)) expect(data).toEqual({ node: { __typename: name, id } })
       else {
         // An event that is not the player's is absent.
-        const code = name === 'SeasonEvent' ? undefined : 'FORBIDDEN'
+        const code = NOBODYS.includes(name) ? undefined : 'FORBIDDEN'
         expect([name, data, errors?.[0]?.extensions.code]).toEqual([name, { node: null }, code])
       }
       const theirs = await read(other.token, id)
