@@ -121,7 +121,7 @@ export function targetText({ kind, segment, filter }: Job['target']): string {
   if (kind === 'UNDO') return 'the players of the job that it undoes'
   if (segment !== null) return `the segment ${segment}`
   const text = filter ? filtersText(filter) : ''
-  return text === '' ? 'all players' : `players ${text}`
+  return text === '' ? 'all players' : `players: ${text}`
 }
 
 export const STATE_TONES: Readonly<Record<Job['state'], string>> = {

@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useQuery } from 'urql'
 import { Link, useParams } from 'wouter'
 import type { ResultOf } from '../graphql.ts'
@@ -8,7 +8,7 @@ import { auditLogQuery } from '../project/operations.ts'
 import { Who } from '../project/who.tsx'
 import { useDenial, useOperator } from '../session/permission.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
-import { RoleButton } from '../ui/button.tsx'
+import { Button, RoleButton } from '../ui/button.tsx'
 import { sentence } from '../ui/errors.ts'
 import { FilterSelect, useFilters } from '../ui/filters.tsx'
 import { Facts, Page, Panel } from '../ui/page.tsx'
@@ -194,17 +194,30 @@ function Players({ job: { jobId, state, undoOf } }: { job: Job }) {
   const outcome = (['GRANTED', 'FAILED'] as const).find((one) => one === filters.value('outcome'))
   const pages = usePages({
     query: jobPlayersQuery,
-    // The players of another state are read again.
     variables: { environment, jobId, outcomes: outcome && [outcome] },
     connectionOf: (data) => data.grantJob?.jobPlayers,
   })
+  // The players of a job in another state are read again.
+  const known = useRef(state)
+  const { reload } = pages
+  useEffect(() => {
+    if (known.current === state) return
+    known.current = state
+    reload()
+  }, [state, reload])
   return (
     <Panel
       title="Players"
-      actions={<FilterSelect label="Outcome" name="outcome" filters={filters} options={OUTCOMES} />}
+      actions={
+        <>
+          <FilterSelect label="Outcome" name="outcome" filters={filters} options={OUTCOMES} />
+          <Button onClick={reload} busy={pages.isLoading}>
+            Refresh
+          </Button>
+        </>
+      }
     >
       <PagedTable
-        key={state}
         caption="Players of the grant"
         pages={pages}
         keyOf={({ playerId }) => playerId}

@@ -8,7 +8,7 @@ import { playerFilterOf, readFilters } from '../players/filters.ts'
 import { useDenial } from '../session/permission.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button } from '../ui/button.tsx'
-import { codeOf, type Fault, faultsOf, isOutcomeOpen, textOf } from '../ui/errors.ts'
+import { codeOf, type Fault, faultsOf, isOutcomeOpen, sentence, textOf } from '../ui/errors.ts'
 import { Form, ReasonField, SubmitButton } from '../ui/form.tsx'
 import { Figures, Page, Panel } from '../ui/page.tsx'
 import { Empty, Notice } from '../ui/states.tsx'
@@ -107,8 +107,10 @@ function NewGrant() {
   }
 
   const refused = typeof failure === 'string' ? undefined : failure
+  const error = refused ?? answer?.error
+  const faults = faultsOf(error).map(shortened)
   return (
-    <Form onSubmit={submit} faults={faultsOf(refused ?? answer?.error).map(shortened)}>
+    <Form onSubmit={submit} faults={faults.filter(isOfField)}>
       <div className={css.new}>
         <div className={css.steps}>
           <WhomPanel ids={ids} onIds={setIds} upload={upload} limit={limit} onLimit={setLimit} />
@@ -143,16 +145,21 @@ function NewGrant() {
             {preview?.needsApproval && canSend && (
               <Notice tone="warning">A second person must approve this grant. Until then nobody gets anything.</Notice>
             )}
-            {answer?.error && !refused && (
-              <>
-                <Notice tone="error">{textOf(answer.error)}</Notice>
-                {isOutcomeOpen(answer.error) && (
-                  <Button onClick={() => setAttempt((before) => before + 1)}>Try again</Button>
-                )}
-              </>
+            {typeof failure === 'string' && <Notice tone="error">{failure}</Notice>}
+            {error && (
+              <Notice tone="error">
+                {textOf(error)}
+                {faults
+                  .filter((fault) => !isOfField(fault))
+                  .map(({ path, message: fault }) => (
+                    <p key={`${path} ${fault}`}>
+                      {path && <code>{path}</code>} {sentence(fault)}
+                    </p>
+                  ))}
+              </Notice>
             )}
-            {failure !== undefined && (
-              <Notice tone="error">{typeof failure === 'string' ? failure : textOf(failure)}</Notice>
+            {!refused && isOutcomeOpen(answer?.error) && (
+              <Button onClick={() => setAttempt((before) => before + 1)}>Try again</Button>
             )}
             <SubmitButton disabled={!canSend} whileBusy="Making the grant…">
               {preview && canSend ? sendText(give ?? null, preview) : 'Give'}
@@ -174,9 +181,15 @@ function sendText(give: NonNullable<PreviewInput['give']> | null, { players, isE
 const shortened = ({ path, message }: Fault): Fault => ({
   path: path
     .replace(/^input\.((to|give)\.((xp|levels|premium|filter)\.)?)?/, '')
-    .replace(/^rewards\[(\d+)\]\.?/, 'rewards-$1-'),
+    .replace(/^rewards\[(\d+)\]\.?/, 'rewards-$1-')
+    // An unknown currency: the check allows it.
+    .replace(/^currency$/, 'allowNew'),
   message,
 })
+
+/** Whether a fault is shown at a field. Any other one is beside the button. */
+const isOfField = ({ path }: Fault): boolean =>
+  /^(rewards-|playerIds|segment$|allowNew$|limit$|reason$|expiresInDays$)/.test(path)
 
 function Summary({ of }: { of: Preview }) {
   const environment = useEnvironment()

@@ -46,7 +46,10 @@ export async function uploadList({ token, projectId }: Caller, environment: stri
   const { listId, players = 0, total, error, details = [] } = answer
   if (listId !== undefined) return { listId, players, hasAmounts: total !== null && total !== undefined }
   return {
-    problem: `Nothing was stored. ${sentence(error ?? 'the answer cannot be read')}`,
+    problem:
+      details.length > 0
+        ? 'Nothing was stored. Correct the file, and choose it again.'
+        : `Nothing was stored. ${sentence(error ?? 'the answer cannot be read')}`,
     faults: details.map(({ path, message }) => ({ row: /^row (\d+)$/.exec(path)?.[1] ?? null, message })),
   }
 }

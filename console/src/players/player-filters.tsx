@@ -129,7 +129,7 @@ export function PlayerFilters({ withoutSearch = false }: { withoutSearch?: boole
           ['scenario', 'seen', 'seenTo', 'created', 'createdTo', 'provider'].some((name) => search.has(name))
         }
       >
-        <summary>By time, battle pass and provider</summary>
+        <summary>{withoutSearch ? 'By time and battle pass' : 'By time, battle pass and provider'}</summary>
         <div className="filters">
           {field('created', 'Created from (UTC)', 'datetime-local')}
           {field('createdTo', 'Created before (UTC)', 'datetime-local')}
