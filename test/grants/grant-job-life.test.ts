@@ -100,7 +100,7 @@ describe('a job', () => {
     const waiting = feed.next()
     await until('a job is told', async () => {
       await desk.give({ to: { playerIds: idsOf(await crowd(1)) }, give: { rewards: [gold(1)] } })
-      return Promise.race([waiting.then(() => true), new Promise((resolve) => setImmediate(resolve, false))])
+      return Promise.race([waiting.then(() => true), new Promise<boolean>((resolve) => setImmediate(resolve, false))])
     })
     const jobId = await desk.create({ to: { playerIds: idsOf(await crowd(1)) }, give: { rewards: [gold(1)] } })
     await desk.reaches(jobId, 'DONE')
