@@ -167,6 +167,25 @@ const CALLS_OF: Readonly<Record<string, (stage: Stage, n: number) => Promise<unk
     instance.app.service.run(readProgress({ environmentId, playerId: idOf(1, n) }, PLACE)),
 }
 
+const BOOST = { percent: 50, scenarios: [], sources: [], audience: 'everybody' } as const
+/** The days that a preview of a boost looks at. */
+const PREVIEWED = [1, 7, 14]
+const PREVIEWS = 5
+
+/** The median time of a preview of a boost for some days of the ledger, in milliseconds. */
+async function previewBoosts({ instance, environmentId }: Stage, days: number): Promise<string> {
+  const { previewBoost, reads } = instance.app.service
+  const times: number[] = []
+  let players = 0
+  for (let one = 0; one < PREVIEWS; one += 1) {
+    const began = performance.now()
+    const preview = await previewBoost(reads.reader('bench'), environmentId, { ...BOOST, days })
+    times.push(performance.now() - began)
+    players = preview.players
+  }
+  return `${days} ${days === 1 ? 'day' : 'days'} ${median(times).toFixed(0)} ms (${players.toLocaleString('en')} players)`
+}
+
 /** What the tables take on the disk. */
 async function sizeOf({ instance }: Stage): Promise<string> {
   const { rows } = await instance.app.pool.query(
@@ -206,6 +225,12 @@ try {
         `  ${size.padEnd(42)} service ${of(({ service }) => service)}, Postgres ${of(({ postgres: db }) => db)}, ${rate.toFixed(0)} calls/s, ${spread(ratios)}`,
       )
     }
+  }
+  print(`\npreview of a boost: median of ${PREVIEWS}`)
+  for (const stage of stages) {
+    const shown: string[] = []
+    for (const days of PREVIEWED) shown.push(await previewBoosts(stage, days))
+    print(`  ${`${stage.grants.toLocaleString('en')} grants`.padEnd(42)} ${shown.join(', ')}`)
   }
   for (const stage of stages) print(`${stage.passes.toLocaleString('en')} passes: ${await sizeOf(stage)}`)
   print(`${cpus()[0]?.model}, load ${loadavg().map((load) => load.toFixed(1))}`)

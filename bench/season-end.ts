@@ -20,6 +20,8 @@ const { values: options } = parseArgs({
     players: { type: 'string', default: '1000000' },
     /** Calls of xp that are under way at once. */
     calls: { type: 'string', default: '32' },
+    /** Each player also holds a currency that becomes another one. */
+    convert: { type: 'boolean', default: false },
   },
 })
 const PLAYERS = Number(options.players)
@@ -31,6 +33,10 @@ const WINDOW_MS = 5_000
 /** Windows before the end of the season. */
 const ALONE = 4
 const LEVELS = 5
+const TOKENS = 25
+/** What the tokens of a player become, at the rate below. */
+const SHARDS = 2
+const CONVERTING = options.convert ? { next: { convert: [{ currency: 'token', to: 'shard', rate: '1:10' }] } } : {}
 const PLACE = { scenarioId: 'live', nodeId: 'pass' }
 
 const sqlOfId = (kind: 1 | 2, n: string): string =>
@@ -53,6 +59,11 @@ async function fill(url: string, environmentId: string): Promise<void> {
         `INSERT INTO passes (environment_id, player_id, scenario_id, node_id, xp, level)
          SELECT ${owner}, 'ended', 'pass', 100 * (n % ${LEVELS}), 1 + n % ${LEVELS} ${numbers}`,
       )
+      if (options.convert) {
+        await client.query(
+          `INSERT INTO wallets (environment_id, player_id, currency, balance) SELECT ${owner}, 'token', ${TOKENS} ${numbers}`,
+        )
+      }
       note(`${Math.min(PLAYERS, from + BATCH - 1).toLocaleString('en')} of ${PLAYERS.toLocaleString('en')} players`)
     }
     // Not the tables that are empty yet: Postgres would then read them as a whole until it has analyzed them by itself.
@@ -123,7 +134,7 @@ try {
   await play(instance, environmentId)
   const alone: Window[] = []
   for (let window = 0; window < ALONE; window += 1) alone.push(await play(instance, environmentId))
-  await publish('ended', { endsAt: '2020-01-01T00:00:00Z', atEnd: 'grant' })
+  await publish('ended', { endsAt: '2020-01-01T00:00:00Z', atEnd: 'grant', ...CONVERTING })
   await storeLevels(pool, { settledMs: 0 })
   const read = async () =>
     (
@@ -149,15 +160,19 @@ try {
   print(
     `\n${Number(players).toLocaleString('en')} players were granted ${Number(tiers).toLocaleString('en')} tiers in ${seconds.toFixed(0)} s: ${Math.round(Number(players) / seconds).toLocaleString('en')} players a second`,
   )
-  const { rows } = await pool.query<{ claims: string; events: string; gold: string; expected: string }>(
+  const { rows } = await pool.query<{ claims: string; events: string; gold: string; shards: string; expected: string }>(
     `SELECT (SELECT count(*) FROM tier_claims) AS claims,
        (SELECT count(*) FROM events WHERE type = 'season.settled')
          + (SELECT count(*) FROM unnumbered_events WHERE type = 'season.settled') AS events,
-       (SELECT sum(balance) FROM wallets) AS gold,
+       (SELECT sum(balance) FROM wallets WHERE currency = 'gold') AS gold,
+       (SELECT coalesce(sum(balance), 0) FROM wallets WHERE currency = 'shard')
+         + (SELECT coalesce(sum(balance), 0) FROM wallets WHERE currency = 'token') AS shards,
        (SELECT sum(5 * level * (level + 1)) FROM passes WHERE scenario_id = 'ended') AS expected`,
   )
   const [books] = rows
-  if (books?.gold !== books?.expected || Number(books?.events) !== PLAYERS || books?.claims !== tiers)
+  const shards = options.convert ? PLAYERS * SHARDS : 0
+  const areGiven = books?.gold === books?.expected && Number(books?.shards) === shards
+  if (!areGiven || Number(books?.events) !== PLAYERS || books?.claims !== tiers)
     throw new Error(`the books do not agree: ${JSON.stringify({ ...books, players, tiers })}`)
   print('Checked: each player has one event, and the wallets hold what the levels give.')
   print(`${cpus()[0]?.model}, load ${loadavg().map((load) => load.toFixed(1))}`)

@@ -17,6 +17,7 @@ import { PlayerFilterType } from '../listing/graphql-segments.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import type { Granted } from '../scenario/definition.ts'
 import { RewardType } from '../wallet/graphql.ts'
+import { JobStateType } from './graphql-state.ts'
 import { giftJson, readGift, readMessage, readPolicy, readTarget, type Target, totalOf } from './job.ts'
 import {
   createGrantJob,
@@ -33,7 +34,6 @@ import {
   checkGift,
   createGrantJobRequest,
   type Gift,
-  JOB_STATES,
   type JobState,
   jobRequest,
   jobsRequest,
@@ -47,18 +47,6 @@ import {
   xpGift,
 } from './requests.ts'
 
-export const JobStateType = enumType('GrantJobState', JOB_STATES, {
-  description: 'Where a grant job stands.',
-  values: {
-    collecting: 'Its players are looked up and frozen. Nobody has got anything.',
-    'awaiting approval': 'Its players are frozen, and a second person must approve it.',
-    running: 'Its players get theirs.',
-    paused: 'Nobody gets anything until it is resumed.',
-    done: 'All of its players have got theirs, or failed.',
-    cancelled: 'It was cancelled. What was given stays given.',
-    failed: 'It gave nothing, as `note` says.',
-  },
-})
 const OutcomeType = enumType('GrantOutcome', OUTCOMES, {
   description: 'What became of a player of a grant job.',
   values: {

@@ -1,4 +1,5 @@
 import type { MessageText, MessageTexts } from '../base/languages.ts'
+import { MAX_INBOX_PAGE } from '../base/limits.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
@@ -54,8 +55,7 @@ builder.mutationFields((t) => ({
   }),
   claimAllMessages: t.field({
     type: ClaimAllMessagesPayloadType,
-    description:
-      'Claims the rewards of all messages that fit, the oldest first, up to 100 messages. Repeat it while `remaining` falls.',
+    description: `Claims the rewards of all messages that fit, the oldest first, up to ${MAX_INBOX_PAGE} messages. Repeat it while \`remaining\` falls.`,
     ...playerMutation('ClaimAllMessagesInput', claimAllMessagesCall),
   }),
   readMessages: t.field({

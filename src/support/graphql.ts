@@ -509,7 +509,7 @@ builder.mutationFields((t) => ({
   deletePlayer: t.field({
     type: PlayerPayload,
     description:
-      'Deletes a player permanently: profile, storage, login log and sessions are erased; ledgers, claims and identities stay.',
+      'Deletes a player permanently: profile, storage, inbox, login log and sessions are erased; ledgers, claims and identities stay.',
     ...support('DeletePlayerInput', 'delete', playerRequest, deletePlayer),
   }),
   endSessions: t.field({

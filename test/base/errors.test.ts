@@ -40,6 +40,8 @@ const words = [
   ...['ended_logins', 'rate_limits'],
   // What became of a call with too much xp, and why the primary served a read, as labels of metrics.
   ...['not_allowed', 'own_change'],
+  // A kind of message in an inbox.
+  'season_end',
   // A reason that a studio gives.
   'maintenance',
   // The variables of the example receiver.

@@ -625,6 +625,7 @@ describe('the schema of definitions', () => {
       'endsAt',
       'claimUntil',
       'atEnd',
+      'mail',
       'autoClaim',
       'next',
       'beyond',

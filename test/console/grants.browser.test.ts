@@ -3,7 +3,7 @@ import { giftOf, giftText, idsOf, NO_GIFT, policyText, targetText, undoRows } fr
 import { isOutdated, withProgress } from '../../console/src/grants/job-progress.ts'
 import { messageOf, NO_MESSAGE } from '../../console/src/grants/message-fields.ts'
 import { filterParameters, filtersText, playerFilterOf, readFilters } from '../../console/src/players/filters.ts'
-import { agoText } from '../../console/src/ui/text.tsx'
+import { agoText } from '../../console/src/ui/ago-text.ts'
 import { withoutChromium } from '../harness/browser.ts'
 import { type ConsoleStage, startConsole } from '../harness/console.ts'
 import { closeDialog, confirm, loseAnswer } from '../harness/console-dialog.ts'

@@ -14,7 +14,7 @@ import { type Game, startGame, type TestPlayer } from '../harness/game.ts'
 import { type Operator as Studio, startOperator, status } from '../harness/operator.ts'
 import { until } from '../harness/until.ts'
 import type { Values } from '../serve/graphql/documents.ts'
-import { type LoggedIn, logIn, newOperator, obey, support } from '../support/desk.ts'
+import { type LoggedIn, logIn, newOperator, obey, payload, support } from '../support/desk.ts'
 
 // A victim whose texts are all canaries, and the callers that must not see them.
 
@@ -24,6 +24,7 @@ export const CANARIES = {
   avatarUrl: 'https://canary-avatar.example',
   subject: 'canary-subject',
   storage: 'canary-storage',
+  message: 'canary-message',
   region: 'canary-region',
   language: 'canary-language',
   xpSource: 'canary-source',
@@ -115,6 +116,10 @@ export async function startWorld(): Promise<World> {
   const credit = { playerId: victim.playerId, currency: CANARIES.currency, amount: 5n, idempotencyKey: randomUUID() }
   expect(await support(game, admin.key, 'creditWallet', { ...credit, reason: CANARIES.reason })).toHaveProperty('ok')
 
+  const text = [{ language: 'en', title: CANARIES.message, body: '' }]
+  const message = { playerId: victim.playerId, text, reason: CANARIES.reason, idempotencyKey: randomUUID() }
+  const { messageId } = payload(await support(game, admin.key, 'sendMessage', message))
+
   const labelled = await createPlatformKey(pool, game.projectId, 'viewer', { label: CANARIES.keyLabel })
   const sdk = await createSdkKey(pool, game.environmentId, { label: CANARIES.keyLabel })
   const server = await createServerKey(pool, game.environmentId, { label: CANARIES.keyLabel })
@@ -164,6 +169,8 @@ export async function startWorld(): Promise<World> {
     prefix: 'tw',
     idempotencyKey: 'key-of-the-victim',
     keys: 'walked',
+    messageId,
+    messageIds: messageId,
     boostId,
     scenarios: SCENARIO,
     sources: 'walked',

@@ -4,7 +4,7 @@ import type { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runJobs } from '../../src/grants/run-jobs.ts'
 import { enter, game, startPassGame, stopPassGame, supported } from '../battlepass/pass-game.ts'
-import { times } from '../harness/game.ts'
+import { type TestPlayer, times } from '../harness/game.ts'
 import { until } from '../harness/until.ts'
 import { newOperator } from '../support/desk.ts'
 import { Desk, holdingsOf, newKey, runner } from './jobs.ts'
@@ -100,7 +100,7 @@ describe('a job', () => {
     const waiting = feed.next()
     await until('a job is told', async () => {
       await desk.give({ to: { playerIds: idsOf(await crowd(1)) }, give: { rewards: [gold(1)] } })
-      return Promise.race([waiting.then(() => true), new Promise((resolve) => setImmediate(resolve, false))])
+      return Promise.race([waiting.then(() => true), new Promise<boolean>((resolve) => setImmediate(resolve, false))])
     })
     const jobId = await desk.create({ to: { playerIds: idsOf(await crowd(1)) }, give: { rewards: [gold(1)] } })
     await desk.reaches(jobId, 'DONE')
@@ -192,9 +192,10 @@ describe('an undo', () => {
       message,
     })
     const row = (await desk.players(jobId)).find((one: { playerId: string }) => one.playerId === claimed?.playerId)
-    await game.app.pool.query('UPDATE inbox_messages SET claimed_at = now() WHERE id = $1', [row.messageId])
-    await supported('creditWallet', {
-      ...{ playerId: claimed?.playerId, currency: 'gold', amount: 4n, idempotencyKey: newKey(), allowNew: true },
+    const { body } = await (claimed as TestPlayer).post('/sdk/v1/inbox/claim', { messageId: row.messageId })
+    expect(body.success).toBe(true)
+    await supported('debitWallet', {
+      ...{ playerId: claimed?.playerId, currency: 'gold', amount: 6n, idempotencyKey: newKey() },
     })
     expect(await previewOf(jobId)).toMatchObject({ unclaimedMessages: 1, taken: [{ amount: '14' }] })
     expect(await undo(jobId)).toMatchObject({ granted: 2 })

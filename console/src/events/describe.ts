@@ -19,6 +19,7 @@ export function describeEvent(event: GameEvent): string {
   if (type === 'XP_LIMITED') return describeLimit(data)
   if (type === 'GRANT_JOB_CHANGED') return describeJob(data)
   if (type === 'SEASON_SETTLED') return describeSettled(String(nodeId), data)
+  if (type === 'INBOX_RECEIVED') return describeMessage(data)
   const season = SEASONS[type]
   if (season) return `${nodeId}: ${season}`
   if (byClient) return `${nodeId}: ${handle} (by the game client)`
@@ -50,12 +51,19 @@ function describeJob({ state, players, granted, failed }: Data): string {
   return `Grant job ${text(state)}: ${integer(granted)} of ${integer(players)} players${lost}`
 }
 
-/** What was granted at the end of a season. */
-function describeSettled(nodeId: string, { tiers, failed, granted, ended }: Data): string {
+function describeMessage({ kind, rewards }: Data): string {
+  const given = Array.isArray(rewards) ? rewards.filter(isData).map(sum) : []
+  const what = kind === 'season_end' ? 'Message at the end of a season' : 'Message'
+  return `${what}${given.length > 0 ? ` with ${given.join(', ')}` : ''}`
+}
+
+/** What was granted or mailed at the end of a season. */
+function describeSettled(nodeId: string, { tiers, failed, granted, ended, mailed }: Data): string {
   const gone = Array.isArray(ended) ? `, ${ended.filter(isData).map(sum).join(', ')} ended` : ''
-  const rewards = Array.isArray(granted) ? granted.filter(isData).map(sum) : []
+  const isMailed = Array.isArray(mailed)
+  const rewards = [granted, mailed].flatMap((list) => (Array.isArray(list) ? list.filter(isData).map(sum) : []))
   const lost = Number(failed) > 0 ? `, ${integer(failed)} did not fit` : ''
-  return `${nodeId}: ${integer(tiers)} unclaimed ${Number(tiers) === 1 ? 'tier' : 'tiers'} granted${rewards.length > 0 ? ` (${rewards.join(', ')})` : ''}${gone}${lost}`
+  return `${nodeId}: ${integer(tiers)} unclaimed ${Number(tiers) === 1 ? 'tier' : 'tiers'} ${isMailed ? 'mailed' : 'granted'}${rewards.length > 0 ? ` (${rewards.join(', ')})` : ''}${gone}${lost}`
 }
 
 /** The completion of a pass, a level node or a reward node: each has other data. */

@@ -1,6 +1,5 @@
 import type { FragmentOf, ResultOf, VariablesOf } from '../graphql.ts'
 import { filtersText } from '../players/filters.ts'
-import { number } from '../ui/text.tsx'
 import type { jobFragment, policyQuery, previewJobQuery, previewUndoQuery } from './operations.ts'
 
 // What a grant gives and to whom: the fields as a person fills them in, and their words. Pure.
@@ -40,6 +39,7 @@ export const NO_GIFT: GiftFields = {
   ...{ scenarioId: '', nodeId: '', xp: '', levels: '1' },
 }
 
+const number = (value: number | string): string => BigInt(value).toLocaleString('en-US')
 const isAmount = (text: string): boolean => /^[1-9]\d{0,18}$/.test(text.trim())
 
 /**

@@ -80,6 +80,22 @@ export const walletLedgerQuery = graphql(`
   }
 `)
 
+export const inboxQuery = graphql(`
+  query ConsoleInbox($id: ID!, $after: String) {
+    player(id: $id) {
+      id
+      inbox(first: 100, after: $after) {
+        nodes {
+          id messageId kind sentAt expiresAt readAt claimedAt
+          texts { title }
+          rewards { amount currency itemId }
+        }
+        pageInfo { hasNextPage endCursor }
+      }
+    }
+  }
+`)
+
 export const xpLedgerQuery = graphql(`
   query ConsoleXpLedger($passId: ID!, $after: String) {
     node(id: $passId) {

@@ -14,6 +14,7 @@ import css from './player.module.css'
 import { StatusBadge } from './status-badge.tsx'
 import { AuditTab } from './tabs/audit-tab.tsx'
 import { EventsTab } from './tabs/events-tab.tsx'
+import { InboxTab } from './tabs/inbox-tab.tsx'
 import { LoginsTab } from './tabs/logins-tab.tsx'
 import { OverviewTab } from './tabs/overview-tab.tsx'
 import { PassesTab } from './tabs/passes-tab.tsx'
@@ -25,6 +26,7 @@ const TABS = [
   ['overview', 'Overview', OverviewTab],
   ['passes', 'Passes', PassesTab],
   ['wallet', 'Wallet ledger', WalletTab],
+  ['inbox', 'Inbox', InboxTab],
   ['runs', 'Runs', RunsTab],
   ['logins', 'Logins', LoginsTab],
   ['storage', 'Storage', StorageTab],

@@ -133,7 +133,7 @@ function readPass(node: Json, nodes: readonly Json[]): PassView {
     endingHours: Number(member(data, 'endingHours')) || null,
     endsAt: moment(member(data, 'endsAt')),
     claimUntil: moment(member(data, 'claimUntil')),
-    grantsAtEnd: text(member(data, 'atEnd')) === 'grant',
+    grantsAtEnd: ['grant', 'mail'].includes(text(member(data, 'atEnd')) ?? ''),
   }
 }
 

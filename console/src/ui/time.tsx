@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
+import { agoText } from './ago-text.ts'
 import { usePreferences } from './preferences.ts'
-import { agoText } from './text.tsx'
 
 type Zone = 'UTC' | 'local'
 

@@ -89,6 +89,12 @@ beforeAll(async () => {
     return data.grantJob.state === 'DONE'
   })
   for (const name of ['one', 'two', 'three'])
+    await ask(
+      game.platformKey,
+      `mutation { sendMessage(input: { playerId: "${player.playerId}", reason: "x", idempotencyKey: "${name}",
+        rewards: [{ itemId: "hat", amount: 1 }] }) { messageId } }`,
+    )
+  for (const name of ['one', 'two', 'three'])
     for (const kind of ['Sdk', 'Server'])
       await ask(
         game.platformKey,

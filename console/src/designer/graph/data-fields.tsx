@@ -4,7 +4,7 @@ import { CheckField, SelectField, TextField } from '../../ui/form.tsx'
 import type { Draft } from '../draft/draft.ts'
 import { anyText, DraftField, integerText } from '../draft/draft-field.tsx'
 import { type Definition, type NodeModel, rewardsOf, TRACKS } from '../model/definition.ts'
-import { furtherMembers, setValue } from '../model/edits.ts'
+import { furtherMembers, inTurn, setValue } from '../model/edits.ts'
 import { setRewards } from '../model/node-rewards.ts'
 import { NOTHING, REWARDS_HINT, readRewards, rewardsText } from '../model/rewards.ts'
 import { RawText, type Value } from '../text/json-edit.ts'
@@ -12,6 +12,7 @@ import type { Path } from '../text/json-path.ts'
 import { itemsOf, type JsonNode, memberOf, numberTextOf, parseJson, stringOf, valueAt } from '../text/json-tree.ts'
 import { BeyondFields } from './beyond-fields.tsx'
 import css from './graph.module.css'
+import { MailFields } from './mail-fields.tsx'
 import { momentText, momentValue } from './moments.ts'
 import { NextFields } from './next-fields.tsx'
 import { XpFields } from './xp-fields.tsx'
@@ -62,11 +63,13 @@ export function DataFields({
 
 const PASS_MEMBERS = [
   ...['levels', 'tiers', 'premium', 'xp'],
-  ...['announcedAt', 'startsAt', 'endingHours', 'endsAt', 'claimUntil', 'atEnd', 'autoClaim', 'next', 'beyond'],
+  ...['announcedAt', 'startsAt', 'endingHours', 'endsAt', 'claimUntil'],
+  ...['atEnd', 'mail', 'autoClaim', 'next', 'beyond'],
 ]
 const AT_ENDS = [
   ['', 'lost'],
   ['grant', 'granted'],
+  ['mail', 'mailed to the inbox'],
 ] as const
 const DATES = [
   ['announcedAt', 'Announced (UTC)', 'The season is announced from then on, before it starts. Empty: it is not.'],
@@ -74,6 +77,12 @@ const DATES = [
   ['endsAt', 'Ends (UTC)', 'The first moment without xp and premium. Empty: never.'],
   ['claimUntil', 'Claims until (UTC)', 'The first moment without claims. Empty: the end.'],
 ] as const
+
+/** The message goes when the tiers are no longer mailed. */
+const setAtEnd = (path: Path, atEnd: string) => {
+  const set = setValue([...path, 'atEnd'], atEnd === '' ? undefined : atEnd)
+  return atEnd === 'mail' ? set : inTurn(set, setValue([...path, 'mail'], undefined))
+}
 
 function PassFields({ draft, node }: DataProps) {
   const { index, data } = node
@@ -127,10 +136,11 @@ function PassFields({ draft, node }: DataProps) {
         label="Earned tiers that were not claimed"
         name="atEnd"
         hint="Once claims have closed."
-        value={stringOf(valueAt(data, 'atEnd')) === 'grant' ? 'grant' : ''}
-        onChange={(atEnd) => draft.edit(setValue([...path, 'atEnd'], atEnd === '' ? undefined : atEnd))}
+        value={AT_ENDS.find(([value]) => value === stringOf(valueAt(data, 'atEnd')))?.[0] ?? ''}
+        onChange={(atEnd) => draft.edit(setAtEnd(path, atEnd))}
         options={AT_ENDS}
       />
+      {stringOf(valueAt(data, 'atEnd')) === 'mail' && <MailFields draft={draft} node={node} />}
       <BeyondFields draft={draft} node={node} />
       <NextFields draft={draft} node={node} />
     </>

@@ -59,7 +59,7 @@ export const unlinkAction = (player: PlayerData, provider: string, subject: stri
 export const deleteAction = (player: PlayerData): SupportAction => ({
   title: 'Delete the player',
   effect: () =>
-    'Profile, storage, login log and sessions are erased for good. Ledgers, claims and identities stay. This cannot be undone.',
+    'Profile, storage, inbox, login log and sessions are erased for good. Ledgers, claims and identities stay. This cannot be undone.',
   confirm: 'Delete for good',
   tone: 'danger',
   typed: nameOf(player),

@@ -128,3 +128,18 @@ export const deletePlayerMutation = graphql(
   `mutation ConsoleDeletePlayer($input: DeletePlayerInput!) { result: deletePlayer(input: $input) { ...ConsoleActed } }`,
   [actedFragment],
 )
+
+export const sendMessageMutation = graphql(`
+  mutation ConsoleSendMessage($input: SendMessageInput!) {
+    result: sendMessage(input: $input) {
+      error message
+      auditEntry { id }
+      player { id status }
+    }
+  }
+`)
+
+export const withdrawMessageMutation = graphql(
+  `mutation ConsoleWithdrawMessage($input: WithdrawMessageInput!) { result: withdrawMessage(input: $input) { ...ConsoleChanged } }`,
+  [changedFragment],
+)

@@ -1,0 +1,56 @@
+import { MAX_MESSAGE_BODY, MAX_MESSAGE_DAYS, MAX_MESSAGE_TITLE } from '../../../../src/base/limits.ts'
+import { REWARDS_HINT, readRewards } from '../../designer/model/rewards.ts'
+import { number } from '../../ui/text.tsx'
+import { sendMessageMutation, withdrawMessageMutation } from './operations.ts'
+import type { SupportAction } from './support-action.ts'
+
+const DAYS = '30'
+
+/** A message in one language. Other languages are sent through the API. */
+export const sendMessageAction = (language: string | null): SupportAction => ({
+  title: 'Send a message',
+  fields: [
+    {
+      ...{ name: 'title', label: 'Title', kind: 'text', isOptional: true },
+      hint: `Up to ${MAX_MESSAGE_TITLE} characters. Empty: rewards alone, with the words of the game.`,
+    },
+    {
+      ...{ name: 'body', label: 'Text', kind: 'text', isOptional: true },
+      hint: `Below the title: up to ${number(MAX_MESSAGE_BODY)} characters.`,
+    },
+    { name: 'language', label: 'Language of the text', kind: 'text', hint: 'A tag such as pt-BR.' },
+    { ...{ name: 'rewards', label: 'Rewards', kind: 'text', isOptional: true }, hint: `${REWARDS_HINT}.` },
+    { name: 'days', label: 'Days until it expires', kind: 'amount', hint: `1 to ${MAX_MESSAGE_DAYS}.` },
+    { name: 'allowNew', label: 'Send currencies even if no scenario names them', kind: 'check' },
+  ],
+  initial: { title: '', body: '', language: language ?? 'en', rewards: '', days: DAYS, allowNew: '' },
+  effect: ({ rewards = '', days = DAYS }) => {
+    const read = readRewards(rewards)
+    if (rewards.trim() !== '' && read === undefined) return 'Write rewards as 50 gold, 1 item:sword.'
+    const what = rewards.trim() === '' ? 'a message without rewards' : `a message, with ${rewards.trim()} to claim`
+    return `The player gets ${what}. It expires after ${number(days)} ${days === '1' ? 'day' : 'days'}.`
+  },
+  confirm: 'Send',
+  mutation: sendMessageMutation,
+  input: ({ title = '', body = '', language: tag = '', rewards = '', days = DAYS, allowNew }) => ({
+    ...(title.trim() !== '' && { text: [{ language: tag.trim(), title: title.trim(), body }] }),
+    rewards: (readRewards(rewards) ?? []).map(({ kind, name, amount }) => ({
+      ...(kind === 'item' ? { itemId: name } : { currency: name }),
+      amount,
+    })),
+    expiresInDays: Number(days),
+    allowNew: allowNew === 'true',
+  }),
+  done: () => 'The message is sent.',
+})
+
+export const withdrawMessageAction = (messageId: string, title: string): SupportAction => ({
+  title: 'Withdraw the message',
+  effect: () => `${title} leaves the inbox, with what could be claimed. A message that was claimed stays.`,
+  confirm: 'Withdraw',
+  tone: 'danger',
+  mutation: withdrawMessageMutation,
+  input: () => ({ messageId }),
+  done: (_values, { changed }) =>
+    changed ? 'The message is withdrawn.' : 'Nothing changed: the message was claimed, or is no longer there.',
+})

@@ -1,0 +1,81 @@
+import { Panel } from '../../ui/page.tsx'
+import { usePages } from '../../ui/pages.ts'
+import { Empty } from '../../ui/states.tsx'
+import { PagedTable } from '../../ui/table.tsx'
+import { number, words } from '../../ui/text.tsx'
+import { Time } from '../../ui/time.tsx'
+import { sendMessageAction, withdrawMessageAction } from '../actions/message-actions.ts'
+import { ActionButton } from '../actions/use-action.tsx'
+import { inboxQuery } from '../operations.ts'
+import type { TabProps } from './tab.ts'
+
+export function InboxTab({ player, open }: TabProps) {
+  const pages = usePages({
+    query: inboxQuery,
+    variables: { id: player.playerId },
+    connectionOf: (data) => data.player?.inbox,
+  })
+  return (
+    <Panel
+      title="Messages"
+      actions={
+        player.status === 'DELETED' ? undefined : (
+          <ActionButton onClick={() => open(sendMessageAction(player.language))}>Send a message</ActionButton>
+        )
+      }
+    >
+      <PagedTable
+        caption="Messages of the inbox"
+        pages={pages}
+        keyOf={({ id }) => id}
+        empty={<Empty title="The inbox is empty" />}
+        columns={[
+          { title: 'Sent', cell: ({ sentAt }) => <Time at={sentAt} /> },
+          { title: 'Title', cell: (one) => titleOf(one) },
+          { title: 'Kind', cell: ({ kind }) => words(kind) },
+          { title: 'Rewards', cell: ({ rewards }) => rewards.map(rewardText).join(', ') || '–' },
+          { title: 'Expires', cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+          { title: 'State', cell: (one) => stateOf(one, Date.now()) },
+          {
+            title: 'Action',
+            cell: (one) =>
+              one.claimedAt === null && player.status !== 'DELETED' ? (
+                <ActionButton tone="danger" onClick={() => open(withdrawMessageAction(one.messageId, titleOf(one)))}>
+                  Withdraw
+                </ActionButton>
+              ) : (
+                ''
+              ),
+          },
+        ]}
+      />
+    </Panel>
+  )
+}
+
+interface Message {
+  readonly kind: string
+  readonly texts: readonly { readonly title: string }[]
+  readonly readAt: string | null
+  readonly claimedAt: string | null
+  readonly expiresAt: string
+}
+
+const titleOf = ({ texts, kind }: Pick<Message, 'texts' | 'kind'>): string =>
+  texts[0]?.title ?? `${words(kind)} without a text`
+
+function stateOf({ readAt, claimedAt, expiresAt }: Message, now: number): string {
+  if (claimedAt !== null) return 'claimed'
+  if (Date.parse(expiresAt) <= now) return 'expired'
+  return readAt === null ? 'unread' : 'read'
+}
+
+const rewardText = ({
+  amount,
+  currency,
+  itemId,
+}: {
+  readonly amount: string
+  readonly currency: string | null
+  readonly itemId: string | null
+}): string => `${number(amount)} ${currency ?? itemId}`
