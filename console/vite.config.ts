@@ -24,6 +24,7 @@ export default defineConfig({
   server: {
     proxy: {
       '/graphql': { target: service, ws: true },
+      '/platform': service,
       '/openapi.json': service,
       '/schemas': service,
       '/schema.graphql': service,

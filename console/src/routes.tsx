@@ -33,6 +33,14 @@ export const routes: readonly PageRoute[] = [
     component: onDemand(() => import('./players/player-page.tsx')),
   },
   {
+    path: '/env/:environment/segments',
+    name: 'Segments',
+    component: onDemand(() => import('./segments/segments-page.tsx')),
+  },
+  { path: '/env/:environment/grants', name: 'Grants', component: onDemand(() => import('./grants/grants-page.tsx')) },
+  { path: '/env/:environment/grants/new', component: onDemand(() => import('./grants/new-grant-page.tsx')) },
+  { path: '/env/:environment/grants/:jobId', component: onDemand(() => import('./grants/job-page.tsx')) },
+  {
     path: '/env/:environment/scenarios',
     name: 'Designer',
     component: onDemand(() => import('./designer/scenarios-page.tsx')),

@@ -10,7 +10,7 @@ import { PhaseEnum } from '../scenario/graphql-season.ts'
 import { readPublications } from '../scenario/scheduled.ts'
 import { phasesOf, seasonAt } from '../scenario/season.ts'
 import { type CalendarSeason, CONFLICT_KINDS, type Conflict } from './conflicts.ts'
-import { type CalendarRows, readCalendar } from './read-calendar.ts'
+import { type CalendarRows, MAX_CALENDAR_JOBS, readCalendar } from './read-calendar.ts'
 
 const KindType = enumType('CalendarConflictKind', CONFLICT_KINDS, {
   description: 'What does not fit together.',
@@ -107,6 +107,12 @@ const CalendarType = builder.objectRef<Calendar>('Calendar').implement({
         return found.map((one) => ({ ...one, environment, environmentId }))
       },
     }),
+    grantJobs: t.prismaField({
+      type: ['GrantJob'],
+      description: `Grant jobs, by their creation: the last ${MAX_CALENDAR_JOBS} of this time.`,
+      resolve: (query, { grantJobIds }, _args, { prisma }) =>
+        prisma.grantJob.findMany({ ...query, where: { id: { in: [...grantJobIds] } }, orderBy: { id: 'asc' } }),
+    }),
     conflicts: t.field({
       type: [ConflictType],
       description: 'What does not fit together.',
@@ -124,7 +130,8 @@ const calendarRequest = shape({
 builder.queryField('calendar', (t) =>
   t.field({
     type: CalendarType,
-    description: 'The seasons, boosts and publications of an environment, past and to come, with their conflicts.',
+    description:
+      'The seasons, boosts, publications and grant jobs of an environment, past and to come, with their conflicts.',
     args: argsOf(calendarRequest),
     resolve: async (_root, args, context) => {
       const { projectId } = await requirePlatform(context, 'viewer')

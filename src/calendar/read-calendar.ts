@@ -3,6 +3,9 @@ import type { Definition } from '../scenario/definition.ts'
 import { DerivedValues } from '../scenario/derived.ts'
 import { type CalendarBoost, type CalendarPlan, type CalendarSeason, type Conflict, conflictsOf } from './conflicts.ts'
 
+/** The last grant jobs of a span that a calendar has. */
+export const MAX_CALENDAR_JOBS = 100
+
 const passes = new DerivedValues<readonly CalendarSeason[]>({
   derive: seasonsOf,
   sizeOf: (seasons) => 1 + seasons.length,
@@ -16,9 +19,10 @@ export interface Span {
 
 export interface CalendarRows {
   readonly seasons: readonly CalendarSeason[]
-  /** Ids of the boosts and publications of the span. */
+  /** Ids of the boosts, publications and grant jobs of the span. */
   readonly boostIds: readonly string[]
   readonly publicationIds: readonly string[]
+  readonly grantJobIds: readonly string[]
   readonly conflicts: readonly Conflict[]
 }
 
@@ -42,12 +46,19 @@ export async function readCalendar(pool: Pool, environmentId: string, { from, to
      WHERE environment_id = $1 AND publish_at >= $2 AND publish_at < $3 ORDER BY publish_at, id`,
     [environmentId, from, to],
   )
+  const { rows: jobs } = await pool.query<{ readonly id: string }>(
+    `SELECT id FROM grant_jobs
+     WHERE environment_id = $1 AND created_at < $3 AND coalesce(finished_at, 'infinity') >= $2
+     ORDER BY id DESC LIMIT ${MAX_CALENDAR_JOBS}`,
+    [environmentId, from, to],
+  )
   const versions = new Map(current.map(({ scenarioId, version }) => [scenarioId, version]))
   const conflicts = conflictsOf({ seasons, boosts, plans: plans.filter(({ state }) => state === 'planned'), versions })
   return {
     seasons: seasons.filter((season) => isWithin(season, { from, to })).sort((a, b) => beginOf(a) - beginOf(b)),
     boostIds: boosts.map(({ id }) => id),
     publicationIds: plans.map(({ id }) => id),
+    grantJobIds: jobs.map(({ id }) => id),
     conflicts: conflicts.filter(({ startsAt, endsAt }) => {
       const end = endsAt ?? startsAt
       return (startsAt === null || startsAt < to) && (end === null || end >= from)

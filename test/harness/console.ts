@@ -32,6 +32,8 @@ export interface ConsoleStage {
 
 interface OpenOptions {
   readonly role?: ConsoleRole
+  /** The name of the person. */
+  readonly actor?: string
   readonly width?: number
   readonly height?: number
   readonly dark?: boolean
@@ -87,12 +89,12 @@ export async function startConsole({
     game,
     browser,
     token,
-    async open(path, { role = 'admin', width = 1280, height = 900, dark = false, baseUrl = game.baseUrl } = {}) {
+    async open(path, { role = 'admin', actor, width = 1280, height = 900, dark = false, baseUrl = game.baseUrl } = {}) {
       const page = idle.pop() ?? (await newPage(browser))
       await page.setViewportSize({ width, height })
       await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light' })
       const opened = watch(page)
-      await page.goto(`${baseUrl}/console${path}#token=${await token(role)}`)
+      await page.goto(`${baseUrl}/console${path}#token=${await token(role, actor)}`)
       await page.locator('h1').first().waitFor()
       return {
         ...opened,

@@ -1,5 +1,7 @@
 import { useQuery } from 'urql'
 import { Link, useSearchParams } from 'wouter'
+import { jobHref } from '../grants/addresses.ts'
+import { type Job, jobText, playersText } from '../grants/gift.ts'
 import type { ResultOf } from '../graphql.ts'
 import { useGameNow } from '../shell/clock.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
@@ -9,6 +11,7 @@ import { SelectField } from '../ui/form.tsx'
 import { Page, Panel } from '../ui/page.tsx'
 import { Empty, Failed, Loading, Notice } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
+import { words } from '../ui/text.tsx'
 import { Time, timeText } from '../ui/time.tsx'
 import css from './calendar.module.css'
 import { calendarQuery } from './operations.ts'
@@ -22,7 +25,7 @@ const PHASES: Readonly<Record<string, string>> = {
   CLOSED: 'closed',
 }
 
-/** Seasons, boosts and publications of an environment, past and to come, on one line of time. */
+/** Seasons, boosts, publications and grants of an environment, past and to come, on one line of time. */
 export default function CalendarPage() {
   const environment = useEnvironment()
   const [search, setSearch] = useSearchParams()
@@ -83,11 +86,11 @@ interface ChartProps {
   readonly environment: string
 }
 
-function Chart({ calendar: { seasons, boosts, publications }, span, now, environment }: ChartProps) {
-  if (seasons.length + boosts.length + publications.length === 0)
+function Chart({ calendar: { seasons, boosts, publications, grantJobs }, span, now, environment }: ChartProps) {
+  if (seasons.length + boosts.length + publications.length + grantJobs.length === 0)
     return (
       <Empty title="Nothing lies in this time">
-        Seasons with dates, boosts and planned publications stand here. The designer gives a season its dates.
+        Seasons with dates, boosts, planned publications and grants stand here. The designer gives a season its dates.
       </Empty>
     )
   const today = placeOf(span, now, now)
@@ -151,10 +154,28 @@ function Chart({ calendar: { seasons, boosts, publications }, span, now, environ
             {line}
           </Row>
         ))}
+        {grantJobs.length > 0 && (
+          <Row name="Grants" href={`/env/${encodeURIComponent(environment)}/grants`}>
+            {grantJobs.map((job) => (
+              <Bar
+                key={job.jobId}
+                span={span}
+                from={Date.parse(job.createdAt)}
+                to={Date.parse(job.createdAt)}
+                look={css.point}
+                label={grantText(job)}
+              />
+            ))}
+            {line}
+          </Row>
+        )}
       </div>
     </div>
   )
 }
+
+/** A grant job in words, such as `grant, done: 100 gold, 312 players`. */
+const grantText = (job: Job): string => `grant, ${words(job.state)}: ${jobText(job)}, ${playersText(job.players)}`
 
 const seasonHref = (environment: string, scenarioId: string, nodeId: string): string =>
   `/env/${encodeURIComponent(environment)}/battle-pass/${encodeURIComponent(scenarioId)}/${encodeURIComponent(nodeId)}`
@@ -188,7 +209,7 @@ function Bar({ span, from, to, look, label }: BarProps) {
 
 /** The same in words, by time. */
 function Entries({
-  calendar: { seasons, boosts, publications },
+  calendar: { seasons, boosts, publications, grantJobs },
   environment,
 }: Pick<ChartProps, 'calendar' | 'environment'>) {
   const entries = [
@@ -207,6 +228,11 @@ function Entries({
       at: publishAt,
       what: `${scenarioId}: publication ${state.toLowerCase()}${version === null ? '' : ` as version ${version}`}${failure === null ? '' : `, ${failure}`} (${reason})`,
       href: `/env/${encodeURIComponent(environment)}/scenarios/${encodeURIComponent(scenarioId)}/versions`,
+    })),
+    ...grantJobs.map((job) => ({
+      at: job.createdAt,
+      what: `${grantText(job)} (${job.reason})`,
+      href: jobHref(environment, job.jobId),
     })),
   ].sort((a, b) => (a.at < b.at ? -1 : 1))
   if (entries.length === 0) return null

@@ -3,6 +3,9 @@ import type { playersQuery } from './operations.ts'
 
 export type Filters = Omit<VariablesOf<typeof playersQuery>, 'environment' | 'after'>
 
+/** The filters that a segment may keep. A list of players may also have a search, a segment and an order. */
+export type PlayerFilter = Omit<Filters, 'search' | 'provider' | 'segment' | 'sortBy' | 'direction'>
+
 const STATUSES = ['ACTIVE', 'BANNED', 'DELETED'] as const
 const SORTS = {
   oldest: { sortBy: 'CREATED', direction: 'ASCENDING' },
@@ -11,14 +14,30 @@ const SORTS = {
 } as const satisfies Record<string, Filters>
 const DAY_MS = 86_400_000
 
+/** The times of an address and of the filters. */
+const TIMES = {
+  created: 'createdFrom',
+  createdTo: 'createdTo',
+  seen: 'lastLoginFrom',
+  seenTo: 'lastLoginTo',
+} as const satisfies Record<string, keyof Filters>
+const DAY = /^\d{4}-\d\d-\d\d$/
+
+/** A time of an address in UTC: a day, or a day with an hour. The last day counts as a whole. */
+function momentOf(text: string, isEnd: boolean): string | undefined {
+  const isDay = DAY.test(text)
+  const at = Date.parse(`${text}${isDay ? 'T00:00' : ''}Z`) + (isDay && isEnd ? DAY_MS : 0)
+  return Number.isNaN(at) ? undefined : new Date(at).toISOString()
+}
+
+/** A time for a field: `2026-02-01T18:00`, with seconds where it has some. Empty for none. */
+export const timeFieldOf = (at: unknown): string =>
+  typeof at === 'string' ? new Date(at).toISOString().replace(/(:00)?\.000Z$|Z$/, '') : ''
+
 /** The filters of an address. Pass filters count only with a scenario and a node, a provider only with a search. */
 export function readFilters(address: URLSearchParams): Filters {
   const text = (name: string): string | undefined => address.get(name)?.trim() || undefined
-  // The last day counts as a whole.
-  const day = (name: string, days = 0): string | undefined => {
-    const at = Date.parse(`${address.get(name)}T00:00:00Z`) + days * DAY_MS
-    return Number.isNaN(at) ? undefined : new Date(at).toISOString()
-  }
+  const time = (name: keyof typeof TIMES): string | undefined => momentOf(address.get(name) ?? '', name.endsWith('To'))
   const level = (name: string): number | undefined => {
     const entered = address.get(name)
     return entered !== null && /^\d{1,6}$/.test(entered) ? Number(entered) : undefined
@@ -29,14 +48,15 @@ export function readFilters(address: URLSearchParams): Filters {
   const sort = SORTS[(address.get('sort') ?? '') as keyof typeof SORTS]
   return {
     search,
+    segment: text('segment'),
     provider: search === undefined ? undefined : text('provider'),
     status: STATUSES.find((one) => one === address.get('status')),
     region: text('region'),
     language: text('language'),
-    createdFrom: day('created'),
-    createdTo: day('createdTo', 1),
-    lastLoginFrom: day('seen'),
-    lastLoginTo: day('seenTo', 1),
+    createdFrom: time('created'),
+    createdTo: time('createdTo'),
+    lastLoginFrom: time('seen'),
+    lastLoginTo: time('seenTo'),
     ...(hasPass && {
       scenarioId,
       nodeId,
@@ -46,6 +66,24 @@ export function readFilters(address: URLSearchParams): Filters {
     }),
     ...(sort?.sortBy !== 'LEVEL' || hasPass ? sort : undefined),
   }
+}
+
+/** Those of the filters that a segment may keep. */
+export const playerFilterOf = ({ search, provider, segment, sortBy, direction, ...filter }: Filters): PlayerFilter =>
+  filter
+
+/** The address of filters: `readFilters` reads the same ones. */
+export function filterParameters(filter: Partial<PlayerFilter>): URLSearchParams {
+  const parameters = new URLSearchParams()
+  const { status, region, language, scenarioId, nodeId, levelFrom, levelTo, premium } = filter
+  const values = {
+    ...{ status, region, language, scenario: scenarioId, pass: nodeId, from: levelFrom, to: levelTo },
+    premium: premium === undefined || premium === null ? undefined : premium ? 'yes' : 'no',
+    ...Object.fromEntries(Object.entries(TIMES).map(([name, field]) => [name, timeFieldOf(filter[field])])),
+  }
+  for (const [name, value] of Object.entries(values))
+    if (value !== undefined && value !== null && value !== '') parameters.set(name, String(value))
+  return parameters
 }
 
 /** The filters as parameters of the export, which has its own order. */
@@ -59,21 +97,28 @@ export function exportParameters({ sortBy, direction, status, ...filters }: Filt
 /** The filters in words, such as `status banned, region DE`. Empty without any. */
 export function filtersText(filters: Filters): string {
   const { scenarioId, nodeId, premium, status, levelFrom, levelTo } = filters
+  const isMidnight = (at: unknown) => Date.parse(String(at)) % DAY_MS === 0
   const day = (at: unknown, days = 0) => new Date(Date.parse(String(at)) + days * DAY_MS).toISOString().slice(0, 10)
+  const from = (at: unknown) => (isMidnight(at) ? `from ${day(at)}` : `from ${timeFieldOf(at).replace('T', ' ')}`)
+  const until = (at: unknown) =>
+    isMidnight(at) ? `until ${day(at, -1)}` : `before ${timeFieldOf(at).replace('T', ' ')}`
   return [
+    filters.segment && `of the segment ${filters.segment}`,
     filters.search && `found by “${filters.search}”${filters.provider ? ` at ${filters.provider}` : ''}`,
     status && `status ${status.toLowerCase()}`,
     filters.region && `region ${filters.region}`,
     filters.language && `language ${filters.language}`,
-    filters.createdFrom && `created from ${day(filters.createdFrom)}`,
-    filters.createdTo && `created until ${day(filters.createdTo, -1)}`,
-    filters.lastLoginFrom && `last login from ${day(filters.lastLoginFrom)}`,
-    filters.lastLoginTo && `last login until ${day(filters.lastLoginTo, -1)}`,
+    filters.createdFrom && `created ${from(filters.createdFrom)}`,
+    filters.createdTo && `created ${until(filters.createdTo)}`,
+    filters.lastLoginFrom && `last login ${from(filters.lastLoginFrom)}`,
+    filters.lastLoginTo && `last login ${until(filters.lastLoginTo)}`,
     scenarioId && `on ${scenarioId} / ${nodeId}`,
-    levelFrom !== undefined && `from level ${levelFrom}`,
-    levelTo !== undefined && `up to level ${levelTo}`,
-    premium !== undefined && (premium ? 'with premium' : 'without premium'),
+    isSet(levelFrom) && `from level ${levelFrom}`,
+    isSet(levelTo) && `up to level ${levelTo}`,
+    isSet(premium) && (premium ? 'with premium' : 'without premium'),
   ]
     .filter(Boolean)
     .join(', ')
 }
+
+const isSet = (value: unknown): boolean => value !== undefined && value !== null

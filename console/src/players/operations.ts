@@ -4,7 +4,7 @@ import { loginFragment } from '../providers/operations.ts'
 
 export const playersQuery = graphql(`
   query ConsolePlayers(
-    $environment: String!, $after: String, $search: String, $provider: String,
+    $environment: String!, $after: String, $search: String, $provider: String, $segment: String,
     $status: PlayerStatus, $region: String, $language: String, $lastLoginFrom: DateTime,
     $lastLoginTo: DateTime, $createdFrom: DateTime, $createdTo: DateTime, $scenarioId: String,
     $nodeId: String, $levelFrom: Int, $levelTo: Int, $premium: Boolean, $sortBy: PlayerSort,
@@ -12,7 +12,7 @@ export const playersQuery = graphql(`
   ) {
     players(
       environment: $environment, first: 50, after: $after, search: $search, provider: $provider,
-      status: $status, region: $region, language: $language, lastLoginFrom: $lastLoginFrom,
+      segment: $segment, status: $status, region: $region, language: $language, lastLoginFrom: $lastLoginFrom,
       lastLoginTo: $lastLoginTo, createdFrom: $createdFrom, createdTo: $createdTo,
       scenarioId: $scenarioId, nodeId: $nodeId, levelFrom: $levelFrom, levelTo: $levelTo,
       premium: $premium, sortBy: $sortBy, direction: $direction
@@ -30,13 +30,13 @@ export const playersQuery = graphql(`
 /** Counted in a query of its own, so that the list does not wait for the count. */
 export const playerCountQuery = graphql(`
   query ConsolePlayerCount(
-    $environment: String!, $search: String, $provider: String, $status: PlayerStatus,
+    $environment: String!, $search: String, $provider: String, $segment: String, $status: PlayerStatus,
     $region: String, $language: String, $lastLoginFrom: DateTime, $lastLoginTo: DateTime,
     $createdFrom: DateTime, $createdTo: DateTime, $scenarioId: String, $nodeId: String,
     $levelFrom: Int, $levelTo: Int, $premium: Boolean
   ) {
     players(
-      environment: $environment, first: 1, search: $search, provider: $provider, status: $status,
+      environment: $environment, first: 1, search: $search, provider: $provider, segment: $segment, status: $status,
       region: $region, language: $language, lastLoginFrom: $lastLoginFrom,
       lastLoginTo: $lastLoginTo, createdFrom: $createdFrom, createdTo: $createdTo,
       scenarioId: $scenarioId, nodeId: $nodeId, levelFrom: $levelFrom, levelTo: $levelTo,

@@ -3,21 +3,28 @@ import { useClient, useQuery } from 'urql'
 import { useSearchParams } from 'wouter'
 import { definitionQuery, scenariosQuery } from '../scenario/operations.ts'
 import { readDefinition } from '../scenario/read-definition.ts'
+import { segmentNamesQuery } from '../segments/operations.ts'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button } from '../ui/button.tsx'
 import { withParameters } from '../ui/filters.tsx'
 import { type Option, SelectField, TextField } from '../ui/form.tsx'
 import { usePages } from '../ui/pages.ts'
 import { toast } from '../ui/toast.tsx'
-import { readFilters } from './filters.ts'
+import { readFilters, timeFieldOf } from './filters.ts'
 
 type Texts = Readonly<Record<string, string>>
 
 /** The typed filters. They take effect with Enter, with Find, and when the field is left. */
 const TYPED = ['search', 'provider', 'region', 'language', 'created', 'createdTo', 'seen', 'seenTo', 'from', 'to']
+/** Typed times, with the members of the filters: an address may have a day alone. */
+const TIMES = { created: 'createdFrom', createdTo: 'createdTo', seen: 'lastLoginFrom', seenTo: 'lastLoginTo' } as const
 const OF_PASS = { pass: '', from: '', to: '', premium: '' }
 
-export function PlayerFilters() {
+/**
+ * The filters of the address. Those `withoutSearch` are for a segment or a grant: no search, no segment, no order, and
+ * the fields may be in a form.
+ */
+export function PlayerFilters({ withoutSearch = false }: { withoutSearch?: boolean }) {
   const environment = useEnvironment()
   const client = useClient()
   const [search, setSearch] = useSearchParams()
@@ -26,12 +33,18 @@ export function PlayerFilters() {
   // Back, a link and "Clear" change the address.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the parameters are new at each rendering
   useEffect(() => {
-    setTexts(Object.fromEntries(TYPED.map((name) => [name, search.get(name) ?? ''])))
+    const times = Object.entries(TIMES).map(([name, member]) => [name, timeFieldOf(filters[member])])
+    setTexts({
+      ...Object.fromEntries(TYPED.map((name) => [name, search.get(name) ?? ''])),
+      ...Object.fromEntries(times),
+    })
   }, [address])
 
   const value = (name: string) => search.get(name) ?? ''
   const filters = readFilters(search)
   const scenarioId = value('scenario')
+  const [{ data: known }] = useQuery({ query: segmentNamesQuery, variables: { environment }, pause: withoutSearch })
+  const segments = known?.segments.map(({ name }) => name) ?? []
   const scenarios = usePages({
     query: scenariosQuery,
     variables: { environment },
@@ -80,6 +93,94 @@ export function PlayerFilters() {
     />
   )
 
+  const segment = value('segment')
+  const fields = (
+    <>
+      <div className="filters">
+        {!withoutSearch && (
+          <>
+            {field('search', 'Find', 'search', 'nickname, id or subject')}
+            <Button type="submit" tone="primary">
+              Find
+            </Button>
+            {choice('segment', 'Segment', [['', 'any'], ...new Set([...(segment ? [segment] : []), ...segments])])}
+          </>
+        )}
+        {choice('status', 'Status', [
+          ['', 'all'],
+          ['ACTIVE', 'active'],
+          ['BANNED', 'banned'],
+          ['DELETED', 'deleted'],
+        ])}
+        {field('region', 'Region', 'text', 'eu-west')}
+        {field('language', 'Language', 'text', 'pt-BR')}
+        {!withoutSearch &&
+          choice('sort', 'Sort', [
+            ['', 'newest first'],
+            ['oldest', 'oldest first'],
+            ['login', 'last login first'],
+            ...(hasPass ? [['level', 'highest level first'] as const] : []),
+          ])}
+      </div>
+      <details
+        className="more-filters"
+        open={
+          withoutSearch ||
+          ['scenario', 'seen', 'seenTo', 'created', 'createdTo', 'provider'].some((name) => search.has(name))
+        }
+      >
+        <summary>{withoutSearch ? 'By time and battle pass' : 'By time, battle pass and provider'}</summary>
+        <div className="filters">
+          {field('created', 'Created from (UTC)', 'datetime-local')}
+          {field('createdTo', 'Created before (UTC)', 'datetime-local')}
+          {field('seen', 'Last login from (UTC)', 'datetime-local')}
+          {field('seenTo', 'Last login before (UTC)', 'datetime-local')}
+          <SelectField
+            label="Scenario"
+            name="scenario"
+            value={scenarioId}
+            onChange={(scenario) => void chooseScenario(scenario)}
+            options={[
+              ['', 'any'],
+              ...new Set([...(scenarioId ? [scenarioId] : []), ...scenarios.rows.map((one) => one.scenarioId)]),
+            ]}
+          />
+          {hasPass && (
+            <>
+              {passes.length > 1 &&
+                choice(
+                  'pass',
+                  'Pass',
+                  passes.map(({ id }) => id),
+                )}
+              {field('from', 'From level', 'number')}
+              {field('to', 'To level', 'number')}
+              {choice('premium', 'Premium', [
+                ['', 'with and without'],
+                ['yes', 'with premium'],
+                ['no', 'without premium'],
+              ])}
+            </>
+          )}
+          {filters.search !== undefined && field('provider', 'Subject of provider', 'search', 'custom')}
+        </div>
+      </details>
+    </>
+  )
+  if (withoutSearch)
+    return (
+      <search
+        onBlur={() => set(texts)}
+        onKeyDown={(event) => {
+          // The form around the filters is not sent.
+          if (event.key !== 'Enter') return
+          event.preventDefault()
+          set(texts)
+        }}
+      >
+        {fields}
+      </search>
+    )
   return (
     <search>
       <form
@@ -89,66 +190,7 @@ export function PlayerFilters() {
         }}
         onBlur={() => set(texts)}
       >
-        <div className="filters">
-          {field('search', 'Find', 'search', 'nickname, id or subject')}
-          <Button type="submit" tone="primary">
-            Find
-          </Button>
-          {choice('status', 'Status', [
-            ['', 'all'],
-            ['ACTIVE', 'active'],
-            ['BANNED', 'banned'],
-            ['DELETED', 'deleted'],
-          ])}
-          {field('region', 'Region', 'text', 'eu-west')}
-          {field('language', 'Language', 'text', 'pt-BR')}
-          {choice('sort', 'Sort', [
-            ['', 'newest first'],
-            ['oldest', 'oldest first'],
-            ['login', 'last login first'],
-            ...(hasPass ? [['level', 'highest level first'] as const] : []),
-          ])}
-        </div>
-        <details
-          className="more-filters"
-          open={['scenario', 'seen', 'seenTo', 'created', 'createdTo', 'provider'].some((name) => search.has(name))}
-        >
-          <summary>By time, battle pass and provider</summary>
-          <div className="filters">
-            {field('created', 'Created from (UTC)', 'date')}
-            {field('createdTo', 'Created until (UTC)', 'date')}
-            {field('seen', 'Last login from (UTC)', 'date')}
-            {field('seenTo', 'Last login until (UTC)', 'date')}
-            <SelectField
-              label="Scenario"
-              name="scenario"
-              value={scenarioId}
-              onChange={(scenario) => void chooseScenario(scenario)}
-              options={[
-                ['', 'any'],
-                ...new Set([...(scenarioId ? [scenarioId] : []), ...scenarios.rows.map((one) => one.scenarioId)]),
-              ]}
-            />
-            {hasPass && (
-              <>
-                {passes.length > 1 &&
-                  choice(
-                    'pass',
-                    'Pass',
-                    passes.map(({ id }) => id),
-                  )}
-                {field('from', 'From level', 'number')}
-                {field('to', 'To level', 'number')}
-                {choice('premium', 'Premium', [
-                  ['', 'with and without'],
-                  ['yes', 'with premium'],
-                  ['no', 'without premium'],
-                ])}
-              </>
-            )}
-            {filters.search !== undefined && field('provider', 'Subject of provider', 'search', 'custom')}
-          </div>
-        </details>
+        {fields}
       </form>
     </search>
   )

@@ -1,7 +1,10 @@
 import { type ReactNode, useState } from 'react'
 import { useQuery } from 'urql'
-import { Link, useSearchParams } from 'wouter'
+import { Link, useLocation, useSearchParams } from 'wouter'
+import { newGrantHref } from '../grants/addresses.ts'
 import type { ResultOf } from '../graphql.ts'
+import { segmentNamesQuery } from '../segments/operations.ts'
+import { SaveSegment } from '../segments/segment-dialogs.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button, RoleButton } from '../ui/button.tsx'
 import { saveRows } from '../ui/csv.ts'
@@ -11,10 +14,11 @@ import { Empty } from '../ui/states.tsx'
 import { PagedTable } from '../ui/table.tsx'
 import { number } from '../ui/text.tsx'
 import { Time } from '../ui/time.tsx'
+import { toast } from '../ui/toast.tsx'
 import { playerHref } from './addresses.ts'
 import { BanListDialog } from './ban-list-dialog.tsx'
 import { ExportDialog } from './export-dialog.tsx'
-import { readFilters } from './filters.ts'
+import { filterParameters, playerFilterOf, readFilters } from './filters.ts'
 import { playerCountQuery, playersQuery } from './operations.ts'
 import css from './player.module.css'
 import { PlayerFilters } from './player-filters.tsx'
@@ -27,6 +31,8 @@ export default function PlayersPage() {
   const [search, setSearch] = useSearchParams()
   const [isExporting, setExporting] = useState(false)
   const [isBanning, setBanning] = useState(false)
+  const [isSaving, setSaving] = useState(false)
+  const [, navigate] = useLocation()
   const filters = readFilters(search)
   const { sortBy, direction, ...counted } = filters
   const players = usePages({
@@ -40,6 +46,32 @@ export default function PlayersPage() {
     total === undefined || total === null
       ? undefined
       : `${number(total.totalCount)}${total.totalCountIsExact ? '' : ' or more'} ${total.totalCount === 1 ? 'player' : 'players'}`
+  const [{ data: known }] = useQuery({
+    query: segmentNamesQuery,
+    variables: { environment },
+    pause: !filters.segment,
+  })
+  /** The filters with those of the segment. */
+  const filter = {
+    ...playerFilterOf(filters),
+    ...setOnly(known?.segments.find(({ name }) => name === filters.segment)?.filter),
+  }
+
+  /** A segment alone is given to by its name. A search is none of the filters that a grant or a segment takes. */
+  function withoutSearch(act: () => void): void {
+    if (filters.search)
+      toast('A search finds players to look at. Clear it: grants and segments take the other filters.', 'warning')
+    else if (filters.segment && !known) toast('The segment is still being read. Try again in a moment.', 'warning')
+    else act()
+  }
+  const give = () => {
+    const own = filterParameters(playerFilterOf(filters))
+    const whom =
+      filters.segment && own.size === 0
+        ? new URLSearchParams({ whom: 'segment', segment: filters.segment })
+        : new URLSearchParams([['whom', 'filter'], ...filterParameters(filter)])
+    navigate(newGrantHref(environment, whom))
+  }
 
   return (
     <Page
@@ -57,6 +89,12 @@ export default function PlayersPage() {
           </RoleButton>
           <RoleButton needs="OPERATOR" onClick={() => setBanning(true)}>
             Ban a list
+          </RoleButton>
+          <RoleButton needs="OPERATOR" onClick={() => withoutSearch(() => setSaving(true))}>
+            Save as segment…
+          </RoleButton>
+          <RoleButton needs="OPERATOR" tone="primary" onClick={() => withoutSearch(give)}>
+            {`Give to ${totalText === undefined ? 'these players' : `these ${totalText}`}…`}
           </RoleButton>
         </>
       }
@@ -80,12 +118,19 @@ export default function PlayersPage() {
         }
       />
       {isBanning && <BanListDialog onClose={() => setBanning(false)} />}
+      {isSaving && (
+        <SaveSegment filter={filter} replaces={search.get('replaces') ?? undefined} onClose={() => setSaving(false)} />
+      )}
       {isExporting && (
         <ExportDialog filters={filters} total={totalText ?? 'the players'} onClose={() => setExporting(false)} />
       )}
     </Page>
   )
 }
+
+/** The filters of a segment that are set. */
+const setOnly = (filter: object | undefined) =>
+  Object.fromEntries(Object.entries(filter ?? {}).filter(([name, value]) => value !== null && name !== '__typename'))
 
 type Row = ResultOf<typeof playersQuery>['players']['nodes'][number]
 

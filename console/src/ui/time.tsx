@@ -1,3 +1,5 @@
+import { useEffect, useState } from 'react'
+import { agoText } from './ago-text.ts'
 import { usePreferences } from './preferences.ts'
 
 type Zone = 'UTC' | 'local'
@@ -35,6 +37,21 @@ export function Time({ at, parts = 'time' }: { at: string | null; parts?: 'time'
         timeText(at, times, parts)
       )}
       {parts !== 'day' && <span className="zone"> {times}</span>}
+    </time>
+  )
+}
+
+/** A moment of the past in words. The exact one shows when a pointer rests on it. */
+export function Ago({ at }: { at: string }) {
+  const { times } = usePreferences()
+  const [now, setNow] = useState(() => Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 30_000)
+    return () => clearInterval(timer)
+  }, [])
+  return (
+    <time dateTime={at} title={`${timeText(at, times)} ${times}`} className="time">
+      {agoText(now - Date.parse(at))}
     </time>
   )
 }

@@ -1,0 +1,189 @@
+import { useState } from 'react'
+import { type TypedDocumentNode, useClient, useQuery } from 'urql'
+import { Link } from 'wouter'
+import type { ResultOf } from '../graphql.ts'
+import { ActionKey } from '../players/actions/action-key.ts'
+import { useOperator } from '../session/permission.tsx'
+import { useEnvironment } from '../shell/environment.tsx'
+import { ActionDialog } from '../ui/action-dialog.tsx'
+import { codeOf, faultsOf, isOutcomeOpen, sentence, textOf } from '../ui/errors.ts'
+import { Loading, Notice } from '../ui/states.tsx'
+import { Table } from '../ui/table.tsx'
+import { number } from '../ui/text.tsx'
+import { jobHref } from './addresses.ts'
+import { type Job, jobText, playersText, undoRows } from './gift.ts'
+import {
+  approveJobMutation,
+  cancelJobMutation,
+  pauseJobMutation,
+  previewUndoQuery,
+  resumeJobMutation,
+  undoJobMutation,
+} from './operations.ts'
+import { saveOutcomes } from './player-list.ts'
+
+interface Move {
+  readonly title: string
+  readonly effect: (job: Job) => string
+  readonly confirm: string
+  readonly tone?: 'danger'
+  readonly done: string
+  readonly mutation: TypedDocumentNode<
+    { readonly result: { readonly auditEntry: { readonly id: string } | null } | null },
+    { environment: string; jobId: string; reason: string }
+  >
+}
+
+const leftText = ({ players, granted, failed }: Job): string => playersText(players - granted - failed)
+
+export const MOVES = {
+  approve: {
+    title: 'Approve the grant',
+    effect: (job) => `It begins at once: ${jobText(job)} for ${playersText(job.players)}.`,
+    confirm: 'Approve',
+    done: 'The grant is approved, and runs.',
+    mutation: approveJobMutation,
+  },
+  pause: {
+    title: 'Pause the grant',
+    effect: (job) => `Nobody gets anything until it is resumed. ${leftText(job)} still wait.`,
+    confirm: 'Pause',
+    done: 'The grant is paused.',
+    mutation: pauseJobMutation,
+  },
+  resume: {
+    title: 'Resume the grant',
+    effect: (job) => `It goes on for ${leftText(job)}. You speak for it from now on.`,
+    confirm: 'Resume',
+    done: 'The grant goes on.',
+    mutation: resumeJobMutation,
+  },
+  cancel: {
+    title: 'Cancel the grant',
+    effect: (job) =>
+      `It ends for good. ${leftText(job)} get nothing. What ${playersText(job.granted)} got stays theirs.`,
+    confirm: 'Cancel the grant',
+    tone: 'danger',
+    done: 'The grant is cancelled.',
+    mutation: cancelJobMutation,
+  },
+} as const satisfies Readonly<Record<string, Move>>
+export type MoveName = keyof typeof MOVES
+
+export function MoveDialog({ job, name, onClose }: { job: Job; name: MoveName; onClose: () => void }) {
+  const environment = useEnvironment()
+  const client = useClient()
+  const [before] = useState(job)
+  const { title, effect, confirm, done, mutation, ...move }: Move = MOVES[name]
+  return (
+    <ActionDialog
+      title={title}
+      effect={effect(before)}
+      confirm={confirm}
+      tone={move.tone}
+      run={async (reason) => {
+        const { data, error } = await client.mutation(mutation, { environment, jobId: before.jobId, reason })
+        if (!data?.result) return { error }
+        return { done, auditEntry: data.result.auditEntry }
+      }}
+      onClose={onClose}
+    />
+  )
+}
+
+type Undo = ResultOf<typeof previewUndoQuery>['previewGrantUndo']
+
+/** Takes back what a job gave, as far as its players still have it. */
+export function UndoDialog({ job, onClose }: { job: Job; onClose: () => void }) {
+  const environment = useEnvironment()
+  const client = useClient()
+  const [key] = useState(() => new ActionKey())
+  const { jobId } = job
+  const [{ data, error, fetching }] = useQuery({
+    query: previewUndoQuery,
+    variables: { environment, jobId },
+    requestPolicy: 'network-only',
+  })
+  const preview = data?.previewGrantUndo
+  return (
+    <ActionDialog
+      title="Undo the grant"
+      tone="danger"
+      wide
+      effect={
+        preview
+          ? 'A grant of its own takes it back, player by player. Players with open games see their balances fall.'
+          : error
+            ? [textOf(error), ...faultsOf(error).map(({ message }) => `The grant ${message}.`)].join(' ')
+            : 'Looking at what could be taken back…'
+      }
+      confirm="Take it back"
+      disabled={!preview}
+      run={async (reason) => {
+        const text = jobId + reason
+        const input = { environment, jobId, reason, idempotencyKey: key.keyOf(text) }
+        const answer = await client.mutation(undoJobMutation, { input })
+        if (!isOutcomeOpen(answer.error)) key.onAnswer(text)
+        if (codeOf(answer.error) === 'IDEMPOTENCY_KEY_REUSED')
+          return { refusal: 'Your first press took effect. Nothing was done now.' }
+        const result = answer.data?.result
+        if (!result) return { error: answer.error }
+        return {
+          done: (
+            <>
+              The undo is made. <Link href={jobHref(environment, result.job.jobId)}>Follow it</Link>
+            </>
+          ),
+          auditEntry: result.auditEntry,
+        }
+      }}
+      onClose={onClose}
+    >
+      {fetching && <Loading what="Counting" />}
+      {preview && <UndoPreview of={preview} />}
+    </ActionDialog>
+  )
+}
+
+const UndoPreview = ({ of }: { of: Undo }) => (
+  <>
+    <p>
+      {playersText(of.players, of.isExact)} got something.
+      {of.unclaimedMessages > 0 && ` ${number(of.unclaimedMessages)} unclaimed messages would be withdrawn.`}
+      {of.premium > 0 && ` Premium could be revoked from ${playersText(of.premium)}, who have claimed no premium tier.`}
+    </p>
+    {!of.isExact && (
+      <Notice tone="warning">There are more players than could be looked at. The sums are of these.</Notice>
+    )}
+    {of.given.length > 0 && (
+      <Table
+        caption="What could be taken back"
+        rows={undoRows(of)}
+        keyOf={({ name }) => name}
+        columns={[
+          { title: 'What', cell: ({ name }) => name },
+          { title: 'Given', isNumber: true, cell: ({ given }) => number(given) },
+          { title: 'Can be taken back', isNumber: true, cell: ({ taken }) => number(taken) },
+          { title: 'Spent', isNumber: true, cell: ({ spent }) => number(spent) },
+        ]}
+      />
+    )}
+  </>
+)
+
+/** Saves the players of a job with their outcomes as CSV. */
+export function SaveOutcomes({ job, onClose }: { job: Job; onClose: () => void }) {
+  const { token, projectId } = useOperator()
+  return (
+    <ActionDialog
+      title="CSV of the players"
+      effect={`Saves ${playersText(job.players)} with their outcomes: id, outcome, cause, and what each got. The audit log names you.`}
+      confirm="Save the file"
+      run={async (reason) => {
+        const problem = await saveOutcomes({ token, projectId }, job.jobId, reason)
+        return problem === undefined ? { done: 'The file is saved.' } : { refusal: sentence(problem) }
+      }}
+      onClose={onClose}
+    />
+  )
+}

@@ -1,0 +1,82 @@
+import { useState } from 'react'
+import { useClient, useQuery } from 'urql'
+import { useEnvironment } from '../shell/environment.tsx'
+import { ActionDialog } from '../ui/action-dialog.tsx'
+import { RoleButton } from '../ui/button.tsx'
+import { TextField } from '../ui/form.tsx'
+import { Panel } from '../ui/page.tsx'
+import { Answer } from '../ui/states.tsx'
+import { type Policy, policyText } from './gift.ts'
+import { policyQuery, setPolicyMutation } from './operations.ts'
+
+/** Above which size a grant needs a second person. */
+export function ApprovalPolicy() {
+  const environment = useEnvironment()
+  const [result, read] = useQuery({ query: policyQuery, variables: { environment } })
+  const [isOpen, setOpen] = useState(false)
+  const policy = result.data?.grantPolicy
+  return (
+    <Panel
+      title="Approval"
+      actions={
+        <RoleButton needs="ADMIN" label="Change the approval" onClick={() => setOpen(true)} disabled={!policy}>
+          Change
+        </RoleButton>
+      }
+    >
+      <Answer of={result} onRetry={() => read({ requestPolicy: 'network-only' })}>
+        {({ grantPolicy }) => <p>{policyText(grantPolicy)}</p>}
+      </Answer>
+      {isOpen && policy && <SetPolicy before={policy} onClose={() => setOpen(false)} />}
+    </Panel>
+  )
+}
+
+const isLimit = (text: string): boolean => /^\d{0,18}$/.test(text)
+
+function SetPolicy({ before, onClose }: { before: Policy; onClose: () => void }) {
+  const environment = useEnvironment()
+  const client = useClient()
+  const [players, setPlayers] = useState(String(before.approvalAbovePlayers ?? ''))
+  const [amount, setAmount] = useState(before.approvalAboveAmount ?? '')
+  const isComplete = isLimit(players) && isLimit(amount)
+  const after = {
+    approvalAbovePlayers: players === '' ? null : Number(players),
+    approvalAboveAmount: amount === '' ? null : amount,
+  }
+  return (
+    <ActionDialog
+      title={`Approval of grants in ${environment}`}
+      effect={
+        isComplete
+          ? `${policyText(after)} Grants whose players are looked up already stay as they are.`
+          : 'Enter whole numbers.'
+      }
+      confirm="Save"
+      disabled={!isComplete}
+      run={async (reason) => {
+        const { data, error } = await client.mutation(setPolicyMutation, { input: { environment, ...after, reason } })
+        if (!data?.setGrantPolicy) return { error }
+        return { done: policyText(data.setGrantPolicy.policy), auditEntry: data.setGrantPolicy.auditEntry }
+      }}
+      onClose={onClose}
+    >
+      <TextField
+        label="More players than"
+        name="approvalAbovePlayers"
+        hint="Empty: their number does not count. 0: each grant waits."
+        inputMode="numeric"
+        value={players}
+        onChange={setPlayers}
+      />
+      <TextField
+        label="More in all than"
+        name="approvalAboveAmount"
+        hint="Of one currency, one item or xp. Empty: it does not count."
+        inputMode="numeric"
+        value={amount}
+        onChange={setAmount}
+      />
+    </ActionDialog>
+  )
+}

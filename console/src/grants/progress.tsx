@@ -1,0 +1,22 @@
+import { number, words } from '../ui/text.tsx'
+import { type Job, STATE_TONES } from './gift.ts'
+import css from './grants.module.css'
+
+export const StateBadge = ({ state }: Pick<Job, 'state'>) => (
+  <span className={`badge ${STATE_TONES[state]}`}>{words(state)}</span>
+)
+
+/** How many of the players of a job have their outcome. */
+export function Progress({ state, players, granted, failed }: Pick<Job, 'state' | 'players' | 'granted' | 'failed'>) {
+  const text =
+    state === 'COLLECTING' ? `${number(players)} players so far` : `${number(granted + failed)} of ${number(players)}`
+  return (
+    <div className={css.progress}>
+      <progress aria-label="Players with an outcome" max={Math.max(players, 1)} value={granted + failed} />
+      <span>
+        {text}
+        {failed > 0 && <span className={css.failed}>, {number(failed)} failed</span>}
+      </span>
+    </div>
+  )
+}

@@ -1,0 +1,211 @@
+import { useState } from 'react'
+import { useQuery } from 'urql'
+import { useSearchParams } from 'wouter'
+import { MAX_LIST_ROWS, MAX_SUPPORT_PLAYERS } from '../../../src/base/limits.ts'
+import { PlayerFilters } from '../players/player-filters.tsx'
+import { segmentNamesQuery } from '../segments/operations.ts'
+import { useOperator } from '../session/permission.tsx'
+import { useEnvironment } from '../shell/environment.tsx'
+import { Button } from '../ui/button.tsx'
+import { sentence } from '../ui/errors.ts'
+import { withParameters } from '../ui/filters.tsx'
+import { SelectField, TextAreaField, TextField } from '../ui/form.tsx'
+import { Panel } from '../ui/page.tsx'
+import { Loading, Notice } from '../ui/states.tsx'
+import { Table } from '../ui/table.tsx'
+import { number } from '../ui/text.tsx'
+import { idsOf, playersText } from './gift.ts'
+import css from './grants.module.css'
+import { type Uploaded, uploadList } from './player-list.ts'
+
+export const WHOM = [
+  ['filter', 'By filters'],
+  ['segment', 'A segment'],
+  ['players', 'Ids'],
+  ['list', 'A CSV file'],
+] as const
+export type Whom = (typeof WHOM)[number][0]
+
+export const whomOf = (address: URLSearchParams): Whom =>
+  WHOM.find(([name]) => name === address.get('whom'))?.[0] ?? 'filter'
+
+/** The upload of a list of players. */
+export interface Upload {
+  readonly isBusy: boolean
+  /** The list, or why there is none. */
+  readonly result: Uploaded | undefined
+  readonly send: (csv: Blob) => Promise<void>
+}
+
+export function useUpload(): Upload {
+  const environment = useEnvironment()
+  const { token, projectId } = useOperator()
+  const [isBusy, setBusy] = useState(false)
+  const [result, setResult] = useState<Uploaded>()
+  async function send(csv: Blob): Promise<void> {
+    setBusy(true)
+    setResult(undefined)
+    setResult(await uploadList({ token, projectId }, environment, csv))
+    setBusy(false)
+  }
+  return { isBusy, result, send }
+}
+
+interface WhomProps {
+  readonly ids: string
+  readonly onIds: (text: string) => void
+  readonly upload: Upload
+  readonly limit: string
+  readonly onLimit: (text: string) => void
+}
+
+/** The first step: the players. Filters and the segment are in the address of the page. */
+export function WhomPanel(props: WhomProps) {
+  const [search, setSearch] = useSearchParams()
+  const whom = whomOf(search)
+  const choose = (chosen: Whom) => setSearch((before) => withParameters(before, { whom: chosen }), { replace: true })
+  return (
+    <Panel title="1. Whom">
+      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset has a frame of its own */}
+      <div className="actions" role="group" aria-label="How the players are chosen">
+        {WHOM.map(([name, text]) => (
+          <Button key={name} pressed={name === whom} onClick={() => choose(name)}>
+            {text}
+          </Button>
+        ))}
+      </div>
+      {whom === 'filter' && <PlayerFilters withoutSearch />}
+      {whom === 'segment' && <SegmentField />}
+      {whom === 'players' && <Ids {...props} onAsList={() => choose('list')} />}
+      {whom === 'list' && <CsvFile upload={props.upload} />}
+      {(whom === 'filter' || whom === 'segment') && (
+        <TextField
+          label="At most so many players"
+          name="limit"
+          hint="When more match, nothing is given."
+          inputMode="numeric"
+          pattern="[1-9][0-9]*"
+          value={props.limit}
+          onChange={props.onLimit}
+        />
+      )}
+    </Panel>
+  )
+}
+
+function SegmentField() {
+  const environment = useEnvironment()
+  const [search, setSearch] = useSearchParams()
+  const [{ data }] = useQuery({ query: segmentNamesQuery, variables: { environment } })
+  const names = data?.segments.map(({ name }) => name) ?? []
+  const chosen = search.get('segment') ?? ''
+  return (
+    <SelectField
+      label="Segment"
+      name="segment"
+      hint="Its filters count as they are when the grant is made. Later changes of the segment do not change the grant."
+      value={chosen}
+      onChange={(segment) =>
+        setSearch((before) => withParameters(before, { segment: segment || null }), { replace: true })
+      }
+      options={[['', 'choose'], ...new Set([...(chosen ? [chosen] : []), ...names])]}
+    />
+  )
+}
+
+/** Pasted ids. More of them than a request takes are sent as a list. */
+function Ids({ ids: text, onIds, upload, onAsList }: WhomProps & { readonly onAsList: () => void }) {
+  const ids = idsOf(text)
+  return (
+    <>
+      <TextAreaField
+        label="Ids of players"
+        name="playerIds"
+        hint={`One a line, or with commas between them. ${number(ids.length)} now.`}
+        value={text}
+        onChange={onIds}
+        rows={6}
+      />
+      {ids.length > MAX_SUPPORT_PLAYERS && (
+        <div className="actions">
+          <Button
+            busy={upload.isBusy}
+            onClick={() => {
+              onAsList()
+              void upload.send(new Blob([['playerId', ...ids].join('\n')]))
+            }}
+          >
+            {`Send these ${number(ids.length)} ids as a list`}
+          </Button>
+          <span className="muted">More than {number(MAX_SUPPORT_PLAYERS)} must be sent as a list.</span>
+        </div>
+      )}
+    </>
+  )
+}
+
+/** A file that is dropped or chosen. It is sent at once, and its faulty rows are shown. */
+function CsvFile({ upload: { isBusy, result, send } }: { readonly upload: Upload }) {
+  const [isOver, setOver] = useState(false)
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the field inside takes files, too */}
+      <div
+        className={css.drop}
+        data-over={isOver}
+        onDragOver={(event) => {
+          event.preventDefault()
+          setOver(true)
+        }}
+        onDragLeave={() => setOver(false)}
+        onDrop={(event) => {
+          event.preventDefault()
+          setOver(false)
+          const [file] = event.dataTransfer.files
+          if (file) void send(file)
+        }}
+      >
+        <label>
+          <strong>CSV file</strong>{' '}
+          <input
+            type="file"
+            accept=".csv,text/csv"
+            onChange={(event) => {
+              const [file] = event.target.files ?? []
+              if (file) void send(file)
+              // The same file can be chosen again after a change.
+              event.target.value = ''
+            }}
+          />
+        </label>
+        <p className="hint">
+          Drop a file here, or choose one: up to {number(MAX_LIST_ROWS)} rows. The first row names the columns:
+          playerId, or provider and subject; and amount, if players get different amounts.
+        </p>
+      </div>
+      {isBusy && <Loading what="Checking the file" />}
+      {result && 'listId' in result && (
+        <Notice tone="success">
+          The file names {playersText(result.players)}
+          {result.hasAmounts ? ', each with an amount.' : '.'}
+        </Notice>
+      )}
+      {result && 'problem' in result && (
+        <>
+          <Notice tone="error">{result.problem}</Notice>
+          {result.faults.length > 0 && (
+            <Table
+              caption="What is wrong with the file"
+              rows={result.faults}
+              keyOf={({ row, message }) => `${row} ${message}`}
+              columns={[
+                { title: 'Row', cell: ({ row }) => row ?? 'file' },
+                { title: 'What is wrong', cell: ({ message }) => sentence(message) },
+              ]}
+            />
+          )}
+        </>
+      )}
+    </>
+  )
+}
