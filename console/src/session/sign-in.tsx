@@ -51,7 +51,7 @@ export function SignIn() {
       <Form onSubmit={submit} faults={faults}>
         <TextField
           label="Platform key"
-          hint="It starts with twplat_. It is exchanged for a token of this tab, and not kept."
+          hint="It starts with twplat_. It is exchanged for a token of this browser, and not kept."
           name="key"
           type="password"
           autoComplete="off"
