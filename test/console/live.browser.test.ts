@@ -4,6 +4,7 @@ import { choiceOf, filterOf, parametersOf } from '../../console/src/live/filters
 import { addSample, perMinute, ratesOf } from '../../console/src/live/rates.ts'
 import { withoutChromium } from '../harness/browser.ts'
 import { type ConsoleStage, startConsole } from '../harness/console.ts'
+import { season } from '../harness/definitions.ts'
 import { times } from '../harness/game.ts'
 import { until } from '../harness/until.ts'
 
@@ -161,7 +162,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page`, () =>
     const opened = await stage.open('/env/production/live')
     const { page } = opened
     const players = await Promise.all(times(4, newPlayer))
-    await page.getByText(/^season-1, all players/).waitFor()
+    await page.getByText(/^Levels, premium, claims and players are those of season-1, of all players\./).waitFor()
     const figure = (name: string) => page.getByRole('definition').and(page.locator(`dt:has-text("${name}") + dd`))
     await until('a first rate', async () => (await figure('Levels a minute').textContent())?.trim() !== '…')
     await Promise.all(players.map((one) => one.addXp(600)))
@@ -174,6 +175,19 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page`, () =>
       .waitFor()
     await opened.check('live')
     await opened.close()
+
+    // Another season begins, which nobody plays yet, and one that has ended is published again.
+    await stage.game.publish('season-2', season())
+    await stage.game.publish('season-0', season({ more: { endsAt: '2020-01-01T00:00:00Z' } }))
+    const both = await stage.open('/env/production/live')
+    await both.page.getByText(/are those of season-2 \(no player yet\) and season-1, of all players; who/).waitFor()
+    const today = both.page.getByRole('definition').and(both.page.locator('dt:has-text("Players today") + dd'))
+    await today.getByText('2 seasons').waitFor()
+    await until('both are added up', async () => Number.parseInt((await today.textContent()) ?? '', 10) >= 4)
+    await both.page.getByLabel('Scenario').selectOption('season-2')
+    await both.page.getByText(/are those of season-2 \(no player yet\), of all players\./).waitFor()
+    await today.getByText('0 season-2').waitFor()
+    await both.close()
   })
 
   it('has few rows in the document for any number of events, and keeps the scroll position', async () => {
