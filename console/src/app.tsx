@@ -7,6 +7,7 @@ import { endSession, type Session, useIsAsking, useOffer, useSession } from './s
 import { SignIn } from './session/sign-in.tsx'
 import { SocketProvider } from './session/socket.tsx'
 import { Shell } from './shell/shell.tsx'
+import { encodedLocation } from './ui/address.ts'
 import { Loading } from './ui/states.tsx'
 import { Toasts } from './ui/toast.tsx'
 
@@ -15,7 +16,7 @@ export function App() {
   const offer = useOffer()
   const isAsking = useIsAsking()
   return (
-    <Router base="/console">
+    <Router base="/console" {...encodedLocation}>
       {session === null ? isAsking ? <Loading /> : <SignIn /> : <SignedIn key={session.token} session={session} />}
       {session !== null && offer !== null && <OtherSession session={session} offer={offer} />}
       <Toasts />
