@@ -4,6 +4,7 @@ import type { Json } from '../base/json.ts'
 import { momentFault, parseMoment } from '../base/moment.ts'
 import { AS_OF, reason } from '../declare/common.ts'
 import { projectId, query, reasonParameter, requiredQuery } from '../declare/contract.ts'
+import { globalId } from '../declare/graphql/global-id.ts'
 import type { PlatformRequest, PlatformStream } from '../declare/route.ts'
 import { InputSource, optional, refuseFaults, shape } from '../declare/shape.ts'
 import { findEnvironment } from '../projects/projects.ts'
@@ -11,6 +12,7 @@ import { exportedPlayer, exportPlayers } from './export-players.ts'
 import { checkFilter, filterRequest, searchOf } from './requests.ts'
 
 const AS_OF_HEADER = 'Tierway-As-Of'
+const AUDIT_HEADER = 'Tierway-Audit-Entry'
 
 const exportRequest = shape({ ...filterRequest.fields, reason: optional(reason) })
 
@@ -27,6 +29,10 @@ export const getPlayers: PlatformStream = {
       [AS_OF_HEADER]: {
         description: AS_OF,
         schema: { type: 'string', format: 'date-time' },
+      },
+      [AUDIT_HEADER]: {
+        description: 'The id of the entry of the audit log, as `AuditLogEntry.id` of GraphQL.',
+        schema: { type: 'string' },
       },
     },
     parameters: [
@@ -53,7 +59,7 @@ async function exportMatching({ caller, query, service, setHeader }: PlatformReq
   const search = () => searchOf(service.run, asked, environmentId)
   const { environment } = asked
   const reader = service.reads.reader(caller.keyId)
-  const pages = await exportPlayers(service.operatorPool, reader, {
+  const { auditId, pages } = await exportPlayers(service.operatorPool, reader, {
     caller,
     environmentId,
     search,
@@ -62,6 +68,7 @@ async function exportMatching({ caller, query, service, setHeader }: PlatformReq
     reason,
   })
   setHeader(AS_OF_HEADER, reader.asOf.toISOString())
+  setHeader(AUDIT_HEADER, globalId('AuditLogEntry', auditId))
   return { type: 'application/x-ndjson; charset=utf-8', pages }
 }
 
