@@ -94,10 +94,28 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page`, () =>
     await opened.close()
   })
 
+  it('finds the player of its filter by a nickname, and asks which one is meant', async () => {
+    const [one, other] = [await newPlayer(), await newPlayer()]
+    const name = (nickname: string, { playerId }: { playerId: string }) =>
+      stage.game.app.pool.query('UPDATE players SET nickname = $1 WHERE id = $2', [nickname, playerId])
+    await name(`Zed ${'x'.repeat(60)}`, one)
+    await name('Zed the second', other)
+    const { page, close } = await stage.open('/env/production/live')
+    await page.getByLabel('Player').fill('nobody at all')
+    await page.getByText('No player has this nickname, id or subject.').waitFor()
+    await page.getByLabel('Player').fill('Zed')
+    await page.getByRole('group', { name: 'Which of them?' }).getByRole('button', { name: 'Zed the second' }).click()
+    await page.waitForURL(`**/live?player=${other.playerId}`)
+    await page.getByLabel('Player').fill('Zed x')
+    await page.waitForURL(`**/live?player=${one.playerId}`)
+    await rows(page).first().getByRole('link', { name: one.playerId }).waitFor()
+    await close()
+  })
+
   it('reports an invalid filter, and goes on with the next one', async () => {
     const opened = await stage.open('/env/production/live?player=nobody')
     const { page } = opened
-    await page.getByRole('alert').filter({ hasText: 'playerId: must be an id.' }).waitFor()
+    await page.getByRole('alert').filter({ hasText: 'Player: Must be an id.' }).waitFor()
     await page.getByText('Ended').and(page.getByRole('status')).waitFor()
     await opened.check('live-refused')
     await page.getByRole('button', { name: 'Clear filters' }).click()
