@@ -95,6 +95,7 @@ export function Chart({ title, axis, series, format = number, parts = 'day' }: C
           series={series}
           format={format}
           zone={zone}
+          parts={parts}
           read={(place) =>
             `${nameOf(place)}: ${series.map(({ name, values }) => `${name} ${text(values[place])}`).join(', ')}`
           }
@@ -108,10 +109,11 @@ function Drawing(
   props: Omit<ChartProps, 'format'> & {
     readonly format: (value: number) => string
     readonly zone: 'UTC' | 'local'
+    readonly parts: 'day' | 'minute'
     readonly read: (place: number) => string
   },
 ) {
-  const { title, axis, series, format, zone, read } = props
+  const { title, axis, series, format, zone, parts, read } = props
   const element = useRef<HTMLDivElement>(null)
   const plot = useRef<Plot>(null)
   const [place, setPlace] = useState<number | null>(null)
@@ -127,14 +129,14 @@ function Drawing(
     let isGone = false
     void import('./plot.ts').then(({ drawPlot }) => {
       if (isGone || element.current === null) return
-      plot.current = drawPlot(element.current, { axis, series, format, zone, onPlace: setPlace })
+      plot.current = drawPlot(element.current, { axis, series, format, parts, zone, onPlace: setPlace })
     })
     return () => {
       isGone = true
       plot.current?.destroy()
       plot.current = null
     }
-  }, [content, zone, theme, isDark])
+  }, [content, zone, parts, theme, isDark])
 
   function onKey(event: KeyboardEvent): void {
     const to = { ArrowRight: (place ?? -1) + 1, ArrowLeft: (place ?? count) - 1, Home: 0, End: count - 1 }[event.key]
