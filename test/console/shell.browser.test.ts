@@ -82,8 +82,11 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('This platform key is unknown or revoked.').waitFor()
     await page.getByLabel('Platform key').fill(await stage.game.key('viewer'))
+    expect(await page.getByRole('alert').count()).toBe(0)
+    await page.getByLabel('Role').selectOption('admin')
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText("Must be at most the key's own, viewer.").waitFor()
+    expect(await page.getByRole('alert').count()).toBe(0)
     const faulty = () =>
       page.evaluate("[...document.querySelectorAll('[aria-invalid=true]')].map(({ labels }) => labels[0].textContent)")
     expect(await faulty()).toEqual(['Role'])
@@ -91,6 +94,12 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText(/^Must be 1 to \d+ characters/).waitFor()
     expect(await faulty()).toEqual(['Your name'])
+    // A fault goes when its field is corrected. Without a choice, the role is that of the key.
+    await page.getByLabel('Your name').fill('Vera')
+    expect(await faulty()).toEqual([])
+    await page.getByLabel('Role').selectOption('that of the key')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.locator('.person', { hasText: 'Vera viewer' }).waitFor()
     await context.close()
   })
 
@@ -161,6 +170,17 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('heading', { name: 'Live' }).waitFor()
     await context.close()
+  })
+
+  it('says that the service is away when a page cannot be loaded, and goes on when it answers', async () => {
+    const { page, close } = await stage.open('/env/production/players')
+    await page.route(/\.(js|css)$|\/livez$/, (route) => route.abort())
+    await page.getByRole('navigation').getByRole('link', { name: 'Providers' }).click()
+    await page.getByRole('alert').getByText('The service cannot be reached').waitFor()
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.unrouteAll()
+    await page.getByRole('heading', { name: 'Providers', level: 1 }).waitFor()
+    await close()
   })
 
   it('marks production, switches the environment, and stays on the page', async () => {
