@@ -292,6 +292,7 @@ describe('the schema (decisions 9)', () => {
       'CreateBoostInput.scenarios',
       'CreateBoostInput.sources',
       'CreateOperatorTokenInput.expiresInSeconds',
+      'CreateOperatorTokenInput.role',
       'CreatePlatformKeyInput.label',
       'CreateSdkKeyInput.label',
       'CreateServerKeyInput.label',

@@ -3,7 +3,7 @@ import type { CombinedError } from 'urql'
 import { Link } from 'wouter'
 import { Button } from './button.tsx'
 import { Dialog } from './dialog.tsx'
-import { type Fault, faultsOf, isOutcomeOpen, textOf } from './errors.ts'
+import { codeOf, type Fault, faultsOf, isOutcomeOpen, textOf } from './errors.ts'
 import { Form, ReasonField, SubmitButton } from './form.tsx'
 import { Notice } from './states.tsx'
 
@@ -69,7 +69,13 @@ export function ActionDialog(props: {
         <ReasonField value={reason} onChange={setReason} />
         <div className="effect">{props.effect}</div>
         {isShown && result?.refusal && <Notice tone="error">{result.refusal}</Notice>}
-        {isShown && result?.error && faults.length === 0 && <Notice tone="error">{textOf(result.error)}</Notice>}
+        {isShown && result?.error && (
+          <Notice tone="error">
+            {codeOf(result.error) === 'INVALID_REQUEST'
+              ? 'Correct what is marked, and try again.'
+              : textOf(result.error)}
+          </Notice>
+        )}
         <div className="actions">
           <Button onClick={props.onClose}>Cancel</Button>
           <SubmitButton tone={props.tone} disabled={props.disabled}>
