@@ -392,6 +392,7 @@ describe('the schema (decisions 9)', () => {
       'CreateGrantJobInput.limit',
       'CreateGrantJobInput.message',
       'CreateOperatorTokenInput.expiresInSeconds',
+      'CreateOperatorTokenInput.role',
       'CreatePlatformKeyInput.label',
       'CreateSdkKeyInput.label',
       'CreateServerKeyInput.label',

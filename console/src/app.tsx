@@ -3,18 +3,21 @@ import { Provider } from 'urql'
 import { Router } from 'wouter'
 import { createClient } from './session/client.ts'
 import { OtherSession } from './session/other-session.tsx'
-import { endSession, type Session, useOffer, useSession } from './session/session.ts'
+import { endSession, type Session, useIsAsking, useOffer, useSession } from './session/session.ts'
 import { SignIn } from './session/sign-in.tsx'
 import { SocketProvider } from './session/socket.tsx'
 import { Shell } from './shell/shell.tsx'
+import { encodedLocation } from './ui/address.ts'
+import { Loading } from './ui/states.tsx'
 import { Toasts } from './ui/toast.tsx'
 
 export function App() {
   const session = useSession()
   const offer = useOffer()
+  const isAsking = useIsAsking()
   return (
-    <Router base="/console">
-      {session === null ? <SignIn /> : <SignedIn key={session.token} session={session} />}
+    <Router base="/console" {...encodedLocation}>
+      {session === null ? isAsking ? <Loading /> : <SignIn /> : <SignedIn key={session.token} session={session} />}
       {session !== null && offer !== null && <OtherSession session={session} offer={offer} />}
       <Toasts />
     </Router>

@@ -362,7 +362,7 @@ const insightRequest = shape({
   environment,
   scenarioId,
   nodeId: described(nodeId, 'A battle-pass node of the published version.'),
-  from: optional(moment(`Default: ${DEFAULT_DAYS} days before the end.`)),
+  from: optional(moment(`Default: the start of the first of the ${DEFAULT_DAYS} days in UTC up to the end.`)),
   to: optional(moment('The end of the range, not included. Default: now.')),
 })
 
@@ -375,7 +375,11 @@ builder.queryField('battlePassInsight', (t) =>
     resolve: async (_root, args, context) => {
       const { projectId, keyId } = await requirePlatform(context, 'viewer')
       const { service } = context
-      const asked = readRanged(insightRequest, args, { days: DEFAULT_DAYS, maxDays: MAX_INSIGHT_DAYS })
+      const asked = readRanged(insightRequest, args, {
+        days: DEFAULT_DAYS,
+        maxDays: MAX_INSIGHT_DAYS,
+        inDays: true,
+      })
       const { environment, scenarioId, nodeId, range } = asked
       const place = { environmentId: await findEnvironment(service.pool, projectId, environment), scenarioId, nodeId }
       const ref = { place, pass: await service.run(findPass(place)), range }

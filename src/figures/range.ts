@@ -33,16 +33,20 @@ export const hoursKeptFrom = (now = new Date()): Date => daysAgo(HOURS_KEPT_DAYS
 /** The fields of a request with a range. Either end may be left out. */
 type Ranged = { from: Field<Date | null>; to: Field<Date | null> }
 
-/** Reads a request with a range. By default it ends now, and starts `days` days before its end. */
+/**
+ * Reads a request with a range. By default it ends now, and starts `days` days before its end: with `inDays` at the start
+ * of a day, so that it touches exactly so many days.
+ */
 export function readRanged<F extends Fields & Ranged>(
   request: Shape<F>,
   args: object,
-  { days, maxDays }: { days: number; maxDays: number },
+  { days, maxDays, inDays = false }: { days: number; maxDays: number; inDays?: boolean },
 ): RequestOf<Shape<F>> & { range: Range } {
   const now = new Date()
   const rangeOf = (values: RequestOf<Shape<F>>): Range => {
     const { from, to } = values as RequestOf<Shape<Ranged>>
-    return { from: from ?? daysAgo(days, to ?? now), to: to ?? now }
+    const end = to ?? now
+    return { from: from ?? daysAgo(days, inDays ? ceilTo('day', end) : end), to: end }
   }
   const values = request.readInput(args, (read) => {
     const range = rangeOf(read)

@@ -58,12 +58,16 @@ interface Row extends ProfileRow {
  * promise resolves after the first page is read and the audit entry is written, so that a refusal comes before any line.
  * The iteration throws when a later page cannot be read or the caller's key or token has ended.
  */
-export async function exportPlayers(pool: Pool, reader: Reader, asked: Export): Promise<AsyncIterable<string>> {
+export async function exportPlayers(
+  pool: Pool,
+  reader: Reader,
+  asked: Export,
+): Promise<{ readonly auditId: string; readonly pages: AsyncIterable<string> }> {
   const { caller, environmentId, filters, environment, reason } = asked
   const first = await readPage(reader, asked, null)
   const entry = { action: ACTIONS.exportPlayers, target: environment, before: null, after: filters }
-  await writeAudit(pool, caller, { ...entry, environmentId, reason })
-  return pagesOf(pool, reader, asked, first)
+  const auditId = await writeAudit(pool, caller, { ...entry, environmentId, reason })
+  return { auditId, pages: pagesOf(pool, reader, asked, first) }
 }
 
 interface Page extends FoundPlayers {

@@ -4,6 +4,7 @@ import type { Json } from '../base/json.ts'
 import { momentFault, parseMoment } from '../base/moment.ts'
 import { AS_OF, reason } from '../declare/common.ts'
 import { projectId, query, reasonParameter, requiredQuery } from '../declare/contract.ts'
+import { globalId } from '../declare/graphql/global-id.ts'
 import type { PlatformRequest, PlatformStream } from '../declare/route.ts'
 import { InputSource, optional, refuseFaults, shape } from '../declare/shape.ts'
 import { findEnvironment } from '../projects/projects.ts'
@@ -12,6 +13,7 @@ import { checkFilter, filterRequest, searchOf } from './requests.ts'
 import { withSegment } from './segments.ts'
 
 const AS_OF_HEADER = 'Tierway-As-Of'
+const AUDIT_HEADER = 'Tierway-Audit-Entry'
 
 const exportRequest = shape({ ...filterRequest.fields, reason: optional(reason) })
 
@@ -28,6 +30,10 @@ export const getPlayers: PlatformStream = {
       [AS_OF_HEADER]: {
         description: AS_OF,
         schema: { type: 'string', format: 'date-time' },
+      },
+      [AUDIT_HEADER]: {
+        description: 'The id of the entry of the audit log, as `AuditLogEntry.id` of GraphQL.',
+        schema: { type: 'string' },
       },
     },
     parameters: [
@@ -55,7 +61,7 @@ async function exportMatching({ caller, query, service, setHeader }: PlatformReq
   const search = () => searchOf(service.run, asked, environmentId)
   const { environment } = asked
   const reader = service.reads.reader(caller.keyId)
-  const pages = await exportPlayers(service.operatorPool, reader, {
+  const { auditId, pages } = await exportPlayers(service.operatorPool, reader, {
     caller,
     environmentId,
     search,
@@ -64,6 +70,7 @@ async function exportMatching({ caller, query, service, setHeader }: PlatformReq
     reason,
   })
   setHeader(AS_OF_HEADER, reader.asOf.toISOString())
+  setHeader(AUDIT_HEADER, globalId('AuditLogEntry', auditId))
   return { type: 'application/x-ndjson; charset=utf-8', pages }
 }
 

@@ -249,7 +249,7 @@ const requireKeeper = (context: Context, action: string) =>
 const DEFAULT_OPERATOR_TOKEN_SECONDS = 3_600
 
 const createOperatorTokenRequest = shape({
-  role: oneOf("The role of the token: at most the key's own.", ROLES),
+  role: optional(oneOf("The role of the token: at most the key's own. Default: that of the key.", ROLES)),
   expiresInSeconds: optional(
     int32(`The lifetime in seconds: 1 to ${MAX_OPERATOR_TOKEN_SECONDS}. Default: ${DEFAULT_OPERATOR_TOKEN_SECONDS}.`, {
       min: 1,
@@ -286,7 +286,8 @@ builder.mutationField('createOperatorToken', (t) =>
       const attempt = { action: ACTIONS.createOperatorToken, target: 'keys' }
       const caller = await requirePlatform(context, 'viewer', attempt)
       if (caller.expiresAt !== undefined) return forbid(context, caller, attempt, BY_TOKEN)
-      const { role, expiresInSeconds: seconds, actor, reason } = createOperatorTokenRequest.readInput(input)
+      const { role: asked, expiresInSeconds: seconds, actor, reason } = createOperatorTokenRequest.readInput(input)
+      const role = asked ?? caller.role
       if (!roleIncludes(caller.role, role)) {
         const message = `must be at most the key's own, ${caller.role}`
         return forbid(context, caller, attempt, { path: 'role', message })

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { rangeBefore, rangeFault, rangeOf } from '../../console/src/battlepass/ranges.ts'
 import { findStall } from '../../console/src/battlepass/stall.ts'
 import { xpOverTime } from '../../console/src/battlepass/xp-over-time.ts'
 import { toCsv } from '../../console/src/ui/csv.ts'
@@ -102,7 +103,18 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the figures of a batt
       .getByText(/before: \d/)
       .first()
       .waitFor()
+    await page.getByText(/30 days\. Compared with .*, 30 days\. .* Today is not over/).waitFor()
+    await page.getByRole('button', { name: 'Table of Claimed tiers by day' }).click()
+    const days = await page.getByRole('table', { name: 'Claimed tiers by day' }).getByRole('row').allTextContents()
+    expect([days.length, days.at(-1)]).toEqual([31, expect.stringContaining('(not over)')])
     await opened.check('battle-pass-compared')
+
+    await page.getByLabel('Time', { exact: true }).selectOption('From … to …')
+    const to = await page.getByLabel('To, included (UTC)').inputValue()
+    await page.getByLabel('From (UTC)').fill('2097-01-01')
+    await page.getByText('This is after the last day.').waitFor()
+    await page.getByLabel('From (UTC)').fill(to)
+    await page.getByText(`${to}. Compared with`).waitFor()
     await opened.close()
   })
 
@@ -224,6 +236,34 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the xp of a pass with
     expect(await narrow.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
     await narrow.check('battle-pass-limited-390-dark')
     await narrow.close()
+  })
+})
+
+describe('a range of days', () => {
+  const now = Date.parse('2026-11-28T10:20:00Z')
+  const none = { from: null, to: null }
+  const range = (name: string, custom: { from: string | null; to: string | null } = none) => {
+    const { from, to } = rangeOf(name, custom, now)
+    return [from.slice(0, 13), to.slice(0, 13)]
+  }
+
+  it('has whole days in UTC, the last one included, and none in common with the time before', () => {
+    expect(range('1d')).toEqual(['2026-11-28T00', '2026-11-29T00'])
+    expect(range('7d')).toEqual(['2026-11-22T00', '2026-11-29T00'])
+    expect(rangeBefore(rangeOf('7d', none, now))).toEqual({
+      from: '2026-11-15T00:00:00.000Z',
+      to: '2026-11-22T00:00:00.000Z',
+    })
+    expect(range('custom', { from: '2026-11-01', to: '2026-11-03' })).toEqual(['2026-11-01T00', '2026-11-04T00'])
+    expect(range('custom', { from: 'x', to: '2026-11-03' })).toEqual(['2026-10-28T00', '2026-11-04T00'])
+    expect(range('24h')).toEqual(['2026-11-27T11', '2026-11-28T11'])
+  })
+
+  it('is refused when it ends before it begins, or is too long', () => {
+    const fault = (from: string, to: string) => rangeFault(rangeOf('custom', { from, to }, now))
+    expect(fault('2026-11-03', '2026-11-03')).toBeUndefined()
+    expect(fault('2026-11-04', '2026-11-03')).toBe('This is after the last day.')
+    expect(fault('2025-01-01', '2026-11-03')).toBe('A range has at most 366 days.')
   })
 })
 

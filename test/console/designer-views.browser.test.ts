@@ -5,6 +5,7 @@ import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { withoutChromium } from '../harness/browser.ts'
 import { type ConsoleStage, startConsole } from '../harness/console.ts'
+import { season } from '../harness/definitions.ts'
 import { cell, keptText, publish, published, SUMMER, valid, view } from '../harness/designer.ts'
 import { until } from '../harness/until.ts'
 
@@ -136,6 +137,23 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
     await page.getByRole('button', { name: 'Import', exact: true }).click()
     await draftIs(page, 'csv', SUMMER.replace('0993', '0995').replace('"amount": 50', '"amount": 60'))
     await opened.close()
+  })
+
+  it('lead from a fault to its row, also to one that is far from the rows on the screen', async () => {
+    const levels = Array.from({ length: 150 }, (_, index) => index * 100)
+    const { page, close } = await open('far', 'table', JSON.stringify(season({ levels })))
+    const scrollTo = (top: number) =>
+      page.getByRole('region', { name: 'Levels of pass' }).evaluate((one, to) => one.scrollTo(0, to), top)
+    await scrollTo(1e6)
+    await cell(page, 140, 'xp').fill('5')
+    await scrollTo(0)
+    await cell(page, 2, 'xp').fill('0')
+    await cell(page, 140, 'xp').waitFor({ state: 'detached' })
+    for (const level of [140, 2, 140]) {
+      await page.getByRole('button', { name: new RegExp(`level ${level}, xp Must be`) }).click()
+      await focusedOn(page, `Level ${level}, xp`)
+    }
+    await close()
   })
 
   it('show faults at their places, and a list that leads there', async () => {

@@ -4,6 +4,7 @@ import { choiceOf, filterOf, parametersOf } from '../../console/src/live/filters
 import { addSample, perMinute, ratesOf } from '../../console/src/live/rates.ts'
 import { withoutChromium } from '../harness/browser.ts'
 import { type ConsoleStage, startConsole } from '../harness/console.ts'
+import { season } from '../harness/definitions.ts'
 import { times } from '../harness/game.ts'
 import { until } from '../harness/until.ts'
 
@@ -93,10 +94,28 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page`, () =>
     await opened.close()
   })
 
+  it('finds the player of its filter by a nickname, and asks which one is meant', async () => {
+    const [one, other] = [await newPlayer(), await newPlayer()]
+    const name = (nickname: string, { playerId }: { playerId: string }) =>
+      stage.game.app.pool.query('UPDATE players SET nickname = $1 WHERE id = $2', [nickname, playerId])
+    await name(`Zed ${'x'.repeat(60)}`, one)
+    await name('Zed the second', other)
+    const { page, close } = await stage.open('/env/production/live')
+    await page.getByLabel('Player').fill('nobody at all')
+    await page.getByText('No player has this nickname, id or subject.').waitFor()
+    await page.getByLabel('Player').fill('Zed')
+    await page.getByRole('group', { name: 'Which of them?' }).getByRole('button', { name: 'Zed the second' }).click()
+    await page.waitForURL(`**/live?player=${other.playerId}`)
+    await page.getByLabel('Player').fill('Zed x')
+    await page.waitForURL(`**/live?player=${one.playerId}`)
+    await rows(page).first().getByRole('link', { name: one.playerId }).waitFor()
+    await close()
+  })
+
   it('reports an invalid filter, and goes on with the next one', async () => {
     const opened = await stage.open('/env/production/live?player=nobody')
     const { page } = opened
-    await page.getByRole('alert').filter({ hasText: 'playerId: must be an id.' }).waitFor()
+    await page.getByRole('alert').filter({ hasText: 'Player: Must be an id.' }).waitFor()
     await page.getByText('Ended').and(page.getByRole('status')).waitFor()
     await opened.check('live-refused')
     await page.getByRole('button', { name: 'Clear filters' }).click()
@@ -161,7 +180,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page`, () =>
     const opened = await stage.open('/env/production/live')
     const { page } = opened
     const players = await Promise.all(times(4, newPlayer))
-    await page.getByText(/^season-1, all players/).waitFor()
+    await page.getByText(/^Levels, premium, claims and players are those of season-1, of all players\./).waitFor()
     const figure = (name: string) => page.getByRole('definition').and(page.locator(`dt:has-text("${name}") + dd`))
     await until('a first rate', async () => (await figure('Levels a minute').textContent())?.trim() !== '…')
     await Promise.all(players.map((one) => one.addXp(600)))
@@ -174,6 +193,19 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page`, () =>
       .waitFor()
     await opened.check('live')
     await opened.close()
+
+    // Another season begins, which nobody plays yet, and one that has ended is published again.
+    await stage.game.publish('season-2', season())
+    await stage.game.publish('season-0', season({ more: { endsAt: '2020-01-01T00:00:00Z' } }))
+    const both = await stage.open('/env/production/live')
+    await both.page.getByText(/are those of season-2 \(no player yet\) and season-1, of all players; who/).waitFor()
+    const today = both.page.getByRole('definition').and(both.page.locator('dt:has-text("Players today") + dd'))
+    await today.getByText('2 seasons').waitFor()
+    await until('both are added up', async () => Number.parseInt((await today.textContent()) ?? '', 10) >= 4)
+    await both.page.getByLabel('Scenario').selectOption('season-2')
+    await both.page.getByText(/are those of season-2 \(no player yet\), of all players\./).waitFor()
+    await today.getByText('0 season-2').waitFor()
+    await both.close()
   })
 
   it('has few rows in the document for any number of events, and keeps the scroll position', async () => {

@@ -3,6 +3,8 @@ import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { exportParameters, filtersText, readFilters } from '../../console/src/players/filters.ts'
 import { levelAt, readDefinition } from '../../console/src/scenario/read-definition.ts'
+import { readAmount } from '../../console/src/ui/amount.ts'
+import { faultText, inWords } from '../../console/src/ui/errors.ts'
 import { storeLevels } from '../../src/figures/store-levels.ts'
 import { withoutChromium } from '../harness/browser.ts'
 import { type ConsoleStage, startConsole } from '../harness/console.ts'
@@ -173,18 +175,21 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the players`, () => {
     const lines = (await readFile(await file.path(), 'utf8')).trimEnd().split('\n')
     const { data } = await game.graphql(
       game.platformKey,
-      '{ players(environment: "production", status: ACTIVE, language: "en", first: 200) { nodes { playerId } } auditLog(action: "players.export", first: 1) { nodes { reason operator after } } }',
+      '{ players(environment: "production", status: ACTIVE, language: "en", first: 200) { nodes { playerId } } auditLog(action: "players.export", first: 1) { nodes { id reason operator after } } }',
     )
     expect(lines.map((line) => JSON.parse(line).playerId)).toEqual(
       data.players.nodes.map(({ playerId }: { playerId: string }) => playerId),
     )
     expect(lines.length).toBeGreaterThan(0)
-    expect(data.auditLog.nodes[0]).toEqual({
+    const [{ id, ...entry }] = data.auditLog.nodes
+    expect(entry).toEqual({
       reason: 'survey of March',
       operator: 'ada@studio.example',
       after: { status: 'active', language: 'en' },
     })
     await dialog.getByText(`${lines.length} ${lines.length === 1 ? 'player' : 'players'} exported.`).waitFor()
+    const row = dialog.getByRole('link', { name: 'Row of the audit log' })
+    expect(await row.getAttribute('href')).toBe(`/console/project/audit/${id}`)
     await close()
     const viewer = await stage.open('/env/production/players', { role: 'viewer' })
     await viewer.page.getByRole('button', { name: 'Export all' }).press('Enter')
@@ -283,7 +288,50 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a player`, () => {
     await dialog.getByText('No scenario names this currency: check its spelling.').waitFor()
     await dialog.getByLabel('Reason').fill('a slip')
     await dialog.getByRole('button', { name: 'Credit', exact: true }).click()
-    await dialog.getByRole('alert').waitFor()
+    await dialog
+      .getByRole('alert')
+      .filter({ hasText: /No scenario names the currency gmes\. .*tick “Credit it/ })
+      .waitFor()
+    await dialog.getByLabel('Currency', { exact: true }).fill('gems')
+    expect(await dialog.getByRole('alert').count()).toBe(0)
+    await dialog.getByLabel('Amount').fill('5.000')
+    await dialog.getByText('5.000 can mean two amounts. Enter it without the point.').waitFor()
+    await dialog.getByLabel('Amount').fill('5,000')
+    await dialog.getByText('gems: 1,120 → 6,120.').waitFor()
+    await dialog.getByRole('button', { name: 'Credit', exact: true }).click()
+    await dialog.getByText('5,000 gems credited.').waitFor()
+    await close()
+  })
+
+  it('with a long name, in a season with a long id, leaves each page and its columns within the screen', async () => {
+    const [nickname, long] = ['W'.repeat(128), `s${'W'.repeat(127)}`]
+    await stage.game.publish(long, season())
+    const player = await newPlayer()
+    await player.start(long)
+    await stage.game.app.pool.query('UPDATE players SET nickname = $1 WHERE id = $2', [nickname, player.playerId])
+    const { page, close } = await open(player)
+    const places = ['players', `players/${player.playerId}`, `players/${player.playerId}/passes`, 'live', 'scenarios']
+    const wide: string[] = []
+    for (const place of [
+      ...places,
+      `battle-pass/${long}`,
+      `scenarios/${long}/graph`,
+      `players/${player.playerId}/runs`,
+    ])
+      for (const width of [1280, 390]) {
+        await page.setViewportSize({ width, height: 900 })
+        await page.goto(`${stage.game.baseUrl}/console/env/production/${place}`, { waitUntil: 'networkidle' })
+        const [whole, box] = await page.evaluate<[number, number]>(
+          "[document.documentElement.scrollWidth, Math.max(0, ...[...document.querySelectorAll('.table-box')].map((one) => one.scrollWidth - one.clientWidth))]",
+        )
+        if (whole > width || (width > 390 && box > 0)) wide.push(`${place} at ${width}: ${whole}, columns ${box}`)
+      }
+    expect(wide).toEqual([])
+    await page.setViewportSize({ width: 390, height: 900 })
+    await page.goto(`${stage.game.baseUrl}/console/env/production/players/${player.playerId}`)
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog').waitFor()
+    expect(await page.evaluate("document.querySelector('dialog').scrollWidth")).toBeLessThanOrEqual(390)
     await close()
   })
 
@@ -475,5 +523,44 @@ describe('the pages of players', () => {
     ])
     expect([9007199254740992n, 9007199254740993n].map((xp) => pass && levelAt(pass, xp))).toEqual([1, 2])
     expect(readDefinition(undefined).passes).toEqual([])
+  })
+})
+
+describe('an amount', () => {
+  it.each([
+    ['5000', 'en-US', '5000'],
+    ['007', 'en-US', '7'],
+    ['5,000', 'en-US', '5000'],
+    ['5.000', 'de-DE', '5000'],
+    ['5 000', 'fr-FR', '5000'],
+    ["12'345'678", 'de-CH', '12345678'],
+    ['1,234,567', 'de-DE', '1234567'],
+    ['9,223,372,036,854,775,807', 'en-US', '9223372036854775807'],
+    ['5.000', 'en-US', null],
+    ['5,000', 'de-DE', null],
+    ['5,00', 'en-US', null],
+    ['50,000.5', 'en-US', null],
+    ['1.000,000', 'de-DE', null],
+    ['5000,000', 'en-US', null],
+    ['0', 'en-US', null],
+    ['-5', 'en-US', null],
+    ['1e3', 'en-US', null],
+    ['', 'en-US', null],
+    [',', 'en-US', null],
+  ])('%j in %s is %j', (text, language, amount) => {
+    expect(readAmount(text, language)).toBe(amount)
+  })
+})
+
+describe('a fault of the service', () => {
+  it('is shown with the labels of fields', () => {
+    expect(inWords('must be after startsAt', { startsAt: 'Starts (UTC)' })).toBe('must be after “Starts (UTC)”')
+    expect(inWords('needs `claimUntil`, not onComplete')).toBe('needs “Claims until”, not onComplete')
+    expect(faultText({ path: 'input.data.rewards[1].itemId', message: 'is required' })).toBe(
+      'Data, rewards 2, item id: Is required.',
+    )
+    expect(faultText({ path: 'search', message: 'must be 1 to 128 characters' })).toBe(
+      'Find: Must be 1 to 128 characters.',
+    )
   })
 })

@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { withoutChromium } from '../harness/browser.ts'
 import { type ConsoleStage, startConsole, watch } from '../harness/console.ts'
@@ -28,14 +29,48 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
     expect(kept).not.toContain('twplat_')
     expect(kept).toContain('"tierway.operator-token":"ey')
 
-    const other = await context.newPage()
-    await other.goto(`${game.baseUrl}/console`)
-    await other.getByRole('button', { name: 'Sign in' }).waitFor()
     const { data } = await game.graphql(game.platformKey, '{ auditLog(first: 1) { nodes { action after reason } } }')
     expect(data).toMatchObject({
       auditLog: { nodes: [{ action: 'operator_token.create', after: { actor: 'Ada', role: 'admin' } }] },
     })
     await context.close()
+  })
+
+  it('has one session in all tabs of a browser, without a token in storage that tabs share', async () => {
+    const { page, close } = await stage.open('/env/production/players')
+    const { baseUrl } = stage.game
+    const isSignedIn = (tab: Page, who: string) => tab.locator('.person', { hasText: who }).waitFor()
+    const opening = page.context().waitForEvent('page')
+    await page.getByRole('link', { name: 'Keys' }).click({ modifiers: ['ControlOrMeta'] })
+    const other = await opening
+    await other.getByRole('heading', { name: 'Keys', exact: true }).waitFor()
+    expect(await other.evaluate('JSON.stringify({ ...localStorage })')).not.toContain('"ey')
+
+    // A link of somebody else asks in a new tab, too. Its answer is that of every tab.
+    const third = await page.context().newPage()
+    await third.goto(`${baseUrl}/console/env/production/live#token=${await stage.token('operator', 'Mallory')}`)
+    await third.getByRole('dialog').getByText('You are signed in as ada@studio.example').waitFor()
+    await third.getByRole('button', { name: 'Sign in as Mallory' }).click()
+    for (const tab of [third, other, page]) await isSignedIn(tab, 'Mallory')
+
+    // A tab that the browser has put away does not hear of the sign-out.
+    await other.goto(`${baseUrl}/livez`)
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    for (const tab of [page, third]) await tab.getByText('You have signed out, in every tab').waitFor()
+    await other.goto(`${baseUrl}/console/project/environments`)
+    await other.getByText('You have signed out, in every tab').waitFor()
+    const fourth = await page.context().newPage()
+    await fourth.goto(`${baseUrl}/console/project/audit?role=none`)
+    await fourth.getByText('You are not signed in in this browser.').waitFor()
+
+    await third.getByLabel('Platform key').fill(stage.game.platformKey)
+    await third.getByLabel('Your name').fill('Ada')
+    await third.getByRole('button', { name: 'Sign in' }).click()
+    for (const tab of [third, page, other, fourth]) await isSignedIn(tab, 'Ada')
+    await fourth.getByRole('heading', { name: 'Audit log' }).waitFor()
+    expect(fourth.url()).toBe(`${baseUrl}/console/project/audit?role=none`)
+    for (const tab of [other, third, fourth]) await tab.close()
+    await close()
   })
 
   it('says why it refuses a sign-in, and marks the faulty field', async () => {
@@ -47,8 +82,11 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('This platform key is unknown or revoked.').waitFor()
     await page.getByLabel('Platform key').fill(await stage.game.key('viewer'))
+    expect(await page.getByRole('alert').count()).toBe(0)
+    await page.getByLabel('Role').selectOption('admin')
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText("Must be at most the key's own, viewer.").waitFor()
+    expect(await page.getByRole('alert').count()).toBe(0)
     const faulty = () =>
       page.evaluate("[...document.querySelectorAll('[aria-invalid=true]')].map(({ labels }) => labels[0].textContent)")
     expect(await faulty()).toEqual(['Role'])
@@ -56,6 +94,12 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText(/^Must be 1 to \d+ characters/).waitFor()
     expect(await faulty()).toEqual(['Your name'])
+    // A fault goes when its field is corrected. Without a choice, the role is that of the key.
+    await page.getByLabel('Your name').fill('Vera')
+    expect(await faulty()).toEqual([])
+    await page.getByLabel('Role').selectOption('that of the key')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.locator('.person', { hasText: 'Vera viewer' }).waitFor()
     await context.close()
   })
 
@@ -126,6 +170,17 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('heading', { name: 'Live' }).waitFor()
     await context.close()
+  })
+
+  it('says that the service is away when a page cannot be loaded, and goes on when it answers', async () => {
+    const { page, close } = await stage.open('/env/production/players')
+    await page.route(/\.(js|css)$|\/livez$/, (route) => route.abort())
+    await page.getByRole('navigation').getByRole('link', { name: 'Providers' }).click()
+    await page.getByRole('alert').getByText('The service cannot be reached').waitFor()
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.unrouteAll()
+    await page.getByRole('heading', { name: 'Providers', level: 1 }).waitFor()
+    await close()
   })
 
   it('marks production, switches the environment, and stays on the page', async () => {

@@ -1,9 +1,10 @@
 import { useMemo } from 'react'
 import { useQuery } from 'urql'
-import { Link, useLocation, useParams, useSearchParams } from 'wouter'
+import { Link, useLocation, useSearchParams } from 'wouter'
 import { definitionQuery, scenariosQuery } from '../scenario/operations.ts'
 import { readDefinition } from '../scenario/read-definition.ts'
 import { useEnvironment } from '../shell/environment.tsx'
+import { usePathParameters } from '../ui/address.ts'
 import { SelectField } from '../ui/form.tsx'
 import { Page } from '../ui/page.tsx'
 import { usePages } from '../ui/pages.ts'
@@ -12,7 +13,7 @@ import { Insight } from './insight.tsx'
 
 export default function BattlePassPage() {
   const environment = useEnvironment()
-  const params = useParams()
+  const params = usePathParameters()
   const scenarios = usePages({
     query: scenariosQuery,
     variables: { environment },

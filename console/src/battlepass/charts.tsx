@@ -4,6 +4,7 @@ import { Empty, Notice } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { number, percent } from '../ui/text.tsx'
 import type { InsightData } from './insight.tsx'
+import { DAY_MS } from './ranges.ts'
 import { findStall } from './stall.ts'
 import { type XpTimes, xpOverTime } from './xp-over-time.ts'
 
@@ -12,6 +13,8 @@ interface Compared {
   /** The figures to compare with, and their name in legends. */
   readonly other: InsightData | undefined
   readonly otherName: string
+  /** In milliseconds. Days that are not over by then are not compared. */
+  readonly now: number
 }
 
 export function Charts({ by, ...compared }: Compared & { readonly by: 'HOUR' | 'DAY' }) {
@@ -87,41 +90,56 @@ export function Charts({ by, ...compared }: Compared & { readonly by: 'HOUR' | '
   )
 }
 
-function Summary({ data, other, otherName }: Compared) {
-  const figures = (of: InsightData) => {
-    const premium = of.levels[0]?.reachedPremium ?? 0
+function Summary({ data, other, otherName, now }: Compared) {
+  const finished = other && Math.min(finishedDays(data, now), finishedDays(other, now))
+  const inTime = (of: InsightData, days?: number) => {
+    const counted = of.days.slice(0, days)
     return {
-      players: of.completion.players,
-      begun: sum(of.days.map(({ newPlayers }) => newPlayers)),
-      premium,
-      share: of.completion.players === 0 ? null : premium / of.completion.players,
-      sold: sum(of.days.map((day) => day.premium)),
-      claims: sum(of.days.map(({ claims }) => claims)),
-      top: of.completion.atTopLevel,
-      completed: of.completion.completed,
-      rate: of.completion.rate,
+      newPlayers: sum(counted.map(({ newPlayers }) => newPlayers)),
+      premium: sum(counted.map(({ premium }) => premium)),
+      claims: sum(counted.map(({ claims }) => claims)),
     }
   }
-  const now = figures(data)
-  const then = other && figures(other)
+  const [all, whole, then] = [inTime(data), inTime(data, finished), other && inTime(other, finished)]
+  // A day that is not over has fewer hours than the one that it would be compared with.
+  const changed = (name: string, of: keyof typeof all) => {
+    const isWhole = finished === data.days.length
+    const ownNote = isWhole ? '' : `on the days that are over: ${number(whole[of])}; `
+    const compared = finished === 0 ? `${otherName}: compared when a day is over` : undefined
+    return [name, number(all[of]), then && (compared ?? `${ownNote}${otherName}: ${number(then[of])}`)] as const
+  }
+  const { players, atTopLevel, completed, rate } = data.completion
+  const premium = premiumOf(data)
   const note = (value: number | undefined) => (value === undefined ? undefined : `${otherName}: ${number(value)}`)
   return (
     <Figures
       of={[
-        ['Players of the pass', number(now.players), note(then?.players)],
-        ['Began in this time', number(now.begun), note(then?.begun)],
+        ['Players of the pass', number(players), note(other?.completion.players)],
+        changed('Began in this time', 'newPlayers'),
         [
           'With premium',
-          `${number(now.premium)} (${percent(now.share)})`,
-          then && `${otherName}: ${percent(then.share)}`,
+          `${number(premium.players)} (${percent(premium.share)})`,
+          other && `${otherName}: ${percent(premiumOf(other).share)}`,
         ],
-        ['Premium in this time', number(now.sold), note(then?.sold)],
-        ['Claims in this time', number(now.claims), note(then?.claims)],
-        ['At the top level', number(now.top), note(then?.top)],
-        ['Completed', `${number(now.completed)} (${percent(now.rate)})`, then && `${otherName}: ${percent(then.rate)}`],
+        changed('Premium in this time', 'premium'),
+        changed('Claims in this time', 'claims'),
+        ['At the top level', number(atTopLevel), note(other?.completion.atTopLevel)],
+        [
+          'Completed',
+          `${number(completed)} (${percent(rate)})`,
+          other && `${otherName}: ${percent(other.completion.rate)}`,
+        ],
       ]}
     />
   )
+}
+
+const finishedDays = ({ days }: InsightData, now: number): number =>
+  days.filter(({ startsAt }) => Date.parse(startsAt) + DAY_MS <= now).length
+
+function premiumOf({ levels, completion }: InsightData): { readonly players: number; readonly share: number | null } {
+  const players = levels[0]?.reachedPremium ?? 0
+  return { players, share: completion.players === 0 ? null : players / completion.players }
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
@@ -172,7 +190,7 @@ function DayChart(
 }
 
 function seriesOf<Entry>(
-  { series, other, otherName }: Omit<Compared, 'data'> & { readonly series: readonly ComparedSeries<Entry>[] },
+  { series, other, otherName }: Omit<Compared, 'data' | 'now'> & { readonly series: readonly ComparedSeries<Entry>[] },
   pairs: readonly (readonly [own: Entry, other: Entry | undefined])[],
 ): Series[] {
   const own = series.map(({ name, kind, of }) => ({ name, kind, values: pairs.map(([entry]) => of(entry)) }))

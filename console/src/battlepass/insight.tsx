@@ -10,7 +10,7 @@ import { Answer, Notice } from '../ui/states.tsx'
 import { Time } from '../ui/time.tsx'
 import { Charts } from './charts.tsx'
 import { insightQuery } from './operations.ts'
-import { RANGES, type Range, rangeBefore, rangeOf, stepOf } from './ranges.ts'
+import { daysIn, lastDayOf, RANGES, type Range, rangeBefore, rangeFault, rangeOf, stepOf } from './ranges.ts'
 import { Settlement } from './settlement.tsx'
 import { XpOutliers } from './xp-outliers.tsx'
 
@@ -28,13 +28,18 @@ export function Insight(props: {
   const { scenarioId, nodeId, pass } = props
   const filters = useFilters()
   const [now, setNow] = useState(Date.now)
-  const rangeName = filters.value('range') || '7d'
+  const [rangeName] = RANGES.find(([known]) => known === filters.value('range')) ?? ['7d']
   const range = rangeOf(rangeName, { from: filters.value('from'), to: filters.value('to') }, now)
-  const compared = filters.value('compare')
+  const fault = rangeFault(range)
+  // A season is not compared with itself: its address may have been that of another one.
+  const compared = filters.value('compare') === scenarioId ? '' : filters.value('compare')
 
-  const [result, read] = useInsight({ environment, scenarioId, nodeId, ...range })
+  const [result, read] = useInsight({ environment, scenarioId, nodeId, ...range }, fault !== undefined)
   const other = otherOf({ compared, scenarioId, nodeId, range, begins: filters.value('begins') })
-  const [otherResult] = useInsight({ environment, ...(other ?? { scenarioId, nodeId, ...range }) }, other === undefined)
+  const [otherResult] = useInsight(
+    { environment, ...(other ?? { scenarioId, nodeId, ...range }) },
+    other === undefined || fault !== undefined,
+  )
 
   return (
     <>
@@ -43,13 +48,20 @@ export function Insight(props: {
         <FilterSelect label="Time" name="range" value={rangeName} filters={filters} options={RANGES} />
         {rangeName === 'custom' && (
           <>
-            <FilterDay label="From (UTC)" name="from" value={range.from.slice(0, 10)} filters={filters} />
-            <FilterDay label="To (UTC)" name="to" value={range.to.slice(0, 10)} filters={filters} />
+            <FilterDay
+              label="From (UTC)"
+              name="from"
+              value={range.from.slice(0, 10)}
+              faults={fault === undefined ? [] : [fault]}
+              filters={filters}
+            />
+            <FilterDay label="To, included (UTC)" name="to" value={lastDayOf(range)} filters={filters} />
           </>
         )}
         <FilterSelect
           label="Compare with"
           name="compare"
+          value={compared}
           filters={filters}
           options={[
             ['', 'nothing'],
@@ -74,7 +86,7 @@ export function Insight(props: {
       {pass?.grantsAtEnd && <Settlement key={now} scenarioId={scenarioId} nodeId={nodeId} />}
       <Answer of={result} onRetry={() => read({ requestPolicy: 'network-only' })}>
         {({ battlePassInsight: data }) =>
-          data === null ? (
+          fault !== undefined ? null : data === null ? (
             <Notice tone="warning">This pass is not in the published version.</Notice>
           ) : (
             <>
@@ -84,15 +96,17 @@ export function Insight(props: {
                 </Notice>
               )}
               <p className="muted">
-                <Time at={data.from} parts="minute" /> to <Time at={data.to} parts="minute" />. Whole hours count.
+                {rangeText(range)}.{other && ` Compared with ${rangeText(other)}.`} Days are those of UTC.
+                {Date.parse(range.to) > now && ' Today is not over: its figures still grow.'}
               </p>
               <Charts
                 data={data}
+                now={now}
                 other={(other && otherResult.data?.battlePassInsight) || undefined}
                 otherName={compared === 'before' ? 'before' : compared}
                 by={stepOf(range)}
               />
-              <XpOutliers scenarioId={scenarioId} nodeId={nodeId} to={range.to} />
+              <XpOutliers scenarioId={scenarioId} nodeId={nodeId} to={isoEarlier(range.to, now)} />
             </>
           )
         }
@@ -100,6 +114,16 @@ export function Insight(props: {
     </>
   )
 }
+
+/** Both days are a part of the range. */
+const rangeText = (range: Range): string => {
+  const days = daysIn(range)
+  return days === 1 ? range.from.slice(0, 10) : `${range.from.slice(0, 10)} to ${lastDayOf(range)}, ${days} days`
+}
+
+/** The end of a range, and no later than the current minute: outliers are those of the 24 hours before it. */
+const isoEarlier = (to: string, now: number): string =>
+  new Date(Math.min(Date.parse(to), Math.ceil(now / 60_000) * 60_000)).toISOString()
 
 interface Wanted extends Range {
   readonly scenarioId: string

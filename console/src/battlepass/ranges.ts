@@ -1,5 +1,7 @@
+import { MAX_INSIGHT_DAYS } from '../../../src/base/limits.ts'
+
 export const RANGES = [
-  ['24h', 'Last 24 hours'],
+  ['1d', 'Today'],
   ['7d', 'Last 7 days'],
   ['30d', 'Last 30 days'],
   ['90d', 'Last 90 days'],
@@ -7,26 +9,41 @@ export const RANGES = [
 ] as const
 
 const HOUR_MS = 3_600_000
-const LENGTHS_MS: Readonly<Record<string, number>> = {
-  '24h': 24 * HOUR_MS,
-  '7d': 7 * 24 * HOUR_MS,
-  '30d': 30 * 24 * HOUR_MS,
-  '90d': 90 * 24 * HOUR_MS,
-}
+export const DAY_MS = 24 * HOUR_MS
+const DAYS: Readonly<Record<string, number>> = { '1d': 1, '7d': 7, '30d': 30, '90d': 90 }
+const DEFAULT_DAYS = 7
 
+/** Includes `from` and excludes `to`. Each is the start of a day in UTC, or of an hour for the last 24 hours. */
 export interface Range {
   readonly from: string
   readonly to: string
 }
 
-/** The ends of a range. A relative range ends with the current minute, so that a query is the same for a minute. */
+/**
+ * The ends of a range. Figures are counted by days in UTC, or by hours: a range that touches no part of a day or an hour
+ * has no figure in common with the range before it. Of the last days the last is today, of the last 24 hours the current
+ * one. The day `custom.to` is a part of the range.
+ */
 export function rangeOf(name: string, custom: { from: string | null; to: string | null }, now: number): Range {
-  const to = Math.ceil(now / 60_000) * 60_000
-  if (name === 'custom') {
-    const end = dayOf(custom.to) ?? to
-    return { from: iso(dayOf(custom.from) ?? end - 7 * 24 * HOUR_MS), to: iso(end) }
-  }
-  return { from: iso(to - (LENGTHS_MS[name] ?? 7 * 24 * HOUR_MS)), to: iso(to) }
+  if (name === '24h') return rangeTo((Math.floor(now / HOUR_MS) + 1) * HOUR_MS, DAY_MS)
+  const tomorrow = startOfDay(now) + DAY_MS
+  if (name !== 'custom') return rangeTo(tomorrow, (DAYS[name] ?? DEFAULT_DAYS) * DAY_MS)
+  const last = dayOf(custom.to)
+  const to = last === undefined ? tomorrow : last + DAY_MS
+  return { from: iso(dayOf(custom.from) ?? to - DEFAULT_DAYS * DAY_MS), to: iso(to) }
+}
+
+const rangeTo = (to: number, length: number): Range => ({ from: iso(to - length), to: iso(to) })
+
+/** The last day that a range includes, as `2026-12-01`. */
+export const lastDayOf = ({ to }: Range): string => iso(Date.parse(to) - 1).slice(0, 10)
+
+export const daysIn = ({ from, to }: Range): number => (Date.parse(to) - Date.parse(from)) / DAY_MS
+
+/** What is wrong with the first day of a range, in a sentence; undefined for a range that can be read. */
+export function rangeFault(range: Range): string | undefined {
+  if (daysIn(range) <= 0) return 'This is after the last day.'
+  return daysIn(range) > MAX_INSIGHT_DAYS ? `A range has at most ${MAX_INSIGHT_DAYS} days.` : undefined
 }
 
 /** The range of the same length that ends where this range begins. */
@@ -38,6 +55,8 @@ export function rangeBefore({ from, to }: Range): Range {
 /** Hours for a range of up to three days, else days: a chart cannot show more hours. */
 export const stepOf = ({ from, to }: Range): 'HOUR' | 'DAY' =>
   Date.parse(to) - Date.parse(from) <= 72 * HOUR_MS ? 'HOUR' : 'DAY'
+
+const startOfDay = (at: number): number => Math.floor(at / DAY_MS) * DAY_MS
 
 const iso = (at: number): string => new Date(at).toISOString()
 

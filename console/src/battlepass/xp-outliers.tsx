@@ -37,7 +37,12 @@ export function XpOutliers(props: { readonly scenarioId: string; readonly nodeId
                   {
                     title: 'Player',
                     cell: ({ player: { playerId, nickname } }) => (
-                      <Link href={`/env/${environment}/players/${playerId}/passes`}>{nickname ?? playerId}</Link>
+                      <Link
+                        href={`/env/${environment}/players/${playerId}/passes`}
+                        {...(nickname !== null && { className: 'clip', title: nickname })}
+                      >
+                        {nickname ?? playerId}
+                      </Link>
                     ),
                   },
                   { title: 'Xp', isNumber: true, cell: ({ xp }) => number(xp) },

@@ -5,7 +5,7 @@ import { MAX_ID, MAX_NAME } from '../../../src/base/limits.ts'
 import { useOperator } from '../session/permission.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { textOf } from '../ui/errors.ts'
+import { type Fault, faultsOf, textOf } from '../ui/errors.ts'
 import { Form, SelectField, SubmitButton, TextField } from '../ui/form.tsx'
 import { Notice } from '../ui/states.tsx'
 import { openDraft } from './draft/draft.ts'
@@ -18,17 +18,27 @@ export function NewScenarioDialog({ environment, onClose }: { environment: strin
   const client = useClient()
   const { projectId } = useOperator()
   const [, navigate] = useLocation()
-  const [scenarioId, setId] = useState('')
+  const [id, setId] = useState('')
+  const scenarioId = id.trim()
   const [name, setName] = useState('')
   const [template, setTemplate] = useState<Template>('season')
   const [fault, setFault] = useState<string>()
+  const [faults, setFaults] = useState<readonly Fault[]>([])
 
   async function submit(): Promise<void> {
+    setFault(undefined)
+    setFaults([])
+    // Browsers remove these from an address, so that no page could show the scenario.
+    if (scenarioId === '' || scenarioId === '.' || scenarioId === '..') {
+      setFaults([{ path: 'scenarioId', message: 'Enter an id with a letter or a digit.' }])
+      return
+    }
     const { data, error } = await client
       .query(scenarioHeadQuery, { environment, scenarioId }, { requestPolicy: 'network-only' })
       .toPromise()
     if (error) {
-      setFault(textOf(error))
+      setFaults(faultsOf(error))
+      if (faultsOf(error).length === 0) setFault(textOf(error))
       return
     }
     if (data?.scenario || keptIds(projectId, environment).includes(scenarioId)) {
@@ -45,12 +55,12 @@ export function NewScenarioDialog({ environment, onClose }: { environment: strin
 
   return (
     <Dialog title="New scenario" onClose={onClose}>
-      <Form onSubmit={submit}>
+      <Form onSubmit={submit} faults={faults}>
         <TextField
           label="Id"
           name="scenarioId"
           hint="Your game client starts the scenario by this id. It cannot be changed later."
-          value={scenarioId}
+          value={id}
           onChange={setId}
           placeholder="season-2"
           maxLength={MAX_ID}

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react'
-import { Link, Redirect, useLocation, useParams, useSearchParams } from 'wouter'
+import { Link, Redirect, useLocation, useSearchParams } from 'wouter'
 import { useEnvironment } from '../shell/environment.tsx'
+import { usePathParameters } from '../ui/address.ts'
 import { Button, RoleButton } from '../ui/button.tsx'
 import { onDemand } from '../ui/on-demand.tsx'
 import { Page } from '../ui/page.tsx'
@@ -10,12 +11,13 @@ import { type Draft, useDraftState } from './draft/draft.ts'
 import { DraftNotices } from './draft/draft-notices.tsx'
 import { type OpenedDraft, useDraft } from './draft/use-draft.ts'
 import { keyOf } from './graph/card.ts'
+import type { Definition } from './model/definition.ts'
 import { ProblemList } from './problems/problem-list.tsx'
 import { cellOf, type Problem } from './problems/problems.ts'
 import { ProblemsProvider, useCheck } from './problems/use-problems.ts'
 import { ReviewView } from './review/review-view.tsx'
 import { TableView } from './table/table-view.tsx'
-import { printPath, readPath } from './text/json-path.ts'
+import { type Path, printPath, readPath } from './text/json-path.ts'
 import { CloneDialog } from './versions/clone-dialog.tsx'
 import { VersionsView } from './versions/versions-view.tsx'
 
@@ -33,7 +35,7 @@ type Tab = (typeof TABS)[number][0]
 
 export default function ScenarioPage() {
   const environment = useEnvironment()
-  const { scenarioId = '', tab } = useParams()
+  const { scenarioId = '', tab } = usePathParameters()
   const opened = useDraft(environment, scenarioId)
   const { draft, current, error, reload } = opened
   const known = TABS.find(([name]) => name === tab)?.[0]
@@ -190,7 +192,8 @@ function View(props: {
         problems={problems}
         passId={node?.type === 'battle-pass' ? node.id : undefined}
         onPass={(id) => look(`nodes[${idOf(id)}]`)}
-        target={cellOf(definition, path)}
+        target={targetOf(definition, path)}
+        jump={text.jump}
       />
     )
   return (
@@ -210,6 +213,13 @@ function View(props: {
       json={besideGraph === 'json' ? <JsonView {...text} isBeside /> : undefined}
     />
   )
+}
+
+/** The cell of a place. */
+function targetOf(definition: Definition, path: Path) {
+  const cell = cellOf(definition, path)
+  const [, , , list, index] = path
+  return cell && { ...cell, index: list === 'levels' && typeof index === 'number' ? index : undefined }
 }
 
 function Problems({ check, tab, address }: { check: ReturnType<typeof useCheck>; tab: Tab; address: string }) {

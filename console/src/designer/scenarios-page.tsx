@@ -4,12 +4,14 @@ import { scenariosQuery } from '../scenario/operations.ts'
 import { useOperator } from '../session/permission.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button, RoleButton } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
 import { Page } from '../ui/page.tsx'
 import { usePages } from '../ui/pages.ts'
 import { Empty } from '../ui/states.tsx'
 import { PagedTable } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
-import { keptIds } from './draft/kept-drafts.ts'
+import { discardDraft } from './draft/draft.ts'
+import { draftKey, keptIds } from './draft/kept-drafts.ts'
 import { NewScenarioDialog } from './new-scenario-dialog.tsx'
 import { CloneDialog } from './versions/clone-dialog.tsx'
 
@@ -25,6 +27,7 @@ export default function ScenariosPage() {
   const { projectId } = useOperator()
   const [isNew, setNew] = useState(false)
   const [clone, setClone] = useState<Row>()
+  const [discarded, setDiscarded] = useState<string>()
   const pages = usePages({
     query: scenariosQuery,
     variables: { environment },
@@ -58,7 +61,13 @@ export default function ScenariosPage() {
           {
             title: 'Scenario',
             cell: ({ scenarioId }) => (
-              <Link href={`/env/${environment}/scenarios/${encodeURIComponent(scenarioId)}`}>{scenarioId}</Link>
+              <Link
+                href={`/env/${environment}/scenarios/${encodeURIComponent(scenarioId)}`}
+                className="clip wide"
+                title={scenarioId}
+              >
+                {scenarioId}
+              </Link>
             ),
           },
           {
@@ -72,16 +81,41 @@ export default function ScenariosPage() {
           },
           {
             title: 'Actions',
-            cell: (row) =>
-              row.version > 0 && (
-                <RoleButton needs="ADMIN" onClick={() => setClone(row)} label={`Clone ${row.scenarioId}`}>
-                  Clone
-                </RoleButton>
-              ),
+            cell: (row) => (
+              <>
+                {row.version > 0 && (
+                  <RoleButton needs="ADMIN" onClick={() => setClone(row)} label={`Clone ${row.scenarioId}`}>
+                    Clone
+                  </RoleButton>
+                )}
+                {row.hasDraft && (
+                  <Button onClick={() => setDiscarded(row.scenarioId)} label={`Discard the draft of ${row.scenarioId}`}>
+                    Discard draft
+                  </Button>
+                )}
+              </>
+            ),
           },
         ]}
       />
       {isNew && <NewScenarioDialog environment={environment} onClose={() => setNew(false)} />}
+      {discarded !== undefined && (
+        <Dialog title={`Discard the draft of ${discarded}?`} onClose={() => setDiscarded(undefined)}>
+          <p>It is only in this browser, and cannot be brought back. What is published stays as it is.</p>
+          <div className="actions">
+            <Button onClick={() => setDiscarded(undefined)}>Keep it</Button>
+            <Button
+              tone="danger"
+              onClick={() => {
+                discardDraft(draftKey(projectId, environment, discarded))
+                setDiscarded(undefined)
+              }}
+            >
+              Discard
+            </Button>
+          </div>
+        </Dialog>
+      )}
       {clone && (
         <CloneDialog
           environment={environment}

@@ -1,7 +1,7 @@
 import { type Client, CombinedError, stringifyDocument } from 'urql'
 import type { ResultOf, VariablesOf } from '../graphql.ts'
 import type { LiveSocket } from '../session/client.ts'
-import { codeOf, faultsOf, textOf } from '../ui/errors.ts'
+import { codeOf, faultsOf, faultText, textOf } from '../ui/errors.ts'
 import { CatchUp, type Resumption } from './catch-up.ts'
 import { eventsSubscription, latestEventsQuery, streamCursorQuery } from './operations.ts'
 
@@ -278,5 +278,5 @@ function errorOf(failure: unknown): CombinedError | undefined {
 function problemOf(error: CombinedError): string | null {
   const code = codeOf(error)
   if (code === undefined || code === 'UNAVAILABLE') return null
-  return [textOf(error), ...faultsOf(error).map(({ path, message }) => `${path}: ${message}.`)].join(' ')
+  return [textOf(error), ...faultsOf(error).map((fault) => faultText(fault))].join(' ')
 }

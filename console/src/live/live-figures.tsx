@@ -1,91 +1,156 @@
 import { useEffect, useState } from 'react'
-import { useQuery } from 'urql'
+import { type Client, useClient } from 'urql'
 import { useSearchParams } from 'wouter'
-import { definitionQuery } from '../scenario/operations.ts'
-import { readDefinition } from '../scenario/read-definition.ts'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Figures } from '../ui/page.tsx'
 import { Notice } from '../ui/states.tsx'
 import { number } from '../ui/text.tsx'
-import { liveFiguresQuery, liveScenariosQuery } from './operations.ts'
+import { type LivePass, MAX_LIVE_PASSES, useLivePasses } from './live-passes.ts'
+import { liveEnvironmentQuery, livePassQuery } from './operations.ts'
 import { addSample, perMinute, ratesOf, type Sample, type Total } from './rates.ts'
 import { Sparkline } from './sparkline.tsx'
 
 const EVERY_MS = 5_000
+/** A season with fewer players is said to have hardly any. */
+const FEW_PLAYERS = 10
 
 /**
- * Rates from the service's totals of a season, read every few seconds: the season of the feed's filter, else the newest
- * one. The rates count every player.
+ * Rates from the service's totals, read every few seconds: of the season of the feed's filter, else of all running
+ * seasons together. They count every player.
  */
 export function LiveFigures() {
   const environment = useEnvironment()
   const [search] = useSearchParams()
-  const [scenarios] = useQuery({ query: liveScenariosQuery, variables: { environment } })
-  const all = scenarios.data?.scenarios.nodes ?? []
-  const newest = [...all].sort((a, b) => b.publishedAt.localeCompare(a.publishedAt))[0]
-  const chosen = all.find(({ scenarioId }) => scenarioId === search.get('scenario')) ?? newest
-  const scenarioId = chosen?.scenarioId
-  const [definition] = useQuery({
-    query: definitionQuery,
-    variables: { environment, scenarioId: scenarioId ?? '' },
-    pause: scenarioId === undefined,
-  })
-  const nodeId = readDefinition(definition.data?.scenario?.definition).passes[0]?.id
-  if (scenarios.fetching || definition.fetching) return <Frame rate={() => null} />
-  if (scenarioId === undefined || nodeId === undefined) return null
-  return <Rates key={`${environment} ${scenarioId} ${nodeId}`} scenarioId={scenarioId} nodeId={nodeId} />
+  const chosen = search.get('scenario') || null
+  const passes = useLivePasses(environment, chosen)
+  if (passes === undefined) return <Frame rate={() => null} of="" />
+  return <Rates key={JSON.stringify([environment, passes])} passes={passes} isChosen={chosen !== null} />
 }
 
-function Rates({ scenarioId, nodeId }: { scenarioId: string; nodeId: string }) {
+interface LiveData {
+  readonly calls: number
+  readonly logins: number
+  readonly levelUps: number
+  readonly today: Today
+  /** The players of each pass since its beginning, in the order of the passes. */
+  readonly playersOf: readonly number[]
+}
+
+interface Today {
+  readonly premium: number
+  readonly claims: number
+  readonly players: number
+}
+
+function Rates({ passes, isChosen }: { passes: readonly LivePass[]; isChosen: boolean }) {
   const environment = useEnvironment()
-  const [today, setToday] = useState(startOfDay)
+  const client = useClient()
   const [samples, setSamples] = useState<readonly Sample[]>([])
-  const [{ data, error, fetching }, read] = useQuery({
-    query: liveFiguresQuery,
-    variables: { environment, scenarioId, nodeId, from: today },
-    requestPolicy: 'network-only',
-  })
+  const [data, setData] = useState<LiveData>()
+  const [hasFailed, setFailed] = useState(false)
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other passes are another component
   useEffect(() => {
-    const timer = setInterval(() => {
-      if (document.visibilityState !== 'visible') return
-      setToday(startOfDay())
-      read({ requestPolicy: 'network-only' })
-    }, EVERY_MS)
-    return () => clearInterval(timer)
-  }, [read])
-
-  useEffect(() => {
-    const insight = data?.battlePassInsight
-    // After a failed read the data are old.
-    if (!insight || fetching || error) return
-    setSamples((before) =>
-      addSample(before, {
-        at: Date.now(),
-        calls: data.callStatistics.calls,
-        logins: data.loginStatistics.total.logins,
-        levelUps: insight.levels.slice(1).reduce((sum, { reachedInRange }) => sum + reachedInRange, 0),
-      }),
-    )
-  }, [data, error, fetching])
+    let isGone = false
+    let isReading = false
+    async function read(): Promise<void> {
+      if (isReading || document.visibilityState !== 'visible') return
+      isReading = true
+      const answer = await readLive(client, environment, passes)
+      isReading = false
+      if (isGone) return
+      setFailed(answer === undefined)
+      if (answer === undefined) return
+      const { calls, logins, levelUps } = answer
+      setData(answer)
+      setSamples((before) => addSample(before, { at: Date.now(), calls, logins, levelUps }))
+    }
+    void read()
+    const timer = setInterval(() => void read(), EVERY_MS)
+    return () => {
+      isGone = true
+      clearInterval(timer)
+    }
+  }, [client, environment])
 
   return (
     <>
-      {error && <Notice tone="warning">The figures could not be read. The previous ones are shown.</Notice>}
+      {hasFailed && <Notice tone="warning">The figures could not be read. The previous ones are shown.</Notice>}
       <Frame
-        day={data?.battlePassInsight?.days.at(-1)}
+        day={data?.today}
+        of={passes.length === 1 ? (passes[0]?.scenarioId ?? '') : `${passes.length} seasons`}
+        hasPasses={passes.length > 0}
         rate={(of) => {
           const value = perMinute(samples, of)
           return value === null ? null : { value, before: ratesOf(samples, of) }
         }}
       />
       <p className="muted">
-        {scenarioId}, all players, read every {EVERY_MS / 1000} seconds. Days are in UTC. Calls and logins are those of
-        the whole environment; only logins that called the studio’s webhook count.
+        {passes.length === 0 ? (
+          isChosen ? (
+            'This scenario has no battle pass.'
+          ) : (
+            'No season is running.'
+          )
+        ) : (
+          <>
+            Levels, premium, claims and players are those of <Names of={passes} playersOf={data?.playersOf} />
+            {passes.length === MAX_LIVE_PASSES && ', and of no older season'}, of all players
+            {passes.length > 1 && '; who plays several seasons counts in each'}.
+          </>
+        )}{' '}
+        Read every {EVERY_MS / 1000} seconds. Days are in UTC. Only logins that called the studio’s webhook count.
       </p>
     </>
   )
 }
+
+/** The passes by name. It says which of them hardly anybody plays, as the figures then say little about it. */
+const Names = ({ of, playersOf }: { of: readonly LivePass[]; playersOf: readonly number[] | undefined }) =>
+  of.map(({ scenarioId, nodeId }, index) => {
+    const players = playersOf?.[index]
+    const isShared = of.some((other) => other.scenarioId === scenarioId && other.nodeId !== nodeId)
+    return (
+      <span key={`${scenarioId} ${nodeId}`}>
+        {index > 0 && (index === of.length - 1 ? ' and ' : ', ')}
+        <strong>{scenarioId}</strong>
+        {isShared && ` (${nodeId})`}
+        {players !== undefined && players < FEW_PLAYERS && (
+          <> ({players === 0 ? 'no player yet' : `only ${number(players)} ${players === 1 ? 'player' : 'players'}`})</>
+        )}
+      </span>
+    )
+  })
+
+/** Undefined when one of them could not be read. */
+async function readLive(
+  client: Client,
+  environment: string,
+  passes: readonly LivePass[],
+): Promise<LiveData | undefined> {
+  const from = startOfDay()
+  const fresh = { requestPolicy: 'network-only' } as const
+  const [whole, ...answers] = await Promise.all([
+    client.query(liveEnvironmentQuery, { environment, from }, fresh).toPromise(),
+    ...passes.map((pass) => client.query(livePassQuery, { environment, ...pass, from }, fresh).toPromise()),
+  ])
+  const insights = answers.flatMap(({ data, error }) => (error ? [] : (data?.battlePassInsight ?? [])))
+  if (!whole.data || whole.error || insights.length < passes.length) return undefined
+  const today = insights.map(({ days }) => days.at(-1))
+  return {
+    calls: whole.data.callStatistics.calls,
+    logins: whole.data.loginStatistics.total.logins,
+    levelUps: sum(insights.map(({ levels }) => sum(levels.slice(1).map(({ reachedInRange }) => reachedInRange)))),
+    today: {
+      premium: sum(today.map((day) => day?.premium ?? 0)),
+      claims: sum(today.map((day) => day?.claims ?? 0)),
+      players: sum(today.map((day) => day?.players ?? 0)),
+    },
+    playersOf: insights.map(({ completion }) => completion.players),
+  }
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 
 interface Rate {
   readonly value: number
@@ -93,11 +158,14 @@ interface Rate {
 }
 
 function Frame(props: {
-  readonly day?: { readonly premium: number; readonly claims: number; readonly players: number }
+  readonly day?: Today
+  /** What the figures of seasons count: the name of one, or the number of them. */
+  readonly of: string
+  readonly hasPasses?: boolean
   /** Null while it is not known. */
   readonly rate: (of: Total) => Rate | null
 }) {
-  const { day } = props
+  const { day, of, hasPasses = true } = props
   const rate = (of: Total) => {
     const found = props.rate(of)
     if (found === null) return '…'
@@ -108,15 +176,18 @@ function Frame(props: {
     )
   }
   const count = (value: number | undefined) => (value === undefined ? '…' : number(value))
+  const ofPasses = [
+    ['Levels a minute', rate('levelUps'), of],
+    ['Premium today', count(day?.premium), `${of}, bought or granted, minus revoked`],
+    ['Claims today', count(day?.claims), of],
+    ['Players today', count(day?.players), of],
+  ] as const
   return (
     <Figures
       of={[
         ['Calls a minute', rate('calls'), 'of all players of the environment'],
-        ['Levels a minute', rate('levelUps')],
-        ['Logins a minute', rate('logins')],
-        ['Premium today', count(day?.premium), 'bought or granted, minus revoked'],
-        ['Claims today', count(day?.claims)],
-        ['Players today', count(day?.players)],
+        ['Logins a minute', rate('logins'), 'of the environment'],
+        ...(hasPasses ? ofPasses : []),
       ]}
     />
   )

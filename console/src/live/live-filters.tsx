@@ -6,6 +6,7 @@ import { FilterField, FilterSelect, useFilters } from '../ui/filters.tsx'
 import { SelectField } from '../ui/form.tsx'
 import { CHOICE_NAMES, choiceOf, parametersOf } from './filters.ts'
 import { liveScenariosQuery } from './operations.ts'
+import { PlayerFilter } from './player-filter.tsx'
 
 /** The filters of the events. The address of the page stores them. */
 export function LiveFilters() {
@@ -42,7 +43,7 @@ export function LiveFilters() {
         filters={filters}
         options={[['', 'all scenarios'], ...scenarios]}
       />
-      <FilterField label="Player" name="player" placeholder="id of a player" filters={filters} />
+      <PlayerFilter filters={filters} />
       {search.size > 0 && (
         <Button tone="quiet" onClick={() => filters.clear('type', 'handle', 'scenario', 'player')}>
           Clear filters

@@ -1,18 +1,24 @@
 import { graphql } from '../graphql.ts'
 
-export const liveFiguresQuery = graphql(`
-  query ConsoleLiveFigures(
+export const liveEnvironmentQuery = graphql(`
+  query ConsoleLiveEnvironment($environment: String!, $from: DateTime!) {
+    callStatistics(environment: $environment, from: $from) { calls }
+    loginStatistics(environment: $environment, from: $from) {
+      total { logins }
+    }
+  }
+`)
+
+export const livePassQuery = graphql(`
+  query ConsoleLivePass(
     $environment: String!, $scenarioId: String!, $nodeId: String!, $from: DateTime!
   ) {
     battlePassInsight(
       environment: $environment, scenarioId: $scenarioId, nodeId: $nodeId, from: $from
     ) {
-      days { startsAt premium claims players }
+      days { premium claims players }
       levels { level reachedInRange }
-    }
-    callStatistics(environment: $environment, from: $from) { calls }
-    loginStatistics(environment: $environment, from: $from) {
-      total { logins }
+      completion { players }
     }
   }
 `)

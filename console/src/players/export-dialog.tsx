@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
+import { Link } from 'wouter'
 import { useOperator } from '../session/permission.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button } from '../ui/button.tsx'
@@ -45,6 +46,13 @@ export function ExportDialog(props: {
           <Notice tone="success">
             {number(result.count)} {result.count === 1 ? 'player' : 'players'} exported.
           </Notice>
+          {result.auditId !== null && (
+            <p>
+              <Link href={`~/console/project/audit/${result.auditId}`} onClick={() => onClose()}>
+                Row of the audit log
+              </Link>
+            </p>
+          )}
           <div className="actions">
             <Button tone="primary" onClick={onClose}>
               Close

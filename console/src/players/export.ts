@@ -1,5 +1,5 @@
 import { saveFile } from '../ui/csv.ts'
-import { sentence } from '../ui/errors.ts'
+import { faultText, sentence } from '../ui/errors.ts'
 import { exportParameters, type Filters } from './filters.ts'
 
 const LINE_FEED = 10
@@ -16,13 +16,14 @@ export async function exportPlayers(options: {
   readonly reason: string
   readonly signal: AbortSignal
   readonly onCount: (read: number) => void
-}): Promise<{ readonly count: number } | { readonly fault: string }> {
+}): Promise<{ readonly count: number; readonly auditId: string | null } | { readonly fault: string }> {
   const { token, projectId, environment, filters, reason, signal, onCount } = options
   const parameters = exportParameters(filters)
   parameters.set('environment', environment)
   parameters.set('reason', reason)
   const chunks: Uint8Array<ArrayBuffer>[] = []
   let count = 0
+  let auditId: string | null = null
   try {
     const response = await fetch(`/platform/v1/projects/${projectId}/players.ndjson?${parameters}`, {
       headers: { authorization: `Bearer ${token}` },
@@ -30,9 +31,10 @@ export async function exportPlayers(options: {
     })
     if (!response.ok || !response.body) {
       const { error, details } = await response.json()
-      const faults = Array.isArray(details) ? details.map(({ path, message }) => ` ${path} ${message}.`).join('') : ''
+      const faults = Array.isArray(details) ? details.map((fault) => ` ${faultText(fault)}`).join('') : ''
       return { fault: `Nothing was exported. ${sentence(String(error))}${faults}` }
     }
+    auditId = response.headers.get('tierway-audit-entry')
     const reader = response.body.getReader()
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
       chunks.push(read.value)
@@ -43,5 +45,5 @@ export async function exportPlayers(options: {
     return { fault: signal.aborted ? 'The export was stopped.' : 'The export broke off. No file was saved: try again.' }
   }
   saveFile(`players-${environment}.ndjson`, new Blob(chunks), 'application/x-ndjson')
-  return { count }
+  return { count, auditId }
 }

@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react'
 import { useQuery } from 'urql'
-import { Link, useParams } from 'wouter'
+import { Link } from 'wouter'
 import { useEnvironment } from '../shell/environment.tsx'
+import { usePathParameters } from '../ui/address.ts'
 import { Page } from '../ui/page.tsx'
 import { Answer, Empty, Notice } from '../ui/states.tsx'
 import { Id } from '../ui/text.tsx'
@@ -36,7 +37,7 @@ const TABS = [
 
 /** A new page for each player: no state and no dialog of the last one stays. */
 export default function PlayerPage() {
-  const { playerId = '' } = useParams()
+  const { playerId = '' } = usePathParameters()
   return <PlayerById key={playerId} playerId={playerId} />
 }
 
@@ -72,7 +73,7 @@ function PlayerById({ playerId }: { playerId: string }) {
 }
 
 function Player({ player }: { player: PlayerData }) {
-  const { tab = 'overview' } = useParams()
+  const { tab = 'overview' } = usePathParameters()
   const { open, dialog } = useAction(player)
   const [, , Tab] = TABS.find(([name]) => name === tab) ?? TABS[0]
   const base = `/env/${player.environment}/players/${player.playerId}`

@@ -180,7 +180,8 @@ const Passes = ({ of }: { of: Row['passes'] }) =>
   ) : (
     of.map(({ id, scenarioId, nodeId, level, premiumOwned }) => (
       <span key={id} className={css.pass} title={`${scenarioId} / ${nodeId}`}>
-        {scenarioId}: level {level} {premiumOwned && <span className="badge">premium</span>}{' '}
+        <span className="clip">{scenarioId}</span>: level {level}{' '}
+        {premiumOwned && <span className="badge">premium</span>}{' '}
       </span>
     ))
   )

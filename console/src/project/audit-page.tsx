@@ -1,7 +1,8 @@
 import { useQuery } from 'urql'
-import { useLocation, useParams } from 'wouter'
+import { useLocation } from 'wouter'
 import { useDenial } from '../session/permission.tsx'
 import { projectQuery } from '../shell/operations.ts'
+import { usePathParameters } from '../ui/address.ts'
 import { Button } from '../ui/button.tsx'
 import { saveRows } from '../ui/csv.ts'
 import { FilterDay, FilterField, FilterSelect, useFilters } from '../ui/filters.tsx'
@@ -44,7 +45,7 @@ export default function AuditPage() {
 }
 
 function AuditLog() {
-  const { entryId } = useParams()
+  const { entryId } = usePathParameters()
   const [, navigate] = useLocation()
   const filters = useFilters()
   const [{ data: project }] = useQuery({ query: projectQuery })

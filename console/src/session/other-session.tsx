@@ -2,7 +2,7 @@ import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { beginSession, declineOffer, type Session } from './session.ts'
 
-/** Asks whether the session of a link replaces the one of this tab. */
+/** Asks whether the session of a link replaces the one of this browser. */
 export function OtherSession({ session, offer }: { session: Session; offer: Session }) {
   return (
     <Dialog title="Sign in as another person?" onClose={declineOffer}>
@@ -10,7 +10,10 @@ export function OtherSession({ session, offer }: { session: Session; offer: Sess
         You are signed in as <Person of={session} />. The link that you followed signs in as <Person of={offer} />
         {offer.projectId === session.projectId ? '' : ', in another project'}.
       </p>
-      <p>The audit log names the person who is signed in with each change. The sender of the link chose the name.</p>
+      <p>
+        The audit log names the person who is signed in with each change. The sender of the link chose the name. All
+        tabs of this browser have the same person.
+      </p>
       <div className="actions">
         <Button tone="primary" onClick={declineOffer}>
           Stay signed in as {session.actor}

@@ -1,5 +1,6 @@
 import { useSyncExternalStore } from 'react'
 import { keepText } from '../ui/storage.ts'
+import { joinTabs, type TabMessage } from './tabs.ts'
 
 /** The roles of callers. Each has the rights of the roles before it, too. */
 export const ROLES = ['VIEWER', 'OPERATOR', 'ADMIN'] as const
@@ -7,6 +8,8 @@ export type Role = (typeof ROLES)[number]
 
 export interface Session {
   readonly token: string
+  /** The id of the token. It is no secret. */
+  readonly id: string
   /** The name in the audit log. */
   readonly actor: string
   readonly role: Role
@@ -17,21 +20,39 @@ export interface Session {
   readonly expiresAt: number
 }
 
-// Storage of the tab: another tab, and a browser that is opened again, begin signed out.
+// The storage of this tab, for when its page is loaded again. Other tabs get the token by messages, in memory.
 const KEY = 'tierway.operator-token'
+/** The id of the session that a person ended last, for tabs that were not running then. */
+const ENDED = 'tierway.ended-session'
+/** Other tabs answer within some milliseconds. One that answers later still signs this tab in. */
+const ANSWER_MS = 300
+
+const EXPIRED = 'Your session has expired. Sign in to continue where you were.'
+const SIGNED_OUT = 'You have signed out, in every tab of this browser.'
+const NOT_SIGNED_IN = 'You are not signed in in this browser. Sign in to see the page that you have opened.'
+const BAD_LINK = 'The link has expired, or is incomplete. Sign in with a platform key, or ask for a new link.'
+
 const listeners = new Set<() => void>()
-let session: Session | null = keptSession()
-/** The reason why the last session ended, for the sign-in page. */
+/** The reason why nobody is signed in, for the sign-in page. */
 let ending: string | null = null
+let session: Session | null = keptSession()
 /** The session of a link that was followed while another person is signed in. */
 let offer: Session | null = null
+/** The session of a link, while other tabs are asked for theirs. */
+let linked: Session | null = null
+let isAsking = false
+const tabs = joinTabs(receive)
 followLink()
 addEventListener('hashchange', followLink)
+if (session === null && !isAsking) askTabs(null)
 
-/** The session of this tab; null when nobody is signed in. */
+/** The session of this browser; null when nobody is signed in. */
 export const useSession = (): Session | null => useSyncExternalStore(listen, () => session)
 
 export const sessionEnding = (): string | null => ending
+
+/** Whether other tabs are being asked for their session. */
+export const useIsAsking = (): boolean => useSyncExternalStore(listen, () => isAsking)
 
 /** The session that a link offers in place of this one; null when there is nothing to ask. */
 export const useOffer = (): Session | null => useSyncExternalStore(listen, () => offer)
@@ -41,29 +62,96 @@ export function declineOffer(): void {
   tell()
 }
 
-/** Begins a session with an operator token. Throws an error for any other text. */
+/**
+ * Begins a session with an operator token, in every tab where nobody or the person before is signed in. Throws an error
+ * for any other text.
+ */
 export function beginSession(token: string): void {
-  session = readToken(token)
-  ending = null
-  offer = null
-  // Without it, a page that is loaded again asks for a sign-in.
-  keepText(sessionStorage, KEY, token)
-  tell()
+  const before = session
+  take(readToken(token))
+  tabs.send({ kind: 'began', token, inPlaceOf: before?.id ?? null })
 }
 
-export function endSession(why: string | null = null): void {
-  session = null
-  ending = why
-  offer = null
-  sessionStorage.removeItem(KEY)
-  tell()
+/** Ends the session in every tab. */
+export function endSession(why = SIGNED_OUT): void {
+  if (session !== null) {
+    keepText(localStorage, ENDED, session.id)
+    tabs.send({ kind: 'ended', id: session.id, why })
+  }
+  leave(why)
 }
 
 /** Whether a role has the rights of another. */
 export const includesRole = (role: Role, needed: Role): boolean => ROLES.indexOf(role) >= ROLES.indexOf(needed)
 
+function take(begun: Session): void {
+  session = begun
+  ending = null
+  offer = null
+  isAsking = false
+  // Without it, a page that is loaded again asks for a sign-in when it is the only one.
+  keepText(sessionStorage, KEY, begun.token)
+  tell()
+}
+
+function leave(why: string): void {
+  session = null
+  ending = why
+  offer = null
+  isAsking = false
+  sessionStorage.removeItem(KEY)
+  tell()
+}
+
+/** Asks the other tabs for their session. Without an answer, the session of the link begins, if there is one. */
+function askTabs(ofLink: Session | null): void {
+  isAsking = true
+  linked = ofLink
+  tabs.send({ kind: 'ask' })
+  setTimeout(() => {
+    if (!isAsking) return
+    if (linked !== null) {
+      beginSession(linked.token)
+      return
+    }
+    isAsking = false
+    if (location.pathname.replace(/\/$/, '') !== '/console') ending ??= NOT_SIGNED_IN
+    tell()
+  }, ANSWER_MS)
+  tell()
+}
+
+function receive(message: TabMessage): void {
+  switch (message.kind) {
+    case 'ask':
+      if (session !== null) tabs.send({ kind: 'session', token: session.token })
+      return
+    case 'session': {
+      const theirs = validSession(message.token)
+      if (session !== null || theirs === null || theirs.id === localStorage.getItem(ENDED)) return
+      take(theirs)
+      if (linked !== null) follow(linked)
+      return
+    }
+    case 'began': {
+      const theirs = validSession(message.token)
+      // A tab of a person whom nobody has replaced keeps its session.
+      if (theirs !== null && (session === null || session.id === message.inPlaceOf)) take(theirs)
+      return
+    }
+    case 'ended':
+      if (session?.id === message.id) leave(message.why)
+  }
+}
+
 function keptSession(): Session | null {
-  return validSession(sessionStorage.getItem(KEY))
+  const token = sessionStorage.getItem(KEY)
+  if (token === null) return null
+  const kept = validSession(token)
+  if (kept !== null && kept.id !== localStorage.getItem(ENDED)) return kept
+  sessionStorage.removeItem(KEY)
+  ending = kept === null ? EXPIRED : SIGNED_OUT
+  return null
 }
 
 /**
@@ -75,18 +163,27 @@ function followLink(): void {
   if (token === null) return
   // A fragment is never sent, and the history must not keep the token.
   history.replaceState(null, '', location.pathname + location.search)
-  const linked = validSession(token)
-  if (session !== null) {
-    offer = linked?.token === session.token ? null : linked
-    tell()
-  } else if (linked !== null) beginSession(token)
-  else endSession('The link has expired, or is incomplete. Sign in with a platform key, or ask for a new link.')
+  const valid = validSession(token)
+  if (session === null) {
+    if (valid === null) ending = BAD_LINK
+    askTabs(valid)
+  } else if (valid !== null) follow(valid)
 }
 
-function validSession(token: string | null): Session | null {
+/** Replaces the session by that of a link if both are of one person by one key. Otherwise it asks. */
+function follow(ofLink: Session): void {
+  const isSame = (['actor', 'role', 'projectId', 'keyId'] as const).every((claim) => ofLink[claim] === session?.[claim])
+  if (isSame) beginSession(ofLink.token)
+  else {
+    offer = ofLink
+    tell()
+  }
+}
+
+function validSession(token: string): Session | null {
   try {
-    const read = token === null ? null : readToken(token)
-    return read !== null && read.expiresAt > Date.now() ? read : null
+    const read = readToken(token)
+    return read.expiresAt > Date.now() ? read : null
   } catch {
     return null
   }
@@ -96,11 +193,12 @@ function validSession(token: string | null): Session | null {
 function readToken(token: string): Session {
   const [, payload = ''] = token.split('.')
   const bytes = Uint8Array.from(atob(payload.replace(/-/g, '+').replace(/_/g, '/')), (char) => char.charCodeAt(0))
-  const { sub, act, role, prj, exp } = JSON.parse(new TextDecoder().decode(bytes))
+  const { jti, sub, act, role, prj, exp } = JSON.parse(new TextDecoder().decode(bytes))
   const known = ROLES.find((one) => one === String(role).toUpperCase())
   if (typeof act !== 'string' || known === undefined || typeof exp !== 'number')
     throw new Error('this is not an operator token')
-  return { token, actor: act, role: known, projectId: String(prj), keyId: String(sub), expiresAt: exp * 1000 }
+  const expiresAt = exp * 1000
+  return { token, id: String(jti), actor: act, role: known, projectId: String(prj), keyId: String(sub), expiresAt }
 }
 
 function tell(): void {

@@ -17,7 +17,7 @@ const UNKNOWN_KEY = 'This platform key is unknown or revoked.'
 export function SignIn() {
   const [key, setKey] = useState('')
   const [actor, setActor] = useState(localStorage.getItem('tierway.actor') ?? '')
-  const [role, setRole] = useState<Role>('ADMIN')
+  const [role, setRole] = useState<Role | ''>('')
   const [hours, setHours] = useState('1')
   const [fault, setFault] = useState<string | null>(null)
   const [faults, setFaults] = useState<readonly Fault[]>([])
@@ -28,7 +28,12 @@ export function SignIn() {
     setFaults([])
     // No key has other characters. The browser could not send them, which would look like a service that is away.
     if (!/^[\x21-\x7e]+$/.test(key.trim())) return setFault(UNKNOWN_KEY)
-    const input = { actor, role, expiresInSeconds: Number(hours) * 3600, reason: 'sign-in to the console' }
+    const input = {
+      actor,
+      role: role || undefined,
+      expiresInSeconds: Number(hours) * 3600,
+      reason: 'sign-in to the console',
+    }
     const { data, error } = await createClient(key.trim(), { endsSession: false }).mutation(createTokenMutation, {
       input,
     })
@@ -38,9 +43,10 @@ export function SignIn() {
       return
     }
     if (!error) return
-    setFaults(faultsOf(error))
-    const isKey = codeOf(error) === 'INVALID_TOKEN'
-    setFault(isKey ? UNKNOWN_KEY : textOf(error))
+    const faulty = faultsOf(error)
+    setFaults(faulty)
+    if (codeOf(error) === 'INVALID_TOKEN') setFault(UNKNOWN_KEY)
+    else if (faulty.length === 0) setFault(textOf(error))
   }
 
   return (
@@ -48,10 +54,10 @@ export function SignIn() {
       <img src={icon} alt="" width="48" height="48" />
       <h1>Tierway console</h1>
       {ending !== null && <Notice tone="info">{ending}</Notice>}
-      <Form onSubmit={submit} faults={faults}>
+      <Form onSubmit={submit} faults={faults} onChange={() => setFault(null)}>
         <TextField
           label="Platform key"
-          hint="It starts with twplat_. It is exchanged for a token of this tab, and not kept."
+          hint="It starts with twplat_. It is exchanged for a token of this browser, and not kept."
           name="key"
           type="password"
           autoComplete="off"
@@ -71,11 +77,11 @@ export function SignIn() {
         />
         <SelectField
           label="Role"
-          hint="At most the role of the key."
+          hint="Choose less than the role of the key where that is enough."
           name="role"
           value={role}
-          onChange={(value) => setRole(value as Role)}
-          options={ROLES.map((one) => [one, one.toLowerCase()])}
+          onChange={(value) => setRole(value as Role | '')}
+          options={[['', 'that of the key'], ...ROLES.map((one) => [one, one.toLowerCase()] as const)]}
         />
         <SelectField
           label="Sign out after"

@@ -1,9 +1,9 @@
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
 import type { CombinedError } from 'urql'
 import { Link } from 'wouter'
 import { Button } from './button.tsx'
 import { Dialog } from './dialog.tsx'
-import { type Fault, faultsOf, textOf } from './errors.ts'
+import { codeOf, type Fault, faultsOf, isOutcomeOpen, textOf } from './errors.ts'
 import { Form, ReasonField, SubmitButton } from './form.tsx'
 import { Notice } from './states.tsx'
 
@@ -42,9 +42,15 @@ export function ActionDialog(props: {
 }) {
   const [reason, setReason] = useState('')
   const [result, setResult] = useState<ActionResult>()
-  const faults = result?.faults ?? faultsOf(result?.error)
+  // The same list while the result is the same: the form forgets which of its faults were corrected with another list.
+  const faults = useMemo(() => result?.faults ?? faultsOf(result?.error), [result])
+
+  /** A refusal is about the fields as they were. An answer that was lost is not. */
+  const [isCorrected, setCorrected] = useState(false)
+  const isShown = !isCorrected || isOutcomeOpen(result?.error)
 
   async function submit(): Promise<void> {
+    setCorrected(false)
     setResult(undefined)
     setResult(await props.run(reason))
   }
@@ -58,12 +64,18 @@ export function ActionDialog(props: {
   }
   return (
     <Dialog title={props.title} onClose={props.onClose} wide={props.wide}>
-      <Form onSubmit={submit} faults={faults}>
+      <Form onSubmit={submit} faults={faults} onChange={() => setCorrected(true)}>
         {props.children}
         <ReasonField value={reason} onChange={setReason} />
         <div className="effect">{props.effect}</div>
-        {result?.refusal && <Notice tone="error">{result.refusal}</Notice>}
-        {result?.error && <Notice tone="error">{textOf(result.error)}</Notice>}
+        {isShown && result?.refusal && <Notice tone="error">{result.refusal}</Notice>}
+        {isShown && result?.error && (
+          <Notice tone="error">
+            {codeOf(result.error) === 'INVALID_REQUEST'
+              ? 'Correct what is marked, and try again.'
+              : textOf(result.error)}
+          </Notice>
+        )}
         <div className="actions">
           <Button onClick={props.onClose}>Cancel</Button>
           <SubmitButton tone={props.tone} disabled={props.disabled}>

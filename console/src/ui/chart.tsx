@@ -16,9 +16,12 @@ export interface ChartProps {
   readonly series: readonly Series[]
   /** Default: a number with groups of digits. */
   readonly format?: (value: number) => string
-  /** `day` for values of whole days, which need no time of day. */
+  /** `day` for values of whole days, which need no time of day. Such days are those of UTC in either zone. */
   readonly parts?: 'day' | 'minute'
 }
+
+/** How long a place is on an axis that has only one. */
+const LENGTHS_MS = { day: 86_400_000, minute: 3_600_000 }
 
 /**
  * A chart with the same figures as a table and as CSV. With the keyboard, the arrows go from place to place, and screen
@@ -27,8 +30,14 @@ export interface ChartProps {
 export function Chart({ title, axis, series, format = number, parts = 'day' }: ChartProps) {
   const [isTable, setTable] = useState(false)
   const { times } = usePreferences()
-  const nameOf = (place: number): string =>
-    axis.kind === 'names' ? (axis.values[place] ?? '') : timeText(axis.values[place] ?? 0, times, parts)
+  const zone = parts === 'day' ? 'UTC' : times
+  const nameOf = (place: number): string => {
+    if (axis.kind === 'names') return axis.values[place] ?? ''
+    const { values } = axis
+    const [at = 0, length] = [values[place], (values[1] ?? Number.NaN) - (values[0] ?? Number.NaN)]
+    const isOver = at + (length || LENGTHS_MS[parts]) <= Date.now()
+    return `${timeText(at, zone, parts)}${isOver ? '' : ' (not over)'}`
+  }
   const text = (value: number | null | undefined) => (value === null || value === undefined ? '–' : format(value))
 
   function save(): void {
@@ -85,6 +94,8 @@ export function Chart({ title, axis, series, format = number, parts = 'day' }: C
           axis={axis}
           series={series}
           format={format}
+          zone={zone}
+          parts={parts}
           read={(place) =>
             `${nameOf(place)}: ${series.map(({ name, values }) => `${name} ${text(values[place])}`).join(', ')}`
           }
@@ -97,14 +108,16 @@ export function Chart({ title, axis, series, format = number, parts = 'day' }: C
 function Drawing(
   props: Omit<ChartProps, 'format'> & {
     readonly format: (value: number) => string
+    readonly zone: 'UTC' | 'local'
+    readonly parts: 'day' | 'minute'
     readonly read: (place: number) => string
   },
 ) {
-  const { title, axis, series, format, read } = props
+  const { title, axis, series, format, zone, parts, read } = props
   const element = useRef<HTMLDivElement>(null)
   const plot = useRef<Plot>(null)
   const [place, setPlace] = useState<number | null>(null)
-  const { times, theme } = usePreferences()
+  const { theme } = usePreferences()
   const isDark = useDark()
   const hintId = useId()
   const count = axis.values.length
@@ -116,14 +129,14 @@ function Drawing(
     let isGone = false
     void import('./plot.ts').then(({ drawPlot }) => {
       if (isGone || element.current === null) return
-      plot.current = drawPlot(element.current, { axis, series, format, zone: times, onPlace: setPlace })
+      plot.current = drawPlot(element.current, { axis, series, format, parts, zone, onPlace: setPlace })
     })
     return () => {
       isGone = true
       plot.current?.destroy()
       plot.current = null
     }
-  }, [content, times, theme, isDark])
+  }, [content, zone, parts, theme, isDark])
 
   function onKey(event: KeyboardEvent): void {
     const to = { ArrowRight: (place ?? -1) + 1, ArrowLeft: (place ?? count) - 1, Home: 0, End: count - 1 }[event.key]

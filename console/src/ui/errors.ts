@@ -42,5 +42,59 @@ export function textOf(error: CombinedError): string {
   }
 }
 
+/**
+ * Names of members that messages of the service have, in the words of the pages. A form uses the labels of its fields
+ * first.
+ */
+const WORDS: Readonly<Record<string, string>> = {
+  allowNew: 'Credit it even if no scenario names this currency',
+  announcedAt: 'Announced',
+  claimUntil: 'Claims until',
+  createdFrom: 'Created from',
+  createdTo: 'Created until',
+  endingHours: 'Hours in which it is about to end',
+  endsAt: 'Ends',
+  levelFrom: 'From level',
+  levelNumber: 'Level',
+  levelTo: 'To level',
+  nodeId: 'Pass',
+  passNodeId: 'Pass',
+  playerId: 'Player',
+  publishAt: 'Publish at',
+  scenarioId: 'Scenario',
+  search: 'Find',
+  startsAt: 'Starts',
+}
+
+export type Labels = Readonly<Record<string, string>>
+
+/** A message of the service, with the labels of fields in place of the names of members: `must be after “Starts”`. */
+export const inWords = (message: string, labels: Labels = {}): string =>
+  message.replaceAll(/`?\b([a-z]+(?:[A-Z][a-z]*)+)\b`?/g, (all, name: string) => {
+    const label = labels[name] ?? WORDS[name]
+    return label === undefined ? all : `“${label}”`
+  })
+
+/** A fault that no field shows: its place and what is wrong there. */
+export function faultText(fault: Fault, labels: Labels = {}): string {
+  const place = placeOf(fault, labels)
+  const text = sentence(inWords(fault.message, labels))
+  return place === '' ? text : `${place}: ${text}`
+}
+
+/** The place of a fault in words: `Ends`, `Rewards 2, item id`. */
+function placeOf({ path }: Fault, labels: Labels): string {
+  const words = path
+    .replace(/^input\./, '')
+    .split('.')
+    .map((part) => {
+      const [, name = '', index] = /^([^[]*)(?:\[(\d+)\])?/.exec(part) ?? []
+      const known = labels[name] ?? WORDS[name] ?? name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+      return index === undefined ? known : `${known} ${Number(index) + 1}`
+    })
+    .join(', ')
+  return words === '' ? '' : `${words[0]?.toUpperCase()}${words.slice(1)}`
+}
+
 export const sentence = (text: string): string =>
   text === '' ? '' : `${text[0]?.toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`

@@ -96,6 +96,8 @@ export const FilterDay = ({
   /** Default: that of the address. */
   readonly value?: string
   readonly hint?: string
+  /** In sentences. */
+  readonly faults?: readonly string[]
 }) => (
   <TextField
     value={filters.value(field.name)}

@@ -1,4 +1,5 @@
 import {
+  type ChangeEvent,
   createContext,
   type FormEvent,
   type InputHTMLAttributes,
@@ -11,40 +12,56 @@ import {
 } from 'react'
 import { MAX_REASON } from '../../../src/base/limits.ts'
 import { Button } from './button.tsx'
-import { type Fault, sentence } from './errors.ts'
+import { type Fault, faultText, inWords, type Labels, sentence } from './errors.ts'
 import { Notice } from './states.tsx'
 
 interface FormContext {
   readonly faults: readonly Fault[]
+  readonly labels: Labels
   /** Adds a field to the form. The returned function removes it. */
-  readonly add: (name: string) => () => void
+  readonly add: (name: string, label: string) => () => void
   /** Whether the form is being sent. */
   readonly isBusy: boolean
 }
 
-const FormContext = createContext<FormContext>({ faults: [], add: () => () => {}, isBusy: false })
+const FormContext = createContext<FormContext>({ faults: [], labels: {}, add: () => () => {}, isBusy: false })
 
 /** The field that a fault names: `amount` for `input.amount`, `data` for `input.data.rewards[0]`. */
 const fieldOf = ({ path }: Fault): string | undefined => path.replace(/^input\./, '').split(/[.[]/)[0]
 
+const NO_FAULTS: readonly Fault[] = []
+
 /**
- * A form. A fault is shown at the field that its path names, or below the fields when there is no such field. When
- * sending throws, as for an answer that the page cannot read, the form says so and can be sent again.
+ * A form. A fault is shown at the field that its path names, or below the fields when there is no such field. It goes when
+ * the field is changed. When sending throws, as for an answer that the page cannot read, the form says so and can be sent again.
  */
 export function Form(props: {
   readonly onSubmit: () => Promise<void>
   readonly faults?: readonly Fault[]
+  /** Called when a person changes a field. */
+  readonly onChange?: () => void
   readonly children: ReactNode
 }) {
-  const faults = props.faults ?? []
-  const [names, setNames] = useState<readonly string[]>([])
+  const all = props.faults ?? NO_FAULTS
+  const [fields, setFields] = useState<readonly { readonly name: string; readonly label: string }[]>([])
+  const [shown, setShown] = useState<{ readonly of: readonly Fault[]; readonly corrected: readonly string[] }>()
+  const corrected = shown?.of === all ? shown.corrected : []
+  const faults = all.filter((fault) => !corrected.includes(fieldOf(fault) ?? ''))
+  const labels = Object.fromEntries(fields.map(({ name, label }) => [name, label]))
   const [isBusy, setBusy] = useState(false)
   const [failure, setFailure] = useState<unknown>()
-  const add = useCallback((name: string) => {
-    setNames((before) => [...before, name])
-    return () => setNames((before) => before.filter((_, index) => index !== before.indexOf(name)))
+  const add = useCallback((name: string, label: string) => {
+    const field = { name, label }
+    setFields((before) => [...before, field])
+    return () => setFields((before) => before.filter((one) => one !== field))
   }, [])
-  const rest = faults.filter((fault) => !names.includes(fieldOf(fault) ?? ''))
+  const rest = faults.filter((fault) => !fields.some(({ name }) => name === fieldOf(fault)))
+
+  function onChange({ target }: ChangeEvent<HTMLFormElement>): void {
+    const { name } = target as { readonly name?: string }
+    if (name) setShown({ of: all, corrected: [...corrected, name] })
+    props.onChange?.()
+  }
 
   async function submit(event: FormEvent): Promise<void> {
     event.preventDefault()
@@ -60,12 +77,12 @@ export function Form(props: {
   }
 
   return (
-    <FormContext value={{ faults, add, isBusy }}>
-      <form className="form" onSubmit={submit} noValidate={false}>
+    <FormContext value={{ faults, labels, add, isBusy }}>
+      <form className="form" onSubmit={submit} onChange={onChange} noValidate={false}>
         {props.children}
-        {rest.map(({ path, message }) => (
-          <p key={`${path} ${message}`} className="fault">
-            <code>{path}</code>: {sentence(message)}
+        {rest.map((fault) => (
+          <p key={`${fault.path} ${fault.message}`} className="fault">
+            {faultText(fault, labels)}
           </p>
         ))}
         {failure !== undefined && (
@@ -106,9 +123,12 @@ interface FieldProps {
 
 function Field(props: FieldProps & { readonly children: (control: ControlProps) => ReactNode }) {
   const id = useId()
-  const { faults, add } = useContext(FormContext)
-  useEffect(() => (props.name === undefined ? undefined : add(props.name)), [add, props.name])
-  const ofService = faults.filter((fault) => fieldOf(fault) === props.name).map(({ message }) => sentence(message))
+  const { faults, labels, add } = useContext(FormContext)
+  const { name, label } = props
+  useEffect(() => (name === undefined ? undefined : add(name, label)), [add, name, label])
+  const ofService = faults
+    .filter((fault) => fieldOf(fault) === name)
+    .map(({ message }) => sentence(inWords(message, labels)))
   const own = props.faults ?? ofService
   const described = [props.hint && `${id}-hint`, own.length > 0 && `${id}-fault`].filter(Boolean).join(' ')
   const control = {

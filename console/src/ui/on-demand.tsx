@@ -1,4 +1,5 @@
-import { type ComponentType, useEffect, useState } from 'react'
+import { type ComponentType, useCallback, useEffect, useState } from 'react'
+import { Button } from './button.tsx'
 import { Loading } from './states.tsx'
 
 interface Script<Props> {
@@ -9,7 +10,7 @@ interface Script<Props> {
 
 /**
  * A component whose script is loaded when the component is first shown. React's `lazy` would show a fallback for 300 ms
- * even if the script is loaded sooner. A script that cannot be loaded is an error of the page.
+ * even if the script is loaded sooner. Of one that cannot be loaded the page says why, and it can be tried again.
  */
 export function onDemand<Props extends object>(load: Script<Props>['load'], what?: string): ComponentType<Props> {
   const script: Script<Props> = { load, Loaded: null }
@@ -26,7 +27,7 @@ function OnDemand<Props extends object>({
   props: Props
 }) {
   const [Loaded, setLoaded] = useState(() => script.Loaded)
-  const [failure, setFailure] = useState<{ readonly error: unknown } | null>(null)
+  const [hasFailed, setFailed] = useState(false)
   useEffect(() => {
     if (Loaded !== null) return
     let isGone = false
@@ -35,14 +36,52 @@ function OnDemand<Props extends object>({
         script.Loaded = module.default
         if (!isGone) setLoaded(() => module.default)
       },
-      (error) => {
-        if (!isGone) setFailure({ error })
+      () => {
+        if (!isGone) setFailed(true)
       },
     )
     return () => {
       isGone = true
     }
   }, [script, Loaded])
-  if (failure) throw failure.error
+  if (hasFailed) return <NotLoaded />
   return Loaded === null ? <Loading what={what} /> : <Loaded {...props} />
+}
+
+const AGAIN_MS = 3_000
+
+/**
+ * Said in place of a script that could not be loaded. Browsers do not load such a script again in the same page, so the
+ * page is loaded again: when the service that was away answers, or when the person asks.
+ */
+function NotLoaded() {
+  const [isAway, setAway] = useState<boolean>()
+  const look = useCallback(async () => {
+    const isThere = await fetch('/livez', { cache: 'no-store' }).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+    setAway((before) => {
+      if (before === true && isThere) location.reload()
+      return !isThere
+    })
+    return isThere
+  }, [])
+  useEffect(() => {
+    void look()
+    const timer = setInterval(() => void look(), AGAIN_MS)
+    return () => clearInterval(timer)
+  }, [look])
+  if (isAway === undefined) return <Loading />
+  return (
+    <div className="state" role="alert">
+      <strong>{isAway ? 'The service cannot be reached' : 'This page could not be loaded'}</strong>
+      <p>
+        {isAway
+          ? 'It may be restarting. The page goes on by itself when the service answers.'
+          : 'A new version of the service may have replaced its files.'}
+      </p>
+      <Button onClick={() => void look().then((isThere) => isThere && location.reload())}>Try again</Button>
+    </div>
+  )
 }

@@ -20,6 +20,8 @@ export interface PlotOptions {
   readonly axis: Axis
   readonly series: readonly Series[]
   readonly format: (value: number) => string
+  /** The places of an axis of time are whole days, or hours. */
+  readonly parts: 'day' | 'minute'
   readonly zone: 'UTC' | 'local'
   readonly onPlace: (place: number | null) => void
 }
@@ -32,10 +34,11 @@ export interface Plot {
 const HEIGHT = 240
 const COLOURS = ['--chart-1', '--chart-2', '--chart-3', '--chart-4', '--chart-5', '--chart-6']
 
-export function drawPlot(element: HTMLElement, { axis, series, format, zone, onPlace }: PlotOptions): Plot {
+export function drawPlot(element: HTMLElement, { axis, series, format, parts, zone, onPlace }: PlotOptions): Plot {
   const colour = colourReader(element)
   const isTime = axis.kind === 'time'
   const xs = isTime ? axis.values.map((at) => at / 1000) : axis.values.map((_, index) => index)
+  const isWhole = series.every(({ values }) => values.every((value) => value === null || Number.isInteger(value)))
   const barCount = series.filter(({ kind }) => kind === 'bars').length
   let bars = 0
 
@@ -68,11 +71,15 @@ export function drawPlot(element: HTMLElement, { axis, series, format, zone, onP
     {
       width: Math.max(200, element.clientWidth),
       height: HEIGHT,
+      // The last label is not cut.
+      padding: [null, 24, null, null],
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false } },
       tzDate: (at) => (zone === 'UTC' ? uPlot.tzDate(new Date(at * 1000), 'Etc/UTC') : new Date(at * 1000)),
       scales: {
-        x: isTime ? { time: true } : { time: false, range: (_plot, low, high) => [low - 0.6, high + 0.6] },
+        x: isTime
+          ? { time: true, range: (_plot, low, high) => rangeAround(low, high, parts) }
+          : { time: false, range: (_plot, low, high) => [low - 0.6, high + 0.6] },
         y: { range: (_plot, low, high) => [Math.min(0, low ?? 0), Math.max(high ?? 1, 1) * 1.05] },
       },
       axes: [
@@ -81,7 +88,11 @@ export function drawPlot(element: HTMLElement, { axis, series, format, zone, onP
           grid: { show: false },
           ticks: { stroke: colour('--line') },
           ...(isTime
-            ? { space: 90, values: (_plot, splits) => splits.map((at) => tickText(at * 1000, axis.values, zone)) }
+            ? {
+                space: 60,
+                incrs: parts === 'day' ? DAY_STEPS : HOUR_STEPS,
+                values: (_plot, splits) => splits.map((at) => tickText(at * 1000, parts, zone)),
+              }
             : {
                 incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000],
                 values: (_plot, splits) => splits.map((at) => axis.values[at] ?? ''),
@@ -91,8 +102,10 @@ export function drawPlot(element: HTMLElement, { axis, series, format, zone, onP
           stroke: colour('--muted'),
           grid: { stroke: colour('--line'), width: 1 },
           ticks: { show: false },
-          size: 64,
-          values: (_plot, splits) => splits.map((value) => format(value)),
+          size: (_plot, texts) => Math.max(40, ...(texts ?? []).map((text) => 16 + 7.5 * text.length)),
+          // Of players and xp there are no parts.
+          incrs: isWhole ? WHOLE_STEPS : undefined,
+          values: (_plot, splits) => splits.map((value) => shortText(value, format)),
         },
       ],
       series: [{}, ...drawn],
@@ -117,12 +130,30 @@ export function drawPlot(element: HTMLElement, { axis, series, format, zone, onP
 /** `rgb(1, 2, 3)` at a third of its strength. */
 const faint = (colour: string): string => colour.replace(/^rgb\((\d+), (\d+), (\d+)\)$/, 'rgb($1 $2 $3 / 35%)')
 
-const DAY_MS = 86_400_000
+const HOUR_S = 3_600
+const DAY_S = 24 * HOUR_S
+const HOUR_STEPS = [1, 2, 3, 6, 12, 24, 48].map((hours) => hours * HOUR_S)
+const DAY_STEPS = [1, 2, 7, 14, 28, 91, 182, 364].map((days) => days * DAY_S)
+const WHOLE_STEPS = Array.from({ length: 19 }, (_, zeros) => [1, 2, 5].map((digit) => digit * 10 ** zeros)).flat()
 
-/** The text below a tick: a day, or the hour of a range of at most two days. */
-function tickText(at: number, all: readonly number[], zone: 'UTC' | 'local'): string {
-  const length = (all.at(-1) ?? 0) - (all[0] ?? 0)
-  return length > 2 * DAY_MS ? timeText(at, zone, 'day').slice(5) : timeText(at, zone, 'minute').slice(11)
+/** The text below a tick: a day, or an hour. The hour at which a day begins has the day. */
+function tickText(at: number, parts: 'day' | 'minute', zone: 'UTC' | 'local'): string {
+  const hour = timeText(at, zone, 'minute').slice(11)
+  return parts === 'day' || hour === '00:00' ? timeText(at, zone, 'day').slice(5) : hour
+}
+
+const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumSignificantDigits: 3 })
+
+/** The text beside a tick: short enough for the axis. */
+function shortText(value: number, format: (value: number) => string): string {
+  const text = format(value)
+  return text.length > 7 ? compact.format(value) : text
+}
+
+/** The range of an axis of time, in seconds: one place alone is in the middle of its own length. */
+function rangeAround(low: number, high: number, parts: 'day' | 'minute'): [number, number] {
+  const half = (parts === 'day' ? DAY_S : HOUR_S) / 2
+  return low === high ? [low - half, high + half] : [low, high]
 }
 
 /** Reads colours as the browser has computed them: a canvas knows no variables. */

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import type { CombinedError, UseQueryState } from 'urql'
 import { Button } from './button.tsx'
-import { codeOf, faultsOf, sentence, textOf } from './errors.ts'
+import { codeOf, faultsOf, faultText, textOf } from './errors.ts'
 import type { Tone } from './toast.tsx'
 
 export function Notice({ tone, children }: { tone: Tone; children: ReactNode }) {
@@ -36,10 +36,8 @@ export function Failed({ error, onRetry }: { error: CombinedError; onRetry?: () 
       <p>{textOf(error)}</p>
       {faults.length > 0 && (
         <ul>
-          {faults.map(({ path, message }) => (
-            <li key={`${path} ${message}`}>
-              <code>{path}</code>: {sentence(message)}
-            </li>
+          {faults.map((fault) => (
+            <li key={`${fault.path} ${fault.message}`}>{faultText(fault)}</li>
           ))}
         </ul>
       )}

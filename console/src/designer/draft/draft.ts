@@ -35,6 +35,13 @@ export function openDraft(key: string, base: Version, kept: KeptDraft | undefine
   return draft
 }
 
+/** Forgets the draft of a scenario, in this tab and in the browser. */
+export function discardDraft(key: string): void {
+  drafts.get(key)?.end()
+  drafts.delete(key)
+  forget(key)
+}
+
 export const findDraft = (key: string): Draft | undefined => drafts.get(key)
 
 /** The one text that all views show and change, with its history. */
@@ -43,6 +50,7 @@ export class Draft {
   private state: DraftState
   private readonly listeners = new Set<() => void>()
   private saving: ReturnType<typeof setTimeout> | undefined
+  private hasEnded = false
 
   constructor(key: string, base: Version, kept: KeptDraft | undefined) {
     this.key = key
@@ -108,6 +116,12 @@ export class Draft {
     this.set({ ...this.state, restoredAt: null })
   }
 
+  /** A draft that was discarded is never saved again. */
+  end(): void {
+    this.hasEnded = true
+    clearTimeout(this.saving)
+  }
+
   private apply(history: History, isOwn = true): void {
     const { base, lastRead } = this.state
     const isSame = history.text === this.text
@@ -126,6 +140,7 @@ export class Draft {
 
   private save(): void {
     clearTimeout(this.saving)
+    if (this.hasEnded) return
     const { base, isChanged } = this.state
     if (!isChanged) {
       forget(this.key)

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { Button } from '../../ui/button.tsx'
-import { sentence, textOf } from '../../ui/errors.ts'
+import { inWords, sentence, textOf } from '../../ui/errors.ts'
 import { Notice } from '../../ui/states.tsx'
 import css from './problem-list.module.css'
 import type { Problem } from './problems.ts'
@@ -42,7 +42,7 @@ export function ProblemList({ check, onJump }: { check: Check; onJump: (problem:
               <button type="button" className={css.problem} onClick={() => onJump(problem)}>
                 <span className={problem.kind === 'fault' ? 'badge bad' : 'badge'}>{problem.kind}</span>
                 <strong>{problem.place}</strong>
-                <span>{sentence(problem.message)}</span>
+                <span>{sentence(inWords(problem.message))}</span>
               </button>
             </li>
           ))}

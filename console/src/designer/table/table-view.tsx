@@ -1,5 +1,14 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type ClipboardEvent, type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react'
+import {
+  type ClipboardEvent,
+  Fragment,
+  type KeyboardEvent,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
 import { Button } from '../../ui/button.tsx'
 import { saveRows } from '../../ui/csv.ts'
 import { SelectField } from '../../ui/form.tsx'
@@ -32,6 +41,8 @@ const ROW_PX = 38
 /** A cell that a jump goes to. */
 interface Target {
   readonly level: string
+  /** The place in `levels`, as two rows can have one level. Undefined for a tier. */
+  readonly index: number | undefined
   readonly column: Column
 }
 
@@ -42,8 +53,10 @@ export function TableView(props: {
   readonly passId: string | undefined
   readonly onPass: (passId: string) => void
   readonly target: Target | undefined
+  /** The number of the jump: the same place can be jumped to again. */
+  readonly jump: number
 }) {
-  const { draft, definition, problems, onPass, target } = props
+  const { draft, definition, problems, onPass, target, jump } = props
   const passes = passesOf(definition)
   const pass = passes.find(({ id }) => id === props.passId) ?? passes[0]
   if (!pass)
@@ -60,6 +73,7 @@ export function TableView(props: {
       pass={pass}
       problems={problems.filter(({ nodeId }) => nodeId === pass.id)}
       target={target}
+      jump={jump}
     >
       {passes.length > 1 && (
         <SelectField label="Pass" name="pass" value={pass.id} onChange={onPass} options={passes.map(({ id }) => id)} />
@@ -74,12 +88,14 @@ function PassTable(props: {
   readonly pass: NodeModel
   readonly problems: readonly Problem[]
   readonly target: Target | undefined
+  readonly jump: number
   readonly children: React.ReactNode
 }) {
-  const { draft, definition, pass, problems, target } = props
+  const { draft, definition, pass, problems, target, jump } = props
   const rows = useMemo(() => rowsOf(definition, pass), [definition, pass])
   const scroller = useRef<HTMLDivElement>(null)
   const [focused, setFocused] = useState<number>()
+  const [wanted, setWanted] = useState<{ readonly index: number; readonly column: Column }>()
   const [faults, setFaults] = useState<readonly string[]>([])
   const virtualizer = useVirtualizer({
     count: rows.length,
@@ -97,30 +113,34 @@ function PassTable(props: {
   })
   const marks = useMemo(() => marksOf(problems), [problems])
 
+  /** Draws the row, wherever it is, and then moves the focus to its cell. */
   const focusCell = (index: number, column: Column) => {
-    if (index < 0 || index >= rows.length) return
-    virtualizer.scrollToIndex(index)
-    // The row is in the page after the next drawing.
-    requestAnimationFrame(() =>
-      requestAnimationFrame(() => {
-        const cell = scroller.current?.querySelector<HTMLInputElement>(`[data-cell="${index} ${column}"]`)
-        cell?.focus()
-        cell?.select()
-      }),
-    )
+    setFocused(index)
+    setWanted({ index, column })
   }
 
-  const targetIndex = target ? rows.findIndex(({ cells }) => cells.level === target.level) : -1
+  useLayoutEffect(() => {
+    const cell = wanted && scroller.current?.querySelector<HTMLInputElement>(`[data-cell="${placeOf(wanted)}"]`)
+    if (!cell) return
+    setWanted(undefined)
+    // The focus scrolls to the cell.
+    cell.focus()
+    cell.select()
+  })
+
+  const isTarget = ({ index, cells }: PassRow) =>
+    target?.index === undefined ? cells.level === target?.level : index === target.index
+  const targetIndex = target ? rows.findIndex(isTarget) : -1
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each jump
   useEffect(() => {
     if (target && targetIndex >= 0) focusCell(targetIndex, target.column)
-  }, [target?.level, target?.column, target])
+  }, [target?.level, target?.index, target?.column, jump])
 
   function onKey(event: KeyboardEvent, index: number, column: Column): void {
     const step = { ArrowDown: 1, ArrowUp: -1, Enter: event.shiftKey ? -1 : 1 }[event.key]
     if (step === undefined) return
     event.preventDefault()
-    focusCell(index + step, column)
+    if (index + step >= 0 && index + step < rows.length) focusCell(index + step, column)
   }
 
   function onPaste(event: ClipboardEvent, index: number, column: Column): void {
@@ -157,7 +177,7 @@ function PassTable(props: {
           <Button
             onClick={() => {
               draft.edit(addLevels(pass, [nextCells(rows)]))
-              requestAnimationFrame(() => focusCell(rows.length, 'xp'))
+              focusCell(rows.length, 'xp')
             }}
           >
             Add level
@@ -216,36 +236,43 @@ function PassTable(props: {
                 const row = rows[index]
                 if (!row) return null
                 const gap = start - (items[at - 1]?.end ?? start)
-                return [
-                  gap > 0 && <Gap key={`gap ${index}`} height={gap} />,
-                  <tr key={index} aria-rowindex={index + 2}>
-                    {COLUMNS.map((column) => [
-                      <td key={column} className={css[column]}>
-                        <CellInput
-                          row={row}
-                          column={column}
-                          place={`${index} ${column}`}
-                          problem={marks.get(`${row.cells.level} ${column}`)}
-                          readOnly={row.index === undefined && (column === 'level' || column === 'xp')}
-                          onChange={(text) => draft.edit(setCell(pass, row, column, text), `cell ${index} ${column}`)}
-                          onFocus={() => setFocused(index)}
-                          onKeyDown={(event) => onKey(event, index, column)}
-                          onPaste={(event) => onPaste(event, index, column)}
-                        />
-                      </td>,
-                      column === 'xp' && (
-                        <td key="step" className={`number ${css.step}`}>
-                          {stepOf(rows[index - 1], row)}
-                        </td>
-                      ),
-                    ])}
-                    <td className={css.actions}>
-                      <Button tone="quiet" label={`Delete level ${row.cells.level}`} onClick={() => remove(index, row)}>
-                        ×
-                      </Button>
-                    </td>
-                  </tr>,
-                ]
+                return (
+                  // A row stays itself, with the focus, when the rows before it change.
+                  <Fragment key={index}>
+                    {gap > 0 && <Gap height={gap} />}
+                    <tr aria-rowindex={index + 2}>
+                      {COLUMNS.map((column) => [
+                        <td key={column} className={css[column]}>
+                          <CellInput
+                            row={row}
+                            column={column}
+                            place={placeOf({ index, column })}
+                            problem={marks.get(`${row.cells.level} ${column}`)}
+                            readOnly={row.index === undefined && (column === 'level' || column === 'xp')}
+                            onChange={(text) => draft.edit(setCell(pass, row, column, text), `cell ${index} ${column}`)}
+                            onFocus={() => setFocused(index)}
+                            onKeyDown={(event) => onKey(event, index, column)}
+                            onPaste={(event) => onPaste(event, index, column)}
+                          />
+                        </td>,
+                        column === 'xp' && (
+                          <td key="step" className={`number ${css.step}`}>
+                            {stepOf(rows[index - 1], row)}
+                          </td>
+                        ),
+                      ])}
+                      <td className={css.actions}>
+                        <Button
+                          tone="quiet"
+                          label={`Delete level ${row.cells.level}`}
+                          onClick={() => remove(index, row)}
+                        >
+                          ×
+                        </Button>
+                      </td>
+                    </tr>
+                  </Fragment>
+                )
               })}
               <Gap height={virtualizer.getTotalSize() - (items.at(-1)?.end ?? 0)} />
             </tbody>
@@ -255,6 +282,8 @@ function PassTable(props: {
     </Panel>
   )
 }
+
+const placeOf = ({ index, column }: { readonly index: number; readonly column: Column }): string => `${index} ${column}`
 
 const Gap = ({ height }: { height: number }) =>
   height > 0 ? (

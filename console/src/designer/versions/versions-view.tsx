@@ -40,10 +40,12 @@ export function VersionsView({ environment, scenarioId }: { environment: string;
   const from = pick('from', current === undefined || current < 2 ? undefined : current - 1)
   const compare = (versions: { from?: string; to?: string }) => setSearch((before) => withParameters(before, versions))
   const choose = (name: string) => (version: string) => compare({ [name]: version })
-  const options = [...new Set([...known, from, to])]
-    .filter((one) => one !== undefined)
-    .sort((a, b) => b - a)
-    .map((version) => [String(version), `Version ${version}`] as const)
+  /** A version is not compared with itself. */
+  const optionsBut = (other: number) =>
+    [...new Set([...known, from, to])]
+      .filter((one) => one !== undefined && one !== other)
+      .sort((a, b) => Number(b) - Number(a))
+      .map((version) => [String(version), `Version ${version}`] as const)
 
   return (
     <>
@@ -94,11 +96,17 @@ export function VersionsView({ environment, scenarioId }: { environment: string;
           ]}
         />
       </Panel>
-      {from !== undefined && to !== undefined && (
+      {from !== undefined && to !== undefined && from !== to && (
         <Panel title={`What version ${to} changed from version ${from}`}>
           <div className={css.compare}>
-            <SelectField label="From" name="from" value={String(from)} onChange={choose('from')} options={options} />
-            <SelectField label="To" name="to" value={String(to)} onChange={choose('to')} options={options} />
+            <SelectField
+              label="From"
+              name="from"
+              value={String(from)}
+              onChange={choose('from')}
+              options={optionsBut(to)}
+            />
+            <SelectField label="To" name="to" value={String(to)} onChange={choose('to')} options={optionsBut(from)} />
           </div>
           <Comparison key={`${from} ${to}`} environment={environment} scenarioId={scenarioId} from={from} to={to} />
         </Panel>

@@ -25,6 +25,8 @@ export interface SupportResult {
     readonly error: string | null
     readonly message: string | null
     readonly changed?: boolean
+    /** Similar names of currencies, the most similar first. */
+    readonly nearest?: readonly string[]
     /** The answer of the player's own call. */
     readonly result?: {
       readonly alreadyClaimed?: boolean
@@ -49,6 +51,8 @@ export interface SupportAction {
   readonly mutation: TypedDocumentNode<SupportResult, { readonly input: never }>
   /** The input of the mutation besides the player, the reason and the key. Default: nothing. */
   readonly input?: (values: Values) => object
+  /** A refusal in the words of the dialog, by its code. Default: the message of the service. */
+  readonly refusals?: Readonly<Record<string, (values: Values, result: NonNullable<SupportResult['result']>) => string>>
   readonly done: (values: Values, result: NonNullable<SupportResult['result']>) => string
 }
 

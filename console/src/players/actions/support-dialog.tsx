@@ -2,7 +2,8 @@ import { useState } from 'react'
 import { useClient } from 'urql'
 import { parseJson } from '../../designer/text/json-tree.ts'
 import { ActionDialog, type ActionResult } from '../../ui/action-dialog.tsx'
-import { codeOf, isOutcomeOpen, sentence } from '../../ui/errors.ts'
+import { amountFault, readAmount } from '../../ui/amount.ts'
+import { codeOf, inWords, isOutcomeOpen, sentence } from '../../ui/errors.ts'
 import { CheckField, SelectField, TextAreaField, TextField } from '../../ui/form.tsx'
 import { auditHref } from '../addresses.ts'
 import css from '../player.module.css'
@@ -24,12 +25,13 @@ export function SupportDialog(props: {
   const [typed, setTyped] = useState('')
   const [key] = useState(() => new ActionKey())
 
+  const read = readValues(shown, values)
   const isComplete =
-    shown.every((field) => field.isOptional || field.kind === 'check' || isReady(field, values)) &&
+    shown.every((field) => field.isOptional || field.kind === 'check' || isReady(field, read)) &&
     (action.typed === undefined || typed.trim() === action.typed)
 
   async function run(reason: string): Promise<ActionResult> {
-    const request = { playerId: player.playerId, ...action.input?.(values) }
+    const request = { playerId: player.playerId, ...action.input?.(read) }
     const fields = JSON.stringify(request)
     const input = { ...request, reason, idempotencyKey: key.keyOf(fields) }
     const { data, error } = await client.mutation(action.mutation, { input: input as never })
@@ -40,10 +42,13 @@ export function SupportDialog(props: {
     if (!data?.result) return { error }
     const { message, auditEntry, changed } = data.result
     key.onAnswer(fields)
-    if (data.result.error !== null) return { refusal: message ?? data.result.error }
+    if (data.result.error !== null) {
+      const refusal = action.refusals?.[data.result.error]?.(read, data.result)
+      return { refusal: refusal ?? sentence(inWords(message ?? data.result.error)) }
+    }
     if (changed === false) return { done: 'There was nothing to change.', auditEntry }
     return {
-      done: action.done(values, data.result),
+      done: action.done(read, data.result),
       auditEntry,
       auditHref: auditEntry === null ? undefined : auditHref(player, auditEntry.id),
     }
@@ -52,7 +57,7 @@ export function SupportDialog(props: {
   return (
     <ActionDialog
       title={action.title}
-      effect={isComplete ? action.effect(values) : 'Fill in the fields to see what this will do.'}
+      effect={isComplete ? action.effect(read) : 'Fill in the fields to see what this will do.'}
       confirm={action.confirm}
       tone={action.tone}
       disabled={!isComplete}
@@ -81,9 +86,17 @@ export function SupportDialog(props: {
   )
 }
 
+/** The values, with amounts as digits alone. A text that is no amount is left out. */
+const readValues = (fields: readonly ActionField[], values: Values): Values =>
+  Object.fromEntries(
+    Object.entries(values).map(([name, value]) => {
+      if (fields.find((field) => field.name === name)?.kind !== 'amount') return [name, value]
+      return [name, readAmount(value, navigator.language) ?? '']
+    }),
+  )
+
 function isReady({ name, kind }: ActionField, values: Values): boolean {
   const value = (values[name] ?? '').trim()
-  if (kind === 'amount') return /^[1-9]\d*$/.test(value)
   return kind === 'json' ? jsonFault(value) === undefined : value !== ''
 }
 
@@ -123,16 +136,17 @@ export function Control(props: { field: ActionField; value: string; onChange: (v
         />
       </div>
     )
+  const fault = kind === 'amount' && value.trim() !== '' ? amountFault(value, navigator.language) : undefined
   return (
     <TextField
       label={label}
       name={name}
       hint={hint}
+      faults={fault === undefined ? undefined : [fault]}
       value={value}
       onChange={onChange}
       suggestions={suggestions}
       inputMode={kind === 'amount' ? 'numeric' : 'text'}
-      pattern={kind === 'amount' ? '[1-9][0-9]*' : undefined}
       required={!field.isOptional}
       autoComplete="off"
     />

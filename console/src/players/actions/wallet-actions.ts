@@ -2,6 +2,8 @@ import { number } from '../../ui/text.tsx'
 import { creditWalletMutation, debitWalletMutation } from './operations.ts'
 import type { PlayerData, SupportAction } from './support-action.ts'
 
+const CREDIT_NEW = 'Credit it even if no scenario names this currency'
+
 /** A currency of the environment, and the most that an operator may credit at once. */
 export interface KnownCurrency {
   readonly name: string
@@ -26,7 +28,7 @@ export function creditAction(player: PlayerData, known: readonly KnownCurrency[]
       { name: 'amount', label: 'Amount', kind: 'amount' },
       {
         name: 'allowNew',
-        label: 'Credit it even if no scenario names this currency',
+        label: CREDIT_NEW,
         kind: 'check',
       },
     ],
@@ -53,6 +55,10 @@ export function creditAction(player: PlayerData, known: readonly KnownCurrency[]
       amount,
       allowNew: allowNew === 'true',
     }),
+    refusals: {
+      UNKNOWN_CURRENCY: ({ currency }, { nearest = [] }) =>
+        `No scenario names the currency ${currency}.${nearest.length > 0 ? ` Similar ones are ${nearest.join(', ')}.` : ''} Correct it, or tick “${CREDIT_NEW}”.`,
+    },
     done: ({ currency, amount = '0' }) => `${number(amount)} ${currency} credited.`,
   }
 }

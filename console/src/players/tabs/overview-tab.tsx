@@ -55,7 +55,11 @@ export function OverviewTab({ player, open }: TabProps) {
             {
               title: 'Pass',
               cell: ({ scenarioId, nodeId }) => (
-                <Link href={`/env/${environment}/players/${playerId}/passes`}>
+                <Link
+                  href={`/env/${environment}/players/${playerId}/passes`}
+                  className="clip wide"
+                  title={`${scenarioId} / ${nodeId}`}
+                >
                   {scenarioId} / {nodeId}
                 </Link>
               ),

@@ -26,7 +26,14 @@ export function RunsTab(props: TabProps) {
         keyOf={({ id }) => id}
         empty={<Empty title="No run">A run begins when the game starts a scenario for the player.</Empty>}
         columns={[
-          { title: 'Scenario', cell: ({ scenarioId }) => scenarioId },
+          {
+            title: 'Scenario',
+            cell: ({ scenarioId }) => (
+              <span className="clip" title={scenarioId}>
+                {scenarioId}
+              </span>
+            ),
+          },
           {
             title: 'Status',
             cell: ({ status, cause }) => (
