@@ -6,6 +6,7 @@ import { askInbox } from '../inbox/messages.ts'
 import { askStatus } from '../players/player-status.ts'
 import {
   allRewards,
+  assetKey,
   type Definition,
   type Granted,
   granted,
@@ -192,8 +193,7 @@ function summed(rewards: readonly Reward[]): Reward[] {
 function sumOf(rewards: readonly Granted[]): Granted[] {
   const sums = new Map<string, Granted>()
   for (const reward of rewards) {
-    const { percent = '', minutes = '' } = reward.boost ?? {}
-    const key = `${reward.currency ?? ''}\0${reward.itemId ?? ''}\0${percent}\0${minutes}`
+    const key = assetKey(reward)
     const amount = BigInt(sums.get(key)?.amount ?? 0) + BigInt(reward.amount)
     sums.set(key, { ...reward, amount })
   }

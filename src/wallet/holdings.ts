@@ -1,7 +1,7 @@
 import { type Fault, Refusal } from '../base/errors.ts'
 import { MAX_INT64 } from '../base/json.ts'
 import { newId } from '../db/ids.ts'
-import type { Granted, Reward } from '../scenario/definition.ts'
+import type { Reward } from '../scenario/definition.ts'
 import type { Group } from '../transactions/group.ts'
 import type { Player } from '../transactions/player.ts'
 import { bigint, table, text, uuid } from '../transactions/table.ts'

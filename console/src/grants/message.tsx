@@ -2,7 +2,7 @@ import { useState } from 'react'
 import {
   MAX_MESSAGE_BODY,
   MAX_MESSAGE_DAYS,
-  MAX_MESSAGE_LANGUAGES,
+  MAX_LANGUAGES,
   MAX_MESSAGE_TITLE,
 } from '../../../src/base/limits.ts'
 import { Button } from '../ui/button.tsx'
@@ -49,7 +49,7 @@ export function MessagePanel(props: {
                 {language || 'new'}
               </Button>
             ))}
-            {texts.length < MAX_MESSAGE_LANGUAGES && <Button onClick={add}>Add a language</Button>}
+            {texts.length < MAX_LANGUAGES && <Button onClick={add}>Add a language</Button>}
           </div>
           <TextField
             label="Language"
