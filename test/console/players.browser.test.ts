@@ -150,7 +150,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the players`, () => {
     const pages: [path: string, shown: (page: Page) => Locator][] = [
       [`players/${playerId}`, (page) => page.getByText('🐉🦊', { exact: true })],
       ['players?scenario=season-1&pass=pass', (page) => page.getByLabel('Scenario', { exact: true })],
-      [`live?scenario=${long}`, (page) => page.getByText(`${long}, all players`)],
+      [`live?scenario=${long}`, (page) => page.getByText(`${long} (no player yet), of all players`)],
       ['battle-pass/season-1/pass', (page) => page.getByLabel('Scenario', { exact: true })],
     ]
     for (const [path, shown] of pages) {
