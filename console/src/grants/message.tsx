@@ -1,10 +1,5 @@
 import { useState } from 'react'
-import {
-  MAX_MESSAGE_BODY,
-  MAX_MESSAGE_DAYS,
-  MAX_LANGUAGES,
-  MAX_MESSAGE_TITLE,
-} from '../../../src/base/limits.ts'
+import { MAX_LANGUAGES, MAX_MESSAGE_BODY, MAX_MESSAGE_DAYS, MAX_MESSAGE_TITLE } from '../../../src/base/limits.ts'
 import { Button } from '../ui/button.tsx'
 import { CheckField, TextAreaField, TextField } from '../ui/form.tsx'
 import { Panel } from '../ui/page.tsx'
