@@ -5,6 +5,8 @@ import { createConnection, type Socket } from 'node:net'
 export interface Reply {
   readonly status: number
   readonly body: string
+  /** The tag of the answer. Empty without one. */
+  readonly etag: string
 }
 
 export type Ask = (text: string) => Promise<Reply>
@@ -16,8 +18,9 @@ export function monotonicMs(): number {
 }
 
 /** The text of a POST, whose body has one byte for each character. */
-export function post(path: string, token: string, body: string): string {
-  return `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+export function post(path: string, token: string, body: string, etag = ''): string {
+  const known = etag === '' ? '' : `If-None-Match: ${etag}\r\n`
+  return `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n${known}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
 }
 
 export function connect(port: number): Promise<Socket> {
@@ -38,10 +41,13 @@ export function asker(socket: Socket): Ask {
     received += chunk
     const head = received.indexOf('\r\n\r\n')
     if (head === -1) return
-    const length = Number(/\r\ncontent-length: *(\d+)/i.exec(received)?.[1] ?? Number.NaN)
+    const status = Number(received.slice(9, 12))
+    // An answer that the client has already has no body.
+    const length = status === 304 ? 0 : Number(/\r\ncontent-length: *(\d+)/i.exec(received)?.[1] ?? Number.NaN)
     if (Number.isNaN(length)) return reject(new Error(`an answer has no Content-Length: ${received.slice(0, 200)}`))
     if (received.length < head + 4 + length) return
-    const reply = { status: Number(received.slice(9, 12)), body: received.slice(head + 4) }
+    const etag = /\r\netag: *([^\r]*)/i.exec(received.slice(0, head))?.[1] ?? ''
+    const reply = { status, body: received.slice(head + 4), etag }
     received = ''
     resolve(reply)
   })

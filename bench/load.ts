@@ -31,8 +31,11 @@ export type Step = 'connected' | 'go'
 /** The players of a match: so many grants has a call `matchXp`, which counts as so many calls. */
 const MATCH_PLAYERS = 100
 
-/** `graphqlXp` is `xp` over GraphQL; `matchXp` is `xp` for many players in one call of a game server; `empty` is the request of `xp`, to a server that ignores it. */
-export type Call = 'xp' | 'graphqlXp' | 'matchXp' | 'progress' | 'claim' | 'premium' | 'empty'
+/**
+ * `graphqlXp` is `xp` over GraphQL; `matchXp` is `xp` for many players in one call of a game server; `sameView` is `view`
+ * of a client that has the answer already; `empty` is the request of `xp`, to a server that ignores it.
+ */
+export type Call = 'xp' | 'graphqlXp' | 'matchXp' | 'progress' | 'view' | 'sameView' | 'claim' | 'premium' | 'empty'
 
 export interface Load {
   /** Several ports are instances behind a load balancer: the calls of each player go to each in turn. */
@@ -77,6 +80,8 @@ const PATHS: Readonly<Record<Call, string>> = {
   graphqlXp: '/graphql',
   matchXp: '/server/v1/battlepass/xp',
   progress: '/sdk/v1/battlepass/progress',
+  view: '/sdk/v1/scenarios/view',
+  sameView: '/sdk/v1/scenarios/view',
   claim: '/sdk/v1/battlepass/claim',
   premium: '/sdk/v1/battlepass/premium',
   empty: '/',
@@ -101,6 +106,7 @@ const ADD_XP = JSON.stringify(`mutation addXp($input: AddXpInput!) {
 
 interface Request {
   readonly text: string
+  readonly token: string
   readonly amount: number
   /** The index of its port. */
   readonly to: number
@@ -109,6 +115,8 @@ interface Request {
 }
 
 let setup: LoadSetup
+/** The tags of the views that players have, by token. */
+const tags = new Map<string, string>()
 /** The number of calls of each kind that a set of players has made. */
 const turns = new Map<string, number>()
 
@@ -137,15 +145,19 @@ function createRequests(
     const amount = GIVES_XP.has(call) ? (fixed ?? 10 + (turn % 90)) : 0
     const isMatch = call === 'matchXp'
     const body = isMatch ? matchOf(index, amount, turn) : bodyOf(player, amount, round)
-    const text = post(PATHS[call], isMatch ? (setup.serverKey ?? '') : player.token, body)
+    const token = isMatch ? (setup.serverKey ?? '') : player.token
+    const text = post(PATHS[call], token, body, call === 'sameView' ? tags.get(token) : '')
     // Neighbours call different instances, and each player changes the instance with each round.
-    return { text, amount, index, to: own ?? (ports.length === 1 ? 0 : (index + round) % ports.length) }
+    return { text, token, amount, index, to: own ?? (ports.length === 1 ? 0 : (index + round) % ports.length) }
   }
 
   function bodyOf({ runId }: LoadPlayer, amount: number, round: number): string {
     switch (call) {
       case 'progress':
         return `{${place}}`
+      case 'view':
+      case 'sameView':
+        return `{"scenarioId":"${setup.scenarioId}"}`
       case 'claim':
         return `{${place},"runId":"${runId}","level":${round + 1},"track":"free"}`
       case 'premium':
@@ -171,6 +183,7 @@ function createRequests(
 }
 
 function isSuccess(call: Call, { status, body }: Reply): boolean {
+  if (call === 'sameView' && status === 304) return true
   if (status !== 200) return false
   if (call === 'graphqlXp') return !body.includes('"errors"')
   if (call === 'matchXp') return !body.includes('"error":"')
@@ -231,6 +244,7 @@ async function run(load: Load): Promise<Tally> {
       const answered = performance.now()
       latencies.push(answered - now)
       now = answered
+      if (call === 'sameView' && reply.etag !== '') tags.set(request.token, reply.etag)
       if (isSuccess(call, reply)) {
         xp += request.amount * weight
         if (call === 'matchXp') {

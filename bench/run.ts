@@ -83,6 +83,8 @@ const MATCH = `${XP} of a match, for each of 100 players`
 const CLAIM = 'claim a tier'
 const PREMIUM = 'buy premium'
 const PROGRESS = 'read progress'
+const VIEW = 'view of a scenario'
+const SAME_VIEW = `${VIEW} that has not changed`
 const peerOf = (row: string): string => `${row}, single statement`
 const PRISMA = `${XP}, Prisma transaction`
 const PGBENCH = 'pgbench, one upsert a transaction'
@@ -281,6 +283,8 @@ async function main(): Promise<void> {
     purchases(PREMIUM, service, 'buyers', true),
     purchases(peerOf(PREMIUM), peer, 'peerBuyers', false),
     ...both(PROGRESS, 'progress', [32, 256], ['ours', 'peer']),
+    rowOf(VIEW, 'view', [32, 256], { server: service, set: 'ours', leavesJobs: false }),
+    rowOf(SAME_VIEW, 'sameView', [32, 256], { server: service, set: 'ours', leavesJobs: false }),
     {
       name: HOT,
       at: [64],
