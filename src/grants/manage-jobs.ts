@@ -98,7 +98,9 @@ export async function resolve(
 
 function amountFaults(give: Preview['give'], hasAmounts: boolean): Fault[] {
   const amounts = [
-    ...(give?.rewards ?? []).map(({ amount }, index) => ({ amount, path: `give.rewards[${index}].amount` })),
+    ...(give?.rewards ?? []).flatMap(({ amount, boost }, index) =>
+      boost ? [] : [{ amount, path: `give.rewards[${index}].amount` }],
+    ),
     ...(give?.xp ? [{ amount: give.xp.amount, path: 'give.xp.amount' }] : []),
   ]
   if (!hasAmounts)

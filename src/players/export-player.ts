@@ -172,6 +172,12 @@ export const SECTIONS: readonly Section[] = [
     columns: { percent: 'plain', starts_at: 'plain', ends_at: 'plain', reference: 'plain' },
   },
   {
+    kind: 'grant',
+    table: 'grant_job_players',
+    keys: { job_id: 'uuid' },
+    columns: { job_id: 'plain', amount: 'int64', outcome: 'plain', cause: 'plain', given: 'json', acted_at: 'plain' },
+  },
+  {
     kind: 'request',
     table: 'idempotency_keys',
     keys: { operation: 'text', key: 'text' },

@@ -73,7 +73,7 @@ function variantsOf({ kind, field }: Called, id = world.ids[field.name]): Values
     ...world.values,
     id,
     ...(field.name.startsWith('create') && { name: `walked-${calls}` }),
-    ...(field.name === 'updateProfile' && OWN),
+    ...(['updateProfile', 'createSegment'].includes(field.name) && OWN),
   }
   const required = new Set<string>()
   const look = (inputs: readonly (GraphQLArgument | GraphQLInputField)[]) => {

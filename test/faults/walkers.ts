@@ -5,6 +5,7 @@ import { print } from '../../src/base/json.ts'
 import { createBoost } from '../../src/boosts/manage-boosts.ts'
 import { createPlatformKey, createSdkKey, createServerKey } from '../../src/callers/keys.ts'
 import { ACCESS_TOKEN_SECONDS } from '../../src/callers/tokens.ts'
+import { printCursor } from '../../src/declare/cursor.ts'
 import { adjustWallet } from '../../src/dev/adjust-wallet.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
 import { createProject } from '../../src/projects/projects.ts'
@@ -139,6 +140,7 @@ export async function startWorld(): Promise<World> {
       },
     },
   )
+  const { jobId, listId, segmentId } = await giveToVictim()
   const { walkers, other } = await makeWalkers(game, admin.key)
   // From here on the studio refuses every login.
   studio.answer(status(401))
@@ -172,6 +174,14 @@ export async function startWorld(): Promise<World> {
     keys: 'walked',
     messageId,
     messageIds: messageId,
+    jobId,
+    listId,
+    segmentId,
+    segment: 'walked',
+    itemId: 'walked',
+    title: 'walked',
+    body: 'walked',
+    cursor: printCursor('inbox', messageId),
     boostId,
     scenarios: SCENARIO,
     sources: 'walked',
@@ -217,6 +227,31 @@ export async function startWorld(): Promise<World> {
     ids,
     other,
     close,
+  }
+
+  /** A segment with the victim, and a job that has given it something. */
+  async function giveToVictim() {
+    const change = async (name: string, type: string, input: object, selection: string) => {
+      const document = `mutation ($input: ${type}!) { ${name}(input: $input) { ${selection} } }`
+      const sent = { environment: 'production', reason: CANARIES.reason, ...input }
+      return (await game.graphql(admin.key, document, { input: sent })).data[name]
+    }
+    const filter = { region: CANARIES.region }
+    const { segment } = await change('createSegment', 'CreateSegmentInput', { name: 'walked', filter }, 'segment { id }')
+    const { job } = await change(
+      ...(['createGrantJob', 'CreateGrantJobInput'] as const),
+      {
+        ...{ to: { playerIds: [victim.playerId] }, give: { rewards: [{ itemId: 'walked', amount: '1' }] } },
+        idempotencyKey: randomUUID(),
+      },
+      'job { jobId target { listId } }',
+    )
+    const state = `query ($jobId: ID!) { grantJob(environment: "production", jobId: $jobId) { state } }`
+    await until('the job is done', async () => {
+      const { data } = await game.graphql(admin.key, state, { jobId: job.jobId })
+      return data.grantJob.state === 'DONE'
+    })
+    return { jobId: job.jobId, listId: job.target.listId, segmentId: segment.id }
   }
 
   async function makeWalkers({ projectId, environmentId, sdkKey, stagingId }: Game, adminKey: string) {

@@ -310,7 +310,7 @@ describe('a message of support', () => {
       details: [
         { path: 'text[1].language', message: 'is there twice, in any letter case' },
         { path: 'rewards[0].amount', message: `must be 1 to ${MAX_INT64}` },
-        { path: 'rewards[0]', message: 'must have exactly one of currency and itemId' },
+        { path: 'rewards[0]', message: 'must have exactly one of currency, itemId and boost' },
       ],
     })
     await game.graphql(game.platformKey, limit.replace('limit: 8', 'limit: null'))
