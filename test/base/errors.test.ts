@@ -32,12 +32,12 @@ const words = [
   // An extension of Postgres, its settings, views, functions and columns, tables, and a setting of Docker.
   ...['pg_trgm', 'max_connections', 'archive_mode', 'pg_stat_activity', 'pg_locks', 'xact_start', 'insight_changes'],
   ...['stop_grace_period', 'default_transaction_read_only', 'pg_blocking_pids', 'pg_terminate_backend'],
-  ...['unnumbered_events'],
+  ...['unnumbered_events', 'grant_job_players', 'player_list_rows'],
   ...['hot_standby', 'max_standby_streaming_delay', 'pg_stat_replication', 'replay_lag'],
   ...['synchronous_mode', 'synchronous_mode_strict', 'xp_ledger', 'xp_ledger_default', 'xp_ledger_first'],
   ...['wallet_ledger', 'login_log', 'created_at', 'occurred_at'],
   // Background tasks, as labels of metrics.
-  ...['ended_logins', 'rate_limits'],
+  ...['ended_logins', 'rate_limits', 'grant_jobs'],
   // What became of a call with too much xp, and why the primary served a read, as labels of metrics.
   ...['not_allowed', 'own_change'],
   // A kind of message in an inbox.

@@ -237,7 +237,12 @@ export async function startWorld(): Promise<World> {
       return (await game.graphql(admin.key, document, { input: sent })).data[name]
     }
     const filter = { region: CANARIES.region }
-    const { segment } = await change('createSegment', 'CreateSegmentInput', { name: 'walked', filter }, 'segment { id }')
+    const { segment } = await change(
+      'createSegment',
+      'CreateSegmentInput',
+      { name: 'walked', filter },
+      'segment { id }',
+    )
     const { job } = await change(
       ...(['createGrantJob', 'CreateGrantJobInput'] as const),
       {
