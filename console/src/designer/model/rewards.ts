@@ -60,10 +60,11 @@ export function readRewards(text: string): Reward[] | undefined {
     CHOICE.lastIndex = at
     const choice = CHOICE.exec(trimmed)
     if (choice) {
+      // Its options are read by the same expressions.
+      at = CHOICE.lastIndex
       const read = readChoice(choice[1] ?? '')
       if (!read) return undefined
       rewards.push(read)
-      at = CHOICE.lastIndex
       continue
     }
     BOOST.lastIndex = at
