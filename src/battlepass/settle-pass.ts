@@ -162,12 +162,12 @@ const DAY_MS = 86_400_000
 
 /** Puts rewards into the inbox, as many in a message as it may have. */
 function sendMail(group: Group, { player, scenarioId, node }: PassHandle, rewards: readonly Reward[]): void {
-  const { text = null, days = 0 } = node.mail ?? {}
+  const { text = null, image = null, days = 0 } = node.mail ?? {}
   const about = { scenarioId, nodeId: node.id, reference: `${scenarioId}/${node.id}` }
   const expiresAt = new Date(group.now.getTime() + days * DAY_MS)
   for (let from = 0; from < rewards.length; from += MAX_REWARDS) {
     const some = rewards.slice(from, from + MAX_REWARDS)
-    deliver(group, player, { kind: 'season_end', text, rewards: some, expiresAt, ...about })
+    deliver(group, player, { kind: 'season_end', text, image, rewards: some, expiresAt, ...about })
   }
 }
 

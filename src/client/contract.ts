@@ -228,6 +228,8 @@ export interface InboxMessage {
   readonly body: string | null
   /** The language of the title and the body. Null for a message without a text, for which the game has words of its own. */
   readonly language: string | null
+  /** The picture: a URL, or a key of the game's own assets. Null without one. */
+  readonly image: string | null
   /** What a claim grants. Empty for a message that only tells something. */
   readonly rewards: readonly Reward[]
   /** The time at which it was sent, in UTC. */
@@ -1016,6 +1018,7 @@ export const INBOX_MESSAGE: ShapeOf<InboxMessage> = {
     title: { orNull: 'string' },
     body: { orNull: 'string' },
     language: { orNull: 'string' },
+    image: { orNull: 'string' },
     rewards: { list: REWARD },
     sentAt: 'string',
     expiresAt: 'string',

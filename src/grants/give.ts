@@ -128,10 +128,10 @@ function* give(group: Group, player: Player, job: Job, { amount }: JobPlayer): A
     grant(group, player, rewards, { reason: 'grant_job', reference: referenceOf(job) })
   }
   if (!message || done instanceof Refusal || typeof done === 'string') return done
-  const { texts: text, days } = message
+  const { texts: text, image, days } = message
   const expiresAt = new Date(group.now.getTime() + days * 86_400_000)
   const { messageId } = deliver(group, player, {
-    ...{ kind: 'message', text, rewards, reference: referenceOf(job), expiresAt },
+    ...{ kind: 'message', text, image, rewards, reference: referenceOf(job), expiresAt },
   })
   return { ...done, messageId }
 }

@@ -248,6 +248,12 @@ builder.prismaObject('GrantJob', {
       resolve: ({ message }) =>
         Object.entries(readMessage(message)?.texts ?? {}).map(([language, text]) => ({ language, ...text })),
     }),
+    image: t.string({
+      nullable: true,
+      description: "The picture of the message: a URL, or a key of the game's own assets. Null without one.",
+      select: { message: true },
+      resolve: ({ message }) => readMessage(message)?.image ?? null,
+    }),
     expiresInDays: t.int({
       nullable: true,
       description: 'The days until the message expires. Null without one.',

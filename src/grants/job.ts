@@ -17,6 +17,7 @@ export type Target =
 
 export interface GiftMessage {
   readonly texts: MessageTexts
+  readonly image: string | null
   readonly days: number
 }
 

@@ -66,7 +66,7 @@ export interface Resolved {
 export async function resolve(
   { operatorPool, run }: Sources,
   caller: PlatformCaller,
-  { environmentId, to, give, message, expiresInDays, allowNew }: InEnvironment<Preview>,
+  { environmentId, to, give, message, image, expiresInDays, allowNew }: InEnvironment<Preview>,
 ): Promise<Resolved> {
   const faults: Fault[] = []
   const target = await resolveTarget(operatorPool, environmentId, to, faults)
@@ -93,7 +93,7 @@ export async function resolve(
     const isAdmin = roleIncludes(caller.role, 'admin')
     requireCredit(rules, { currency, amount, allowNew }, { isAdmin, path: `give.rewards[${index}].` })
   }
-  return { target, message: message && { texts: message, days: expiresInDays } }
+  return { target, message: message && { texts: message, image, days: expiresInDays } }
 }
 
 function amountFaults(give: Preview['give'], hasAmounts: boolean): Fault[] {
@@ -172,7 +172,7 @@ export async function createGrantJob(
     }
     return insert(client, caller, job, ACTIONS.createGrantJob, {
       ...{ to: JSON.parse(printTarget(target)) as Json, give: giftJson(give), limit },
-      ...(message && { message: message.texts as unknown as Json }),
+      ...(message && { message: message.texts as unknown as Json, image: message.image }),
     })
   })
 }

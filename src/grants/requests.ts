@@ -25,7 +25,7 @@ import {
   uuid,
   uuids,
 } from '../declare/shape.ts'
-import { messageText } from '../inbox/message-text.ts'
+import { messageImage, messageText } from '../inbox/message-text.ts'
 import { checkPlayerFilter, playerFilter, segmentName } from '../listing/requests.ts'
 import { identityRequest } from '../players/player-target.ts'
 import { checkReward, rewardFields } from '../wallet/reward-list.ts'
@@ -129,6 +129,7 @@ const size = {
     ),
   ),
   message: optional(messageText),
+  image: messageImage,
   expiresInDays: optional(
     int32(`The days until the message expires: 1 to ${MAX_MESSAGE_DAYS}. Default: 30.`, {
       ...{ min: 1, max: MAX_MESSAGE_DAYS },
@@ -150,8 +151,13 @@ export const createGrantJobRequest = shape({ ...size, reason, idempotencyKey: re
 export type Preview = RequestOf<typeof previewGrantJobRequest>
 export type CreateGrantJob = RequestOf<typeof createGrantJobRequest>
 
-export const checkGift: Check<Preview> = ({ give, message }) =>
-  give === null && message === null ? [{ path: 'give', message: 'is required without a message' }] : []
+export const checkGift: Check<Preview> = ({ give, message, image }) =>
+  message !== null
+    ? []
+    : [
+        ...(give === null ? [{ path: 'give', message: 'is required without a message' }] : []),
+        ...(image !== null ? [{ path: 'image', message: 'needs a message' }] : []),
+      ]
 
 const jobId = mapped(uuid("A grant job's id.", 'GrantJob'), (id) => id.toLowerCase())
 export const jobRequest = shape({ environment, jobId, reason })

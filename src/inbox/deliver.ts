@@ -14,6 +14,8 @@ export interface NewMessage {
   readonly kind: MessageKind
   /** Null for a message for which the game has words of its own. */
   readonly text: MessageTexts | null
+  /** A URL, or a key of the game's own assets. */
+  readonly image: string | null
   /** What can be claimed with it; none for a message that only tells something. */
   readonly rewards: readonly Reward[]
   /** Where it comes from, for operators, such as `support/<auditId>`. */
@@ -33,11 +35,11 @@ export const hasRoom = (group: Group, player: Player, messages = 1): boolean =>
  * command may be one from memory.
  */
 export function deliver(group: Group, player: Player, message: NewMessage): { readonly messageId: string } {
-  const { kind, text, rewards, reference, expiresAt, scenarioId = null, nodeId = null } = message
+  const { kind, text, image, rewards, reference, expiresAt, scenarioId = null, nodeId = null } = message
   const { environmentId, playerId } = player
   const id = newId()
   putMessage(player, {
-    ...{ id, kind, text, rewards, reference, scenarioId, nodeId },
+    ...{ id, kind, text, image, rewards, reference, scenarioId, nodeId },
     ...{ sentAt: group.now, expiresAt, readAt: null, claimedAt: null },
   })
   group.of(Stream).append({

@@ -96,6 +96,10 @@ builder.prismaObject('InboxMessage', {
           ...one,
         })),
     }),
+    image: t.exposeString('image', {
+      nullable: true,
+      description: "The picture: a URL, or a key of the game's own assets. Null without one.",
+    }),
     rewards: t.field({
       type: [RewardType],
       description: 'What a claim grants.',

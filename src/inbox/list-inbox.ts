@@ -29,6 +29,7 @@ export const receivedMessage = answer(
     title: out.orNull(out.text(`The title, in \`language\`. ${NO_TEXT}`)),
     body: out.orNull(out.text(`The text below the title; it may be empty. ${NO_TEXT}`)),
     language: out.orNull(out.text(`The language of the title and the body. ${NO_TEXT}`)),
+    image: out.orNull(out.text("The picture: a URL, or a key of the game's own assets. Null without one.")),
     rewards: out.list(reward, 'What a claim grants. Empty for a message that only tells something.'),
     sentAt: out.time('The time at which it was sent, in UTC.'),
     expiresAt: out.time('The first time at which it is no longer there, in UTC.'),
@@ -59,6 +60,7 @@ export const inboxAnswer = answer(
           title: 'Sorry for the downtime',
           body: 'Here is some gold for your patience.',
           language: 'en',
+          image: null,
           rewards: [{ amount: 100, currency: 'gold', itemId: null }],
           sentAt: '2026-12-01T09:00:00.000Z',
           expiresAt: '2026-12-31T09:00:00.000Z',
@@ -109,10 +111,10 @@ export function listInbox(
 }
 
 function received(message: Message, wanted: string | null): ReceivedMessage {
-  const { id, kind, rewards, sentAt, expiresAt, readAt, claimedAt, scenarioId, nodeId } = message
+  const { id, kind, image, rewards, sentAt, expiresAt, readAt, claimedAt, scenarioId, nodeId } = message
   const { title = null, body = null, language = null } = textFor(message.text, wanted) ?? {}
   return {
-    ...{ messageId: id, kind, title, body, language, rewards: rewards.map(granted) },
+    ...{ messageId: id, kind, title, body, language, image, rewards: rewards.map(granted) },
     ...{ sentAt: sentAt.toISOString(), expiresAt: expiresAt.toISOString() },
     ...{ isRead: readAt !== null, isClaimed: claimedAt !== null, scenarioId, nodeId },
   }

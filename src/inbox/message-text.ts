@@ -1,7 +1,15 @@
 import type { Fault } from '../base/errors.ts'
 import { bestTag, isLanguageTag, type MessageText, type MessageTexts } from '../base/languages.ts'
-import { MAX_LANGUAGES, MAX_MESSAGE_BODY, MAX_MESSAGE_TEXT_BYTES, MAX_MESSAGE_TITLE, MAX_TAG } from '../base/limits.ts'
+import {
+  MAX_IMAGE,
+  MAX_LANGUAGES,
+  MAX_MESSAGE_BODY,
+  MAX_MESSAGE_TEXT_BYTES,
+  MAX_MESSAGE_TITLE,
+  MAX_TAG,
+} from '../base/limits.ts'
 import { checked, type Field, listOf, mapped, optional, shape, text } from '../declare/shape.ts'
+import { imageFault } from '../scenario/display.ts'
 
 /** What is wrong with the text of a message as a whole. */
 export function faultsOfTexts(texts: readonly { readonly language: string }[], bytes: number): Fault[] {
@@ -48,6 +56,14 @@ export const messageText: Field<MessageTexts> = mapped(
     (list) => faultsOfTexts(list, Buffer.byteLength(JSON.stringify(textsOf(list)))),
   ),
   textsOf,
+)
+
+/** The picture of a message in a request. */
+export const messageImage: Field<string | null> = optional(
+  text("The picture of the message: a URL, or a key of the game's own assets. Default: none.", {
+    max: MAX_IMAGE,
+    check: imageFault,
+  }),
 )
 
 /** The text that a player reads, with its language. Null for a message without a text. */

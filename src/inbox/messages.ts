@@ -42,6 +42,7 @@ export const inboxMessages = table('inbox_messages', {
   columns: {
     kind: text as Column<MessageKind>,
     text: nullable(json<MessageTexts>()),
+    image: nullable(text),
     rewards: rewardColumn,
     /** Where it comes from, such as `support/<auditId>`. */
     reference: text,
@@ -68,6 +69,8 @@ export interface Message {
   readonly id: string
   readonly kind: MessageKind
   readonly text: MessageTexts | null
+  /** A URL, or a key of the game's own assets. */
+  readonly image: string | null
   readonly rewards: readonly Reward[]
   readonly reference: string
   readonly scenarioId: string | null

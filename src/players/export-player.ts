@@ -154,6 +154,7 @@ export const SECTIONS: readonly Section[] = [
     columns: {
       id: 'plain',
       text: 'json',
+      image: 'plain',
       rewards: 'json',
       scenario_id: 'plain',
       node_id: 'plain',

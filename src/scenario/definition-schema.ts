@@ -306,6 +306,7 @@ export const definitionSchema: Schema = {
           ),
           'Default: none, for a game with words of its own.',
         ),
+        image: orNull(ref('image'), 'The picture of the message. Default: none.'),
         days: orNull(integer(1, MAX_MESSAGE_DAYS, 'A number of days.'), 'Days until the message expires. Default: 30.'),
       },
       'The message with the tiers that a player earned and did not claim.',

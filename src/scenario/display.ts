@@ -59,12 +59,16 @@ function readTexts(reader: Reader, source: RawValue): Display['text'] {
 
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
 
-function readImage(reader: Reader, source: RawValue): string | null {
+/** What is wrong with the characters of an image. */
+export const imageFault = (image: string): string | undefined =>
+  CONTROL.test(image) ? 'must not contain control characters' : undefined
+
+export function readImage(reader: Reader, source: RawValue): string | null {
   if (source.raw === undefined) return null
   const found = reader.faults.length
   const image = reader.text(source, MAX_IMAGE)
-  if (reader.faults.length === found && CONTROL.test(image))
-    reader.fault(source.path, 'must not contain control characters')
+  const fault = imageFault(image)
+  if (reader.faults.length === found && fault) reader.fault(source.path, fault)
   return image
 }
 

@@ -8,25 +8,32 @@ import {
   MAX_TAG,
 } from '../base/limits.ts'
 import { type RawValue, type Reader, stringOf } from './definition-reader.ts'
+import { readImage } from './display.ts'
 
 // The message with what a player had earned and not claimed in a season: `data.mail` of its pass. Pure.
 
 export interface SeasonMail {
   /** Null for a message for which the game has words of its own. */
   readonly text: MessageTexts | null
+  /** A URL, or a key of the game's own assets. */
+  readonly image: string | null
   /** Days until it expires. */
   readonly days: number
 }
 
-export const PLAIN_MAIL: SeasonMail = { text: null, days: 30 }
+export const PLAIN_MAIL: SeasonMail = { text: null, image: null, days: 30 }
 
 /** Reads `data.mail`; null when it is absent. */
 export function readMail(reader: Reader, source: RawValue, isMailed: boolean): SeasonMail | null {
   if (source.raw === undefined) return null
   if (!isMailed) reader.fault(source.path, 'needs atEnd with the value mail')
-  const mail = reader.object(source, ['text', 'days'])
+  const mail = reader.object(source, ['text', 'image', 'days'])
   const days = mail('days').raw === undefined ? undefined : reader.integer(mail('days'), 1n, BigInt(MAX_MESSAGE_DAYS))
-  return { text: readTexts(reader, mail('text')), days: Number(days ?? PLAIN_MAIL.days) }
+  return {
+    text: readTexts(reader, mail('text')),
+    image: readImage(reader, mail('image')),
+    days: Number(days ?? PLAIN_MAIL.days),
+  }
 }
 
 function readTexts(reader: Reader, source: RawValue): MessageTexts | null {

@@ -50,7 +50,7 @@ import {
   uuids,
 } from '../declare/shape.ts'
 import { DEFAULT_MESSAGE_DAYS } from '../inbox/deliver.ts'
-import { messageText } from '../inbox/message-text.ts'
+import { messageImage, messageText } from '../inbox/message-text.ts'
 import { findPlayer, findPlayers } from '../players/find-player.ts'
 import { BAN_KINDS, type Ban, type PlayerRef } from '../players/player-status.ts'
 import { storageKeys, storageValues } from '../players/requests.ts'
@@ -347,6 +347,7 @@ const checkBan: Check<BanFields> = ({ until }) => {
 const messageRequest = shape({
   ...whom,
   text: optional(messageText),
+  image: messageImage,
   rewards: optional(
     rewardList(`What the player can claim with the message: up to ${MAX_REWARDS}. Default: nothing.`, { min: 0 }),
     [],

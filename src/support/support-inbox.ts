@@ -14,6 +14,7 @@ export interface Sent extends Recorded {
 
 export interface MessageInput {
   readonly text: MessageTexts | null
+  readonly image: string | null
   readonly rewards: readonly Reward[]
   readonly expiresInDays: number
   /** Also currencies that the environment does not know yet. */
@@ -30,11 +31,11 @@ const DAY_MS = 86_400_000
  * inbox.
  */
 export function sendMessage(call: KeyedCall, input: MessageInput, rules: RulesOfCurrencies): Command<Sent> {
-  const { text, rewards, expiresInDays, allowNew } = input
+  const { text, image, rewards, expiresInDays, allowNew } = input
   const shown = rewards.map(granted)
   return act(call, {
     name: 'send_message',
-    request: { text: text as never, rewards: shown, expiresInDays },
+    request: { text: text as never, image, rewards: shown, expiresInDays },
     ask: (player) => {
       askInbox(player)
     },
@@ -46,9 +47,9 @@ export function sendMessage(call: KeyedCall, input: MessageInput, rules: RulesOf
       }
       if (!hasRoom(group, player)) throw new Refusal('inboxFull')
       const expiresAt = new Date(group.now.getTime() + expiresInDays * DAY_MS)
-      const message = { kind: 'message', text, rewards, reference: `support/${auditId}`, expiresAt } as const
+      const message = { kind: 'message', text, image, rewards, reference: `support/${auditId}`, expiresAt } as const
       const { messageId } = deliver(group, player, message)
-      // The text is not in the log, which is kept when the player is deleted.
+      // The text and the picture are not in the log, which is kept when the player is deleted.
       const after = {
         messageId,
         rewards: shown,

@@ -96,7 +96,7 @@ describe('tiers that were earned and not claimed, once claims have closed', () =
   })
 
   describe('are mailed where the pass says so', () => {
-    const MAIL = { atEnd: 'mail', mail: { text: { en: { title: 'The end' } }, days: 10 } }
+    const MAIL = { atEnd: 'mail', mail: { text: { en: { title: 'The end' } }, image: 'ui/end', days: 10 } }
     const mailed = async (pass: Awaited<ReturnType<typeof enter>>) =>
       (await pass.player.post('/sdk/v1/inbox/list', {})).body
     const ended = async (options: Parameters<typeof season>[0] = {}, more: object = MAIL) => {
@@ -124,7 +124,18 @@ describe('tiers that were earned and not claimed, once claims have closed', () =
       const { messages, unclaimed } = await mailed(pass)
       const rewards = [{ amount: 40, currency: 'gold', itemId: null }]
       expect([messages, unclaimed]).toMatchObject([
-        [{ kind: 'season_end', title: 'The end', body: '', language: 'en', rewards, scenarioId: id, nodeId: 'pass' }],
+        [
+          {
+            kind: 'season_end',
+            title: 'The end',
+            body: '',
+            language: 'en',
+            image: 'ui/end',
+            rewards,
+            scenarioId: id,
+            nodeId: 'pass',
+          },
+        ],
         1,
       ])
       expect(Date.parse(messages[0].expiresAt) - Date.parse(messages[0].sentAt)).toBe(10 * 86_400_000)

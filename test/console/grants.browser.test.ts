@@ -54,8 +54,9 @@ describe('the fields of a grant', () => {
     const text = { id: 0, language: ' en ', title: 'Sorry', body: '' }
     expect(messageOf(NO_MESSAGE)).toBeNull()
     expect(messageOf({ ...NO_MESSAGE, isSent: true })).toBeUndefined()
-    expect(messageOf({ isSent: true, texts: [text], days: '7' })).toEqual({
+    expect(messageOf({ isSent: true, texts: [text], image: ' ui/sorry ', days: '7' })).toEqual({
       message: [{ language: 'en', title: 'Sorry', body: '' }],
+      image: 'ui/sorry',
       expiresInDays: 7,
     })
     expect(idsOf(' a, b\n\na;c')).toEqual(['a', 'b', 'c'])

@@ -58,15 +58,17 @@ describe('a gift', () => {
 
   it('of rewards with a message lies in the inbox, and is claimed there', async () => {
     const ada = await game.player()
-    const job = await desk.give({ to: to(ada), give: { rewards: [gold()] }, message: TEXT, expiresInDays: 3 })
+    const message = { message: TEXT, image: 'ui/sorry', expiresInDays: 3 }
+    const job = await desk.give({ to: to(ada), give: { rewards: [gold()] }, ...message })
+    expect(await desk.read(job.jobId, 'image expiresInDays')).toEqual({ image: 'ui/sorry', expiresInDays: 3 })
     const [row] = await desk.players(job.jobId)
     expect(row).toMatchObject({ outcome: 'GRANTED', granted: [{ currency: 'gold', amount: '100' }] })
     expect(await holdingsOf(game, ada)).toEqual({})
     const { rows } = await game.app.pool.query(
-      `SELECT reference, rewards, extract(day FROM expires_at - sent_at)::int AS days FROM inbox_messages WHERE id = $1`,
+      `SELECT reference, image, rewards, extract(day FROM expires_at - sent_at)::int AS days FROM inbox_messages WHERE id = $1`,
       [row.messageId],
     )
-    expect(rows).toMatchObject([{ reference: `grant-job/${job.jobId}`, days: 3 }])
+    expect(rows).toMatchObject([{ reference: `grant-job/${job.jobId}`, image: 'ui/sorry', days: 3 }])
   })
 
   it('of xp and of levels follows the rules of operators in the active run, and needs one', async () => {
@@ -133,6 +135,7 @@ describe('a request', () => {
       /^to: must have exactly one of/,
     ],
     ['nothing to give', { to: { filter: {} } }, /^give: is required without a message/],
+    ['a picture alone', { to: { filter: {} }, give: { rewards: [gold()] }, image: 'x' }, /^image: needs a message$/],
     [
       'two gifts',
       { to: { filter: {} }, give: { premium: AT, levels: { ...AT, levels: 1 } } },

@@ -70,15 +70,15 @@ const fill = ({ environmentId, playerId }: TestPlayer, count: number, rewards = 
 describe('the list', () => {
   it('has the newest message first, in the language that fits best, with counts of the whole inbox', async () => {
     const player = await game.player()
-    const first = await sent(player, { text: [EN, PT], expiresInDays: 7 })
-    const last = await sent(player, { text: null, rewards: [{ itemId: 'hat', amount: 1 }] })
+    const first = await sent(player, { text: [EN, PT], image: 'ui/sorry', expiresInDays: 7 })
+    const last = await sent(player, { text: null, image: null, rewards: [{ itemId: 'hat', amount: 1 }] })
     const { messages, ...counts } = await list(player, { language: 'PT' })
     expect(counts).toEqual({ unread: 2, unclaimed: 2, cursor: null })
     expect(messages.map(({ messageId }: { messageId: string }) => messageId)).toEqual([last, first])
-    expect(messages[0]).toMatchObject({ title: null, body: null, language: null })
+    expect(messages[0]).toMatchObject({ title: null, body: null, language: null, image: null })
     expect(messages[1]).toMatchObject({
       ...{ kind: 'message', title: 'Desculpe', body: '', language: 'pt-BR', rewards: [granted(5)] },
-      ...{ isRead: false, isClaimed: false, scenarioId: null, nodeId: null },
+      ...{ image: 'ui/sorry', isRead: false, isClaimed: false, scenarioId: null, nodeId: null },
     })
     expect(Date.parse(messages[1].expiresAt) - Date.parse(messages[1].sentAt)).toBe(7 * 86_400_000)
     await player.post('/sdk/v1/player/update', { language: 'pt' })
@@ -242,16 +242,18 @@ describe('a message of support', () => {
     )
     // The subscription is open once an event arrives.
     const idempotencyKey = 'twice'
-    const [one, two] = [await send(player, { idempotencyKey }), await send(player, { idempotencyKey })]
+    const image = 'https://cdn.example.com/sorry.png'
+    const [one, two] = [await send(player, { idempotencyKey, image }), await send(player, { idempotencyKey, image })]
     const { messageId } = payload(one)
     expect(payload(two).messageId).toBe(messageId)
-    expect(codeOf(await send(player, { idempotencyKey, expiresInDays: 1 }))).toBe('IDEMPOTENCY_KEY_REUSED')
+    for (const other of [{ image, expiresInDays: 1 }, { image: null }])
+      expect(codeOf(await send(player, { idempotencyKey, ...other }))).toBe('IDEMPOTENCY_KEY_REUSED')
     const { messages } = await list(player)
     expect(messages).toHaveLength(1)
     await settled(game.app.pool)
     const { data } = await game.graphql(
       player.token,
-      `{ me { inbox { nodes { id messageId kind texts { language title body } rewards { amount currency } reference claimedAt } } } }`,
+      `{ me { inbox { nodes { id messageId kind texts { language title body } image rewards { amount currency } reference claimedAt } } } }`,
     )
     const audit = (await rowsOf(player)).filter(({ action }) => action === 'player.send_message')
     expect(audit).toMatchObject([
@@ -262,7 +264,7 @@ describe('a message of support', () => {
     ])
     expect(data.me.inbox.nodes).toEqual([
       {
-        ...{ id: `InboxMessage:${player.playerId}/${messageId}`, messageId, kind: 'MESSAGE', texts: [EN] },
+        ...{ id: `InboxMessage:${player.playerId}/${messageId}`, messageId, kind: 'MESSAGE', texts: [EN], image },
         ...{ rewards: [{ amount: '5', currency: 'gold' }], reference: expect.stringMatching(/^support\//) },
         claimedAt: null,
       },
@@ -301,6 +303,7 @@ describe('a message of support', () => {
       await send(player, {
         rewards: [{ currency: 'gold', itemId: 'hat', amount: 0 }],
         text: [EN, { ...EN, language: 'EN' }],
+        image: 'a\nb',
       }),
     ]
     expect(outcomes.map(codeOf)).toEqual([
@@ -309,6 +312,7 @@ describe('a message of support', () => {
     expect(outcomes.at(-1)).toMatchObject({
       details: [
         { path: 'text[1].language', message: 'is there twice, in any letter case' },
+        { path: 'image', message: 'must not contain control characters' },
         { path: 'rewards[0].amount', message: `must be 1 to ${MAX_INT64}` },
         { path: 'rewards[0]', message: 'must have exactly one of currency, itemId and boost' },
       ],

@@ -81,7 +81,11 @@ const dates = fc.subarray(DATES, { maxLength: 3 }).chain((chosen) =>
       atEnd: chosen.length > 0 ? 'mail' : 'lose',
       mail:
         chosen.length > 0
-          ? { text: { en: { title: 'The end', body: 'Yours.' }, 'pt-BR': { title: 'O fim', body: null } }, days: 7 }
+          ? {
+              text: { en: { title: 'The end', body: 'Yours.' }, 'pt-BR': { title: 'O fim', body: null } },
+              image: 'end',
+              days: 7,
+            }
           : null,
     },
     {

@@ -552,6 +552,7 @@ describe('a faulty definition', () => {
         },
         '.text: is longer than 8192 bytes in all languages',
       ],
+      ['with a picture of two lines', { mail: { image: 'a\nb' } }, '.image: must not contain control characters'],
       ['that stays too long', { mail: { days: 366 } }, '.days: must be 1 to 365'],
     ].map(([what, more, fault]): [string, Json, string] => [
       `a mail ${what}`,

@@ -146,6 +146,7 @@ function Shown({ job }: { job: WholeJob }) {
               <p className={css.message}>{body}</p>
             </div>
           ))}
+          {job.image !== null && <p className="muted">Its picture is {job.image}.</p>}
           {job.message.length > 0 && <p className="muted">The message expires after {job.expiresInDays} days.</p>}
         </Panel>
       </div>

@@ -1,5 +1,11 @@
 import { useState } from 'react'
-import { MAX_LANGUAGES, MAX_MESSAGE_BODY, MAX_MESSAGE_DAYS, MAX_MESSAGE_TITLE } from '../../../src/base/limits.ts'
+import {
+  MAX_IMAGE,
+  MAX_LANGUAGES,
+  MAX_MESSAGE_BODY,
+  MAX_MESSAGE_DAYS,
+  MAX_MESSAGE_TITLE,
+} from '../../../src/base/limits.ts'
 import { Button } from '../ui/button.tsx'
 import { CheckField, TextAreaField, TextField } from '../ui/form.tsx'
 import { Panel } from '../ui/page.tsx'
@@ -14,7 +20,7 @@ export function MessagePanel(props: {
   readonly hasRewards: boolean
 }) {
   const { fields, onChange, isRequired, hasRewards } = props
-  const { texts, days } = fields
+  const { texts, image, days } = fields
   const [chosen, setChosen] = useState(0)
   const shown = texts.find(({ id }) => id === chosen) ?? texts[0]
   const set = (change: Partial<TextFields>) =>
@@ -81,6 +87,14 @@ export function MessagePanel(props: {
               </Button>
             </div>
           )}
+          <TextField
+            label="Picture"
+            name="image"
+            hint="A URL, or a key of the game's own assets. Empty: none."
+            value={image}
+            onChange={(typed) => onChange({ image: typed })}
+            maxLength={MAX_IMAGE}
+          />
           <TextField
             label="Days until it expires"
             name="expiresInDays"

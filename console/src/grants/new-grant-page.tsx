@@ -189,7 +189,7 @@ const shortened = ({ path, message }: Fault): Fault => ({
 
 /** Whether a fault is shown at a field. Any other one is beside the button. */
 const isOfField = ({ path }: Fault): boolean =>
-  /^(rewards-|playerIds|segment$|allowNew$|limit$|reason$|expiresInDays$)/.test(path)
+  /^(rewards-|playerIds|segment$|allowNew$|limit$|reason$|image$|expiresInDays$)/.test(path)
 
 function Summary({ of }: { of: Preview }) {
   const environment = useEnvironment()

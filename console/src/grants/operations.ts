@@ -39,7 +39,7 @@ export const jobQuery = graphql(
     query ConsoleGrantJobById($environment: String!, $jobId: ID!) {
       grantJob(environment: $environment, jobId: $jobId) {
         ...ConsoleGrantJob
-        note expiresInDays limit approvedAt approvedBy startedAt finishedAt totalXp
+        note image expiresInDays limit approvedAt approvedBy startedAt finishedAt totalXp
         total { currency itemId amount }
         failedByCause { cause players }
         largest {

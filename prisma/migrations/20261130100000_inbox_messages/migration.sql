@@ -5,6 +5,7 @@ CREATE TABLE "inbox_messages" (
     "id" UUID NOT NULL,
     "kind" TEXT NOT NULL,
     "text" TEXT,
+    "image" TEXT,
     "rewards" TEXT NOT NULL DEFAULT '[]',
     "reference" TEXT NOT NULL,
     "scenario_id" TEXT,

@@ -143,6 +143,9 @@ namespace Tierway
         /// <summary>The language of the title and the body. Null without them.</summary>
         public string Language { get; private set; }
 
+        /// <summary>The picture: a URL, or a key of the game's own assets. Null without one.</summary>
+        public string Image { get; private set; }
+
         /// <summary>What a claim grants. Empty for a message that only tells something.</summary>
         public IReadOnlyList<Reward> Rewards { get; private set; }
 
@@ -170,6 +173,7 @@ namespace Tierway
                 Title = value.TextOrNull("title"),
                 Body = value.TextOrNull("body"),
                 Language = value.TextOrNull("language"),
+                Image = value.TextOrNull("image"),
                 Rewards = value.List("rewards", Reward.Read),
                 SentAt = value.Moment("sentAt"),
                 ExpiresAt = value.Moment("expiresAt"),

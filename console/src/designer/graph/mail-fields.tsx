@@ -31,6 +31,14 @@ export function MailFields({ draft, node }: { readonly draft: Draft; readonly no
         normalise={(typed) => (typed.trim() === '' ? '' : integerText(typed))}
         onChange={(text) => edit(['days'], text === '' ? undefined : new RawText(text))}
       />
+      <DraftField
+        label="Picture of the message"
+        hint="A URL, or a key of the game's own assets. Empty: none."
+        place={printPath([...path, 'image'])}
+        value={stringOf(valueAt(mail, 'image')) ?? ''}
+        normalise={(typed) => typed.trim()}
+        onChange={(image) => edit(['image'], image === '' ? undefined : image)}
+      />
       {languages.map((tag) => {
         const text = valueAt(texts, tag)
         return (

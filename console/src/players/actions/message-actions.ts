@@ -19,11 +19,15 @@ export const sendMessageAction = (language: string | null): SupportAction => ({
       hint: `Below the title: up to ${number(MAX_MESSAGE_BODY)} characters.`,
     },
     { name: 'language', label: 'Language of the text', kind: 'text', hint: 'A tag such as pt-BR.' },
+    {
+      ...{ name: 'image', label: 'Picture', kind: 'text', isOptional: true },
+      hint: "A URL, or a key of the game's own assets.",
+    },
     { ...{ name: 'rewards', label: 'Rewards', kind: 'text', isOptional: true }, hint: `${REWARDS_HINT}.` },
     { name: 'days', label: 'Days until it expires', kind: 'amount', hint: `1 to ${MAX_MESSAGE_DAYS}.` },
     { name: 'allowNew', label: 'Send currencies even if no scenario names them', kind: 'check' },
   ],
-  initial: { title: '', body: '', language: language ?? 'en', rewards: '', days: DAYS, allowNew: '' },
+  initial: { title: '', body: '', language: language ?? 'en', image: '', rewards: '', days: DAYS, allowNew: '' },
   effect: ({ rewards = '', days = DAYS }) => {
     const read = readRewards(rewards)
     if (rewards.trim() !== '' && read === undefined) return 'Write rewards as 50 gold, 1 item:sword.'
@@ -32,8 +36,9 @@ export const sendMessageAction = (language: string | null): SupportAction => ({
   },
   confirm: 'Send',
   mutation: sendMessageMutation,
-  input: ({ title = '', body = '', language: tag = '', rewards = '', days = DAYS, allowNew }) => ({
+  input: ({ title = '', body = '', language: tag = '', image = '', rewards = '', days = DAYS, allowNew }) => ({
     ...(title.trim() !== '' && { text: [{ language: tag.trim(), title: title.trim(), body }] }),
+    image: image.trim() || null,
     rewards: (readRewards(rewards) ?? []).map(({ kind, name, amount }) => ({
       ...(kind === 'item' ? { itemId: name } : { currency: name }),
       amount,
