@@ -63,7 +63,8 @@ export function readRewards(text: string): Reward[] | undefined {
       const read = readChoice(choice[1] ?? '')
       if (!read) return undefined
       rewards.push(read)
-      at = CHOICE.lastIndex
+      // Not `lastIndex`: the options were read with the same expression.
+      at += choice[0].length
       continue
     }
     BOOST.lastIndex = at
