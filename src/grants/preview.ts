@@ -154,7 +154,7 @@ const READ_UNDO = {
         SELECT FROM tier_claims c WHERE (c.environment_id, c.player_id, c.scenario_id, c.node_id, c.track)
           = ($1, page.player_id, $5, $6, 'premium')
       )) AS premium,
-      (SELECT coalesce(json_agg(sums), '[]') FROM sums) AS sums`,
+      (SELECT coalesce(json_agg(sums ORDER BY currency, item_id, percent, minutes), '[]') FROM sums) AS sums`,
 }
 
 interface UndoPage {

@@ -181,6 +181,7 @@ export async function startWorld(): Promise<World> {
     itemId: 'walked',
     title: 'walked',
     body: 'walked',
+    image: 'walked',
     cursor: printCursor('inbox', messageId),
     boostId,
     scenarios: SCENARIO,

@@ -127,7 +127,7 @@ describe('a job', () => {
     expect([status, header]).toEqual([200, 'playerId,outcome,cause,amount,granted,messageId,actedAt'])
     const of = (playerId: string | undefined) => lines.find((line) => line.startsWith(String(playerId)))
     expect(lines).toHaveLength(2)
-    expect(of(ada?.playerId)).toContain(',granted,,,"[{""currency"":""gold"",""itemId"":null,""amount"":10}]",,20')
+    expect(of(ada?.playerId)).toContain(',granted,,,"[{""amount"":10,""currency"":""gold"",""itemId"":null}]",,20')
     expect(of(gone?.playerId)).toContain(',failed,player deleted,,,,20')
     expect((await game.request('GET', path.replace(jobId, 'x'), { headers })).status).toBe(404)
   })
@@ -204,6 +204,33 @@ describe('an undo', () => {
     ])
     expect(rows).toEqual([{ player_id: claimed?.playerId }])
     expect(await holdingsOf(game, claimed as never)).toEqual({ gold: '0' })
+  })
+
+  it('makes boosts shorter by what it gave, also those of claimed messages', async () => {
+    const [ada, kept] = await crowd(2)
+    const rewards = [{ boost: { percent: 50, minutes: 60 } }]
+    const { jobId } = await desk.give({ to: { playerIds: idsOf([ada, kept] as never) }, give: { rewards } })
+    const mailed = {
+      to: { playerIds: idsOf([kept] as never) },
+      give: { rewards },
+      message: [{ language: 'en', title: 'More' }],
+    }
+    const [row] = await desk.players((await desk.give(mailed)).jobId)
+    const { body } = await (kept as TestPlayer).post('/sdk/v1/inbox/claim', { messageId: row.messageId })
+    expect(body.granted).toEqual([{ amount: 1, currency: null, itemId: null, ...rewards[0] }])
+    const minutesOf = async () => {
+      const { rows } = await game.app.pool.query(
+        `SELECT player_id, percent, round(extract(epoch FROM ends_at - starts_at) / 60)::int AS minutes
+         FROM player_boosts WHERE player_id = ANY ($1)`,
+        [idsOf([ada, kept] as never)],
+      )
+      return Object.fromEntries(rows.map(({ player_id: id, percent, minutes }) => [id, [percent, minutes]]))
+    }
+    expect(await minutesOf()).toEqual({ [String(ada?.playerId)]: [50, 60], [String(kept?.playerId)]: [50, 120] })
+    const sums = [{ currency: null, itemId: null, amount: '2' }]
+    expect(await previewOf(jobId)).toMatchObject({ given: sums, taken: sums })
+    expect(await undo(jobId)).toMatchObject({ granted: 2 })
+    expect(await minutesOf()).toEqual({ [String(kept?.playerId)]: [50, 60] })
   })
 
   it('revokes premium where no premium tier is claimed, and refuses xp', async () => {
