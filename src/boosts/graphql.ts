@@ -1,5 +1,6 @@
 import { ACTIONS } from '../audit/actions.ts'
 import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
+import { gameTimeAt } from '../base/game-clock.ts'
 import { AudienceType } from '../battlepass/graphql-boosts.ts'
 import { requirePlatform } from '../callers/access.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
@@ -12,7 +13,7 @@ import { namesOf, pageOf } from '../declare/graphql/page.ts'
 import { argsOf, enumType, inputOf } from '../declare/graphql/shapes.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import type { Audience } from '../scenario/boosts.ts'
-import { CLOCK_FIELDS, type ClockColumns, clockOf, gameTimeAt, readGameNow } from '../scenario/game-clock.ts'
+import { CLOCK_FIELDS, type ClockColumns, clockOf, readGameNow } from '../scenario/game-clock.ts'
 import { type BoostChange, createBoost, endBoost, stateOf, updateBoost } from './manage-boosts.ts'
 import {
   BOOST_STATES,

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { gameTimeAt } from '../base/game-clock.ts'
 import { type Json, print as printJson } from '../base/json.ts'
 import { Tierway, TierwayError } from '../client/index.ts'
-import { gameTimeAt } from '../scenario/game-clock.ts'
 import { asAdmin, type Body, graphql, listen, streamCursor } from './demo-calls.ts'
 import type { Demo } from './seed.ts'
 

@@ -6,7 +6,7 @@ import { JsonSource } from '../declare/shape.ts'
 import type { PlayerFilterInput } from '../listing/requests.ts'
 import { filterJson, readFilterJson } from '../listing/segments.ts'
 import { assetKey, type Granted, granted, type Reward } from '../scenario/definition.ts'
-import { rewardWith } from '../wallet/reward-list.ts'
+import { rewardWith } from '../scenario/reward-list.ts'
 import { type Gift, giftShape, type JobState } from './requests.ts'
 
 /** Who gets it. A filter and the rows of a list do not change any more; a job undoes another one for its players. */

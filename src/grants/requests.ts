@@ -28,7 +28,7 @@ import {
 import { messageImage, messageText } from '../inbox/message-text.ts'
 import { checkPlayerFilter, playerFilter, segmentName } from '../listing/requests.ts'
 import { identityRequest } from '../players/player-target.ts'
-import { checkReward, rewardFields } from '../wallet/reward-list.ts'
+import { checkReward, rewardFields } from '../scenario/reward-list.ts'
 
 export const JOB_STATES = [
   'collecting',

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
+import { type GameClock, gameTimeAt } from '../base/game-clock.ts'
 import { databaseNow } from '../db/ids.ts'
-import { CLOCK_COLUMNS, type ClockColumns, clockOf, type GameClock, gameTimeAt } from './game-clock.ts'
+import { CLOCK_COLUMNS, type ClockColumns, clockOf } from './game-clock.ts'
 
 /** How often an instance reads the clocks. */
 const READ_EVERY_MS = 1_000

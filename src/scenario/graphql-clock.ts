@@ -1,11 +1,12 @@
 import { ACTIONS } from '../audit/actions.ts'
 import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
+import { type GameClock, gameTimeAt } from '../base/game-clock.ts'
 import { requirePlatform } from '../callers/access.ts'
 import { databaseNow } from '../db/ids.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { inputOf } from '../declare/graphql/shapes.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { CLOCK_FIELDS, clockOf, type GameClock, gameTimeAt } from './game-clock.ts'
+import { CLOCK_FIELDS, clockOf } from './game-clock.ts'
 import { checkAt, setClock, setClockRequest } from './set-clock.ts'
 
 // The clock of an environment for tests.

@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import { Refusal } from '../base/errors.ts'
+import { type GameClock, gameTimeAt } from '../base/game-clock.ts'
 import type { Command } from '../transactions/command.ts'
 import type { Group } from '../transactions/group.ts'
 import { keyOf } from '../transactions/player.ts'
 import { int, json, named, nullable, table, text, uuid } from '../transactions/table.ts'
 import { type Boost, readBoosts, type StoredBoost } from './boosts.ts'
 import type { Definition, PassNode } from './definition.ts'
-import { type GameClock, gameTimeAt } from './game-clock.ts'
 import { parseDefinition } from './parse-definition.ts'
 
 const scenarios = table('scenarios', {

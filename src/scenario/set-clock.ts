@@ -2,21 +2,14 @@ import type { Pool } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
 import { writeAudit } from '../audit/audit-log.ts'
 import { invalidRequest } from '../base/errors.ts'
+import { type GameClock, gameTimeAt } from '../base/game-clock.ts'
 import { isProduction, MAX_CLOCK_RATE } from '../base/limits.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { environment, reason } from '../declare/common.ts'
 import { type Check, int32, moment, optional, type RequestOf, shape } from '../declare/shape.ts'
 import { writeBoosts } from './boosts.ts'
-import {
-  CLOCK_COLUMNS,
-  type ClockColumns,
-  clockOf,
-  type GameClock,
-  gameNow,
-  gameTimeAt,
-  writeClock,
-} from './game-clock.ts'
+import { CLOCK_COLUMNS, type ClockColumns, clockOf, gameNow, writeClock } from './game-clock.ts'
 import { lockSeasons } from './season-schedule.ts'
 
 export const setClockRequest = shape({

@@ -56,8 +56,8 @@ import { BAN_KINDS, type Ban, type PlayerRef } from '../players/player-status.ts
 import { storageKeys, storageValues } from '../players/requests.ts'
 import { crossHandleRequest } from '../scenario/cross-handle.ts'
 import { CrossHandlePayloadType } from '../scenario/graphql-runs.ts'
+import { rewardList } from '../scenario/reward-list.ts'
 import type { Command } from '../transactions/command.ts'
-import { rewardList } from '../wallet/reward-list.ts'
 import {
   type Changed,
   type KeyedCall,

@@ -1,8 +1,8 @@
+import { type GameClock, gameTimeAt } from '../base/game-clock.ts'
 import { MAX_BOOST_MINUTES } from '../base/limits.ts'
 import { newId } from '../db/ids.ts'
 import type { Boost } from '../scenario/boosts.ts'
 import type { RewardBoost } from '../scenario/definition.ts'
-import { type GameClock, gameTimeAt } from '../scenario/game-clock.ts'
 import type { Player } from '../transactions/player.ts'
 import { instant, int, table, text, uuid } from '../transactions/table.ts'
 

@@ -519,7 +519,7 @@ describe('the pages of players', () => {
       ],
     }).passes
     expect(pass?.tiers).toEqual([
-      { level: 2, track: 'FREE', rewards: [{ currency: null, itemId: 'hat', amount: '1' }] },
+      { level: 2, track: 'FREE', rewards: [{ currency: null, itemId: 'hat', amount: '1', boost: null }], choice: [] },
     ])
     expect([9007199254740992n, 9007199254740993n].map((xp) => pass && levelAt(pass, xp))).toEqual([1, 2])
     expect(readDefinition(undefined).passes).toEqual([])

@@ -138,7 +138,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/battlepass/settle-pass.ts',
     changes: [
       [
-        'if (!definition || !pass || !isSettledAt(definition, pass.node, group.now)) return null',
+        'if (!definition || !pass || !isSettledAt(definition, pass.node, pass.nowIn(group))) return null',
         'if (!definition || !pass) return null',
       ],
     ],
@@ -354,6 +354,43 @@ export const MUTATIONS: readonly Mutation[] = [
         file: 'events/instances.test.ts',
         title:
           'has no gap and no duplicate over 500 reconnects at random cursors to random instances while events are written (decisions 8)',
+      },
+    ],
+  },
+  {
+    what: 'a grant job that does not note what it gave',
+    file: 'src/grants/give.ts',
+    changes: [
+      ['row.set({ ...before, ...result, outcome, cause', 'row.set({ ...before, ...result, outcome: null, cause'],
+    ],
+    tests: [
+      {
+        file: 'grants/grant-job-life.test.ts',
+        title: 'whatever dies at whatever step, on two instances, beside a player who spends',
+      },
+    ],
+  },
+  {
+    what: 'a message whose claim is not noted',
+    file: 'src/inbox/claim-message.ts',
+    changes: [
+      ['putMessage(player, { ...message, claimedAt: group.now,', 'putMessage(player, { ...message, claimedAt: null,'],
+    ],
+    tests: [
+      {
+        file: 'inbox/inbox.test.ts',
+        title: 'grants once, on whichever instance it is repeated, also after the message has expired',
+      },
+    ],
+  },
+  {
+    what: 'a clock for tests that calls from memory do not prove',
+    file: 'src/scenario/game-clock.ts',
+    changes: [['SET version = t.version, clock = w.clock', 'SET clock = w.clock']],
+    tests: [
+      {
+        file: 'battlepass/game-clock.test.ts',
+        title: 'counts for every call that begins after the answer, while calls run from memory on two instances',
       },
     ],
   },

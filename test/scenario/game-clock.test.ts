@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { type GameClock, gameTimeAt, LAST_GAME_TIME, realMsBetween } from '../../src/base/game-clock.ts'
 import { MAX_CLOCK_RATE } from '../../src/base/limits.ts'
-import { type GameClock, gameTimeAt, LAST_GAME_TIME, realMsBetween } from '../../src/scenario/game-clock.ts'
 
 const moments = fc.integer({ min: 0, max: Date.UTC(2100) })
 const clocks = fc.record({ at: moments, setAt: moments, rate: fc.integer({ min: 1, max: MAX_CLOCK_RATE }) })

@@ -1,7 +1,7 @@
 import { createContext, type ReactNode, useContext, useMemo } from 'react'
 import { useQuery } from 'urql'
+import { type GameClock, gameTimeAt } from '../../../src/base/game-clock.ts'
 import { isProduction } from '../../../src/base/limits.ts'
-import { type GameClock, gameTimeAt } from '../../../src/scenario/game-clock.ts'
 import { Notice } from '../ui/states.tsx'
 import { clockText } from './clock-text.ts'
 import { clocksQuery } from './operations.ts'

@@ -12,7 +12,7 @@ import {
   shape,
   text,
 } from '../declare/shape.ts'
-import { type Reward, rewardOf } from '../scenario/definition.ts'
+import { type Reward, rewardOf } from './definition.ts'
 
 const boostShape = shape({
   percent: int32(`So many percent more of each xp: 1 to ${MAX_BOOST_PERCENT}.`, { min: 1, max: MAX_BOOST_PERCENT }),
