@@ -2,7 +2,6 @@ import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { print as printJson } from '../src/base/json.ts'
-import { addXp } from '../src/battlepass/add-xp.ts'
 import { createPlatformKey } from '../src/callers/keys.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { createGrantJob } from '../src/grants/manage-jobs.ts'
@@ -12,8 +11,9 @@ import { publishScenario } from '../src/scenario/publish.ts'
 import { season } from '../test/harness/definitions.ts'
 import { startDurablePostgres } from '../test/harness/durable-postgres.ts'
 import { type Instance, startInstance } from '../test/harness/game.ts'
+import { ACTIVE, compare, play, playAlone, sqlOfId, type Window } from './beside.ts'
 import { withClient } from './database.ts'
-import { median, note, print } from './report.ts'
+import { note, print } from './report.ts'
 
 // A grant job for many players, beside players who play on. README.md explains the figures.
 
@@ -26,18 +26,8 @@ const { values: options } = parseArgs({
 })
 const PLAYERS = Number(options.players)
 const CALLS = Number(options.calls)
-/** Players who play on. */
-const ACTIVE = 5_000
 const BATCH = 100_000
-const WINDOW_MS = 5_000
-/** Windows before the job. */
-const ALONE = 4
 const GOLD = 100
-const PLACE = { scenarioId: 'live', nodeId: 'pass' }
-
-const sqlOfId = (kind: 1 | 2, n: string): string =>
-  `('01900000-0000-700${kind}-8000-' || lpad(to_hex(${n}), 12, '0'))::uuid`
-const idOf = (kind: 1 | 2, n: number): string => `01900000-0000-700${kind}-8000-${n.toString(16).padStart(12, '0')}`
 
 async function fill(url: string, environmentId: string): Promise<void> {
   await withClient(url, async (client) => {
@@ -57,48 +47,6 @@ async function fill(url: string, environmentId: string): Promise<void> {
   })
 }
 
-interface Window {
-  /** Calls a second. */
-  readonly rate: number
-  readonly p50: number
-  readonly p99: number
-}
-
-/** Players who play on for some seconds, each call by another player. */
-async function play({ app }: Instance, environmentId: string): Promise<Window> {
-  const times: number[] = []
-  const end = performance.now() + WINDOW_MS
-  let n = 0
-  await Promise.all(
-    Array.from({ length: CALLS }, async () => {
-      while (performance.now() < end) {
-        n += 1
-        const player = 1 + (n % Math.min(ACTIVE, PLAYERS))
-        const began = performance.now()
-        await app.service.run(
-          addXp(
-            { environmentId, playerId: idOf(1, player) },
-            { ...PLACE, runId: idOf(2, player), amount: 1n, source: 'match', idempotencyKey: null },
-          ),
-        )
-        times.push(performance.now() - began)
-      }
-    }),
-  )
-  times.sort((a, b) => a - b)
-  const at = (share: number): number => times[Math.floor(share * times.length)] ?? 0
-  return { rate: (times.length * 1_000) / WINDOW_MS, p50: at(0.5), p99: at(0.99) }
-}
-
-const show = (name: string, windows: readonly Window[]): Window => {
-  const of = (read: (one: Window) => number): number => median(windows.map(read))
-  const found = { rate: of(({ rate }) => rate), p50: of(({ p50 }) => p50), p99: of(({ p99 }) => p99) }
-  print(
-    `  ${name.padEnd(28)}${Math.round(found.rate).toLocaleString('en').padStart(8)} calls/s, p50 ${found.p50.toFixed(1)} ms, p99 ${found.p99.toFixed(1)} ms`,
-  )
-  return found
-}
-
 const postgres = await startDurablePostgres(['max_wal_size=4GB', 'shared_buffers=512MB'])
 let instance: Instance | undefined
 try {
@@ -113,10 +61,8 @@ try {
   await fill(url.href, environmentId)
   instance = await startInstance(url.href, { CALL_DEADLINE_MS: '60000' })
 
-  // Young code and an empty memory are slow.
-  await play(instance, environmentId)
-  const alone: Window[] = []
-  for (let window = 0; window < ALONE; window += 1) alone.push(await play(instance, environmentId))
+  const playing = { instance, environmentId, players: PLAYERS, calls: CALLS }
+  const alone = await playAlone(playing)
   const { id: keyId } = await createPlatformKey(pool, projectId, 'admin')
   const { service } = instance.app
   const { jobId } = await createGrantJob(
@@ -142,16 +88,12 @@ try {
   const beside: Window[] = []
   let state = await read()
   while (!state?.done) {
-    beside.push(await play(instance, environmentId))
+    beside.push(await play(playing))
     state = await read()
     note(`${Number(state?.granted).toLocaleString('en')} of ${PLAYERS.toLocaleString('en')} players have theirs`)
   }
   print(`\nPlayers who play on, ${CALLS} calls at once`)
-  const before = show('before the job', alone)
-  const meanwhile = show('while the job runs', beside.slice(0, -1))
-  print(
-    `  calls a second ${(meanwhile.rate / before.rate).toFixed(2)} (goal 0.8), p99 ${(meanwhile.p99 / before.p99).toFixed(2)} (goal 2) of those before`,
-  )
+  compare(['before the job', alone], ['while the job runs', beside.slice(0, -1)])
   const { granted, seconds, collecting } = state
   print(
     `\n${granted.toLocaleString('en')} players got theirs in ${seconds.toFixed(0)} s, of which ${collecting.toFixed(1)} s were to collect them: ${Math.round(granted / (seconds - collecting)).toLocaleString('en')} players a second`,
