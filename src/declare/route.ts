@@ -74,7 +74,7 @@ export function accessFor({ service, trustedProxies }: RestContext, request: Inc
     address: () => clientAddress(request, trustedProxies),
   }
   const access = accessOf(service, credentials, 'invalidToken')
-  // Most deployments have no clock but the real one: they need not find the caller again.
+  // Where every clock is the real one, as in most deployments, no answer needs the caller again.
   if (!service.gameClocks.isEmpty) accesses.set(request, access)
   return access
 }

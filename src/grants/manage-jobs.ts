@@ -313,7 +313,7 @@ export const MOVES = {
 
 /**
  * Moves a job to another state. One that has it already stays as it is. Once a pause or a cancellation is answered,
- * nobody gets anything. Who resumes a job speaks for it from then on.
+ * nobody gets anything. The operator who resumes a job speaks for it from then on.
  */
 export async function moveJob(
   pool: Pool,

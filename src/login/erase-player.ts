@@ -13,8 +13,8 @@ import { plannedDeletions } from './planned-deletions.ts'
 import { RefreshTokens } from './refresh-tokens.ts'
 
 /**
- * Deletes a player permanently: erases its name, picture, storage, inbox, boosts and sessions. The books stay. Its identities stay, too,
- * unless they are freed: a login with one of them answers that the player is deleted (spec 7.1).
+ * Deletes a player permanently: erases its name, picture, storage, inbox, boosts and sessions. The books stay. Its
+ * identities stay, too, unless they are freed: a login with one of them answers that the player is deleted (spec 7.1).
  */
 export function erasePlayer(
   group: Group,

@@ -12,8 +12,8 @@ export const gameNow = (environment: string): string =>
   ) END`
 
 /**
- * The latest game's time of all environments, in SQL. What is later is due nowhere: with it, a search for what is due
- * reads the beginning of an index by time.
+ * The latest game's time of all environments, in SQL. Nothing with a later time is due in any of them, so that a search
+ * for what is due reads the beginning of an index by time.
  */
 export const LATEST_NOW = `(SELECT greatest(clock_timestamp(), max(${gameNow('c')})) FROM environments c WHERE c.clock_rate IS NOT NULL)`
 

@@ -42,7 +42,7 @@ export function SaveSegment(props: {
       effect={
         replaced
           ? `${replaced.name} has the players of ${filtersText(replaced.filter) || 'no filter'} now. It gets those of ${filtersText(filter) || 'no filter: all players'}.`
-          : `Players of ${filtersText(filter) || 'no filter: all players'}. Whoever matches later is in the segment, too.`
+          : `Players of ${filtersText(filter) || 'no filter: all players'}. Players who match later are in the segment, too.`
       }
       confirm="Save"
       disabled={!replaced && !SEGMENT_NAME.test(name)}
