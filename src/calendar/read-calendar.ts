@@ -48,7 +48,7 @@ export async function readCalendar(pool: Pool, environmentId: string, { from, to
   )
   const { rows: jobs } = await pool.query<{ readonly id: string }>(
     `SELECT id FROM grant_jobs
-     WHERE environment_id = $1 AND created_at < $3 AND coalesce(finished_at, 'infinity') >= $2
+     WHERE environment_id = $1 AND coalesce(starts_at, created_at) < $3 AND coalesce(finished_at, 'infinity') >= $2
      ORDER BY id DESC LIMIT ${MAX_CALENDAR_JOBS}`,
     [environmentId, from, to],
   )

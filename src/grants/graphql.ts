@@ -16,8 +16,8 @@ import { MessageTextType } from '../inbox/graphql.ts'
 import { readStored } from '../inbox/messages.ts'
 import { PlayerFilterType } from '../listing/graphql-segments.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { type Granted, granted } from '../scenario/definition.ts'
-import { RewardType } from '../wallet/graphql.ts'
+import { type Granted, granted, type RewardBoost } from '../scenario/definition.ts'
+import { RewardBoostType, RewardType } from '../wallet/graphql.ts'
 import { JobStateType } from './graphql-state.ts'
 import { giftJson, readGift, readMessage, readPolicy, readTarget, type Target, totalOf } from './job.ts'
 import {
@@ -81,14 +81,20 @@ const XpGiftType = outputOfShape('XpGift', xpGift, 'Xp that each player gets.')
 const LevelsGiftType = outputOfShape('LevelsGift', levelsGift, 'Levels that each player gets.')
 const PremiumGiftType = outputOfShape('PremiumGift', premiumGift, 'Premium that each player gets.')
 const RewardGiftType = builder.objectRef<NonNullable<Gift['rewards']>[number]>('RewardGift').implement({
-  description: 'A currency or an item that each player gets.',
+  description: 'A currency, an item or a boost that each player gets.',
   fields: (t) => ({
-    currency: t.exposeString('currency', { nullable: true, description: 'The currency; null for an item.' }),
-    itemId: t.exposeString('itemId', { nullable: true, description: 'The item; null for a currency.' }),
+    currency: t.exposeString('currency', { nullable: true, description: 'The currency; null for anything else.' }),
+    itemId: t.exposeString('itemId', { nullable: true, description: 'The item; null for anything else.' }),
+    boost: t.field({
+      type: RewardBoostType,
+      nullable: true,
+      description: 'The boost; null for anything else.',
+      resolve: ({ boost }): RewardBoost | null => boost,
+    }),
     amount: t.expose('amount', {
       type: 'Int64',
       nullable: true,
-      description: 'The amount for each player. Null when the list of players has it.',
+      description: 'The amount for each player. Null for a boost, and when the list of players has it.',
     }),
   }),
 })
@@ -98,7 +104,7 @@ const GiftType = builder.objectRef<Gift>('Gift').implement({
     rewards: t.field({
       type: [RewardGiftType],
       nullable: true,
-      description: 'Currencies and items.',
+      description: 'Currencies, items and boosts.',
       resolve: ({ rewards }) => rewards && [...rewards],
     }),
     xp: t.expose('xp', { type: XpGiftType, nullable: true, description: 'Xp.' }),
@@ -332,6 +338,11 @@ builder.prismaObject('GrantJob', {
       description: 'The person who approved it. Null when the key names none.',
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    startsAt: t.expose('startsAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it starts, or was to start. Null for one that was not planned.',
+    }),
     startedAt: t.expose('startedAt', {
       type: 'DateTime',
       nullable: true,

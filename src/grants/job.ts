@@ -40,12 +40,13 @@ export interface Job {
   /** The sum of the amounts of its players, where they differ. */
   readonly amount: bigint
   readonly afterPlayer: string | null
-  readonly createdAt: Date
+  /** Players who are created later are not of a filter. */
+  readonly beganAt: Date
 }
 
 export const JOB_COLUMNS = `t.id, t.environment_id AS "environmentId", t.state, t.target, t.undo_of AS "undoOf", t.gift, t.message,
   t.most, t.project_id AS "projectId", t.key_id AS "keyId", t.operator, t.operator_is_claimed AS "operatorIsClaimed",
-  t.players, t.amount::text AS amount, t.after_player AS "afterPlayer", t.created_at AS "createdAt"`
+  t.players, t.amount::text AS amount, t.after_player AS "afterPlayer", coalesce(t.starts_at, t.created_at) AS "beganAt"`
 
 export type JobRow = Omit<Job, 'target' | 'gift' | 'message' | 'amount'> &
   Readonly<Record<'target' | 'gift' | 'amount', string>> & {

@@ -143,12 +143,17 @@ async function resolveTarget(
 export async function createGrantJob(
   sources: Sources,
   caller: PlatformCaller,
-  { environmentId, reason, idempotencyKey: key, ...asked }: InEnvironment<CreateGrantJob>,
+  { environmentId, reason, idempotencyKey: key, startsAt, ...asked }: InEnvironment<CreateGrantJob>,
 ): Promise<JobChange> {
   const { operatorPool } = sources
   const { to, give, limit } = asked
   const filter = to.filter && filterJson(to.filter)
-  const request = hashOf({ ...(asked as object), to: { ...to, filter }, reason } as unknown as Json)
+  const request = hashOf({
+    ...(asked as object),
+    to: { ...to, filter },
+    reason,
+    ...startOf(startsAt),
+  } as unknown as Json)
   const known = await findByKey(operatorPool, environmentId, key, request)
   if (known) return known
   const { target: resolved, message } = await resolve(sources, caller, { environmentId, ...asked })
@@ -166,16 +171,21 @@ export async function createGrantJob(
       gift: giftJson(give),
       message,
       most: limit,
+      startsAt,
       reason,
       key,
       request,
     }
     return insert(client, caller, job, ACTIONS.createGrantJob, {
-      ...{ to: JSON.parse(printTarget(target)) as Json, give: giftJson(give), limit },
+      ...{ to: JSON.parse(printTarget(target)) as Json, give: giftJson(give), limit, ...startOf(startsAt) },
       ...(message && { message: message.texts as unknown as Json, image: message.image }),
     })
   })
 }
+
+/** The start of a planned job in an audit entry. */
+const startOf = (startsAt: Date | null): { readonly startsAt?: string } =>
+  startsAt === null ? {} : { startsAt: startsAt.toISOString() }
 
 /** Makes a job that takes back what another one gave. A job that has an undo already keeps it. */
 export async function undoGrantJob(
@@ -195,7 +205,15 @@ export async function undoGrantJob(
     )
     if (rows[0]) return { jobId: rows[0].id, auditId: null }
     const target: Target = { kind: 'undo', jobId }
-    const job = { environmentId, target, undoOf: jobId, gift: origin.gift, message: null, most: origin.players }
+    const job = {
+      environmentId,
+      target,
+      undoOf: jobId,
+      gift: origin.gift,
+      message: null,
+      most: origin.players,
+      startsAt: null,
+    }
     return insert(client, caller, { ...job, reason, key, request }, ACTIONS.undoGrantJob, { undoOf: jobId })
   })
 }
@@ -217,6 +235,7 @@ interface NewJob {
   readonly gift: Json
   readonly message: GiftMessage | null
   readonly most: number
+  readonly startsAt: Date | null
   readonly reason: string
   readonly key: string
   readonly request: string
@@ -225,7 +244,7 @@ interface NewJob {
 async function insert(
   client: ClientBase,
   caller: PlatformCaller,
-  { environmentId, target, undoOf, gift, message, most, reason, key, request }: NewJob,
+  { environmentId, target, undoOf, gift, message, most, startsAt, reason, key, request }: NewJob,
   action: string,
   after: Json,
 ): Promise<JobChange> {
@@ -233,12 +252,13 @@ async function insert(
   const { operator, operatorIsClaimed } = operatorOf(caller)
   await client.query(
     `INSERT INTO grant_jobs (id, environment_id, target, list_id, undo_of, gift, message, most, reason, project_id,
-       key_id, operator, operator_is_claimed, idempotency_key, request_sha256)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+       key_id, operator, operator_is_claimed, idempotency_key, request_sha256, starts_at, state)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
+       CASE WHEN $16::timestamptz > clock_timestamp() THEN 'planned' ELSE 'collecting' END)`,
     [
       ...[id, environmentId, printTarget(target), target.kind === 'list' ? target.listId : null, undoOf],
       ...[print(gift), message && JSON.stringify(message), most, reason, caller.projectId],
-      ...[caller.keyId, operator, operatorIsClaimed, key, request],
+      ...[caller.keyId, operator, operatorIsClaimed, key, request, startsAt],
     ],
   )
   await client.query(telling('UPDATE grant_jobs t SET told_at = now() WHERE t.id = $1'), [id])
@@ -305,7 +325,7 @@ export const MOVES = {
   resume: { action: ACTIONS.resumeGrantJob, from: ['paused'], to: 'running', needs: 'is paused' },
   cancel: {
     action: ACTIONS.cancelGrantJob,
-    from: ['collecting', 'awaiting approval', 'running', 'paused'],
+    from: ['planned', 'collecting', 'awaiting approval', 'running', 'paused'],
     to: 'cancelled',
     needs: 'has not ended',
   },

@@ -209,10 +209,10 @@ export async function findList(pool: Pool, environmentId: string, listId: string
 
 const ROWS = 5_000
 
-/** Removes some rows of lists that have expired and that no job collects, and then the lists. Returns how many. */
+/** Removes some rows of lists that have expired and that no job is to collect, and then the lists. Returns how many. */
 export async function purgeLists(pool: Pool): Promise<number> {
   const old = `SELECT l.id FROM player_lists l WHERE l.expires_at < clock_timestamp() AND NOT EXISTS (
-      SELECT FROM grant_jobs j WHERE j.list_id = l.id AND j.state = 'collecting')`
+      SELECT FROM grant_jobs j WHERE j.list_id = l.id AND j.state IN ('planned', 'collecting'))`
   const { rowCount: rows } = await pool.query(
     `DELETE FROM player_list_rows WHERE ctid = ANY (ARRAY (
        SELECT r.ctid FROM player_list_rows r WHERE r.list_id IN (${old}) LIMIT ${ROWS}))`,

@@ -16,6 +16,7 @@ import {
   int64,
   listOf,
   mapped,
+  moment,
   nested,
   optional,
   type RequestOf,
@@ -31,6 +32,7 @@ import { identityRequest } from '../players/player-target.ts'
 import { checkReward, rewardFields } from '../scenario/reward-list.ts'
 
 export const JOB_STATES = [
+  'planned',
   'collecting',
   'awaiting approval',
   'running',
@@ -147,7 +149,14 @@ const size = {
 }
 
 export const previewGrantJobRequest = shape(size)
-export const createGrantJobRequest = shape({ ...size, reason, idempotencyKey: requiredKey })
+export const createGrantJobRequest = shape({
+  ...size,
+  startsAt: optional(
+    moment('When its players are looked up, and get theirs. Default: at once, as with a time that has passed.'),
+  ),
+  reason,
+  idempotencyKey: requiredKey,
+})
 export type Preview = RequestOf<typeof previewGrantJobRequest>
 export type CreateGrantJob = RequestOf<typeof createGrantJobRequest>
 

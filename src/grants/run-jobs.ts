@@ -38,7 +38,8 @@ const TAKE_LOCK = 7_219_553_012
 
 const HOLD = "clock_timestamp() + $2::float8 * interval '1 millisecond'"
 /** Due are jobs that nobody runs, and those that this instance could not release. */
-const IS_DUE = `(j.state IN ('collecting', 'running') OR j.holder IS NOT NULL)
+const IS_DUE = `(j.state IN ('planned', 'collecting', 'running')
+        AND (j.state <> 'planned' OR j.starts_at <= clock_timestamp()) OR j.holder IS NOT NULL)
       AND (j.holder IS NULL OR j.holder = $1::uuid OR j.held_until <= clock_timestamp())`
 const LOOK = {
   name: 'grant-jobs-look',
@@ -155,7 +156,8 @@ export async function runJobs(runner: Runner): Promise<void> {
     if (!job) return
     const held = new HeldJob(runner, job)
     try {
-      if (job.state === 'collecting') await held.collect()
+      if (job.state === 'planned') await held.begin()
+      if (job.state === 'planned' || job.state === 'collecting') await held.collect()
       else if (job.state === 'running') await held.giveAll()
     } finally {
       await pool.query({ ...RELEASE, values: [job.id, holder] })
@@ -173,11 +175,16 @@ class HeldJob {
     this.job = job
   }
 
+  /** Begins a planned job. One that was cancelled meanwhile stays so, and collects nobody. */
+  begin(): Promise<void> {
+    return this.move('planned', 'collecting')
+  }
+
   /** Freezes the players, page by page. With too many of them, or too much to give, the job fails. */
   async collect(): Promise<void> {
     const { job } = this
     const { pool, run, signal, holder, heldMs = HELD_MS } = this.runner
-    const { environmentId, target, gift, most, createdAt: until } = job
+    const { environmentId, target, gift, most, beganAt: until } = job
     let after: string | null = job.afterPlayer ?? FIRST
     let { players, amount } = job
     while (after !== null) {
@@ -264,7 +271,7 @@ class HeldJob {
 
   private async stopFor(state: JobState): Promise<void> {
     const note = 'the platform key of the operator who speaks for the job was revoked'
-    if (state === 'collecting') return this.move('collecting', 'failed', note)
+    if (state !== 'running') return this.move('collecting', 'failed', note)
     await this.runner.pool.query(
       telling(`UPDATE grant_jobs t SET state = 'paused', note = $3, told_at = now()
         WHERE t.id = $1::uuid AND t.holder = $2::uuid AND t.state = 'running'`),

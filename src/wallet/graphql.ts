@@ -7,7 +7,7 @@ import { balance, heldItem } from '../players/read-player.ts'
 import { reward, rewardBoost } from '../scenario/definition.ts'
 import { WALLET_CAUSES, type WalletCause } from './holdings.ts'
 
-answerType('RewardBoost', rewardBoost)
+export const RewardBoostType = answerType('RewardBoost', rewardBoost)
 export const RewardType = answerType('Reward', reward)
 
 export const PriceType = builder.objectRef<{ currency: string; amount: bigint }>('Price').implement({

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { effectOf, fieldOf, linesOf, momentOf, previewText, targetText } from '../../console/src/boosts/boost-fields.ts'
+import { effectOf, linesOf, previewText, targetText } from '../../console/src/boosts/boost-fields.ts'
+import { fieldOf, momentOf } from '../../console/src/ui/moment-field.ts'
 import { withoutChromium } from '../harness/browser.ts'
 import { type ConsoleStage, startConsole } from '../harness/console.ts'
 import { closeDialog, confirm, loseAnswer } from '../harness/console-dialog.ts'

@@ -1,5 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { giftOf, giftText, idsOf, NO_GIFT, policyText, targetText, undoRows } from '../../console/src/grants/gift.ts'
+import {
+  giftOf,
+  giftText,
+  idsOf,
+  NO_GIFT,
+  NO_REWARD,
+  policyText,
+  targetText,
+  undoRows,
+} from '../../console/src/grants/gift.ts'
 import { isOutdated, withProgress } from '../../console/src/grants/job-progress.ts'
 import { messageOf, NO_MESSAGE } from '../../console/src/grants/message-fields.ts'
 import { filterParameters, filtersText, playerFilterOf, readFilters } from '../../console/src/players/filters.ts'
@@ -31,6 +40,14 @@ describe('the fields of a grant', () => {
       },
       '1,000 gold and 2 × sword',
     ],
+    [
+      'a boost',
+      { rewards: [{ ...NO_REWARD, kind: 'boost', percent: '50', minutes: '1440' }] },
+      false,
+      { rewards: [{ boost: { percent: 50, minutes: 1440 } }] },
+      '50% more xp for 1,440 minutes',
+    ],
+    ['a boost for too long', { rewards: [{ ...NO_REWARD, kind: 'boost', minutes: '43201' }] }, false, undefined, ''],
     [
       'amounts of the list',
       { rewards: [{ id: 0, kind: 'currency', name: 'gold', amount: '' }] },
@@ -66,9 +83,13 @@ describe('the fields of a grant', () => {
     expect(policyText({ approvalAbovePlayers: 1000, approvalAboveAmount: '5000' })).toBe(
       'A grant for more than 1,000 players, or with more than 5,000 of one currency, one item or xp in all waits until a second person approves it.',
     )
-    const gold = { currency: 'gold', itemId: null }
-    expect(undoRows({ given: [{ ...gold, amount: '100' }], taken: [{ ...gold, amount: '40' }] })).toEqual([
+    const gold = { currency: 'gold', itemId: null, boost: null }
+    const boost = (percent: number) => ({ currency: null, itemId: null, boost: { percent, minutes: 60 }, amount: '2' })
+    const given = [{ ...gold, amount: '100' }, boost(50), boost(100)]
+    expect(undoRows({ given, taken: [{ ...gold, amount: '40' }, boost(100)] })).toEqual([
       { name: 'gold', given: '100', taken: '40', spent: '60' },
+      { name: '50% more xp for 60 minutes', given: '2', taken: '0', spent: '2' },
+      { name: '100% more xp for 60 minutes', given: '2', taken: '2', spent: '0' },
     ])
   })
 

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { missingXp } from '../../src/grants/give.ts'
+import { runJobs } from '../../src/grants/run-jobs.ts'
 import { enter, game, MAX_INT64, startPassGame, stopPassGame, supported } from '../battlepass/pass-game.ts'
 import { times } from '../harness/game.ts'
 import { auditRows, newOperator } from '../support/desk.ts'
-import { Desk, holdingsOf, newKey } from './jobs.ts'
+import { Desk, holdingsOf, newKey, runner } from './jobs.ts'
 
 // Grants to many players: what each of them gets, once, whatever happens meanwhile.
 
@@ -256,6 +257,39 @@ describe('the players of a filter', () => {
       target: { kind: 'FILTER', segment: 'frozen', filter: { region: 'frozen' } },
     })
     expect(await holdingsOf(game, ada as never)).toEqual({ gold: '100' })
+  })
+
+  it('of a planned job are those when it starts; until then it may be cancelled, and a boost runs from its start', async () => {
+    const [ada, eve] = await crowd(2)
+    const update = 'UPDATE players SET region = $2 WHERE id = $1'
+    await game.app.pool.query(update, [ada?.playerId, 'planned'])
+    const input = {
+      ...{ to: { filter: { region: 'planned' } }, give: { rewards: [{ boost: { percent: 50, minutes: 60 } }] } },
+      startsAt: '2090-01-01T00:00:00Z',
+    }
+    const jobId = await desk.create(input)
+    const cancelled = await desk.create(input)
+    await runJobs(runner(game))
+    const selection = `state players startsAt startedAt give { rewards { currency boost { percent minutes } } }`
+    expect(await desk.read(jobId, selection)).toEqual({
+      ...{ state: 'PLANNED', players: 0, startsAt: '2090-01-01T00:00:00.000Z', startedAt: null },
+      give: { rewards: [{ currency: null, boost: { percent: 50, minutes: 60 } }] },
+    })
+    expect((await desk.must('cancelGrantJob', { jobId: cancelled })).job).toMatchObject({ state: 'CANCELLED' })
+    expect(await desk.refused('pauseGrantJob', { jobId })).toEqual([
+      'jobId: is of a job that is planned: it must be one that is running',
+    ])
+    await game.app.pool.query(update, [eve?.playerId, 'planned'])
+    await game.app.pool.query(`UPDATE grant_jobs SET starts_at = now() WHERE starts_at > now()`)
+    expect(await desk.reaches(jobId, 'DONE')).toMatchObject({ players: 2, granted: 2 })
+    expect(await desk.read(cancelled)).toMatchObject({ state: 'CANCELLED', players: 0 })
+    const { rows } = await game.app.pool.query(
+      'SELECT percent, ends_at > now() AS runs FROM player_boosts WHERE player_id = ANY ($1)',
+      [[ada?.playerId, eve?.playerId]],
+    )
+    expect(rows).toEqual(Array(2).fill({ percent: 50, runs: true }))
+    const past = await desk.create({ ...input, startsAt: '2020-01-01T00:00:00Z' })
+    expect((await desk.read(past)).state).not.toBe('PLANNED')
   })
 
   it('are more than the limit: nobody gets anything', async () => {

@@ -18,15 +18,6 @@ export interface BoostFields {
   readonly audience: Audience
 }
 
-/** The moment of a time field in UTC; undefined while it is incomplete. */
-export function momentOf(text: string): string | undefined {
-  const at = new Date(`${text}Z`)
-  return text === '' || Number.isNaN(at.getTime()) ? undefined : at.toISOString()
-}
-
-/** The text of a time field for a moment. */
-export const fieldOf = (at: string): string => new Date(at).toISOString().replace(/(:00)?\.\d+Z$/, '')
-
 export const linesOf = (text: string): string[] => [
   ...new Set(
     text

@@ -160,8 +160,8 @@ function Chart({ calendar: { seasons, boosts, publications, grantJobs }, span, n
               <Bar
                 key={job.jobId}
                 span={span}
-                from={Date.parse(job.createdAt)}
-                to={Date.parse(job.createdAt)}
+                from={Date.parse(job.startsAt ?? job.createdAt)}
+                to={Date.parse(job.startsAt ?? job.createdAt)}
                 look={css.point}
                 label={grantText(job)}
               />
@@ -230,7 +230,7 @@ function Entries({
       href: `/env/${encodeURIComponent(environment)}/scenarios/${encodeURIComponent(scenarioId)}/versions`,
     })),
     ...grantJobs.map((job) => ({
-      at: job.createdAt,
+      at: job.startsAt ?? job.createdAt,
       what: `${grantText(job)} (${job.reason})`,
       href: jobHref(environment, job.jobId),
     })),

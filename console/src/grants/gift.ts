@@ -1,3 +1,4 @@
+import { MAX_BOOST_MINUTES, MAX_BOOST_PERCENT } from '../../../src/base/limits.ts'
 import type { FragmentOf, ResultOf, VariablesOf } from '../graphql.ts'
 import { filtersText } from '../players/filters.ts'
 import type { jobFragment, policyQuery, previewJobQuery, previewUndoQuery } from './operations.ts'
@@ -9,7 +10,7 @@ export type PreviewInput = VariablesOf<typeof previewJobQuery>['input']
 export type GiftInput = NonNullable<PreviewInput['give']>
 
 export const GIFT_KINDS = [
-  ['rewards', 'Currencies and items'],
+  ['rewards', 'Currencies, items and boosts'],
   ['xp', 'Xp of a battle pass'],
   ['levels', 'Levels of a battle pass'],
   ['premium', 'Premium of a battle pass'],
@@ -19,9 +20,16 @@ export type GiftKind = (typeof GIFT_KINDS)[number][0]
 
 export interface RewardFields {
   readonly id: number
-  readonly kind: 'currency' | 'itemId'
+  readonly kind: 'currency' | 'itemId' | 'boost'
   readonly name: string
   readonly amount: string
+  /** Of a boost. */
+  readonly percent: string
+  readonly minutes: string
+}
+
+export const NO_REWARD: RewardFields = {
+  ...{ id: 0, kind: 'currency', name: '', amount: '', percent: '100', minutes: '60' },
 }
 
 export interface GiftFields {
@@ -35,7 +43,7 @@ export interface GiftFields {
 
 export const NO_GIFT: GiftFields = {
   kind: 'rewards',
-  rewards: [{ id: 0, kind: 'currency', name: '', amount: '' }],
+  rewards: [NO_REWARD],
   ...{ scenarioId: '', nodeId: '', xp: '', levels: '1' },
 }
 
@@ -54,13 +62,8 @@ export function giftOf(fields: GiftFields, hasAmounts: boolean): GiftInput | nul
     case 'message':
       return null
     case 'rewards':
-      if (rewards.some(({ name, amount }) => name.trim() === '' || !(hasAmounts || isAmount(amount)))) return undefined
-      return {
-        rewards: rewards.map(({ kind: asset, name, amount }) => ({
-          [asset]: name.trim(),
-          ...(!hasAmounts && { amount: amount.trim() }),
-        })),
-      }
+      if (!rewards.every((reward) => isComplete(reward, hasAmounts))) return undefined
+      return { rewards: rewards.map((reward) => rewardOf(reward, hasAmounts)) }
     case 'xp':
       return hasPlace && (hasAmounts || isAmount(xp))
         ? { xp: { ...place, ...(!hasAmounts && { amount: xp.trim() }) } }
@@ -74,19 +77,36 @@ export function giftOf(fields: GiftFields, hasAmounts: boolean): GiftInput | nul
   }
 }
 
+const isUpTo = (text: string, max: number): boolean => isAmount(text) && BigInt(text.trim()) <= BigInt(max)
+
+const isComplete = ({ kind, name, amount, percent, minutes }: RewardFields, hasAmounts: boolean): boolean =>
+  kind === 'boost'
+    ? isUpTo(percent, MAX_BOOST_PERCENT) && isUpTo(minutes, MAX_BOOST_MINUTES)
+    : name.trim() !== '' && (hasAmounts || isAmount(amount))
+
+const rewardOf = ({ kind, name, amount, percent, minutes }: RewardFields, hasAmounts: boolean) =>
+  kind === 'boost'
+    ? { boost: { percent: Number(percent), minutes: Number(minutes) } }
+    : { [kind]: name.trim(), ...(!hasAmounts && { amount: amount.trim() }) }
+
 interface Asset {
   readonly currency?: string | null | undefined
   readonly itemId?: string | null | undefined
   readonly amount?: string | null | undefined
+  readonly boost?: { readonly percent: number; readonly minutes: number } | null | undefined
 }
 
-/** `100 gold`, `2 × sword`, or `gold by the list`. */
-export const assetText = ({ currency, itemId, amount }: Asset): string =>
-  amount === null || amount === undefined
-    ? `${currency ?? itemId} by the list`
-    : itemId
-      ? `${number(amount)} × ${itemId}`
-      : `${number(amount)} ${currency}`
+/** The currency, the item, or the effect of a boost. */
+const assetName = ({ currency, itemId, boost }: Asset): string =>
+  boost ? `${number(boost.percent)}% more xp for ${number(boost.minutes)} minutes` : (currency ?? itemId ?? '?')
+
+/** `100 gold`, `2 × sword`, `100% more xp for 60 minutes`, or `gold by the list`. */
+export function assetText(asset: Asset): string {
+  const { itemId, amount, boost } = asset
+  if (boost) return amount && amount !== '1' ? `${number(amount)} × ${assetName(asset)}` : assetName(asset)
+  if (amount === null || amount === undefined) return `${assetName(asset)} by the list`
+  return `${number(amount)}${itemId ? ' ×' : ''} ${assetName(asset)}`
+}
 
 export const assetsText = (assets: readonly Asset[]): string => inWords(assets.map(assetText))
 
@@ -125,6 +145,7 @@ export function targetText({ kind, segment, filter }: Job['target']): string {
 }
 
 export const STATE_TONES: Readonly<Record<Job['state'], string>> = {
+  PLANNED: 'warn',
   COLLECTING: 'warn',
   AWAITING_APPROVAL: 'warn',
   RUNNING: '',
@@ -142,9 +163,10 @@ type Undo = ResultOf<typeof previewUndoQuery>['previewGrantUndo']
 
 /** What was given, what could be taken back, and what is spent, of each currency and item. */
 export function undoRows({ given, taken }: Pick<Undo, 'given' | 'taken'>) {
-  return given.map(({ currency, itemId, amount }) => {
-    const back = taken.find((one) => one.currency === currency && one.itemId === itemId)?.amount ?? '0'
-    return { name: currency ?? itemId ?? '?', given: amount, taken: back, spent: String(BigInt(amount) - BigInt(back)) }
+  return given.map((asset) => {
+    const name = assetName(asset)
+    const back = taken.find((one) => assetName(one) === name)?.amount ?? '0'
+    return { name, given: asset.amount, taken: back, spent: String(BigInt(asset.amount) - BigInt(back)) }
   })
 }
 

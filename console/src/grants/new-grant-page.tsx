@@ -9,7 +9,8 @@ import { useDenial } from '../session/permission.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button } from '../ui/button.tsx'
 import { codeOf, type Fault, faultsOf, isOutcomeOpen, sentence, textOf } from '../ui/errors.ts'
-import { Form, ReasonField, SubmitButton } from '../ui/form.tsx'
+import { Form, ReasonField, SubmitButton, TextField } from '../ui/form.tsx'
+import { momentOf } from '../ui/moment-field.ts'
 import { Figures, Page, Panel } from '../ui/page.tsx'
 import { Empty, Notice } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
@@ -51,6 +52,7 @@ function NewGrant() {
   const [gift, setGift] = useState(NO_GIFT)
   const [allowNew, setAllowNew] = useState(false)
   const [message, setMessage] = useState(NO_MESSAGE)
+  const [start, setStart] = useState('')
   const [reason, setReason] = useState('')
   const [attempt, setAttempt] = useState(0)
   const [failure, setFailure] = useState<CombinedError | string>()
@@ -92,10 +94,12 @@ function NewGrant() {
   async function submit(): Promise<void> {
     if (!input) return
     setFailure(undefined)
-    const fields = JSON.stringify({ ...input, reason })
+    const startsAt = momentOf(start)
+    const asked = { ...input, ...(startsAt && { startsAt }), reason }
+    const fields = JSON.stringify(asked)
     const { data, error } = await client.mutation(
       createJobMutation,
-      { input: { ...input, reason, idempotencyKey: key.keyOf(fields) } },
+      { input: { ...asked, idempotencyKey: key.keyOf(fields) } },
       { additionalTypenames: ['GrantJob'] },
     )
     if (!isOutcomeOpen(error)) key.onAnswer(fields)
@@ -127,7 +131,15 @@ function NewGrant() {
             isRequired={isMessageAlone}
             hasRewards={gift.kind === 'rewards'}
           />
-          <Panel title="4. Why">
+          <Panel title="4. When and why">
+            <TextField
+              type="datetime-local"
+              label="Starts (UTC)"
+              name="startsAt"
+              hint="Empty: at once. The players are looked up when it starts."
+              value={start}
+              onChange={setStart}
+            />
             <ReasonField value={reason} onChange={setReason} />
           </Panel>
         </div>
@@ -162,7 +174,7 @@ function NewGrant() {
               <Button onClick={() => setAttempt((before) => before + 1)}>Try again</Button>
             )}
             <SubmitButton disabled={!canSend} whileBusy="Making the grant…">
-              {preview && canSend ? sendText(give ?? null, preview) : 'Give'}
+              {preview && canSend ? `${sendText(give ?? null, preview)}${momentOf(start) ? ' later' : ''}` : 'Give'}
             </SubmitButton>
           </Panel>
         </aside>
@@ -189,7 +201,7 @@ const shortened = ({ path, message }: Fault): Fault => ({
 
 /** Whether a fault is shown at a field. Any other one is beside the button. */
 const isOfField = ({ path }: Fault): boolean =>
-  /^(rewards-|playerIds|segment$|allowNew$|limit$|reason$|image$|expiresInDays$)/.test(path)
+  /^(rewards-|playerIds|segment$|allowNew$|limit$|startsAt$|reason$|image$|expiresInDays$)/.test(path)
 
 function Summary({ of }: { of: Preview }) {
   const environment = useEnvironment()

@@ -4,14 +4,14 @@ import { filterFragment } from '../segments/operations.ts'
 export const jobFragment = graphql(
   `
     fragment ConsoleGrantJob on GrantJob {
-      id jobId state players granted failed operator reason createdAt
+      id jobId state players granted failed operator reason createdAt startsAt
       undoOf { id jobId }
       target {
         kind segment
         filter { ...ConsolePlayerFilter }
       }
       give {
-        rewards { currency itemId amount }
+        rewards { currency itemId amount boost { percent minutes } }
         xp { scenarioId nodeId amount source }
         levels { scenarioId nodeId levels }
         premium { scenarioId nodeId }
@@ -40,7 +40,7 @@ export const jobQuery = graphql(
       grantJob(environment: $environment, jobId: $jobId) {
         ...ConsoleGrantJob
         note image expiresInDays limit approvedAt approvedBy startedAt finishedAt totalXp
-        total { currency itemId amount }
+        total { currency itemId amount boost { percent minutes } }
         failedByCause { cause players }
         largest {
           playerId amount
@@ -63,7 +63,7 @@ export const jobPlayersQuery = graphql(`
         nodes {
           playerId outcome cause amount actedAt
           player { id nickname }
-          granted { currency itemId amount }
+          granted { currency itemId amount boost { percent minutes } }
         }
         pageInfo { hasNextPage endCursor }
       }
@@ -75,7 +75,7 @@ export const previewJobQuery = graphql(`
   query ConsolePreviewGrantJob($input: PreviewGrantJobInput!) {
     previewGrantJob(input: $input) {
       players isExact totalXp needsApproval
-      total { currency itemId amount }
+      total { currency itemId amount boost { percent minutes } }
       largest { playerId amount }
       failing { cause players }
     }
@@ -86,8 +86,8 @@ export const previewUndoQuery = graphql(`
   query ConsolePreviewGrantUndo($environment: String!, $jobId: ID!) {
     previewGrantUndo(environment: $environment, jobId: $jobId) {
       players isExact unclaimedMessages premium
-      given { currency itemId amount }
-      taken { currency itemId amount }
+      given { currency itemId amount boost { percent minutes } }
+      taken { currency itemId amount boost { percent minutes } }
     }
   }
 `)

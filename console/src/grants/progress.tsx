@@ -1,4 +1,5 @@
 import { number, words } from '../ui/text.tsx'
+import { Time } from '../ui/time.tsx'
 import { type Job, STATE_TONES } from './gift.ts'
 import css from './grants.module.css'
 
@@ -7,7 +8,14 @@ export const StateBadge = ({ state }: Pick<Job, 'state'>) => (
 )
 
 /** How many of the players of a job have their outcome. */
-export function Progress({ state, players, granted, failed }: Pick<Job, 'state' | 'players' | 'granted' | 'failed'>) {
+export function Progress(job: Pick<Job, 'state' | 'players' | 'granted' | 'failed' | 'startsAt'>) {
+  const { state, players, granted, failed, startsAt } = job
+  if (state === 'PLANNED' && startsAt !== null)
+    return (
+      <span>
+        starts <Time at={startsAt} parts="minute" />
+      </span>
+    )
   const text =
     state === 'COLLECTING' ? `${number(players)} players so far` : `${number(granted + failed)} of ${number(players)}`
   return (

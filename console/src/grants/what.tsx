@@ -8,7 +8,7 @@ import { Button } from '../ui/button.tsx'
 import { CheckField, SelectField, TextField } from '../ui/form.tsx'
 import { Panel } from '../ui/page.tsx'
 import { usePages } from '../ui/pages.ts'
-import { GIFT_KINDS, type GiftFields, type GiftKind, type RewardFields } from './gift.ts'
+import { GIFT_KINDS, type GiftFields, type GiftKind, NO_REWARD, type RewardFields } from './gift.ts'
 import css from './grants.module.css'
 import { assetsQuery } from './operations.ts'
 
@@ -68,6 +68,7 @@ const Amount = (props: {
 const ASSETS = [
   ['currency', 'currency'],
   ['itemId', 'item'],
+  ['boost', 'boost of xp'],
 ] as const
 
 function Rewards(props: {
@@ -86,7 +87,7 @@ function Rewards(props: {
     onChange(rewards.map((one) => (one.id === id ? { ...one, ...change } : one)))
   return (
     <>
-      {rewards.map(({ id, kind, name, amount }, index) => (
+      {rewards.map(({ id, kind, name, amount, percent, minutes }, index) => (
         <div key={id} className={css.reward}>
           <SelectField
             label="Kind"
@@ -94,16 +95,33 @@ function Rewards(props: {
             onChange={(chosen) => set(id, { kind: chosen as RewardFields['kind'] })}
             options={ASSETS}
           />
-          <TextField
-            label={kind === 'currency' ? 'Currency' : 'Item'}
-            name={`rewards-${index}-${kind}`}
-            suggestions={known[kind]}
-            value={name}
-            onChange={(typed) => set(id, { name: typed })}
-            autoComplete="off"
-            required
-          />
-          {!hasAmounts && (
+          {kind === 'boost' ? (
+            <>
+              <Amount
+                label="Percent more xp"
+                name={`rewards-${index}-boost.percent`}
+                value={percent}
+                onChange={(typed) => set(id, { percent: typed })}
+              />
+              <Amount
+                label="Minutes"
+                name={`rewards-${index}-boost.minutes`}
+                value={minutes}
+                onChange={(typed) => set(id, { minutes: typed })}
+              />
+            </>
+          ) : (
+            <TextField
+              label={kind === 'currency' ? 'Currency' : 'Item'}
+              name={`rewards-${index}-${kind}`}
+              suggestions={known[kind]}
+              value={name}
+              onChange={(typed) => set(id, { name: typed })}
+              autoComplete="off"
+              required
+            />
+          )}
+          {!hasAmounts && kind !== 'boost' && (
             <Amount
               label="Amount"
               name={`rewards-${index}-amount`}
@@ -124,12 +142,7 @@ function Rewards(props: {
       {!hasAmounts && rewards.length < MAX_REWARDS && (
         <div className="actions">
           <Button
-            onClick={() =>
-              onChange([
-                ...rewards,
-                { id: Math.max(...rewards.map(({ id }) => id)) + 1, kind: 'currency', name: '', amount: '' },
-              ])
-            }
+            onClick={() => onChange([...rewards, { ...NO_REWARD, id: Math.max(...rewards.map(({ id }) => id)) + 1 }])}
           >
             Add another
           </Button>

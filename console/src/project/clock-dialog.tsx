@@ -1,9 +1,9 @@
 import { useState } from 'react'
 import { useClient } from 'urql'
 import { MAX_CLOCK_RATE } from '../../../src/base/limits.ts'
-import { momentOf } from '../boosts/boost-fields.ts'
 import { ActionDialog } from '../ui/action-dialog.tsx'
 import { TextField } from '../ui/form.tsx'
+import { momentOf } from '../ui/moment-field.ts'
 import { Time } from '../ui/time.tsx'
 import { setClockMutation } from './operations.ts'
 
