@@ -4,6 +4,7 @@ import type { Json } from '../../src/base/json.ts'
 import { settleDue } from '../../src/battlepass/settle-seasons.ts'
 import { storeLevels } from '../../src/figures/store-levels.ts'
 import type { Command } from '../../src/transactions/command.ts'
+import { Desk, death, newKey } from '../grants/jobs.ts'
 import { item, passNode, scenario } from '../harness/definitions.ts'
 import { times } from '../harness/game.ts'
 import { atScale } from '../harness/scale.ts'
@@ -11,8 +12,9 @@ import { until } from '../harness/until.ts'
 import { at, enter, game, startPassGame, stopPassGame } from './pass-game.ts'
 import { job, readSettlement, settle } from './settle.ts'
 
-// Random seasons from their first xp to the next season: players play, claim and buy, the season ends, claims close, edits
-// move that, and the job at the end dies again and again. Each wallet has what the rules allow, no more and no less.
+// Random seasons from their first xp to the next season: players play, claim and buy, operators give to all of them and
+// take it back, the season ends, claims close, edits move that, and all jobs die again and again. Each wallet has what the
+// rules allow, no more and no less.
 
 const LIVES = atScale(30, 6)
 const PLAYERS = 6
@@ -43,11 +45,22 @@ const rules = fc.record({
   stars: fc.constantFrom('expire', '7:3', '1:4', 'stay'),
   hasMedal: fc.boolean(),
   edits: fc.integer({ min: 0, max: 2 }),
-  /** After how many players the job dies, each time. */
+  /** After how many players the job at the end dies, each time. */
   deaths: fc.array(fc.integer({ min: 0, max: PLAYERS }), { maxLength: 4 }),
+  /** Gold for all players, while they play or while the season is settled. */
+  grants: fc.array(
+    fc.record({
+      gold: fc.integer({ min: 1, max: 50 }),
+      when: fc.constantFrom('playing', 'settling'),
+      deaths: fc.array(death, { maxLength: 3 }),
+      isUndone: fc.boolean(),
+    }),
+    { maxLength: 2 },
+  ),
 })
 const life = fc.record({ rules, players: fc.array(player, { minLength: PLAYERS, maxLength: PLAYERS }) })
 type Rules = typeof rules extends fc.Arbitrary<infer R> ? R : never
+type Grant = Rules['grants'][number]
 type Player = typeof player extends fc.Arbitrary<infer P> ? P : never
 
 const OPEN = { startsAt: '2020-01-01T00:00:00Z', endsAt: '2099-01-01T00:00:00Z' }
@@ -85,7 +98,7 @@ function seasonOf(
 }
 
 /** What the rules allow a player to have in the end. */
-function expected({ atEnd, autoClaim, percent, most, premium, stars, hasMedal }: Rules, one: Player) {
+function expected({ atEnd, autoClaim, percent, most, premium, stars, hasMedal, grants }: Rules, one: Player) {
   const xp = one.xp.reduce((sum, amount) => sum + amount, 0)
   const reached = Math.min(LEVELS, 1 + Math.floor(xp / 100))
   const earned = times(reached, (index) => index + 1).flatMap((number) =>
@@ -101,8 +114,9 @@ function expected({ atEnd, autoClaim, percent, most, premium, stars, hasMedal }:
   const free = claimed.filter((tier) => tier.endsWith('free')).map((tier) => Number.parseInt(tier, 10))
   const won = free.length * 3
   const [gives = 0, per = 1] = stars.split(':').map(Number)
+  const given = grants.reduce((sum, grant) => sum + (grant.isUndone ? 0 : grant.gold), 0)
   const gold =
-    free.reduce((sum, number) => sum + number, 0) + (stars.includes(':') ? Math.floor((won * gives) / per) : 0)
+    given + free.reduce((sum, number) => sum + number, 0) + (stars.includes(':') ? Math.floor((won * gives) / per) : 0)
   const left = stars === 'stay' ? won : 0
   const carried =
     hasPass && one.comes.length > 0 ? Math.min(most ?? Number.MAX_SAFE_INTEGER, Math.floor((xp * percent) / 100)) : 0
@@ -130,17 +144,23 @@ it('leaves each player with what the rules allow, through random lives of season
       ),
     )
     await publish(OPEN)
+    const entered = await Promise.all(players.map(() => enter(first, { wallet: { gems: BigInt(PRICE) } })))
+    const ids = entered.map(({ player }) => player.playerId)
+    const give = (when: Grant['when']) =>
+      rules.grants.filter((grant) => grant.when === when).map((grant) => giveAll(ids, grant))
+    const playing = give('playing')
     const played = await Promise.all(
-      players.map(async (one) => {
-        const pass = await enter(first, { wallet: { gems: BigInt(PRICE) } })
+      players.map(async (one, number) => {
+        const pass = entered[number] as (typeof entered)[number]
         const calls = one.xp.map((amount) => () => pass.xp(amount))
         if (one.buys) calls.splice(Math.floor(calls.length / 2), 0, () => pass.premium())
         for (const call of calls) expect((await call()).status).toBe(200)
-        for (const [number, track] of one.early) await pass.claim(number, track)
+        for (const [tier, track] of one.early) await pass.claim(tier, track)
         return { one, pass }
       }),
     )
 
+    await Promise.all(playing)
     await publish(ENDED)
     const coming = played.flatMap(({ one, pass }) => [
       ...one.comes.map((which) => pass.player.post(START, { scenarioId: which === 'first' ? first : second })),
@@ -149,7 +169,7 @@ it('leaves each player with what the rules allow, through random lives of season
     for (const { status } of await Promise.all(coming)) expect(status).toBe(200)
 
     await publish(closed(1))
-    await end(first, rules, publish)
+    await Promise.all([end(first, rules, publish), ...give('settling')])
     const found = await Promise.all(
       played.map(async ({ pass }) => {
         const { wallet, items } = await pass.holdings()
@@ -170,6 +190,16 @@ it('leaves each player with what the rules allow, through random lives of season
     expect(found, JSON.stringify({ rules, players })).toEqual(players.map((one) => expected(rules, one)))
   }
 })
+
+/** Gives gold to all players with a job that dies, and takes it back with another one. */
+async function giveAll(playerIds: string[], { gold, deaths, isUndone }: Grant): Promise<void> {
+  const desk = new Desk(game)
+  const jobId = await desk.create({ to: { playerIds }, give: { rewards: [{ currency: 'gold', amount: gold }] } })
+  expect(await desk.survives(jobId, deaths)).toMatchObject({ granted: playerIds.length, failed: 0 })
+  if (!isUndone) return
+  const { job: undo } = await desk.must('undoGrantJob', { jobId, idempotencyKey: newKey() })
+  expect(await desk.survives(undo.jobId, deaths)).toMatchObject({ granted: playerIds.length, failed: 0 })
+}
 
 /** Runs the job at the end, which dies and begins again, against edits of the season. */
 async function end(first: string, { deaths, edits }: Rules, publish: (dates: object) => Promise<void>): Promise<void> {

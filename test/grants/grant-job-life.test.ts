@@ -1,13 +1,11 @@
-import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
-import type { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runJobs } from '../../src/grants/run-jobs.ts'
 import { enter, game, startPassGame, stopPassGame, supported } from '../battlepass/pass-game.ts'
 import { type TestPlayer, times } from '../harness/game.ts'
 import { until } from '../harness/until.ts'
 import { newOperator } from '../support/desk.ts'
-import { Desk, holdingsOf, newKey, runner } from './jobs.ts'
+import { Desk, death, holdingsOf, newKey, runner } from './jobs.ts'
 
 // A grant job while other things happen: it pauses, is cancelled, undone, exported, and its instances die.
 
@@ -269,67 +267,31 @@ describe('an undo', () => {
 })
 
 describe('once per player', () => {
-  /** An instance that dies after so many steps: statements and commands, each before or after it was carried out. */
-  function mortal(steps: number, isAfter: boolean) {
-    let left = steps
-    const dead = new Error('the instance died')
-    async function live<T>(act: () => Promise<T>): Promise<T> {
-      left -= 1
-      if (left < 0 || (left === 0 && !isAfter)) throw dead
-      const result = await act()
-      if (left <= 0) throw dead
-      return result
-    }
-    const { pool } = game.app
-    const query = (...args: Parameters<Pool['query']>) => live(() => pool.query(...args) as unknown as Promise<unknown>)
-    const mortalPool = { query, connect: () => live(() => pool.connect()) } as unknown as Pool
-    return {
-      ...{ pool: mortalPool, signal: new AbortController().signal, holder: randomUUID(), heldMs: 150 },
-      run: ((command: never) => live(() => game.app.service.run(command))) as Parameters<typeof runJobs>[0]['run'],
-    }
-  }
-
   it('whatever dies at whatever step, on two instances, beside a player who spends', async () => {
     await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.record({ steps: fc.integer({ min: 1, max: 200 }), isAfter: fc.boolean() }), {
-          minLength: 2,
-          maxLength: 6,
-        }),
-        fc.boolean(),
-        async (deaths, isUndone) => {
-          const players = await crowd(100)
-          const ids = idsOf(players)
-          let jobId = await desk.create({ to: { playerIds: ids }, give: { rewards: [gold(10)] } })
-          const spends = ids
-            .slice(0, 5)
-            .map((playerId) => ({ playerId, currency: 'gold', amount: 3n, idempotencyKey: newKey() }))
-          const survive = async () => {
-            for (let at = 0; at < deaths.length; at += 2)
-              await Promise.allSettled(
-                deaths.slice(at, at + 2).map(({ steps, isAfter }) => runJobs(mortal(steps, isAfter))),
-              )
-            await game.app.pool.query(`UPDATE grant_jobs SET held_until = now() WHERE holder IS NOT NULL AND id = $1`, [
-              jobId,
-            ])
-            return desk.reaches(jobId, 'DONE')
-          }
-          expect(await survive()).toMatchObject({ players: 100, granted: 100, failed: 0 })
-          const sum = async () =>
-            (
-              await game.app.pool.query(
-                'SELECT sum(balance), max(balance), count(*) FROM wallets WHERE player_id = ANY ($1)',
-                [ids],
-              )
-            ).rows[0]
-          expect(await sum()).toEqual({ sum: '1000', max: '10', count: '100' })
-          if (!isUndone) return
-          jobId = (await desk.must('undoGrantJob', { jobId, idempotencyKey: newKey() })).job.jobId
-          const [job] = await Promise.all([survive(), ...spends.map((spend) => spent(spend))])
-          expect(job).toMatchObject({ players: 100, failed: 0, granted: 100 })
-          expect((await sum()).sum).toBe('0')
-        },
-      ),
+      fc.asyncProperty(fc.array(death, { minLength: 2, maxLength: 6 }), fc.boolean(), async (deaths, isUndone) => {
+        const players = await crowd(100)
+        const ids = idsOf(players)
+        let jobId = await desk.create({ to: { playerIds: ids }, give: { rewards: [gold(10)] } })
+        const spends = ids
+          .slice(0, 5)
+          .map((playerId) => ({ playerId, currency: 'gold', amount: 3n, idempotencyKey: newKey() }))
+        const survive = () => desk.survives(jobId, deaths)
+        expect(await survive()).toMatchObject({ players: 100, granted: 100, failed: 0 })
+        const sum = async () =>
+          (
+            await game.app.pool.query(
+              'SELECT sum(balance), max(balance), count(*) FROM wallets WHERE player_id = ANY ($1)',
+              [ids],
+            )
+          ).rows[0]
+        expect(await sum()).toEqual({ sum: '1000', max: '10', count: '100' })
+        if (!isUndone) return
+        jobId = (await desk.must('undoGrantJob', { jobId, idempotencyKey: newKey() })).job.jobId
+        const [job] = await Promise.all([survive(), ...spends.map((spend) => spent(spend))])
+        expect(job).toMatchObject({ players: 100, failed: 0, granted: 100 })
+        expect((await sum()).sum).toBe('0')
+      }),
       { numRuns: 4 },
     )
   })

@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import type { Pool } from 'pg'
 import { expect } from 'vitest'
 import { runJobs } from '../../src/grants/run-jobs.ts'
 import type { Game, GraphqlAnswer, TestPlayer } from '../harness/game.ts'
@@ -103,6 +106,17 @@ export class Desk {
     return job
   }
 
+  /** Runs a job to its end on instances that die, two at once. */
+  async survives(jobId: string, deaths: readonly Death[]) {
+    for (let at = 0; at < deaths.length; at += 2)
+      await Promise.allSettled(deaths.slice(at, at + 2).map((one) => runJobs(mortal(this.game, one))))
+    // Nobody releases what a dead instance holds.
+    await this.game.app.pool.query('UPDATE grant_jobs SET held_until = now() WHERE holder IS NOT NULL AND id = $1', [
+      jobId,
+    ])
+    return this.reaches(jobId, 'DONE')
+  }
+
   /** Makes a job, and runs it to its end. */
   async give(input: object) {
     return this.reaches(await this.create(input), 'DONE', 'FAILED')
@@ -139,4 +153,31 @@ export async function holdingsOf({ app }: Game, { playerId }: Pick<TestPlayer, '
     [playerId],
   )
   return Object.fromEntries(rows.map(({ name, amount }) => [name, amount]))
+}
+
+/** After so many steps, statements and commands, an instance dies: before or after the last one was carried out. */
+export interface Death {
+  readonly steps: number
+  readonly isAfter: boolean
+}
+export const death = fc.record({ steps: fc.integer({ min: 1, max: 200 }), isAfter: fc.boolean() })
+
+function mortal(game: Game, { steps, isAfter }: Death): Parameters<typeof runJobs>[0] {
+  let left = steps
+  const dead = new Error('the instance died')
+  async function live<T>(act: () => Promise<T>): Promise<T> {
+    left -= 1
+    if (left < 0 || (left === 0 && !isAfter)) throw dead
+    const result = await act()
+    if (left <= 0) throw dead
+    return result
+  }
+  const { pool, service } = game.app
+  const query = (...args: Parameters<Pool['query']>) => live(() => pool.query(...args) as unknown as Promise<unknown>)
+  return {
+    ...{ signal: new AbortController().signal, holder: randomUUID(), heldMs: 150 },
+    // A connection that is made after the death would never come back.
+    pool: { query, connect: () => live(async () => undefined).then(() => pool.connect()) } as unknown as Pool,
+    run: ((command: never) => live(() => service.run(command))) as Parameters<typeof runJobs>[0]['run'],
+  }
 }
