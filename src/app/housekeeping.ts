@@ -1,5 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Pool } from 'pg'
+import { type Background, repeatInBackground } from '../base/background.ts'
 import type { Config } from '../base/config.ts'
 import type { Logger } from '../base/log.ts'
 import { purgeEndedAccess } from '../callers/ended-access.ts'
@@ -42,30 +42,26 @@ export function createHousekeeping({
   onRemoved,
   onError,
   everyMs = PURGE_EVERY_MS,
-}: HousekeepingOptions) {
-  const ended = new AbortController()
-  const { signal } = ended
-  let running: Promise<void> = Promise.resolve()
-
+}: HousekeepingOptions): Background {
   /** Jobs that remove a bounded number of old rows, or of players, and return it. Old hours of figures are first added to their days. */
-  const purges: Record<string, (from: Pool) => Promise<number>> = {
+  const purges: Record<string, (from: Pool, signal: AbortSignal) => Promise<number>> = {
     'expired secrets of providers': purgeExpiredSecrets,
     'players whose access ended': purgeEndedAccess,
     'hours of old figures': rollUpHours,
     'minutes of old calls': purgeCalls,
-    'events past retention': (from) => purgeFirstEvents(from, config.eventRetentionDays, signal),
+    'events past retention': (from, signal) => purgeFirstEvents(from, config.eventRetentionDays, signal),
     'old logins of the log': purgeFirstLogins,
     'lists of players that have expired': purgeLists,
     'players of old grant jobs': purgeJobPlayers,
-    'players who asked for their deletion': (from) => deletePlanned(from, run, signal),
+    'players who asked for their deletion': (from, signal) => deletePlanned(from, run, signal),
   }
   for (const table of tables) if (table.expires) purges[`expired rows of ${table.name}`] = (from) => table.purge(from)
 
-  async function purge(): Promise<void> {
+  async function purge(signal: AbortSignal): Promise<void> {
     for (const [what, removeSome] of Object.entries(purges)) {
       try {
         for (let rows = 1; rows > 0 && !signal.aborted; ) {
-          rows = await removeSome(pool)
+          rows = await removeSome(pool, signal)
           if (rows === 0) continue
           onRemoved(what, rows)
           log.debug(`${what} were removed`)
@@ -76,22 +72,15 @@ export function createHousekeeping({
     }
   }
 
-  async function repeat(): Promise<void> {
-    await partitions.tend(signal)
-    while (await pause(everyMs, true, { ref: false, signal }).catch(() => false)) {
+  let isFirst = true
+  return repeatInBackground({
+    async work(signal) {
       await partitions.tend(signal)
-      await purge()
-    }
-  }
-
-  return {
-    start(): void {
-      running = repeat()
+      if (!isFirst) await purge(signal)
+      isFirst = false
     },
-    /** Resolves once nothing is running: after the present statement, which the pool's time limit bounds. */
-    stop(): Promise<void> {
-      ended.abort()
-      return running
-    },
-  }
+    onError: (error) => onError(error, 'old rows could not be removed; the next round tries again'),
+    everyMs,
+    isAtOnce: true,
+  })
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Pool } from 'pg'
+import { type Background, pause, repeatInBackground } from '../base/background.ts'
 import { MAX_INT64 } from '../base/json.ts'
 import { type Definition, nextNodes, type PassNode } from '../scenario/definition.ts'
 import { gameNow, LATEST_NOW, readGameNow } from '../scenario/game-clock.ts'
@@ -127,39 +127,13 @@ export interface SettlementOptions {
   readonly onDone?: (settlement: PassRef) => void
 }
 
-export interface Settlements {
-  start(): void
-  /** Resolves once nothing is running. Another instance goes on. */
-  stop(): Promise<void>
-}
-
-export function createSettlements({ pool, run, onError, onDone = () => {} }: SettlementOptions): Settlements {
-  const ended = new AbortController()
-  const { signal } = ended
-  let running: Promise<void> = Promise.resolve()
-
-  async function repeat(): Promise<void> {
-    while (await isOver(LOOK_EVERY_MS)) {
-      try {
-        await settleDue({ pool, run, signal, onDone })
-      } catch (error) {
-        if (!signal.aborted) onError(error)
-      }
-    }
-  }
-
-  const isOver = (waitMs: number): Promise<boolean> => pause(waitMs, true, { ref: false, signal }).catch(() => false)
-
-  return {
-    start() {
-      running = repeat()
-    },
-    async stop() {
-      ended.abort()
-      await running
-    },
-  }
-}
+/** Looks for seasons to settle, and settles them. When it is stopped, another instance goes on. */
+export const createSettlements = ({ pool, run, onError, onDone = () => {} }: SettlementOptions): Background =>
+  repeatInBackground({
+    work: (signal) => settleDue({ pool, run, signal, onDone }),
+    onError,
+    everyMs: LOOK_EVERY_MS,
+  })
 
 interface Job extends Pick<SettlementOptions, 'pool' | 'run'> {
   readonly signal: AbortSignal
@@ -217,8 +191,7 @@ async function settle({ pool, run, signal, onDone }: Job, taken: Taken, holder: 
       // The edge of the time, or an edit: what was settled stays so, and the next look begins here.
       if (!settled.every((one) => one !== null)) return
       if (!(await note(some.at(-1) ?? place, settled, false))) return
-      await pause(PAUSE_FACTOR * (performance.now() - began), undefined, { ref: false, signal }).catch(() => undefined)
-      if (signal.aborted) return
+      if (!(await pause(PAUSE_FACTOR * (performance.now() - began), signal))) return
     }
     const isLast = page.length < PAGE
     isDone = isLast && (place.level === AFTER_LEVELS || endingOf(node).length === 0)

@@ -1,16 +1,13 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Pool } from 'pg'
+import { type Background, type Repeated, repeatInBackground } from '../base/background.ts'
 import { HOURS_KEPT_DAYS } from './range.ts'
 import { recountStanding } from './recount.ts'
 import { storeLevels } from './store-levels.ts'
 
 /** Adds the appended changes to the totals, counts the effects of edits, and stores the levels that they move, repeatedly. */
-export interface Folding {
-  start(): void
+export interface Folding extends Background {
   /** Seconds since all changes were last folded, or since the start if that has never succeeded. */
   age(): number
-  /** Resolves once nothing is running. */
-  stop(): Promise<void>
 }
 
 export interface FoldingOptions {
@@ -31,54 +28,38 @@ export const FOLDING_LOCK = 7_274_410_001
 
 /** Folds each second. Any number of instances may do so: one works at a time, the others find nothing to do. */
 export function createFolding({ pool, onError }: FoldingOptions): Folding {
-  const ended = new AbortController()
-  const { signal } = ended
-  let running: Promise<unknown> = Promise.resolve()
   let foldedAt: number | undefined
 
-  async function repeat(work: () => Promise<unknown>, againMs: number, fault: string): Promise<void> {
-    for (let waitMs = EVERY_MS; await isOver(waitMs); ) {
-      try {
-        await work()
-        waitMs = EVERY_MS
-      } catch (error) {
-        if (!signal.aborted) onError(error, fault)
-        waitMs = againMs
-      }
-    }
-  }
-
-  const isOver = (waitMs: number): Promise<boolean> => pause(waitMs, true, { ref: false, signal }).catch(() => false)
-
-  async function fold(): Promise<void> {
+  async function fold(signal: AbortSignal): Promise<void> {
     let taken = await foldChanges(pool)
     while (!signal.aborted && taken === ROWS) taken = await foldChanges(pool)
     if (taken !== null) foldedAt = performance.now()
   }
 
+  const repeated = (work: Repeated['work'], fault: string, againMs = EVERY_MS): Repeated => ({
+    ...{ work, onError: (error) => onError(error, fault), everyMs: EVERY_MS, againMs },
+  })
+  // Separate, as a recount of millions takes long.
+  const { start, stop } = repeatInBackground(
+    repeated(fold, 'figures could not be added up; each second tries again'),
+    repeated(
+      (signal) => recountStanding(pool, { signal }),
+      'players could not be counted after an edit of levels; each minute tries again',
+      RECOUNT_AGAIN_MS,
+    ),
+    repeated(
+      (signal) => storeLevels(pool, { signal }),
+      'levels of players could not be stored after an edit of levels; each minute tries again',
+      RECOUNT_AGAIN_MS,
+    ),
+  )
   return {
     start() {
       foldedAt = performance.now()
-      // Separate, as a recount of millions takes long.
-      running = Promise.all([
-        repeat(fold, EVERY_MS, 'figures could not be added up; each second tries again'),
-        repeat(
-          () => recountStanding(pool, { signal }),
-          RECOUNT_AGAIN_MS,
-          'players could not be counted after an edit of levels; each minute tries again',
-        ),
-        repeat(
-          () => storeLevels(pool, { signal }),
-          RECOUNT_AGAIN_MS,
-          'levels of players could not be stored after an edit of levels; each minute tries again',
-        ),
-      ])
+      start()
     },
+    stop,
     age: () => (foldedAt === undefined ? 0 : (performance.now() - foldedAt) / 1000),
-    async stop() {
-      ended.abort()
-      await running
-    },
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Pool } from 'pg'
+import { type Background, pause, repeatInBackground } from '../base/background.ts'
 import { inTransaction } from '../db/transaction.ts'
 import type { GroupCommit } from '../transactions/group-commit.ts'
 import { actOnPlayer } from './give.ts'
@@ -101,37 +101,14 @@ export interface GrantJobsOptions {
   readonly onError: (error: unknown) => void
 }
 
-export interface GrantJobs {
-  start(): void
-  /** Resolves once nothing is running. Another instance goes on. */
-  stop(): Promise<void>
-}
-
-export function createGrantJobs({ pool, run, onError }: GrantJobsOptions): GrantJobs {
-  const ended = new AbortController()
-  const { signal } = ended
+/** Looks for jobs and runs them. When it is stopped, another instance goes on. */
+export function createGrantJobs({ pool, run, onError }: GrantJobsOptions): Background {
   const holder = randomUUID()
-  let running: Promise<void> = Promise.resolve()
-
-  async function repeat(): Promise<void> {
-    while (await pause(LOOK_EVERY_MS, true, { ref: false, signal }).catch(() => false)) {
-      try {
-        await runJobs({ pool, run, signal, holder })
-      } catch (error) {
-        if (!signal.aborted) onError(error)
-      }
-    }
-  }
-
-  return {
-    start() {
-      running = repeat()
-    },
-    async stop() {
-      ended.abort()
-      await running
-    },
-  }
+  return repeatInBackground({
+    work: (signal) => runJobs({ pool, run, signal, holder }),
+    onError,
+    everyMs: LOOK_EVERY_MS,
+  })
 }
 
 interface Runner extends Pick<GrantJobsOptions, 'pool' | 'run'> {
@@ -234,10 +211,7 @@ class HeldJob {
         const values = [job.id, heldMs, holder, after, count('granted'), count('failed')]
         const { rowCount } = await pool.query({ ...NOTE, values })
         if (rowCount === 0) return
-        await pause(PAUSE_FACTOR * (performance.now() - began), undefined, { ref: false, signal }).catch(
-          () => undefined,
-        )
-        if (signal.aborted) return
+        if (!(await pause(PAUSE_FACTOR * (performance.now() - began), signal))) return
       }
       if (rows.length < PAGE) return this.move('running', 'done')
     }

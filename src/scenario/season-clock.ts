@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg'
+import { type Background, repeatInBackground } from '../base/background.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { gameNow, LATEST_NOW } from './game-clock.ts'
 import { parseDefinition } from './parse-definition.ts'
@@ -46,46 +47,24 @@ export interface SeasonClockOptions {
   readonly onError: (error: unknown) => void
 }
 
-export interface SeasonClock {
-  start(): void
-  /** Resolves once nothing is running. */
-  stop(): Promise<void>
-}
-
 /**
  * Publishes what is planned for now, and tells the phases of seasons as events, each once, by the clock of their
  * environment. Every instance looks; the event and the mark that it was told are one transaction, which only one instance
  * makes at a time.
  */
-export function createSeasonClock({ pool, onError }: SeasonClockOptions): SeasonClock {
-  let running: Promise<void> = Promise.resolve()
-  let timer: NodeJS.Timeout | undefined
-  let isStopped = false
-
-  async function look(): Promise<void> {
-    for (const work of [publishDue, tellSeasons]) {
-      try {
-        await work(pool)
-      } catch (error) {
-        if (!isStopped) onError(error)
-      }
-    }
-    if (!isStopped) timer = setTimeout(begin, LOOK_EVERY_MS).unref()
-  }
-
-  function begin(): void {
-    running = look()
-  }
-
-  return {
-    start: begin,
-    stop() {
-      isStopped = true
-      clearTimeout(timer)
-      return running
+export const createSeasonClock = ({ pool, onError }: SeasonClockOptions): Background =>
+  repeatInBackground({
+    async work(signal) {
+      // A publication that cannot be made holds up no phase.
+      await publishDue(pool).catch((error) => {
+        if (!signal.aborted) onError(error)
+      })
+      await tellSeasons(pool)
     },
-  }
-}
+    onError,
+    everyMs: LOOK_EVERY_MS,
+    isAtOnce: true,
+  })
 
 /** Tells what has begun and was not told. Does nothing while another instance does so, or a season is published. */
 export async function tellSeasons(pool: Pool): Promise<void> {
