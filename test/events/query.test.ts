@@ -225,7 +225,7 @@ describe('paging through a history (decisions 8)', () => {
     withGame(async (server) => {
       const seen = await whileWriting(server, async () => {
         const cursors: string[] = []
-        for (let after: string | null = null; cursors.length < 1_000; ) {
+        for (let after: string | null = null; cursors.length < 400; ) {
           const page = await read(server, { first: 7, after })
           cursors.push(...cursorsOf(page))
           // An empty page, too, has a cursor to continue from.
@@ -238,10 +238,10 @@ describe('paging through a history (decisions 8)', () => {
 
   it('returns every event once and in order while events are written, backwards from the latest to the first', () =>
     withGame(async (server) => {
-      await write(server, Array<Date>(1_000).fill(new Date()))
+      await write(server, Array<Date>(400).fill(new Date()))
       const seen = await whileWriting(server, () => readAll(server, { last: 7 }))
       const cursors = seen.map(({ cursor }) => cursor)
-      expect(cursors.length).toBeGreaterThanOrEqual(1_000)
+      expect(cursors.length).toBeGreaterThanOrEqual(400)
       expect(cursors).toEqual((await stored(server)).slice(0, cursors.length))
     }))
 
@@ -313,7 +313,7 @@ describe('the filters of a history', () => {
       from: some(...moments),
       to: some(...moments),
     })
-    const anyPage = fc.record({ size: fc.integer({ min: 1, max: 50 }), backwards: fc.boolean() })
+    const anyPage = fc.record({ size: fc.integer({ min: 4, max: 50 }), backwards: fc.boolean() })
     await fc.assert(
       fc.asyncProperty(anyFilter, anyPage, async (filter, { size, backwards }) => {
         const args = { ...filter, [backwards ? 'last' : 'first']: size }
@@ -323,12 +323,12 @@ describe('the filters of a history', () => {
           expect(await readAll(game, args)).toEqual(played.filter(keeps(filter)))
         }
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     )
   })
 
   it('include `from` and exclude `to`, to the millisecond', async () => {
-    for (const { occurredAt } of played) {
+    for (const occurredAt of new Set(played.map((event): string => event.occurredAt))) {
       const later = new Date(Date.parse(occurredAt) + 1).toISOString()
       const same = played.filter((event) => event.occurredAt === occurredAt)
       expect(nodesOf(await read(game, { from: occurredAt, to: later }))).toEqual(same)
@@ -430,14 +430,14 @@ describe('access to a history (decisions 1, 8)', () => {
 })
 
 describe('a subscription from the end of a history', () => {
-  it('loses and repeats nothing in two hundred rounds of concurrent writes (decisions 8)', () =>
+  it('loses and repeats nothing in sixty rounds of concurrent writes (decisions 8)', () =>
     withGame(async (server) => {
       let writing = true
       const writers = times(4, async () => {
         for (; writing; await pause(5)) await server.app.service.run(createPlayer(server.environmentId, null))
       })
       const rounds: string[][] = []
-      for (const index of times(200, Number)) {
+      for (const index of times(60, Number)) {
         const { edges, pageInfo } = await read(server, { last: 1 + (index % 7) })
         const live = server.subscribe(server.platformKey, LIVE, { ...production, after: pageInfo.endCursor })
         const heard = await live.take(1 + (index % 5))
@@ -451,11 +451,11 @@ describe('a subscription from the end of a history', () => {
         const first = all.indexOf(seen[0] ?? '')
         expect(seen).toEqual(all.slice(first, first + seen.length))
       }
-      expect(new Set(rounds.map((seen) => seen.at(-1))).size).toBeGreaterThan(150)
+      expect(new Set(rounds.map((seen) => seen.at(-1))).size).toBeGreaterThan(45)
     }))
 
   it('receives all later events when the history is empty', async () => {
-    for (const _ of times(20, String)) {
+    for (const _ of times(5, String)) {
       const player = await game.player()
       const narrowed = { ...production, playerId: player.playerId, handles: ['onStart', 'onLevelUp'] }
       const { edges, pageInfo } = await read(game, { ...narrowed, last: 50 })
@@ -488,7 +488,7 @@ describe('retention (decisions 8)', () => {
 
   it('removes a bounded number of events of each stream at a time, the oldest first', () =>
     withGame(async (server) => {
-      const count = 12_000
+      const count = 6_000
       await write(server, long(count, 40))
       await write({ ...server, environmentId: server.stagingId }, [...long(3, 40), ...long(2, 1)])
       const rounds: number[] = []
@@ -497,7 +497,7 @@ describe('retention (decisions 8)', () => {
         const left = (await stored(server)).map(untimed)
         expect(left).toEqual(times(left.length, (index) => cursorAt(server, count - left.length + index + 1)))
       } while (rounds.at(-1) !== 0)
-      expect(rounds.reduce((sum, count) => sum + count, 0)).toBe(12_003)
+      expect(rounds.reduce((sum, count) => sum + count, 0)).toBe(6_003)
       expect(Math.max(...rounds)).toBeLessThanOrEqual(5_003)
       expect(cursorsOf(await read(server, { environment: 'staging' })).map(untimed)).toEqual([
         cursorOf(server.stagingId, 4n),
@@ -594,7 +594,7 @@ describe('retention (decisions 8)', () => {
 
   it('causes no gap in a page or a range of time that is read meanwhile', () =>
     withGame(async (server) => {
-      const count = 4_000
+      const count = 1_600
       const start = Date.now() - 20 * DAY_MS
       await write(
         server,
