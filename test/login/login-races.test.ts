@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Json, print } from '../../src/base/json.ts'
 import { auditBooks } from '../harness/audit.ts'
 import { times } from '../harness/game.ts'
+import { atScale } from '../harness/scale.ts'
 import { until } from '../harness/until.ts'
 import {
   by,
@@ -31,6 +32,8 @@ import {
 beforeAll(startLogins)
 afterAll(stopLogins)
 
+/** How often two players link one subject. */
+const ROUNDS = atScale(100, 25)
 const LINKED = [409, 'identity already linked', 'identity_already_linked']
 
 const linkAt = ({ baseUrl }: { baseUrl: string }, token: string, customData: Json) =>
@@ -80,8 +83,8 @@ describe('concurrent logins and links (spec 2.3: one subject is one player)', ()
     expect((await profileOf(playerId)).nickname).toBe(`name ${last}`)
   })
 
-  it('bind a subject to one of two players and refuse the other, in a hundred rounds (spec 7.1)', async () => {
-    for (const round of times(100, (index) => index)) {
+  it(`bind a subject to one of two players and refuse the other, in ${ROUNDS} rounds (spec 7.1)`, async () => {
+    for (const round of times(ROUNDS, (index) => index)) {
       const subject = newSubject()
       const [one, two] = await Promise.all([game.player(), game.player()])
       const customData = by(subject, { data: { round } })
@@ -99,8 +102,8 @@ describe('concurrent logins and links (spec 2.3: one subject is one player)', ()
     }
   })
 
-  it('give a subject one owner when a link races a first login, in fifty rounds', async () => {
-    for (const round of times(50, (index) => index)) {
+  it('give a subject one owner when a link races a first login, in twenty rounds', async () => {
+    for (const round of times(20, (index) => index)) {
       const subject = newSubject()
       const player = await game.player()
       const before = await countGame()
@@ -163,7 +166,7 @@ describe('concurrent logins and links (spec 2.3: one subject is one player)', ()
   it('never mix the data of a login with a storage write of the client, and never exceed 1,000 keys', async () => {
     const names = times(20, (index) => `shared ${index}`)
     const valued = (value: string) => Object.fromEntries(names.map((name) => [name, value]))
-    for (const round of times(30, (index) => index)) {
+    for (const round of times(12, (index) => index)) {
       const subject = newSubject()
       const first = await game.login(by(subject, { data: keys(0, round % 2 === 0 ? 10 : 975) }))
       const playerId = playerOf(first)
@@ -235,7 +238,7 @@ describe('concurrent logins and links (spec 2.3: one subject is one player)', ()
       }
     }
     const described = [200, 204, 'custom_auth_invalid_data', 'identity_already_linked', 'storage_limit_exceeded']
-    for (const wave of times(8, (index) => index * 70)) {
+    for (const wave of times(4, (index) => index * 70)) {
       const answers = await Promise.all(times(70, (index) => call(wave + index)))
       for (const [index, { status: answered, body }] of answers.entries()) {
         const expected = index % 7 === 5 ? [200, 'invalid_token'] : described
@@ -253,21 +256,21 @@ describe('concurrent logins and links (spec 2.3: one subject is one player)', ()
     expect(Number(deadlocks)).toBe(0)
   })
 
-  it('make two hundred players of two hundred new subjects, in a stream without gaps (spec 6)', async () => {
-    const subjects = times(200, newSubject)
+  it('make a hundred players of a hundred new subjects, in a stream without gaps (spec 6)', async () => {
+    const subjects = times(100, newSubject)
     const answers = await Promise.all(
       subjects.map((subject, index) =>
         loginAt(index % 2 === 0 ? game : other, by(subject, { nickname: subject, data: { subject } })),
       ),
     )
     const players = answers.map(playerOf)
-    expect(new Set(players).size).toBe(200)
+    expect(new Set(players).size).toBe(100)
     const rows = await query(
       `SELECT i.subject, p.id, p.nickname, s.value FROM identities i JOIN players p ON p.id = i.player_id
        JOIN player_storage s ON s.player_id = p.id WHERE i.subject = ANY ($1)`,
       [subjects],
     )
-    expect(rows).toHaveLength(200)
+    expect(rows).toHaveLength(100)
     for (const { subject, id, nickname, value } of rows) {
       expect([id, nickname, value]).toEqual([players[subjects.indexOf(subject)], subject, JSON.stringify(subject)])
     }
