@@ -19,8 +19,8 @@ const GET = '/sdk/v1/storage/get'
 const LIST = '/sdk/v1/storage/list'
 const DELETE = '/sdk/v1/storage/delete'
 const MIB = 1_048_576
-/** How often five hundred random values are stored and read. `login-data.test.ts` sends five thousand, too. */
-const READS = atScale(10, 3)
+/** How often five hundred random values are stored and read. `login-data.test.ts` sends as many, too. */
+const READS = atScale(10, 2)
 
 let game: Game
 let second: Instance
@@ -192,7 +192,7 @@ describe('player storage (decisions 7)', () => {
           expect(await storedOf(player)).toEqual(new Map())
         },
       ),
-      { numRuns: 10 },
+      { numRuns: 5 },
     )
   })
 
@@ -391,7 +391,7 @@ describe('the limits of storage (spec 8)', () => {
   })
 
   it('hold when twenty calls over REST and GraphQL race for the last ten keys, ten each, on two instances', async () => {
-    for (const _ of times(5, (round) => round)) {
+    for (const _ of times(2, (round) => round)) {
       const player = await game.player()
       await set(player, numbered(990))
       const statuses = await Promise.all(
@@ -578,7 +578,7 @@ describe('the list of keys (decisions 11.8)', () => {
           expect(listed).toEqual(expected)
         },
       ),
-      { numRuns: 15 },
+      { numRuns: 8 },
     )
   })
 })
@@ -598,9 +598,9 @@ describe('racing storage calls (decisions 7)', () => {
     expect(values).toContain((await valuesOf(player)).get('k'))
   })
 
-  it('take effect one after the other when a set and a delete race, in a hundred rounds', async () => {
+  it('take effect one after the other when a set and a delete race, in thirty rounds', async () => {
     const player = await game.player()
-    for (const round of times(100, (index) => index)) {
+    for (const round of times(30, (index) => index)) {
       const removed = '{"keys":["a","b","c"]}'
       const statuses = await Promise.all([
         set(player, `{"a":${round},"b":${round}}`).then(({ status }) => status),
@@ -618,7 +618,7 @@ describe('racing storage calls (decisions 7)', () => {
     const player = await game.player()
     await set(player, '{"a":-1,"b":-1}')
     await Promise.all(
-      times(100, async (round) => {
+      times(40, async (round) => {
         const writing =
           round % 2 === 0
             ? set(player, `{"a":${round},"b":${round}}`)
@@ -646,6 +646,12 @@ describe('racing storage calls (decisions 7)', () => {
 })
 
 describe('invalid storage requests (decisions 2)', () => {
+  let player: TestPlayer
+  beforeAll(async () => {
+    player = await game.player()
+    await set(player, '{"a":"kept"}')
+  })
+
   it.each([
     [SET, '{}', ['values']],
     [SET, '{"values":null}', ['values']],
@@ -687,8 +693,6 @@ describe('invalid storage requests (decisions 2)', () => {
     [DELETE, '{"keys":[null]}', ['keys[0]']],
     [DELETE, `{"keys":${JSON.stringify(times(1001, String))}}`, ['keys']],
   ])('are refused and change nothing: %s with %.60s', async (path, body, paths) => {
-    const player = await game.player()
-    await set(player, '{"a":"kept"}')
     const answer = await player.post(path, body)
     expect([answer.status, answer.body.error]).toEqual([400, 'invalid request'])
     expect(pathsOf(answer)).toEqual(paths)
@@ -842,7 +846,7 @@ describe('storage in GraphQL (decisions 9)', () => {
         expect(await storedOf(rest)).toEqual(model)
         expect(await storedOf(graphql)).toEqual(model)
       }),
-      { numRuns: 40 },
+      { numRuns: 15 },
     )
   })
 

@@ -145,10 +145,13 @@ const full = scenario(
 
 const edge: Json = { from: 'start', handle: 'onStart', to: 'start' }
 
-/** Counts the places of a value, itself included. */
-function countPlaces(value: Json): number {
-  if (typeof value !== 'object' || value === null) return 1
-  return Object.values(value).reduce<number>((sum, member) => sum + countPlaces(member as Json), 1)
+/** The places of a value, itself included, in the order of {@link spoil}. Elements of one list have one name. */
+function placesOf(value: Json, name = ''): string[] {
+  if (typeof value !== 'object' || value === null) return [name]
+  const inner = Object.entries(value).flatMap(([key, member]) =>
+    placesOf(member as Json, `${name}/${Array.isArray(value) ? '' : key}`),
+  )
+  return [name, ...inner]
 }
 
 /** A value with the chosen place replaced, or removed when `by` is undefined. */
@@ -180,7 +183,7 @@ describe('the JSON Schema of definitions', () => {
         expect(parseDefinition(text)).toMatchObject({ ok: true })
         expect(schemaFaults(text)).toEqual([])
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     )
   })
 
@@ -193,7 +196,9 @@ describe('the JSON Schema of definitions', () => {
 
   it('rejects the faults of single places in a full definition, and nothing else', () => {
     let broken = 0
-    for (let place = 0; place < countPlaces(full); place += 1) {
+    for (const [place, name] of placesOf(full).entries()) {
+      // Elements of one list have one schema.
+      if (placesOf(full).indexOf(name) < place) continue
       for (const by of [undefined, ...JUNK]) if (agree(full, place, by)) broken += 1
     }
     expect(broken).toBeGreaterThan(1_000)
@@ -202,9 +207,9 @@ describe('the JSON Schema of definitions', () => {
   it('rejects the faults of single places in random definitions, and nothing else', () => {
     fc.assert(
       fc.property(definitions, fc.nat(), fc.constantFrom(undefined, ...JUNK), (definition, choice, by) => {
-        agree(definition, choice % countPlaces(definition), by)
+        agree(definition, choice % placesOf(definition).length, by)
       }),
-      { numRuns: 1_000 },
+      { numRuns: 400 },
     )
   })
 
@@ -248,7 +253,7 @@ describe('the JSON Schema of definitions', () => {
   })
 
   it('accepts the dates that the validator accepts, in leap years and in others', () => {
-    for (const year of [1896, 1899, 1900, 1904, 1999, 2000, 2001, 2026, 2028, 2096, 2100, 2104, 2105]) {
+    for (const year of [1900, 1904, 2000, 2026, 2100]) {
       for (const month of ['00', '01', '02', '04', '12', '13']) {
         for (const day of ['00', '01', '28', '29', '30', '31', '32']) {
           const text = print(season({ more: { startsAt: `${year}-${month}-${day}T00:00:00Z` } }))

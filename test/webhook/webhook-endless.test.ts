@@ -32,7 +32,7 @@ import {
 } from './webhook-game.ts'
 
 /** Between the calls of a neighbour: without it, they would keep a core busy for as long as the attempts last. */
-const PACE_MS = 50
+const PACE_MS = 150
 
 beforeAll(startWebhookGame)
 afterAll(stopWebhookGame)
@@ -159,7 +159,7 @@ describe('an endpoint with a large answer', () => {
         })
         await setProvider(operator.url)
         // A new process grows with its first work, whatever that is.
-        for (const _ of times(20, () => 0)) await Promise.all(times(20, () => login({ kind: 'plain' })))
+        for (const _ of times(10, () => 0)) await Promise.all(times(20, () => login({ kind: 'plain' })))
         const before = await residentBytes()
         const peaks: number[] = []
         for (const kind of ['flood', 'bomb', 'flood', 'bomb']) {
@@ -190,7 +190,7 @@ describe('an endpoint with a large answer', () => {
     it('stays bounded, and other calls are answered, during floods of one-byte chunks', async () => {
       const chunks = '1\r\n \r\n'.repeat(20_000)
       // Millions of chunks and then silence. They stay below 16 MiB, which would be another error.
-      const pieces = atScale(600, 100)
+      const pieces = atScale(600, 50)
       const operator = await startRawOperator((socket) => {
         socket.write(httpHead('200 OK', ['transfer-encoding: chunked']))
         flood(socket, chunks, pieces)
@@ -369,7 +369,7 @@ describe('a client that disconnects during a login', () => {
     const approval = { subject: 'gone', nickname: 'Gone', data: { a: 1, b: 2 } }
     const operator = await startOperator((hit, response) => void waiting.push(() => approve(approval)(hit, response)))
     await provide('gone', operator.url)
-    for (const round of times(20, (index) => index)) {
+    for (const round of times(8, (index) => index)) {
       const body = print({ customData: { round }, provider: 'gone' })
       const client = request(`${game.baseUrl}/sdk/v1/authorization/custom`, {
         method: 'POST',

@@ -204,14 +204,18 @@ describe('every connection of the schema', () => {
 
   it.each(connections)('$path refuses a size outside 1 to 200, and names the argument', async (connection) => {
     const isForward = FORWARD.includes(connection.path)
-    for (const size of [0, -1, 201, 2 ** 31 - 1, -(2 ** 31)]) {
-      for (const end of ['first', 'last']) {
-        const page = `${end}: ${size}`
-        expect([page, refusal(await ask(game.platformKey, documentOf(connection, page)))]).toEqual([
-          page,
-          ['INVALID_REQUEST', [end]],
-        ])
-      }
+    for (const page of [
+      'first: 0',
+      'last: 0',
+      'first: 201',
+      'last: 201',
+      `first: ${2 ** 31 - 1}`,
+      `last: -${2 ** 31}`,
+    ]) {
+      expect([page, refusal(await ask(game.platformKey, documentOf(connection, page)))]).toEqual([
+        page,
+        ['INVALID_REQUEST', [page.split(':')[0]]],
+      ])
     }
     const both = refusal(await ask(game.platformKey, documentOf(connection, 'first: 1, last: 1')))
     expect(both).toEqual(['INVALID_REQUEST', ['last']])
@@ -224,13 +228,14 @@ describe('every connection of the schema', () => {
   })
 
   it.each(connections)('$path refuses a cursor that it never issued, and names the argument', async (connection) => {
-    for (const cursor of FORGED) {
-      for (const page of [`first: 2, after: ${JSON.stringify(cursor)}`, `last: 2, before: ${JSON.stringify(cursor)}`]) {
-        const named = page.startsWith('first') ? 'after' : 'before'
-        const [code, paths] = refusal(await ask(game.platformKey, documentOf(connection, page))) as [string, string[]]
-        expect([page, code]).toEqual([page, 'INVALID_REQUEST'])
-        expect(paths).toContain(named)
-      }
+    // Half of them at each end, in turn for each connection.
+    const turn = connections.indexOf(connection)
+    for (const [index, cursor] of FORGED.entries()) {
+      const [size, named] = (index + turn) % 2 === 0 ? ['first', 'after'] : ['last', 'before']
+      const page = `${size}: 2, ${named}: ${JSON.stringify(cursor)}`
+      const [code, paths] = refusal(await ask(game.platformKey, documentOf(connection, page))) as [string, string[]]
+      expect([page, code]).toEqual([page, 'INVALID_REQUEST'])
+      expect(paths).toContain(named)
     }
   })
 
@@ -286,7 +291,7 @@ describe('every connection of the schema', () => {
         `mutation { banPlayer(input: { playerId: "${player.playerId}", reason: "x" }) { player { ${page} } } }`,
       )
     const foreign = await end(another.playerId, 'walletLedger')
-    for (const cursor of [...FORGED, foreign]) {
+    for (const cursor of [...FORGED.slice(0, 5), foreign]) {
       const text = JSON.stringify(cursor)
       for (const [page, named] of [
         [`walletLedger(after: ${text}) { edges { cursor } }`, 'after'],
