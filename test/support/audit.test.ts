@@ -366,7 +366,7 @@ describe('the audit log', () => {
   })
 })
 
-const SEQUENCES = atScale(100, 30)
+const SEQUENCES = atScale(100, 15)
 const AT_ONCE = 10
 
 /** One call that concerns one of the players of a sequence. */

@@ -44,7 +44,7 @@ import { newOperator, type Operator, random } from './desk.ts'
 // be the same as with one transaction per command: of two players in the same state, one has its commands decided in
 // one group, the other one by one, and both must end in the same state.
 
-const SEQUENCES = 100
+const SEQUENCES = atScale(100, 40)
 
 /** Commands that wait at once: fewer than a group takes, so that no trial is split. */
 const WAITING = 200
@@ -174,7 +174,7 @@ const ALIKE = new Set([
 ])
 const PAIRED = NAMES.filter((name) => !ALIKE.has(name))
 /** The share of the pairs that a run tries. */
-const SHARE = atScale(1, 0.35)
+const SHARE = atScale(1, 0.2)
 
 const PLACES = ['in a run', 'between two runs', 'new', 'banned'] as const
 type Place = (typeof PLACES)[number]

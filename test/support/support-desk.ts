@@ -100,6 +100,10 @@ export const fresh = (what: string): string => {
   return `${what} ${count}`
 }
 
+const SEASONING = `mutation ($xp: AddXpInput!, $pass: PurchasePremiumInput!, $one: ClaimTierInput!, $two: ClaimTierInput!) {
+  addXp(input: $xp) { level } purchasePremium(input: $pass) { success }
+  one: claimTier(input: $one) { success } two: claimTier(input: $two) { success } }`
+
 export interface Seasoned extends LoggedIn {
   readonly runId: string
 }
@@ -117,13 +121,14 @@ export async function seasoned(): Promise<Seasoned> {
   )
   await game.app.service.run(adjustWallet(player, { currency: 'gems', amount: 1000n, reference: 'test' }))
   const runId = await player.start('season')
-  const answers = [
-    await player.post(XP, { ...pass, runId, amount: 250, source: 'match' }),
-    await player.post(PREMIUM, { ...pass, runId }),
-    await player.post(CLAIM, { ...pass, runId, level: 1, track: 'free' }),
-    await player.post(CLAIM, { ...pass, runId, level: 2, track: 'free' }),
-  ]
-  for (const { status, body } of answers) expect([status, body.success ?? true]).toEqual([200, true])
+  const { data, errors } = await player.graphql(SEASONING, {
+    ...{ xp: { ...pass, runId, amount: '250', source: 'match' }, pass: { ...pass, runId } },
+    ...{ one: { ...pass, runId, level: 1, track: 'FREE' }, two: { ...pass, runId, level: 2, track: 'FREE' } },
+  })
+  expect([errors, data]).toMatchObject([
+    undefined,
+    { addXp: { level: 3 }, purchasePremium: { success: true }, one: { success: true }, two: { success: true } },
+  ])
   return { ...player, runId }
 }
 
