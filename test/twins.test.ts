@@ -20,7 +20,7 @@ import { SEED } from './harness/seed.ts'
 import { settled } from './harness/settled.ts'
 import { graphqlOf, type Outcome, restOf, type Surface } from './harness/surfaces.ts'
 
-const SEQUENCES = atScale(1_000, 40)
+const SEQUENCES = atScale(1_000, 24)
 /** A limit for tests that hang: they take a minute on a quiet machine. */
 const TIMEOUT_MS = 600_000
 

@@ -166,7 +166,7 @@ describe('the difference of two versions', () => {
         const text = print(definition)
         expect(diffScenarios(text, text)).toEqual({ ...NOTHING, isSameText: true })
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     )
   })
 
@@ -182,7 +182,7 @@ describe('the difference of two versions', () => {
         const other = rewrite({ ...definition, nodes: nodes.reverse() })
         expect(diffScenarios(print(definition), other)).toEqual(NOTHING)
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     )
   })
 
@@ -199,7 +199,7 @@ describe('the difference of two versions', () => {
         for (const [key, tree] of patched.edges) if (tree !== 'added') expect(tree).toEqual(wanted.edges.get(key))
         expect(found.hasMoreChanges).toBe(false)
       }),
-      { numRuns: 300 },
+      { numRuns: 120 },
     )
   })
 
@@ -245,7 +245,7 @@ describe('the difference of two versions', () => {
           }
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 120 },
     )
   })
 

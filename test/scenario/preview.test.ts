@@ -256,7 +256,7 @@ describe('the preview of a definition', () => {
           ...naive(parse(before), parse(after), players),
         })
       }),
-      { numRuns: atScale(150, 40) },
+      { numRuns: atScale(150, 25) },
     )
   })
 
@@ -295,7 +295,7 @@ describe('the preview of a definition', () => {
           ...naive(parse(before), parse(after), players),
         })
       }),
-      { numRuns: atScale(150, 40) },
+      { numRuns: atScale(150, 25) },
     )
   })
 

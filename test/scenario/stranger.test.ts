@@ -14,7 +14,7 @@ import { definitions, type RandomDefinition, type RandomNode } from './arbitrari
 // support acts. Each tier and each reward node pays one unit of a separate currency, so the wallet shows how often each
 // has paid.
 
-const RUNS = Number(process.env.STRANGER_RUNS ?? atScale(60, 20))
+const RUNS = Number(process.env.STRANGER_RUNS ?? atScale(60, 12))
 
 const NODES = ['pass', 'bonus', 'view-1', 'view-2', 'view-3', 'gift', 'swap', 'shop', 'start']
 const PASSES = ['pass', 'bonus']

@@ -24,8 +24,8 @@ import {
 
 // The service's call of a studio's endpoint: what the endpoint receives and what the game client gets.
 
-const OBJECTS_AT_ONCE = 64
-const OBJECTS = OBJECTS_AT_ONCE * atScale(157, 16)
+const OBJECTS_AT_ONCE = 40
+const OBJECTS = OBJECTS_AT_ONCE * atScale(250, 8)
 
 beforeAll(startWebhookGame)
 afterAll(stopWebhookGame)
@@ -56,7 +56,9 @@ describe('a login and the status of its webhook (spec 7.1)', () => {
       response.end(`{"subject":"status-${asked}"}`)
     })
     await provide('status', operator.url)
-    const statuses = [...times(400, (index) => 200 + index), 600, 777, 999]
+    // Those that have a name, and the last of each hundred.
+    const isTried = (asked: number) => atScale(100, 32) > asked % 100 || asked % 100 === 99
+    const statuses = [...times(400, (index) => 200 + index).filter(isTried), 600, 777, 999]
     const answers = await Promise.all(statuses.map((asked) => game.login({ status: asked }, { provider: 'status' })))
     for (const [index, asked] of statuses.entries()) {
       const hits = operator.hits.filter(({ customData }) => JSON.parse(customData).status === asked)
@@ -95,7 +97,7 @@ describe('a login and the status of its webhook (spec 7.1)', () => {
   it('is unavailable after three calls, 300 ms apart, for every 5xx', () => {
     expectEach(500, 599, UNAVAILABLE, 3)
     const gaps = [...outcomes].filter(([asked]) => asked >= 500 && asked <= 599).flatMap(([, { hits }]) => gapsOf(hits))
-    expect(gaps).toHaveLength(200)
+    expect(gaps).toHaveLength(2 * atScale(100, 33))
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(300 - EARLY_MS)
   })
 
@@ -259,7 +261,7 @@ describe('the request to an endpoint (spec 4.4)', () => {
           }
         },
       ),
-      { numRuns: OBJECTS / OBJECTS_AT_ONCE },
+      { numRuns: OBJECTS / OBJECTS_AT_ONCE, endOnFailure: true },
     )
     expect(operator.hits.length).toBeGreaterThanOrEqual(OBJECTS)
   })
@@ -296,15 +298,15 @@ describe('the request to an endpoint (spec 4.4)', () => {
 })
 
 describe('connections to an endpoint', () => {
-  it('are reused: fifty sequential logins need at most two', async () => {
+  it('are reused: twenty sequential logins need at most two', async () => {
     const sockets = new Set<unknown>()
     const operator = await startOperator((hit, response) => {
       sockets.add(response.socket)
       void approve({ subject: 'kept' })(hit, response)
     })
     await provide('kept', operator.url)
-    for (const index of times(50, (n) => n)) expectTokens(await game.login({ index }, { provider: 'kept' }))
-    expect(operator.hits).toHaveLength(50)
+    for (const index of times(20, (n) => n)) expectTokens(await game.login({ index }, { provider: 'kept' }))
+    expect(operator.hits).toHaveLength(20)
     expect(sockets.size).toBeLessThanOrEqual(2)
     await operator.close()
   })
@@ -315,7 +317,7 @@ describe('connections to an endpoint', () => {
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     await provide('idle', `http://127.0.0.1:${(server.address() as AddressInfo).port}/login`)
-    for (const index of times(200, (n) => n)) expectTokens(await game.login({ index }, { provider: 'idle' }))
+    for (const index of times(60, (n) => n)) expectTokens(await game.login({ index }, { provider: 'idle' }))
     await new Promise((resolve) => server.close(resolve))
   })
 
@@ -328,7 +330,7 @@ describe('connections to an endpoint', () => {
       setTimeout(() => socket.destroy(), answered % 8)
     })
     await provide('unannounced', operator.url)
-    for (const index of times(100, (n) => n)) expectTokens(await game.login({ index }, { provider: 'unannounced' }))
+    for (const index of times(48, (n) => n)) expectTokens(await game.login({ index }, { provider: 'unannounced' }))
     await operator.close()
   })
 })

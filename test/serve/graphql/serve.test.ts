@@ -203,7 +203,7 @@ describe('the short way without Yoga', () => {
       fc.asyncProperty(sent, fc.constantFrom(...ACCEPTS), async (body, accepts) => {
         await compare(json(body), [accepts])
       }),
-      { numRuns: 150 },
+      { numRuns: 70 },
     )
   }, 120_000)
 
