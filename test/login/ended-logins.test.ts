@@ -3,18 +3,21 @@ import { connect } from 'node:net'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createServerKey } from '../../src/callers/keys.ts'
+import { BEGIN } from '../harness/begin.ts'
 import { type Game, generateKeys, type Instance, type Keys, startGame, startInstance, times } from '../harness/game.ts'
 import { type Operator, startOperator } from '../harness/operator.ts'
 import { startProxy } from '../harness/proxy.ts'
-import { openPool } from '../harness/sql.ts'
+import { execute, openPool } from '../harness/sql.ts'
 import { startStopwatch } from '../harness/stopwatch.ts'
 import { until } from '../harness/until.ts'
 import { type Mutation, newOperator, payload, type Operator as Support, support } from '../support/desk.ts'
 
-// The feed of ended logins, over real connections.
+// What ends with a login: its access tokens (decisions 11.4) on every instance, also without Redis, and the feed that
+// tells game servers of it, over real connections.
 
 /** Two seconds are promised; the rest is for a busy machine. */
 const WITHIN_MS = 3_000
+const TOKENS_WITHIN_MS = 2_000
 const PATH = '/server/v1/ended-logins'
 
 let game: Game
@@ -47,19 +50,25 @@ afterAll(async () => {
 interface Login {
   readonly loginId: string
   readonly playerId: string
+  readonly accessToken: string
   readonly refreshToken: string
   readonly sdkKey: string
 }
 
 let players = 0
 
-async function logIn(sdkKey = game.sdkKey): Promise<Login> {
-  const { body } = await game.login({ player: `player ${++players}` }, { sdkKey })
+const newName = () => `player ${++players}`
+
+async function logIn(sdkKey = game.sdkKey, player = newName()): Promise<Login> {
+  const { body } = await game.login({ player }, { sdkKey })
   const { sub = '', jti = '' } = decodeJwt(body.accessToken)
-  return { loginId: jti.split('.')[0] ?? '', playerId: sub, refreshToken: body.refreshToken, sdkKey }
+  return { ...body, loginId: jti.split('.')[0] ?? '', playerId: sub, sdkKey }
 }
 
-const authorize = (path: 'refresh' | 'logout', { refreshToken, sdkKey }: Login) =>
+const authorize = (
+  path: 'refresh' | 'logout',
+  { refreshToken, sdkKey = game.sdkKey }: Partial<Login> & Pick<Login, 'refreshToken'>,
+) =>
   game.request('POST', `/sdk/v1/authorization/${path}`, {
     body: JSON.stringify({ refreshToken }),
     headers: { 'x-sdk-key': sdkKey },
@@ -170,7 +179,60 @@ async function endMany(count: number): Promise<readonly string[]> {
 
 const tells = (feed: Feed, { loginId }: Login) => until('the login is told', () => feed.logins.has(loginId))
 
-describe('the feed of ended logins', () => {
+interface Told {
+  readonly status: number
+  readonly error: string | null
+}
+
+async function rest({ baseUrl }: { baseUrl: string }, { accessToken }: Pick<Login, 'accessToken'>): Promise<Told> {
+  const headers = { authorization: `Bearer ${accessToken}` }
+  const response = await fetch(`${baseUrl}/sdk/v1/player/get`, { method: 'POST', body: '{}', headers })
+  const { error = null } = (await response.json()) as { error?: string }
+  return { status: response.status, error }
+}
+
+async function graphql({ baseUrl }: { baseUrl: string }, { accessToken }: Pick<Login, 'accessToken'>): Promise<Told> {
+  const headers = { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json' }
+  const response = await fetch(`${baseUrl}/graphql`, {
+    method: 'POST',
+    body: JSON.stringify({ query: '{ me { id } }' }),
+    headers,
+  })
+  const { errors } = (await response.json()) as { errors?: { message: string }[] }
+  return { status: response.status, error: errors?.[0]?.message ?? null }
+}
+
+const GOOD = { status: 200, error: null }
+const REST_ENDED = { status: 401, error: 'invalid token' }
+
+/** The answers to a token on both instances, over REST and GraphQL. */
+const ask = (login: Pick<Login, 'accessToken'>): Promise<Told[]> =>
+  Promise.all([game, other].flatMap((instance) => [rest(instance, login), graphql(instance, login)]))
+
+/** Waits until both instances refuse the tokens over REST and GraphQL. */
+async function expectEnd(...logins: readonly Pick<Login, 'accessToken'>[]): Promise<void> {
+  const elapsed = startStopwatch()
+  for (const login of logins)
+    await until('it has ended', async () => (await ask(login)).every(({ error }) => error === 'invalid token'))
+  expect(elapsed()).toBeLessThan(TOKENS_WITHIN_MS)
+  for (const login of logins) {
+    const [first, , second] = await ask(login)
+    expect([first, second]).toEqual([REST_ENDED, REST_ENDED])
+  }
+}
+
+/** Expects that an instance that starts now refuses an ended login from its first call on, and accepts a new one. */
+async function expectKnownAtStart(login: Login): Promise<void> {
+  const third = await startInstance(game.databaseUrl, keys)
+  try {
+    expect(await rest(third, login)).toEqual(REST_ENDED)
+    expect(await rest(third, await logIn())).toEqual(GOOD)
+  } finally {
+    await third.stop()
+  }
+}
+
+describe('the end of a login', () => {
   const ends: Readonly<Record<string, (login: Login) => Promise<unknown>>> = {
     'a logout': logOut,
     'the reuse of a refresh token': async (login) => {
@@ -186,20 +248,28 @@ describe('the feed of ended logins', () => {
       query('UPDATE refresh_tokens SET revoked_at = now() WHERE player_id = $1', [playerId]),
   }
 
-  it.each(Object.entries(ends))('tells within two seconds of %s, on every instance', async (_, end) => {
-    const feeds = [await follow(), await follow({ baseUrl: other.baseUrl })]
-    const login = await logIn()
-    const kept = await logIn()
-    await end(login)
-    const elapsed = startStopwatch()
-    for (const feed of feeds) await tells(feed, login)
-    expect(elapsed()).toBeLessThan(WITHIN_MS)
-    for (const feed of feeds) {
-      expect(feed.logins.has(kept.loginId)).toBe(false)
-      feed.close()
-    }
-  })
+  it.each(Object.entries(ends))(
+    'is told within two seconds of %s and ends its access tokens, on every instance (decisions 11.4)',
+    async (what, end) => {
+      const feeds = [await follow(), await follow({ baseUrl: other.baseUrl })]
+      const login = await logIn()
+      const kept = await logIn()
+      expect(await ask(login)).toEqual(times(4, () => GOOD))
+      await end(login)
+      const elapsed = startStopwatch()
+      if (what !== 'a deletion') await expectEnd(login)
+      for (const feed of feeds) await tells(feed, login)
+      expect(elapsed()).toBeLessThan(WITHIN_MS)
+      for (const feed of feeds) {
+        expect(feed.logins.has(kept.loginId)).toBe(false)
+        feed.close()
+      }
+      expect(await ask(kept)).toEqual(times(4, () => GOOD))
+    },
+  )
+})
 
+describe('the feed of ended logins', () => {
   it('tells within two seconds that a player is banned, active again and deleted', async () => {
     const feed = await follow({ baseUrl: other.baseUrl })
     const login = await logIn()
@@ -504,7 +574,7 @@ describe('a follower', () => {
 })
 
 describe('a follower that reads nothing', { timeout: 120_000 }, () => {
-  const MANY = 150_000
+  const MANY = 90_000
 
   /** Asks for the feed on a connection that reads no more after its first bytes. */
   async function ask({ baseUrl }: { readonly baseUrl: string }) {
@@ -559,5 +629,75 @@ describe('a follower that reads nothing', { timeout: 120_000 }, () => {
     await stopping.stop()
     expect(elapsed()).toBeLessThan(WITHIN_MS + 1_000)
     slow.socket.destroy()
+  })
+})
+
+// Last: logins that ended in transactions with the ids of the first ones make followers read all anew.
+describe('the access tokens of a login (decisions 11.4)', () => {
+  it('end together with those of its refreshes, and other logins of the player stay valid', async () => {
+    const name = newName()
+    const [login, kept] = [await logIn(game.sdkKey, name), await logIn(game.sdkKey, name)]
+    const { body: refreshed } = await authorize('refresh', login)
+    expect(await ask(refreshed)).toEqual(times(4, () => GOOD))
+    await authorize('logout', refreshed)
+    await expectEnd(login, refreshed)
+    expect(await ask(kept)).toEqual(times(4, () => GOOD))
+    // A login that begins afterwards is valid.
+    expect(await ask(await logIn(game.sdkKey, name))).toEqual(times(4, () => GOOD))
+  })
+
+  it('are refused by an instance that starts after they ended', async () => {
+    const login = await logIn()
+    await authorize('logout', login)
+    await expectKnownAtStart(login)
+  })
+
+  it('are refused by a new instance when 25,000 other logins have ended', async () => {
+    const login = await logIn()
+    await authorize('logout', login)
+    const { environmentId } = game
+    await execute(
+      game.databaseUrl,
+      `INSERT INTO ended_access (xid, environment_id, player_id, family_id)
+       SELECT n % 7 + 1, $1, gen_random_uuid(), gen_random_uuid() FROM generate_series(1, 25000) n`,
+      [environmentId],
+    )
+    await expectKnownAtStart(login)
+  })
+
+  it('end within two seconds of the commit when another login ended during the transaction', async () => {
+    const login = await logIn()
+    const client = await game.app.pool.connect()
+    try {
+      await client.query(BEGIN)
+      await client.query('UPDATE refresh_tokens SET revoked_at = now() WHERE player_id = $1', [login.playerId])
+      // Another login ends meanwhile, within two seconds.
+      const quick = await logIn()
+      await authorize('logout', quick)
+      await expectEnd(quick)
+      expect(await ask(login)).toEqual(times(4, () => GOOD))
+      await client.query('COMMIT')
+      await expectEnd(login)
+    } finally {
+      client.release()
+    }
+  })
+
+  it('stay refused when sessions are ended during a ban that is lifted later', async () => {
+    const login = await logIn()
+    await act('banPlayer', login)
+    expect(await rest(other, login)).toEqual({ status: 403, error: 'player banned' })
+    await act('endSessions', login)
+    await act('unbanPlayer', login)
+    await expectEnd(login)
+  })
+
+  it('are answered with player deleted, not invalid token, after a deletion', async () => {
+    const [login, later] = [await logIn(), await logIn()]
+    await act('deletePlayer', login)
+    await authorize('logout', later)
+    await expectEnd(later)
+    expect(await rest(game, login)).toEqual({ status: 403, error: 'player deleted' })
+    expect(await rest(other, login)).toEqual({ status: 403, error: 'player deleted' })
   })
 })

@@ -211,7 +211,7 @@ describe('a refused link', () => {
 
   it('writes nothing when Postgres becomes unreachable during the webhook call, and succeeds on a retry', async () => {
     const proxy = await startProxy(game.databaseUrl)
-    const instance = await startInstance(proxy.url, shared)
+    const instance = await startInstance(proxy.url, { ...shared, CALL_DEADLINE_MS: '10000' })
     const player = await game.player()
     const headers = { 'x-sdk-key': game.sdkKey, authorization: `Bearer ${player.token}` }
     const link = (customData: Json) => postTo(instance.baseUrl, LINK, headers, print({ customData }))

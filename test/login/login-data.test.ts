@@ -76,7 +76,7 @@ describe('a login (spec 3: in one transaction)', () => {
 
   it('writes nothing when Postgres is cut off or frozen during the webhook call, and succeeds on a retry', async () => {
     const proxy = await startProxy(game.databaseUrl)
-    const instance = await startInstance(proxy.url, shared)
+    const instance = await startInstance(proxy.url, { ...shared, CALL_DEADLINE_MS: '10000' })
     const known = newSubject()
     const playerId = playerOf(await loginAt(instance, by(known, { data: { a: 1 } })))
     const breaks = [
