@@ -8,7 +8,7 @@ import { RawJson } from '../../src/base/json.ts'
 import { Tierway } from '../../src/client/index.ts'
 import { demoSeason } from '../../src/dev/season.ts'
 import { auditBooks } from '../harness/audit.ts'
-import { inPage, launchOptions, type Site, startBrowser, startSite, withoutChromium } from '../harness/browser.ts'
+import { inPage, launchOptions, type Site, sharedBrowser, startSite, withoutChromium } from '../harness/browser.ts'
 import { type Game, startGame } from '../harness/game.ts'
 import { type HttpProxy, startHttpProxy } from '../harness/http-proxy.ts'
 import { type Operator, startOperator } from '../harness/operator.ts'
@@ -36,10 +36,10 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
     await game.setProviders({ default: { enabled: true, url: operator.url, secret: operator.secret } })
     await game.publish('season-1', new RawJson(demoSeason()))
     await game.publish('open', new RawJson(demoSeason({ isOpen: true })))
-    browser = await startBrowser()
+    browser = await sharedBrowser()
   })
   afterAll(async () => {
-    await browser?.close()
+    await context?.close()
     if (game) await auditBooks(game.app.pool)
     await operator?.close()
     await game?.stop()
@@ -47,10 +47,25 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
     await stranger?.close()
   })
   beforeEach(async () => {
-    context = await browser.newContext({ reducedMotion: 'reduce' })
+    context ??= await browser.newContext({ reducedMotion: 'reduce' })
     faults = []
   })
-  afterEach(() => context.close())
+  // A context costs more than a page. What a test leaves in it is the storage.
+  afterEach(async () => {
+    await context.setOffline(false)
+    await context.unrouteAll({ behavior: 'ignoreErrors' })
+    await closeTabs()
+    const page = await context.newPage()
+    for (const address of [`${game.baseUrl}/livez`, allowed.page]) {
+      await page.goto(address)
+      await page.evaluate('localStorage.clear()')
+    }
+    await page.close()
+  })
+
+  async function closeTabs(): Promise<void> {
+    for (const page of context.pages()) await page.close()
+  }
 
   const newName = () => {
     players += 1
@@ -295,7 +310,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
           return /Level|Premium/.test(await textOf(page, '#toast')) && (await levelOf(page)) >= 3
         })
       } finally {
-        await context.close()
+        await closeTabs()
         await proxy.close()
       }
     })

@@ -5,7 +5,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Tierway } from '../../src/client/index.ts'
 import { auditBooks } from '../harness/audit.ts'
-import { type Site, startBrowser, startSite, withoutChromium } from '../harness/browser.ts'
+import { type Site, sharedBrowser, startSite, withoutChromium } from '../harness/browser.ts'
 import { season } from '../harness/definitions.ts'
 import { type Game, startGame, times } from '../harness/game.ts'
 import { type Operator, startOperator } from '../harness/operator.ts'
@@ -51,10 +51,9 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
     operator = await startOperator()
     await game.setProviders({ default: { enabled: true, url: operator.url, secret: operator.secret } })
     await game.publish('season-1', season({ levels: times(20, (index) => index * 100) }))
-    browser = await startBrowser()
+    browser = await sharedBrowser()
   })
   afterAll(async () => {
-    await browser?.close()
     if (game) await auditBooks(game.app.pool)
     await operator?.close()
     await game?.stop()

@@ -456,6 +456,30 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
     await opened.close()
   })
 
+  it('are usable at 390 pixels, and in dark mode', async () => {
+    const opened = await open('small', 'graph')
+    const { page } = opened
+    for (const tab of ['graph', 'graph?at=nodes[1]', 'table', 'json', 'review', 'versions']) {
+      await page.goto(`${stage.game.baseUrl}/console/env/production/scenarios/small/${tab}`)
+      await page.getByRole('heading', { name: 'small' }).waitFor()
+      await page.getByText('Loading…').waitFor({ state: 'detached' })
+      if (tab === 'json') await page.getByLabel('Definition as JSON').waitFor()
+      if (tab.endsWith(']')) await page.getByRole('heading', { name: 'pass', exact: true }).waitFor()
+      if (tab === 'graph') await page.getByLabel('battle-pass node pass').waitFor({ state: 'attached' })
+      if (tab === 'versions') await page.getByRole('cell', { name: '1 current' }).waitFor()
+      for (const [width, colorScheme] of [
+        [390, 'light'],
+        [1280, 'dark'],
+      ] as const) {
+        await page.setViewportSize({ width, height: 800 })
+        await page.emulateMedia({ colorScheme })
+        await opened.check(`designer-${tab.replace(/\W/g, '')}-${width}-${colorScheme}`)
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+      }
+    }
+    await opened.close()
+  })
+
   it('stay usable with 1,000 nodes and 70,000 keys', async () => {
     const levels = Array.from({ length: 1_000 }, (_, at) => ({ level: at + 1, xp: at * 100 }))
     const tiers = levels.flatMap(({ level }) =>

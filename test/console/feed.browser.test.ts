@@ -1,11 +1,11 @@
-import type { Browser, Page, WebSocket } from 'playwright-core'
+import type { Page, WebSocket } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { CatchUp } from '../../console/src/events/catch-up.ts'
 import { describeEvent } from '../../console/src/events/describe.ts'
 import type { GameEvent } from '../../console/src/events/feed.ts'
 import { createPlatformKey } from '../../src/callers/keys.ts'
-import { startBrowser, withoutChromium } from '../harness/browser.ts'
-import { type ConsolePage, STEP_MS, watch } from '../harness/console.ts'
+import { sharedBrowser, withoutChromium } from '../harness/browser.ts'
+import { type ConsolePage, isCleared, STEP_MS, watch } from '../harness/console.ts'
 import { createDatabase, type TestDatabase } from '../harness/database.ts'
 import { season } from '../harness/definitions.ts'
 import { times } from '../harness/game.ts'
@@ -29,8 +29,8 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
   let world: World
   let service: Service
   let proxy: TcpProxy
-  let browser: Browser
   let projectId: string
+  let kept: Page | undefined
   let opened: ConsolePage | undefined
   let round = 0
 
@@ -45,11 +45,14 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
     projectId = found[0].project_id
     service = await startService(world.env)
     proxy = await startTcpProxy(() => service.baseUrl)
-    browser = await startBrowser()
   })
-  afterEach(() => opened?.close())
+  afterEach(async () => {
+    if (!opened || (opened.page === kept && (await isCleared(kept, proxy.baseUrl)))) return
+    if (opened.page === kept) kept = undefined
+    await opened.close()
+  })
   afterAll(async () => {
-    await browser?.close()
+    await kept?.context().close()
     await proxy?.close()
     await stopService(service)
     await world?.close()
@@ -59,19 +62,25 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
   /** The live page of level-ups, signed in with a new key. */
   async function open(script = ''): Promise<{ page: Page; keyId: string }> {
     const { key, id } = await createPlatformKey(world.pool, projectId, 'admin')
-    const context = await browser.newContext()
-    opened = watch(await context.newPage())
-    const { page } = opened
-    page.setDefaultTimeout(STEP_MS)
-    // The clock of this computer is ten minutes ahead of the service's.
-    await page.addInitScript('{ const now = Date.now; Date.now = () => now() + 600_000 }')
-    await page.addInitScript(script)
+    if (script === '') kept ??= await newPage()
+    const page = (script === '' ? kept : undefined) ?? (await newPage(script))
+    opened = watch(page)
     await page.goto(`${proxy.baseUrl}/console/env/production/live?handle=onLevelUp`)
     await page.getByLabel('Platform key').fill(key)
     await page.getByLabel('Your name').fill('Ada')
     await page.getByRole('button', { name: 'Sign in' }).click()
     await isLive(page)
     return { page, keyId: id }
+  }
+
+  async function newPage(script = ''): Promise<Page> {
+    const context = await (await sharedBrowser()).newContext()
+    const page = await context.newPage()
+    page.setDefaultTimeout(STEP_MS)
+    // The clock of this computer is ten minutes ahead of the service's.
+    await page.addInitScript('{ const now = Date.now; Date.now = () => now() + 600_000 }')
+    await page.addInitScript(script)
+    return page
   }
 
   const isLive = (page: Page) => page.getByText('Live', { exact: true }).and(page.getByRole('status')).waitFor()
@@ -101,8 +110,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
     // These events happen while the page is disconnected, on an instance that it cannot reach.
     const other = await startService(world.env)
     texts.push(await levelUp(players, other))
-    await stopService(other)
-    service = await startService(world.env)
+    service = other
     await page.getByText(/^Back after \d+ s, without a gap: 4 events were caught up\./).waitFor()
     // These events are live: they were not missed.
     texts.push(await levelUp(players))
@@ -188,7 +196,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
     await page.getByText('The connection was lost at').waitFor()
     const other = await startService(world.env)
     await levelUp(players, other)
-    const kept = await levelUp(players, other)
+    const last = await levelUp(players, other)
     await stopService(other)
     // Deletes events as retention does. The killed instance may have left some without positions.
     await numberEvents(world.pool)
@@ -198,7 +206,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
     )
     service = await startService(world.env)
     await page.getByText('The service no longer has the last event that was shown').waitFor()
-    await page.getByText(kept).nth(3).waitFor()
+    await page.getByText(last).nth(3).waitFor()
     expect(await rows(page).count()).toBe(4)
     // A second attempt that still waits would start now.
     await page.evaluate("dispatchEvent(new Event('online'))")
@@ -227,11 +235,11 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
   it('starts once an unreachable service is back', async () => {
     const { page } = await open()
     await newPlayers()
-    await stopService(service)
+    proxy.cut({ refuse: true })
     await page.getByLabel('Show').selectOption('runs started')
     await page.getByText('The connection was lost at').waitFor()
     await page.getByText('The figures could not be read.').waitFor()
-    service = await startService(world.env)
+    proxy.restore()
     await rows(page).filter({ hasText: 'Run started' }).nth(3).waitFor()
     await isLive(page)
     // No event had been shown, so none was missed.

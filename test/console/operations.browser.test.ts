@@ -45,14 +45,13 @@ describe('documents of the console', () => {
       const { game } = stage
       const refused = await game.graphql(game.platformKey, '{ project { name } }')
       expect(refused.errors?.[0]).toMatchObject({ extensions: { code: 'PERSISTED_QUERY_REQUIRED' } })
-      const context = await stage.browser.newContext()
-      const page = await context.newPage()
+      const { page, close } = await stage.blank()
       await page.goto(`${game.baseUrl}/console/env/production/players`)
       await page.getByLabel('Platform key').fill(game.platformKey)
       await page.getByLabel('Your name').fill('Ada')
       await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByRole('heading', { name: 'Players' }).waitFor()
-      await context.close()
+      await close()
     },
   )
 })

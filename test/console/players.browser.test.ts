@@ -317,15 +317,16 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a player`, () => {
       `battle-pass/${long}`,
       `scenarios/${long}/graph`,
       `players/${player.playerId}/runs`,
-    ])
-      for (const width of [1280, 390]) {
+    ]) {
+      await page.goto(`${stage.game.baseUrl}/console/env/production/${place}`, { waitUntil: 'networkidle' })
+      for (const width of [390, 1280]) {
         await page.setViewportSize({ width, height: 900 })
-        await page.goto(`${stage.game.baseUrl}/console/env/production/${place}`, { waitUntil: 'networkidle' })
         const [whole, box] = await page.evaluate<[number, number]>(
           "[document.documentElement.scrollWidth, Math.max(0, ...[...document.querySelectorAll('.table-box')].map((one) => one.scrollWidth - one.clientWidth))]",
         )
         if (whole > width || (width > 390 && box > 0)) wide.push(`${place} at ${width}: ${whole}, columns ${box}`)
       }
+    }
     expect(wide).toEqual([])
     await page.setViewportSize({ width: 390, height: 900 })
     await page.goto(`${stage.game.baseUrl}/console/env/production/players/${player.playerId}`)

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { withoutChromium } from '../harness/browser.ts'
-import { type ConsoleStage, startConsole, watch } from '../harness/console.ts'
+import { type ConsoleStage, startConsole } from '../harness/console.ts'
 import { until } from '../harness/until.ts'
 
 let stage: ConsoleStage
@@ -13,9 +13,8 @@ afterAll(() => stage?.stop())
 
 describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
   it('signs a person in with a platform key and a name, forgets the key, and keeps the token for the tab', async () => {
-    const { game, browser } = stage
-    const context = await browser.newContext()
-    const opened = watch(await context.newPage())
+    const { game } = stage
+    const opened = await stage.blank()
     const { page } = opened
     await page.goto(`${game.baseUrl}/`, { waitUntil: 'networkidle' })
     expect(page.url()).toBe(`${game.baseUrl}/console`)
@@ -33,7 +32,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
     expect(data).toMatchObject({
       auditLog: { nodes: [{ action: 'operator_token.create', after: { actor: 'Ada', role: 'admin' } }] },
     })
-    await context.close()
+    await opened.close()
   })
 
   it('has one session in all tabs of a browser, without a token in storage that tabs share', async () => {
@@ -74,8 +73,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
   })
 
   it('says why it refuses a sign-in, and marks the faulty field', async () => {
-    const context = await stage.browser.newContext()
-    const page = await context.newPage()
+    const { page, close } = await stage.blank()
     await page.goto(`${stage.game.baseUrl}/console`)
     await page.getByLabel('Platform key').fill('twplat_wrong')
     await page.getByLabel('Your name').fill('Ada')
@@ -100,7 +98,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
     await page.getByLabel('Role').selectOption('that of the key')
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.locator('.person', { hasText: 'Vera viewer' }).waitFor()
-    await context.close()
+    await close()
   })
 
   it('is signed in by a link, and removes the token from the URL', async () => {
@@ -158,8 +156,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
   })
 
   it('signs in although the storage of the browser is full, and refuses a key with letters that no key has', async () => {
-    const context = await stage.browser.newContext()
-    const page = await context.newPage()
+    const { page, close } = await stage.blank()
     await page.goto(`${stage.game.baseUrl}/console`)
     await page.evaluate("Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError') }")
     await page.getByLabel('Platform key').fill('twplat_schlüssel–')
@@ -169,7 +166,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
     await page.getByLabel('Platform key').fill(stage.game.platformKey)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('heading', { name: 'Live' }).waitFor()
-    await context.close()
+    await close()
   })
 
   it('says that the service is away when a page cannot be loaded, and goes on when it answers', async () => {

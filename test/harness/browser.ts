@@ -8,10 +8,12 @@ import { type Browser, chromium, type LaunchOptions, type Page } from 'playwrigh
 
 const CLIENT = fileURLToPath(new URL('../../dist/client', import.meta.url))
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+/** Chromium without the parts that headless pages do not need: pages and starts cost less CPU time. */
+const SHELLS = ['chromium-headless-shell', 'chrome-headless-shell']
 
-/** The Chromium of the system; npm installs none. */
-function findChromium(): string | undefined {
-  const paths = (process.env.PATH ?? '').split(delimiter).flatMap((folder) => NAMES.map((name) => join(folder, name)))
+/** A Chromium of the system; npm installs none. */
+function find(names: readonly string[]): string | undefined {
+  const paths = (process.env.PATH ?? '').split(delimiter).flatMap((folder) => names.map((name) => join(folder, name)))
   return paths.find((path) => {
     try {
       accessSync(path, constants.X_OK)
@@ -22,7 +24,7 @@ function findChromium(): string | undefined {
   })
 }
 
-const executablePath = findChromium()
+const executablePath = find(NAMES)
 
 /** Why tests in a browser cannot run here, or an empty text. */
 export const withoutChromium = executablePath === undefined ? 'SKIPPED, there is no chromium here: ' : ''
@@ -33,7 +35,19 @@ export const launchOptions: LaunchOptions = {
   args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
 }
 
-export const startBrowser = (): Promise<Browser> => chromium.launch(launchOptions)
+export const startBrowser = (): Promise<Browser> =>
+  chromium.launch({ ...launchOptions, executablePath: find(SHELLS) ?? executablePath })
+
+let shared: Promise<Browser> | undefined
+
+/**
+ * The browser of this worker, for whoever does not close it: a start and the first page cost three seconds of CPU time.
+ * Files close their contexts. It ends with the worker.
+ */
+export async function sharedBrowser(): Promise<Browser> {
+  if (!(await shared)?.isConnected()) shared = startBrowser()
+  return shared as Promise<Browser>
+}
 
 /**
  * Runs a program in a page: the body of an async function that can use the library and `given`. Resolves with the

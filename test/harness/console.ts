@@ -7,13 +7,15 @@ import { expect } from 'vitest'
 import { demoSeason } from '../../src/dev/season.ts'
 import { seedSeason } from '../../src/dev/seed-season.ts'
 import { publishScenario } from '../../src/scenario/publish.ts'
-import { startBrowser } from './browser.ts'
+import { sharedBrowser } from './browser.ts'
 import { type Game, startGame } from './game.ts'
 import { buildService } from './service.ts'
 
 const ARTIFACTS = fileURLToPath(new URL('../../artifacts/console', import.meta.url))
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 const DAY_MS = 86_400_000
+/** `SCREENSHOTS=1` keeps a screenshot of each checked page in `artifacts/console/`. */
+const hasScreenshots = process.env.SCREENSHOTS === '1'
 /** The timeout of each step of a test, for what hangs. */
 export const STEP_MS = 60_000
 
@@ -25,6 +27,8 @@ export interface ConsoleStage {
   readonly browser: Browser
   /** Opens a page below /console that is signed in. */
   open(path: string, options?: OpenOptions): Promise<ConsolePage>
+  /** A page with an empty storage, which nobody has opened yet. */
+  blank(options?: OpenOptions): Promise<ConsolePage>
   /** A token for a person, as the sign-in page gets one. */
   token(role?: ConsoleRole, actor?: string): Promise<string>
   stop(): Promise<void>
@@ -44,12 +48,15 @@ export interface ConsolePage {
   readonly page: Page
   /** Errors that the page wrote to the console, and violations of its policy. */
   readonly complaints: string[]
-  /** Expects no violations by axe and no complaints. Keeps a screenshot as an artefact. */
+  /** Expects no violations by axe and no complaints. */
   check(name: string): Promise<void>
   close(): Promise<void>
 }
 
-/** Starts the service, seeds this many players, and starts the browser. */
+/** Pages of the worker's browser that wait to be used again, also by the next file. */
+const idle: Page[] = []
+
+/** Starts the service, and seeds this many players. */
 export async function startConsole({
   players = 0,
   env = {},
@@ -73,8 +80,7 @@ export async function startConsole({
       until: new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS),
     })
   }
-  const browser = await startBrowser()
-  const idle: Page[] = []
+  const browser = await sharedBrowser()
 
   async function token(role: ConsoleRole = 'admin', actor = 'ada@studio.example'): Promise<string> {
     const { data } = await game.graphql(
@@ -85,29 +91,32 @@ export async function startConsole({
     return (data as { createOperatorToken: { token: string } }).createOperatorToken.token
   }
 
+  const blank: ConsoleStage['blank'] = async ({ width = 1280, height = 900, dark = false } = {}) => {
+    const page = idle.pop() ?? (await newPage(browser))
+    await page.setViewportSize({ width, height })
+    await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light', reducedMotion: 'reduce' })
+    const opened = watch(page)
+    return {
+      ...opened,
+      async close() {
+        if (await isCleared(page, game.baseUrl)) idle.push(page)
+        else await opened.close()
+      },
+    }
+  }
+
   return {
     game,
     browser,
     token,
-    async open(path, { role = 'admin', actor, width = 1280, height = 900, dark = false, baseUrl = game.baseUrl } = {}) {
-      const page = idle.pop() ?? (await newPage(browser))
-      await page.setViewportSize({ width, height })
-      await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light' })
-      const opened = watch(page)
-      await page.goto(`${baseUrl}/console${path}#token=${await token(role, actor)}`)
-      await page.locator('h1').first().waitFor()
-      return {
-        ...opened,
-        async close() {
-          if (await isCleared(page, baseUrl)) idle.push(page)
-          else await opened.close()
-        },
-      }
+    blank,
+    async open(path, { role = 'admin', actor, baseUrl = game.baseUrl, ...look } = {}) {
+      const opened = await blank(look)
+      await opened.page.goto(`${baseUrl}/console${path}#token=${await token(role, actor)}`)
+      await opened.page.locator('h1').first().waitFor()
+      return opened
     },
-    async stop() {
-      await browser.close()
-      await game.stop()
-    },
+    stop: () => game.stop(),
   }
 }
 
@@ -120,9 +129,9 @@ async function newPage(browser: Browser): Promise<Page> {
 
 /**
  * Clears the storage and the listeners of a page, so that it can be used again. False when that fails. A new page costs
- * a second of CPU time, since it compiles its scripts in a new process; a page that is used again costs a third.
+ * two seconds of CPU time, since it compiles its scripts in a new process; a page that is used again costs a quarter.
  */
-async function isCleared(page: Page, baseUrl: string): Promise<boolean> {
+export async function isCleared(page: Page, baseUrl: string): Promise<boolean> {
   page.removeAllListeners()
   await page.unrouteAll({ behavior: 'ignoreErrors' })
   try {
@@ -150,8 +159,10 @@ export function watch(page: Page): ConsolePage {
     complaints,
     async check(name) {
       await page.locator('h1').first().waitFor()
-      await mkdir(ARTIFACTS, { recursive: true })
-      await page.screenshot({ path: join(ARTIFACTS, `${name}.png`), fullPage: true })
+      if (hasScreenshots) {
+        await mkdir(ARTIFACTS, { recursive: true })
+        await page.screenshot({ path: join(ARTIFACTS, `${name}.png`), fullPage: true })
+      }
       expect(await violations(page)).toEqual([])
       expect(complaints).toEqual([])
     },
@@ -161,9 +172,8 @@ export function watch(page: Page): ConsolePage {
 
 /** The violations that axe finds. Its script is run from outside, as the policy of the page refuses inline scripts. */
 async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(await readFile(AXE, 'utf8'))
-  const found = (await page.evaluate(
+  if (!(await page.evaluate("'axe' in window"))) await page.evaluate(await readFile(AXE, 'utf8'))
+  return page.evaluate(
     "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map((node) => node.target.join(' ') + ' ' + node.failureSummary).join('; ')))",
-  )) as string[]
-  return found
+  )
 }
