@@ -16,7 +16,8 @@ import { startOperator } from '../harness/operator.ts'
 import { buildService } from '../harness/service.ts'
 import { openPool } from '../harness/sql.ts'
 
-const PLAYERS = 300
+/** More than one batch, of 250. */
+const PLAYERS = 260
 const SCENARIO = 'season-1'
 const DAY_MS = 86_400_000
 /**
@@ -40,10 +41,15 @@ interface Seeded {
 }
 
 /** A service whose environment has seeded players. Events of the whole season are kept. */
-async function startSeeded(players = PLAYERS, options: Partial<SeedSeasonOptions> = {}): Promise<Game> {
+async function startSeeded(): Promise<Game> {
+  const game = await startUnseeded()
+  await seed(game)
+  return game
+}
+
+async function startUnseeded(): Promise<Game> {
   const game = await startGame({ EVENT_RETENTION_DAYS: '365' })
   await ensureScenario(game.app.pool, game.environmentId, SCENARIO)
-  if (players > 0) await seed(game, { players, ...options })
   return game
 }
 
@@ -287,18 +293,12 @@ describe('a seeded season', () => {
         expect(up.data.fromLevel).toBe(index === 0 ? 1 : ups[index - 1].data.toLevel)
     }
   })
-})
 
-describe('a seeded player', () => {
-  let game: Game
-  beforeAll(async () => {
-    game = await startSeeded(PLAYERS, { seed: 7 })
-  })
-  afterAll(() => game?.stop())
+  // From here on, the players play.
 
-  test('goes on playing through the service with its run, xp, claims and premium, unless it is banned', async () => {
+  test('has players who go on playing through the service with their run, xp, claims and premium, unless banned', async () => {
     const price = pass.premium?.amount ?? 0n
-    const players = await seededPlayers(game)
+    const players = (await seededPlayers(game)).filter(({ status }, at) => status !== 'active' || at % 3 === 0)
     expect(new Set(players.map(({ status }) => status))).toEqual(new Set(['active', 'banned']))
     const playOn = async (player: Seeded) => {
       const headers = await bearerOf(game, player.id)
@@ -338,7 +338,7 @@ describe('a seeded player', () => {
     await auditSeason(game)
   })
 
-  test("logs in through the studio's webhook as the same player", async () => {
+  test("has players who log in through the studio's webhook as themselves", async () => {
     const operator = await startOperator()
     try {
       const { rows } = await game.app.pool.query<{ player_id: string; subject: string }>(
@@ -360,7 +360,7 @@ describe('a seeded player', () => {
 
 describe('seeding', () => {
   test('makes the same season with the same seed, and another season with another seed', async () => {
-    const game = await startSeeded(0)
+    const game = await startUnseeded()
     try {
       const season = async (seedNumber: number) => {
         const before = new Set((await seededPlayers(game)).map(({ id }) => id))
@@ -383,7 +383,7 @@ describe('seeding', () => {
   })
 
   test('works for any battle pass, within its season and for its price', async () => {
-    const game = await startSeeded(0)
+    const game = await startUnseeded()
     try {
       const day = (days: number) => new Date(UNTIL.getTime() + days * DAY_MS).toISOString()
       const data = {
@@ -402,7 +402,7 @@ describe('seeding', () => {
         )
       const [startsAt, endsAt] = [day(-12), day(-2)]
       expect((await publish('beach', startsAt, endsAt)).status).toBe(200)
-      await seed(game, { scenarioId: 'beach' })
+      await seed(game, { scenarioId: 'beach', players: 100 })
       await auditSeason(game)
       const { rows } = await game.app.pool.query(
         `SELECT min(created_at) >= $1 AS begins, max(created_at) < $2 AS ends, max(created_at) - min(created_at) > interval '8 days' AS whole
@@ -426,7 +426,7 @@ describe('seeding', () => {
   })
 
   test('leaves sound books when two seedings run at once while players play', async () => {
-    const game = await startSeeded(0)
+    const game = await startUnseeded()
     try {
       const players = await Promise.all(times(4, () => game.player()))
       const done = new AbortController()
@@ -446,14 +446,14 @@ describe('seeding', () => {
         }
       }
       const playing = Promise.all(players.map(play))
-      const seeding = Promise.all([seed(game, { players: 300 }), seed(game, { players: 300, seed: 2 })])
+      const seeding = Promise.all([seed(game), seed(game, { seed: 2 })])
       const counts = await seeding.finally(() => done.abort())
       await playing
       expect(counts.map(({ players: made, complete }) => [made, complete])).toEqual([
-        [300, true],
-        [300, true],
+        [PLAYERS, true],
+        [PLAYERS, true],
       ])
-      expect(await seededPlayers(game)).toHaveLength(600 + players.length)
+      expect(await seededPlayers(game)).toHaveLength(2 * PLAYERS + players.length)
       await auditSeason(game)
     } finally {
       await game.stop()
@@ -461,7 +461,7 @@ describe('seeding', () => {
   })
 
   test('writes no events past retention, and none older than the events that are there', async () => {
-    const game = await startSeeded(0)
+    const game = await startUnseeded()
     try {
       await game.player()
       const from = new Date()
@@ -492,7 +492,7 @@ describe('the seed command', () => {
   let keys: Keys
   beforeAll(async () => {
     await buildService()
-    game = await startSeeded(0)
+    game = await startUnseeded()
     keys = await generateKeys()
     dataDir = await mkdtemp(join(tmpdir(), 'tierway-seed-'))
   })
