@@ -75,6 +75,8 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
   beforeAll(async () => {
     work = await mkdtemp(join(tmpdir(), 'tierway-unity-'))
     program = await compile('tests.exe', [...sources('Runtime'), ...sources('Tests~')], `-r:${HTTP}`)
+    // Else each of the forty programs compiles itself at its start. It needs an assembler, which may be missing.
+    await promisify(execFile)('mono', ['--aot', program]).catch(() => undefined)
     keys = await generateKeys()
     google = await startIssuer('RS256', 'https://accounts.google.com')
     game = await startGame({ ...keys, GOOGLE_KEYS_URL: google.keysUrl })
