@@ -8,7 +8,7 @@ import { VERSION } from '../../src/base/version.ts'
 import { COMPATIBILITY } from '../../src/db/compatibility.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { startCommandLine } from '../harness/command-line.ts'
-import { createDatabase } from '../harness/database.ts'
+import { createDatabase, type TestDatabase } from '../harness/database.ts'
 import { season } from '../harness/definitions.ts'
 import { createNextVersion, type NextVersion } from '../harness/next-version.ts'
 import {
@@ -33,7 +33,12 @@ ALTER TABLE "streams" ADD COLUMN "shard" INTEGER;
 CREATE INDEX "players_clan_idx" ON "players" ("environment_id", "clan");
 CREATE TABLE "clans" ("environment_id" UUID NOT NULL, "name" TEXT NOT NULL, PRIMARY KEY ("environment_id", "name"));
 `
+const INDEX_SQL = `-- Runs outside a transaction.
+CREATE INDEX CONCURRENTLY IF NOT EXISTS "passes_streak_idx" ON "passes" ("environment_id", "streak");
+`
 const PLAYERS = 4
+/** The pause of a player between two calls. */
+const REST_MS = 10
 const DIRECTORY = new URL('../../prisma/migrations/', import.meta.url)
 const names = (await readdir(DIRECTORY)).filter((name) => !name.endsWith('.toml'))
 const sqlOf = (name: string): Promise<string> => readFile(new URL(`${name}/migration.sql`, DIRECTORY), 'utf8')
@@ -49,6 +54,9 @@ beforeAll(async () => {
   world = await openWorld()
   await world.publish('season', season({ levels: [0, 100, 200, 100_000] }))
   next = await createNextVersion(SQL)
+  const index = join(next.root, 'prisma/migrations/20991231000001_index')
+  await mkdir(index)
+  await writeFile(join(index, 'migration.sql'), INDEX_SQL)
 })
 afterAll(async () => {
   for (const service of started) await stopService(service)
@@ -60,6 +68,20 @@ async function start(env: Readonly<Record<string, string>> = {}, root?: string):
   const service = await startService({ ...world.env, ...env }, root)
   started.push(service)
   return service
+}
+
+/** A session that has read every table and goes on, as pg_dump does. */
+async function openReader(url: string): Promise<pg.Client> {
+  const reader = new pg.Client({ connectionString: url, application_name: 'pg_dump' })
+  // When a test fails, its database is dropped before the session has ended.
+  reader.on('error', () => undefined)
+  await reader.connect()
+  await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ')
+  const { rows } = await reader.query(
+    "SELECT quote_ident(tablename) AS name FROM pg_tables WHERE schemaname = 'public'",
+  )
+  await reader.query(`LOCK TABLE ${rows.map(({ name }) => name).join(', ')} IN ACCESS SHARE MODE`)
+  return reader
 }
 
 async function readiness({ baseUrl }: Service): Promise<{ status: number; reason?: string }> {
@@ -82,6 +104,7 @@ function play(player: WorldPlayer) {
   let count = 0
   const answers: { status: number; body: unknown }[] = []
   async function call(path: string, body: Record<string, string | number>) {
+    await pause(REST_MS)
     const service = instances[count++ % instances.length] as Service
     const { status, body: answer } = await post(service, `/sdk/v1/battlepass/${path}`, player.token, {
       ...place,
@@ -114,7 +137,7 @@ function play(player: WorldPlayer) {
 }
 
 describe('an update, instance by instance (docs/operations.md, Updates)', () => {
-  it('fails no call while a later version migrates, serves beside this one, and is rolled back', async () => {
+  it('fails no call while a later version waits for a backup and says so, migrates, serves beside this one, and is rolled back', async () => {
     const before = await start()
     instances = [before]
     const games = await Promise.all(
@@ -125,9 +148,15 @@ describe('an update, instance by instance (docs/operations.md, Updates)', () => 
       const then = games.map(({ calls }) => calls)
       await until('every game goes on', () => games.every(({ calls }, index) => calls > (then[index] ?? 0) + 20))
     }
+    const reader = await openReader(world.env.DATABASE_URL)
+    const after = spawnService(world.env, next.root)
+    started.push(after)
+    const waits = () => [...after.output.matchAll(/waits for (passes), held by (pg_dump) of role/g)]
+    await until('the migration has waited twice', () => waits().length >= 2)
     await goesOn()
-
-    const after = await start({}, next.root)
+    expect(after.baseUrl).toBe('')
+    await reader.end()
+    await until('the later version is ready', () => after.baseUrl !== '')
     expect(after.output).toContain(`migrated ${next.migration}`)
     instances = [before, after]
     await goesOn()
@@ -160,24 +189,24 @@ describe('an update, instance by instance (docs/operations.md, Updates)', () => 
   })
 
   it('waits for `npx tierway migrate` with MIGRATE_ON_START=false, and is then ready without a restart', async () => {
-    const later = await createNextVersion('CREATE TABLE "guilds" ("id" UUID PRIMARY KEY);')
+    const behind = await createDatabase()
+    const env = { ...world.env, DATABASE_URL: behind.url }
     try {
-      await world.pool.query('DELETE FROM _prisma_migrations WHERE migration_name = $1', [later.migration])
-      const service = await start({ MIGRATE_ON_START: 'false' }, later.root)
+      const service = await start({ ...env, MIGRATE_ON_START: 'false' }, next.root)
       expect(await readiness(service)).toEqual({
         status: 503,
         reason: 'migrations are pending: run `npx tierway migrate`',
       })
-      const migrations = [1, 2].map(() => startCommandLine(['migrate'], world.env, later.root))
+      const migrations = [1, 2].map(() => startCommandLine(['migrate'], env, next.root))
       expect(await Promise.all(migrations.map(({ exited }) => exited))).toEqual([
         [0, null],
         [0, null],
       ])
-      expect(migrations.map(({ output }) => output.out).join('')).toContain(later.migration)
+      expect(migrations.map(({ output }) => output.out).join('')).toContain(next.migration)
       await until('it is ready', () => isReady(service))
       await stopService(service)
     } finally {
-      await later.remove()
+      await behind.drop()
     }
   })
 })
@@ -210,106 +239,88 @@ describe('a version that must not run on the database (docs/operations.md, Rolli
   })
 })
 
-/** A session that has read every table and goes on, as pg_dump does. */
-async function openReader(url: string): Promise<pg.Client> {
-  const reader = new pg.Client({ connectionString: url, application_name: 'pg_dump' })
-  await reader.connect()
-  await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ')
-  const { rows } = await reader.query(
-    "SELECT quote_ident(tablename) AS name FROM pg_tables WHERE schemaname = 'public'",
-  )
-  await reader.query(`LOCK TABLE ${rows.map(({ name }) => name).join(', ')} IN ACCESS SHARE MODE`)
-  return reader
-}
-
-describe('an update while a backup reads every table', () => {
-  it('fails no call: the new version waits, says for whom, and is ready once the backup has ended', async () => {
-    const changing = await createNextVersion(`ALTER TABLE "passes" ADD COLUMN "shield" INTEGER NOT NULL DEFAULT 0;`)
-    const index = join(changing.root, 'prisma/migrations/20991231000001_index')
-    await mkdir(index)
-    await writeFile(
-      join(index, 'migration.sql'),
-      `-- Runs outside a transaction.
-CREATE INDEX CONCURRENTLY IF NOT EXISTS "passes_shield_idx" ON "passes" ("environment_id", "shield");
-`,
-    )
-    await world.pool.query('DELETE FROM _prisma_migrations WHERE migration_name = $1', [changing.migration])
-    const before = await start()
-    instances = [before]
-    const game = play(await world.player('season'))
-    const reader = await openReader(world.env.DATABASE_URL)
-    try {
-      const after = spawnService(world.env, changing.root)
-      started.push(after)
-      const waits = () => [...after.output.matchAll(/waits for (passes), held by (pg_dump) of role/g)]
-      await until('the migration has waited twice', () => waits().length >= 2, { deadlineMs: 30_000 })
-      const { calls } = game
-      await until('the game goes on', () => game.calls > calls + 20)
-      expect(after.baseUrl).toBe('')
-      await reader.end()
-      await until('the new version is ready', () => after.baseUrl !== '', { deadlineMs: 60_000 })
-      instances = [before, after]
-      await until('the game goes on beside it', () => game.calls > calls + 60)
-      await game.stop()
-      expect(game.answers.filter(({ status }) => status !== 200)).toEqual([])
-      await stopService(after)
-    } finally {
-      await reader.end().catch(() => undefined)
-      await changing.remove()
-    }
-  })
-})
-
 /** Several databases are written at once, on one machine. */
-const WRITES_EVERY_MS = 20
+const WRITES_EVERY_MS = 50
+/** So many databases are updated at once: each waits most of the time for a lock that a backup holds. */
+const LANES = 8
 
 /** The migrations that are written for an update without a stop. */
 const isOnline = (name: string): boolean => name >= '20261125'
 
-describe('migrations', () => {
-  // Each waits most of its time, for a lock that a backup holds.
-  it.concurrent.each(names.filter(isOnline))(
-    '%s keeps no write waiting for two seconds behind a backup',
-    async (name) => {
-      const { url, drop } = await createDatabase()
-      const directory = await mkdtemp(join(tmpdir(), 'tierway-online-'))
-      const pool = openPool(url)
-      let reader: pg.Client | undefined
+/** Applies migrations one by one, each beside a backup that ends once the migration has waited for it. */
+async function updateBehindBackups(
+  { url, drop }: TestDatabase,
+  migrations: readonly string[],
+  migrateAlone: (url: string, migrations: readonly string[], onWait: () => void) => Promise<string[]>,
+): Promise<void> {
+  const pool = openPool(url)
+  let reader: pg.Client | undefined
+  try {
+    for (const name of migrations) {
+      const tables = await pool.query(
+        "SELECT quote_ident(tablename) AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> '_prisma_migrations'",
+      )
+      // Writes need the same lock of a table whatever they write: these change no row.
+      const writes = tables.rows.map(({ name: table }) => `DELETE FROM ${table} WHERE false; COMMIT; BEGIN;`).join(' ')
       let isOver = false
-      try {
-        await execute(url, 'DROP SCHEMA public CASCADE; CREATE SCHEMA public')
-        for (const earlier of names.filter((one) => one < name))
-          await cp(new URL(earlier, DIRECTORY), join(directory, earlier), { recursive: true })
-        await migrate(pool, { directory })
-        const tables = await pool.query(
-          "SELECT quote_ident(tablename) AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> '_prisma_migrations'",
-        )
-        // Writes need the same lock of a table whatever they write: these change no row.
-        const writes = tables.rows
-          .map(({ name: table }) => `DELETE FROM ${table} WHERE false; COMMIT; BEGIN;`)
-          .join(' ')
-        async function write(): Promise<void> {
-          while (!isOver) {
-            await pool.query(`SET lock_timeout = '2s'; BEGIN; ${writes} COMMIT`)
-            await pause(WRITES_EVERY_MS)
-          }
+      const write = async (): Promise<void> => {
+        while (!isOver) {
+          await pool.query(`SET lock_timeout = '2s'; BEGIN; ${writes} COMMIT`)
+          await pause(WRITES_EVERY_MS)
         }
-        const load = write()
-        reader = await openReader(url)
-        await cp(new URL(name, DIRECTORY), join(directory, name), { recursive: true })
-        const onWait = () => void reader?.end()
-        expect(await migrate(pool, { directory, onWait })).toEqual([name])
-        isOver = true
-        await load
-      } finally {
-        isOver = true
-        await reader?.end().catch(() => undefined)
-        await pool.end()
-        await drop()
-        await rm(directory, { recursive: true })
       }
-    },
-  )
+      const load = write().catch((cause) => {
+        throw new Error(`${name} keeps a write waiting`, { cause })
+      })
+      // A failure is reported once the migration has ended.
+      load.catch(() => undefined)
+      const backup = await openReader(url)
+      reader = backup
+      expect(await migrateAlone(url, [name], () => void backup.end())).toEqual([name])
+      await backup.end()
+      isOver = true
+      await load
+    }
+  } finally {
+    await reader?.end().catch(() => undefined)
+    await pool.end()
+    await drop()
+  }
+}
+
+describe('migrations', () => {
+  it('each keep no write waiting for two seconds behind a backup', async () => {
+    const online = names.filter(isOnline)
+    const folder = await mkdtemp(join(tmpdir(), 'tierway-online-'))
+    const migrateAlone = async (url: string, migrations: readonly string[], onWait?: () => void) => {
+      const directory = await mkdtemp(join(folder, 'some-'))
+      for (const name of migrations) await cp(new URL(name, DIRECTORY), join(directory, name), { recursive: true })
+      return migrate(url, { directory, ...(onWait && { onWait }) })
+    }
+    // The schemas before the migrations of each lane, made by a run that nothing holds up.
+    const base = await createDatabase()
+    const lanes: Promise<void>[] = []
+    try {
+      await execute(base.url, 'DROP SCHEMA public CASCADE; CREATE SCHEMA public')
+      await migrateAlone(
+        base.url,
+        names.filter((name) => !isOnline(name)),
+      )
+      const size = Math.ceil(online.length / LANES)
+      for (let first = 0; first < online.length; first += size) {
+        const own = online.slice(first, first + size)
+        const lane = updateBehindBackups(await createDatabase(base.url), own, migrateAlone)
+        lane.catch(() => undefined)
+        lanes.push(lane)
+        await migrateAlone(base.url, own)
+      }
+      await Promise.all(lanes)
+    } finally {
+      await Promise.allSettled(lanes)
+      await base.drop()
+      await rm(folder, { recursive: true })
+    }
+  })
 
   it('change at most one table each that existed before, and build its indexes concurrently', async () => {
     for (const name of names.filter(isOnline)) {
