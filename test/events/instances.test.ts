@@ -62,14 +62,14 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}a stream on two instances`,
     const listener = follow(b, await fleet.end())
     await subscribed(b, 1)
     const waits: number[] = []
-    for (const count of range(1, 100)) {
+    for (const count of range(1, 40)) {
       const sent = performance.now()
       await climb(a, player)
       await listener.heard(count)
       waits.push(performance.now() - sent)
     }
-    const median = waits.sort((first, second) => first - second)[50] ?? 0
-    console.log(`from a call on one instance to its event on another: ${median.toFixed(1)} ms, the median of 100`)
+    const median = waits.sort((first, second) => first - second)[20] ?? 0
+    console.log(`from a call on one instance to its event on another: ${median.toFixed(1)} ms, the median of 40`)
     expect(median).toBeLessThan(200)
   })
 
@@ -98,33 +98,33 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}a stream on two instances`,
     await until('nobody is subscribed', async () => (await ask('CHANNELS')).length === 0)
   })
 
-  it('resolves an event once for 200 subscribers with the same document, whatever their cursors (decisions 8)', async () => {
+  it('resolves an event once for 50 subscribers with the same document, whatever their cursors (decisions 8)', async () => {
     const player = await fleet.climber()
     const start = await fleet.end()
     for (const _ of range(1, 10)) await climb(a, player)
-    const followers = times(200, (index) => ({
+    const followers = times(50, (index) => ({
       after: start + (index % 11),
       listener: follow(b, start + (index % 11)),
     }))
-    await subscribed(b, 200)
+    await subscribed(b, 50)
     const caughtUp = (end: number) => Promise.all(followers.map(({ after, listener }) => listener.heard(end - after)))
     await caughtUp(start + 10)
 
     const counts = () => Promise.all(['resolved', 'sent'].map((what) => metric(b, `tierway_events_${what}_total`)))
     const [resolved = 0, sent = 0] = await counts()
-    for (const _ of range(1, 100)) await climb(a, player)
-    await caughtUp(start + 110)
-    expect(await counts()).toEqual([resolved + 100, sent + 20_000])
-    for (const { after, listener } of followers) expect(listener.positions).toEqual(range(after + 1, start + 110))
+    for (const _ of range(1, 40)) await climb(a, player)
+    await caughtUp(start + 50)
+    expect(await counts()).toEqual([resolved + 40, sent + 2_000])
+    for (const { after, listener } of followers) expect(listener.positions).toEqual(range(after + 1, start + 50))
   })
 
-  it('delivers each of 200 events that another instance writes right after it issued the cursor (decisions 8)', async () => {
+  it('delivers each of 80 events that another instance writes right after it issued the cursor (decisions 8)', async () => {
     const player = await fleet.climber()
     const query = 'subscription ($after: String) { onLevelUp(after: $after) { cursor toLevel } }'
     let other: Listener | undefined
-    for (const round of range(1, 200)) {
+    for (const round of range(1, 80)) {
       // In the first half, each listener is the only one on its instance, which starts to follow the stream with it.
-      if (round === 101) other = follow(b, await fleet.end())
+      if (round === 41) other = follow(b, await fleet.end())
       const { data } = await graphql(a, fleet.platformKey, '{ streamCursor(environment: "production") }')
       const levels: number[] = []
       const onEvent = ({ toLevel }: { toLevel: number }) => levels.push(toLevel)
@@ -134,12 +134,12 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}a stream on two instances`,
       expect(levels).toEqual([round + 1])
       listener.terminate()
     }
-    await other?.heard(100)
+    await other?.heard(40)
   })
 
   it('numbers the events of 32 writers 1 to N in commit order, beside refused, rolled back, broken and idle transactions (decisions 8)', async () => {
     const { pool, env } = fleet.world
-    const steps = 20
+    const steps = 10
     const players = await Promise.all(times(32, fleet.climber))
     const start = await fleet.end()
     const followers = [follow(a, start), follow(b, start), followStream(b, start)]
@@ -209,7 +209,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}a stream on two instances`,
              AND datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL LIMIT 1`,
         )
         broken += rowCount ?? 0
-        await pause(100)
+        await pause(50)
       }
     }
     const beside = Promise.all([...sessions.map(rollBack), breakSessions()])
@@ -244,8 +244,8 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}a stream on two instances`,
     }
   })
 
-  it('has no gap and no duplicate over 500 reconnects at random cursors to random instances while events are written (decisions 8)', async () => {
-    const perPlayer = 100
+  it('has no gap and no duplicate over 200 reconnects at random cursors to random instances while events are written (decisions 8)', async () => {
+    const perPlayer = 40
     const players = await Promise.all(times(8, fleet.climber))
     const count = players.length * perPlayer
     const start = await fleet.end()
@@ -283,6 +283,6 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}a stream on two instances`,
     await writing
     expect(await fleet.stored(start)).toEqual(range(start + 1, start + count))
     for (const positions of heard) expect(positions).toEqual(range(start + 1, start + count))
-    expect(reconnects).toBeGreaterThanOrEqual(500)
+    expect(reconnects).toBeGreaterThanOrEqual(200)
   })
 })
