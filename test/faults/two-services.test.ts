@@ -26,7 +26,11 @@ const XP = '/sdk/v1/battlepass/xp'
 const PRICE = 950
 const BANK_PLAYERS = 20
 const BANK_WORKERS = 8
-const BANK_CALLS = atScale(60, 25)
+const BANK_CALLS = atScale(60, 12)
+const RACERS = atScale(200, 60)
+const ADDITIONS = atScale(500, 100)
+const ROUNDS = atScale(100, 30)
+const CLAIMERS = atScale(40, 16)
 
 const place = { scenarioId: 'season', nodeId: 'pass' }
 
@@ -103,20 +107,20 @@ async function earnedFirst({ playerId }: WorldPlayer): Promise<boolean> {
 }
 
 describe('two services with racing calls (spec 4.1)', () => {
-  it('charge once and answer identically when two hundred purchases have one key', async () => {
+  it(`charge once and answer identically when ${RACERS} purchases have one key`, async () => {
     const player = await cluster.world.player('season', { gems: 5_000n })
-    const answers = await together(200, (index) => call(index, player, PREMIUM, place, 'one'))
+    const answers = await together(RACERS, (index) => call(index, player, PREMIUM, place, 'one'))
     expect(new Set(answers.map(({ status, body }) => JSON.stringify([status, body]))).size).toBe(1)
     expect(answers[0]).toMatchObject({ status: 200, body: { success: true } })
     expect(await books(player)).toMatchObject({ gems: 5_000 - PRICE, purchases: 1 })
   })
 
-  it('charge once when two hundred purchases have different keys', async () => {
+  it(`charge once when ${RACERS} purchases have different keys`, async () => {
     const player = await cluster.world.player('season', { gems: 5_000n })
-    const answers = await together(200, (index) => call(index, player, PREMIUM, place, `key ${index}`))
+    const answers = await together(RACERS, (index) => call(index, player, PREMIUM, place, `key ${index}`))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
     expect(answers.filter(({ body }) => body.success)).toHaveLength(1)
-    expect(answers.filter(({ body }) => body.error === 'premium already owned')).toHaveLength(199)
+    expect(answers.filter(({ body }) => body.error === 'premium already owned')).toHaveLength(RACERS - 1)
     expect(await books(player)).toMatchObject({ gems: 5_000 - PRICE, purchases: 1 })
   })
 
@@ -148,20 +152,23 @@ describe('two services with racing calls (spec 4.1)', () => {
     expect(answers.filter(({ body }) => !body.resumed)).toHaveLength(1)
   })
 
-  it('grant a tier once when two hundred claims of it arrive', async () => {
+  it(`grant a tier once when ${RACERS} claims of it arrive`, async () => {
     const player = await cluster.world.player('season')
     await call(0, player, XP, { ...place, amount: 100, source: 'race' })
-    const answers = await together(200, (index) => call(index, player, CLAIM, { ...place, level: 2, track: 'free' }))
+    const answers = await together(RACERS, (index) => call(index, player, CLAIM, { ...place, level: 2, track: 'free' }))
     expect(answers.filter(({ body }) => body.success && !body.alreadyClaimed)).toHaveLength(1)
-    expect(answers.filter(({ body }) => body.success && body.alreadyClaimed)).toHaveLength(199)
+    expect(answers.filter(({ body }) => body.success && body.alreadyClaimed)).toHaveLength(RACERS - 1)
     for (const { body } of answers) expect(body.granted).toEqual([{ amount: 20, currency: 'gold', itemId: null }])
     expect(await books(player)).toMatchObject({ claims: 1 })
   })
 
-  it('sum five hundred additions of xp exactly, and cross each level once', async () => {
+  it(`sum ${ADDITIONS} additions of xp exactly, and cross each level once`, async () => {
     const player = await cluster.world.player('season')
-    const answers = await together(500, (index) => call(index, player, XP, { ...place, amount: 1, source: 'race' }))
-    expect(answers.map(({ body }) => Number(body.xp)).sort((a, b) => a - b)).toEqual(times(500, (index) => index + 1))
+    const amount = 500 / ADDITIONS
+    const answers = await together(ADDITIONS, (index) => call(index, player, XP, { ...place, amount, source: 'race' }))
+    expect(answers.map(({ body }) => Number(body.xp)).sort((a, b) => a - b)).toEqual(
+      times(ADDITIONS, (index) => (index + 1) * amount),
+    )
     // The levels begin at 0, 100, 200, 300 and 400.
     expect(answers.filter(({ body }) => body.leveledUp)).toHaveLength(4)
     const { events } = await books(player)
@@ -169,9 +176,9 @@ describe('two services with racing calls (spec 4.1)', () => {
     expect(events.filter((handle) => handle === 'onMaxLevel')).toHaveLength(1)
   })
 
-  it('never grant an unearned tier when a claim races its xp and its purchase, in a hundred rounds', async () => {
+  it(`never grant an unearned tier when a claim races its xp and its purchase, in ${ROUNDS} rounds`, async () => {
     const outcomes = new Set<string>()
-    for (const round of times(100, (index) => index)) {
+    for (const round of times(ROUNDS, (index) => index)) {
       const player = await cluster.world.player('season', { gems: BigInt(PRICE) })
       const [xp, purchase, claim] = await together(3, (index) => {
         if (index === 0) return call(round, player, XP, { ...place, amount: 100, source: 'race' })
@@ -187,7 +194,7 @@ describe('two services with racing calls (spec 4.1)', () => {
     for (const outcome of outcomes) expect(['granted', 'level not reached', 'premium required']).toContain(outcome)
   })
 
-  it('show no deadlock to forty workers that claim all tiers in opposite orders', async () => {
+  it(`show no deadlock to ${CLAIMERS} workers that claim all tiers in opposite orders`, async () => {
     const players = await Promise.all(times(4, () => cluster.world.player('season', { gems: BigInt(PRICE) })))
     for (const player of players) {
       await call(0, player, XP, { ...place, amount: 400, source: 'race' })
@@ -196,7 +203,7 @@ describe('two services with racing calls (spec 4.1)', () => {
     const tiers = times(5, (level) => level + 1).flatMap((level) =>
       ['free', 'premium'].map((track) => ({ level, track })),
     )
-    await together(40, async (worker) => {
+    await together(CLAIMERS, async (worker) => {
       const order = worker % 4 < 2 ? tiers : tiers.toReversed()
       for (const claim of order) {
         for (const player of worker % 8 < 4 ? players : players.toReversed()) {

@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { auditBooks, auditSupport } from '../harness/audit.ts'
 import { backUp } from '../harness/linearizability/books.ts'
 import {
@@ -36,7 +36,7 @@ import { buildService } from '../harness/service.ts'
 import { until } from '../harness/until.ts'
 
 /** The duration of the random rounds. */
-const SECONDS = Number(process.env.LINEARIZABILITY_SECONDS ?? atScale(30, 6))
+const SECONDS = Number(process.env.LINEARIZABILITY_SECONDS ?? atScale(30, 4))
 const CALLS = 180
 const PLAYERS = 4
 const RESTORES = Math.max(atScale(3, 2), Math.round(SECONDS / 12))
@@ -66,17 +66,17 @@ const SABOTAGES: { readonly what: string; readonly saboteur: Saboteur; readonly 
 const [find, by = '', within] = process.env.LINEARIZABILITY_SABOTEUR?.split('=>') ?? []
 if (find) SABOTAGES.push({ what: `"${find}"`, saboteur: { find, by, within } })
 
-let cluster: Cluster | undefined
+const clusters: Cluster[] = []
 
 beforeAll(buildService)
-afterEach(async () => {
-  const ended = cluster
-  cluster = undefined
-  await ended?.close()
-})
+
+async function endClusters(): Promise<void> {
+  for (const cluster of clusters.splice(0)) await cluster.close()
+}
 
 async function start(random: Random, saboteur?: Saboteur): Promise<{ cluster: Cluster; clients: Client[] }> {
-  cluster = await startCluster({ saboteur })
+  const cluster = await startCluster({ saboteur })
+  clusters.push(cluster)
   const clients: Client[] = []
   for (let index = 0; index < PLAYERS; index += 1) clients.push(await createClient(cluster, index))
   for (const scenario of SCENARIOS) {
@@ -162,11 +162,17 @@ async function audit({ world }: Cluster): Promise<void> {
 }
 
 describe('the history of all calls', () => {
+  let cluster: Cluster
+  let clients: Client[]
+  beforeAll(async () => {
+    ;({ cluster, clients } = await start(new Random(SEED)))
+  })
+  afterAll(endClusters)
+
   it(
     `is linearizable on two instances under dropped connections, lost answers, edits and restarts (architecture: remember, decide, prove)`,
     async () => {
       const random = new Random(SEED)
-      const { cluster, clients } = await start(random)
       const began = performance.now()
       const totals = { rounds: 0, calls: 0, unknown: 0, histories: 0, undecided: 0 }
       let faults: Fault[] = []
@@ -191,8 +197,7 @@ describe('the history of all calls', () => {
   )
 
   it('shows an edit after a restore that reuses the number of a lost edit (architecture: remember, decide, prove)', async () => {
-    const { cluster, clients } = await start(new Random(SEED))
-    const [client] = clients as [Client, ...Client[]]
+    const client = await createClient(cluster, PLAYERS)
     const levels = () =>
       Promise.all(
         cluster.instances.map(async (instance) => {
@@ -214,7 +219,6 @@ describe('the history of all calls', () => {
     `is linearizable after restores and failovers to a standby that lags, while the instances run (architecture: remember, decide, prove)`,
     async () => {
       const random = new Random(SEED + 1)
-      const { cluster, clients } = await start(random)
       for (let index = 1; index <= RESTORES; index += 1) {
         const round = newRound(cluster, clients, random.fork(), `b${index}`)
         await round.begin()
@@ -237,6 +241,8 @@ describe('the history of all calls', () => {
 })
 
 describe('the checker with sabotaged statements', () => {
+  afterEach(endClusters)
+
   async function expectMissed(saboteur: Saboteur, edits?: number): Promise<void> {
     const random = new Random(SEED + 2)
     const { cluster, clients } = await start(random, saboteur)

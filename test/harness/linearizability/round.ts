@@ -26,6 +26,8 @@ export class Round {
   private readonly calls: Call[] = []
   private readonly edits: Edit[] = []
   private readonly starts = new Map<number, PlayerState>()
+  /** The versions that are current at the start. Earlier ones explain no call. */
+  private readonly current = new Map<string, number>()
   private streamStart = 0
   private since = new Date(0)
   private restored = Number.NEGATIVE_INFINITY
@@ -59,6 +61,8 @@ export class Round {
     await this.cluster.quiet()
     this.since = await readClock(pool)
     this.streamStart = await endOfStream(pool, this.cluster.environmentId)
+    for (const { scenario, version } of await readVersions(pool, this.cluster.environmentId))
+      this.current.set(scenario, version)
     for (const client of this.clients) {
       const books = await readBooks(pool, client, { keysOf: this.label, forget: client.forgotten })
       // Ids of runs are in the order of their starts.
@@ -174,7 +178,12 @@ export class Round {
       await Promise.all(this.clients.map((client) => this.readAll(instance, client)))
     }
     await this.cluster.quiet()
-    const versions = versionsOf(await readVersions(pool, environmentId), this.edits, this.restored)
+    const stored = await readVersions(pool, environmentId)
+    const versions = versionsOf(
+      stored.filter(({ scenario, version }) => version >= (this.current.get(scenario) ?? 0)),
+      this.edits,
+      this.restored,
+    )
     await this.settle()
     const histories: { client: Client; history: PlayerHistory }[] = []
     for (const client of this.clients) {
