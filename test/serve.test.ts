@@ -107,33 +107,15 @@ const hasPostgres = async () =>
     () => false,
   )
 
-test('a second start on a taken port reports PORT or METRICS_PORT, and leaves the database of the first running', async () => {
-  const first = await startHere()
-  const { port } = new URL(first.baseUrl())
-  for (const name of ['PORT', 'METRICS_PORT']) {
-    const second = spawnHere({ [name]: port })
-    expect(await second.closed).toEqual([1, null])
-    expect(second.said()).toContain(`${name} ${port} is in use`)
-    expect(await isReady(first)).toBe(true)
-  }
-})
-
 test.skipIf(!hasIpv6).each(['::', '::1'])(
   'a service on HOST=%s prints an address at which it answers',
   async (HOST) => {
-    const service = await startHere({ HOST }, SHIPPED)
+    const service = await startHere({ HOST }, HOST === '::' ? SHIPPED : BUNDLE)
     expect(service.baseUrl()).toMatch(/^http:\/\/\[::1\]:\d+$/)
     expect((await readDemo()).baseUrl).toBe(service.baseUrl())
     expect(await isReady(service)).toBe(true)
   },
 )
-
-test('SIGHUP, the end of the terminal, stops the service and its database', async () => {
-  const service = await startHere({}, SHIPPED)
-  service.child.kill('SIGHUP')
-  expect(await service.closed).toEqual([0, null])
-  expect(await hasPostgres()).toBe(false)
-})
 
 test('a service keeps running when its standard output is closed', async () => {
   const service = spawnHere()
@@ -237,14 +219,19 @@ test.skipIf(!isRoot || process.platform !== 'linux')(
   },
 )
 
-test('an address that cannot be listened on is reported with the variable to set', async () => {
-  const service = spawnHere({ HOST: '192.0.2.1' })
-  expect(await service.closed).toEqual([1, null])
-  expect(service.said()).toContain('HOST 192.0.2.1 is no address of this machine: set HOST to one of them')
-})
-
-test('services in one folder share its database and its demo, and the last one to stop ends the database', async () => {
+test('services in one folder share its database and its demo; a start that cannot listen names the variable and leaves them running; the last one to stop, by SIGHUP at the end of its terminal, ends the database', async () => {
   const first = await startHere()
+  const { port } = new URL(first.baseUrl())
+  for (const [env, said] of [
+    [{ PORT: port }, `PORT ${port} is in use`],
+    [{ METRICS_PORT: port }, `METRICS_PORT ${port} is in use`],
+    [{ HOST: '192.0.2.1' }, 'HOST 192.0.2.1 is no address of this machine: set HOST to one of them'],
+  ] as const) {
+    const failed = spawnHere(env)
+    expect(await failed.closed).toEqual([1, null])
+    expect(failed.said()).toContain(said)
+    expect(await isReady(first)).toBe(true)
+  }
   const second = await startHere()
   const third = await startHere()
 
@@ -274,7 +261,8 @@ test('services in one folder share its database and its demo, and the last one t
   await until('its webhook stands in for that of the first', async () => (await logIn(second)) === 200)
   expect((await readDemo()).baseUrl).toBe(second.baseUrl())
 
-  expect(await second.stop()).toEqual([0, null])
+  second.child.kill('SIGHUP')
+  expect(await second.closed).toEqual([0, null])
   expect(await hasPostgres()).toBe(false)
 })
 

@@ -118,17 +118,34 @@ async function ask(walker: Walker, called: Called, values: Values): Promise<stri
   return (await response.text()).replace(/"requestId":"[^"]*"/g, '')
 }
 
-/** The ids of all nodes that an admin can see in the victim's project. */
-async function nodeIds(): Promise<string[]> {
-  const ids = new Set<string>()
-  for (const called of fields.filter(({ kind }) => kind === 'Query')) {
-    for (const values of variantsOf(called)) {
-      const text = await ask(world.admin, called, values)
-      for (const [, id = ''] of text.matchAll(/"id":"(\w+:[^"]+)"/g)) ids.add(id)
-    }
-  }
-  return [...ids]
+let asked: Promise<string[]> | undefined
+
+/** The answers of all queries to an admin of the victim's project, asked once. */
+function adminAnswers(): Promise<string[]> {
+  asked ??= (async () => {
+    const answers: string[] = []
+    for (const called of fields.filter(({ kind }) => kind === 'Query'))
+      for (const values of variantsOf(called)) answers.push(await ask(world.admin, called, values))
+    return answers
+  })()
+  return asked
 }
+
+/** The id of one node of each type that the admin can see: where there is one of the victim, that one. */
+async function nodeIds(): Promise<string[]> {
+  const ids = new Map<string, string>()
+  for (const text of await adminAnswers()) {
+    for (const [, id = '', type = ''] of text.matchAll(/"id":"((\w+):[^"]+)"/g))
+      if (!ids.has(type) || id.includes(world.victim.playerId)) ids.set(type, id)
+  }
+  return [...ids.values()]
+}
+
+/**
+ * Whether a caller makes every call. Whoever presents something worthless must be refused everything, which one call of
+ * each field shows.
+ */
+const deservesAll = ({ refusals, headers }: Walker): boolean => !refusals || Object.keys(headers).length === 0
 
 /** The text of an answer; of a stream, which does not end by itself, all that is told at first. */
 async function answerOf(response: Response): Promise<string> {
@@ -159,12 +176,9 @@ describe('the walk over all fields and routes', () => {
 
   it('shows an admin of the project every canary and no secret', async () => {
     const seen = new Set<string>()
-    for (const called of fields.filter(({ kind }) => kind === 'Query')) {
-      for (const values of variantsOf(called)) {
-        const text = await ask(world.admin, called, values)
-        for (const canary of texts(CANARIES, text)) seen.add(canary)
-        expect(texts(SECRETS, text)).toEqual([])
-      }
+    for (const text of await adminAnswers()) {
+      for (const canary of texts(CANARIES, text)) seen.add(canary)
+      expect(texts(SECRETS, text)).toEqual([])
     }
     expect([...seen].sort()).toEqual(Object.values(CANARIES).sort())
   })
@@ -177,13 +191,15 @@ describe('the walk over all fields and routes', () => {
     expect(ids.length).toBeGreaterThan(10)
     const wrong: string[] = []
     const walk = async (walker: Walker) => {
+      const isThorough = deservesAll(walker)
       for (const called of fields.filter(({ kind }) => kind !== 'Subscription')) {
         const { kind, field } = called
         const isAllowed = walker.role !== undefined && (await isFor(walker, called))
         // A mutation that an operator may call is no fault.
         if (isAllowed && kind === 'Mutation') continue
-        const asked = field.name === 'node' ? ids.flatMap((id) => variantsOf(called, id)) : variantsOf(called)
-        for (const values of asked) {
+        const variants =
+          field.name === 'node' && isThorough ? ids.flatMap((id) => variantsOf(called, id)) : variantsOf(called)
+        for (const values of isThorough ? variants : variants.slice(0, 1)) {
           const text = await ask(walker, called, values)
           const codes = codesOf(text)
           const found = leaks(walker, text, isAllowed)
@@ -211,7 +227,8 @@ describe('the walk over all fields and routes', () => {
     for (const walker of world.walkers) {
       const { refusals } = walker
       if (!refusals) continue
-      const opened = subscriptions.flatMap((called) => [values, {}].flatMap((given) => open(walker, called, given)))
+      const variants = deservesAll(walker) ? [values, {}] : [values]
+      const opened = subscriptions.flatMap((called) => variants.flatMap((given) => open(walker, called, given)))
       await Promise.all(opened.map(({ ended }) => ended))
       for (const { where, text } of opened) {
         const isRefused = codesOf(text).some((code) => refusals.includes(code)) || /closed with 440[0-9]/.test(text)
@@ -228,8 +245,8 @@ describe('the walk over all fields and routes', () => {
     try {
       for (const walker of [...world.walkers.filter(({ refusals }) => !refusals), world.admin]) {
         for (const called of subscriptions) {
-          // Live and replayed; for all, for the environment and for the victim.
-          for (const given of [values, { environment }, { environment, playerId }, {}, { environment, after }]) {
+          // Live, and replayed and then live; for all, for the environment and for the victim.
+          for (const given of [values, { environment, playerId }, {}, { environment, after }]) {
             heard.push(...open(walker, called, given))
           }
         }

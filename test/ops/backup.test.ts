@@ -40,7 +40,7 @@ const withFunctions = migrations.filter((name) =>
  */
 const restored = new Set([
   migrations[0],
-  ...new Random(SEED).shuffled(withFunctions).slice(0, atScale(withFunctions.length, 2)),
+  ...new Random(SEED).shuffled(withFunctions).slice(0, atScale(withFunctions.length, 1)),
   withFunctions.at(-1),
   migrations.at(-1),
 ])

@@ -14,10 +14,11 @@ const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 
 const section = page.slice(page.indexOf('## Rotating keys'), page.indexOf('## Updates'))
 const [rotate = '', remove = ''] = [...section.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, commands]) => commands)
 
-// Replaces Docker. `up` creates a file, and ends once the test has restarted its instances and removed the file.
+// Replaces Docker. `up` creates a file, and ends once the test has restarted its instances and removed the file. Each
+// shell has a file of its own.
 const DOCKER = `case "$*" in
   'run --rm tierway node dist/cli.js '*) shift 5; exec ${COMMAND_LINE} "$@" ;;
-  'compose up --detach --wait') touch up; while [ -e up ]; do sleep 0.05; done ;;
+  'compose up --detach --wait') touch "$UP"; while [ -e "$UP" ]; do sleep 0.05; done ;;
   *) echo "unknown: $*" >&2; exit 1 ;;
 esac`
 
@@ -122,70 +123,77 @@ async function expectUnderstood(earlier: string): Promise<void> {
   }
 }
 
-/** Runs commands of the page; the instances restart one by one wherever they say `docker compose up`. */
+/** The page says where to write another name. */
+const forSecrets = (commands: string) =>
+  commands
+    .replace('NAME=TOKEN_KEYS KIND=token', 'NAME=SECRETS_KEYS KIND=secrets')
+    .replace('NAME=TOKEN_KEYS', 'NAME=SECRETS_KEYS')
+
+/**
+ * Runs commands of the page for both kinds of keys, the one after the other up to each `docker compose up`. There, the
+ * instances restart one by one, for both.
+ */
 async function follow(commands: string, restarted: () => Promise<void>): Promise<number> {
-  let isOver = false
-  const run = shell.run(commands).finally(() => {
-    isOver = true
-  })
-  // A failure is reported at the end.
-  run.catch(() => undefined)
+  const runs: { readonly up: string; isOver: boolean; readonly run: Promise<unknown> }[] = []
+  /** Waits until a shell has changed the file of the environment, or has ended. */
+  const goesOn = (run: (typeof runs)[number]) =>
+    until('the commands go on', () => run.isOver || existsSync(join(shell.home, run.up)))
+  for (const [up, own] of [
+    ['token-up', commands],
+    ['secrets-up', forSecrets(commands)],
+  ] as const) {
+    const started = { up, isOver: false, run: Promise.resolve<unknown>(undefined) }
+    started.run = shell.run(own, { UP: up }).finally(() => {
+      started.isOver = true
+    })
+    // A failure is reported at the end.
+    started.run.catch(() => undefined)
+    runs.push(started)
+    await goesOn(started)
+  }
   let restarts = 0
-  const up = join(shell.home, 'up')
-  for (;;) {
-    await until('the commands go on', () => isOver || existsSync(up), { deadlineMs: 60_000 })
-    if (isOver) break
+  while (runs.some(({ isOver }) => !isOver)) {
     for (const index of instances.keys()) {
       await stopService(instances[index])
       instances[index] = await start()
       await restarted()
     }
     restarts += 1
-    rmSync(up)
+    for (const run of runs) {
+      rmSync(join(shell.home, run.up), { force: true })
+      await goesOn(run)
+    }
   }
-  await run
+  await Promise.all(runs.map(({ run }) => run))
   return restarts
 }
 
 describe('keys that are rotated by the commands of docs/operations.md', () => {
-  it('keep every token valid on every instance until the old key is removed; then logins can refresh', async () => {
-    const [old] = keysIn('TOKEN_KEYS')
+  it('keep every token valid and every secret readable on every instance until the old key is removed; then logins can refresh, and secrets that were set again are readable', async () => {
+    const [oldToken] = keysIn('TOKEN_KEYS')
+    const [oldSecret] = keysIn('SECRETS_KEYS')
     const { accessToken: earlier, refreshToken } = await logIn(instances[0] as Service)
-    expect(decodeProtectedHeader(earlier).kid).toBe(old?.kid)
+    expect(decodeProtectedHeader(earlier).kid).toBe(oldToken?.kid)
     expect(await follow(rotate, () => expectUnderstood(earlier))).toBe(2)
-    const [current, ...others] = keysIn('TOKEN_KEYS')
-    expect(others).toEqual([old])
+    const [token, ...otherTokens] = keysIn('TOKEN_KEYS')
+    const [secret, ...otherSecrets] = keysIn('SECRETS_KEYS')
+    expect([otherTokens, otherSecrets]).toEqual([[oldToken], [oldSecret]])
     const { accessToken } = await logIn(instances[0] as Service)
-    expect(decodeProtectedHeader(accessToken).kid).toBe(current?.kid)
-
-    expect(await follow(remove, () => Promise.resolve())).toBe(1)
-    expect(keysIn('TOKEN_KEYS')).toEqual([current])
-    for (const instance of instances)
-      expect([await progress(instance, accessToken), await progress(instance, earlier)]).toEqual([200, 401])
-    const refreshed = await client(instances[1] as Service, 'refresh', { refreshToken })
-    expect([refreshed.status, await progress(instances[0] as Service, refreshed.body.accessToken)]).toEqual([200, 200])
-  })
-
-  it('keep every secret readable on every instance, and without the old key once the secret is set again', async () => {
-    const forSecrets = (commands: string) =>
-      commands
-        .replace('NAME=TOKEN_KEYS KIND=token', 'NAME=SECRETS_KEYS KIND=secrets')
-        .replace('NAME=TOKEN_KEYS', 'NAME=SECRETS_KEYS')
-    const [old] = keysIn('SECRETS_KEYS')
-    const tokenKeys = keysIn('TOKEN_KEYS')
-    const { accessToken } = await logIn(instances[0] as Service)
-    expect(await follow(forSecrets(rotate), () => expectUnderstood(accessToken))).toBe(2)
-    const [current, ...others] = keysIn('SECRETS_KEYS')
-    expect(others).toEqual([old])
+    expect(decodeProtectedHeader(accessToken).kid).toBe(token?.kid)
 
     await setSecret(instances[0] as Service)
-    expect(await follow(forSecrets(remove), async () => void (await logIn(instances[0] as Service)))).toBe(1)
-    expect([keysIn('SECRETS_KEYS'), keysIn('TOKEN_KEYS')]).toEqual([[current], tokenKeys])
-    for (const instance of instances) await logIn(instance)
+    expect(await follow(remove, async () => void (await logIn(instances[0] as Service)))).toBe(1)
+    expect([keysIn('TOKEN_KEYS'), keysIn('SECRETS_KEYS')]).toEqual([[token], [secret]])
+    for (const instance of instances) {
+      expect([await progress(instance, accessToken), await progress(instance, earlier)]).toEqual([200, 401])
+      await logIn(instance)
+    }
+    const refreshed = await client(instances[1] as Service, 'refresh', { refreshToken })
+    expect([refreshed.status, await progress(instances[0] as Service, refreshed.body.accessToken)]).toEqual([200, 200])
     const { rows } = await world.pool.query<{ sealed: string }>(
       `SELECT p::text AS sealed FROM auth_providers p WHERE p::text LIKE '%v1.%'`,
     )
     expect(rows.length).toBeGreaterThan(0)
-    for (const { sealed } of rows) expect(sealed).toContain(`v1.${current?.kid}.`)
+    for (const { sealed } of rows) expect(sealed).toContain(`v1.${secret?.kid}.`)
   })
 })
