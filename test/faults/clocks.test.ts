@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createFleet, type Fleet, graphql } from '../events/fleet.ts'
 import { times } from '../harness/game.ts'
 import { withoutRedis } from '../harness/redis.ts'
@@ -17,17 +17,18 @@ const WALLET_LEDGER = `query ($playerId: ID!, $after: String) {
 
 describe.skipIf(withoutRedis !== '')(`${withoutRedis}an instance whose clock is wrong`, () => {
   let fleet: Fleet
-  beforeEach(async () => {
+  let right: Service
+  beforeAll(async () => {
     fleet = await createFleet()
+    right = await fleet.start()
   })
-  afterEach(() => fleet?.close())
+  afterAll(() => fleet?.close())
 
   for (const [way, shiftMs] of [
     ['an hour behind', -HOUR_MS],
     ['an hour ahead', HOUR_MS],
   ] as const) {
     it(`keeps the ledgers of xp and wallets in the order of the calls, page by page: ${way}`, async () => {
-      const right = await fleet.start()
       const wrong = await fleet.start({ NODE_OPTIONS: `--import ${SHIFT}`, CLOCK_SHIFT_MS: String(shiftMs) })
       const [{ time }] = wrong.output
         .trim()
