@@ -1,8 +1,8 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { memoryStorage, Tierway } from '../../src/client/index.ts'
 import { auditBooks } from '../harness/audit.ts'
-import { inPage, type Site, startBrowser, startSite, withoutChromium } from '../harness/browser.ts'
+import { inPage, type Site, sharedBrowser, startSite, withoutChromium } from '../harness/browser.ts'
 import { season } from '../harness/definitions.ts'
 import { times } from '../harness/game.ts'
 import { type HttpProxy, startHttpProxy } from '../harness/http-proxy.ts'
@@ -22,7 +22,7 @@ let proxy: HttpProxy
 let service: Service
 /** The site that serves a game to a browser. */
 let site: Site
-let browser: Browser | undefined
+let page: Page | undefined
 /** Whether the kills are over: until then, every game goes on. */
 let isOver = false
 let played: Promise<Awaited<ReturnType<typeof playHere>>[]>
@@ -36,8 +36,7 @@ beforeAll(async () => {
   site = await startSite()
   service = await startService(env())
   proxy = await startHttpProxy(() => service.baseUrl)
-  browser = withoutChromium === '' ? await startBrowser() : undefined
-  const page = await browser?.newPage()
+  page = withoutChromium === '' ? await (await sharedBrowser()).newPage() : undefined
   await page?.goto(site.page)
   const calls = times(PLAYERS, () => 0)
   played = Promise.all(
@@ -63,7 +62,7 @@ beforeAll(async () => {
   await page?.evaluate('globalThis.isOver = true')
 })
 afterAll(async () => {
-  await browser?.close()
+  await page?.close()
   await proxy?.close()
   await site?.close()
   await stopService(service)
