@@ -1,14 +1,12 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { RawJson } from '../../src/base/json.ts'
 import { Tierway } from '../../src/client/index.ts'
 import { demoSeason } from '../../src/dev/season.ts'
 import { auditBooks } from '../harness/audit.ts'
-import { inPage, launchOptions, type Site, sharedBrowser, startSite, withoutChromium } from '../harness/browser.ts'
+import { inPage, type Site, sharedBrowser, startSite, withoutChromium } from '../harness/browser.ts'
 import { type Game, startGame } from '../harness/game.ts'
 import { type HttpProxy, startHttpProxy } from '../harness/http-proxy.ts'
 import { type Operator, startOperator } from '../harness/operator.ts'
@@ -493,12 +491,10 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
         await outbox.addXp(pass, 5n)
         await outbox.flush()
         return [String((await pass.progress()).xp), tierway.playerId !== null]`
-      // As when all cookies are blocked: reading `localStorage` throws.
-      const profile = await mkdtemp(join(tmpdir(), 'tierway-profile-'))
-      await mkdir(join(profile, 'Default'))
-      const blocked = { profile: { default_content_setting_values: { cookies: 2 } } }
-      await writeFile(join(profile, 'Default/Preferences'), JSON.stringify(blocked))
-      const denied = await chromium.launchPersistentContext(profile, launchOptions)
+      // As when a browser blocks all cookies: reading a storage throws. The headless shell cannot block them.
+      const denied = await browser.newContext()
+      await denied.addInitScript(`for (const name of ['localStorage', 'sessionStorage', 'indexedDB', 'caches'])
+        Object.defineProperty(window, name, { get() { throw new DOMException('Access is denied', 'SecurityError') } })`)
       const page = await newTab(`${game.baseUrl}/livez`, denied)
       const look = `(() => { try { return typeof localStorage } catch ({ name }) { return name } })()`
       expect(await page.evaluate(look)).toBe('SecurityError')
@@ -509,7 +505,6 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
       await until('it is played', async () => (await seenXp(played)) === (await earned(played)))
       expect(faults).toEqual([])
       await denied.close()
-      await rm(profile, { recursive: true, force: true })
 
       const full = await openEmpty()
       await full.evaluate(`for (let size = 2 ** 22; size >= 1; size /= 2) {

@@ -147,7 +147,7 @@ const noWrites = (players: readonly WorldPlayer[]): Map<string, Writes> =>
 const place = { scenarioId: 'season', nodeId: 'pass' }
 
 describe('a service that is killed under load (spec 8: an answered write is durable)', () => {
-  it(`keeps every acknowledged write and does none twice, through ${KILLS} kills`, async () => {
+  it('keeps every acknowledged write and does none twice, through several kills', async () => {
     const players = await Promise.all(times(KILLED_PLAYERS, () => world.player('season', { gems: 5_000n })))
     const acknowledged = noWrites(players)
     let calls = 0

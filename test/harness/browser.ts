@@ -29,12 +29,10 @@ const executablePath = findChromium()
 export const withoutChromium = executablePath === undefined ? 'SKIPPED, there is no chromium here: ' : ''
 
 /** Chromium refuses its sandbox to root. */
-export const launchOptions: LaunchOptions = {
+const launchOptions: LaunchOptions = {
   executablePath,
   args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
 }
-
-export const startBrowser = (): Promise<Browser> => chromium.launch(launchOptions)
 
 let shared: Promise<Browser> | undefined
 
@@ -43,7 +41,7 @@ let shared: Promise<Browser> | undefined
  * the browser, which ends with the worker.
  */
 export async function sharedBrowser(): Promise<Browser> {
-  if (!(await shared)?.isConnected()) shared = startBrowser()
+  if (!(await shared)?.isConnected()) shared = chromium.launch(launchOptions)
   return shared as Promise<Browser>
 }
 
