@@ -197,6 +197,26 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the designer`, () => 
     await opened.close()
   })
 
+  it('begins a scenario as a copy of another one, of which only the name differs, and publishes nothing', async () => {
+    const { page, close } = await stage.open('/env/production/scenarios')
+    await page.getByRole('button', { name: 'New scenario' }).click()
+    await page.getByLabel('Id', { exact: true }).fill('season-1b')
+    await page.getByLabel('Name').fill('The same "again"')
+    await page.getByLabel('Begin with').selectOption({ label: 'a copy of season-1' })
+    await page.getByText('The copy has the dates of the other one').waitFor()
+    await page.getByRole('button', { name: 'Begin', exact: true }).click()
+    await page.getByText('draft, not published').waitFor()
+    const draft = await page.evaluate(
+      `Object.entries(localStorage).find(([key]) => key.endsWith('season-1b'))?.[1] ?? ''`,
+    )
+    const { definitionText = '' } = (await published(stage, 'season-1')) ?? {}
+    const { name } = JSON.parse(definitionText)
+    const expected = definitionText.replace(JSON.stringify(name), JSON.stringify('The same "again"'))
+    expect(JSON.parse(String(draft)).text).toBe(expected)
+    expect(await published(stage, 'season-1b')).toBeNull()
+    await close()
+  })
+
   it('opens a draft whose id has signs that addresses encode, and discards it', async () => {
     const id = 'Season 3: Frost/50%3A? #1!'
     const { page, close } = await stage.open('/env/production/scenarios')

@@ -10,18 +10,28 @@ import { Form, SelectField, SubmitButton, TextField } from '../ui/form.tsx'
 import { Notice } from '../ui/states.tsx'
 import { openDraft } from './draft/draft.ts'
 import { draftKey, keep, keptIds } from './draft/kept-drafts.ts'
-import { scenarioHeadQuery } from './operations.ts'
-import { type Template, textOfTemplate } from './templates.ts'
+import { scenarioHeadQuery, scenarioTextQuery } from './operations.ts'
+import { renamed, type Template, textOfTemplate } from './templates.ts'
+
+interface NewScenarioProps {
+  readonly environment: string
+  /** The published scenarios, of which it may be a copy. */
+  readonly published: readonly string[]
+  readonly onClose: () => void
+}
+
+/** What a draft begins with: a template, or a copy of a scenario. */
+type Beginning = Template | `copy ${string}`
 
 /** Begins a draft. Publishes nothing. */
-export function NewScenarioDialog({ environment, onClose }: { environment: string; onClose: () => void }) {
+export function NewScenarioDialog({ environment, published, onClose }: NewScenarioProps) {
   const client = useClient()
   const { projectId } = useOperator()
   const [, navigate] = useLocation()
   const [id, setId] = useState('')
   const scenarioId = id.trim()
   const [name, setName] = useState('')
-  const [template, setTemplate] = useState<Template>('season')
+  const [beginning, setBeginning] = useState<Beginning>('season')
   const [fault, setFault] = useState<string>()
   const [faults, setFaults] = useState<readonly Fault[]>([])
 
@@ -45,12 +55,25 @@ export function NewScenarioDialog({ environment, onClose }: { environment: strin
       setFault(`There is a scenario ${scenarioId} in ${environment} already.`)
       return
     }
-    const text = textOfTemplate(template, name || scenarioId)
+    const text = await textFor()
+    if (text === undefined) return
     const key = draftKey(projectId, environment, scenarioId)
     const kept = { text, baseVersion: 0, savedAt: Date.now() }
     keep(key, kept)
     openDraft(key, { version: 0, text: '' }, kept).accept()
     navigate(`/env/${environment}/scenarios/${encodeURIComponent(scenarioId)}/graph`)
+  }
+
+  /** The text to begin with. Undefined, with a fault, while it cannot be read. */
+  async function textFor(): Promise<string | undefined> {
+    if (beginning === 'season' || beginning === 'empty') return textOfTemplate(beginning, name || scenarioId)
+    const variables = { environment, scenarioId: beginning.slice('copy '.length) }
+    const { data, error } = await client
+      .query(scenarioTextQuery, variables, { requestPolicy: 'network-only' })
+      .toPromise()
+    if (data?.scenario) return renamed(data.scenario.definitionText, name || scenarioId)
+    setFault(error ? textOf(error) : `There is no scenario ${variables.scenarioId} any more.`)
+    return undefined
   }
 
   return (
@@ -77,15 +100,17 @@ export function NewScenarioDialog({ environment, onClose }: { environment: strin
         <SelectField
           label="Begin with"
           name="template"
-          value={template}
-          onChange={(value) => setTemplate(value === 'empty' ? 'empty' : 'season')}
+          value={beginning}
+          onChange={(value) => setBeginning(value as Beginning)}
           options={[
             ['season', 'a season: a pass of 30 levels, rewards and pop-ups'],
             ['empty', 'nothing but the start'],
+            ...published.map((one): [string, string] => [`copy ${one}`, `a copy of ${one}`]),
           ]}
         />
         <p className="effect">
           It begins as a draft in this browser. Nothing applies to players before you publish it.
+          {beginning.startsWith('copy ') && ' The copy has the dates of the other one: change them.'}
         </p>
         {fault && <Notice tone="error">{fault}</Notice>}
         <div className="actions">

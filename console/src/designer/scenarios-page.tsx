@@ -98,7 +98,13 @@ export default function ScenariosPage() {
           },
         ]}
       />
-      {isNew && <NewScenarioDialog environment={environment} onClose={() => setNew(false)} />}
+      {isNew && (
+        <NewScenarioDialog
+          environment={environment}
+          published={published.map(({ scenarioId }) => scenarioId)}
+          onClose={() => setNew(false)}
+        />
+      )}
       {discarded !== undefined && (
         <Dialog title={`Discard the draft of ${discarded}?`} onClose={() => setDiscarded(undefined)}>
           <p>It is only in this browser, and cannot be brought back. What is published stays as it is.</p>

@@ -1,4 +1,4 @@
-import { formatJson, printValue, type Value } from './text/json-edit.ts'
+import { applyChanges, formatJson, printValue, setMember, type Value } from './text/json-edit.ts'
 import { parseJson } from './text/json-tree.ts'
 
 const edge = (from: string, handle: string, to: string): Value => ({ from, handle, to })
@@ -49,4 +49,10 @@ export function textOfTemplate(template: Template, name: string): string {
   const text = printValue(TEMPLATES[template](name), false)
   const { root } = parseJson(text)
   return root ? formatJson(text, root) : text
+}
+
+/** The text of another scenario under a new name. Everything else stays byte for byte. */
+export function renamed(text: string, name: string): string {
+  const { root } = parseJson(text)
+  return root?.kind === 'object' ? applyChanges(text, [setMember(text, root, 'name', name)]) : text
 }
