@@ -351,7 +351,7 @@ export const MUTATIONS: readonly Mutation[] = [
       {
         file: 'events/instances.test.ts',
         title:
-          'has no gap and no duplicate over 200 reconnects at random cursors to random instances while events are written (decisions 8)',
+          'has no gap and no duplicate over hundreds of reconnects at random cursors to random instances while events are written (decisions 8)',
       },
     ],
   },
