@@ -191,6 +191,28 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the pages of grants`,
     await opened.close()
   })
 
+  it('plan a boost for the players of a segment, which stands in the calendar, and cancel it', async () => {
+    const opened = await stage.open('/env/production/grants/new?whom=segment&segment=active', { role: 'operator' })
+    const { page } = opened
+    await page.getByLabel('Kind').selectOption('boost')
+    await page.getByLabel('Percent more xp').fill('50')
+    const inAWeek = new Date(Date.now() + 7 * 86_400_000).toISOString().slice(0, 16)
+    await page.getByLabel('Starts (UTC)').fill(inAWeek)
+    await page.getByLabel('Reason').fill('the weekend')
+    await page.getByRole('button', { name: /^Give 50% more xp for 60 minutes to \d+ players later$/ }).click()
+    await page.getByRole('heading', { name: 'Grant: 50% more xp for 60 minutes' }).waitFor()
+    await page.getByText(`starts ${inAWeek.replace('T', ' ')}`).waitFor()
+    await opened.check('grant-planned')
+    await page.getByRole('navigation').getByRole('link', { name: 'Calendar' }).click()
+    await page.getByRole('link', { name: /^grant, planned: 50% more xp .*, for the segment active/ }).click()
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click()
+    await page.getByText('It never begins, and nobody gets anything.').waitFor()
+    await confirm(page, 'Cancel the grant')
+    await closeDialog(page)
+    await page.getByText('cancelled', { exact: true }).waitFor()
+    await opened.close()
+  })
+
   it('wait for a second person above the size that an admin sets', async () => {
     const admin = await stage.open('/env/production/grants', { actor: 'cleo@studio.example' })
     await admin.page.getByRole('button', { name: 'Change the approval' }).click()

@@ -1,7 +1,7 @@
 import { useQuery } from 'urql'
 import { Link, useSearchParams } from 'wouter'
 import { jobHref } from '../grants/addresses.ts'
-import { type Job, jobText, playersText } from '../grants/gift.ts'
+import { type Job, jobText, playersText, targetText } from '../grants/gift.ts'
 import type { ResultOf } from '../graphql.ts'
 import { useGameNow } from '../shell/clock.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
@@ -175,7 +175,9 @@ function Chart({ calendar: { seasons, boosts, publications, grantJobs }, span, n
 }
 
 /** A grant job in words, such as `grant, done: 100 gold, 312 players`. */
-const grantText = (job: Job): string => `grant, ${words(job.state)}: ${jobText(job)}, ${playersText(job.players)}`
+/** A planned grant has no players yet. */
+const grantText = (job: Job): string =>
+  `grant, ${words(job.state)}: ${jobText(job)}, ${job.state === 'PLANNED' ? `for ${targetText(job.target)}` : playersText(job.players)}`
 
 const seasonHref = (environment: string, scenarioId: string, nodeId: string): string =>
   `/env/${encodeURIComponent(environment)}/battle-pass/${encodeURIComponent(scenarioId)}/${encodeURIComponent(nodeId)}`

@@ -61,7 +61,9 @@ export const MOVES = {
   cancel: {
     title: 'Cancel the grant',
     effect: (job) =>
-      `It ends for good. ${leftText(job)} get nothing. What ${playersText(job.granted)} got stays theirs.`,
+      job.state === 'PLANNED'
+        ? 'It never begins, and nobody gets anything.'
+        : `It ends for good. ${leftText(job)} get nothing. What ${playersText(job.granted)} got stays theirs.`,
     confirm: 'Cancel the grant',
     tone: 'danger',
     done: 'The grant is cancelled.',

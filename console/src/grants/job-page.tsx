@@ -134,7 +134,7 @@ function Shown({ job }: { job: WholeJob }) {
             of={{
               'Each player': giftText(job.give),
               To: targetText(job.target),
-              'In all': totalText(job),
+              'In all': state !== 'PLANNED' && totalText(job),
               'At most': `${number(job.limit)} players`,
               Reason: reason,
               Id: <Id of={job.jobId} />,
