@@ -183,7 +183,7 @@ export async function createGrantJob(
   })
 }
 
-/** The start of a planned job in an audit entry. */
+/** The start that a request asks for, in its hash and in its audit entry. */
 const startOf = (startsAt: Date | null): { readonly startsAt?: string } =>
   startsAt === null ? {} : { startsAt: startsAt.toISOString() }
 
@@ -235,6 +235,7 @@ interface NewJob {
   readonly gift: Json
   readonly message: GiftMessage | null
   readonly most: number
+  /** One that has passed starts the job at once, as null does. */
   readonly startsAt: Date | null
   readonly reason: string
   readonly key: string
@@ -253,8 +254,9 @@ async function insert(
   await client.query(
     `INSERT INTO grant_jobs (id, environment_id, target, list_id, undo_of, gift, message, most, reason, project_id,
        key_id, operator, operator_is_claimed, idempotency_key, request_sha256, starts_at, state)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
-       CASE WHEN $16::timestamptz > clock_timestamp() THEN 'planned' ELSE 'collecting' END)`,
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+       CASE WHEN $16::timestamptz > now() THEN $16::timestamptz END,
+       CASE WHEN $16::timestamptz > now() THEN 'planned' ELSE 'collecting' END)`,
     [
       ...[id, environmentId, printTarget(target), target.kind === 'list' ? target.listId : null, undoOf],
       ...[print(gift), message && JSON.stringify(message), most, reason, caller.projectId],

@@ -289,7 +289,8 @@ describe('the players of a filter', () => {
     )
     expect(rows).toEqual(Array(2).fill({ percent: 50, runs: true }))
     const past = await desk.create({ ...input, startsAt: '2020-01-01T00:00:00Z' })
-    expect((await desk.read(past)).state).not.toBe('PLANNED')
+    expect(await desk.reaches(past, 'DONE')).toMatchObject({ players: 2, granted: 2 })
+    expect(await desk.read(past, 'startsAt')).toEqual({ startsAt: null })
   })
 
   it('are more than the limit: nobody gets anything', async () => {
