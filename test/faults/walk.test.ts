@@ -26,9 +26,9 @@ import { CANARIES, digest, SECRETS, startWorld, type Walker, type World } from '
 
 /** Types whose values follow from the schema. */
 const PLAIN = ['Boolean', 'DateTime', 'Float', 'Int', 'Int64']
-/** Arguments that are positions or versions. The walk leaves them out. */
 /** What a walker says of itself: it must not look as if it were the victim's. */
 const OWN = { region: 'walked', language: 'walked' }
+/** Arguments that are positions or versions. The walk leaves them out. */
 const LEFT_OUT = ['after', 'before', 'expectedVersion']
 const DEPTHS = [5, 4, 3, 2, 1]
 /** The walk makes thousands of calls. The limit is for a walk that hangs. */

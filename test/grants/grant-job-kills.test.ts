@@ -1,28 +1,24 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlatformKey } from '../../src/callers/keys.ts'
 import { auditBooks } from '../harness/audit.ts'
-import { createDatabase, type TestDatabase } from '../harness/database.ts'
-import { buildService, createWorld, type Service, startService, stopService, type World } from '../harness/service.ts'
+import { type Service, startService, stopService, type World } from '../harness/service.ts'
 import { until } from '../harness/until.ts'
+import { openWorld } from '../harness/world.ts'
 
 const PLAYERS = 6_000
 const KILLS = 4
 /** Far below the time that the players take. */
 const MOST_MS = 250
 
-let database: TestDatabase
 let world: World
 const services: Service[] = []
 
 beforeAll(async () => {
-  await buildService()
-  database = await createDatabase()
-  world = await createWorld(database.url)
+  world = await openWorld()
 })
 afterAll(async () => {
   await Promise.all(services.map(stopService))
   await world?.close()
-  await database?.drop()
 })
 
 interface Row {
@@ -73,10 +69,10 @@ describe('a grant job whose instance is killed again and again (docs/grants.md, 
     let kills = 0
     while (kills < KILLS && (await readJob()).state !== 'done') {
       const next = startService(world.env)
-      await until(
-        'an instance holds the job',
-        async () => (await readJob()).isHeld || (await readJob()).state === 'done',
-      )
+      await until('an instance holds the job', async () => {
+        const { isHeld, state } = await readJob()
+        return isHeld || state === 'done'
+      })
       await new Promise((resolve) => setTimeout(resolve, Math.random() * MOST_MS))
       await stopService(services.pop())
       kills += 1

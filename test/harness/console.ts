@@ -91,7 +91,12 @@ export async function startConsole({
     return (data as { createOperatorToken: { token: string } }).createOperatorToken.token
   }
 
-  const blank: ConsoleStage['blank'] = async ({ width = 1280, height = 900, dark = false } = {}) => {
+  const blank: ConsoleStage['blank'] = async ({
+    width = 1280,
+    height = 900,
+    dark = false,
+    baseUrl = game.baseUrl,
+  } = {}) => {
     const page = idle.pop() ?? (await newPage(browser))
     await page.setViewportSize({ width, height })
     await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light', reducedMotion: 'reduce' })
@@ -99,7 +104,7 @@ export async function startConsole({
     return {
       ...opened,
       async close() {
-        if (await isCleared(page, game.baseUrl)) idle.push(page)
+        if (await isCleared(page, baseUrl)) idle.push(page)
         else await opened.close()
       },
     }
@@ -110,8 +115,9 @@ export async function startConsole({
     browser,
     token,
     blank,
-    async open(path, { role = 'admin', actor, baseUrl = game.baseUrl, ...look } = {}) {
-      const opened = await blank(look)
+    async open(path, { role = 'admin', actor, ...options } = {}) {
+      const { baseUrl = game.baseUrl } = options
+      const opened = await blank(options)
       await opened.page.goto(`${baseUrl}/console${path}#token=${await token(role, actor)}`)
       await opened.page.locator('h1').first().waitFor()
       return opened

@@ -160,8 +160,8 @@ function Chart({ calendar: { seasons, boosts, publications, grantJobs }, span, n
               <Bar
                 key={job.jobId}
                 span={span}
-                from={Date.parse(job.startsAt ?? job.createdAt)}
-                to={Date.parse(job.startsAt ?? job.createdAt)}
+                from={Date.parse(startOf(job))}
+                to={Date.parse(startOf(job))}
                 look={css.point}
                 label={grantText(job)}
               />
@@ -174,8 +174,10 @@ function Chart({ calendar: { seasons, boosts, publications, grantJobs }, span, n
   )
 }
 
-/** A grant job in words, such as `grant, done: 100 gold, 312 players`. */
-/** A planned grant has no players yet. */
+/** The start of a grant job. */
+const startOf = ({ startsAt, createdAt }: Job): string => startsAt ?? createdAt
+
+/** A grant job in words, such as `grant, done: 100 gold, 312 players`. A planned one has no players yet. */
 const grantText = (job: Job): string =>
   `grant, ${words(job.state)}: ${jobText(job)}, ${job.state === 'PLANNED' ? `for ${targetText(job.target)}` : playersText(job.players)}`
 
@@ -232,7 +234,7 @@ function Entries({
       href: `/env/${encodeURIComponent(environment)}/scenarios/${encodeURIComponent(scenarioId)}/versions`,
     })),
     ...grantJobs.map((job) => ({
-      at: job.startsAt ?? job.createdAt,
+      at: startOf(job),
       what: `${grantText(job)} (${job.reason})`,
       href: jobHref(environment, job.jobId),
     })),
