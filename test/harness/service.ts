@@ -113,8 +113,9 @@ export function spawnService(
   env: Readonly<Record<string, string>>,
   root = ROOT,
   script = root === ROOT ? BUNDLE : SHIPPED,
+  nodeOptions: readonly string[] = NODE_OPTIONS,
 ): Service {
-  const child = spawn(process.execPath, [...NODE_OPTIONS, script], {
+  const child = spawn(process.execPath, [...nodeOptions, script], {
     cwd: root,
     // The Postgres of the tests runs without fsync.
     env: {
@@ -162,8 +163,12 @@ export function spawnService(
 }
 
 /** Starts the process and waits until it serves. */
-export async function startService(env: Readonly<Record<string, string>>, root = ROOT): Promise<Service> {
-  const service = spawnService(env, root)
+export async function startService(
+  env: Readonly<Record<string, string>>,
+  root = ROOT,
+  nodeOptions?: readonly string[],
+): Promise<Service> {
+  const service = spawnService(env, root, undefined, nodeOptions)
   await until('the service is ready', () => service.baseUrl !== '' || service.exit !== undefined, {
     deadlineMs: START_DEADLINE_MS,
   })

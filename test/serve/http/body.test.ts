@@ -19,7 +19,8 @@ beforeAll(async () => {
     nodes: [{ id: 'start', type: 'start', data: {} }],
     edges: [],
   })
-  service = await startService({ ...world.env, METRICS_TOKEN })
+  // Garbage that waits for its collection counts, too: little of it fits.
+  service = await startService({ ...world.env, METRICS_TOKEN }, undefined, ['--max-semi-space-size=8'])
 })
 afterAll(async () => {
   await stopService(service)
