@@ -30,6 +30,7 @@ const ORDER = {
       'listing',
       'login',
       'players',
+      'problems',
       'projects',
       'providers',
     ],

@@ -151,6 +151,7 @@ describe('the schema (decisions 9)', () => {
         (name) => `CalendarConflict.${name}`,
       ),
       'CalendarSeason.nextScenarioId',
+      ...['provider', 'scenarioId', 'nodeId', 'grantJobId', 'publicationId'].map((name) => `Problem.${name}`),
       'SchedulePublicationPayload.auditEntry',
       'CancelPublicationPayload.auditEntry',
       ...['expectedVersion', 'version', 'failure', 'operator', 'endedAt', 'diff'].map(

@@ -11,6 +11,7 @@ export interface PageRoute {
 
 /** The pages of the console. Each page is loaded when it is opened. */
 export const routes: readonly PageRoute[] = [
+  { path: '/env/:environment/today', name: 'Today', component: onDemand(() => import('./today/today-page.tsx')) },
   { path: '/env/:environment/live', name: 'Live', component: onDemand(() => import('./live/live-page.tsx')) },
   {
     path: '/env/:environment/battle-pass/:scenarioId?/:nodeId?',

@@ -10,10 +10,12 @@ import { NodeType, nodesOf } from '../declare/graphql/node.ts'
 import { namesOf, pageOf } from '../declare/graphql/page.ts'
 import { jsonOrNull } from '../declare/graphql/scalars.ts'
 import { argsOf } from '../declare/graphql/shapes.ts'
-import { described, optional, shape, text } from '../declare/shape.ts'
+import { described, flag, optional, shape, text } from '../declare/shape.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { ACTIONS } from './actions.ts'
 
+/** The prefix of actions whose target is a player. */
+const OF_PLAYER = 'player.'
 /** The prefix of a platform key's id in the log's `actor`. */
 const KEY_ACTOR = 'platform_key:'
 
@@ -111,6 +113,11 @@ const auditLogRequest = shape({
   action: optional(text('Only this action, such as `player.ban`.', { max: MAX_ACTION })),
   target: optional(text('Only this target, such as the id of a player, a key or a scenario.', { max: MAX_TARGET })),
   actor: optional(text('Only this actor, such as `platform_key:` and its id.', { max: MAX_ACTOR })),
+  isAboutPlayer: optional(
+    flag(
+      'True: only changes of one player, such as a ban. False: only others, such as publications, keys and settings.',
+    ),
+  ),
   operator: optional(text('Only this person, named by the call or by an operator token.', { max: MAX_OPERATOR })),
   ...span,
 })
@@ -124,7 +131,10 @@ builder.queryField('auditLog', (t) =>
       args: argsOf(auditLogRequest),
       resolve: async (query, _root, args, context) => {
         const { projectId } = await requireAuditor(context)
-        const { environment, action, target, actor, operator, ...asked } = auditLogRequest.readInput(args, checkSpan)
+        const { environment, action, target, actor, operator, isAboutPlayer, ...asked } = auditLogRequest.readInput(
+          args,
+          checkSpan,
+        )
         const environmentId =
           environment === null ? null : await findEnvironment(context.service.pool, projectId, environment)
         const from = asked.from && sinceThe1970s(asked.from)
@@ -134,7 +144,11 @@ builder.queryField('auditLog', (t) =>
           projectId,
           ...beyond,
           ...(environmentId !== null && { environmentId }),
-          ...(action !== null && { action }),
+          action: {
+            ...(action !== null && { equals: action }),
+            ...(isAboutPlayer === true && { startsWith: OF_PLAYER }),
+            ...(isAboutPlayer === false && { not: { startsWith: OF_PLAYER } }),
+          },
           ...(target !== null && { target }),
           ...(actor !== null && { actor }),
           ...(operator !== null && { operator }),

@@ -307,6 +307,11 @@ export class PassHandle {
     if (asked !== null) this.tally(group, 'xp_clipped', 1, 0, source, asked - (amount - bonus))
   }
 
+  /** Counts a purchase of premium. */
+  addSale(group: Group, { currency, amount }: { readonly currency: string; readonly amount: bigint }): void {
+    this.tally(group, 'sold', 1, 0, currency, amount)
+  }
+
   addClaim(group: Group, level: number, track: ClaimTrack, runId: string, granted: readonly Granted[]): void {
     const { scenarioId, node, player } = this
     group.append(tierClaims, player, { scenarioId, nodeId: node.id, level, track, granted, runId })

@@ -87,6 +87,7 @@ export function purchasePremium(ref: PlayerRef, input: PurchasePremium): Command
       if (amount > 0n) move(group, player, currency, -amount, cause)
       grant(group, player, instant, cause)
       const plan = record(group, player, run, step)
+      pass.addSale(group, decision.price)
       pass.set(group, decision.next)
       if (pass.node.autoClaim === 'always')
         yield* claimEarned(group, pass, { definition, run: rows.run }, { by: 'player' })

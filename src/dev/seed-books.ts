@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import type { ClientBase } from 'pg'
 import { passes, tierClaims, xpLedger } from '../battlepass/passes.ts'
 import { FOLDING_LOCK } from '../figures/fold.ts'
-import { LENGTH_MS } from '../figures/range.ts'
-import { BUCKETS, type Measure } from '../figures/tally.ts'
+import { hoursKeptFrom, LENGTH_MS } from '../figures/range.ts'
+import { MEASURES, type Measure } from '../figures/tally.ts'
 import { identities } from '../login/identities.ts'
 import { lastLogins } from '../login/last-logins.ts'
 import { loginLog } from '../login/log/login-log.ts'
@@ -78,6 +78,14 @@ type Totals = Map<number, Total>
 
 const MAX_LEVELS = 2 ** 16
 
+/** The first time whose hours are kept, by measure. */
+const HOURS_FROM_MS = Object.fromEntries(
+  Object.entries(MEASURES).map(([measure, days]) => [
+    measure,
+    days === null ? Number.POSITIVE_INFINITY : hoursKeptFrom(days).getTime(),
+  ]),
+) as Readonly<Record<Measure, number>>
+
 /** Figures of seeded players for dashboards, as the service would have counted them at the time. */
 export class SeededTotals {
   private readonly environmentId: string
@@ -94,7 +102,7 @@ export class SeededTotals {
     atMs: number,
     { level = 0, detail = '', count = 1, amount = 0n } = {},
   ): void {
-    const length = LENGTH_MS[BUCKETS[measure]]
+    const length = LENGTH_MS[atMs < HOURS_FROM_MS[measure] ? 'day' : 'hour']
     const bucket = Math.floor(atMs / length)
     const key = bucket * MAX_LEVELS + level
     const totals = this.totalsOf(scope, measure, detail)

@@ -184,6 +184,7 @@ export class PlayerRecords {
     if (decision.kind === 'refused') return
     const reference = `${this.scope.scenarioId}/${this.scope.nodeId}`
     this.move(currency, -amount, 'premium_purchase', reference)
+    this.totals.add(this.scope, 'sold', this.nowMs, { detail: currency, amount })
     this.grant(decision.rewards, 'premium_purchase', reference)
     this.cross(decision.crossings)
     this.setPass(decision.next)

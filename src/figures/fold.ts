@@ -1,8 +1,9 @@
 import type { Pool } from 'pg'
 import { type Background, type Repeated, repeatInBackground } from '../base/background.ts'
-import { HOURS_KEPT_DAYS } from './range.ts'
+import { RECENT_HOURS_DAYS } from './range.ts'
 import { recountStanding } from './recount.ts'
 import { storeLevels } from './store-levels.ts'
+import { MEASURES } from './tally.ts'
 
 /** Adds the appended changes to the totals, counts the effects of edits, and stores the levels that they move, repeatedly. */
 export interface Folding extends Background {
@@ -113,6 +114,8 @@ export async function foldChanges(pool: Pool): Promise<number | null> {
 
 const ROLL_UP_ROWS = 5_000
 
+const BY_HOUR = Object.entries(MEASURES).filter(([, days]) => days !== null)
+
 /**
  * Moves at most {@link ROLL_UP_ROWS} expired hours into their days. Returns how many. An hour is kept a day longer than
  * it is readable, so that no reader meets half a day. A day is stored under its first hour. Logins have days of their
@@ -125,9 +128,10 @@ export async function rollUpHours(pool: Pool): Promise<number> {
         SELECT pg_try_advisory_xact_lock(${FOLDING_LOCK}) AS mine
       ), taken AS (
         DELETE FROM insight_totals WHERE (SELECT mine FROM turn) AND ctid = ANY (ARRAY (
-          SELECT ctid FROM insight_totals
-          WHERE bucket < date_trunc('day', now(), 'UTC') - make_interval(days => ${HOURS_KEPT_DAYS + 1})
-            AND (measure = 'login' OR measure IN ('xp', 'xp_origin', 'xp_clipped', 'attempts') AND bucket <> date_trunc('day', bucket, 'UTC'))
+          SELECT t.ctid FROM insight_totals t JOIN unnest($1::text[], $2::int[]) AS kept (measure, days) USING (measure)
+          WHERE bucket < date_trunc('day', now(), 'UTC') - make_interval(days => ${RECENT_HOURS_DAYS + 1})
+            AND bucket < date_trunc('day', now(), 'UTC') - make_interval(days => kept.days + 1)
+            AND (measure = 'login' OR bucket <> date_trunc('day', bucket, 'UTC'))
           LIMIT ${ROLL_UP_ROWS}
         )) RETURNING *
       ), summed AS (
@@ -139,6 +143,7 @@ export async function rollUpHours(pool: Pool): Promise<number> {
         DO UPDATE SET count = t.count + excluded.count, amount = t.amount + excluded.amount
       )
       SELECT count(*)::int AS taken FROM taken`,
+    values: [BY_HOUR.map(([measure]) => measure), BY_HOUR.map(([, days]) => days)],
   })
   return rows[0]?.taken ?? 0
 }

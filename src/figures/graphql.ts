@@ -10,7 +10,8 @@ import { argsOf, enumType } from '../declare/graphql/shapes.ts'
 import { described, moment, optional, refuseFaults, shape } from '../declare/shape.ts'
 import { PlayerType } from '../players/graphql.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { HOURS_KEPT_DAYS, readRanged, STEPS, type Step, stepFaults } from './range.ts'
+import { readPassStatistics, type Sales, type SalesTime } from './pass-statistics.ts'
+import { HOURS_KEPT_DAYS, RECENT_HOURS_DAYS, readRanged, STEPS, type Step, stepFaults } from './range.ts'
 import {
   type CompletionInsight,
   type DayInsight,
@@ -35,8 +36,8 @@ const SOURCES = 20
 const OUTLIERS = 20
 
 /** The sum of many players' xp can exceed 64 bits. */
-const SUM = 'A sum beyond 64 bits is given as the largest or smallest 64-bit integer.'
-const toInt64 = (sum: bigint): bigint => (sum > MAX_INT64 ? MAX_INT64 : sum < MIN_INT64 ? MIN_INT64 : sum)
+export const SUM = 'A sum beyond 64 bits is given as the largest or smallest 64-bit integer.'
+export const toInt64 = (sum: bigint): bigint => (sum > MAX_INT64 ? MAX_INT64 : sum < MIN_INT64 ? MIN_INT64 : sum)
 
 const share = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole)
 
@@ -105,8 +106,41 @@ const DayInsightType = builder.objectRef<DayInsight>('DayInsight').implement({
       description: 'Players who began the pass that day.',
     }),
     premium: t.expose('premium', { type: 'Count', description: 'Premium bought or granted, minus revoked.' }),
+    sold: t.expose('sold', { type: 'Count', description: 'Premium bought.' }),
     claims: t.expose('claims', { type: 'Count', description: 'Claimed tiers, minus reset ones.' }),
     completed: t.expose('completed', { type: 'Count', description: 'Players who completed the pass.' }),
+  }),
+})
+
+const SalesTimeType = builder.objectRef<SalesTime>('PremiumSalesTime').implement({
+  description: 'The premium that was bought in an hour or day.',
+  fields: (t) => ({
+    startsAt: t.field({ type: 'DateTime', description: 'The start of the hour or day.', resolve: ({ at }) => at }),
+    purchases: t.expose('purchases', { type: 'Count', description: 'The number of purchases.' }),
+    amount: t.field({
+      type: 'Int64',
+      description: `The sum of their prices. ${SUM}`,
+      resolve: ({ amount }) => toInt64(amount),
+    }),
+  }),
+})
+
+export const SalesType = builder.objectRef<Sales>('PremiumSales').implement({
+  description:
+    'The premium that was bought for one currency. A purchase counts at the price of its moment, also when premium is revoked later.',
+  fields: (t) => ({
+    currency: t.exposeString('currency', { description: 'The currency of the prices.' }),
+    purchases: t.expose('purchases', { type: 'Count', description: 'The number of purchases.' }),
+    amount: t.field({
+      type: 'Int64',
+      description: `The sum of their prices. ${SUM}`,
+      resolve: ({ amount }) => toInt64(amount),
+    }),
+    times: t.field({
+      type: [SalesTimeType],
+      description: 'The hours or days with a purchase, in order.',
+      resolve: ({ times }) => [...times],
+    }),
   }),
 })
 
@@ -259,7 +293,7 @@ interface Insight extends InsightRef {
   readonly levels: () => Promise<LevelInsight[]>
 }
 
-const stepArgument = {
+export const stepArgument = {
   type: StepType,
   defaultValue: 'hour',
   required: true,
@@ -300,6 +334,16 @@ const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
       type: [DayInsightType],
       description: 'Every day of the range, in order, including days without figures.',
       resolve: (insight) => insight.read((pool) => readDays(pool, insight)),
+    }),
+    sales: t.field({
+      type: [SalesType],
+      description: `Premium bought, by currency. Hours are available for the last ${RECENT_HOURS_DAYS} days.`,
+      args: { by: t.arg({ ...stepArgument, defaultValue: 'day' }) },
+      resolve: async (insight, { by }) => {
+        refuseFaults(stepFaults(by, insight.range, MAX_INSIGHT_DAYS_BY_HOUR, RECENT_HOURS_DAYS))
+        const ref = { ...insight.place, ...insight.range }
+        return (await insight.read((pool) => readPassStatistics(pool, ref, by))).sales
+      },
     }),
     xp: t.field({
       type: [XpSourceType],

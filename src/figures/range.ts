@@ -21,14 +21,30 @@ export const floorTo = (step: Step, moment: Date): Date =>
 export const ceilTo = (step: Step, moment: Date): Date =>
   new Date(Math.ceil(moment.getTime() / LENGTH_MS[step]) * LENGTH_MS[step])
 
+/** The starts of the days or hours that a range touches, in order. */
+export function stepsIn(step: Step, range: Range): Date[] {
+  const { from, to } = wholeSteps(step, range)
+  const length = LENGTH_MS[step]
+  const count = (to.getTime() - from.getTime()) / length
+  return Array.from({ length: count }, (_, index) => new Date(from.getTime() + index * length))
+}
+
 const daysAgo = (days: number, moment: Date): Date => new Date(moment.getTime() - days * LENGTH_MS.day)
 const daysOf = ({ from, to }: Range): number => (to.getTime() - from.getTime()) / LENGTH_MS.day
 
-/** Hours are readable for this long; older figures are readable only by day. */
+/** Hours of xp and logins are readable for this long; older ones are readable only by day. */
 export const HOURS_KEPT_DAYS = 90
+/** The same for all other figures of passes: there are too many of them at each level. */
+export const RECENT_HOURS_DAYS = 14
 
 /** The first moment with readable hours: the start of a day. */
-export const hoursKeptFrom = (now = new Date()): Date => daysAgo(HOURS_KEPT_DAYS, floorTo('day', now))
+export const hoursKeptFrom = (days = HOURS_KEPT_DAYS, now = new Date()): Date => daysAgo(days, floorTo('day', now))
+
+/** All of the days or hours that a range touches. */
+export const wholeSteps = (step: Step, { from, to }: Range): Range => ({
+  from: floorTo(step, from),
+  to: ceilTo(step, to),
+})
 
 /** The fields of a request with a range. Either end may be left out. */
 type Ranged = { from: Field<Date | null>; to: Field<Date | null> }
@@ -58,9 +74,9 @@ export function readRanged<F extends Fields & Ranged>(
   return { ...values, range: rangeOf(values) }
 }
 
-export function stepFaults(by: Step, range: Range, maxDaysByHour: number): Fault[] {
+export function stepFaults(by: Step, range: Range, maxDaysByHour: number, keptDays = HOURS_KEPT_DAYS): Fault[] {
   if (by !== 'hour') return []
   if (daysOf(range) > maxDaysByHour) return [{ path: 'by', message: `must be DAY for more than ${maxDaysByHour} days` }]
-  if (range.from >= hoursKeptFrom()) return []
-  return [{ path: 'by', message: `must be DAY for what is more than ${HOURS_KEPT_DAYS} days ago` }]
+  if (range.from >= hoursKeptFrom(keptDays)) return []
+  return [{ path: 'by', message: `must be DAY for what is more than ${keptDays} days ago` }]
 }

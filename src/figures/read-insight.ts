@@ -4,7 +4,7 @@ import type { XpOrigin } from '../battlepass/xp-limits.ts'
 import { byLevel, type Claimable, type PassNode, tierKey } from '../scenario/definition.ts'
 import { requireScenario, type ScenarioRef, Scenarios } from '../scenario/scenarios.ts'
 import type { Command } from '../transactions/command.ts'
-import { ceilTo, floorTo, LENGTH_MS, type Range, type Step } from './range.ts'
+import { LENGTH_MS, type Range, type Step, stepsIn, wholeSteps } from './range.ts'
 
 // The figures of one battle pass on dashboards, as of the last commit: they are sums of the tally, which is written
 // with the books. No player is read, except for outliers.
@@ -47,7 +47,9 @@ export interface DayInsight {
   readonly day: Date
   readonly players: number
   readonly newPlayers: number
+  /** Bought or granted, minus revoked. */
   readonly premium: number
+  readonly sold: number
   readonly claims: number
   readonly completed: number
 }
@@ -121,7 +123,7 @@ export async function readLevels(pool: Pool, { place, pass, range }: InsightRef)
         coalesce(sum(count) FILTER (WHERE measure = 'premium' AND bucket >= $4), 0)::int AS bought
       FROM insight WHERE ${AT_PLACE} AND measure IN ('standing', 'premium') AND bucket < $5
       GROUP BY level`,
-    values: [...keyOf(place), floorTo('day', range.from), range.to],
+    values: [...keyOf(place), ...ends('day', range)],
   })
   const counted = new Map(rows.map((row) => [row.level as number, row]))
   const known = new Set(pass.levels.map(({ level }) => level))
@@ -159,7 +161,7 @@ export async function readTiers(
         coalesce(sum(count) FILTER (WHERE bucket >= $4), 0)::int AS in_range
       FROM insight WHERE ${AT_PLACE} AND measure = 'claimed' AND bucket < $5
       GROUP BY level, detail`,
-    values: [...keyOf(place), floorTo('day', range.from), range.to],
+    values: [...keyOf(place), ...ends('day', range)],
   })
   const counted = new Map(rows.map((row) => [tierKey(row.level, row.track), row]))
   const others = rows.filter((row) => row.claimed !== 0 || row.in_range !== 0)
@@ -183,24 +185,21 @@ export async function readTiers(
 export async function readDays(pool: Pool, { place, range }: InsightRef): Promise<DayInsight[]> {
   const { rows } = await pool.query({
     name: 'insight-days',
-    text: `SELECT bucket AS day,
+    text: `SELECT date_trunc('day', bucket, 'UTC') AS day,
         coalesce(sum(count) FILTER (WHERE measure = 'active'), 0)::int AS players,
         coalesce(sum(count) FILTER (WHERE measure = 'joined'), 0)::int AS "newPlayers",
         coalesce(sum(count) FILTER (WHERE measure = 'premium'), 0)::int AS premium,
+        coalesce(sum(count) FILTER (WHERE measure = 'sold'), 0)::int AS sold,
         coalesce(sum(count) FILTER (WHERE measure = 'claimed'), 0)::int AS claims,
         coalesce(sum(count) FILTER (WHERE measure = 'completed'), 0)::int AS completed
-      FROM insight WHERE ${AT_PLACE} AND measure IN ('active', 'joined', 'premium', 'claimed', 'completed')
+      FROM insight WHERE ${AT_PLACE} AND measure IN ('active', 'joined', 'premium', 'sold', 'claimed', 'completed')
         AND bucket >= $4 AND bucket < $5
-      GROUP BY bucket`,
-    values: [...keyOf(place), floorTo('day', range.from), range.to],
+      GROUP BY 1`,
+    values: [...keyOf(place), ...ends('day', range)],
   })
   const counted = new Map(rows.map((row) => [row.day.getTime() as number, row as DayInsight]))
-  const none = { players: 0, newPlayers: 0, premium: 0, claims: 0, completed: 0 }
-  const days: DayInsight[] = []
-  for (let day = floorTo('day', range.from); day < range.to; day = new Date(day.getTime() + LENGTH_MS.day)) {
-    days.push(counted.get(day.getTime()) ?? { day, ...none })
-  }
-  return days
+  const none = { players: 0, newPlayers: 0, premium: 0, sold: 0, claims: 0, completed: 0 }
+  return stepsIn('day', range).map((day) => counted.get(day.getTime()) ?? { day, ...none })
 }
 
 /**
@@ -267,7 +266,10 @@ export async function readXpByOrigin(
   return origins.map((origin) => ({ origin, ...inAll(origin === 'client' ? ofClients : timesOf(origin)) }))
 }
 
-const ends = (step: Step, { from, to }: Range): Date[] => [floorTo(step, from), ceilTo(step, to)]
+function ends(step: Step, range: Range): Date[] {
+  const { from, to } = wholeSteps(step, range)
+  return [from, to]
+}
 
 const inAll = (times: readonly XpAt[]): XpInsight => ({
   grants: times.reduce((total, { grants }) => total + grants, 0n),
@@ -284,7 +286,7 @@ export async function readCompletion(
     name: 'insight-completion',
     text: `SELECT coalesce(sum(count), 0)::int AS completed
       FROM insight WHERE ${AT_PLACE} AND measure = 'completed' AND bucket < $4`,
-    values: [...keyOf(place), range.to],
+    values: [...keyOf(place), wholeSteps('day', range).to],
   })
   return {
     players: levels[0]?.reached ?? 0,

@@ -2,40 +2,48 @@ import type { Extension, Group, NumberOf } from '../transactions/group.ts'
 import type { Player } from '../transactions/player.ts'
 import { type Sql, sql } from '../transactions/sql.ts'
 import { arrayOf, bigint, int, rowsOf, text, uuid } from '../transactions/table.ts'
+import { HOURS_KEPT_DAYS, RECENT_HOURS_DAYS, type Step } from './range.ts'
 
 /**
  * The measures, with the meaning of their level and detail. `standing` moves with a player: its old level is counted
  * down and its new one up, so that the sum up to a day gives the players at each level on that day. Days and hours are
  * in UTC.
  *
- * - `standing`, by day: players at the level of their xp by the definition of that day; detail `free` or `premium`.
- * - `joined`, `active`, `completed`, by day: players who began, played or completed the pass that day.
- * - `premium`, by day: premium bought or granted, at the level that the player had. A revocation counts down.
- * - `claimed`, by day: tiers claimed, by level; the detail is the track. A reset counts down.
- * - `xp`, by hour, after a quarter of a year by day: grants; the amount is their xp, the detail is the source.
- * - `xp_origin`, the same by origin in place of the source, for origins other than clients.
- * - `xp_clipped`, the same for sent xp that a limit held back: the amount is what was not granted.
- * - `login`, by hour, for a quarter of a year: custom logins; the node is the provider, the detail the outcome, the level
- *   a step of latency, the amount their milliseconds. `login_day` is the same by day, and is never removed: a month by
- *   hours would be too many rows.
- * - `attempts`, by hour, after a quarter of a year by day: the same logins; the level is the number of webhook calls.
+ * - `standing`: players at the level of their xp by the definition of that day; detail `free` or `premium`.
+ * - `joined`, `active`, `completed`: players who began, played or completed the pass. A player is active in the hour of
+ *   the first call of a day, so that the hours of a day add up to its players.
+ * - `premium`: premium bought or granted, at the level that the player had. A revocation counts down.
+ * - `sold`: premium bought; the amount is the price, the detail its currency.
+ * - `claimed`: tiers claimed, by level; the detail is the track. A reset counts down.
+ * - `xp`: grants; the amount is their xp, the detail is the source.
+ * - `xp_origin`: the same by origin in place of the source, for origins other than clients.
+ * - `xp_clipped`: the same for sent xp that a limit held back: the amount is what was not granted.
+ * - `login`: custom logins; the node is the provider, the detail the outcome, the level a step of latency, the amount
+ *   their milliseconds. Their hours are removed, since `login_day` has the same by day: a month by hours would be too
+ *   many rows.
+ * - `attempts`: the same logins; the level is the number of webhook calls.
+ *
+ * A measure has the number of days for which its hours are kept; older hours become days. Null for a measure by day.
  */
-export const BUCKETS = {
-  standing: 'day',
-  joined: 'day',
-  active: 'day',
-  completed: 'day',
-  premium: 'day',
-  claimed: 'day',
-  xp: 'hour',
-  xp_origin: 'hour',
-  xp_clipped: 'hour',
-  login: 'hour',
-  login_day: 'day',
-  attempts: 'hour',
+export const MEASURES = {
+  standing: null,
+  joined: RECENT_HOURS_DAYS,
+  active: RECENT_HOURS_DAYS,
+  completed: RECENT_HOURS_DAYS,
+  premium: RECENT_HOURS_DAYS,
+  sold: RECENT_HOURS_DAYS,
+  claimed: RECENT_HOURS_DAYS,
+  xp: HOURS_KEPT_DAYS,
+  xp_origin: HOURS_KEPT_DAYS,
+  xp_clipped: HOURS_KEPT_DAYS,
+  login: HOURS_KEPT_DAYS,
+  login_day: null,
+  attempts: HOURS_KEPT_DAYS,
 } as const
 
-export type Measure = keyof typeof BUCKETS
+export type Measure = keyof typeof MEASURES
+
+export const bucketOf = (measure: Measure): Step => (MEASURES[measure] === null ? 'day' : 'hour')
 
 export interface Count {
   readonly environmentId: string
@@ -114,7 +122,7 @@ export class Tally implements Extension {
       arrayOf(totals, (row) => text.encode(row.scenarioId)),
       arrayOf(totals, (row) => text.encode(row.nodeId)),
       arrayOf(totals, (row) => text.encode(row.measure)),
-      arrayOf(totals, (row) => BUCKETS[row.measure]),
+      arrayOf(totals, (row) => bucketOf(row.measure)),
       arrayOf(totals, (row) => int.encode(row.level)),
       arrayOf(totals, (row) => text.encode(row.detail)),
       arrayOf(totals, (_, index) => int.encode(index + 1)),

@@ -27,7 +27,8 @@ const INSIGHT = `query ($scenarioId: String!, $nodeId: String = "pass", $environ
   battlePassInsight(environment: $environment, scenarioId: $scenarioId, nodeId: $nodeId, from: $from, to: $to) {
     from to
     levels { level players premium reached reachedPremium conversion reachedInRange premiumInRange }
-    days { startsAt players newPlayers premium claims completed }
+    days { startsAt players newPlayers premium sold claims completed }
+    sales { currency purchases amount times { startsAt purchases amount } }
     xp(by: $by, sources: $sources) { source grants xp times { startsAt grants xp } }
     xpByOrigin(by: $by) { origin grants xp times { startsAt grants xp } }
     clippedXp(by: $by, sources: $sources) { source calls xp }
@@ -149,7 +150,9 @@ describe('the figures of a battle pass', () => {
     expect([told.days.length, told.from]).toEqual([7, told.days[0].startsAt])
     const sum = (key: string) =>
       told.days.reduce((total: number, day: Record<string, number>) => total + (day[key] ?? 0), 0)
-    expect(['players', 'newPlayers', 'premium', 'claims', 'completed'].map(sum)).toEqual([3, 3, 2, 7, 1])
+    expect(['players', 'newPlayers', 'premium', 'sold', 'claims', 'completed'].map(sum)).toEqual([3, 3, 2, 2, 7, 1])
+    const sold = { purchases: 2, amount: '1900' }
+    expect(told.sales).toEqual([{ currency: 'gems', ...sold, times: [{ startsAt: dayStart(), ...sold }] }])
 
     // Adding up does not change the figures.
     await settle()
@@ -701,6 +704,8 @@ describe('figures compared with the books', () => {
       await client.query(update)
       const { rowCount } = await client.query(insert)
       expect(rowCount).toBeGreaterThan(20)
+      // A later migration adds what was sold.
+      await client.query(await readFile('prisma/migrations/20261205100000_sold_premium/migration.sql', 'utf8'))
       // The migration counts by the levels that were crossed. A later migration has all scenarios recounted.
       await client.query('UPDATE scenarios SET counted_version = 0')
       // The audit expects a pool, and a connection has the same `query`.

@@ -102,6 +102,10 @@ async function audit(pool: Pool): Promise<void> {
        UNION ALL SELECT environment_id, scenario_id, node_id, 'joined', 0, '', 0 FROM passes
        UNION ALL SELECT environment_id, scenario_id, node_id, 'completed', 0, '', 0 FROM passes WHERE completed
        UNION ALL SELECT environment_id, scenario_id, node_id, 'premium', 0, '', 0 FROM passes WHERE premium_owned
+       UNION ALL SELECT p.environment_id, p.scenario_id, p.node_id, 'sold', 0, w.currency, -w.amount FROM wallet_ledger w
+         JOIN passes p ON (p.environment_id, p.player_id, p.scenario_id || '/' || p.node_id)
+           = (w.environment_id, w.player_id, w.reference)
+         WHERE w.reason = 'premium_purchase' AND w.amount < 0
        UNION ALL SELECT environment_id, scenario_id, node_id, 'claimed', level, track, 0 FROM tier_claims
        UNION ALL SELECT environment_id, scenario_id, node_id, 'xp ' || date_trunc('hour', created_at, 'UTC'), 0, source, amount
          FROM xp_ledger WHERE amount <> 0

@@ -1,8 +1,5 @@
 import { useQuery } from 'urql'
 import { Link, useSearchParams } from 'wouter'
-import { jobHref } from '../grants/addresses.ts'
-import { type Job, jobText, playersText, targetText } from '../grants/gift.ts'
-import type { ResultOf } from '../graphql.ts'
 import { useGameNow } from '../shell/clock.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button } from '../ui/button.tsx'
@@ -10,20 +7,12 @@ import { withParameters } from '../ui/filters.tsx'
 import { SelectField } from '../ui/form.tsx'
 import { Page, Panel } from '../ui/page.tsx'
 import { Empty, Failed, Loading, Notice } from '../ui/states.tsx'
-import { Table } from '../ui/table.tsx'
-import { words } from '../ui/text.tsx'
-import { Time, timeText } from '../ui/time.tsx'
+import { timeText } from '../ui/time.tsx'
 import css from './calendar.module.css'
+import { type Calendar, conflictText, entriesOf, grantText, PHASES, seasonHref, startOf } from './entries.ts'
+import { EntryTable } from './entry-table.tsx'
 import { calendarQuery } from './operations.ts'
 import { dayText, partsOf, placeOf, type Span, spanOf, ticksOf, ZOOMS, zoomOf } from './timeline.ts'
-
-const PHASES: Readonly<Record<string, string>> = {
-  ANNOUNCED: 'announced',
-  RUNNING: 'running',
-  ENDING: 'about to end',
-  ENDED: 'claims only',
-  CLOSED: 'closed',
-}
 
 /** Seasons, boosts, publications and grants of an environment, past and to come, on one line of time. */
 export default function CalendarPage() {
@@ -76,8 +65,6 @@ export default function CalendarPage() {
     </Page>
   )
 }
-
-type Calendar = ResultOf<typeof calendarQuery>['calendar']
 
 interface ChartProps {
   readonly calendar: Calendar
@@ -174,16 +161,6 @@ function Chart({ calendar: { seasons, boosts, publications, grantJobs }, span, n
   )
 }
 
-/** The start of a grant job. */
-const startOf = ({ startsAt, createdAt }: Job): string => startsAt ?? createdAt
-
-/** A grant job in words, such as `grant, done: 100 gold, 312 players`. A planned one has no players yet. */
-const grantText = (job: Job): string =>
-  `grant, ${words(job.state)}: ${jobText(job)}, ${job.state === 'PLANNED' ? `for ${targetText(job.target)}` : playersText(job.players)}`
-
-const seasonHref = (environment: string, scenarioId: string, nodeId: string): string =>
-  `/env/${encodeURIComponent(environment)}/battle-pass/${encodeURIComponent(scenarioId)}/${encodeURIComponent(nodeId)}`
-
 function Row({ name, href, children }: { name: string; href?: string; children: React.ReactNode }) {
   return (
     <>
@@ -212,64 +189,12 @@ function Bar({ span, from, to, look, label }: BarProps) {
 }
 
 /** The same in words, by time. */
-function Entries({
-  calendar: { seasons, boosts, publications, grantJobs },
-  environment,
-}: Pick<ChartProps, 'calendar' | 'environment'>) {
-  const entries = [
-    ...seasons.flatMap(({ scenarioId, nodeId, phases }) =>
-      phases.map(({ phase, startsAt }) => ({
-        at: startsAt,
-        what: `${scenarioId}, ${nodeId}: ${PHASES[phase] ?? phase}`,
-        href: seasonHref(environment, scenarioId, nodeId),
-      })),
-    ),
-    ...boosts.flatMap(({ name, percent, startsAt, endsAt, endedAt }) => [
-      { at: startsAt, what: `${name}: ${percent} % more xp`, href: undefined },
-      { at: endedAt ?? endsAt, what: `${name}: over`, href: undefined },
-    ]),
-    ...publications.map(({ scenarioId, publishAt, state, version, failure, reason }) => ({
-      at: publishAt,
-      what: `${scenarioId}: publication ${state.toLowerCase()}${version === null ? '' : ` as version ${version}`}${failure === null ? '' : `, ${failure}`} (${reason})`,
-      href: `/env/${encodeURIComponent(environment)}/scenarios/${encodeURIComponent(scenarioId)}/versions`,
-    })),
-    ...grantJobs.map((job) => ({
-      at: startOf(job),
-      what: `${grantText(job)} (${job.reason})`,
-      href: jobHref(environment, job.jobId),
-    })),
-  ].sort((a, b) => (a.at < b.at ? -1 : 1))
+function Entries({ calendar, environment }: Pick<ChartProps, 'calendar' | 'environment'>) {
+  const entries = entriesOf(calendar, environment)
   if (entries.length === 0) return null
   return (
     <Panel title="In order">
-      <Table
-        caption="What happens, by time"
-        rows={entries}
-        keyOf={({ at, what }) => `${at} ${what}`}
-        columns={[
-          { title: 'At', cell: ({ at }) => <Time at={at} parts="minute" /> },
-          { title: 'What', cell: ({ what, href }) => (href ? <Link href={href}>{what}</Link> : what) },
-        ]}
-      />
+      <EntryTable caption="What happens, by time" entries={entries} />
     </Panel>
   )
-}
-
-function conflictText(
-  { kind, scenarioId, boostId, startsAt, endsAt }: Calendar['conflicts'][number],
-  { boosts }: Calendar,
-) {
-  const day = (at: string | null): string => (at === null ? '…' : `${timeText(at, 'UTC', 'minute')} UTC`)
-  switch (kind) {
-    case 'BOOST_WITHOUT_SEASON':
-      return `The boost “${boosts.find((boost) => boost.boostId === boostId)?.name ?? boostId}” gives nothing: no season that it is for takes xp from ${day(startsAt)} to ${day(endsAt)}.`
-    case 'SEASONS_OVERLAP':
-      return `The season after ${scenarioId} starts before it has ended: both take xp from ${day(startsAt)} to ${day(endsAt)}.`
-    case 'GAP_BETWEEN_SEASONS':
-      return `Between ${scenarioId} and its next season nothing takes xp: from ${day(startsAt)} to ${day(endsAt)}.`
-    case 'NEXT_SEASON_MISSING':
-      return `The next season of ${scenarioId} is not published. It ends ${day(startsAt)}.`
-    default:
-      return `The publication of ${scenarioId} ${day(startsAt)} would fail: another version than it expects is current.`
-  }
 }

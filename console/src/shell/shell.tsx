@@ -58,7 +58,7 @@ function Frame(props: {
     // An object of one environment does not exist in another, so its list is opened.
     const isObject = route !== undefined && route.name === undefined
     const path = isObject ? route.path.split('/').slice(0, 4).join('/') : (route?.path ?? '')
-    navigate(path.startsWith('/env/') ? addressOf(path, { environment: other }) : `/env/${other}/live`)
+    navigate(path.startsWith('/env/') ? addressOf(path, { environment: other }) : `/env/${other}/today`)
     if (!path.startsWith('/env/')) keepText(sessionStorage, LAST, other)
   }
 
@@ -176,7 +176,7 @@ function Pages({ environment, environments }: { environment: string; environment
         </Route>
       ))}
       <Route path="/">
-        <Redirect to={`/env/${environment}/live`} />
+        <Redirect to={`/env/${environment}/today`} />
       </Route>
       <Route>
         <Missing what="There is no such page" />

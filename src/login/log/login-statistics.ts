@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { groupBy } from '../../base/group-by.ts'
-import { ceilTo, floorTo, hoursKeptFrom, LENGTH_MS, type Range, type Step } from '../../figures/range.ts'
+import { ceilTo, floorTo, hoursKeptFrom, type Range, type Step, stepsIn } from '../../figures/range.ts'
 import { percentile, type StepCount } from './latency.ts'
 
 // Figures of an environment's logins, from counters that are written with each login. Reading a million logins takes a
@@ -61,12 +61,7 @@ export async function readLoginStatistics(pool: Pool, ref: LoginStatisticsRef): 
 export async function readLoginTimes(pool: Pool, ref: LoginStatisticsRef, by: Step): Promise<LoginTime[]> {
   const { from, to } = wholeHours(ref)
   const known = groupBy(await readCounts(pool, by, ref), ({ at }) => at?.getTime() ?? 0)
-  const lengthMs = LENGTH_MS[by]
-  const first = floorTo(by, from).getTime()
-  return Array.from({ length: Math.ceil((to.getTime() - first) / lengthMs) }, (_, index) => {
-    const at = first + index * lengthMs
-    return { at: new Date(at), figures: figuresOf(known.get(at) ?? []) }
-  })
+  return stepsIn(by, { from, to }).map((at) => ({ at, figures: figuresOf(known.get(at.getTime()) ?? []) }))
 }
 
 /** Whole hours, or whole days where hours are no longer kept. */

@@ -1,0 +1,73 @@
+import { useQuery } from 'urql'
+import { Link } from 'wouter'
+import { outliersQuery } from '../battlepass/operations.ts'
+import type { Calendar } from '../calendar/entries.ts'
+import { useEnvironment } from '../shell/environment.tsx'
+import { Panel } from '../ui/page.tsx'
+import { Answer, Empty } from '../ui/states.tsx'
+import { Table } from '../ui/table.tsx'
+import { number } from '../ui/text.tsx'
+
+/** Many times the xp of the player in the middle: a cheat, or a fault of the game. */
+const TIMES_MEDIAN = 20
+/** Each reads the ledger of a day. */
+const MOST_SEASONS = 3
+const MOST = 5
+
+/** Players of the running seasons with much more xp in 24 hours than others. */
+export function Outliers({ seasons, to }: { seasons: Calendar['seasons']; to: string }) {
+  const running = seasons.filter(({ phase }) => phase === 'RUNNING' || phase === 'ENDING').slice(0, MOST_SEASONS)
+  return (
+    <Panel title="Unusual xp in 24 hours">
+      {running.length === 0 && <Empty title="No season runs" />}
+      {running.map(({ scenarioId, nodeId }) => (
+        <OfSeason key={`${scenarioId} ${nodeId}`} scenarioId={scenarioId} nodeId={nodeId} to={to} />
+      ))}
+    </Panel>
+  )
+}
+
+function OfSeason(place: { readonly scenarioId: string; readonly nodeId: string; readonly to: string }) {
+  const environment = useEnvironment()
+  const [result, read] = useQuery({ query: outliersQuery, variables: { environment, ...place } })
+  return (
+    <Answer of={result} onRetry={() => read({ requestPolicy: 'network-only' })}>
+      {({ battlePassInsight }) => {
+        const top = battlePassInsight?.xpOutliers.top.filter(({ timesMedian }) => timesMedian >= TIMES_MEDIAN) ?? []
+        if (top.length === 0)
+          return (
+            <p className="muted">
+              {place.scenarioId}: nobody earned {TIMES_MEDIAN} times the median or more.
+            </p>
+          )
+        return (
+          <Table
+            caption={`Unusual xp in ${place.scenarioId}`}
+            rows={top.slice(0, MOST)}
+            keyOf={({ player }) => player.id}
+            columns={[
+              {
+                title: `Player of ${place.scenarioId}`,
+                cell: ({ player: { playerId, nickname } }) => (
+                  <Link
+                    href={`/env/${encodeURIComponent(environment)}/players/${playerId}/passes`}
+                    className="clip"
+                    title={nickname ?? playerId}
+                  >
+                    {nickname ?? playerId}
+                  </Link>
+                ),
+              },
+              { title: 'Xp', isNumber: true, cell: ({ xp }) => number(xp) },
+              {
+                title: 'Times the median',
+                isNumber: true,
+                cell: ({ timesMedian }) => timesMedian.toLocaleString('en-US', { maximumFractionDigits: 1 }),
+              },
+            ]}
+          />
+        )
+      }}
+    </Answer>
+  )
+}
