@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rangeBefore, rangeFault, rangeOf } from '../../console/src/battlepass/ranges.ts'
 import { findStall } from '../../console/src/battlepass/stall.ts'
+import { stepsOf } from '../../console/src/battlepass/steps.ts'
 import { xpOverTime } from '../../console/src/battlepass/xp-over-time.ts'
 import { toCsv } from '../../console/src/ui/csv.ts'
 import { MAX_INT64 } from '../../src/base/json.ts'
@@ -55,6 +56,28 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the figures of a batt
     await opened.close()
   })
 
+  it('are led by the steps from level to level, each with the players who are still there', async () => {
+    const { page, close } = await stage.open('/env/production/battle-pass?range=90d')
+    const { levels } = await figures()
+    const [first, second] = levels
+    if (!first || !second) throw new Error('the season has levels')
+    const row = page.getByRole('table', { name: 'From level to level' }).getByRole('row').nth(1)
+    expect(await row.getByRole('cell').allTextContents()).toEqual([
+      String(first.level),
+      String(first.reached),
+      '100 %',
+      `${((second.reached / first.reached) * 100).toLocaleString('en-US', { maximumFractionDigits: 1 })} %`,
+      String(first.players),
+      String(first.reached),
+      '500',
+    ])
+    await row.getByRole('link').click()
+    await page.waitForURL('**/players?scenario=season-1&pass=pass&from=1&to=1')
+    const rows = page.getByRole('table').getByRole('row')
+    await until('the players are listed', async () => (await rows.count()) === first.players + 1)
+    await close()
+  })
+
   it('are available as a table and as a CSV file beside each chart', async () => {
     const { page, close } = await stage.open('/env/production/battle-pass?range=90d')
     const { levels } = await figures()
@@ -104,6 +127,8 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the figures of a batt
       .first()
       .waitFor()
     await page.getByText(/30 days\. Compared with .*, 30 days\. .* Today is not over/).waitFor()
+    await page.getByRole('link', { name: 'Claims' }).click()
+    expect(new URL(page.url()).search).toBe('?compare=before&range=30d&view=claims')
     await page.getByRole('button', { name: 'Table of Claimed tiers by day' }).click()
     const days = await page.getByRole('table', { name: 'Claimed tiers by day' }).getByRole('row').allTextContents()
     expect([days.length, days.at(-1)]).toEqual([31, expect.stringContaining('(not over)')])
@@ -191,6 +216,32 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the figures of a batt
     await close()
   })
 
+  it('have what was sold apart from what was granted, with the revenue by currency', async () => {
+    const { game } = stage
+    await game.publish('sold', season())
+    const [buyer, friend] = await Promise.all([game.player({ wallet: { gems: 950n } }), game.player()])
+    const runId = await buyer.start('sold')
+    const bought = await buyer.post('/sdk/v1/battlepass/premium', { scenarioId: 'sold', nodeId: 'pass', runId })
+    expect(bought.body.success).toBe(true)
+    const place = { playerId: friend.playerId, scenarioId: 'sold', nodeId: 'pass', reason: 'test' }
+    const granted = await game.graphql(
+      game.platformKey,
+      'mutation ($input: GrantPremiumInput!) { grantPremium(input: $input) { auditEntry { id } } }',
+      { input: place },
+    )
+    expect(granted.errors).toBeUndefined()
+    const opened = await stage.open('/env/production/battle-pass/sold?view=premium')
+    const { page } = opened
+    const sales = page.getByRole('table', { name: 'Sales of premium, by currency' })
+    await sales.waitFor()
+    expect(await sales.getByRole('row').allTextContents()).toEqual(['CurrencyPurchasesRevenue', 'gems1950'])
+    const card = (name: string) => page.locator('dl.figures > div', { hasText: name }).locator('dd')
+    expect(await card('Premium sold in this time').textContent()).toBe('1')
+    expect(await card('Granted, minus revoked').textContent()).toBe('1')
+    await opened.check('battle-pass-premium')
+    await opened.close()
+  })
+
   it('fit a screen of 390 pixels in dark mode, for a viewer', async () => {
     const opened = await stage.open('/env/production/battle-pass/season-1/pass?range=30d', {
       width: 390,
@@ -215,7 +266,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the xp of a pass with
     await player.post('/sdk/v1/battlepass/xp', sent)
     await game.app.service.run(addXp(player, { ...at, amount: 2n ** 54n + 1n, source: 'quest' }, { origin: 'server' }))
 
-    const opened = await stage.open('/env/production/battle-pass/limited')
+    const opened = await stage.open('/env/production/battle-pass/limited?view=xp')
     const { page } = opened
     const held = page.getByRole('table', { name: 'Xp that limits held back, by source' })
     await held.waitFor()
@@ -231,11 +282,36 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the xp of a pass with
     await opened.check('battle-pass-limited')
     await opened.close()
 
-    const narrow = await stage.open('/env/production/battle-pass/limited', { width: 390, dark: true, role: 'viewer' })
+    const narrow = await stage.open('/env/production/battle-pass/limited?view=xp', {
+      width: 390,
+      dark: true,
+      role: 'viewer',
+    })
     await narrow.page.getByText('servers: 18,014,398,509,481,985').waitFor()
     expect(await narrow.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
     await narrow.check('battle-pass-limited-390-dark')
     await narrow.close()
+  })
+})
+
+describe('the steps from level to level', () => {
+  it('have who went on, and the xp of the current version where it has both levels', () => {
+    const level = (level: number, players: number, reached: number) => ({ level, players, reached, reachedInRange: 0 })
+    const steps = stepsOf(
+      [level(1, 60, 100), level(2, 40, 40), level(3, 0, 0), level(9, 0, 0)],
+      [
+        { level: 1, xp: 0n },
+        { level: 2, xp: 100n },
+        { level: 3, xp: 250n },
+      ],
+    )
+    expect(steps.map(({ share, wentOn, xp }) => [share, wentOn, xp])).toEqual([
+      [1, { players: 40, share: 0.4 }, 100n],
+      [0.4, { players: 0, share: 0 }, 150n],
+      [0, { players: 0, share: null }, null],
+      [0, null, null],
+    ])
+    expect(stepsOf([], [])).toEqual([])
   })
 })
 

@@ -1,36 +1,77 @@
-import { Chart, type ChartProps, type Series } from '../ui/chart.tsx'
-import { Figures, Panel } from '../ui/page.tsx'
+import { Link } from 'wouter'
+import { seasonHref } from '../calendar/entries.ts'
+import type { PassView } from '../scenario/read-definition.ts'
+import { useEnvironment } from '../shell/environment.tsx'
+import { useFilters } from '../ui/filters.tsx'
+import { Figures } from '../ui/page.tsx'
 import { Empty, Notice } from '../ui/states.tsx'
-import { Table } from '../ui/table.tsx'
 import { number, percent } from '../ui/text.tsx'
+import { ChartPanel, type Compared, DayChart, LevelChart } from './compared-chart.tsx'
 import type { InsightData } from './insight.tsx'
 import { DAY_MS } from './ranges.ts'
+import { Sales } from './sales.tsx'
 import { findStall } from './stall.ts'
-import { type XpTimes, xpOverTime } from './xp-over-time.ts'
+import { Steps } from './steps.tsx'
+import { ClippedXp, OriginChart, Sources, XpChart } from './xp-charts.tsx'
+import { XpOutliers } from './xp-outliers.tsx'
 
-interface Compared {
-  readonly data: InsightData
-  /** The figures to compare with, and their name in legends. */
-  readonly other: InsightData | undefined
-  readonly otherName: string
-  /** In milliseconds. Days that are not over by then are not compared. */
-  readonly now: number
+interface ChartsProps extends Compared {
+  readonly by: 'HOUR' | 'DAY'
+  readonly scenarioId: string
+  readonly nodeId: string
+  readonly pass: PassView | undefined
+  /** The end of the 24 hours in which outliers are sought. */
+  readonly outliersTo: string
 }
 
-export function Charts({ by, ...compared }: Compared & { readonly by: 'HOUR' | 'DAY' }) {
-  const { data } = compared
-  const { completion, days, levels } = data
+const VIEWS = [
+  ['steps', 'Steps', StepsView],
+  ['players', 'Players', PlayersView],
+  ['xp', 'Xp', XpView],
+  ['premium', 'Premium', PremiumView],
+  ['claims', 'Claims', ClaimsView],
+] as const
+
+/** The figures of a pass: a summary, and below it the steps from level to level, or another view of the address. */
+export function Charts(props: ChartsProps) {
+  const filters = useFilters()
+  const environment = useEnvironment()
+  const base = seasonHref(environment, props.scenarioId, props.nodeId)
+  const { completion, days } = props.data
   if (completion.players === 0 && days.every(({ players }) => players === 0))
     return (
       <Empty title="Nobody has played this pass yet">
         Figures appear with the first xp, claim or purchase of a player.
       </Empty>
     )
+  const [view, , View] = VIEWS.find(([name]) => name === filters.value('view')) ?? VIEWS[0]
+  return (
+    <>
+      <Summary {...props} />
+      <nav className="tabs" aria-label="Figures of the pass">
+        {VIEWS.map(([name, title]) => (
+          <Link
+            key={name}
+            href={`${base}${filters.with('view', name === VIEWS[0][0] ? '' : name)}`}
+            replace
+            aria-current={view === name ? 'page' : undefined}
+          >
+            {title}
+          </Link>
+        ))}
+      </nav>
+      <View {...props} />
+    </>
+  )
+}
+
+function StepsView(props: ChartsProps) {
+  const { data, scenarioId, nodeId, pass } = props
+  const { levels } = data
   const stall = findStall(levels)
   const next = levels.find(({ level }) => stall !== undefined && level > stall.level)
   return (
     <>
-      <Summary {...compared} />
       {stall && (
         <Notice tone="warning">
           <strong>Most players stop at level {stall.level}.</strong> Of the{' '}
@@ -39,54 +80,94 @@ export function Charts({ by, ...compared }: Compared & { readonly by: 'HOUR' | '
           be playing: {number(next?.reachedInRange ?? 0)} reached level {next?.level} in this time.
         </Notice>
       )}
+      <Steps levels={levels} pass={pass} place={{ scenarioId, nodeId }} />
       <div className="columns">
         <LevelChart
           title="Players at each level"
-          {...compared}
+          {...props}
           series={[{ name: 'at the level', kind: 'bars', of: ({ players }) => players }]}
         />
         <LevelChart
           title="Players who have reached a level"
-          {...compared}
+          {...props}
           series={[
             { name: 'reached it', of: ({ reached }) => reached },
             { name: 'of them with premium', of: ({ reachedPremium }) => reachedPremium },
           ]}
         />
-        <DayChart
-          title="Players by day"
-          {...compared}
-          series={[
-            { name: 'played', of: ({ players }) => players },
-            { name: 'began the pass', of: ({ newPlayers }) => newPlayers },
-          ]}
-        />
-        <DayChart
-          title="Claimed tiers by day"
-          {...compared}
-          series={[{ name: 'claimed', of: ({ claims }) => claims }]}
-        />
-        <DayChart
-          title="Premium and completion by day"
-          {...compared}
-          series={[
-            { name: 'premium bought or granted', of: ({ premium }) => premium },
-            { name: 'completed the pass', of: ({ completed }) => completed },
-          ]}
-        />
-        <XpChart data={data} by={by} />
-        <OriginChart data={data} by={by} />
-        <ClippedXp data={data} />
-        <LevelChart
-          title="Premium by level reached"
-          {...compared}
-          format={percent}
-          series={[{ name: 'of those who reached it have premium', of: ({ conversion }) => conversion }]}
-        />
-        <ClaimChart data={data} track="FREE" />
-        <ClaimChart data={data} track="PREMIUM" />
       </div>
     </>
+  )
+}
+
+function PlayersView(props: ChartsProps) {
+  return (
+    <div className="columns">
+      <DayChart
+        title="Players by day"
+        {...props}
+        series={[
+          { name: 'played', of: ({ players }) => players },
+          { name: 'began the pass', of: ({ newPlayers }) => newPlayers },
+        ]}
+      />
+      <DayChart
+        title="Completion by day"
+        {...props}
+        series={[{ name: 'completed the pass', of: ({ completed }) => completed }]}
+      />
+    </div>
+  )
+}
+
+function XpView({ data, by, scenarioId, nodeId, outliersTo }: ChartsProps) {
+  return (
+    <>
+      <div className="columns">
+        <Sources data={data} />
+        <ClippedXp data={data} />
+        <XpChart data={data} by={by} />
+        <OriginChart data={data} by={by} />
+      </div>
+      <XpOutliers scenarioId={scenarioId} nodeId={nodeId} to={outliersTo} />
+    </>
+  )
+}
+
+function PremiumView(props: ChartsProps) {
+  return (
+    <div className="columns">
+      <Sales data={props.data} />
+      <DayChart
+        title="Premium by day"
+        {...props}
+        series={[
+          { name: 'sold', of: ({ sold }) => sold },
+          { name: 'granted, minus revoked', of: ({ premium, sold }) => premium - sold },
+        ]}
+      />
+      <LevelChart
+        title="Premium by level reached"
+        {...props}
+        format={percent}
+        series={[{ name: 'of those who reached it have premium', of: ({ conversion }) => conversion }]}
+      />
+      <LevelChart
+        title="Premium in this time by level"
+        {...props}
+        series={[{ name: 'bought or granted at the level', kind: 'bars', of: ({ premiumInRange }) => premiumInRange }]}
+      />
+    </div>
+  )
+}
+
+function ClaimsView(props: ChartsProps) {
+  return (
+    <div className="columns">
+      <DayChart title="Claimed tiers by day" {...props} series={[{ name: 'claimed', of: ({ claims }) => claims }]} />
+      <ClaimChart data={props.data} track="FREE" />
+      <ClaimChart data={props.data} track="PREMIUM" />
+    </div>
   )
 }
 
@@ -96,7 +177,8 @@ function Summary({ data, other, otherName, now }: Compared) {
     const counted = of.days.slice(0, days)
     return {
       newPlayers: sum(counted.map(({ newPlayers }) => newPlayers)),
-      premium: sum(counted.map(({ premium }) => premium)),
+      sold: sum(counted.map(({ sold }) => sold)),
+      premium: sum(counted.map(({ premium, sold }) => premium - sold)),
       claims: sum(counted.map(({ claims }) => claims)),
     }
   }
@@ -121,7 +203,8 @@ function Summary({ data, other, otherName, now }: Compared) {
           `${number(premium.players)} (${percent(premium.share)})`,
           other && `${otherName}: ${percent(premiumOf(other).share)}`,
         ],
-        changed('Premium in this time', 'premium'),
+        changed('Premium sold in this time', 'sold'),
+        changed('Granted, minus revoked', 'premium'),
         changed('Claims in this time', 'claims'),
         ['At the top level', number(atTopLevel), note(other?.completion.atTopLevel)],
         [
@@ -144,130 +227,6 @@ function premiumOf({ levels, completion }: InsightData): { readonly players: num
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 
-/** Figures of each level or day. The first ones are compared. */
-interface ComparedSeries<Entry> {
-  readonly name: string
-  readonly kind?: Series['kind']
-  readonly of: (entry: Entry) => number | null
-}
-
-function LevelChart(
-  props: Compared & {
-    readonly title: string
-    readonly format?: (value: number) => string
-    readonly series: readonly ComparedSeries<InsightData['levels'][number]>[]
-  },
-) {
-  const { title, format, data, other } = props
-  const otherLevels = new Map(other?.levels.map((one) => [one.level, one]))
-  const pairs = data.levels.map((one) => [one, otherLevels.get(one.level)] as const)
-  return (
-    <ChartPanel
-      title={title}
-      format={format}
-      axis={{ kind: 'names', name: 'Level', values: data.levels.map(({ level }) => String(level)) }}
-      series={seriesOf(props, pairs)}
-    />
-  )
-}
-
-/** A chart by day. Days are compared by their place in the range, not by date: the first day with the first day. */
-function DayChart(
-  props: Compared & {
-    readonly title: string
-    readonly series: readonly ComparedSeries<InsightData['days'][number]>[]
-  },
-) {
-  const { title, data, other } = props
-  const pairs = data.days.map((one, day) => [one, other?.days[day]] as const)
-  return (
-    <ChartPanel
-      title={title}
-      axis={{ kind: 'time', name: 'Day', values: data.days.map(({ startsAt }) => Date.parse(startsAt)) }}
-      series={seriesOf(props, pairs)}
-    />
-  )
-}
-
-function seriesOf<Entry>(
-  { series, other, otherName }: Omit<Compared, 'data' | 'now'> & { readonly series: readonly ComparedSeries<Entry>[] },
-  pairs: readonly (readonly [own: Entry, other: Entry | undefined])[],
-): Series[] {
-  const own = series.map(({ name, kind, of }) => ({ name, kind, values: pairs.map(([entry]) => of(entry)) }))
-  const [first] = series
-  if (!other || !first) return own
-  const values = pairs.map(([, entry]) => (entry ? first.of(entry) : null))
-  return [...own, { name: otherName, kind: first.kind, isFaint: true, values }]
-}
-
-interface OverTime {
-  readonly data: InsightData
-  readonly by: 'HOUR' | 'DAY'
-}
-
-function XpChart({ data, by }: OverTime) {
-  const shown = data.xp.slice(0, 6)
-  return (
-    <XpOverTime
-      name="Xp by source"
-      data={data}
-      by={by}
-      of={shown.map(({ source, times }) => ({ name: sourceName(source), times }))}
-    />
-  )
-}
-
-const ORIGINS = { CLIENT: 'clients', SERVER: 'servers', OPERATOR: 'operators', SEASON: 'the season before' } as const
-
-function OriginChart({ data, by }: OverTime) {
-  const shown = data.xpByOrigin.filter(({ times }) => times.length > 0)
-  return (
-    <XpOverTime
-      name="Xp by origin"
-      data={data}
-      by={by}
-      of={shown.map(({ origin, xp, times }) => ({ name: `${ORIGINS[origin]}: ${number(xp)}`, times }))}
-    />
-  )
-}
-
-function XpOverTime(
-  props: OverTime & { readonly name: string; readonly of: readonly (XpTimes & { readonly name: string })[] },
-) {
-  const { name, data, by, of } = props
-  const { starts, values } = xpOverTime(of, { from: data.from, to: data.to, by })
-  return (
-    <ChartPanel
-      title={by === 'HOUR' ? `${name} and hour` : `${name} and day`}
-      name={name}
-      empty="No xp was granted in this time"
-      parts={by === 'HOUR' ? 'minute' : 'day'}
-      axis={{ kind: 'time', name: by === 'HOUR' ? 'Hour' : 'Day', values: starts }}
-      series={of.map((one, index) => ({ name: one.name, values: values[index] ?? [] }))}
-    />
-  )
-}
-
-const sourceName = (source: string | null): string =>
-  source === null ? 'all others' : source === '' ? 'no source' : source
-
-/** Xp that was sent and not granted. */
-const ClippedXp = ({ data }: { data: InsightData }) => (
-  <Panel title="Xp that limits held back">
-    <Table
-      caption="Xp that limits held back, by source"
-      rows={data.clippedXp}
-      keyOf={({ source }) => JSON.stringify(source)}
-      empty={<Empty title="No xp was held back in this time">The xp rules of a pass set its limits.</Empty>}
-      columns={[
-        { title: 'Source', cell: ({ source }) => sourceName(source) },
-        { title: 'Calls', isNumber: true, cell: ({ calls }) => number(calls) },
-        { title: 'Xp', isNumber: true, cell: ({ xp }) => number(xp) },
-      ]}
-    />
-  </Panel>
-)
-
 function ClaimChart({ data, track }: { data: InsightData; track: 'FREE' | 'PREMIUM' }) {
   const tiers = data.tiers.filter((tier) => tier.track === track)
   return (
@@ -283,22 +242,3 @@ function ClaimChart({ data, track }: { data: InsightData; track: 'FREE' | 'PREMI
     />
   )
 }
-
-const ChartPanel = ({
-  name,
-  empty,
-  ...chart
-}: ChartProps & {
-  /** The name of the chart, for its file. Default: the title. */
-  readonly name?: string
-  /** Said in place of a chart without series or places. */
-  readonly empty?: string
-}) => (
-  <Panel title={chart.title}>
-    {empty !== undefined && (chart.series.length === 0 || chart.axis.values.length === 0) ? (
-      <Empty title={empty} />
-    ) : (
-      <Chart {...chart} title={name ?? chart.title} />
-    )}
-  </Panel>
-)

@@ -12,7 +12,6 @@ import { Charts } from './charts.tsx'
 import { insightQuery } from './operations.ts'
 import { daysIn, lastDayOf, RANGES, type Range, rangeBefore, rangeFault, rangeOf, stepOf } from './ranges.ts'
 import { Settlement } from './settlement.tsx'
-import { XpOutliers } from './xp-outliers.tsx'
 
 export type InsightData = NonNullable<ResultOf<typeof insightQuery>['battlePassInsight']>
 
@@ -105,8 +104,11 @@ export function Insight(props: {
                 other={(other && otherResult.data?.battlePassInsight) || undefined}
                 otherName={compared === 'before' ? 'before' : compared}
                 by={stepOf(range)}
+                scenarioId={scenarioId}
+                nodeId={nodeId}
+                pass={pass}
+                outliersTo={isoEarlier(range.to, now)}
               />
-              <XpOutliers scenarioId={scenarioId} nodeId={nodeId} to={isoEarlier(range.to, now)} />
             </>
           )
         }

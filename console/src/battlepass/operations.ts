@@ -10,7 +10,8 @@ export const insightQuery = graphql(`
     ) {
       from to
       completion { atTopLevel completed players rate }
-      days { startsAt players newPlayers claims premium completed }
+      days { startsAt players newPlayers claims premium sold completed }
+      sales { currency purchases amount }
       levels {
         level players reached reachedInRange premium reachedPremium premiumInRange conversion
       }
