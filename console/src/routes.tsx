@@ -1,32 +1,69 @@
+import {
+  Activity,
+  CalendarDays,
+  ChartNoAxesColumn,
+  Filter,
+  Gift,
+  KeyRound,
+  Layers,
+  type LucideIcon,
+  Plug,
+  Rocket,
+  ScrollText,
+  Sun,
+  Users,
+  Workflow,
+} from 'lucide-react'
 import type { ComponentType } from 'react'
 import { onDemand } from './ui/on-demand.tsx'
+
+/** The groups of the navigation, in their order. */
+export const GROUPS = ['Now', 'Season', 'Players', 'Setup'] as const
 
 export interface PageRoute {
   /** The path, below /console. Paths of environments begin with `/env/:environment`. */
   readonly path: string
   readonly component: ComponentType
-  /** The name in the navigation. Pages without one are reached from others. */
-  readonly name?: string
+  /** The place in the navigation. Pages without one are reached from others. */
+  readonly entry?: PageEntry
+}
+
+export interface PageEntry {
+  readonly name: string
+  readonly group: (typeof GROUPS)[number]
+  readonly icon: LucideIcon
 }
 
 /** The pages of the console. Each page is loaded when it is opened. */
 export const routes: readonly PageRoute[] = [
-  { path: '/env/:environment/today', name: 'Today', component: onDemand(() => import('./today/today-page.tsx')) },
-  { path: '/env/:environment/live', name: 'Live', component: onDemand(() => import('./live/live-page.tsx')) },
+  {
+    path: '/env/:environment/today',
+    entry: { name: 'Today', group: 'Now', icon: Sun },
+    component: onDemand(() => import('./today/today-page.tsx')),
+  },
+  {
+    path: '/env/:environment/live',
+    entry: { name: 'Live', group: 'Now', icon: Activity },
+    component: onDemand(() => import('./live/live-page.tsx')),
+  },
   {
     path: '/env/:environment/battle-pass/:scenarioId?/:nodeId?',
-    name: 'Battle pass',
+    entry: { name: 'Battle pass', group: 'Season', icon: ChartNoAxesColumn },
     component: onDemand(() => import('./battlepass/battle-pass-page.tsx')),
   },
-  { path: '/env/:environment/boosts', name: 'Boosts', component: onDemand(() => import('./boosts/boosts-page.tsx')) },
+  {
+    path: '/env/:environment/boosts',
+    entry: { name: 'Boosts', group: 'Season', icon: Rocket },
+    component: onDemand(() => import('./boosts/boosts-page.tsx')),
+  },
   {
     path: '/env/:environment/calendar',
-    name: 'Calendar',
+    entry: { name: 'Calendar', group: 'Season', icon: CalendarDays },
     component: onDemand(() => import('./calendar/calendar-page.tsx')),
   },
   {
     path: '/env/:environment/players',
-    name: 'Players',
+    entry: { name: 'Players', group: 'Players', icon: Users },
     component: onDemand(() => import('./players/players-page.tsx')),
   },
   {
@@ -35,15 +72,19 @@ export const routes: readonly PageRoute[] = [
   },
   {
     path: '/env/:environment/segments',
-    name: 'Segments',
+    entry: { name: 'Segments', group: 'Players', icon: Filter },
     component: onDemand(() => import('./segments/segments-page.tsx')),
   },
-  { path: '/env/:environment/grants', name: 'Grants', component: onDemand(() => import('./grants/grants-page.tsx')) },
+  {
+    path: '/env/:environment/grants',
+    entry: { name: 'Grants', group: 'Players', icon: Gift },
+    component: onDemand(() => import('./grants/grants-page.tsx')),
+  },
   { path: '/env/:environment/grants/new', component: onDemand(() => import('./grants/new-grant-page.tsx')) },
   { path: '/env/:environment/grants/:jobId', component: onDemand(() => import('./grants/job-page.tsx')) },
   {
     path: '/env/:environment/scenarios',
-    name: 'Designer',
+    entry: { name: 'Designer', group: 'Season', icon: Workflow },
     component: onDemand(() => import('./designer/scenarios-page.tsx')),
   },
   {
@@ -52,18 +93,22 @@ export const routes: readonly PageRoute[] = [
   },
   {
     path: '/env/:environment/providers',
-    name: 'Providers',
+    entry: { name: 'Providers', group: 'Setup', icon: Plug },
     component: onDemand(() => import('./providers/providers-page.tsx')),
   },
   {
     path: '/project/environments',
-    name: 'Environments',
+    entry: { name: 'Environments', group: 'Setup', icon: Layers },
     component: onDemand(() => import('./project/environments-page.tsx')),
   },
-  { path: '/project/keys', name: 'Keys', component: onDemand(() => import('./project/keys-page.tsx')) },
+  {
+    path: '/project/keys',
+    entry: { name: 'Keys', group: 'Setup', icon: KeyRound },
+    component: onDemand(() => import('./project/keys-page.tsx')),
+  },
   {
     path: '/project/audit/:entryId?',
-    name: 'Audit log',
+    entry: { name: 'Audit log', group: 'Setup', icon: ScrollText },
     component: onDemand(() => import('./project/audit-page.tsx')),
   },
 ]

@@ -35,6 +35,25 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
     await opened.close()
   })
 
+  it('has a navigation in groups, which can be as narrow as its icons, and stays so', async () => {
+    const opened = await stage.open('/env/production/today')
+    const { page } = opened
+    const pages = page.getByRole('navigation', { name: 'Pages' })
+    await pages.getByRole('list', { name: 'Season' }).getByRole('link', { name: 'Calendar' }).waitFor()
+    const width = async () => (await pages.boundingBox())?.width ?? 0
+    expect(await width()).toBe(200)
+    await page.getByRole('button', { name: 'Only icons in the navigation' }).click()
+    expect(await width()).toBe(56)
+    await page.reload()
+    await pages.getByRole('link', { name: 'Calendar' }).click()
+    await page.getByRole('heading', { name: 'Calendar' }).waitFor()
+    expect(await width()).toBe(56)
+    await opened.check('navigation-narrow')
+    await page.getByRole('button', { name: 'Names in the navigation' }).click()
+    expect(await width()).toBe(200)
+    await opened.close()
+  })
+
   it('has one session in all tabs of a browser, without a token in storage that tabs share', async () => {
     const { page, close } = await stage.open('/env/production/players')
     const { baseUrl } = stage.game

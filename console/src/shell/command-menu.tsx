@@ -40,8 +40,8 @@ export function CommandMenu(props: {
 
   const go = (to: string) => () => navigate(to)
   const commands: Command[] = [
-    ...routes.flatMap(({ path, name }) =>
-      name === undefined ? [] : [{ name, note: 'page', run: go(addressOf(path, { environment })) }],
+    ...routes.flatMap(({ path, entry }) =>
+      entry ? [{ name: entry.name, note: 'page', run: go(addressOf(path, { environment })) }] : [],
     ),
     ...environments
       .filter((one) => one !== environment)

@@ -1,8 +1,9 @@
+import { PanelLeftClose, PanelLeftOpen } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { useQuery } from 'urql'
 import { Link, matchRoute, Redirect, Route, Switch, useLocation, useRouter } from 'wouter'
 import { isProduction } from '../../../src/base/limits.ts'
-import { addressOf, routes } from '../routes.tsx'
+import { addressOf, GROUPS, routes } from '../routes.tsx'
 import { SessionProvider } from '../session/permission.tsx'
 import { endSession, type Session } from '../session/session.ts'
 import { Button } from '../ui/button.tsx'
@@ -44,7 +45,7 @@ function Frame(props: {
   const environment = environmentOf(inPath?.environment, environments)
   const [isMenuOpen, setMenuOpen] = useState(false)
   const [isNavOpen, setNavOpen] = useState(false)
-  const { theme, times } = usePreferences()
+  const { theme, times, isNavNarrow } = usePreferences()
 
   useEffect(() => {
     if (inPath?.environment === environment) keepText(sessionStorage, LAST, environment)
@@ -56,14 +57,18 @@ function Frame(props: {
   const switchTo = (other: string) => {
     const route = routes.find(({ path }) => matchRoute(parser, path, location)[0])
     // An object of one environment does not exist in another, so its list is opened.
-    const isObject = route !== undefined && route.name === undefined
+    const isObject = route !== undefined && route.entry === undefined
     const path = isObject ? route.path.split('/').slice(0, 4).join('/') : (route?.path ?? '')
     navigate(path.startsWith('/env/') ? addressOf(path, { environment: other }) : `/env/${other}/today`)
     if (!path.startsWith('/env/')) keepText(sessionStorage, LAST, other)
   }
 
   return (
-    <div className={isProduction(environment) ? 'shell production' : 'shell'}>
+    <div
+      className={['shell', isProduction(environment) && 'production', isNavNarrow && 'narrow']
+        .filter(Boolean)
+        .join(' ')}
+    >
       <a className="skip" href="#page">
         Skip to the page
       </a>
@@ -92,22 +97,16 @@ function Frame(props: {
         </button>
       </header>
       <nav id="navigation" className={isNavOpen ? 'open' : undefined} aria-label="Pages">
-        <ul>
-          {routes
-            .filter(({ name }) => name !== undefined)
-            .map(({ path, name }) => {
-              const href = addressOf(path, { environment })
-              const isHere = location === href || location.startsWith(`${href}/`)
-              return (
-                <li key={path} className={path.startsWith('/env/') ? undefined : 'project-page'}>
-                  <Link href={href} aria-current={isHere ? 'page' : undefined}>
-                    {name}
-                  </Link>
-                </li>
-              )
-            })}
-        </ul>
+        <Entries environment={environment} />
         <footer>
+          <Button
+            tone="quiet"
+            pressed={isNavNarrow}
+            onClick={() => prefer({ isNavNarrow: !isNavNarrow })}
+            label={isNavNarrow ? 'Names in the navigation' : 'Only icons in the navigation'}
+          >
+            {isNavNarrow ? <PanelLeftOpen size={16} /> : <PanelLeftClose size={16} />}
+          </Button>
           <Button
             tone="quiet"
             onClick={() => prefer({ times: times === 'UTC' ? 'local' : 'UTC' })}
@@ -149,6 +148,33 @@ function Frame(props: {
       )}
     </div>
   )
+}
+
+function Entries({ environment }: { environment: string }) {
+  const [location] = useLocation()
+  return GROUPS.map((group) => (
+    <section key={group}>
+      <span className="group" aria-hidden="true">
+        {group}
+      </span>
+      <ul aria-label={group}>
+        {routes.map(({ path, entry }) => {
+          if (entry?.group !== group) return null
+          const { name, icon: Icon } = entry
+          const href = addressOf(path, { environment })
+          const isHere = location === href || location.startsWith(`${href}/`)
+          return (
+            <li key={path}>
+              <Link href={href} aria-current={isHere ? 'page' : undefined} title={name}>
+                <Icon size={16} className="icon" aria-hidden="true" />
+                <span>{name}</span>
+              </Link>
+            </li>
+          )
+        })}
+      </ul>
+    </section>
+  ))
 }
 
 function Pages({ environment, environments }: { environment: string; environments: readonly string[] }) {

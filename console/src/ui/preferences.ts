@@ -5,10 +5,11 @@ interface Preferences {
   readonly theme: 'system' | 'light' | 'dark'
   readonly times: 'UTC' | 'local'
   readonly besideGraph: 'fields' | 'json'
+  readonly isNavNarrow: boolean
 }
 
 const KEY = 'tierway.preferences'
-const DEFAULTS: Preferences = { theme: 'system', times: 'UTC', besideGraph: 'fields' }
+const DEFAULTS: Preferences = { theme: 'system', times: 'UTC', besideGraph: 'fields', isNavNarrow: false }
 const listeners = new Set<() => void>()
 let preferences = read()
 showTheme()
