@@ -35,6 +35,7 @@ import {
   setRows,
 } from '../../console/src/designer/model/pass-table.ts'
 import { changeRewards, readRewards, rewardsText } from '../../console/src/designer/model/rewards.ts'
+import { totalsOf } from '../../console/src/designer/model/totals.ts'
 import { describeChanges, placeText } from '../../console/src/designer/model/words.ts'
 import { problemsOf, syntaxProblem } from '../../console/src/designer/problems/problems.ts'
 import { pasteAt } from '../../console/src/designer/table/paste.ts'
@@ -43,6 +44,7 @@ import { textOfTemplate } from '../../console/src/designer/templates.ts'
 import { applyChanges, formatJson, RawText } from '../../console/src/designer/text/json-edit.ts'
 import { readPath } from '../../console/src/designer/text/json-path.ts'
 import { parseJson, valueAt } from '../../console/src/designer/text/json-tree.ts'
+import { readDefinition as readPasses } from '../../console/src/scenario/read-definition.ts'
 import { toCsv } from '../../console/src/ui/csv.ts'
 import { demoSeason } from '../../src/dev/season.ts'
 import { definitionSchema } from '../../src/scenario/definition-schema.ts'
@@ -732,5 +734,46 @@ describe('the definition of the demo', () => {
     const after = set(season, '50', 'free', '1 gold')
     expect(describeChanges(season, after)?.flatMap(({ lines }) => lines)).toHaveLength(1)
     expect(validateDefinition(after).faults).toEqual([])
+  })
+})
+
+describe('what a pass gives in all', () => {
+  const level = (number: number, xp: number) => ({ level: number, xp })
+  const passOf = (data: object) => {
+    const [pass] = readPasses({ nodes: [{ id: 'pass', type: 'battle-pass', data }] } as never).passes
+    if (!pass) throw new Error('it has a pass')
+    return totalsOf(pass)
+  }
+  const gold = (amount: number) => ({ currency: 'gold', amount })
+  const tier = (at: number, track: string, ...rewards: object[]) => ({ level: at, track, rewards })
+
+  it('is its size, and the sum of each track by what it gives', () => {
+    const totals = passOf({
+      levels: [level(1, 0), level(2, 1_000), level(3, 75_460)],
+      tiers: [
+        tier(1, 'free', gold(4_000), { itemId: 'sword', amount: 1 }),
+        tier(2, 'free', gold(375), { itemId: 'sword', amount: 2 }),
+        tier(3, 'free', { choice: [[gold(1)], [gold(2)]] }),
+        tier(3, 'premium', { currency: 'gems', amount: 1_000 }),
+      ],
+      premium: { price: { currency: 'gems', amount: 950 }, instant: [{ currency: 'gems', amount: 200 }] },
+    })
+    expect(totals).toEqual({
+      size: '3 levels, 75,460 xp to the top',
+      gives: ['Free: 4,375 gold, 3 × sword, 1 choice', 'Premium for 950 gems: 1,200 gems'],
+      notes: [],
+    })
+  })
+
+  it('comes with what looks unintended: levels and tiers without a reward, premium without a price or for nothing', () => {
+    const levels = [1, 2, 3, 4].map((number) => level(number, number * 100))
+    expect(passOf({ levels }).notes).toEqual(['No level gives anything.'])
+    expect(
+      passOf({ levels, tiers: [tier(2, 'free', gold(1)), tier(3, 'premium')], premium: { price: { ...gold(0) } } })
+        .notes,
+    ).toEqual(['Levels 1, 3 and 4 give nothing.', '1 tier has no reward.', 'Premium costs nothing.'])
+    expect(passOf({ levels: [level(1, 0)], tiers: [tier(1, 'premium', gold(1))] }).notes).toEqual([
+      'It has premium tiers and no price: only support and grants give premium.',
+    ])
   })
 })

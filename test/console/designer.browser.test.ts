@@ -27,10 +27,13 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the designer`, () => 
     await cell(page, 2, 'xp').fill('400')
     await cell(page, 2, 'free rewards').fill('77 gold, 1 item:sword')
     await valid(page)
+    await page.getByText('100 levels, ').waitFor()
+    await page.getByRole('application', { name: 'Xp from level to level' }).waitFor()
     await opened.check('designer-table')
 
     await view(page, 'Review and publish')
     await page.getByText('Level 2 needs 400 xp instead of 500.').waitFor()
+    await page.getByText(/^Premium for 950 gems: /).waitFor()
     await page.getByText('The free tier of level 2 grants 77 gold, 1 item:sword instead of 60 gold.').waitFor()
     await page.getByText(/pass: \d+ players of \d+ would be at a higher level at once/).waitFor()
     await page.getByRole('table', { name: 'Players at each level of pass that changes' }).waitFor()

@@ -6,6 +6,7 @@ import { type Draft, useDraftState } from '../draft/draft.ts'
 import { describeChanges } from '../model/words.ts'
 import type { Check } from '../problems/use-problems.ts'
 import { ChangeList } from './change-list.tsx'
+import { PassTotals, usePasses } from './pass-totals.tsx'
 import { PreviewPanel } from './preview-panel.tsx'
 import { PublishDialog } from './publish-dialog.tsx'
 import { type Preview, usePreview } from './use-preview.ts'
@@ -25,6 +26,7 @@ export function ReviewView(props: {
   const [opened, setOpened] = useState<Preview>()
   const hasFaults = read.fault !== undefined || check.problems.some(({ kind }) => kind === 'fault')
   const preview = usePreview(environment, scenarioId, isChanged && !read.fault ? text : undefined)
+  const passes = usePasses(text)
   const changes = useMemo(() => describeChanges(base.text === '' ? '{}' : base.text, text), [base.text, text])
   const count = changes?.reduce((sum, { lines }) => sum + lines.length, 0) ?? 0
   const isBehind = currentVersion !== base.version
@@ -68,6 +70,7 @@ export function ReviewView(props: {
         {why && <Notice tone="warning">It cannot be published yet. {why}</Notice>}
         <ChangeList changes={changes} />
       </Panel>
+      <PassTotals passes={passes} />
       <PreviewPanel of={preview} />
       {dialog}
     </>

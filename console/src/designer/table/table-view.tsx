@@ -3,6 +3,7 @@ import {
   type ClipboardEvent,
   Fragment,
   type KeyboardEvent,
+  useDeferredValue,
   useEffect,
   useLayoutEffect,
   useMemo,
@@ -16,7 +17,7 @@ import { Panel } from '../../ui/page.tsx'
 import { Empty, Notice } from '../../ui/states.tsx'
 import { number } from '../../ui/text.tsx'
 import { toast } from '../../ui/toast.tsx'
-import type { Draft } from '../draft/draft.ts'
+import { type Draft, useDraftState } from '../draft/draft.ts'
 import type { Definition, NodeModel } from '../model/definition.ts'
 import {
   addLevels,
@@ -31,6 +32,7 @@ import {
   setRows,
 } from '../model/pass-table.ts'
 import type { Problem } from '../problems/problems.ts'
+import { PassTotals, usePasses, XpCurve } from '../review/pass-totals.tsx'
 import { CellInput } from './cell-input.tsx'
 import { ImportCsv } from './import-csv.tsx'
 import { pasteAt } from './paste.ts'
@@ -66,19 +68,43 @@ export function TableView(props: {
       </Empty>
     )
   return (
-    <PassTable
-      key={pass.id}
-      draft={draft}
-      definition={definition}
-      pass={pass}
-      problems={problems.filter(({ nodeId }) => nodeId === pass.id)}
-      target={target}
-      jump={jump}
-    >
-      {passes.length > 1 && (
-        <SelectField label="Pass" name="pass" value={pass.id} onChange={onPass} options={passes.map(({ id }) => id)} />
-      )}
-    </PassTable>
+    <>
+      <PassTable
+        key={pass.id}
+        draft={draft}
+        definition={definition}
+        pass={pass}
+        problems={problems.filter(({ nodeId }) => nodeId === pass.id)}
+        target={target}
+        jump={jump}
+      >
+        {passes.length > 1 && (
+          <SelectField
+            label="Pass"
+            name="pass"
+            value={pass.id}
+            onChange={onPass}
+            options={passes.map(({ id }) => id)}
+          />
+        )}
+      </PassTable>
+      <Totals draft={draft} passId={pass.id} />
+    </>
+  )
+}
+
+/** The sum of the rewards and the curve of xp, beside the table. They follow once a person pauses. */
+function Totals({ draft, passId }: { draft: Draft; passId: string }) {
+  const { history } = useDraftState(draft)
+  const pass = usePasses(useDeferredValue(history.text)).find(({ id }) => id === passId)
+  return (
+    pass !== undefined &&
+    pass.levels.length > 1 && (
+      <div className="columns">
+        <PassTotals passes={[pass]} />
+        <XpCurve pass={pass} />
+      </div>
+    )
   )
 }
 
