@@ -174,6 +174,8 @@ export const MAX_BATCH_PLAYERS = 200
 
 /** Entries of one page of a list in GraphQL. */
 export const MAX_PAGE = 200
+/** Ids of one call that reads objects by their ids. */
+export const MAX_NODE_IDS = 100
 /** Messages of a player that have not expired. */
 export const MAX_INBOX = 500
 /** Messages of one page of a player's inbox, and of one call that reads or claims several. */

@@ -94,7 +94,7 @@ async function readHistory(context: Context, filter: HistoryFilter, { size, back
   }
 }
 
-nodesOf('Event', ['name'], loadEvent, typeNameOf)
+nodesOf('Event', ['name'], loadEvent, { typeOf: typeNameOf })
 
 async function loadEvent(context: Context, [cursor = '']: readonly string[]): Promise<StreamEvent | null> {
   const caller = await requireCaller(context)

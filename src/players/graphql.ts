@@ -8,7 +8,7 @@ import { answerType, argsOf, enumType, fieldsOf, inputOf } from '../declare/grap
 import { shape, uuid } from '../declare/shape.ts'
 import { InventoryItemType, WalletType } from '../wallet/graphql.ts'
 import { findPlayer } from './find-player.ts'
-import { findReadable } from './graphql-readable.ts'
+import { findReadable, findReadables } from './graphql-readable.ts'
 import {
   admitPlayer,
   BAN_KINDS,
@@ -196,12 +196,29 @@ export const PlayerType = builder.prismaObject('Player', {
   }),
 })
 
-nodesOf('Player', ['uuid'], async (context, [playerId = '']) => {
-  const player = await findReadable(context, playerId)
-  if (!player) return null
-  const { environmentId, playerId: id } = player
-  return context.prisma.player.findUnique({ where: { environmentId_id: { environmentId, id } } })
-})
+nodesOf(
+  'Player',
+  ['uuid'],
+  async (context, [playerId = '']) => {
+    const player = await findReadable(context, playerId)
+    if (!player) return null
+    const { environmentId, playerId: id } = player
+    return context.prisma.player.findUnique({ where: { environmentId_id: { environmentId, id } } })
+  },
+  {
+    async loadAll(context, ids, query) {
+      const playerIds = ids.map(([playerId = '']) => playerId.toLowerCase())
+      const found = [...(await findReadables(context, playerIds)).values()]
+      const environments = [...new Set(found.map(({ environmentId }) => environmentId))]
+      const rows = await context.prisma.player.findMany({
+        ...query(),
+        where: { environmentId: { in: environments }, id: { in: found.map(({ playerId }) => playerId) } },
+      })
+      const byId = new Map(rows.map((row) => [row.id, row]))
+      return playerIds.map((id) => byId.get(id) ?? null)
+    },
+  },
+)
 
 const playerQueryRequest = shape({ id: uuid("The player's id: its `playerId`, or its `id`.", 'Player') })
 

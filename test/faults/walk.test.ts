@@ -67,11 +67,15 @@ const leaks = (walker: Walker, text: string, isAllowed: boolean): string[] => [
 const codesOf = (text: string): string[] =>
   [...text.matchAll(/"code":"(\w+)"/g)].map(([, code = '']) => code.toUpperCase())
 
+/** Fields that read any object, by its global id. */
+const BY_GLOBAL_ID = ['node', 'nodes']
+
 /** With all values of the victim, and with the required ones alone. */
 function variantsOf({ kind, field }: Called, id = world.ids[field.name]): Values[] {
   const values: Values = {
     ...world.values,
     id,
+    ...(field.name === 'nodes' && id !== undefined && { ids: id }),
     ...(field.name.startsWith('create') && { name: `walked-${calls}` }),
     ...(['updateProfile', 'createSegment'].includes(field.name) && OWN),
   }
@@ -198,7 +202,9 @@ describe('the walk over all fields and routes', () => {
         // A mutation that an operator may call is no fault.
         if (isAllowed && kind === 'Mutation') continue
         const variants =
-          field.name === 'node' && isThorough ? ids.flatMap((id) => variantsOf(called, id)) : variantsOf(called)
+          BY_GLOBAL_ID.includes(field.name) && isThorough
+            ? ids.flatMap((id) => variantsOf(called, id))
+            : variantsOf(called)
         for (const values of isThorough ? variants : variants.slice(0, 1)) {
           const text = await ask(walker, called, values)
           const codes = codesOf(text)

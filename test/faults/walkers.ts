@@ -151,6 +151,7 @@ export async function startWorld(): Promise<World> {
     idempotencyKey: null,
   })
   const values: Values = {
+    ids: `Player:${victim.playerId}`,
     ...place,
     toScenarioId: 'cloned',
     environment: 'production',

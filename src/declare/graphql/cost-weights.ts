@@ -96,6 +96,7 @@ export const SIZE_ARGUMENTS: Readonly<Record<string, string>> = {
   'BattlePassInsight.clippedXp': 'sources',
   'BattlePassInsight.xp': 'sources',
   'Player.storage': 'keys',
+  'Query.nodes': 'ids',
 }
 
 /** The size of any other plain list. */

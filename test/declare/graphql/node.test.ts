@@ -2,8 +2,10 @@ import { ApolloClient, gql, HttpLink, InMemoryCache } from '@apollo/client'
 import { Client, fetchExchange } from '@urql/core'
 import { type CacheExchangeOpts, cacheExchange } from '@urql/exchange-graphcache'
 import { type IntrospectionType, introspectionFromSchema } from 'graphql'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { print } from '../../../src/base/json.ts'
+import { MAX_NODE_IDS } from '../../../src/base/limits.ts'
 import { createServerKey } from '../../../src/callers/keys.ts'
 import { storeLevels } from '../../../src/figures/store-levels.ts'
 import { createProject } from '../../../src/projects/projects.ts'
@@ -92,6 +94,8 @@ async function endSeason(): Promise<void> {
 
 const NODE = 'query ($id: ID!) { node(id: $id) { __typename id } }'
 const read = (credentials: string | null, id: string) => game.graphql(credentials, NODE, { id })
+const NODES = 'query ($ids: [ID!]!) { nodes(ids: $ids) { __typename id } }'
+const readAll = (credentials: string | null, ids: readonly string[]) => game.graphql(credentials, NODES, { ids })
 
 beforeAll(async () => {
   game = await startGame()
@@ -213,6 +217,9 @@ describe('global ids (decisions 11.11)', () => {
         const { data, errors } = await read(other.token, id)
         expect([name, data, errors?.map(({ extensions }) => extensions.code)]).toEqual([name, { node: null }, [code]])
       }
+      const { data, errors } = await readAll(other.token, [own, 'Event:x'])
+      expect(data).toEqual({ nodes: [null, null] })
+      expect(errors?.map(({ extensions }) => extensions.code)).toEqual([code, code])
     }
   })
 
@@ -235,6 +242,103 @@ describe('global ids (decisions 11.11)', () => {
         { code: 'INVALID_REQUEST', details: [{ path: 'id', message: 'must be an id that this service gave' }] },
       ])
     }
+  })
+
+  describe('in a list', () => {
+    const nobody = '01a1fdf8-9d0a-7128-b5b0-6f4e0fc4d981'
+    const refused = { code: 'FORBIDDEN' }
+
+    it('return their objects in the order of the list, the same one twice, and null for a missing one', async () => {
+      const [first = '', second = ''] = [ids.get('Run'), ids.get('Player')]
+      const upper = `Player:${player.playerId.toUpperCase()}`
+      const asked = [second, `Player:${nobody}`, first, second, `Run:${player.playerId}/${nobody}`, upper]
+      const { data, errors } = await readAll(game.platformKey, asked)
+      expect(errors).toBeUndefined()
+      const [ada, run] = [
+        { __typename: 'Player', id: second },
+        { __typename: 'Run', id: first },
+      ]
+      expect(data.nodes).toEqual([ada, null, run, ada, null, ada])
+      expect((await readAll(game.platformKey, [])).data).toEqual({ nodes: [] })
+    })
+
+    it('return every kind of object, as one by one', async () => {
+      const { data, errors } = await readAll(game.platformKey, [...ids.values()])
+      expect(errors).toBeUndefined()
+      expect(data.nodes).toEqual([...ids].map(([__typename, id]) => ({ __typename, id })))
+    })
+
+    it('return to a player its own objects, and to another project none', async () => {
+      const other = await logIn(game, 'grace')
+      for (const [caller, isOwner] of [
+        [player.token, true],
+        [other.token, false],
+      ] as const) {
+        const { data, errors } = await readAll(caller, [...ids.values()])
+        const own = [...ids].map(([__typename, id]) =>
+          isOwner && OWN.includes(__typename) ? { __typename, id } : null,
+        )
+        expect(data.nodes).toEqual(own)
+        // What a player never reads is refused at its place.
+        const places = [...ids.keys()].flatMap((name, at) =>
+          OWN.includes(name) || NOBODYS.includes(name) ? [] : [{ path: ['nodes', at], extensions: refused }],
+        )
+        expect(errors).toHaveLength(places.length)
+        expect(errors).toMatchObject(places)
+      }
+      expect(await readAll(stranger.key, [...ids.values()])).toEqual({ data: { nodes: [...ids].map(() => null) } })
+      expect((await readAll(null, [...ids.values()])).errors?.[0]?.extensions.code).toBe('INVALID_TOKEN')
+    })
+
+    it('are refused together when some are malformed or there are more than 100: nothing is read', async () => {
+      const asked = [`Player:${player.playerId}`, 'Player:x', `Player:${nobody}`, nobody]
+      const faults = (await readAll(game.platformKey, asked)).errors?.[0]?.extensions
+      const message = 'must be an id that this service gave'
+      expect(faults).toEqual({
+        code: 'INVALID_REQUEST',
+        details: [
+          { path: 'ids[1]', message },
+          { path: 'ids[3]', message },
+        ],
+      })
+      const many = Array<string>(MAX_NODE_IDS).fill(`Player:${player.playerId}`)
+      expect((await readAll(game.platformKey, many)).data.nodes).toHaveLength(100)
+      expect((await readAll(game.platformKey, [...many, 'x'])).errors?.[0]?.extensions).toEqual({
+        code: 'INVALID_REQUEST',
+        details: [{ path: 'ids', message: 'must have at most 100 elements' }],
+      })
+    })
+
+    it('take as many statements for 100 players as for 2, with what is selected of them', async () => {
+      const { pool } = game.app
+      const { rows } = await pool.query<{ id: string }>(
+        `INSERT INTO players (environment_id, id, nickname)
+         SELECT $1, gen_random_uuid(), 'player ' || n FROM generate_series(1, 100) n RETURNING id`,
+        [game.environmentId],
+      )
+      const players = rows.map(({ id }) => id)
+      const text = `query ($ids: [ID!]!) {
+        nodes(ids: $ids) { id ... on Player { nickname environment status lastLoginAt wallet { currency } } }
+      }`
+      const statementsFor = async (some: readonly string[]) => {
+        const seen = vi.spyOn(pg.Client.prototype, 'query')
+        try {
+          const asked = some.map((id) => `Player:${id}`)
+          const { data, errors } = await game.graphql(game.platformKey, text, { ids: asked })
+          expect(errors).toBeUndefined()
+          expect(data.nodes.map(({ id }: { id: string }) => id)).toEqual(asked)
+          expect(data.nodes[0]).toMatchObject({ nickname: 'player 1', environment: 'production', status: 'ACTIVE' })
+          return seen.mock.calls.filter((call) => JSON.stringify(call).includes(some[1] ?? '')).length
+        } finally {
+          seen.mockRestore()
+        }
+      }
+      const forTwo = await statementsFor(players.slice(0, 2))
+      expect(forTwo).toBeGreaterThan(1)
+      expect(await statementsFor(players)).toBe(forTwo)
+      // Lists of the tests below begin with the latest players.
+      await pool.query('DELETE FROM players WHERE id = ANY($1)', [players])
+    })
   })
 
   it('are accepted by inputs in place of plain ids, with the same target in the audit log', async () => {

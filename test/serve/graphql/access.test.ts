@@ -74,9 +74,11 @@ beforeAll(async () => {
   }
   const definition = '{}'
   const place = { environment: 'production', toEnvironment: 'production', scenarioId: 'season', nodeId: 'pass' }
-  ours = { ...place, toScenarioId: 'season', playerId: player.playerId, runId, definition }
+  const ids = `Player:${player.playerId}`
+  ours = { ...place, toScenarioId: 'season', playerId: player.playerId, ids, runId, definition }
   const nowhere = { environment: 'nowhere', toEnvironment: 'nowhere', scenarioId: 'nothing', nodeId: 'none' }
-  nobodys = { ...nowhere, toScenarioId: 'nothing', playerId: NOBODY, runId: NOBODY, definition }
+  const none = { playerId: NOBODY, ids: `Player:${NOBODY}`, runId: NOBODY }
+  nobodys = { ...nowhere, toScenarioId: 'nothing', ...none, definition }
 })
 afterAll(() => game.stop())
 

@@ -44,6 +44,7 @@ describe('the cost of an operation', () => {
     ['a plain list has an assumed size', '{ me { wallet { id } passes { id } } }', 16],
     ['a list of plain values is free', '{ currencies(environment: "a", first: 2) { nodes { scenarioIds } } }', 3],
     ['a list of named keys has one entry per key', '{ me { storage(keys: ["a", "b", "c"]) { value } } }', 4],
+    ['a list of ids has one entry per id', '{ nodes(ids: ["a", "b"]) { id ... on Player { wallet { id } } } }', 22],
     [
       'fields with an alias count each',
       '{ a: auditLog(first: 2) { nodes { id } } b: auditLog(first: 2) { nodes { id } } }',
