@@ -78,6 +78,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the players`, () => {
     await page.getByLabel('Find').fill(player.playerId)
     await page.keyboard.press('Enter')
     await page.getByText('1 player', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Give to this player…' }).waitFor()
     await page.getByLabel('Find').fill('')
     await page.getByLabel('Region').fill(player.region)
     await page.keyboard.press('Enter')
@@ -97,6 +98,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the players`, () => {
     await Promise.all(times(60, () => stage.game.player()))
     const { page, close } = await stage.open('/env/production/players?sort=oldest')
     const table = page.getByRole('table', { name: 'Players' })
+    await page.getByText(/^50 of (9\d|\d{3}) players shown$/).waitFor()
     const shown = async () => Number(await table.getAttribute('aria-rowcount')) - 1
     for (let before = await shown(); before < 120; before = await shown()) {
       await page.getByRole('button', { name: 'Show more' }).click()

@@ -210,6 +210,25 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
     await opened.close()
   })
 
+  it('says how many players a search finds, when it lists the first ones', async () => {
+    const { app, environmentId } = stage.game
+    await app.pool.query(
+      `INSERT INTO players (environment_id, id, nickname)
+       SELECT $1, gen_random_uuid(), 'Legion ' || n FROM generate_series(1, 217) n`,
+      [environmentId],
+    )
+    const { page, close } = await stage.open('/env/production/players')
+    await page.keyboard.press('/')
+    await page.getByRole('combobox', { name: 'Search players, pages and commands' }).fill('Legion')
+    await page.getByRole('option', { name: 'All 217 players with “Legion”' }).click()
+    await page.getByText('217 players', { exact: true }).waitFor()
+    await page.getByText('50 of 217 players shown').waitFor()
+    await page.getByRole('link', { name: 'Live', exact: true }).click()
+    await page.getByLabel('Player').fill('Legion')
+    await page.getByText('Which of them? 6 of 217 players are listed: type more.').waitFor()
+    await close()
+  })
+
   it('finds a player and a page by keyboard, and runs a command', async () => {
     const opened = await stage.open('/env/production/players')
     const { page } = opened

@@ -2,6 +2,7 @@ import { useQuery } from 'urql'
 import { Link } from 'wouter'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Panel } from '../ui/page.tsx'
+import { playersText } from '../ui/players-text.ts'
 import { Answer, Empty } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { number } from '../ui/text.tsx'
@@ -26,8 +27,7 @@ export function XpOutliers(props: { readonly scenarioId: string; readonly nodeId
             <>
               <p className="muted">
                 <Time at={outliers.from} parts="minute" /> to <Time at={outliers.to} parts="minute" />, without xp from
-                operators. {number(outliers.players)} {outliers.players === 1 ? 'player' : 'players'} earned xp; the
-                median is {number(outliers.median)}.
+                operators. {playersText(outliers.players)} earned xp; the median is {number(outliers.median)}.
               </p>
               <Table
                 caption="Players with the most xp in a day"

@@ -1,4 +1,5 @@
 import type { FragmentOf } from '../graphql.ts'
+import { playersText } from '../ui/players-text.ts'
 import type { boostFragment } from './operations.ts'
 
 // The fields of a boost as a person types them, and what they say.
@@ -45,7 +46,7 @@ const number = (value: number | string): string => BigInt(value).toLocaleString(
 export function previewText({ players, xp, levelGained }: Preview, days: number): string {
   const time = days === 1 ? 'the last day' : `the last ${days} days`
   if (players === 0) return `Nobody got xp in ${time} that this boost is for.`
-  const moved = `${number(levelGained)} of ${number(players)} ${players === 1 ? 'player' : 'players'}`
+  const moved = `${number(levelGained)} of ${playersText(players)}`
   return `In ${time} it would have moved ${moved} up a level, with ${number(xp)} more xp.`
 }
 

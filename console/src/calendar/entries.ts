@@ -1,6 +1,7 @@
 import { jobHref } from '../grants/addresses.ts'
-import { type Job, jobText, playersText, targetText } from '../grants/gift.ts'
+import { type Job, jobText, targetText } from '../grants/gift.ts'
 import type { ResultOf } from '../graphql.ts'
+import { playersText } from '../ui/players-text.ts'
 import { words } from '../ui/text.tsx'
 import { timeText } from '../ui/time.tsx'
 import type { calendarQuery } from './operations.ts'

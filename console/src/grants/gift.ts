@@ -1,6 +1,7 @@
 import { MAX_BOOST_MINUTES, MAX_BOOST_PERCENT } from '../../../src/base/limits.ts'
 import type { FragmentOf, ResultOf, VariablesOf } from '../graphql.ts'
 import { filtersText } from '../players/filters.ts'
+import { playersText } from '../ui/players-text.ts'
 import type { jobFragment, policyQuery, previewJobQuery, previewUndoQuery } from './operations.ts'
 
 // What a grant gives and to whom: the fields as a person fills them in, and their words. Pure.
@@ -128,9 +129,6 @@ export function giftText(gift: GiftInput | Job['give'] | null): string {
   return 'a message'
 }
 
-export const playersText = (players: number, isExact = true): string =>
-  `${number(players)}${isExact ? '' : ' or more'} ${players === 1 && isExact ? 'player' : 'players'}`
-
 /** What a job does, in words. A message that comes with a gift is told elsewhere. */
 export const jobText = ({ undoOf, give }: Pick<Job, 'undoOf' | 'give'>): string =>
   undoOf === null ? giftText(give) : `takes back ${giftText(give)}`
@@ -175,7 +173,7 @@ export type Policy = ResultOf<typeof policyQuery>['grantPolicy']
 /** Above which size a grant needs a second person, in words. */
 export function policyText({ approvalAbovePlayers: players, approvalAboveAmount: amount }: Policy): string {
   const limits = [
-    players !== null && `for more than ${number(players)} players`,
+    players !== null && `for more than ${playersText(players)}`,
     amount !== null && `with more than ${number(amount)} of one currency, one item or xp in all`,
   ].filter((one) => one !== false)
   return limits.length === 0

@@ -7,11 +7,12 @@ import { useOperator } from '../session/permission.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
 import { ActionDialog } from '../ui/action-dialog.tsx'
 import { codeOf, faultsOf, isOutcomeOpen, sentence, textOf } from '../ui/errors.ts'
+import { playersText } from '../ui/players-text.ts'
 import { Loading, Notice } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { number } from '../ui/text.tsx'
 import { jobHref } from './addresses.ts'
-import { type Job, jobText, playersText, undoRows } from './gift.ts'
+import { type Job, jobText, undoRows } from './gift.ts'
 import {
   approveJobMutation,
   cancelJobMutation,
@@ -63,7 +64,7 @@ export const MOVES = {
     effect: (job) =>
       job.state === 'PLANNED'
         ? 'It never begins, and nobody gets anything.'
-        : `It ends for good. ${leftText(job)} get nothing. What ${playersText(job.granted)} got stays theirs.`,
+        : `It ends for good. ${leftText(job)} will get nothing. What ${playersText(job.granted)} got stays theirs.`,
     confirm: 'Cancel the grant',
     tone: 'danger',
     done: 'The grant is cancelled.',
@@ -151,7 +152,8 @@ const UndoPreview = ({ of }: { of: Undo }) => (
   <>
     <p>
       {playersText(of.players, of.isExact)} got something.
-      {of.unclaimedMessages > 0 && ` ${number(of.unclaimedMessages)} unclaimed messages would be withdrawn.`}
+      {of.unclaimedMessages > 0 &&
+        ` ${number(of.unclaimedMessages)} unclaimed ${of.unclaimedMessages === 1 ? 'message' : 'messages'} would be withdrawn.`}
       {of.premium > 0 && ` Premium could be revoked from ${playersText(of.premium)}, who have claimed no premium tier.`}
     </p>
     {!of.isExact && (

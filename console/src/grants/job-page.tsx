@@ -13,6 +13,7 @@ import { sentence } from '../ui/errors.ts'
 import { FilterSelect, useFilters } from '../ui/filters.tsx'
 import { Facts, Page, Panel } from '../ui/page.tsx'
 import { usePages } from '../ui/pages.ts'
+import { playersText } from '../ui/players-text.ts'
 import { Answer, Empty, Notice } from '../ui/states.tsx'
 import { PagedTable, Table } from '../ui/table.tsx'
 import { Id, number, words } from '../ui/text.tsx'
@@ -135,7 +136,7 @@ function Shown({ job }: { job: WholeJob }) {
               'Each player': giftText(job.give),
               To: targetText(job.target),
               'In all': state !== 'PLANNED' && totalText(job),
-              'At most': `${number(job.limit)} players`,
+              'At most': playersText(job.limit),
               Reason: reason,
               Id: <Id of={job.jobId} />,
             }}

@@ -12,12 +12,13 @@ import { codeOf, type Fault, faultsOf, isOutcomeOpen, sentence, textOf } from '.
 import { Form, ReasonField, SubmitButton, TextField } from '../ui/form.tsx'
 import { momentOf } from '../ui/moment-field.ts'
 import { Figures, Page, Panel } from '../ui/page.tsx'
+import { playersText } from '../ui/players-text.ts'
 import { Empty, Notice } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { number, words } from '../ui/text.tsx'
 import { toast } from '../ui/toast.tsx'
 import { jobHref } from './addresses.ts'
-import { assetsText, giftOf, giftText, idsOf, NO_GIFT, type PreviewInput, playersText } from './gift.ts'
+import { assetsText, giftOf, giftText, idsOf, NO_GIFT, type PreviewInput } from './gift.ts'
 import css from './grants.module.css'
 import { MessagePanel } from './message.tsx'
 import { messageOf, NO_MESSAGE } from './message-fields.ts'
@@ -151,7 +152,10 @@ function NewGrant() {
             </div>
             {preview && <Summary of={preview} />}
             {isTooMany && (
-              <Notice tone="error">More than {number(limit)} players match: nothing would be given.</Notice>
+              <Notice tone="error">
+                {playersText(preview.players, preview.isExact)} match, and the grant is for {number(limit)} at most:
+                nothing would be given.
+              </Notice>
             )}
             {preview?.players === 0 && <Notice tone="warning">No player matches now.</Notice>}
             {preview?.needsApproval && canSend && (

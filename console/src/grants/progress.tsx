@@ -1,3 +1,4 @@
+import { playersText } from '../ui/players-text.ts'
 import { number, words } from '../ui/text.tsx'
 import { Time } from '../ui/time.tsx'
 import { type Job, STATE_TONES } from './gift.ts'
@@ -17,7 +18,7 @@ export function Progress(job: Pick<Job, 'state' | 'players' | 'granted' | 'faile
       </span>
     )
   const text =
-    state === 'COLLECTING' ? `${number(players)} players so far` : `${number(granted + failed)} of ${number(players)}`
+    state === 'COLLECTING' ? `${playersText(players)} so far` : `${number(granted + failed)} of ${number(players)}`
   return (
     <div className={css.progress}>
       <progress aria-label="Players with an outcome" max={Math.max(players, 1)} value={granted + failed} />

@@ -3,6 +3,7 @@ import { type Client, useClient } from 'urql'
 import { useSearchParams } from 'wouter'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Figures } from '../ui/page.tsx'
+import { playersText } from '../ui/players-text.ts'
 import { Notice } from '../ui/states.tsx'
 import { number } from '../ui/text.tsx'
 import { type LivePass, MAX_LIVE_PASSES, useLivePasses } from './live-passes.ts'
@@ -116,7 +117,7 @@ const Names = ({ of, playersOf }: { of: readonly LivePass[]; playersOf: readonly
         <strong>{scenarioId}</strong>
         {isShared && ` (${nodeId})`}
         {players !== undefined && players < FEW_PLAYERS && (
-          <> ({players === 0 ? 'no player yet' : `only ${number(players)} ${players === 1 ? 'player' : 'players'}`})</>
+          <> ({players === 0 ? 'no player yet' : `only ${playersText(players)}`})</>
         )}
       </span>
     )

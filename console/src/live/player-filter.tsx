@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react'
 import { useQuery } from 'urql'
+import { useMatches } from '../players/use-matches.ts'
 import { useEnvironment } from '../shell/environment.tsx'
 import { findPlayersQuery } from '../shell/operations.ts'
 import { Button } from '../ui/button.tsx'
@@ -32,6 +33,7 @@ export function PlayerFilter({ filters }: { filters: Filters }) {
   const found = isAnswered ? data.players.nodes : []
   const [only] = found.length === 1 ? found : []
 
+  const matches = useMatches(environment, asked, isAnswered ? data.players : undefined)
   // biome-ignore lint/correctness/useExhaustiveDependencies: only what is typed sets the filter
   useEffect(() => {
     if (typed === value) return
@@ -66,7 +68,9 @@ export function PlayerFilter({ filters }: { filters: Filters }) {
       />
       {found.length > 1 && (
         <fieldset className="choices">
-          <legend className="hint">Which of them?</legend>
+          <legend className="hint">
+            Which of them?{matches !== undefined && ` ${found.length} of ${matches} are listed: type more.`}
+          </legend>
           {found.map(({ playerId, nickname }) => (
             <Button key={playerId} tone="quiet" onClick={() => choose(playerId)}>
               <span className="clip">{nickname ?? playerId}</span> <small>…{playerId.slice(-8)}</small>

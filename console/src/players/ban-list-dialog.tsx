@@ -4,6 +4,7 @@ import { MAX_SUPPORT_PLAYERS } from '../../../src/base/limits.ts'
 import { ActionDialog, type ActionResult } from '../ui/action-dialog.tsx'
 import { codeOf, isOutcomeOpen } from '../ui/errors.ts'
 import { TextAreaField } from '../ui/form.tsx'
+import { playersText } from '../ui/players-text.ts'
 import { number } from '../ui/text.tsx'
 import { ActionKey } from './actions/action-key.ts'
 import { BAN_FIELDS, BAN_INITIAL, banEffect, banInput } from './actions/ban-fields.ts'
@@ -21,7 +22,7 @@ export function BanListDialog({ onClose }: { onClose: () => void }) {
   const [key] = useState(() => new ActionKey())
   const playerIds = [...new Set(text.split(/[\s,;]+/).filter((id) => id !== ''))]
   const isTooLong = playerIds.length > MAX_SUPPORT_PLAYERS
-  const players = playerIds.length === 1 ? '1 player' : `${number(playerIds.length)} players`
+  const players = playersText(playerIds.length)
 
   async function run(reason: string): Promise<ActionResult> {
     const request = { playerIds, ...banInput(values, openedAt) }

@@ -5,8 +5,8 @@ import { useEnvironment } from '../shell/environment.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Form, ReasonField, SubmitButton } from '../ui/form.tsx'
+import { playersText } from '../ui/players-text.ts'
 import { Notice } from '../ui/states.tsx'
-import { number } from '../ui/text.tsx'
 import { exportPlayers } from './export.ts'
 import { type Filters, filtersText } from './filters.ts'
 
@@ -43,9 +43,7 @@ export function ExportDialog(props: {
     <Dialog title="Export players" onClose={onClose}>
       {result && 'count' in result ? (
         <>
-          <Notice tone="success">
-            {number(result.count)} {result.count === 1 ? 'player' : 'players'} exported.
-          </Notice>
+          <Notice tone="success">{playersText(result.count)} exported.</Notice>
           {result.auditId !== null && (
             <p>
               <Link href={`~/console/project/audit/${result.auditId}`} onClick={() => onClose()}>
@@ -69,7 +67,7 @@ export function ExportDialog(props: {
             audit log names you.
           </div>
           {result && <Notice tone="error">{result.fault}</Notice>}
-          {read !== undefined && <p role="status">{number(read)} players read so far.</p>}
+          {read !== undefined && <p role="status">{playersText(read)} read so far.</p>}
           <div className="actions">
             {read === undefined ? (
               <Button onClick={onClose}>Cancel</Button>

@@ -10,9 +10,9 @@ import { Button, RoleButton } from '../ui/button.tsx'
 import { saveRows } from '../ui/csv.ts'
 import { Page } from '../ui/page.tsx'
 import { type Pages, usePages } from '../ui/pages.ts'
+import { playersText } from '../ui/players-text.ts'
 import { Empty } from '../ui/states.tsx'
 import { PagedTable } from '../ui/table.tsx'
-import { number } from '../ui/text.tsx'
 import { Time } from '../ui/time.tsx'
 import { toast } from '../ui/toast.tsx'
 import { playerHref } from './addresses.ts'
@@ -43,9 +43,7 @@ export default function PlayersPage() {
   const [count] = useQuery({ query: playerCountQuery, variables: { environment, ...counted } })
   const total = count.fetching ? undefined : count.data?.players
   const totalText =
-    total === undefined || total === null
-      ? undefined
-      : `${number(total.totalCount)}${total.totalCountIsExact ? '' : ' or more'} ${total.totalCount === 1 ? 'player' : 'players'}`
+    total === undefined || total === null ? undefined : playersText(total.totalCount, total.totalCountIsExact)
   const [{ data: known }] = useQuery({
     query: segmentNamesQuery,
     variables: { environment },
@@ -94,7 +92,7 @@ export default function PlayersPage() {
             Save as segment…
           </RoleButton>
           <RoleButton needs="OPERATOR" tone="primary" onClick={() => withoutSearch(give)}>
-            {`Give to ${totalText === undefined ? 'these players' : `these ${totalText}`}…`}
+            {totalText === '1 player' ? 'Give to this player…' : `Give to these ${totalText ?? 'players'}…`}
           </RoleButton>
         </>
       }
@@ -107,6 +105,7 @@ export default function PlayersPage() {
       <PlayerTable
         key={`${environment} ${search}`}
         players={players}
+        total={totalText}
         empty={
           <Empty title={search.size > 0 ? 'No player matches' : `${environment} has no players yet`}>
             {search.size > 0 ? (
@@ -134,12 +133,13 @@ const setOnly = (filter: object | undefined) =>
 
 type Row = ResultOf<typeof playersQuery>['players']['nodes'][number]
 
-function PlayerTable({ players, empty }: { players: Pages<Row>; empty: ReactNode }) {
+function PlayerTable({ players, total, empty }: { players: Pages<Row>; total?: string | undefined; empty: ReactNode }) {
   const environment = useEnvironment()
   return (
     <PagedTable
       caption="Players"
       pages={players}
+      total={total}
       keyOf={({ playerId }) => playerId}
       empty={empty}
       columns={[

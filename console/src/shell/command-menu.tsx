@@ -1,6 +1,7 @@
 import { type KeyboardEvent, useEffect, useId, useState } from 'react'
 import { useQuery } from 'urql'
 import { useLocation } from 'wouter'
+import { useMatches } from '../players/use-matches.ts'
 import { addressOf, routes } from '../routes.tsx'
 import { endSession } from '../session/session.ts'
 import { Dialog } from '../ui/dialog.tsx'
@@ -53,7 +54,9 @@ export function CommandMenu(props: {
     { name: 'Sign out', note: 'command', run: () => endSession() },
   ]
   const wanted = text.trim().toLowerCase()
-  const players = isSearch && asked === text.trim() ? (data?.players.nodes ?? []) : []
+  const answer = isSearch && asked === text.trim() ? data?.players : undefined
+  const players = answer?.nodes ?? []
+  const matches = useMatches(environment, asked, answer)
   const found: Command[] = [
     ...players.map(({ playerId, nickname, status }) => ({
       name: nickname ?? playerId,
@@ -65,7 +68,7 @@ export function CommandMenu(props: {
       ? []
       : [
           {
-            name: `All players with “${text.trim()}”`,
+            name: `All ${matches ?? 'players'} with “${text.trim()}”`,
             note: 'search',
             run: go(`/env/${environment}/players?search=${encodeURIComponent(text.trim())}`),
           },

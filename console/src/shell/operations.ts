@@ -22,6 +22,7 @@ export const findPlayersQuery = graphql(`
   query ConsoleFindPlayers($environment: String!, $search: String!) {
     players(environment: $environment, search: $search, first: 6) {
       nodes { id playerId nickname status }
+      pageInfo { hasNextPage }
     }
   }
 `)

@@ -3,6 +3,7 @@ import { type ReactNode, useEffect, useRef } from 'react'
 import { Button } from './button.tsx'
 import type { Pages } from './pages.ts'
 import { Failed, Loading } from './states.tsx'
+import { number } from './text.tsx'
 
 export interface Column<Row> {
   readonly title: string
@@ -113,9 +114,15 @@ const MAX_FOLLOWED = 5
 
 export function PagedTable<Row>({
   pages,
+  total,
   empty,
   ...table
-}: Omit<TableProps<Row>, 'rows' | 'children' | 'empty'> & { readonly pages: Pages<Row>; readonly empty: ReactNode }) {
+}: Omit<TableProps<Row>, 'rows' | 'children' | 'empty'> & {
+  readonly pages: Pages<Row>
+  /** How many entries the whole list has, in words. */
+  readonly total?: string | undefined
+  readonly empty: ReactNode
+}) {
   const { rows, error, isLoading, isStale, hasMore, more, reload } = pages
   // A page may end before it has found anything.
   const isFruitless = rows.length === 0 && hasMore && !isLoading && !isStale && !error
@@ -136,10 +143,15 @@ export function PagedTable<Row>({
             {isLoading ? 'Loading…' : 'Show more'}
           </Button>
           <span className="muted">
-            {rows.length === 0 && !isLoading ? 'Nothing found so far. The list goes on.' : `${rows.length} shown`}
+            {rows.length === 0 && !isLoading
+              ? 'Nothing found so far. The list goes on.'
+              : shownText(rows.length, total)}
           </span>
         </div>
       )}
     </Table>
   )
 }
+
+const shownText = (shown: number, total: string | undefined): string =>
+  `${number(shown)} ${total === undefined ? '' : `of ${total} `}shown`

@@ -1,9 +1,9 @@
+import { playersText } from '../../ui/players-text.ts'
 import { number } from '../../ui/text.tsx'
 import type { Preview } from './use-preview.ts'
 
 type Pass = Preview['passes'][number]
 
-const players = (count: number): string => (count === 1 ? '1 player' : `${number(count)} players`)
 const price = (one: { readonly amount: string; readonly currency: string }): string =>
   `${number(one.amount)} ${one.currency}`
 
@@ -16,16 +16,18 @@ function ofPass(pass: Pass): string[] {
   const { nodeId, isAdded, isRemoved, players: all, premiumOwners } = pass
   const said: string[] = []
   const say = (text: string) => said.push(`${nodeId}: ${text}`)
-  if (isAdded) say(all > 0 ? `the pass is back, with its ${players(all)}.` : 'a new pass, which every player begins.')
+  if (isAdded)
+    say(all > 0 ? `the pass is back, with its ${playersText(all)}.` : 'a new pass, which every player begins.')
   if (isRemoved)
-    say(`the pass is removed. ${capital(players(all))} can no longer play it. Their progress stays stored.`)
-  if (pass.levelGained > 0) say(`${players(pass.levelGained)} of ${number(all)} would be at a higher level at once.`)
+    say(`the pass is removed. ${capital(playersText(all))} can no longer play it. Their progress stays stored.`)
+  if (pass.levelGained > 0)
+    say(`${playersText(pass.levelGained)} of ${number(all)} would be at a higher level at once.`)
   if (pass.levelLost > 0)
-    say(`${players(pass.levelLost)} of ${number(all)} would be at a lower level. Claimed tiers stay claimed.`)
+    say(`${playersText(pass.levelLost)} of ${number(all)} would be at a lower level. Claimed tiers stay claimed.`)
   for (const { track, players: count, tiers } of pass.newlyClaimable) {
     if (count === 0) continue
     const levels = tiers.length === 1 ? `the tier of level ${tiers[0]?.level}` : `${tiers.length} tiers`
-    say(`${players(count)} could claim ${levels} of the ${track.toLowerCase()} track that they cannot claim now.`)
+    say(`${playersText(count)} could claim ${levels} of the ${track.toLowerCase()} track that they cannot claim now.`)
   }
   const removed = pass.removedClaims.reduce((sum, one) => sum + one.players, 0)
   if (removed > 0)
@@ -33,7 +35,7 @@ function ofPass(pass: Pass): string[] {
       `${number(removed)} ${removed === 1 ? 'claim is' : 'claims are'} of tiers that are removed. Rewards that were granted stay.`,
     )
   const [before, after] = [pass.priceBefore, pass.priceAfter]
-  const owners = premiumOwners > 0 ? ` ${capital(players(premiumOwners))} own it already, and keep it.` : ''
+  const owners = premiumOwners > 0 ? ` ${capital(playersText(premiumOwners))} own it already, and keep it.` : ''
   if (before && after && price(before) !== price(after))
     say(`premium would cost ${price(after)} instead of ${price(before)}.${owners}`)
   else if (before && !after && !isRemoved) say(`premium would not be sold any more.${owners}`)
