@@ -224,6 +224,14 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the audit log`, () =>
     const opened = await stage.open(`/project/audit?target=${player.playerId}`)
     const { page } = opened
     await page.getByRole('cell', { name: 'a lost reward' }).waitFor()
+    const time = page.getByRole('cell', { name: /^(just now|\d+ (seconds?|minutes?) ago)$/ }).locator('time')
+    expect(await time.getAttribute('title')).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/)
+    await page.getByRole('button', { name: 'Times in lists: relative. Switch.' }).click()
+    await page.getByRole('cell', { name: /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/ }).waitFor()
+    await page.getByRole('button', { name: 'Times in lists: exact. Switch.' }).click()
+    // The words change by themselves.
+    await page.evaluate('{ const now = Date.now; Date.now = () => now() + 600_000 }')
+    await page.getByRole('cell', { name: /^1\d minutes ago$/ }).waitFor()
     await opened.check('audit')
     await page.getByRole('link', { name: 'Credit a wallet' }).click()
     const dialog = page.getByRole('dialog')
@@ -232,6 +240,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the audit log`, () =>
     await opened.check('audit-entry')
     await page.reload()
     await row.getByText('505').waitFor()
+    await dialog.getByText(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, (just now|\d+ (seconds?|minutes?) ago)$/).waitFor()
     await dialog.getByRole('link', { name: player.playerId }).click()
     await page.waitForURL(`**/env/production/players/${player.playerId}`)
     await opened.close()

@@ -9,7 +9,7 @@ import { Page } from '../ui/page.tsx'
 import { usePages } from '../ui/pages.ts'
 import { Empty } from '../ui/states.tsx'
 import { PagedTable } from '../ui/table.tsx'
-import { Time } from '../ui/time.tsx'
+import { Ago } from '../ui/time.tsx'
 import { discardDraft } from './draft/draft.ts'
 import { draftKey, keptIds } from './draft/kept-drafts.ts'
 import { NewScenarioDialog } from './new-scenario-dialog.tsx'
@@ -74,7 +74,7 @@ export default function ScenariosPage() {
             title: 'Version',
             cell: ({ version }) => (version === 0 ? <span className="badge warn">not published</span> : version),
           },
-          { title: 'Published', cell: ({ publishedAt }) => (publishedAt ? <Time at={publishedAt} /> : '') },
+          { title: 'Published', cell: ({ publishedAt }) => (publishedAt ? <Ago at={publishedAt} /> : '') },
           {
             title: 'Draft',
             cell: ({ hasDraft }) => (hasDraft ? <span className="badge">draft in this browser</span> : ''),

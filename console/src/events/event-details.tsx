@@ -4,7 +4,7 @@ import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Facts } from '../ui/page.tsx'
 import { copy, Id } from '../ui/text.tsx'
-import { Time } from '../ui/time.tsx'
+import { Moment } from '../ui/time.tsx'
 import { describeEvent } from './describe.ts'
 import css from './event-list.module.css'
 import type { GameEvent } from './feed.ts'
@@ -18,7 +18,7 @@ export function EventDetails({ event, onClose }: { event: GameEvent; onClose: ()
     <Dialog title={describeEvent(event)} onClose={onClose}>
       <Facts
         of={{
-          'Time of the call': <Time at={occurredAt} />,
+          'Time of the call': <Moment at={occurredAt} />,
           Player: playerId !== null && <Link href={`/env/${environment}/players/${playerId}`}>{playerId}</Link>,
           Scenario: scenarioId !== null && (
             <Link href={`/env/${environment}/scenarios/${scenarioId}`}>{scenarioId}</Link>

@@ -2,7 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, useRef, useState } from 'react'
 import { Link } from 'wouter'
 import { useEnvironment } from '../shell/environment.tsx'
-import { Time } from '../ui/time.tsx'
+import { Ago } from '../ui/time.tsx'
 import { describeEvent, toneOf } from './describe.ts'
 import { EventDetails } from './event-details.tsx'
 import css from './event-list.module.css'
@@ -95,7 +95,7 @@ export function EventList(props: {
                 className={`${css.event} ${css[toneOf(event)]}`}
                 style={{ transform: `translateY(${start}px)` }}
               >
-                <Time at={event.occurredAt} />
+                <Ago at={event.occurredAt} />
                 <button
                   type="button"
                   className={css.what}

@@ -17,7 +17,7 @@ import { playersText } from '../ui/players-text.ts'
 import { Answer, Empty, Notice } from '../ui/states.tsx'
 import { PagedTable, Table } from '../ui/table.tsx'
 import { Id, number, words } from '../ui/text.tsx'
-import { Ago, Time } from '../ui/time.tsx'
+import { Ago, Moment } from '../ui/time.tsx'
 import { jobHref } from './addresses.ts'
 import { assetsText, ENDED, giftText, type Job, jobText, targetText } from './gift.ts'
 import css from './grants.module.css'
@@ -98,16 +98,16 @@ function Shown({ job }: { job: WholeJob }) {
             of={{
               Made: (
                 <>
-                  <Ago at={createdAt} /> by {job.operator ?? 'a platform key'}
+                  <Moment at={createdAt} /> by {job.operator ?? 'a platform key'}
                 </>
               ),
               Approved: job.approvedAt !== null && (
                 <>
-                  <Time at={job.approvedAt} /> by {job.approvedBy ?? 'another platform key'}
+                  <Moment at={job.approvedAt} /> by {job.approvedBy ?? 'another platform key'}
                 </>
               ),
-              Began: startedAt !== null && <Time at={startedAt} />,
-              Ended: finishedAt !== null && <Time at={finishedAt} />,
+              Began: startedAt !== null && <Moment at={startedAt} />,
+              Ended: finishedAt !== null && <Moment at={finishedAt} />,
               'Takes back': undoOf !== null && <Link href={jobHref(environment, undoOf.jobId)}>this grant</Link>,
               'Taken back by':
                 undos.length > 0 &&
@@ -244,7 +244,7 @@ function Players({ job: { jobId, state, undoOf } }: { job: Job }) {
             title: undoOf === null ? 'Got' : 'Taken back',
             cell: ({ granted, amount }) => assetsText(granted) || (amount === null ? '–' : number(amount)),
           },
-          { title: 'When', cell: ({ actedAt }) => (actedAt === null ? '–' : <Time at={actedAt} />) },
+          { title: 'When', cell: ({ actedAt }) => (actedAt === null ? '–' : <Ago at={actedAt} />) },
         ]}
       />
     </Panel>
@@ -275,7 +275,7 @@ function History({ job: { jobId } }: { job: Job }) {
         keyOf={({ id }) => id}
         empty={<Empty title="No entry yet" />}
         columns={[
-          { title: 'Time', cell: ({ occurredAt }) => <Time at={occurredAt} /> },
+          { title: 'Time', cell: ({ occurredAt }) => <Ago at={occurredAt} /> },
           { title: 'Who', cell: (one) => <Who {...one} /> },
           {
             title: 'Action',

@@ -6,7 +6,7 @@ import { usePathParameters } from '../ui/address.ts'
 import { Page } from '../ui/page.tsx'
 import { Answer, Empty, Notice } from '../ui/states.tsx'
 import { Id } from '../ui/text.tsx'
-import { Time } from '../ui/time.tsx'
+import { Moment } from '../ui/time.tsx'
 import { banAction, deleteAction, endSessionsAction, nameOf, unbanAction } from './actions/account-actions.ts'
 import type { PlayerData } from './actions/support-action.ts'
 import { ActionButton, useAction } from './actions/use-action.tsx'
@@ -108,10 +108,10 @@ function Player({ player }: { player: PlayerData }) {
             <Id of={player.playerId} />
           </Fact>
           <Fact name="Created">
-            <Time at={player.createdAt} />
+            <Moment at={player.createdAt} />
           </Fact>
           <Fact name="Last login">
-            <Time at={player.lastLoginAt} />
+            <Moment at={player.lastLoginAt} />
           </Fact>
           <Fact name="Region">{player.region ?? '–'}</Fact>
           <Fact name="Language">{player.language ?? '–'}</Fact>
@@ -144,7 +144,7 @@ const BanNotice = ({ ban: { kind, until, publicReason } }: { ban: NonNullable<Pl
   <Notice tone="warning">
     {kind === 'LOGIN' ? 'Logins of this player are refused' : 'Every call of this player is refused'}
     {until === null ? ', until the ban is lifted.' : ' until '}
-    {until !== null && <Time at={until} parts="minute" />}
+    {until !== null && <Moment at={until} />}
     {publicReason !== null && ` The player sees: “${publicReason}”`}
   </Notice>
 )

@@ -13,7 +13,7 @@ import { type Pages, usePages } from '../ui/pages.ts'
 import { playersText } from '../ui/players-text.ts'
 import { Empty } from '../ui/states.tsx'
 import { PagedTable } from '../ui/table.tsx'
-import { Time } from '../ui/time.tsx'
+import { Ago, Time } from '../ui/time.tsx'
 import { toast } from '../ui/toast.tsx'
 import { playerHref } from './addresses.ts'
 import { BanListDialog } from './ban-list-dialog.tsx'
@@ -156,7 +156,7 @@ function PlayerTable({ players, total, empty }: { players: Pages<Row>; total?: s
         },
         { title: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },
         { title: 'Passes', cell: ({ passes }) => <Passes of={passes} /> },
-        { title: 'Last login', cell: ({ lastLoginAt }) => <Time at={lastLoginAt} parts="minute" /> },
+        { title: 'Last login', cell: ({ lastLoginAt }) => <Ago at={lastLoginAt} /> },
         { title: 'Created', cell: ({ createdAt }) => <Time at={createdAt} parts="day" /> },
         {
           title: 'Region, language',

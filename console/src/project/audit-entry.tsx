@@ -4,7 +4,7 @@ import { useDenial } from '../session/permission.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Facts } from '../ui/page.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
-import { Time } from '../ui/time.tsx'
+import { Moment } from '../ui/time.tsx'
 import { actionTitle, isDenied } from './actions.ts'
 import css from './audit.module.css'
 import { ChangesTable } from './changes-table.tsx'
@@ -60,7 +60,7 @@ export function EntryFacts({ of }: { of: Entry }) {
               <Who {...of} /> <code className="muted">{actor}</code>
             </>
           ),
-          Time: <Time at={occurredAt} />,
+          Time: <Moment at={occurredAt} />,
           Environment: environment ?? '–',
           Target: <Target of={of} />,
           Reason: reason ?? '–',

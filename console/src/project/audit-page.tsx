@@ -10,7 +10,7 @@ import { Page } from '../ui/page.tsx'
 import { usePages } from '../ui/pages.ts'
 import { Empty } from '../ui/states.tsx'
 import { ListActions, PagedTable } from '../ui/table.tsx'
-import { Time } from '../ui/time.tsx'
+import { Ago } from '../ui/time.tsx'
 import { actionChoices } from './actions.ts'
 import { AuditAction } from './audit-action.tsx'
 import { AuditEntry } from './audit-entry.tsx'
@@ -100,7 +100,7 @@ function AuditLog() {
           </Empty>
         }
         columns={[
-          { title: 'Time', cell: ({ occurredAt }) => <Time at={occurredAt} /> },
+          { title: 'Time', cell: ({ occurredAt }) => <Ago at={occurredAt} /> },
           { title: 'Who', cell: (one) => <Who {...one} /> },
           {
             title: 'Action',

@@ -3,7 +3,7 @@ import { RoleButton } from '../ui/button.tsx'
 import { Empty } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { Id } from '../ui/text.tsx'
-import { Time } from '../ui/time.tsx'
+import { Ago, Time } from '../ui/time.tsx'
 import type { CustomProvider } from './providers-page.tsx'
 
 const ACTIONS = { test: 'Test', edit: 'Edit', rotate: 'Rotate secret', remove: 'Remove' } as const
@@ -64,7 +64,7 @@ export function CustomProviders(props: {
           ),
         },
         { title: 'Secret', cell: (provider) => <Secret of={provider} /> },
-        { title: 'Changed', cell: ({ updatedAt }) => <Time at={updatedAt} parts="minute" /> },
+        { title: 'Changed', cell: ({ updatedAt }) => <Ago at={updatedAt} /> },
       ]}
     />
   )

@@ -9,7 +9,7 @@ import { usePages } from '../ui/pages.ts'
 import { Empty } from '../ui/states.tsx'
 import { ListActions, PagedTable } from '../ui/table.tsx'
 import { number } from '../ui/text.tsx'
-import { Time } from '../ui/time.tsx'
+import { Ago } from '../ui/time.tsx'
 import { loginLogQuery } from './operations.ts'
 import { noteName, outcomeName } from './words.ts'
 
@@ -75,7 +75,7 @@ export function LoginLog() {
           </Empty>
         }
         columns={[
-          { title: 'Time', cell: ({ occurredAt }) => <Time at={occurredAt} /> },
+          { title: 'Time', cell: ({ occurredAt }) => <Ago at={occurredAt} /> },
           {
             title: 'Outcome',
             cell: ({ outcome, operation }) => (

@@ -9,7 +9,7 @@ import { Page } from '../ui/page.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { number } from '../ui/text.tsx'
-import { Time } from '../ui/time.tsx'
+import { Ago } from '../ui/time.tsx'
 import { segmentsQuery } from './operations.ts'
 import { DeleteSegment, RenameSegment, SEGMENTS, type Segment } from './segment-dialogs.tsx'
 
@@ -54,7 +54,7 @@ export default function SegmentsPage() {
                 cell: ({ playerCount, playerCountIsExact }) =>
                   `${number(playerCount)}${playerCountIsExact ? '' : ' or more'}`,
               },
-              { title: 'Changed', cell: ({ updatedAt }) => <Time at={updatedAt} parts="minute" /> },
+              { title: 'Changed', cell: ({ updatedAt }) => <Ago at={updatedAt} /> },
               {
                 title: 'Actions',
                 cell: (segment) => (

@@ -1,6 +1,7 @@
 import { createClient as createSocket, type Client as Socket } from 'graphql-ws'
 import { type Client, cacheExchange, fetchExchange, mapExchange, Client as UrqlClient } from 'urql'
 import { codeOf } from '../ui/errors.ts'
+import { noteServiceTime } from '../ui/now.ts'
 import { endSession } from './session.ts'
 
 const URL = '/graphql'
@@ -15,6 +16,11 @@ export function createClient(token: string, { endsSession = true } = {}): Client
     url: URL,
     preferGetMethod: false,
     fetchOptions: { headers: { authorization: `Bearer ${token}` } },
+    fetch: async (...request) => {
+      const response = await fetch(...request)
+      noteServiceTime(response.headers.get('date'))
+      return response
+    },
     exchanges: [
       mapExchange({
         onError(error) {

@@ -49,6 +49,8 @@ export function CommandMenu(props: {
       .map((one) => ({ name: `Switch to ${one}`, note: 'environment', run: () => onEnvironment(one) })),
     { name: 'Times in UTC', note: 'command', run: () => prefer({ times: 'UTC' }) },
     { name: 'Times of this computer', note: 'command', run: () => prefer({ times: 'local' }) },
+    { name: 'Exact times in lists', note: 'command', run: () => prefer({ lists: 'exact' }) },
+    { name: 'Relative times in lists', note: 'command', run: () => prefer({ lists: 'relative' }) },
     { name: 'Dark colours', note: 'command', run: () => prefer({ theme: 'dark' }) },
     { name: 'Light colours', note: 'command', run: () => prefer({ theme: 'light' }) },
     { name: 'Sign out', note: 'command', run: () => endSession() },

@@ -45,7 +45,7 @@ function Frame(props: {
   const environment = environmentOf(inPath?.environment, environments)
   const [isMenuOpen, setMenuOpen] = useState(false)
   const [isNavOpen, setNavOpen] = useState(false)
-  const { theme, times, isNavNarrow } = usePreferences()
+  const { theme, times, lists, isNavNarrow } = usePreferences()
 
   useEffect(() => {
     if (inPath?.environment === environment) keepText(sessionStorage, LAST, environment)
@@ -113,6 +113,13 @@ function Frame(props: {
             label={`Times: ${times}. Switch.`}
           >
             Times: {times}
+          </Button>
+          <Button
+            tone="quiet"
+            onClick={() => prefer({ lists: lists === 'relative' ? 'exact' : 'relative' })}
+            label={`Times in lists: ${lists}. Switch.`}
+          >
+            In lists: {lists}
           </Button>
           <Button
             tone="quiet"

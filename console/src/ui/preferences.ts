@@ -4,12 +4,20 @@ import { keepText } from './storage.ts'
 interface Preferences {
   readonly theme: 'system' | 'light' | 'dark'
   readonly times: 'UTC' | 'local'
+  /** Times in lists. */
+  readonly lists: 'relative' | 'exact'
   readonly besideGraph: 'fields' | 'json'
   readonly isNavNarrow: boolean
 }
 
 const KEY = 'tierway.preferences'
-const DEFAULTS: Preferences = { theme: 'system', times: 'UTC', besideGraph: 'fields', isNavNarrow: false }
+const DEFAULTS: Preferences = {
+  theme: 'system',
+  times: 'UTC',
+  lists: 'relative',
+  besideGraph: 'fields',
+  isNavNarrow: false,
+}
 const listeners = new Set<() => void>()
 let preferences = read()
 showTheme()

@@ -1,5 +1,5 @@
-import { useEffect, useState } from 'react'
 import { agoText } from './ago-text.ts'
+import { useNow } from './now.ts'
 import { usePreferences } from './preferences.ts'
 
 type Zone = 'UTC' | 'local'
@@ -41,17 +41,28 @@ export function Time({ at, parts = 'time' }: { at: string | null; parts?: 'time'
   )
 }
 
-/** A moment of the past in words. The exact one shows when a pointer rests on it. */
-export function Ago({ at }: { at: string }) {
-  const { times } = usePreferences()
-  const [now, setNow] = useState(() => Date.now())
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 30_000)
-    return () => clearInterval(timer)
-  }, [])
+/**
+ * How long ago a moment was, or how long it still takes: for lists, which are read from now. The exact time shows when a
+ * pointer rests on it, and in its place for a person who prefers exact times.
+ */
+export function Ago({ at }: { at: string | null }) {
+  const { times, lists } = usePreferences()
+  const now = useNow()
+  if (at === null || lists === 'exact') return <Time at={at} />
   return (
     <time dateTime={at} title={`${timeText(at, times)} ${times}`} className="time">
       {agoText(now - Date.parse(at))}
     </time>
+  )
+}
+
+/** An exact moment, and how long ago it was: for the facts about one thing. */
+export function Moment({ at }: { at: string | null }) {
+  const now = useNow()
+  return (
+    <span className="moment">
+      <Time at={at} />
+      {at !== null && <small className="muted">, {agoText(now - Date.parse(at))}</small>}
+    </span>
   )
 }

@@ -5,7 +5,7 @@ import { Dialog } from '../../ui/dialog.tsx'
 import { usePages } from '../../ui/pages.ts'
 import { Empty } from '../../ui/states.tsx'
 import { PagedTable } from '../../ui/table.tsx'
-import { Time } from '../../ui/time.tsx'
+import { Ago } from '../../ui/time.tsx'
 import { auditHref } from '../addresses.ts'
 import { playerAuditQuery } from '../operations.ts'
 import { useParameter } from '../use-parameter.ts'
@@ -28,7 +28,7 @@ export function AuditTab({ player }: TabProps) {
         keyOf={({ id }) => id}
         empty={<Empty title="No operator has changed this player" />}
         columns={[
-          { title: 'Time', cell: ({ occurredAt }) => <Time at={occurredAt} /> },
+          { title: 'Time', cell: ({ occurredAt }) => <Ago at={occurredAt} /> },
           {
             title: 'Action',
             cell: ({ id, ...entry }) => <AuditAction href={auditHref(player, id)} {...entry} />,

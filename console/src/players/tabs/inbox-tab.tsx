@@ -3,7 +3,7 @@ import { usePages } from '../../ui/pages.ts'
 import { Empty } from '../../ui/states.tsx'
 import { PagedTable } from '../../ui/table.tsx'
 import { number, words } from '../../ui/text.tsx'
-import { Time } from '../../ui/time.tsx'
+import { Ago } from '../../ui/time.tsx'
 import { sendMessageAction, withdrawMessageAction } from '../actions/message-actions.ts'
 import { ActionButton } from '../actions/use-action.tsx'
 import { inboxQuery } from '../operations.ts'
@@ -30,11 +30,11 @@ export function InboxTab({ player, open }: TabProps) {
         keyOf={({ id }) => id}
         empty={<Empty title="The inbox is empty" />}
         columns={[
-          { title: 'Sent', cell: ({ sentAt }) => <Time at={sentAt} /> },
+          { title: 'Sent', cell: ({ sentAt }) => <Ago at={sentAt} /> },
           { title: 'Title', cell: (one) => titleOf(one) },
           { title: 'Kind', cell: ({ kind }) => words(kind) },
           { title: 'Rewards', cell: ({ rewards }) => rewards.map(rewardText).join(', ') || '–' },
-          { title: 'Expires', cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+          { title: 'Expires', cell: ({ expiresAt }) => <Ago at={expiresAt} /> },
           { title: 'State', cell: (one) => stateOf(one, Date.now()) },
           {
             title: 'Action',

@@ -2,7 +2,7 @@ import { usePages } from '../../ui/pages.ts'
 import { Empty } from '../../ui/states.tsx'
 import { PagedTable } from '../../ui/table.tsx'
 import { number, words } from '../../ui/text.tsx'
-import { Time } from '../../ui/time.tsx'
+import { Ago } from '../../ui/time.tsx'
 import { Attempts } from '../attempts.tsx'
 import { loginsQuery } from '../operations.ts'
 import type { TabProps } from './tab.ts'
@@ -21,7 +21,7 @@ export function LoginsTab({ player }: TabProps) {
       keyOf={({ id }) => id}
       empty={<Empty title="No login in the last 30 days">Renewing a token is no login.</Empty>}
       columns={[
-        { title: 'Time', cell: ({ occurredAt }) => <Time at={occurredAt} /> },
+        { title: 'Time', cell: ({ occurredAt }) => <Ago at={occurredAt} /> },
         { title: 'What', cell: ({ operation }) => words(operation) },
         {
           title: 'Outcome',

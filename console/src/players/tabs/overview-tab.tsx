@@ -4,7 +4,7 @@ import { Panel } from '../../ui/page.tsx'
 import { Empty, Notice } from '../../ui/states.tsx'
 import { Table } from '../../ui/table.tsx'
 import { Id, number } from '../../ui/text.tsx'
-import { Time } from '../../ui/time.tsx'
+import { Ago, Moment, Time } from '../../ui/time.tsx'
 import { unlinkAction } from '../actions/account-actions.ts'
 import { endBoostAction, grantBoostAction } from '../actions/boost-actions.ts'
 import { ActionButton } from '../actions/use-action.tsx'
@@ -107,7 +107,7 @@ export function OverviewTab({ player, open }: TabProps) {
           keyOf={({ id }) => id}
           columns={[
             { title: 'Percent', isNumber: true, cell: ({ percent }) => `+${number(String(percent))}%` },
-            { title: 'Ends', cell: ({ endsAt }) => <Time at={endsAt} parts="minute" /> },
+            { title: 'Ends', cell: ({ endsAt }) => <Ago at={endsAt} /> },
             { title: 'Reference', cell: ({ reference }) => <Reference of={reference} player={player} /> },
             {
               title: 'Action',
@@ -155,8 +155,8 @@ export function OverviewTab({ player, open }: TabProps) {
       <Panel title="Sessions">
         {player.deleteAt && (
           <Notice tone="warning">
-            The player has asked for its deletion: it takes place at <Time at={player.deleteAt} parts="minute" />,
-            unless the player logs in before.
+            The player has asked for its deletion: it takes place at <Moment at={player.deleteAt} />, unless the player
+            logs in before.
           </Notice>
         )}
         <Table
@@ -168,7 +168,7 @@ export function OverviewTab({ player, open }: TabProps) {
           columns={[
             { title: 'Device', cell: ({ device }) => device ?? <span className="muted">not named</span> },
             { title: 'Since', cell: ({ createdAt }) => <Time at={createdAt} parts="minute" /> },
-            { title: 'Last used', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} parts="minute" /> },
+            { title: 'Last used', cell: ({ lastUsedAt }) => <Ago at={lastUsedAt} /> },
           ]}
         />
       </Panel>

@@ -6,7 +6,7 @@ import { usePages } from '../../ui/pages.ts'
 import { Answer, Empty } from '../../ui/states.tsx'
 import { PagedTable } from '../../ui/table.tsx'
 import { copy, number } from '../../ui/text.tsx'
-import { Time } from '../../ui/time.tsx'
+import { Moment } from '../../ui/time.tsx'
 import { deleteStorageAction, setStorageAction } from '../actions/account-actions.ts'
 import { ActionButton } from '../actions/use-action.tsx'
 import { indentedJson } from '../indented-json.ts'
@@ -103,7 +103,7 @@ function Value({ player, open, name }: TabProps & { readonly name: string }) {
             }
           >
             <p className="muted">
-              Changed <Time at={entry.updatedAt} />
+              Changed <Moment at={entry.updatedAt} />
             </p>
             {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard */}
             <pre className={css.json} tabIndex={0}>
