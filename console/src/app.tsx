@@ -1,6 +1,7 @@
 import { useEffect, useMemo } from 'react'
 import { Provider } from 'urql'
 import { Router } from 'wouter'
+import { PlayerNamesProvider } from './players/player-name.tsx'
 import { createClient } from './session/client.ts'
 import { OtherSession } from './session/other-session.tsx'
 import { endSession, type Session, useIsAsking, useOffer, useSession } from './session/session.ts'
@@ -35,7 +36,9 @@ function SignedIn({ session }: { session: Session }) {
   return (
     <Provider value={client}>
       <SocketProvider token={session.token}>
-        <Shell session={session} />
+        <PlayerNamesProvider token={session.token}>
+          <Shell session={session} />
+        </PlayerNamesProvider>
       </SocketProvider>
     </Provider>
   )

@@ -221,6 +221,31 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a feed of events`, ()
     await opened?.check('live-gap')
   })
 
+  it('shows the end of the id of a player whose nickname cannot be read, and the nickname later', async () => {
+    const { page } = await open()
+    const players = await newPlayers()
+    const [{ playerId = '' } = {}] = players
+    await world.pool.query('UPDATE players SET nickname = $1 WHERE id = $2', ['Ada of the feed', playerId])
+    await page.route('**/graphql', (route) =>
+      route.request().postData()?.includes('ConsolePlayerNames') ? route.abort() : route.fallback(),
+    )
+    const failed = page.waitForEvent('requestfailed')
+    const text = await levelUp(players)
+    await page.getByText(text).nth(3).waitFor()
+    await failed
+    const row = rows(page)
+      .filter({ hasText: text })
+      .filter({ hasText: playerId.slice(-8) })
+    await row.getByRole('link', { name: `…${playerId.slice(-8)}`, exact: true }).waitFor()
+    // How long ago it was is counted by the clock of the service.
+    await row.getByText(/^(just now|\d\d seconds ago|1 minute ago)$/).waitFor()
+    await page.unroute('**/graphql')
+    // It is asked for again half a minute later, once a row needs it.
+    await page.evaluate('{ const now = Date.now; Date.now = () => now() + 30_000 }')
+    await levelUp(players)
+    await row.getByRole('link', { name: `Ada of the feed …${playerId.slice(-8)}`, exact: true }).waitFor()
+  })
+
   it('leads back to the sign-in page when its access has ended', async () => {
     const { page, keyId } = await open()
     const [player] = await newPlayers()

@@ -261,13 +261,25 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the pages of grants`,
     // The browser notes the refused request.
     opened.complaints.splice(0)
     await opened.check('grant-file')
+    await stage.game.app.pool.query('UPDATE players SET nickname = $1 WHERE id = $2', [
+      'Bea of the grant',
+      bea.playerId,
+    ])
     await upload([`${ada.playerId},5`, `${bea.playerId},7`])
     await page.getByText('The file names 2 players, each with an amount.').waitFor()
     await page.getByLabel('Currency', { exact: true }).fill('gems')
     await page.getByLabel('Reason').fill('prizes')
     await page.getByRole('cell', { name: '7', exact: true }).waitFor()
+    const name = `Bea of the grant …${bea.playerId.slice(-8)}`
+    await page.getByRole('table', { name: 'The largest amounts' }).getByRole('link', { name }).waitFor()
     await page.getByRole('button', { name: 'Give gems by the list to 2 players' }).click()
     await page.getByText('done', { exact: true }).waitFor()
+    const given = page.getByRole('table', { name: 'Players of the grant' })
+    await given
+      .getByRole('row')
+      .filter({ has: page.getByRole('link', { name }) })
+      .getByText(/^(just now|\d+ (seconds?|minutes?) ago)$/)
+      .waitFor()
     expect([await balance(ada), await balance(bea)]).toEqual(['5', '7'])
 
     await page.getByRole('button', { name: 'CSV of the players' }).click()

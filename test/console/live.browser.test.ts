@@ -53,8 +53,15 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page`, () =>
     await dialog.getByRole('link', { name: 'Only this player' }).click()
     await page.waitForURL(`**/live?player=${player.playerId}`)
     await rows(page).filter({ hasText: 'New player' }).waitFor()
-    expect(await rows(page).getByRole('link', { name: player.playerId }).count()).toBe(await rows(page).count())
-    await rows(page).first().getByRole('link', { name: player.playerId }).click()
+    expect(
+      await rows(page)
+        .getByRole('link', { name: player.playerId.slice(-8) })
+        .count(),
+    ).toBe(await rows(page).count())
+    await rows(page)
+      .first()
+      .getByRole('link', { name: player.playerId.slice(-8) })
+      .click()
     await page.waitForURL(`**/players/${player.playerId}`)
     await opened.close()
   })
@@ -70,7 +77,9 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page`, () =>
     expect(await rows(page).count()).toBe(1)
     expect(await page.getByLabel('Show').inputValue()).toBe('levelUps')
     await page.getByLabel('Player').fill(` ${other.playerId}`)
-    await rows(page).getByRole('link', { name: other.playerId }).waitFor()
+    await rows(page)
+      .getByRole('link', { name: other.playerId.slice(-8) })
+      .waitFor()
     expect(new URL(page.url()).search).toBe(`?handle=onLevelUp&player=${other.playerId}`)
 
     await page.getByLabel('Show').selectOption('new players')
@@ -108,8 +117,61 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page`, () =>
     await page.waitForURL(`**/live?player=${other.playerId}`)
     await page.getByLabel('Player').fill('Zed x')
     await page.waitForURL(`**/live?player=${one.playerId}`)
-    await rows(page).first().getByRole('link', { name: one.playerId }).waitFor()
+    await rows(page)
+      .first()
+      .getByRole('link', { name: one.playerId.slice(-8) })
+      .waitFor()
     await close()
+  })
+
+  it('names players by their nicknames, asked for once and together, and a long one moves no column', async () => {
+    const players = await Promise.all(times(4, newPlayer))
+    const nicknames = ['Yan Feed', 'Yan the second', `Yan ${'W'.repeat(60)}`]
+    for (const [at, nickname] of nicknames.entries())
+      await stage.game.app.pool.query('UPDATE players SET nickname = $1 WHERE id = $2', [
+        nickname,
+        players[at]?.playerId,
+      ])
+    for (const player of players) await player.addXp(600, 'yan')
+    const opened = await stage.open('/env/production/players')
+    const { page } = opened
+    const asked: string[][] = []
+    page.on('request', (request) => {
+      if (request.postData()?.includes('ConsolePlayerNames')) asked.push(request.postDataJSON().variables.ids)
+    })
+    await page.getByRole('link', { name: 'Live', exact: true }).click()
+    for (const [at, nickname] of nicknames.entries()) {
+      const link = rows(page)
+        .getByRole('link', { name: `${nickname} …${players[at]?.playerId.slice(-8)}` })
+        .first()
+      await link.waitFor()
+      expect(await link.getAttribute('title')).toBe(`${nickname} ${players[at]?.playerId}`)
+    }
+    // The fourth has no nickname.
+    await rows(page)
+      .getByRole('link', { name: `…${players[3]?.playerId.slice(-8)}`, exact: true })
+      .first()
+      .waitFor()
+    const places = await rows(page).evaluateAll((all) =>
+      all
+        .map((row) => [...row.querySelectorAll('a')].map((link) => link.getBoundingClientRect()))
+        .filter(({ length }) => length === 2),
+    )
+    expect(places.length).toBeGreaterThan(4)
+    for (const [player, scenario] of places) expect(player?.right).toBeLessThanOrEqual(scenario?.left ?? 0)
+    await opened.check('live-names')
+    await page.setViewportSize({ width: 390, height: 844 })
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+    await opened.check('live-names-390')
+    await page.setViewportSize({ width: 1280, height: 900 })
+    await page.getByRole('link', { name: 'Players', exact: true }).click()
+    await page.getByRole('heading', { name: 'Players' }).waitFor()
+    await page.getByRole('link', { name: 'Live', exact: true }).click()
+    await rows(page).getByRole('link', { name: 'Yan Feed' }).first().waitFor()
+    expect(asked.length).toBeGreaterThan(0)
+    expect(asked.length).toBeLessThanOrEqual(2)
+    expect(new Set(asked.flat()).size).toBe(asked.flat().length)
+    await opened.close()
   })
 
   it('reports an invalid filter, and goes on with the next one', async () => {

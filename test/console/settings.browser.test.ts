@@ -221,9 +221,11 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the audit log`, () =>
         },
       },
     )
+    await game.app.pool.query('UPDATE players SET nickname = $1 WHERE id = $2', ['Ada of the log', player.playerId])
     const opened = await stage.open(`/project/audit?target=${player.playerId}`)
     const { page } = opened
     await page.getByRole('cell', { name: 'a lost reward' }).waitFor()
+    await page.getByRole('link', { name: `Ada of the log …${player.playerId.slice(-8)}` }).waitFor()
     const time = page.getByRole('cell', { name: /^(just now|\d+ (seconds?|minutes?) ago)$/ }).locator('time')
     expect(await time.getAttribute('title')).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/)
     await page.getByRole('button', { name: 'Times in lists: relative. Switch.' }).click()
@@ -241,7 +243,8 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the audit log`, () =>
     await page.reload()
     await row.getByText('505').waitFor()
     await dialog.getByText(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, (just now|\d+ (seconds?|minutes?) ago)$/).waitFor()
-    await dialog.getByRole('link', { name: player.playerId }).click()
+    await dialog.getByRole('button', { name: `Copy ${player.playerId}` }).waitFor()
+    await dialog.getByRole('link', { name: 'Ada of the log' }).click()
     await page.waitForURL(`**/env/production/players/${player.playerId}`)
     await opened.close()
   })
@@ -256,8 +259,13 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the audit log`, () =>
       },
     )
     expect(denied.errors?.[0]?.extensions.code).toBe('FORBIDDEN')
+    const eve = await game.player()
+    await game.app.pool.query('UPDATE players SET nickname = $1 WHERE id = $2', ['Eve', eve.playerId])
+    await eve.graphql('mutation { banPlayer(input: { playerId: "x", reason: "x" }) { error } }')
     const { page, close } = await stage.open('/project/audit?action=player.ban.denied')
-    await page.getByRole('cell', { name: 'Ban a player denied' }).waitFor()
+    await page.getByRole('cell', { name: 'Ban a player denied' }).first().waitFor()
+    // A player who tried it has a name, too.
+    await page.getByRole('link', { name: `Eve …${eve.playerId.slice(-8)}` }).waitFor()
     await close()
     const viewer = await stage.open('/project/audit', { role: 'viewer', width: 390 })
     await viewer.page.getByText('Not allowed').waitFor()

@@ -1,5 +1,5 @@
 import { useQuery } from 'urql'
-import { Link } from 'wouter'
+import { PlayerName } from '../players/player-name.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Panel } from '../ui/page.tsx'
 import { playersText } from '../ui/players-text.ts'
@@ -37,12 +37,7 @@ export function XpOutliers(props: { readonly scenarioId: string; readonly nodeId
                   {
                     title: 'Player',
                     cell: ({ player: { playerId, nickname } }) => (
-                      <Link
-                        href={`/env/${environment}/players/${playerId}/passes`}
-                        {...(nickname !== null && { className: 'clip', title: nickname })}
-                      >
-                        {nickname ?? playerId}
-                      </Link>
+                      <PlayerName of={playerId} nickname={nickname} tab="passes" />
                     ),
                   },
                   { title: 'Xp', isNumber: true, cell: ({ xp }) => number(xp) },

@@ -41,6 +41,10 @@ export function describeEvent(event: GameEvent): string {
   }
 }
 
+/** The nickname that a new player has, where an event tells it. */
+export const createdNickname = ({ type, data }: GameEvent): string | undefined =>
+  type === 'PLAYER_CREATED' && isData(data) ? text(data.nickname) : undefined
+
 function describeLimit(data: Data): string {
   const { granted, asked, limit, limitedBy } = data
   return `Limit of xp ${limitText(String(limitedBy))}: ${integer(granted)} of ${integer(asked)} granted, limit ${integer(limit)}${source(data)}`

@@ -1,4 +1,5 @@
 import { Link } from 'wouter'
+import { WholePlayer } from '../players/player-name.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
@@ -19,7 +20,7 @@ export function EventDetails({ event, onClose }: { event: GameEvent; onClose: ()
       <Facts
         of={{
           'Time of the call': <Moment at={occurredAt} />,
-          Player: playerId !== null && <Link href={`/env/${environment}/players/${playerId}`}>{playerId}</Link>,
+          Player: playerId !== null && <WholePlayer of={playerId} />,
           Scenario: scenarioId !== null && (
             <Link href={`/env/${environment}/scenarios/${scenarioId}`}>{scenarioId}</Link>
           ),

@@ -1,9 +1,10 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, useRef, useState } from 'react'
 import { Link } from 'wouter'
+import { PlayerName } from '../players/player-name.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Ago } from '../ui/time.tsx'
-import { describeEvent, toneOf } from './describe.ts'
+import { createdNickname, describeEvent, toneOf } from './describe.ts'
 import { EventDetails } from './event-details.tsx'
 import css from './event-list.module.css'
 import type { GameEvent } from './feed.ts'
@@ -109,9 +110,9 @@ export function EventList(props: {
                 {event.playerId === null ? (
                   <span className={css.player} />
                 ) : (
-                  <Link href={`/env/${environment}/players/${event.playerId}`} className={css.player}>
-                    {event.playerId}
-                  </Link>
+                  <span className={css.player}>
+                    <PlayerName of={event.playerId} nickname={createdNickname(event)} />
+                  </span>
                 )}
                 {event.scenarioId === null ? (
                   <span className={css.scenario} />

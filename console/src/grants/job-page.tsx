@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'react'
 import { useQuery } from 'urql'
 import { Link, useParams } from 'wouter'
 import type { ResultOf } from '../graphql.ts'
-import { playerHref } from '../players/addresses.ts'
+import { PlayerName } from '../players/player-name.tsx'
 import { AuditAction } from '../project/audit-action.tsx'
 import { auditLogQuery } from '../project/operations.ts'
 import { Who } from '../project/who.tsx'
@@ -178,11 +178,9 @@ const totalText = ({ total, totalXp }: WholeJob): string | false => {
   return parts.filter((one) => one !== false).join(' and ') || false
 }
 
-function Player({ of }: { of: { readonly playerId: string; readonly player: { nickname: string | null } | null } }) {
-  const environment = useEnvironment()
-  const { playerId, player } = of
-  return <Link href={playerHref({ environment, playerId })}>{player?.nickname ?? playerId}</Link>
-}
+const Player = ({ of }: { of: { readonly playerId: string; readonly player: { nickname: string | null } | null } }) => (
+  <PlayerName of={of.playerId} nickname={of.player?.nickname ?? null} />
+)
 
 const OUTCOMES = [
   ['', 'all'],

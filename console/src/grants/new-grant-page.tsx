@@ -3,8 +3,8 @@ import { type CombinedError, useClient } from 'urql'
 import { Link, useLocation, useSearchParams } from 'wouter'
 import { DEFAULT_GRANT_PLAYERS, MAX_SUPPORT_PLAYERS } from '../../../src/base/limits.ts'
 import { ActionKey } from '../players/actions/action-key.ts'
-import { playerHref } from '../players/addresses.ts'
 import { playerFilterOf, readFilters } from '../players/filters.ts'
+import { PlayerName } from '../players/player-name.tsx'
 import { useDenial } from '../session/permission.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button } from '../ui/button.tsx'
@@ -208,7 +208,6 @@ const isOfField = ({ path }: Fault): boolean =>
   /^(rewards-|playerIds|segment$|allowNew$|limit$|startsAt$|reason$|image$|expiresInDays$)/.test(path)
 
 function Summary({ of }: { of: Preview }) {
-  const environment = useEnvironment()
   const { players, isExact, total, totalXp, largest, failing } = of
   return (
     <>
@@ -239,11 +238,7 @@ function Summary({ of }: { of: Preview }) {
           columns={[
             {
               title: 'Largest amounts',
-              cell: ({ playerId }) => (
-                <Link href={playerHref({ environment, playerId })} title={playerId}>
-                  …{playerId.slice(-8)}
-                </Link>
-              ),
+              cell: ({ playerId }) => <PlayerName of={playerId} />,
             },
             { title: 'Amount', isNumber: true, cell: ({ amount }) => number(amount) },
           ]}

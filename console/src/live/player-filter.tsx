@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react'
 import { useQuery } from 'urql'
+import { shortId } from '../players/player-name.tsx'
 import { useMatches } from '../players/use-matches.ts'
 import { useEnvironment } from '../shell/environment.tsx'
 import { findPlayersQuery } from '../shell/operations.ts'
@@ -31,9 +32,9 @@ export function PlayerFilter({ filters }: { filters: Filters }) {
   })
   const isAnswered = isSearch && asked === typed && !fetching && data !== undefined
   const found = isAnswered ? data.players.nodes : []
+  const matches = useMatches(environment, asked, isAnswered ? data.players : undefined)
   const [only] = found.length === 1 ? found : []
 
-  const matches = useMatches(environment, asked, isAnswered ? data.players : undefined)
   // biome-ignore lint/correctness/useExhaustiveDependencies: only what is typed sets the filter
   useEffect(() => {
     if (typed === value) return
@@ -73,7 +74,7 @@ export function PlayerFilter({ filters }: { filters: Filters }) {
           </legend>
           {found.map(({ playerId, nickname }) => (
             <Button key={playerId} tone="quiet" onClick={() => choose(playerId)}>
-              <span className="clip">{nickname ?? playerId}</span> <small>…{playerId.slice(-8)}</small>
+              <span className="clip">{nickname ?? playerId}</span> <small>{shortId(playerId)}</small>
             </Button>
           ))}
         </fieldset>

@@ -47,6 +47,16 @@ export const playerCountQuery = graphql(`
   }
 `)
 
+/** Nicknames for ids, as lists of events and of the audit log have them. */
+export const playerNamesQuery = graphql(`
+  query ConsolePlayerNames($ids: [ID!]!) {
+    nodes(ids: $ids) {
+      id
+      ... on Player { nickname }
+    }
+  }
+`)
+
 export const playerQuery = graphql(`
   query ConsolePlayer($id: ID!) {
     player(id: $id) {

@@ -22,6 +22,7 @@ import { filterParameters, playerFilterOf, readFilters } from './filters.ts'
 import { playerCountQuery, playersQuery } from './operations.ts'
 import css from './player.module.css'
 import { PlayerFilters } from './player-filters.tsx'
+import { shortId } from './player-name.tsx'
 import { StatusBadge } from './status-badge.tsx'
 
 const CSV_TITLES = ['playerId', 'nickname', 'status', 'createdAt', 'lastLoginAt', 'region', 'language'] as const
@@ -164,10 +165,7 @@ function PlayerTable({ players, total, empty }: { players: Pages<Row>; total?: s
         },
         {
           title: 'Id',
-          cell: ({ playerId }) => (
-            // Ids begin with the time, so their ends distinguish them.
-            <code title={playerId}>…{playerId.slice(-8)}</code>
-          ),
+          cell: ({ playerId }) => <code title={playerId}>{shortId(playerId)}</code>,
         },
       ]}
     />

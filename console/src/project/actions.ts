@@ -1,3 +1,5 @@
+import { isPlayerId } from '../players/names.ts'
+
 /** Actions of the audit log, in words. docs/access.md lists them with their targets. */
 const TITLES: Readonly<Record<string, string>> = {
   'player.ban': 'Ban a player',
@@ -107,6 +109,11 @@ export function actionChoices(current: string): readonly (readonly [value: strin
 }
 
 const KEYS: ReadonlySet<string | undefined> = new Set(['sdk_key', 'server_key', 'platform_key', 'operator_token'])
+
+/** The id of the player that an action changed; undefined for any other target. */
+export function targetPlayer({ action, target }: { readonly action: string; readonly target: string }) {
+  return attempted(action).startsWith('player.') && isPlayerId(target) ? target : undefined
+}
 
 /** The address of an action's target; undefined when no page shows it. */
 export function targetHref(entry: {

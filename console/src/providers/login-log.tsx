@@ -1,5 +1,5 @@
-import { Link } from 'wouter'
 import { Attempts } from '../players/attempts.tsx'
+import { PlayerName } from '../players/player-name.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button } from '../ui/button.tsx'
 import { saveRows } from '../ui/csv.ts'
@@ -89,14 +89,7 @@ export function LoginLog() {
           { title: 'Subject', cell: ({ subject }) => subject ?? '–' },
           {
             title: 'Player',
-            cell: ({ playerId }) =>
-              playerId === null ? (
-                '–'
-              ) : (
-                <Link href={`/env/${environment}/players/${playerId}`} className="clip" title={playerId}>
-                  {playerId}
-                </Link>
-              ),
+            cell: ({ playerId }) => (playerId === null ? '–' : <PlayerName of={playerId} />),
           },
           { title: 'Time taken', isNumber: true, cell: ({ milliseconds }) => `${number(milliseconds)} ms` },
           {

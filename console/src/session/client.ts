@@ -9,9 +9,10 @@ const URL = '/graphql'
 /**
  * A client for queries and mutations. After a mutation, queries whose answers contain a type of its answer are read
  * again. A query whose answer may lack that type needs `additionalTypenames` in its context. `endsSession: false` is
- * for a call with another key: a refusal of that key says nothing about the session.
+ * for a call with another key: a refusal of that key says nothing about the session. `isCached: false` is for callers
+ * that keep what they need: the cache would keep every answer.
  */
-export function createClient(token: string, { endsSession = true } = {}): Client {
+export function createClient(token: string, { endsSession = true, isCached = true } = {}): Client {
   return new UrqlClient({
     url: URL,
     preferGetMethod: false,
@@ -28,7 +29,7 @@ export function createClient(token: string, { endsSession = true } = {}): Client
             endSession('Your session has ended. Sign in to continue where you were.')
         },
       }),
-      cacheExchange,
+      ...(isCached ? [cacheExchange] : []),
       fetchExchange,
     ],
   })

@@ -1,3 +1,4 @@
+import { Link } from 'wouter'
 import { toast } from './toast.tsx'
 
 /** A whole number with groups of digits: `12,345`. Takes the decimal strings of Int64 without rounding. */
@@ -11,10 +12,12 @@ export const percent = (share: number | null): string =>
 /** An enum's value in words: `LEVEL_NOT_REACHED` is `level not reached`. */
 export const words = (value: string): string => value.toLowerCase().replaceAll('_', ' ')
 
-export function Id({ of }: { of: string }) {
+/** An id to copy, and a link where its object has a page. */
+export function Id({ of, href }: { of: string; href?: string }) {
+  const text = <code>{of}</code>
   return (
     <span className="id">
-      <code>{of}</code>
+      {href === undefined ? text : <Link href={href}>{text}</Link>}
       <button type="button" className="button quiet" aria-label={`Copy ${of}`} onClick={() => void copy(of)}>
         Copy
       </button>
