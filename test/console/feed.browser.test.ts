@@ -1,7 +1,7 @@
 import type { Page, WebSocket } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { CatchUp } from '../../console/src/events/catch-up.ts'
-import { describeEvent } from '../../console/src/events/describe.ts'
+import { createdNickname, describeEvent } from '../../console/src/events/describe.ts'
 import type { GameEvent } from '../../console/src/events/feed.ts'
 import { createPlatformKey } from '../../src/callers/keys.ts'
 import { sharedBrowser, withoutChromium } from '../harness/browser.ts'
@@ -306,6 +306,13 @@ describe('the number of events that a feed missed', () => {
 describe('the text of an event', () => {
   const said = (event: Readonly<Record<string, unknown>>) =>
     describeEvent({ type: 'CROSSING', handle: null, nodeId: 'pass', data: {}, byClient: false, ...event } as GameEvent)
+
+  it('has the nickname of a new player, which needs no other request', () => {
+    const created = { type: 'PLAYER_CREATED', data: { nickname: 'Ada', provider: null } } as unknown as GameEvent
+    expect(createdNickname(created)).toBe('Ada')
+    expect(createdNickname({ ...created, data: { nickname: null, provider: null } })).toBeUndefined()
+    expect(createdNickname({ ...created, type: 'CROSSING' })).toBeUndefined()
+  })
 
   it('says what a player reached, bought or was granted', () => {
     expect(said({ handle: 'onLevelUp', data: { fromLevel: 4, toLevel: 6, source: 'match' } })).toBe(

@@ -111,6 +111,16 @@ describe('a rate limit that is reached', () => {
     expect((await game.graphql(key, '{ environments { name } }')).errors?.[0]?.extensions.code).toBe('RATE_LIMITED')
   })
 
+  it('counts `nodes` once, whatever the number of its ids', async () => {
+    const key = await game.key('viewer')
+    const ids = [`Environment:${game.environmentId}`, `Project:${game.projectId}`, `Player:${game.projectId}`]
+    const ask = async () =>
+      (await game.graphql(key, 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids })).errors?.[0]?.extensions
+        .code
+    expect([await ask(), await ask(), await ask()]).toEqual([undefined, undefined, undefined])
+    expect(await ask()).toBe('RATE_LIMITED')
+  })
+
   it('refuses calls of one server key, but not of another key of its environment', async () => {
     const [one, other] = [
       await createServerKey(game.app.pool, game.environmentId),
