@@ -5,7 +5,7 @@ import { invalidRequest, Refusal, type RefusalKind } from '../../base/errors.ts'
 import { groupBy } from '../../base/group-by.ts'
 import { isCleanText, MAX_INT32 } from '../../base/json.ts'
 import { MAX_NODE_IDS } from '../../base/limits.ts'
-import { createSemaphore } from '../../base/semaphore.ts'
+import { createSemaphore, type Semaphore } from '../../base/semaphore.ts'
 import { requireCaller } from '../../callers/access.ts'
 import { isUuid, refuseFaults } from '../shape.ts'
 import { builder } from './builder.ts'
@@ -110,18 +110,15 @@ function branded<T extends object | null>({ typeOf }: Loader, node: T): T {
 
 /** Objects of one type. A refusal stands in the place of its object, and GraphQL reports it there. */
 async function loadOfType(
-  loader: Loader,
+  { type, load, loadAll }: Loader,
   ids: readonly (readonly string[])[],
-  context: Context,
-  info: GraphQLResolveInfo,
+  { context, info, turns }: { context: Context; info: GraphQLResolveInfo; turns: Semaphore },
 ): Promise<readonly (object | null)[]> {
-  const { type, load, loadAll } = loader
   const counted = { ...context, isCounted: true } as const
   if (loadAll) {
     const query = () => queryFromInfo({ context, info, typeName: type as never })
     return orRefusal(loadAll(counted, ids, query), (error) => ids.map(() => error))
   }
-  const turns = createSemaphore(AT_ONCE)
   return Promise.all(
     ids.map(async (parts) => {
       const release = await turns.acquire()
@@ -179,11 +176,12 @@ builder.queryFields((t) => ({
       })
       refuseFaults(faults)
       const nodes = new Map<string, object | null>()
+      const call = { context, info, turns: createSemaphore(AT_ONCE) }
       const ofTypes = groupBy(asked, ([, { loader }]) => loader)
       await Promise.all(
         [...ofTypes].map(async ([loader, ofType]) => {
           const parts = ofType.map(([, one]) => one.parts)
-          const loaded = await loadOfType(loader, parts, context, info)
+          const loaded = await loadOfType(loader, parts, call)
           for (const [at, [id]] of ofType.entries()) {
             const node = loaded[at] ?? null
             nodes.set(id, node instanceof Error ? node : branded(loader, node))

@@ -217,9 +217,11 @@ describe('global ids (decisions 11.11)', () => {
         const { data, errors } = await read(other.token, id)
         expect([name, data, errors?.map(({ extensions }) => extensions.code)]).toEqual([name, { node: null }, [code]])
       }
-      const { data, errors } = await readAll(other.token, [own, 'Event:x'])
-      expect(data).toEqual({ nodes: [null, null] })
-      expect(errors?.map(({ extensions }) => extensions.code)).toEqual([code, code])
+      const { data, errors } = await readAll(other.token, [own, `Player:${player.playerId}`, 'Event:x'])
+      expect(data).toEqual({ nodes: [null, null, null] })
+      expect(errors?.map(({ path, extensions }) => [path, extensions.code])).toEqual(
+        [0, 1, 2].map((at) => [['nodes', at], code]),
+      )
     }
   })
 
