@@ -18,7 +18,7 @@ import type { ComponentType } from 'react'
 import { onDemand } from './ui/on-demand.tsx'
 
 /** The groups of the navigation, in their order. */
-export const GROUPS = ['Now', 'Season', 'Players', 'Setup'] as const
+export const GROUPS = ['Now', 'Season', 'People', 'Setup'] as const
 
 export interface PageRoute {
   /** The path, below /console. Paths of environments begin with `/env/:environment`. */
@@ -63,7 +63,7 @@ export const routes: readonly PageRoute[] = [
   },
   {
     path: '/env/:environment/players',
-    entry: { name: 'Players', group: 'Players', icon: Users },
+    entry: { name: 'Players', group: 'People', icon: Users },
     component: onDemand(() => import('./players/players-page.tsx')),
   },
   {
@@ -72,12 +72,12 @@ export const routes: readonly PageRoute[] = [
   },
   {
     path: '/env/:environment/segments',
-    entry: { name: 'Segments', group: 'Players', icon: Filter },
+    entry: { name: 'Segments', group: 'People', icon: Filter },
     component: onDemand(() => import('./segments/segments-page.tsx')),
   },
   {
     path: '/env/:environment/grants',
-    entry: { name: 'Grants', group: 'Players', icon: Gift },
+    entry: { name: 'Grants', group: 'People', icon: Gift },
     component: onDemand(() => import('./grants/grants-page.tsx')),
   },
   { path: '/env/:environment/grants/new', component: onDemand(() => import('./grants/new-grant-page.tsx')) },

@@ -62,6 +62,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the figures of a batt
     const [first, second] = levels
     if (!first || !second) throw new Error('the season has levels')
     const row = page.getByRole('table', { name: 'From level to level' }).getByRole('row').nth(1)
+    await row.waitFor()
     expect(await row.getByRole('cell').allTextContents()).toEqual([
       String(first.level),
       String(first.reached),

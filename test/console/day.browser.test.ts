@@ -23,7 +23,10 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}an operator of the ga
     const { page, close } = await stage.open('')
     const pages = page.getByRole('navigation', { name: 'Pages' })
 
-    // The season, live.
+    // The day, and the season, live.
+    await page.getByRole('heading', { name: 'Today' }).waitFor()
+    await page.getByText('All is well').waitFor()
+    await pages.getByRole('link', { name: 'Live' }).click()
     await page.getByRole('heading', { name: 'Live' }).waitFor()
     await page.getByText('Players today').waitFor()
     await page.getByRole('region', { name: 'Events, the latest first' }).getByRole('listitem').first().waitFor()

@@ -1,7 +1,7 @@
 import { useQuery } from 'urql'
-import { Link } from 'wouter'
 import { outliersQuery } from '../battlepass/operations.ts'
 import type { Calendar } from '../calendar/entries.ts'
+import { PlayerName } from '../players/player-name.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Panel } from '../ui/page.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
@@ -49,13 +49,7 @@ function OfSeason(place: { readonly scenarioId: string; readonly nodeId: string;
               {
                 title: `Player of ${place.scenarioId}`,
                 cell: ({ player: { playerId, nickname } }) => (
-                  <Link
-                    href={`/env/${encodeURIComponent(environment)}/players/${playerId}/passes`}
-                    className="clip"
-                    title={nickname ?? playerId}
-                  >
-                    {nickname ?? playerId}
-                  </Link>
+                  <PlayerName of={playerId} nickname={nickname} tab="passes" />
                 ),
               },
               { title: 'Xp', isNumber: true, cell: ({ xp }) => number(xp) },
