@@ -13,7 +13,7 @@ import {
 import type { PassView } from '../../console/src/scenario/read-definition.ts'
 import { withoutChromium } from '../harness/browser.ts'
 import { type ConsoleStage, startConsole } from '../harness/console.ts'
-import { loseAnswer } from '../harness/console-dialog.ts'
+import { choose, closeDialog, confirm, loseAnswer } from '../harness/console-dialog.ts'
 import type { TestPlayer } from '../harness/game.ts'
 import { until } from '../harness/until.ts'
 
@@ -284,15 +284,15 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a support action`, ()
     const player = await newPlayer()
     const { page, close } = await open(player)
     const focused = () => page.evaluate('document.activeElement.textContent')
-    await page.getByRole('button', { name: 'Ban' }).press('Enter')
+    await page.getByRole('button', { name: 'Credit' }).press('Enter')
     await page.getByRole('dialog').getByLabel('Reason').waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    await until('the button has the focus', async () => (await focused()) === 'Ban')
-    await page.getByRole('button', { name: 'Ban' }).press('Enter')
+    await until('the button has the focus', async () => (await focused()) === 'Credit')
+    await choose(page, 'More', 'Ban the player')
     await page.getByRole('button', { name: 'Cancel' }).press('Enter')
-    await until('the button has the focus again', async () => (await focused()) === 'Ban')
-    await page.getByRole('button', { name: 'Delete' }).press('Enter')
+    await until('the button of the menu has the focus', async () => (await focused()) === 'More ▾')
+    await choose(page, 'More', 'Delete the player')
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel(/^Type /).fill(player.playerId)
     await dialog.getByLabel('Reason').fill('asked for it, ticket 15')
@@ -311,12 +311,118 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a support action`, ()
     await page.getByRole('heading', { name: one.playerId }).waitFor()
     await page.evaluate(`history.pushState(null, '', '/console/env/production/players/${other.playerId}')`)
     await page.getByRole('heading', { name: other.playerId }).waitFor()
-    await page.getByRole('button', { name: 'Ban' }).click()
+    await choose(page, 'More', 'Ban the player')
     await page.getByRole('dialog').waitFor()
     await page.goBack()
     await page.getByRole('heading', { name: one.playerId }).waitFor()
     expect(await page.getByRole('dialog').count()).toBe(0)
     await close()
+  })
+})
+
+describe.skipIf(withoutChromium !== '')(`${withoutChromium}the header of a player`, () => {
+  it('says the level, premium, money and last login in a line, of an active run alone', async () => {
+    const player = await newPlayer()
+    const opened = await open(player)
+    const { page } = opened
+    const line = page.locator('header', { has: page.getByRole('heading', { level: 1 }) })
+    await line.getByText('120 gems').waitFor()
+    await line.getByText('active', { exact: true }).waitFor()
+    await until('the level is there', async () => /Level\s*2/.test((await line.textContent()) ?? ''))
+    expect(await line.getByText('premium').count()).toBe(0)
+    await choose(page, 'Grant', 'Grant premium')
+    await page.getByText('The player owns premium of pass without paying for it.').waitFor()
+    await confirm(page, 'Grant premium')
+    await closeDialog(page)
+    await line.getByText('premium', { exact: true }).waitFor()
+    await opened.check('player-header')
+    const { data } = await stage.game.graphql(
+      stage.game.platformKey,
+      'query R($id: ID!) { player(id: $id) { runs { nodes { runId } } } }',
+      { id: player.playerId },
+    )
+    const cancel = 'mutation C($input: CancelRunInput!) { cancelRun(input: $input) { error } }'
+    const [{ runId }] = data.player.runs.nodes
+    await stage.game.graphql(stage.game.platformKey, cancel, {
+      input: { playerId: player.playerId, runId, reason: 'a test' },
+    })
+    await page.reload()
+    await line.getByText('120 gems').waitFor()
+    await page.getByRole('button', { name: 'Grant', exact: true }).click()
+    await page.getByRole('menuitem', { name: 'Give a boost' }).waitFor()
+    expect(await page.getByRole('menuitem').allTextContents()).toEqual(['Give a boost', 'Send a message'])
+    expect(await line.getByText('Level').count()).toBe(0)
+    await opened.close()
+  })
+
+  it('has menus for the keyboard: arrows go around, Home and End, and Escape, Tab and a press elsewhere close', async () => {
+    const player = await newPlayer()
+    const opened = await open(player)
+    const { page } = opened
+    const focused = () => page.evaluate('document.activeElement.firstChild.textContent')
+    const button = page.getByRole('button', { name: 'More', exact: true })
+    const isOpen = async () => (await page.getByRole('menu').count()) === 1
+    await button.press('ArrowDown')
+    expect(await focused()).toBe('Debit the wallet')
+    expect(await button.getAttribute('aria-expanded')).toBe('true')
+    await opened.check('player-menu')
+    await page.keyboard.press('ArrowUp')
+    expect(await focused()).toBe('Delete the player')
+    await page.keyboard.press('ArrowDown')
+    expect(await focused()).toBe('Debit the wallet')
+    await page.keyboard.press('End')
+    expect(await focused()).toBe('Delete the player')
+    await page.keyboard.press('Home')
+    expect(await focused()).toBe('Debit the wallet')
+    await page.keyboard.press('Escape')
+    expect(await isOpen()).toBe(false)
+    expect(await focused()).toBe('More')
+    for (const leave of [() => page.keyboard.press('Tab'), () => page.getByRole('heading', { level: 1 }).click()]) {
+      await button.press('Enter')
+      expect(await isOpen()).toBe(true)
+      await leave()
+      expect(await isOpen()).toBe(false)
+    }
+    await page.setViewportSize({ width: 390, height: 800 })
+    for (const name of ['Grant', 'More']) {
+      await page.getByRole('button', { name, exact: true }).click()
+      const box = await page.getByRole('menu').boundingBox()
+      expect([box && box.x >= 0, box && box.x + box.width <= 390]).toEqual([true, true])
+      await page.keyboard.press('Escape')
+    }
+    await opened.close()
+  })
+
+  it('has its actions in the menu of commands, on its own page and for the role operator alone', async () => {
+    const player = await newPlayer()
+    const { page, close } = await open(player)
+    await page.getByText('120 gems').first().waitFor()
+    const find = async (text: string) => {
+      await page.keyboard.press('/')
+      await page.getByRole('combobox', { name: /^Search/ }).fill(text)
+    }
+    await find('credit')
+    await page.keyboard.press('Enter')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Currency', { exact: true }).fill('gems')
+    await dialog.getByLabel('Amount').fill('5')
+    await confirm(page, 'Credit')
+    expect(await credited(player)).toEqual(['5'])
+    await closeDialog(page)
+    await page.getByRole('link', { name: 'Players', exact: true }).click()
+    await page.getByRole('heading', { name: 'Players' }).waitFor()
+    await find('credit')
+    await page.getByRole('option', { name: /All players with/ }).waitFor()
+    expect(await page.getByRole('option', { name: 'Credit the wallet' }).count()).toBe(0)
+    await close()
+
+    const viewer = await open(player, '', { role: 'viewer' })
+    await viewer.page.getByText('120 gems').or(viewer.page.getByText('125 gems')).first().waitFor()
+    await viewer.page.keyboard.press('/')
+    await viewer.page.getByRole('combobox', { name: /^Search/ }).fill('credit')
+    await viewer.page.getByRole('option', { name: /All players with/ }).waitFor()
+    expect(await viewer.page.getByRole('option', { name: 'Credit the wallet' }).count()).toBe(0)
+    await viewer.close()
   })
 })
 

@@ -8,7 +8,7 @@ import { faultText, inWords } from '../../console/src/ui/errors.ts'
 import { storeLevels } from '../../src/figures/store-levels.ts'
 import { withoutChromium } from '../harness/browser.ts'
 import { type ConsoleStage, startConsole } from '../harness/console.ts'
-import { closeDialog, confirm as confirmDialog } from '../harness/console-dialog.ts'
+import { choose, closeDialog, confirm as confirmDialog } from '../harness/console-dialog.ts'
 import { season } from '../harness/definitions.ts'
 import { type TestPlayer, times } from '../harness/game.ts'
 import { until } from '../harness/until.ts'
@@ -150,7 +150,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the players`, () => {
     const long = 'long'.repeat(25)
     expect((await game.publish(long, season())).status).toBe(200)
     const pages: [path: string, shown: (page: Page) => Locator][] = [
-      [`players/${playerId}`, (page) => page.getByText('🐉🦊', { exact: true })],
+      [`players/${playerId}`, (page) => page.getByRole('heading', { name: '🐉', level: 1 })],
       ['players?scenario=season-1&pass=pass', (page) => page.getByLabel('Scenario', { exact: true })],
       [`live?scenario=${long}`, (page) => page.getByText(`${long} (no player yet), of all players`)],
       ['battle-pass/season-1/pass', (page) => page.getByLabel('Scenario', { exact: true })],
@@ -332,7 +332,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a player`, () => {
     expect(wide).toEqual([])
     await page.setViewportSize({ width: 390, height: 900 })
     await page.goto(`${stage.game.baseUrl}/console/env/production/players/${player.playerId}`)
-    await page.getByRole('button', { name: 'Delete' }).click()
+    await choose(page, 'More', 'Delete the player')
     await page.getByRole('dialog').waitFor()
     expect(await page.evaluate("document.querySelector('dialog').scrollWidth")).toBeLessThanOrEqual(390)
     await close()
@@ -408,7 +408,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a player`, () => {
     const [player] = data.players.nodes
     const opened = await open(player)
     const { page } = opened
-    await page.getByRole('button', { name: 'Ban' }).click()
+    await choose(page, 'More', 'Ban the player')
     await page.getByLabel('Refuses').selectOption('LOGIN')
     await page.getByLabel('Lasts').selectOption('168')
     await page.getByLabel('Shown to the player').fill('Bots are not allowed')
@@ -418,14 +418,14 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a player`, () => {
     await page
       .getByText(/^Logins of this player are refused until .* The player sees: “Bots are not allowed”$/)
       .waitFor()
-    await page.getByRole('button', { name: 'Unban' }).click()
+    await choose(page, 'More', 'Unban the player')
     await confirm(page, 'Unban')
-    await page.getByRole('button', { name: 'End logins' }).click()
+    await choose(page, 'More', 'End all logins')
     await confirm(page, 'End all logins')
     await page.getByRole('button', { name: /^Unlink / }).click()
     await confirm(page, 'Unlink')
     await page.getByText('No identity').waitFor()
-    await page.getByRole('button', { name: 'Delete' }).click()
+    await choose(page, 'More', 'Delete the player')
     const press = page.getByRole('dialog').getByRole('button', { name: 'Delete for good' })
     expect(await press.isDisabled()).toBe(true)
     await page.getByLabel(`Type ${player.nickname} to confirm`).fill(player.nickname)
@@ -454,7 +454,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a player`, () => {
   it('cannot be changed by a viewer, and the page says why', async () => {
     const player = await newPlayer()
     const { page, close } = await open(player, '', { role: 'viewer' })
-    await page.getByRole('button', { name: 'Ban' }).press('Enter')
+    await page.getByRole('button', { name: 'More', exact: true }).press('Enter')
     await page.getByText('This needs the role operator. You are signed in as viewer.').waitFor()
     await page.getByRole('link', { name: 'Audit' }).last().click()
     await page.getByText('Not allowed').waitFor()

@@ -11,6 +11,12 @@ export async function confirm(page: Page, button: string, reason = 'ticket 12'):
 export const closeDialog = (page: Page): Promise<void> =>
   page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click()
 
+/** Opens a menu of the page, and chooses an item. */
+export async function choose(page: Page, menu: string, item: string): Promise<void> {
+  await page.getByRole('button', { name: menu, exact: true }).click()
+  await page.getByRole('menuitem', { name: item }).click()
+}
+
 /** Lets the service execute the next mutation with this name, and loses its answer. */
 export async function loseAnswer(page: Page, mutation: string): Promise<void> {
   let isLost = false

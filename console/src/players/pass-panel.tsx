@@ -14,15 +14,13 @@ import {
   resetTierAction,
   revokePremiumAction,
 } from './actions/pass-actions.ts'
-import type { PlayerData } from './actions/support-action.ts'
 import { ActionButton } from './actions/use-action.tsx'
 import { PassTrack } from './pass-track.tsx'
 import css from './player.module.css'
+import type { Pass } from './running-pass.ts'
 import type { TabProps } from './tabs/tab.ts'
 import { useParameter } from './use-parameter.ts'
 import { XpLedger } from './xp-ledger.tsx'
-
-type Pass = Omit<PlayerData['passes'][number], 'id'> & { readonly id: string | null }
 
 /** One pass of a player: the level, the track, its actions and its ledger. */
 export function PassPanel(

@@ -1,17 +1,22 @@
-import type { ReactNode } from 'react'
 import { useQuery } from 'urql'
 import { Link } from 'wouter'
+import { useDenial } from '../session/permission.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
+import { usePageCommands } from '../shell/page-commands.ts'
 import { usePathParameters } from '../ui/address.ts'
+import { type MenuItem, RoleMenu } from '../ui/menu.tsx'
 import { Page } from '../ui/page.tsx'
 import { Answer, Empty, Notice } from '../ui/states.tsx'
-import { Id } from '../ui/text.tsx'
-import { Moment } from '../ui/time.tsx'
-import { banAction, deleteAction, endSessionsAction, nameOf, unbanAction } from './actions/account-actions.ts'
-import type { PlayerData } from './actions/support-action.ts'
+import { number } from '../ui/text.tsx'
+import { Ago, Time } from '../ui/time.tsx'
+import { nameOf } from './actions/account-actions.ts'
+import { actionsOf, type PlayerAction } from './actions/player-actions.ts'
+import type { PassRef, PlayerData } from './actions/support-action.ts'
 import { ActionButton, useAction } from './actions/use-action.tsx'
-import { playerQuery } from './operations.ts'
+import { playerHref } from './addresses.ts'
+import { currenciesQuery, playerQuery } from './operations.ts'
 import css from './player.module.css'
+import { type Pass, useRunningPass } from './running-pass.ts'
 import { StatusBadge } from './status-badge.tsx'
 import { AuditTab } from './tabs/audit-tab.tsx'
 import { EventsTab } from './tabs/events-tab.tsx'
@@ -21,6 +26,7 @@ import { OverviewTab } from './tabs/overview-tab.tsx'
 import { PassesTab } from './tabs/passes-tab.tsx'
 import { RunsTab } from './tabs/runs-tab.tsx'
 import { StorageTab } from './tabs/storage-tab.tsx'
+import type { TabProps } from './tabs/tab.ts'
 import { WalletTab } from './tabs/wallet-tab.tsx'
 
 const TABS = [
@@ -75,48 +81,15 @@ function PlayerById({ playerId }: { playerId: string }) {
 function Player({ player }: { player: PlayerData }) {
   const { tab = 'overview' } = usePathParameters()
   const { open, dialog } = useAction(player)
+  const pass = useRunningPass(player)
   const [, , Tab] = TABS.find(([name]) => name === tab) ?? TABS[0]
-  const base = `/env/${player.environment}/players/${player.playerId}`
+  const base = playerHref(player)
   return (
     <Page
       title={nameOf(player)}
-      actions={
-        player.status === 'DELETED' ? undefined : (
-          <>
-            <ActionButton onClick={() => open(endSessionsAction)}>End logins</ActionButton>
-            {player.status === 'BANNED' ? (
-              <ActionButton onClick={() => open(unbanAction(player))}>Unban</ActionButton>
-            ) : (
-              <ActionButton onClick={() => open(banAction(player))}>Ban</ActionButton>
-            )}
-            <ActionButton tone="danger" onClick={() => open(deleteAction(player))}>
-              Delete
-            </ActionButton>
-          </>
-        )
-      }
+      about={<Line player={player} pass={pass} />}
+      actions={player.status === 'DELETED' ? undefined : <Actions player={player} pass={pass} open={open} />}
     >
-      <div className={css.header}>
-        <span className={css.initials} aria-hidden="true">
-          {initials(nameOf(player))}
-        </span>
-        <dl className={css.facts}>
-          <Fact name="Status">
-            <StatusBadge status={player.status} />
-          </Fact>
-          <Fact name="Id">
-            <Id of={player.playerId} />
-          </Fact>
-          <Fact name="Created">
-            <Moment at={player.createdAt} />
-          </Fact>
-          <Fact name="Last login">
-            <Moment at={player.lastLoginAt} />
-          </Fact>
-          <Fact name="Region">{player.region ?? '–'}</Fact>
-          <Fact name="Language">{player.language ?? '–'}</Fact>
-        </dl>
-      </div>
       {player.ban && <BanNotice ban={player.ban} />}
       {player.status === 'DELETED' && (
         <Notice tone="warning">
@@ -149,17 +122,68 @@ const BanNotice = ({ ban: { kind, until, publicReason } }: { ban: NonNullable<Pl
   </Notice>
 )
 
-const Fact = ({ name, children }: { name: string; children: ReactNode }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
+/** What a person must know first. */
+const Line = ({ player, pass }: { player: PlayerData; pass: Pass | undefined }) => (
+  <dl className={css.line}>
+    <div>
+      <dt className="hidden">Status</dt>
+      <dd>
+        <StatusBadge status={player.status} />
+      </dd>
+    </div>
+    {pass && (
+      <div>
+        <dt>Level</dt>
+        <dd title={`${pass.scenarioId} / ${pass.nodeId}`}>
+          {pass.level} {pass.premiumOwned && <span className="badge">premium</span>}
+        </dd>
+      </div>
+    )}
+    <div>
+      <dt>Wallet</dt>
+      <dd>{walletText(player.wallet)}</dd>
+    </div>
+    <div>
+      <dt>Last seen</dt>
+      <dd>{player.lastLoginAt === null ? 'never' : <Ago at={player.lastLoginAt} />}</dd>
+    </div>
+  </dl>
 )
 
-const initials = (name: string): string =>
-  name
-    .split(/[\s_-]+/)
-    .slice(0, 2)
-    // A letter may be two units of UTF-16.
-    .map((part) => [...part][0]?.toUpperCase() ?? '')
-    .join('')
+/** The first balances. The overview has all of them. */
+function walletText(wallet: PlayerData['wallet'], shown = 3): string {
+  if (wallet.length === 0) return 'empty'
+  const first = wallet.slice(0, shown).map(({ currency, balance }) => `${number(balance)} ${currency}`)
+  return `${first.join(', ')}${wallet.length > shown ? ` and ${wallet.length - shown} more` : ''}`
+}
+
+/** What is needed most stands at hand, the rest in menus. The menu of commands has all of it. */
+function Actions({ player, pass, open }: TabProps & { readonly pass: (Pass & PassRef) | undefined }) {
+  const { environment } = player
+  const [{ data, fetching }] = useQuery({ query: currenciesQuery, variables: { environment } })
+  const known = data?.currencies.nodes
+  const { credit, grants, more } = actionsOf(player, pass, known)
+  const isDenied = useDenial('OPERATOR') !== undefined
+  const items = (actions: readonly PlayerAction[]): MenuItem[] =>
+    actions.map(({ action, note }) => ({
+      ...{ name: action.title, note, run: () => open(action) },
+      ...(action === more.at(-1)?.action && { tone: 'danger' }),
+    }))
+  usePageCommands(
+    isDenied
+      ? []
+      : items([credit, ...grants, ...more]).map(({ name, note, run }) => ({
+          ...{ name, run },
+          note: [nameOf(player), note].filter(Boolean).join(', '),
+        })),
+  )
+  return (
+    <>
+      <ActionButton tone="primary" busy={fetching && !known} onClick={() => open(credit.action)}>
+        Credit
+      </ActionButton>
+      <RoleMenu needs="OPERATOR" name="Grant" items={items(grants)} />
+      <RoleMenu needs="OPERATOR" name="More" items={items(more)} />
+    </>
+  )
+}

@@ -8,17 +8,12 @@ import { Dialog } from '../ui/dialog.tsx'
 import { prefer } from '../ui/preferences.ts'
 import { words } from '../ui/text.tsx'
 import { findPlayersQuery } from './operations.ts'
-
-interface Command {
-  readonly name: string
-  readonly note: string
-  readonly run: () => void
-}
+import { type Command, pageCommands } from './page-commands.ts'
 
 /** Players are searched after this pause in typing. */
 const PAUSE_MS = 200
 
-/** Finds players, pages and commands by a text. The keyboard is enough to use it. */
+/** Finds players, pages and commands by a text, among them what the page that is shown offers. The keyboard is enough to use it. */
 export function CommandMenu(props: {
   readonly environment: string
   readonly environments: readonly string[]
@@ -41,6 +36,7 @@ export function CommandMenu(props: {
 
   const go = (to: string) => () => navigate(to)
   const commands: Command[] = [
+    ...pageCommands(),
     ...routes.flatMap(({ path, entry }) =>
       entry ? [{ name: entry.name, note: 'page', run: go(addressOf(path, { environment })) }] : [],
     ),

@@ -1,7 +1,12 @@
 import { Fragment, type ReactNode, useEffect } from 'react'
 
-/** A page with its title, which is also that of the browser's tab. */
-export function Page(props: { readonly title: string; readonly actions?: ReactNode; readonly children: ReactNode }) {
+/** A page with its title, which is also that of the browser's tab. `about` stands beside it, in a line. */
+export function Page(props: {
+  readonly title: string
+  readonly about?: ReactNode
+  readonly actions?: ReactNode
+  readonly children: ReactNode
+}) {
   useEffect(() => {
     document.title = `${props.title} · Tierway`
   }, [props.title])
@@ -9,6 +14,7 @@ export function Page(props: { readonly title: string; readonly actions?: ReactNo
     <>
       <header className="page-header">
         <h1 tabIndex={-1}>{props.title}</h1>
+        {props.about && <div className="about">{props.about}</div>}
         {props.actions && <div className="actions">{props.actions}</div>}
       </header>
       {props.children}

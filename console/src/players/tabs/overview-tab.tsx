@@ -1,6 +1,5 @@
-import { useQuery } from 'urql'
 import { Link } from 'wouter'
-import { Panel } from '../../ui/page.tsx'
+import { Facts, Panel } from '../../ui/page.tsx'
 import { Empty, Notice } from '../../ui/states.tsx'
 import { Table } from '../../ui/table.tsx'
 import { Id, number } from '../../ui/text.tsx'
@@ -8,27 +7,30 @@ import { Ago, Moment, Time } from '../../ui/time.tsx'
 import { unlinkAction } from '../actions/account-actions.ts'
 import { endBoostAction, grantBoostAction } from '../actions/boost-actions.ts'
 import { ActionButton } from '../actions/use-action.tsx'
-import { creditAction, debitAction } from '../actions/wallet-actions.ts'
-import { currenciesQuery } from '../operations.ts'
+import { debitAction } from '../actions/wallet-actions.ts'
 import { Reference } from './reference.tsx'
 import type { TabProps } from './tab.ts'
 
 export function OverviewTab({ player, open }: TabProps) {
   const { environment, wallet, inventory, boosts, identities, passes, playerId, sessions } = player
-  const [{ data, fetching }] = useQuery({ query: currenciesQuery, variables: { environment } })
-  const known = data?.currencies.nodes
   return (
     <div className="columns">
+      <Panel title="Profile">
+        <Facts
+          of={{
+            Id: <Id of={playerId} />,
+            Created: <Time at={player.createdAt} />,
+            'Last login': <Time at={player.lastLoginAt} />,
+            Region: player.region ?? '–',
+            Language: player.language ?? '–',
+          }}
+        />
+      </Panel>
       <Panel
         title="Wallet"
         actions={
-          player.status === 'DELETED' ? undefined : (
-            <>
-              <ActionButton busy={fetching && !known} onClick={() => open(creditAction(player, known))}>
-                Credit
-              </ActionButton>
-              {wallet.length > 0 && <ActionButton onClick={() => open(debitAction(player))}>Debit</ActionButton>}
-            </>
+          player.status === 'DELETED' || wallet.length === 0 ? undefined : (
+            <ActionButton onClick={() => open(debitAction(player))}>Debit</ActionButton>
           )
         }
       >

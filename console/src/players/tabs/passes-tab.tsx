@@ -1,10 +1,11 @@
 import { useQuery } from 'urql'
 import { definitionQuery } from '../../scenario/operations.ts'
-import { type PassView, readDefinition } from '../../scenario/read-definition.ts'
+import { readDefinition } from '../../scenario/read-definition.ts'
 import { usePages } from '../../ui/pages.ts'
 import { Empty, Failed, Loading } from '../../ui/states.tsx'
 import { runsQuery } from '../operations.ts'
 import { PassPanel } from '../pass-panel.tsx'
+import { notBegun } from '../running-pass.ts'
 import type { TabProps } from './tab.ts'
 
 /** The passes of a player, and the passes of its active runs that it has not begun. */
@@ -67,15 +68,3 @@ function ScenarioPasses(props: TabProps & { readonly scenarioId: string; readonl
     </>
   )
 }
-
-/** A pass before its first xp. It has no id, and no ledger. */
-const notBegun = (scenarioId: string, { id }: PassView) => ({
-  id: null,
-  scenarioId,
-  nodeId: id,
-  xp: '0',
-  level: 0,
-  premiumOwned: false,
-  completed: false,
-  claims: [],
-})
