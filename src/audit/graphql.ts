@@ -19,6 +19,17 @@ const OF_PLAYER = 'player.'
 /** The prefix of a platform key's id in the log's `actor`. */
 const KEY_ACTOR = 'platform_key:'
 
+/** The label of the platform key that acted. Null for a key without one, for one of another project, and for players. */
+export async function keyLabelOf(
+  prisma: Context['prisma'],
+  { projectId, actor }: { readonly projectId: string; readonly actor: string },
+): Promise<string | null> {
+  const keyId = actor.startsWith(KEY_ACTOR) ? actor.slice(KEY_ACTOR.length) : null
+  if (keyId === null) return null
+  const key = await prisma.platformKey.findUnique({ where: { id: keyId } })
+  return key?.projectId === projectId ? key.label : null
+}
+
 const AuditLogEntryType = builder.prismaObject('AuditLogEntry', {
   interfaces: [NodeType],
   fields: (t) => ({
@@ -36,12 +47,7 @@ const AuditLogEntryType = builder.prismaObject('AuditLogEntry', {
       description: 'The label of the platform key; null for a key without a label, and for players.',
       select: { projectId: true, actor: true },
       // Prisma loads all of a page at once.
-      resolve: async ({ projectId, actor }, _args, { prisma }) => {
-        const keyId = actor.startsWith(KEY_ACTOR) ? actor.slice(KEY_ACTOR.length) : null
-        if (keyId === null) return null
-        const key = await prisma.platformKey.findUnique({ where: { id: keyId } })
-        return key?.projectId === projectId ? key.label : null
-      },
+      resolve: (entry, _args, { prisma }) => keyLabelOf(prisma, entry),
     }),
     operator: t.exposeString('operator', {
       nullable: true,

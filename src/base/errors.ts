@@ -47,6 +47,7 @@ export const REFUSALS = {
   tierNotFound: [409, 'tier not found'],
   premiumRequired: [409, 'premium required'],
   inboxFull: [409, 'inbox full'],
+  tooManyNotes: [409, 'too many notes'],
   lastIdentity: [409, 'last identity'],
   environmentExists: [409, 'environment already exists'],
   tooManyEnvironments: [409, 'too many environments'],

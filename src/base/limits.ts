@@ -187,6 +187,11 @@ export const MAX_MESSAGE_BODY = 2_000
 /** The text of a message in all of its languages, in bytes of JSON text. */
 export const MAX_MESSAGE_TEXT_BYTES = 8_192
 
+/** A note of an operator about a player, in characters. */
+export const MAX_NOTE = 2_000
+/** Notes about one player. */
+export const MAX_NOTES = 200
+
 /** Handles in a filter of events. */
 export const MAX_HANDLES = 100
 export const MAX_STREAM_CURSOR = 256

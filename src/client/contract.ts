@@ -769,6 +769,7 @@ export type RefusalCode =
   | 'tier_not_found'
   | 'premium_required'
   | 'inbox_full'
+  | 'too_many_notes'
   | 'last_identity'
   | 'environment_already_exists'
   | 'too_many_environments'

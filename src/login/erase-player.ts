@@ -1,5 +1,6 @@
 import { inboxMessages } from '../inbox/messages.ts'
 import { profiles } from '../players/create-player.ts'
+import { playerNotes } from '../players/notes.ts'
 import { setStatus } from '../players/player-status.ts'
 import { storage } from '../players/storage.ts'
 import type { Extension, Group } from '../transactions/group.ts'
@@ -13,7 +14,7 @@ import { plannedDeletions } from './planned-deletions.ts'
 import { RefreshTokens } from './refresh-tokens.ts'
 
 /**
- * Deletes a player permanently: erases its name, picture, storage, inbox, boosts and sessions. The books stay. Its
+ * Deletes a player permanently: erases its name, picture, storage, inbox, boosts, notes and sessions. The books stay. Its
  * identities stay, too, unless they are freed: a login with one of them answers that the player is deleted (spec 7.1).
  */
 export function erasePlayer(
@@ -49,6 +50,7 @@ class Erasures implements Extension {
       }),
       ...storage.remove(players, []),
       ...inboxMessages.remove(players, []),
+      ...playerNotes.remove(players, []),
       ...playerBoosts.remove(players, []),
       ...lastLogins.remove(players, []),
       ...plannedDeletions.remove(players, []),

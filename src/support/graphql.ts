@@ -5,6 +5,8 @@ import {
   MAX_BOOST_MINUTES,
   MAX_IDENTITY_PROVIDER,
   MAX_MESSAGE_DAYS,
+  MAX_NOTE,
+  MAX_NOTES,
   MAX_REWARDS,
   MAX_SOURCE,
   MAX_SUBJECT,
@@ -58,6 +60,7 @@ import { crossHandleRequest } from '../scenario/cross-handle.ts'
 import { CrossHandlePayloadType } from '../scenario/graphql-runs.ts'
 import { rewardList } from '../scenario/reward-list.ts'
 import type { Command } from '../transactions/command.ts'
+import { PlayerNoteType } from './graphql-notes.ts'
 import {
   type Changed,
   type KeyedCall,
@@ -69,6 +72,7 @@ import {
 } from './support-action.ts'
 import { endPlayerBoost, type GrantedBoost, grantBoost } from './support-boosts.ts'
 import { type Sent as SentMessage, sendMessage, withdrawMessage } from './support-inbox.ts'
+import { type AddedNote, addPlayerNote, removePlayerNote } from './support-notes.ts'
 import {
   type CrossedHandle,
   cancelRun,
@@ -118,6 +122,7 @@ const ERRORS: Readonly<Record<SupportError, string>> = {
   'tier not found': 'The published version has no such tier.',
   'premium required': 'The player does not own premium. Grant premium first.',
   'inbox full': 'The player has as many messages as an inbox holds.',
+  'too many notes': `The player has ${MAX_NOTES} notes. Remove one first.`,
   'last identity':
     'It is the only identity of the player, who could not log in again. To unlink it all the same, send `allowLast: true`.',
 }
@@ -302,6 +307,20 @@ builder.objectField(GrantBoostPayload, 'boost', (t) =>
   }),
 )
 
+const AddPlayerNotePayload = payload<AddedNote>('AddPlayerNotePayload')
+builder.objectField(AddPlayerNotePayload, 'note', (t) =>
+  t.prismaField({
+    type: PlayerNoteType,
+    nullable: true,
+    description: 'The note. Null for a refusal, and once it is removed.',
+    resolve: (query, { player, outcome }, _args, { prisma }) => {
+      if (!outcome) return null
+      const where = { environmentId_playerId_id: { ...ownerOf(player), id: outcome.noteId } }
+      return prisma.playerNote.findUnique({ ...query, where })
+    },
+  }),
+)
+
 // The wallet entries of what may pay.
 for (const ref of [GrantXpPayload, GrantTierPayload, CrossHandleForPlayerPayload] as unknown as [
   typeof GrantTierPayload,
@@ -364,6 +383,15 @@ const checkMessage: Check<RequestOf<typeof messageRequest>> = ({ text, rewards }
 const withdrawRequest = shape({
   ...whom,
   messageId: mapped(uuid('The `messageId` of a message.'), (id) => id.toLowerCase()),
+})
+const addNoteRequest = shape({
+  ...whom,
+  text: text(`What other operators should know: 1 to ${MAX_NOTE} characters.`, { max: MAX_NOTE }),
+  idempotencyKey: requiredKey,
+})
+const removeNoteRequest = shape({
+  ...whom,
+  noteId: mapped(uuid('The `noteId` of a note.'), (id) => id.toLowerCase()),
 })
 const moneyRequest = shape({
   ...whom,
@@ -665,5 +693,15 @@ builder.mutationFields((t) => ({
     type: ChangePayload,
     description: "Removes a message that was not claimed from a player's inbox.",
     ...support('WithdrawMessageInput', 'withdraw_message', withdrawRequest, withdrawMessage),
+  }),
+  addPlayerNote: t.field({
+    type: AddPlayerNotePayload,
+    description: `Adds a note about a player for other operators. The game and the player never see it. A player has up to ${MAX_NOTES}.`,
+    ...support('AddPlayerNoteInput', 'add_note', addNoteRequest, addPlayerNote),
+  }),
+  removePlayerNote: t.field({
+    type: ChangePayload,
+    description: 'Removes a note about a player.',
+    ...support('RemovePlayerNoteInput', 'remove_note', removeNoteRequest, removePlayerNote),
   }),
 }))

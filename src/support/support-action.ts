@@ -48,6 +48,8 @@ export type SupportAction =
   | 'delete_storage'
   | 'send_message'
   | 'withdraw_message'
+  | 'add_note'
+  | 'remove_note'
 
 /** Refusals that an operator can act on. They are data of the payload; any other refusal is an error of the request. */
 export const SUPPORT_ERRORS = [
@@ -66,6 +68,7 @@ export const SUPPORT_ERRORS = [
   'tier not found',
   'premium required',
   'inbox full',
+  'too many notes',
   'last identity',
 ] as const satisfies readonly (typeof REFUSALS)[RefusalKind][1][]
 export type SupportError = (typeof SUPPORT_ERRORS)[number]

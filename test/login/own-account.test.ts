@@ -279,8 +279,8 @@ describe('the data that a player takes along', () => {
     const partitions = await query(`SELECT inhrelid::regclass::text AS name FROM pg_inherits`)
     const exported = new Set(SECTIONS.map(({ table }) => table))
     // Rows that only help: versions of rows, logins that ended within a day, events that wait for their position, and
-    // lists of operators, which are kept for a week.
-    const left = ['player_versions', 'ended_access', 'unnumbered_events', 'player_list_rows']
+    // lists of operators, which are kept for a week. Notes of operators are for operators: no call of a game reads them.
+    const left = ['player_versions', 'ended_access', 'unnumbered_events', 'player_list_rows', 'player_notes']
     const tables = rows
       .map(({ table_name: name }) => name)
       .filter((name) => !partitions.some((partition) => partition.name === name))

@@ -37,6 +37,8 @@ const SELECTIONS = {
   deletePlayerStorage: PLAYER,
   sendMessage: `${PLAYER} messageId`,
   withdrawMessage: `${PLAYER} changed`,
+  addPlayerNote: `${PLAYER} note { text }`,
+  removePlayerNote: `${PLAYER} changed`,
 }
 
 export type Mutation = keyof typeof SELECTIONS
@@ -65,6 +67,8 @@ export const AUDITED: Readonly<Record<Mutation, string>> = {
   deletePlayerStorage: 'player.delete_storage',
   sendMessage: 'player.send_message',
   withdrawMessage: 'player.withdraw_message',
+  addPlayerNote: 'player.add_note',
+  removePlayerNote: 'player.remove_note',
 }
 
 export type Input = Record<string, unknown>

@@ -220,7 +220,10 @@ describe('deletePlayer', () => {
   })
 
   // A new table of player data must be in one of the two lists: decide whether a deletion erases it.
-  const ERASED = ['inbox_messages', 'last_logins', 'login_log', 'planned_deletions', 'player_boosts', 'player_storage']
+  const ERASED = [
+    ...['inbox_messages', 'last_logins', 'login_log', 'planned_deletions', 'player_boosts', 'player_notes'],
+    'player_storage',
+  ]
   const KEPT = [
     ...['wallets', 'wallet_ledger', 'xp_ledger', 'passes', 'tier_claims', 'inventory', 'runs', 'identities'],
     // Ids and amounts of the game, and the nickname of `player.created`, which is removed.
@@ -241,11 +244,13 @@ describe('deletePlayer', () => {
       player.playerId,
     ])
     payload(await act('grantBoost', player, { percent: 1, minutes: 1, idempotencyKey: 'boost' }))
+    payload(await act('addPlayerNote', player, { text: 'zq-note', idempotencyKey: 'note' }))
     const before = await everything(player)
     for (const table of ERASED) expect([table, before[table]]).not.toEqual([table, null])
     payload(await act('deletePlayer', player))
     const after = await everything(player)
     for (const table of ERASED) expect([table, after[table]]).toEqual([table, null])
+    expect(await tablesWith('zq-note')).toEqual([])
     for (const table of KEPT.filter((kept) => !['ended_access', 'events', 'refresh_tokens'].includes(kept)))
       expect([table, after[table]]).toEqual([table, before[table]])
     const erased = { nickname: null, avatar_url: null, region: null, language: null }

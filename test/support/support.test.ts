@@ -294,6 +294,30 @@ const CASES: readonly Case[] = [
     bad: { messageId: [['none', 'must be an id']] },
     otherwise: { messageId: '01900000-0000-7000-8000-000000000001' },
   },
+  {
+    mutation: 'addPlayerNote',
+    input: () => ({ idempotencyKey: key(), text: 'Lost 500 gems.\nPromised 💎 back.' }),
+    answer: { note: { text: 'Lost 500 gems.\nPromised 💎 back.' } },
+    before: () => null,
+    after: () => ({ noteId: expect.any(String), characters: 31 }),
+    bad: { ...BAD_KEY, text: text(2000) },
+    otherwise: { text: 'something else' },
+  },
+  {
+    mutation: 'removePlayerNote',
+    input: () => ({ noteId: NOBODY }),
+    given: ({ environmentId, playerId }) =>
+      game.app.pool.query(
+        `INSERT INTO player_notes (environment_id, player_id, id, text, actor, operator_is_claimed)
+         VALUES ($1, $2, $3, 'gems 💎', 'test', false)`,
+        [environmentId, playerId, NOBODY],
+      ),
+    answer: { changed: true },
+    before: () => ({ noteId: NOBODY, characters: 6 }),
+    after: () => null,
+    bad: { noteId: [['none', 'must be an id']] },
+    otherwise: { noteId: '01900000-0000-7000-8000-000000000001' },
+  },
 ]
 
 describe.each(CASES.map((each) => [each.mutation, each] as const))(

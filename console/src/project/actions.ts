@@ -24,6 +24,8 @@ const TITLES: Readonly<Record<string, string>> = {
   'player.delete_storage': 'Delete from a player’s storage',
   'player.send_message': 'Send a message to a player',
   'player.withdraw_message': 'Withdraw a message from a player',
+  'player.add_note': 'Add a note about a player',
+  'player.remove_note': 'Remove a note about a player',
   'players.export': 'Export players',
   'players.import': 'Import players',
   'segment.create': 'Make a segment',

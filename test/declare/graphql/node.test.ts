@@ -43,6 +43,7 @@ const WAYS: Readonly<Record<string, string>> = {
   PlatformKey: 'platformKeys { nodes { ID } }',
   Player: 'player(id: "PLAYER") { ID }',
   PlayerBoost: 'player(id: "PLAYER") { boosts { ID } }',
+  PlayerNote: 'player(id: "PLAYER") { notes { nodes { ID } } }',
   PlayerCreatedEvent: 'events(environment: "production", types: [PLAYER_CREATED]) { nodes { ID } }',
   PremiumPurchaseEvent: 'events(environment: "production", handles: ["onPremiumPurchase"]) { nodes { ID } }',
   Project: 'project { ID }',
@@ -117,6 +118,7 @@ beforeAll(async () => {
       `mutation { ${mutation}(input: { playerId: "${player.playerId}", reason: "x", ${input} }) { player { id } } }`,
     )
   await act('sendMessage', 'rewards: [{ itemId: "hat", amount: 1 }], idempotencyKey: "m"')
+  await act('addPlayerNote', 'text: "t", idempotencyKey: "n"')
   await act('creditWallet', 'currency: "gems", amount: 100000, idempotencyKey: "a"')
   await act('grantBoost', 'percent: 1, minutes: 60, idempotencyKey: "b"')
   await player.post('/sdk/v1/battlepass/premium', { ...place, runId })

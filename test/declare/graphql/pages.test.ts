@@ -92,7 +92,9 @@ beforeAll(async () => {
     await ask(
       game.platformKey,
       `mutation { sendMessage(input: { playerId: "${player.playerId}", reason: "x", idempotencyKey: "${name}",
-        rewards: [{ itemId: "hat", amount: 1 }] }) { messageId } }`,
+        rewards: [{ itemId: "hat", amount: 1 }] }) { messageId }
+        addPlayerNote(input: { playerId: "${player.playerId}", reason: "x", idempotencyKey: "${name}", text: "x" }) {
+          note { id } } }`,
     )
   for (const name of ['one', 'two', 'three'])
     for (const kind of ['Sdk', 'Server'])
