@@ -97,6 +97,7 @@ const VALUE_TYPES = [
   'TierClaim',
   'TierPlayers',
   'TierView',
+  'TimelineEntry',
   'ValueChange',
   'WebhookAttempt',
   'XpGift',

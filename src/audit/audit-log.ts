@@ -3,7 +3,8 @@ import { Refusal } from '../base/errors.ts'
 import { type Json, print } from '../base/json.ts'
 import type { PlatformCaller, PlayerCaller } from '../callers/callers.ts'
 import { newId } from '../db/ids.ts'
-import type { Extension } from '../transactions/group.ts'
+import type { Extension, Group } from '../transactions/group.ts'
+import { keyOf } from '../transactions/player.ts'
 import type { Statement } from '../transactions/statement.ts'
 import { boolean, nullable, table, text, uuid } from '../transactions/table.ts'
 
@@ -18,6 +19,8 @@ export interface AuditEntry {
   readonly after: Json
   /** Why, in the operator's words. */
   readonly reason?: string | null
+  /** The entry of the action that this one undoes. */
+  readonly undoes?: string | null
 }
 
 const auditLog = table('audit_log', {
@@ -33,9 +36,26 @@ const auditLog = table('audit_log', {
     reason: nullable(text),
     operator: nullable(text),
     operatorIsClaimed: boolean,
+    undoes: nullable(uuid),
   },
   kind: 'append',
 })
+const whatItWas = auditLog.one({ columns: ['action', 'target'], isKept: false })
+const undoOf = auditLog.one({ by: ['projectId', 'undoes'], columns: ['id'], isKept: false })
+
+/** Asks for an entry, and whether another one undoes it. Two undos of a group would not see each other. */
+export function askUndo(group: Group, projectId: string, id: string) {
+  const entry = group.unowned.one(whatItWas, keyOf(projectId, id))
+  const undo = group.unowned.one(undoOf, keyOf(projectId, id))
+  return {
+    get entry() {
+      return entry.value
+    },
+    get isUndone() {
+      return undo.value !== null
+    },
+  }
+}
 
 /** The actor of an entry. A player has entries only for refused attempts, and for its own deletion. */
 export type Actor = PlatformCaller | Omit<PlayerCaller, 'expiresAt' | 'familyId'>
@@ -60,6 +80,7 @@ function rowOf(actor: Actor, id: string, entry: AuditEntry) {
     before: entry.before === null ? null : print(entry.before),
     after: entry.after === null ? null : print(entry.after),
     reason: entry.reason ?? null,
+    undoes: entry.undoes ?? null,
     ...operatorOf(actor),
   }
 }

@@ -96,6 +96,12 @@ const AuditLogEntryType = builder.prismaObject('AuditLogEntry', {
       description: "The operator's reason; null for refused attempts.",
       nullable: true,
     }),
+    undoes: t.id({
+      nullable: true,
+      description: 'The `id` of the entry whose action this one undoes. Null for an action that undoes none.',
+      select: { undoes: true },
+      resolve: ({ undoes }) => undoes && globalId('AuditLogEntry', undoes),
+    }),
     attempts: t.expose('attempts', {
       type: 'Count',
       description: 'The number of refused attempts within a minute; otherwise 1.',

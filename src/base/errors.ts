@@ -48,6 +48,7 @@ export const REFUSALS = {
   premiumRequired: [409, 'premium required'],
   inboxFull: [409, 'inbox full'],
   tooManyNotes: [409, 'too many notes'],
+  alreadyUndone: [409, 'already undone'],
   lastIdentity: [409, 'last identity'],
   environmentExists: [409, 'environment already exists'],
   tooManyEnvironments: [409, 'too many environments'],

@@ -170,6 +170,8 @@ builder.mutationFields((t) => ({
 
 const ClaimType = builder.prismaObject('TierClaim', {
   fields: (t) => ({
+    scenarioId: t.exposeString('scenarioId'),
+    nodeId: t.exposeString('nodeId', { description: 'The pass of the tier.' }),
     level: t.exposeInt('level'),
     track: t.field({ type: TrackType, select: { track: true }, resolve: ({ track }) => track as ClaimTrack }),
     granted: t.field({ type: [RewardType], resolve: ({ granted }) => thaw(granted) as unknown as Granted[] }),

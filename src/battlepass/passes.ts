@@ -326,8 +326,9 @@ export class PassHandle {
     this.tally(group, 'claimed', -1, level, track)
   }
 
-  clearClaims(group: Group): void {
-    for (const key of this.claimed) {
+  /** Default: removes all claims. */
+  clearClaims(group: Group, claimed: readonly ClaimKey[] = this.claimed): void {
+    for (const key of claimed) {
       const { level, track } = readTierKey(key)
       this.removeClaim(group, level, track)
     }

@@ -770,6 +770,7 @@ export type RefusalCode =
   | 'premium_required'
   | 'inbox_full'
   | 'too_many_notes'
+  | 'already_undone'
   | 'last_identity'
   | 'environment_already_exists'
   | 'too_many_environments'

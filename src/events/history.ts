@@ -180,3 +180,18 @@ export async function readEvent(
   )
   return rows[0] && agree(at, rows[0].occurredAt.getTime()) ? eventOf(environmentId, rows[0]) : null
 }
+
+/** The events at these positions that are still there, by position. */
+export async function readEventsAt(
+  pool: Pool,
+  environmentId: string,
+  positions: readonly string[],
+): Promise<ReadonlyMap<string, StreamEvent>> {
+  if (positions.length === 0) return new Map()
+  const { rows } = await pool.query<EventRow>({
+    name: 'events-at',
+    text: `SELECT ${SELECTED_EVENT} FROM events WHERE environment_id = $1 AND position = ANY ($2::bigint[])`,
+    values: [environmentId, positions],
+  })
+  return new Map(rows.map((row) => [row.position, eventOf(environmentId, row)]))
+}

@@ -16,6 +16,8 @@ interface Section {
   readonly columns: Readonly<Record<string, ColumnKind>>
   /** Default: the column `player_id`. */
   readonly player?: string
+  /** Only these rows, in SQL. Default: all of the player. */
+  readonly where?: string
   /** Rows of a page. Default: 1,000. */
   readonly page?: number
 }
@@ -182,6 +184,8 @@ export const SECTIONS: readonly Section[] = [
     kind: 'request',
     table: 'idempotency_keys',
     keys: { operation: 'text', key: 'text' },
+    // Not even that there are notes.
+    where: "operation NOT IN ('support.add_note', 'support.remove_note')",
     columns: { operation: 'plain', key: 'plain', created_at: 'plain' },
   },
   {
@@ -253,7 +257,7 @@ interface Statement {
 
 const statements = new Map<Section, Statement>(
   SECTIONS.map((section) => {
-    const { kind, table, keys, columns, player = 'player_id', page: size = PAGE } = section
+    const { kind, table, keys, columns, player = 'player_id', where = 'true', page: size = PAGE } = section
     const names = Object.keys(keys)
     const after = Object.values(keys).map((type, index) => `$${index + 4}::${type}`)
     return [
@@ -262,7 +266,7 @@ const statements = new Map<Section, Statement>(
         name: `export-own-${kind}`,
         size,
         text: `SELECT ${Object.keys(columns).join(', ')}, ${names.map((name, index) => `${name} AS key_${index}`).join(', ')}
-          FROM ${table} WHERE environment_id = $1 AND ${player} = $2
+          FROM ${table} WHERE environment_id = $1 AND ${player} = $2 AND ${where}
             AND (NOT $3 OR (${names.join(', ')}) > (${after.join(', ')}))
           ORDER BY ${names.join(', ')} LIMIT ${size}`,
       },

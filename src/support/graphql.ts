@@ -117,12 +117,13 @@ const ERRORS: Readonly<Record<SupportError, string>> = {
   'insufficient funds': 'The wallet has less than the amount.',
   'unknown currency': 'The environment does not know the currency.',
   'credit limit exceeded': 'The amount is above the credit limit, and the caller is not an admin.',
-  'premium tiers claimed': 'Premium tiers are claimed. Reset them first.',
+  'premium tiers claimed': 'Premium tiers are claimed. Reset them first, or revoke premium with them.',
   'premium not available': 'The pass sells no premium.',
   'tier not found': 'The published version has no such tier.',
   'premium required': 'The player does not own premium. Grant premium first.',
   'inbox full': 'The player has as many messages as an inbox holds.',
   'too many notes': `The player has ${MAX_NOTES} notes. Remove one first.`,
+  'already undone': 'Another action has undone it already.',
   'last identity':
     'It is the only identity of the player, who could not log in again. To unlink it all the same, send `allowLast: true`.',
 }
@@ -340,7 +341,22 @@ const whom = { playerId, reason, idempotencyKey }
 const amount = int64('1 or more.', { min: 1n })
 const level = int32('A level of the pass.', { min: 0 })
 
+/** Of an action that can undo another. */
+const undo = {
+  ...whom,
+  undoes: mapped(
+    optional(
+      uuid(
+        'The `id` of the entry of the audit log whose action this one undoes. One that is undone already is refused.',
+        'AuditLogEntry',
+      ),
+    ),
+    (id) => id?.toLowerCase() ?? null,
+  ),
+}
+
 const playerRequest = shape(whom)
+const unbanRequest = shape(undo)
 const ban = {
   kind: optional(oneOf('The calls that are refused. Default: `EVERYTHING`.', BAN_KINDS), 'everything'),
   until: optional(moment('When the ban ends by itself. Default: when it is lifted.')),
@@ -348,7 +364,7 @@ const ban = {
     text(`The reason that the player sees: 1 to ${MAX_BAN_REASON} characters.`, { max: MAX_BAN_REASON }),
   ),
 }
-const banRequest = shape({ ...whom, ...ban })
+const banRequest = shape({ ...undo, ...ban })
 const each = {
   playerIds: uuids('The `playerId`s.', { max: MAX_SUPPORT_PLAYERS }),
   reason,
@@ -381,7 +397,7 @@ const messageRequest = shape({
 const checkMessage: Check<RequestOf<typeof messageRequest>> = ({ text, rewards }) =>
   text === null && rewards.length === 0 ? [{ path: 'text', message: 'is required without rewards' }] : []
 const withdrawRequest = shape({
-  ...whom,
+  ...undo,
   messageId: mapped(uuid('The `messageId` of a message.'), (id) => id.toLowerCase()),
 })
 const addNoteRequest = shape({
@@ -390,11 +406,11 @@ const addNoteRequest = shape({
   idempotencyKey: requiredKey,
 })
 const removeNoteRequest = shape({
-  ...whom,
+  ...undo,
   noteId: mapped(uuid('The `noteId` of a note.'), (id) => id.toLowerCase()),
 })
 const moneyRequest = shape({
-  ...whom,
+  ...undo,
   currency,
   amount,
   idempotencyKey: requiredKey,
@@ -404,6 +420,14 @@ const creditRequest = shape({
   allowNew: optional(flag('True credits a currency even if the environment does not know it. Default: false.'), false),
 })
 const passRequest = shape({ ...whom, ...inScenario })
+const premiumRequest = shape({ ...undo, ...inScenario })
+const revokeRequest = shape({
+  ...premiumRequest.fields,
+  withTiers: optional(
+    flag('True makes claimed premium tiers claimable again; the player keeps their rewards. Default: false.'),
+    false,
+  ),
+})
 const rewardRequest = shape({ ...whom, scenarioId, nodeId: described(nodeId, 'A reward node of the scenario.') })
 const identityRequest = shape({
   ...whom,
@@ -418,7 +442,7 @@ const xpRequest = shape({
   source: optional(text('Default: `support`.', { max: MAX_SOURCE }), 'support'),
   idempotencyKey: requiredKey,
 })
-const tierRequest = shape({ ...whom, ...inScenario, level, track })
+const tierRequest = shape({ ...undo, ...inScenario, level, track })
 const grantTierRequest = shape({
   ...tierRequest.fields,
   choice: claimTierRequest.fields.choice,
@@ -433,7 +457,7 @@ const crossRequest = shape({
   idempotencyKey: requiredKey,
 })
 const grantBoostRequest = shape({
-  ...whom,
+  ...undo,
   percent: createBoostRequest.fields.percent,
   minutes: int32(
     `For so many minutes: 1 to ${MAX_BOOST_MINUTES}. What would end later than after so many minutes from now is cut.`,
@@ -442,7 +466,7 @@ const grantBoostRequest = shape({
   idempotencyKey: requiredKey,
 })
 const endBoostRequest = shape({
-  ...whom,
+  ...undo,
   boostId: mapped(uuid('The `boostId` of a boost of the player.'), (id) => id.toLowerCase()),
 })
 const setStorageRequest = shape({ ...whom, values: storageValues })
@@ -472,9 +496,9 @@ function support<F extends SupportFields, Outcome>(
       const attempt = { action: `player.${action}`, target: bareId('Player', String(sent.playerId)) }
       const caller = await requirePlatform(context, 'operator', attempt)
       const input = request.readInput(sent, check)
-      const { playerId, reason, idempotencyKey } = input as unknown as RequestOf<typeof moneyRequest>
+      const { playerId, reason, idempotencyKey, undoes = null } = input as unknown as RequestOf<typeof moneyRequest>
       const find = () => findPlayer(context.service.pool, caller.projectId, playerId)
-      const call = { caller, reason, idempotencyKey, player: await findTarget(context, caller, attempt, find) }
+      const call = { caller, reason, idempotencyKey, undoes, player: await findTarget(context, caller, attempt, find) }
       const { player } = call
       try {
         const outcome = await context.service.run(await run(call, input, context.service))
@@ -551,7 +575,7 @@ builder.mutationFields((t) => ({
   unbanPlayer: t.field({
     type: PlayerPayload,
     description: 'Lets a banned player play again. A deleted player stays deleted.',
-    ...support('UnbanPlayerInput', 'unban', playerRequest, unbanPlayer),
+    ...support('UnbanPlayerInput', 'unban', unbanRequest, unbanPlayer),
   }),
   banPlayers: t.field({
     type: PlayersPayload,
@@ -624,12 +648,13 @@ builder.mutationFields((t) => ({
   grantPremium: t.field({
     type: ChangePayload,
     description: 'Grants premium without a price. Refused for a pass that sells none.',
-    ...support('GrantPremiumInput', 'grant_premium', passRequest, grantPremium),
+    ...support('GrantPremiumInput', 'grant_premium', premiumRequest, grantPremium),
   }),
   revokePremium: t.field({
     type: ChangePayload,
-    description: 'Revokes premium, without a refund. Refused while premium tiers are claimed: reset them first.',
-    ...support('RevokePremiumInput', 'revoke_premium', passRequest, revokePremium),
+    description:
+      'Revokes premium, without a refund. Refused while premium tiers are claimed: reset them first, or send `withTiers`.',
+    ...support('RevokePremiumInput', 'revoke_premium', revokeRequest, revokePremium),
   }),
   resetPass: t.field({
     type: ChangePayload,

@@ -1,5 +1,5 @@
-import { AuditLog } from '../audit/audit-log.ts'
-import { type REFUSALS, Refusal, type RefusalKind } from '../base/errors.ts'
+import { AuditLog, askUndo } from '../audit/audit-log.ts'
+import { invalidRequest, type REFUSALS, Refusal, type RefusalKind } from '../base/errors.ts'
 import type { Json } from '../base/json.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { askKey } from '../callers/keys.ts'
@@ -17,6 +17,8 @@ export interface SupportCall {
   readonly reason: string
   /** The same key and request takes effect once and gets the same answer. */
   readonly idempotencyKey?: string | null
+  /** The entry of the audit log whose action this one undoes. */
+  readonly undoes?: string | null
 }
 
 /** A call of an action that moves value, which needs a key. */
@@ -51,6 +53,22 @@ export type SupportAction =
   | 'add_note'
   | 'remove_note'
 
+/** The action that an action can undo. */
+export const UNDOES: Partial<Readonly<Record<SupportAction, SupportAction>>> = {
+  ban: 'unban',
+  unban: 'ban',
+  credit_wallet: 'debit_wallet',
+  debit_wallet: 'credit_wallet',
+  grant_tier: 'reset_tier',
+  reset_tier: 'grant_tier',
+  grant_premium: 'revoke_premium',
+  revoke_premium: 'grant_premium',
+  grant_boost: 'end_boost',
+  end_boost: 'grant_boost',
+  withdraw_message: 'send_message',
+  remove_note: 'add_note',
+}
+
 /** Refusals that an operator can act on. They are data of the payload; any other refusal is an error of the request. */
 export const SUPPORT_ERRORS = [
   'player banned',
@@ -69,6 +87,7 @@ export const SUPPORT_ERRORS = [
   'premium required',
   'inbox full',
   'too many notes',
+  'already undone',
   'last identity',
 ] as const satisfies readonly (typeof REFUSALS)[RefusalKind][1][]
 export type SupportError = (typeof SUPPORT_ERRORS)[number]
@@ -101,13 +120,17 @@ interface Context<Asked> {
   readonly auditId: string
 }
 
-/** Runs an action on a player that is not deleted, and adds its audit entry. Repeated with its key, it runs once. */
+/**
+ * Runs an action on a player that is not deleted, and adds its audit entry. Repeated with its key, it runs once. One that
+ * undoes an entry refuses another action's entry, and one that is undone already.
+ */
 export function act<Outcome extends object, Asked = undefined>(
   call: SupportCall,
   action: Action<Outcome, Asked>,
 ): Command<Outcome & Recorded> {
-  const { caller, reason, idempotencyKey: key } = call
-  const { name, request, about } = action
+  const { caller, reason, idempotencyKey: key, undoes = null } = call
+  const { name, about } = action
+  const request = undoes === null ? action.request : { undoes, of: action.request }
   return {
     player: call.player,
     once: {
@@ -121,22 +144,30 @@ export function act<Outcome extends object, Asked = undefined>(
       ...(about && { about: (outcome, group) => about(group, outcome) }),
     },
     fresh: true,
+    ...(undoes !== null && { apart: true }),
     *decide(group) {
-      const { player, status, asked, requireKey } = yield* group.rows(() => {
+      const { player, status, asked, requireKey, undone } = yield* group.rows(() => {
         const player = group.player(call.player)
         const status = askStatus(player)
         const asked = action.ask?.(player, group) as Asked
-        return { player, status, asked, requireKey: askKey(group, caller) }
+        const undone = undoes === null ? null : askUndo(group, caller.projectId, undoes)
+        return { player, status, asked, requireKey: askKey(group, caller), undone }
       })
       requireKey()
       if (!status.value) throw new Refusal('playerNotFound')
       if (status.value.status === 'deleted') throw new Refusal('playerDeleted')
+      if (undone) {
+        const { entry, isUndone } = undone
+        if (entry?.target !== player.playerId || entry.action !== `player.${UNDOES[name]}`)
+          throw invalidRequest({ path: 'undoes', message: 'must be an entry of the player that this action undoes' })
+        if (isUndone) throw new Refusal('alreadyUndone')
+      }
       const auditId = newId()
       const decision = action.decide(player, group, { asked, auditId })
       const done = 'outcome' in decision ? decision : yield* decision
       const { environmentId, playerId: target } = player
       const { before, after } = done
-      const entry = { environmentId, action: `player.${name}`, target, before, after, reason }
+      const entry = { environmentId, action: `player.${name}`, target, before, after, reason, undoes }
       group.of(AuditLog).add(caller, entry, auditId)
       return { ...done.outcome, auditId }
     },

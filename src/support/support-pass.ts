@@ -6,11 +6,11 @@ import { aboutPass, askPass, NO_RUN, type NodeInput, type PassHandle, requirePas
 import { newId } from '../db/ids.ts'
 import { requireActive } from '../players/player-status.ts'
 import { type CrossResult, crossInRun } from '../scenario/cross-handle.ts'
-import { type Claimable, type ClaimKey, tierKey } from '../scenario/definition.ts'
+import { type Claimable, tierKey } from '../scenario/definition.ts'
 import { askPayments, removePayments } from '../scenario/reward-payments.ts'
 import { askActiveRun, askCancel, askRun, cancel } from '../scenario/runs.ts'
 import { requireScenario, Scenarios } from '../scenario/scenarios.ts'
-import { askAnswers, type Command, forgetAnswers } from '../transactions/command.ts'
+import { type About, askAnswers, type Command, forgetAnswers } from '../transactions/command.ts'
 import type { Group } from '../transactions/group.ts'
 import type { Player } from '../transactions/player.ts'
 import { walletLedger } from '../wallet/holdings.ts'
@@ -118,7 +118,7 @@ const paidSince = (group: Group, player: Player, count: number): string[] =>
 
 /** Makes a claimed tier claimable again. The player keeps its rewards. */
 export function resetTier(call: SupportCall, { level, track, ...input }: TierInput): Command<Changed> {
-  const undone = { answers: CLAIM_ANSWERS, tier: tierKey(level, track) }
+  const undone = { answers: CLAIM_ANSWERS, isUndone: (tiers: About) => tiers.includes(tierKey(level, track)) }
   return actOnPass(call, 'reset_tier', { ...input, level, track }, undone, (group, pass) => {
     claimedLevel(pass, level)
     if (pass.levelNode && track === 'bonus') throw new Refusal('tierNotFound')
@@ -162,31 +162,43 @@ export function resetReward(call: SupportCall, { scenarioId, nodeId }: NodeInput
 
 /** Grants premium where it is sold. No price is charged, so `onPremiumPurchase` is not crossed. */
 export function grantPremium(call: SupportCall, input: NodeInput): Command<Changed> {
-  return setPremium(call, 'grant_premium', input, true, [])
+  return setPremium(call, 'grant_premium', input, true, { answers: [] })
 }
 
-/** Revokes premium. Refused while premium tiers are claimed, since their rewards required it. */
-export function revokePremium(call: SupportCall, input: NodeInput): Command<Changed> {
-  return setPremium(call, 'revoke_premium', input, false, PREMIUM_ANSWERS)
+/** Premium to revoke. With its tiers, those that are claimed become claimable again: the player keeps their rewards. */
+export type Revocation = NodeInput & { readonly withTiers?: boolean }
+
+/** Revokes premium. Without its tiers, refused while one is claimed, since its rewards required premium. */
+export function revokePremium(call: SupportCall, { withTiers = false, ...input }: Revocation): Command<Changed> {
+  if (!withTiers) return setPremium(call, 'revoke_premium', input, false, { answers: PREMIUM_ANSWERS })
+  // Answers about premium itself are about no tier.
+  const isUndone = (tiers: About) => tiers.length === 0 || tiers.some(isPremiumTier)
+  const undone = { answers: [...PREMIUM_ANSWERS, ...CLAIM_ANSWERS], isUndone }
+  return setPremium(call, 'revoke_premium', { ...input, withTiers }, false, undone)
 }
+
+const isPremiumTier = (tier: string): boolean => tier.startsWith('premium')
 
 function setPremium(
   call: SupportCall,
   name: SupportAction,
-  input: NodeInput,
+  input: Revocation,
   owned: boolean,
-  answers: readonly string[],
+  undone: Undone,
 ): Command<Changed> {
-  return actOnPass(call, name, input, { answers }, (group, pass) => {
+  const { scenarioId, withTiers } = input
+  return actOnPass(call, name, input, undone, (group, pass) => {
     const { current, node } = pass
+    const claimedTiers = owned ? [] : [...pass.claimed].filter(isPremiumTier).sort()
     if (owned && !node.premium) throw new Refusal('premiumNotAvailable')
-    if (!owned && pass.claimed.some((tier) => tier.startsWith('premium'))) throw new Refusal('premiumTiersClaimed')
+    if (!withTiers && claimedTiers.length > 0) throw new Refusal('premiumTiersClaimed')
+    pass.clearClaims(group, claimedTiers)
     if (current.premiumOwned !== owned) pass.set(group, { ...current, premiumOwned: owned })
-    const at = { scenarioId: input.scenarioId, nodeId: node.id }
+    const at = { scenarioId, nodeId: node.id }
     return {
-      outcome: { changed: current.premiumOwned !== owned },
-      before: { ...at, premiumOwned: current.premiumOwned },
-      after: { ...at, premiumOwned: owned },
+      outcome: { changed: current.premiumOwned !== owned || claimedTiers.length > 0 },
+      before: { ...at, premiumOwned: current.premiumOwned, ...(withTiers && { claimedTiers }) },
+      after: { ...at, premiumOwned: owned, ...(withTiers && { claimedTiers: [] }) },
     }
   })
 }
@@ -220,10 +232,11 @@ const CLAIM_ANSWERS = ['claim', 'claim-all', 'support.grant_tier']
 export const PREMIUM_ANSWERS = ['premium', 'support.grant_premium']
 const PASS_ANSWERS = ['xp', 'server.xp', 'support.grant_xp', ...CLAIM_ANSWERS, ...PREMIUM_ANSWERS]
 
-/** The stored answers that an action undoes: those of one tier, or of the whole pass. */
+/** The stored answers that an action undoes: those of some tiers, or of the whole pass. */
 interface Undone {
   readonly answers: readonly string[]
-  readonly tier?: ClaimKey
+  /** Of an answer about these tiers of the pass. Default: of each. */
+  readonly isUndone?: (tiers: About) => boolean
 }
 
 /**
@@ -233,8 +246,8 @@ interface Undone {
 function actOnPass<Outcome extends object>(
   call: SupportCall,
   name: SupportAction,
-  input: NodeInput & Partial<TierInput>,
-  { answers, tier }: Undone,
+  input: NodeInput & Partial<TierInput> & Revocation,
+  { answers, isUndone = () => true }: Undone,
   decide: (group: Group, pass: PassHandle) => Done<Outcome>,
 ): Command<Outcome & Recorded> {
   const command = act(call, {
@@ -244,6 +257,7 @@ function actOnPass<Outcome extends object>(
       nodeId: input.nodeId,
       level: input.level ?? null,
       track: input.track ?? null,
+      ...(input.withTiers && { withTiers: true }),
     },
     about: (group) => aboutPass(group, call.player, input),
     ask(player, group) {
@@ -257,7 +271,7 @@ function actOnPass<Outcome extends object>(
       const done = decide(group, known)
       forgetAnswers(player, answers, ([scenarioId, nodeId, ...tiers]) => {
         const isOfPass = scenarioId === input.scenarioId && nodeId === known.node.id
-        return isOfPass && (tier === undefined || tiers.includes(tier))
+        return isOfPass && isUndone(tiers)
       })
       return done
     },

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { indentedJson } from '../../console/src/players/indented-json.ts'
@@ -6,6 +7,7 @@ import { addXp, type GivenXp } from '../../src/battlepass/add-xp.ts'
 import { adjustWallet } from '../../src/dev/adjust-wallet.ts'
 import { withoutChromium } from '../harness/browser.ts'
 import { type ConsoleStage, startConsole } from '../harness/console.ts'
+import { closeDialog, confirm, loseAnswer } from '../harness/console-dialog.ts'
 import { season } from '../harness/definitions.ts'
 import { type TestPlayer, times } from '../harness/game.ts'
 import { type Operator, startOperator } from '../harness/operator.ts'
@@ -43,7 +45,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the page of a player`
     const opened = await open(player)
     const { page } = opened
     await page.getByText('The wallet is empty').waitFor()
-    await page.getByText('The inventory is empty').waitFor()
+    await page.getByText('Nothing has happened').waitFor()
     await page.getByText('No pass begun').waitFor()
     await page.getByText('No identity').waitFor()
     await opened.check('player-nothing')
@@ -346,5 +348,141 @@ describe('JSON on several lines', () => {
     )
     expect(indentedJson('"text"')).toBe('"text"')
     expect(indentedJson('no json')).toBe('no json')
+  })
+})
+
+describe.skipIf(withoutChromium !== '')(`${withoutChromium}the timeline of a player`, () => {
+  const act = async (mutation: string, input: object) => {
+    const type = `${mutation.charAt(0).toUpperCase()}${mutation.slice(1)}Input`
+    const document = `mutation M($input: ${type}!) { ${mutation}(input: $input) { error } }`
+    const sent = { reason: 'ticket 20', idempotencyKey: randomUUID(), ...input }
+    expect(
+      (await stage.game.graphql(stage.game.platformKey, document, { input: sent })).data[mutation].error,
+    ).toBeNull()
+  }
+
+  async function busy(): Promise<TestPlayer> {
+    const player = await stage.game.player({ wallet: { gems: 5_000n } })
+    const { playerId } = player
+    const runId = await player.start('season-1')
+    const pass = { scenarioId: 'season-1', runId, nodeId: 'pass' }
+    await player.post('/sdk/v1/battlepass/xp', { ...pass, amount: 600, source: 'match' })
+    await player.post('/sdk/v1/battlepass/claim', { ...pass, level: 1, track: 'free' })
+    await player.post('/sdk/v1/battlepass/premium', pass)
+    await act('creditWallet', { playerId, currency: 'gems', amount: '7' })
+    await act('sendMessage', { playerId, rewards: [{ itemId: 'hat', amount: '1' }] })
+    return player
+  }
+
+  it('tells what happened, of the kinds that the address has', async () => {
+    const player = await busy()
+    const opened = await open(player)
+    const { page } = opened
+    const table = page.getByRole('table', { name: 'Timeline' })
+    await table.getByText(/^Level \d → 2.*, season-1$/).waitFor()
+    await table.getByText(/^Free tier 1 of season-1 \/ pass: /).waitFor()
+    await table.getByText(/^Premium bought for /).waitFor()
+    await table.getByText('“ticket 20”').first().waitFor()
+    await table.getByText('Message without a text with 1 hat').waitFor()
+    await opened.check('player-timeline')
+    const rows = () => table.getByRole('row').count()
+    await page.getByRole('button', { name: 'Claims' }).click()
+    await page.getByRole('button', { name: 'Mail', exact: true }).click()
+    await until('two kinds are left', async () => (await rows()) === 3)
+    expect(new URL(page.url()).search).toBe('?kinds=claim%2Cmail')
+    await page.reload()
+    await until('the address has the kinds', async () => (await rows()) === 3)
+    expect(await page.getByRole('button', { name: 'Claims' }).getAttribute('aria-pressed')).toBe('true')
+    await page.getByRole('button', { name: 'Claims' }).click()
+    await page.getByRole('button', { name: 'Mail', exact: true }).click()
+    await until('all are there again', async () => (await rows()) > 5)
+    await opened.close()
+  })
+
+  it('has the notes of operators, which are added in place and removed with a reason', async () => {
+    const player = await stage.game.player()
+    const opened = await open(player)
+    const { page } = opened
+    const table = page.getByRole('table', { name: 'Timeline' })
+    await page.getByText('Nothing has happened').waitFor()
+    await page.getByLabel('Note', { exact: true }).fill('Asked for gems')
+    await page.getByRole('button', { name: 'Add the note' }).click()
+    await table.getByText('Asked for gems').waitFor()
+    await opened.check('player-note')
+    await loseAnswer(page, 'ConsoleAddPlayerNote')
+    await page.getByLabel('Note', { exact: true }).fill('Lost 500 gems.\nPromised them back.')
+    await page.getByRole('button', { name: 'Add the note' }).click()
+    await page.getByText('The service cannot be reached.').waitFor()
+    await page.getByRole('button', { name: 'Add the note' }).click()
+    await table.getByText('Promised them back.').waitFor()
+    expect(await page.getByLabel('Note', { exact: true }).inputValue()).toBe('')
+    // Its answer was lost, and it was added once.
+    expect(await table.getByText('Promised them back.').count()).toBe(1)
+    await table.getByText('ada@studio.example').first().waitFor()
+    await table.getByRole('button', { name: 'Remove the note' }).first().click()
+    await confirm(page, 'Remove')
+    await closeDialog(page)
+    await table.getByText('Remove a note about a player').waitFor()
+    expect(await table.getByText('Promised them back.').count()).toBe(0)
+    await opened.close()
+  })
+
+  it('undoes what support did in two presses, once, also when two operators do so', async () => {
+    const player = await stage.game.player({ wallet: { gems: 100n } })
+    const { playerId } = player
+    await player.start('season-1')
+    const grant = { playerId, scenarioId: 'season-1', nodeId: 'pass', amount: '5' }
+    await act('grantXp', grant)
+    await act('creditWallet', { playerId, currency: 'gems', amount: '7' })
+    const [opened, late] = [await open(player), await open(player)]
+    for (const { page } of [opened, late]) await page.getByRole('button', { name: 'Undo: Credit a wallet' }).waitFor()
+    const { page } = opened
+    const table = page.getByRole('table', { name: 'Timeline' })
+    await table.getByRole('button', { name: 'Undo: Credit a wallet' }).click()
+    await page.getByRole('dialog').getByText(/→/).waitFor()
+    expect(await page.getByRole('dialog').getByLabel('Amount').inputValue()).toBe('7')
+    await page.getByRole('dialog').getByRole('button', { name: 'Debit', exact: true }).click()
+    await page.getByRole('dialog').getByText('7 gems debited.').waitFor()
+    await closeDialog(page)
+    await table.getByText('undone', { exact: true }).waitFor()
+    await table.getByText('“Undo: ticket 20”').waitFor()
+    await opened.check('player-undo')
+    // A button that is not possible still has the focus, and says why.
+    await table.getByRole('button', { name: 'Undo: Grant xp' }).press('Enter')
+    await page.getByText('Xp cannot be taken back alone.').first().waitFor()
+    expect(await page.getByRole('dialog').count()).toBe(0)
+    await page.getByRole('link', { name: 'Audit', exact: true }).click()
+    const audit = page.getByRole('table', { name: 'Actions of operators on this player' })
+    await audit.getByText('undone', { exact: true }).waitFor()
+    await opened.close()
+
+    await late.page.getByRole('button', { name: 'Undo: Credit a wallet' }).click()
+    await late.page.getByRole('dialog').getByRole('button', { name: 'Debit', exact: true }).click()
+    await late.page.getByText('Another action has undone it already.').waitFor()
+    await late.close()
+    const { data } = await stage.game.graphql(
+      stage.game.platformKey,
+      'query W($id: ID!) { player(id: $id) { walletLedger { nodes { amount } } } }',
+      { id: playerId },
+    )
+    expect(data.player.walletLedger.nodes.map(({ amount }: { amount: string }) => amount).slice(0, 2)).toEqual([
+      '-7',
+      '7',
+    ])
+  })
+
+  it('has neither actions of support nor a form for notes for a viewer, and fits a phone', async () => {
+    const player = await busy()
+    await act('addPlayerNote', { playerId: player.playerId, text: `A note with ${'w'.repeat(200)}` })
+    const opened = await open(player, '', { role: 'viewer', width: 390 })
+    const { page } = opened
+    const table = page.getByRole('table', { name: 'Timeline' })
+    await table.getByText(/^A note with w/).waitFor()
+    expect(await table.getByText('Credit a wallet').count()).toBe(0)
+    expect(await page.getByRole('button', { name: 'Support' }).count()).toBe(0)
+    expect(await page.getByRole('button', { name: 'Add the note' }).count()).toBe(0)
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
+    await opened.check('player-timeline-phone')
+    await opened.close()
   })
 })

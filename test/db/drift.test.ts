@@ -16,6 +16,7 @@ const NO_DIFFERENCE = '-- This is an empty migration.'
 /** What the migrations have and `schema.prisma` cannot express, beside the checks. */
 const PARTIAL_INDEXES = [
   'audit_log_denied_key',
+  'audit_log_project_id_undoes_idx',
   'grant_jobs_open_idx',
   'grant_jobs_one_undo_key',
   'passes_premium_idx',

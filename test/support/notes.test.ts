@@ -96,6 +96,7 @@ describe('notes about a player', () => {
     const exported = await response.text()
     expect(exported).toContain(player.playerId)
     expect(exported).not.toContain('secret')
+    expect(exported).not.toContain('note')
   })
 
   it(`are at most ${MAX_NOTES}, also when two instances add the last one at once, and a removal makes room`, async () => {

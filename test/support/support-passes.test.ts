@@ -338,6 +338,35 @@ describe('grantPremium and revokePremium', () => {
     expect((await balances(player)).gems).toBe('0')
   })
 
+  it('revoke premium with its claimed tiers in one action, which keeps rewards and free tiers', async () => {
+    const player = await seasoned()
+    const { runId } = player
+    for (const level of [1, 3]) await player.post(CLAIM, { ...pass, runId, level, track: 'premium' })
+    const money = await balances(player)
+    const calls = times(3, () => act('revokePremium', player, { ...pass, withTiers: true }))
+    const changed = (await Promise.all(calls)).map((one) => payload(one).changed)
+    expect(changed.sort()).toEqual([false, false, true])
+    expect(await balances(player)).toEqual(money)
+    expect(await progress(player)).toMatchObject({
+      xp: 250,
+      premiumOwned: false,
+      claimedTiers: [
+        { level: 1, track: 'free' },
+        { level: 2, track: 'free' },
+      ],
+    })
+    expect((await rowsOf(player)).find(({ before }) => before.premiumOwned)).toMatchObject({
+      action: 'player.revoke_premium',
+      before: { ...pass, premiumOwned: true, claimedTiers: ['premium:1', 'premium:3'] },
+      after: { ...pass, premiumOwned: false, claimedTiers: [] },
+    })
+    payload(await act('grantPremium', player, pass))
+    expect((await player.post(CLAIM, { ...pass, runId, level: 3, track: 'premium' })).body).toMatchObject({
+      success: true,
+      alreadyClaimed: false,
+    })
+  })
+
   it('keep the xp and claims of the pass', async () => {
     const player = await seasoned()
     payload(await act('revokePremium', player, pass))
@@ -401,6 +430,7 @@ describe('an undo forgets the stored answers of what it undid, and of nothing el
     ['resetPass', () => pass, ['xp', 'xp of a level node', 'claim', 'claim of a level node', 'claim of another tier']],
     ['resetPass', () => bonus, ['xp of another pass', 'premium']],
     ['revokePremium', () => bonus, ['premium']],
+    ['revokePremium', () => ({ ...bonus, withTiers: true }), ['premium']],
     ['cancelRun', ({ shopRunId }) => ({ runId: shopRunId }), ['start', 'cross']],
     ['resetReward', () => ({ ...pass, nodeId: 'gift' }), []],
     ['grantPremium', () => bonus, []],

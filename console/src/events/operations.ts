@@ -1,6 +1,6 @@
 import { graphql } from '../graphql.ts'
 
-const eventFragment = graphql(`
+export const eventFragment = graphql(`
   fragment ConsoleEvent on Event {
     id cursor type handle occurredAt playerId runId scenarioId nodeId byClient data
   }

@@ -1,3 +1,4 @@
+import { eventFragment } from '../events/operations.ts'
 import { graphql } from '../graphql.ts'
 import { entryFragment } from '../project/operations.ts'
 import { loginFragment } from '../providers/operations.ts'
@@ -191,3 +192,30 @@ export const currenciesQuery = graphql(`
     }
   }
 `)
+
+export const timelineQuery = graphql(
+  `
+    query ConsoleTimeline($id: ID!, $kinds: [TimelineKind!], $after: String) {
+      player(id: $id) {
+        id
+        timeline(first: 50, kinds: $kinds, after: $after) {
+          nodes {
+            kind occurredAt
+            login { id operation outcome provider }
+            event { ...ConsoleEvent }
+            claim { scenarioId nodeId level track granted { amount currency itemId boost { percent minutes } } }
+            auditEntry { ...ConsoleAuditEntry beforeText afterText }
+            message {
+              id kind claimedAt readAt
+              texts { title }
+              rewards { amount currency itemId boost { percent minutes } }
+            }
+            note { id noteId text actor actorLabel operator operatorIsClaimed }
+          }
+          pageInfo { hasNextPage endCursor }
+        }
+      }
+    }
+  `,
+  [eventFragment, entryFragment],
+)

@@ -3,7 +3,7 @@ import { graphql } from '../graphql.ts'
 export const entryFragment = graphql(`
   fragment ConsoleAuditEntry on AuditLogEntry {
     id occurredAt action actor actorLabel operator operatorIsClaimed environment target reason
-    attempts
+    attempts undoes
   }
 `)
 

@@ -15,7 +15,7 @@ export type ClaimTrack = Track | 'BONUS'
 export interface RewardView {
   readonly currency: string | null
   readonly itemId: string | null
-  readonly boost?: { readonly percent: string; readonly minutes: string } | null
+  readonly boost?: { readonly percent: string | number; readonly minutes: string | number } | null
   readonly amount: string
 }
 

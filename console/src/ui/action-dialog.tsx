@@ -36,11 +36,13 @@ export function ActionDialog(props: {
   /** Set while the fields cannot be sent. */
   readonly disabled?: boolean
   readonly wide?: boolean
+  /** The reason to begin with. */
+  readonly reason?: string
   readonly run: (reason: string) => Promise<ActionResult>
   readonly onClose: () => void
   readonly children?: ReactNode
 }) {
-  const [reason, setReason] = useState('')
+  const [reason, setReason] = useState(props.reason ?? '')
   const [result, setResult] = useState<ActionResult>()
   // The same list while the result is the same: the form forgets which of its faults were corrected with another list.
   const faults = useMemo(() => result?.faults ?? faultsOf(result?.error), [result])

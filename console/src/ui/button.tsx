@@ -40,23 +40,27 @@ export function Button({
   )
 }
 
-/**
- * A button for an action that needs a role. Without the role it stays where it is, and shows the reason when a person
- * points at it, focuses it or presses it.
- */
+/** A button for an action that needs a role. Without the role it stays where it is, and says so. */
 export function RoleButton({ needs, ...button }: ButtonProps & { readonly needs: Role }) {
   const denial = useDenial(needs)
-  if (denial === undefined) return <Button {...button} />
-  return (
-    <button
-      type="button"
-      className={`button ${button.tone ?? 'plain'}`}
-      aria-disabled="true"
-      aria-label={button.label}
-      title={denial}
-      onClick={() => toast(denial, 'error')}
-    >
-      {button.children}
-    </button>
-  )
+  return denial === undefined ? <Button {...button} /> : <DeniedButton denial={denial} {...button} />
 }
+
+/** The button of an action that is not possible. It shows the reason when a person points at it, or presses it. */
+export const DeniedButton = ({
+  denial,
+  tone = 'plain',
+  label,
+  children,
+}: ButtonProps & { readonly denial: string }) => (
+  <button
+    type="button"
+    className={`button ${tone}`}
+    aria-disabled="true"
+    aria-label={label}
+    title={denial}
+    onClick={() => toast(denial, 'error')}
+  >
+    {children}
+  </button>
+)

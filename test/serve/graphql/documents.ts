@@ -51,7 +51,7 @@ export function documentOf(
 }
 
 /** Fields of a player that are for platform keys only, also when the caller is that player. */
-const FOR_OPERATORS: ReadonlySet<string> = new Set(['loginLog', 'auditLog', 'notes'])
+const FOR_OPERATORS: ReadonlySet<string> = new Set(['loginLog', 'auditLog', 'notes', 'timeline'])
 
 function selectionOf(type: GraphQLOutputType, depth: number): string {
   const named = getNamedType(type)

@@ -24,7 +24,7 @@ export const grantBoostAction = ({ boosts }: PlayerData): SupportAction => ({
   done: ({ percent }) => `The player has a boost of ${percent}%.`,
 })
 
-export const endBoostAction = ({ boostId, percent }: PlayerBoost): SupportAction => ({
+export const endBoostAction = ({ boostId, percent }: Pick<PlayerBoost, 'boostId' | 'percent'>): SupportAction => ({
   title: 'End the boost',
   effect: () => `The boost of ${percent}% ends at once. Xp that it has given stays.`,
   confirm: 'End',

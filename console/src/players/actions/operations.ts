@@ -159,3 +159,19 @@ export const withdrawMessageMutation = graphql(
   `mutation ConsoleWithdrawMessage($input: WithdrawMessageInput!) { result: withdrawMessage(input: $input) { ...ConsoleChanged } }`,
   [changedFragment],
 )
+
+export const addPlayerNoteMutation = graphql(`
+  mutation ConsoleAddPlayerNote($input: AddPlayerNoteInput!) {
+    result: addPlayerNote(input: $input) {
+      error message
+      auditEntry { id }
+      note { id }
+      player { id status }
+    }
+  }
+`)
+
+export const removePlayerNoteMutation = graphql(
+  `mutation ConsoleRemovePlayerNote($input: RemovePlayerNoteInput!) { result: removePlayerNote(input: $input) { ...ConsoleChanged } }`,
+  [changedFragment],
+)

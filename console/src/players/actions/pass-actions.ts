@@ -117,17 +117,25 @@ export const grantPremiumAction = (pass: PassRef): SupportAction => ({
 })
 
 export const revokePremiumAction = (pass: PassRef): SupportAction => {
-  const claimed = pass.claims.filter(({ track }) => track === 'PREMIUM').length
+  const claimed = pass.claims.filter(({ track }) => track === 'PREMIUM').sort((a, b) => a.level - b.level)
+  const tiers = `${count(claimed.length, 'premium tier')} claimed: ${tiersText(claimed)}.`
   return {
     title: 'Revoke premium',
-    effect: () =>
-      claimed > 0
-        ? `${count(claimed, 'premium tier')} claimed: this will be refused. Reset the claimed premium tiers first.`
-        : 'The player no longer owns premium. Nothing is paid back.',
+    ...(claimed.length > 0 && {
+      fields: [{ name: 'withTiers', label: 'Reset its claimed tiers, too', kind: 'check' }],
+      initial: { withTiers: 'true' },
+    }),
+    effect: ({ withTiers }) => {
+      const gone = 'The player no longer owns premium. Nothing is paid back.'
+      if (claimed.length === 0) return gone
+      return withTiers === 'true'
+        ? `${gone} ${tiers} They can be claimed again with premium, and pay once more then. The player keeps their rewards.`
+        : `${tiers} This will be refused: premium is revoked with its claimed tiers, or after they were reset.`
+    },
     confirm: 'Revoke premium',
     tone: 'danger',
     mutation: revokePremiumMutation,
-    input: () => placeOf(pass),
+    input: ({ withTiers }) => ({ ...placeOf(pass), ...(withTiers === 'true' && { withTiers: true }) }),
     done: () => 'Premium revoked.',
   }
 }

@@ -48,6 +48,10 @@ export interface SupportAction {
   readonly tone?: 'danger'
   /** The nickname or id that must be typed before an action that cannot be undone. */
   readonly typed?: string
+  /** The entry of the audit log that it undoes. */
+  readonly undoes?: string
+  /** The reason to begin with. */
+  readonly reason?: string
   readonly mutation: TypedDocumentNode<SupportResult, { readonly input: never }>
   /** The input of the mutation besides the player, the reason and the key. Default: nothing. */
   readonly input?: (values: Values) => object

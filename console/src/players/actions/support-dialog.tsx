@@ -31,7 +31,8 @@ export function SupportDialog(props: {
     (action.typed === undefined || typed.trim() === action.typed)
 
   async function run(reason: string): Promise<ActionResult> {
-    const request = { playerId: player.playerId, ...action.input?.(read) }
+    const { undoes } = action
+    const request = { playerId: player.playerId, ...action.input?.(read), ...(undoes !== undefined && { undoes }) }
     const fields = JSON.stringify(request)
     const input = { ...request, reason, idempotencyKey: key.keyOf(fields) }
     const { data, error } = await client.mutation(action.mutation, { input: input as never })
@@ -57,6 +58,7 @@ export function SupportDialog(props: {
   return (
     <ActionDialog
       title={action.title}
+      reason={action.reason}
       effect={isComplete ? action.effect(read) : 'Fill in the fields to see what this will do.'}
       confirm={action.confirm}
       tone={action.tone}

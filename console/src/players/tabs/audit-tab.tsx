@@ -1,3 +1,4 @@
+import { actionTitle } from '../../project/actions.ts'
 import { AuditAction } from '../../project/audit-action.tsx'
 import { AuditEntry, EntryFacts } from '../../project/audit-entry.tsx'
 import { Who } from '../../project/who.tsx'
@@ -8,10 +9,12 @@ import { PagedTable } from '../../ui/table.tsx'
 import { Ago } from '../../ui/time.tsx'
 import { auditHref } from '../addresses.ts'
 import { playerAuditQuery } from '../operations.ts'
+import { UndoButton, undoneBy } from '../undo-button.tsx'
 import { useParameter } from '../use-parameter.ts'
 import type { TabProps } from './tab.ts'
 
-export function AuditTab({ player }: TabProps) {
+export function AuditTab(props: TabProps) {
+  const { player } = props
   const [entryId, setEntry] = useParameter('entry')
   const pages = usePages({
     query: playerAuditQuery,
@@ -19,6 +22,7 @@ export function AuditTab({ player }: TabProps) {
     connectionOf: (data) => data.player?.auditLog,
     additionalTypenames: ['AuditLogEntry'],
   })
+  const undone = undoneBy(pages.rows)
   const entry = pages.rows.find(({ id }) => id === entryId)
   return (
     <>
@@ -35,6 +39,10 @@ export function AuditTab({ player }: TabProps) {
           },
           { title: 'Who', cell: (entry) => <Who {...entry} /> },
           { title: 'Reason', cell: ({ reason }) => reason ?? '–' },
+          {
+            title: 'Undo',
+            cell: (entry) => <UndoButton entry={entry} undone={undone} title={actionTitle(entry.action)} {...props} />,
+          },
         ]}
       />
       {entry ? (

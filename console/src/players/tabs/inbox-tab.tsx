@@ -6,6 +6,7 @@ import { number, words } from '../../ui/text.tsx'
 import { Ago } from '../../ui/time.tsx'
 import { sendMessageAction, withdrawMessageAction } from '../actions/message-actions.ts'
 import { ActionButton } from '../actions/use-action.tsx'
+import { messageTitle } from '../message-words.ts'
 import { inboxQuery } from '../operations.ts'
 import type { TabProps } from './tab.ts'
 
@@ -31,7 +32,7 @@ export function InboxTab({ player, open }: TabProps) {
         empty={<Empty title="The inbox is empty" />}
         columns={[
           { title: 'Sent', cell: ({ sentAt }) => <Ago at={sentAt} /> },
-          { title: 'Title', cell: (one) => titleOf(one) },
+          { title: 'Title', cell: (one) => messageTitle(one) },
           { title: 'Kind', cell: ({ kind }) => words(kind) },
           { title: 'Rewards', cell: ({ rewards }) => rewards.map(rewardText).join(', ') || '–' },
           { title: 'Expires', cell: ({ expiresAt }) => <Ago at={expiresAt} /> },
@@ -40,7 +41,10 @@ export function InboxTab({ player, open }: TabProps) {
             title: 'Action',
             cell: (one) =>
               one.claimedAt === null && player.status !== 'DELETED' ? (
-                <ActionButton tone="danger" onClick={() => open(withdrawMessageAction(one.messageId, titleOf(one)))}>
+                <ActionButton
+                  tone="danger"
+                  onClick={() => open(withdrawMessageAction(one.messageId, messageTitle(one)))}
+                >
                   Withdraw
                 </ActionButton>
               ) : (
@@ -54,15 +58,10 @@ export function InboxTab({ player, open }: TabProps) {
 }
 
 interface Message {
-  readonly kind: string
-  readonly texts: readonly { readonly title: string }[]
   readonly readAt: string | null
   readonly claimedAt: string | null
   readonly expiresAt: string
 }
-
-const titleOf = ({ texts, kind }: Pick<Message, 'texts' | 'kind'>): string =>
-  texts[0]?.title ?? `${words(kind)} without a text`
 
 function stateOf({ readAt, claimedAt, expiresAt }: Message, now: number): string {
   if (claimedAt !== null) return 'claimed'

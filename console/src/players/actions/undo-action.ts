@@ -1,0 +1,59 @@
+import { banAction, unbanAction } from './account-actions.ts'
+import { endBoostAction, grantBoostAction } from './boost-actions.ts'
+import { withdrawMessageAction } from './message-actions.ts'
+import { grantPremiumAction, resetTierAction, revokePremiumAction } from './pass-actions.ts'
+import type { PassRef, PlayerData, SupportAction, Values } from './support-action.ts'
+import type { Undo, UndoableEntry } from './undo.ts'
+import { creditAction, debitAction } from './wallet-actions.ts'
+
+/** The dialog of an undo, filled in. */
+export const undoAction = (entry: UndoableEntry, undo: Undo, player: PlayerData, now: number): SupportAction => ({
+  ...actionOf(undo, player, now),
+  undoes: entry.id,
+  reason: `Undo: ${entry.reason ?? ''}`.trim(),
+})
+
+function actionOf(undo: Undo, player: PlayerData, now: number): SupportAction {
+  switch (undo.by) {
+    case 'debit':
+      return filled(debitAction(player), { currency: undo.currency, amount: undo.amount })
+    case 'credit': {
+      const { currency, amount } = undo
+      return { ...filled(creditAction(player, undefined), { currency, amount, allowNew: 'true' }), fields: [] }
+    }
+    case 'reset tier':
+      return resetTierAction(passAt(undo.at, player, now), undo)
+    case 'revoke premium':
+      return revokePremiumAction(passAt(undo.at, player, now))
+    case 'grant premium':
+      return grantPremiumAction(passAt(undo.at, player, now))
+    case 'end boost':
+      return endBoostAction(undo)
+    case 'grant boost':
+      return filled(grantBoostAction(player), { percent: String(undo.percent), minutes: String(undo.minutes) })
+    case 'withdraw':
+      return withdrawMessageAction(undo.messageId, 'The message')
+    case 'unban':
+      return unbanAction(player)
+    case 'ban': {
+      const { kind, publicReason, until } = undo
+      const action = filled(banAction(player, now), { kind, publicReason })
+      // The end that the ban had, unless the operator chooses another length.
+      return {
+        ...action,
+        input: (values) => ({ ...action.input?.(values), ...(until !== undefined && !values.hours && { until }) }),
+      }
+    }
+  }
+}
+
+function passAt(at: { scenarioId: string; nodeId: string }, { passes }: PlayerData, now: number): PassRef {
+  const pass = passes.find(({ scenarioId, nodeId }) => scenarioId === at.scenarioId && nodeId === at.nodeId)
+  if (!pass) throw new Error(`the player has no pass ${at.scenarioId} / ${at.nodeId}`)
+  return { ...pass, view: undefined, hasRun: undefined, now }
+}
+
+const filled = (action: SupportAction, values: Values): SupportAction => ({
+  ...action,
+  initial: { ...action.initial, ...values },
+})
