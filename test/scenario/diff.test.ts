@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { elements, type Json, kindOf, MAX_INT64, members, print } from '../../src/base/json.ts'
 import { diffPasses, type PassDiff } from '../../src/battlepass/diff-passes.ts'
 import { demoSeason } from '../../src/dev/season.ts'
-import type { PassNode } from '../../src/scenario/definition.ts'
+import type { Choice, PassNode, Reward } from '../../src/scenario/definition.ts'
 import { diffScenarios, type ValueChange } from '../../src/scenario/diff.ts'
 import { parseDefinition } from '../../src/scenario/parse-definition.ts'
 import { gold, item, passNode, scenario, season, tier } from '../harness/definitions.ts'
@@ -152,6 +152,12 @@ function rewrite(value: Json | undefined): string {
     .join(' ,\t')} }`
 }
 
+/** What a tier grants: the same for tiers without a choice, however they say so. */
+const offerOf = ({ rewards, choice = [] }: { rewards: readonly Reward[]; choice?: Choice | undefined }) => ({
+  rewards,
+  choice,
+})
+
 function passOf(text: string, nodeId: string): PassNode {
   const parsed = parseDefinition(text)
   const node = parsed.ok ? parsed.definition.nodes.get(nodeId) : undefined
@@ -222,15 +228,19 @@ describe('the difference of two versions', () => {
           }
           expect(levels).toEqual(new Map(current.levels.map(({ level, xp }) => [level, xp])))
 
-          const tiers = new Map([...old.tiers].map(([key, { rewards }]) => [key as string, rewards]))
+          const tiers = new Map([...old.tiers].map(([key, tier]) => [key as string, offerOf(tier)]))
           for (const { level, track } of found.tiersRemoved) tiers.delete(`${track}:${level}`)
-          for (const { level, track, rewards } of found.tiersAdded) tiers.set(`${track}:${level}`, rewards)
-          for (const { level, track, rewardsBefore, rewardsAfter } of found.tiersChanged) {
-            expect(tiers.get(`${track}:${level}`)).toEqual(rewardsBefore)
-            expect(rewardsBefore).not.toEqual(rewardsAfter)
-            tiers.set(`${track}:${level}`, rewardsAfter)
+          for (const tier of found.tiersAdded) tiers.set(`${tier.track}:${tier.level}`, offerOf(tier))
+          for (const { level, track, rewardsBefore, rewardsAfter, choiceBefore, choiceAfter } of found.tiersChanged) {
+            const [was, is] = [
+              offerOf({ rewards: rewardsBefore, choice: choiceBefore }),
+              offerOf({ rewards: rewardsAfter, choice: choiceAfter }),
+            ]
+            expect(tiers.get(`${track}:${level}`)).toEqual(was)
+            expect(was).not.toEqual(is)
+            tiers.set(`${track}:${level}`, is)
           }
-          expect(tiers).toEqual(new Map([...current.tiers].map(([key, { rewards }]) => [key, rewards])))
+          expect(tiers).toEqual(new Map([...current.tiers].map(([key, tier]) => [key, offerOf(tier)])))
 
           for (const [change, was, is] of [
             [found.price, old.premium, current.premium],
