@@ -112,15 +112,25 @@ function countTokens(query: string): number {
   return count
 }
 
-async function ask(walker: Walker, called: Called, values: Values): Promise<string> {
+const ask = (walker: Walker, called: Called, values: Values): Promise<string> =>
+  send(walker, documentWithin(called, values))
+
+async function send(walker: Walker, document: { query: string; variables: Values }): Promise<string> {
   calls += 1
   const response = await fetch(`${world.game.baseUrl}/graphql`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...walker.headers },
-    body: JSON.stringify(documentWithin(called, values)),
+    body: JSON.stringify(document),
   })
   return (await response.text()).replace(/"requestId":"[^"]*"/g, '')
 }
+
+/** Fields of a player for platform keys, which the documents above leave out. */
+const recordsOf = (id: string) => ({
+  query: `query ($id: ID!) { player(id: $id) { notes { nodes { text } } timeline { nodes { note { text } } }
+    loginLog { nodes { subject } } auditLog { nodes { reason } } } }`,
+  variables: { id },
+})
 
 let asked: Promise<string[]> | undefined
 
@@ -130,6 +140,7 @@ function adminAnswers(): Promise<string[]> {
     const answers: string[] = []
     for (const called of fields.filter(({ kind }) => kind === 'Query'))
       for (const values of variantsOf(called)) answers.push(await ask(world.admin, called, values))
+    answers.push(await send(world.admin, recordsOf(world.victim.playerId)))
     return answers
   })()
   return asked
@@ -185,6 +196,14 @@ describe('the walk over all fields and routes', () => {
       expect(texts(SECRETS, text)).toEqual([])
     }
     expect([...seen].sort()).toEqual(Object.values(CANARIES).sort())
+  })
+
+  it('shows the records of operators about the victim to no stranger and no player', async () => {
+    for (const walker of world.walkers.filter(({ role }) => role === undefined))
+      expect([walker.name, texts(CANARIES, await send(walker, recordsOf(world.victim.playerId)))]).toEqual([
+        walker.name,
+        [],
+      ])
   })
 
   it('finds no GraphQL field that shows or changes data of the victim', {

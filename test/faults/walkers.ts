@@ -26,6 +26,7 @@ export const CANARIES = {
   subject: 'canary-subject',
   storage: 'canary-storage',
   message: 'canary-message',
+  note: 'canary-note',
   region: 'canary-region',
   language: 'canary-language',
   xpSource: 'canary-source',
@@ -122,6 +123,12 @@ export async function startWorld(): Promise<World> {
   const message = { playerId: victim.playerId, text, reason: CANARIES.reason, idempotencyKey: randomUUID() }
   const { messageId } = payload(await support(game, admin.key, 'sendMessage', message))
 
+  const note = { playerId: victim.playerId, text: CANARIES.note, reason: CANARIES.reason, idempotencyKey: randomUUID() }
+  expect(await support(game, admin.key, 'addPlayerNote', note)).toHaveProperty('ok')
+  // The id of a note is that of its entry in the audit log.
+  const { rows: notes } = await pool.query('SELECT id FROM player_notes')
+  const noteId = notes[0].id as string
+
   const labelled = await createPlatformKey(pool, game.projectId, 'viewer', { label: CANARIES.keyLabel })
   const sdk = await createSdkKey(pool, game.environmentId, { label: CANARIES.keyLabel })
   const server = await createServerKey(pool, game.environmentId, { label: CANARIES.keyLabel })
@@ -175,6 +182,9 @@ export async function startWorld(): Promise<World> {
     keys: 'walked',
     messageId,
     messageIds: messageId,
+    noteId,
+    undoes: noteId,
+    text: 'walked',
     jobId,
     listId,
     segmentId,

@@ -80,8 +80,8 @@ afterAll(async () => {
   await game.stop()
 })
 
-const LOG = `query ($first: Int, $after: String, $last: Int, $before: String, $action: String, $target: String, $actor: String, $from: DateTime, $to: DateTime) {
-  auditLog(first: $first, after: $after, last: $last, before: $before, action: $action, target: $target, actor: $actor, from: $from, to: $to) {
+const LOG = `query ($first: Int, $after: String, $last: Int, $before: String, $action: String, $target: String, $actor: String, $from: DateTime, $to: DateTime, $isAboutPlayer: Boolean) {
+  auditLog(first: $first, after: $after, last: $last, before: $before, action: $action, target: $target, actor: $actor, from: $from, to: $to, isAboutPlayer: $isAboutPlayer) {
     edges { cursor node { id occurredAt actor action target beforeText afterText reason } }
     pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }`
 
@@ -204,6 +204,17 @@ describe('the audit log', () => {
       )
       expect([filter, await entries(filter)]).toEqual([filter, expected.slice(0, 200)])
     }
+  })
+
+  it('has what was done to players, or all else, alone and with another filter', async () => {
+    await written()
+    const all = await rows('true', [])
+    const isOf = ({ action }: { action: string }) => action.startsWith('player.')
+    expect(await entries({ isAboutPlayer: true })).toEqual(all.filter(isOf).slice(0, 200))
+    expect(await entries({ isAboutPlayer: false })).toEqual(all.filter((entry) => !isOf(entry)).slice(0, 200))
+    const bans = all.filter(({ action }) => action === 'player.ban')
+    expect(await entries({ isAboutPlayer: true, action: 'player.ban' })).toEqual(bans.slice(0, 200))
+    expect(await entries({ isAboutPlayer: false, action: 'player.ban' })).toEqual([])
   })
 
   it('is filtered by time, from an inclusive moment to an exclusive one', async () => {
