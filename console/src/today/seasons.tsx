@@ -1,7 +1,6 @@
 import { Link } from 'wouter'
 import { type Calendar, PHASES, seasonHref } from '../calendar/entries.ts'
 import { useEnvironment } from '../shell/environment.tsx'
-import { Empty } from '../ui/states.tsx'
 import { seasonClock } from './season-clock.ts'
 import css from './today.module.css'
 
@@ -11,10 +10,10 @@ export function Seasons({ seasons, now }: { seasons: Calendar['seasons']; now: n
   const shown = seasons.filter(({ phase }) => phase !== 'CLOSED')
   if (shown.length === 0)
     return (
-      <Empty title="No season with dates">
-        Give a pass its dates in the <Link href={`/env/${encodeURIComponent(environment)}/scenarios`}>designer</Link>:
-        its clock stands here then.
-      </Empty>
+      <p className="muted">
+        No season has dates. Give a pass its dates in the{' '}
+        <Link href={`/env/${encodeURIComponent(environment)}/scenarios`}>designer</Link>: its clock stands here then.
+      </p>
     )
   return (
     <ul className={css.seasons}>

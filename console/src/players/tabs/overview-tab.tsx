@@ -73,6 +73,9 @@ export function OverviewTab({ player, open }: TabProps) {
             ]}
           />
         </Panel>
+      </div>
+      <Timeline player={player} open={open} />
+      <div className="columns">
         {inventory.length > 0 && (
           <Panel title="Inventory">
             <Table
@@ -113,9 +116,6 @@ export function OverviewTab({ player, open }: TabProps) {
             />
           </Panel>
         )}
-      </div>
-      <Timeline player={player} open={open} />
-      <div className="columns">
         <Panel title="Profile">
           <Facts
             of={{
