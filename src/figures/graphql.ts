@@ -10,7 +10,7 @@ import { argsOf, enumType } from '../declare/graphql/shapes.ts'
 import { described, moment, optional, refuseFaults, shape } from '../declare/shape.ts'
 import { PlayerType } from '../players/graphql.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { readPassStatistics, type Sales, type SalesTime } from './pass-statistics.ts'
+import { readSales, type Sales, type SalesTime } from './pass-statistics.ts'
 import { HOURS_KEPT_DAYS, RECENT_HOURS_DAYS, readRanged, STEPS, type Step, stepFaults } from './range.ts'
 import {
   type CompletionInsight,
@@ -342,7 +342,7 @@ const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
       resolve: async (insight, { by }) => {
         refuseFaults(stepFaults(by, insight.range, MAX_INSIGHT_DAYS_BY_HOUR, RECENT_HOURS_DAYS))
         const ref = { ...insight.place, ...insight.range }
-        return (await insight.read((pool) => readPassStatistics(pool, ref, by))).sales
+        return [...(await insight.read((pool) => readSales(pool, ref, by)))]
       },
     }),
     xp: t.field({

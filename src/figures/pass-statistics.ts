@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import { groupBy } from '../base/group-by.ts'
 import { type Range, type Step, stepsIn, wholeSteps } from './range.ts'
 import type { Measure } from './tally.ts'
 
@@ -72,16 +73,17 @@ interface Sum {
 }
 
 export async function readPassStatistics(pool: Pool, ref: PassStatisticsRef, by: Step): Promise<PassStatistics> {
-  const sums = await readSums(pool, ref, by)
-  const times = new Map<number, Sum[]>()
-  for (const sum of sums) {
-    const at = sum.at.getTime()
-    times.set(at, [...(times.get(at) ?? []), sum])
-  }
+  const sums = await readSums(pool, ref, { by, measures: COUNTED })
+  const times = groupBy(sums, ({ at }) => at.getTime())
   return {
     times: stepsIn(by, ref).map((at) => timeOf(at, times.get(at.getTime()) ?? [])),
     sales: salesOf(sums.filter(({ measure }) => measure === 'sold')),
   }
+}
+
+/** The sales alone, which are few rows. */
+export async function readSales(pool: Pool, ref: PassStatisticsRef, by: Step): Promise<readonly Sales[]> {
+  return salesOf(await readSums(pool, ref, { by, measures: ['sold'] }))
 }
 
 function timeOf(at: Date, sums: readonly Sum[]): PassTime {
@@ -102,10 +104,9 @@ function timeOf(at: Date, sums: readonly Sum[]): PassTime {
 }
 
 function salesOf(sums: readonly Sum[]): Sales[] {
-  const currencies = [...new Set(sums.map(({ currency }) => currency))].sort()
-  return currencies.map((currency) => {
-    const times = sums
-      .filter((sum) => sum.currency === currency)
+  const byCurrency = [...groupBy(sums, ({ currency }) => currency)].sort(([a], [b]) => (a < b ? -1 : 1))
+  return byCurrency.map(([currency, sold]) => {
+    const times = sold
       .map(({ at, count, amount }): SalesTime => ({ at, purchases: count, amount }))
       .sort((a, b) => a.at.getTime() - b.at.getTime())
     return {
@@ -117,7 +118,11 @@ function salesOf(sums: readonly Sum[]): Sales[] {
   })
 }
 
-async function readSums(pool: Pool, ref: PassStatisticsRef, by: Step): Promise<Sum[]> {
+async function readSums(
+  pool: Pool,
+  ref: PassStatisticsRef,
+  { by, measures }: { by: Step; measures: readonly Measure[] },
+): Promise<Sum[]> {
   const { environmentId, scenarioId, nodeId } = ref
   const { from, to } = wholeSteps(by, ref)
   const { rows } = await pool.query({
@@ -147,7 +152,7 @@ async function readSums(pool: Pool, ref: PassStatisticsRef, by: Step): Promise<S
       SELECT date_trunc($6, bucket, 'UTC') AS at, measure, CASE measure WHEN 'sold' THEN detail ELSE '' END AS currency,
         sum(count)::text AS count, sum(amount)::text AS amount
       FROM counted GROUP BY 1, 2, 3`,
-    values: [environmentId, scenarioId, from, to, COUNTED, by, nodeId],
+    values: [environmentId, scenarioId, from, to, measures, by, nodeId],
   })
   return rows.map((row) => ({ ...row, count: BigInt(row.count), amount: BigInt(row.amount) }))
 }

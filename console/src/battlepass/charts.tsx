@@ -3,12 +3,13 @@ import { seasonHref } from '../calendar/entries.ts'
 import type { PassView } from '../scenario/read-definition.ts'
 import { useEnvironment } from '../shell/environment.tsx'
 import { useFilters } from '../ui/filters.tsx'
+import { DAY_MS } from '../ui/lengths.ts'
 import { Figures } from '../ui/page.tsx'
 import { Empty, Notice } from '../ui/states.tsx'
+import { sum } from '../ui/sum.ts'
 import { number, percent } from '../ui/text.tsx'
 import { ChartPanel, type Compared, DayChart, LevelChart } from './compared-chart.tsx'
 import type { InsightData } from './insight.tsx'
-import { DAY_MS } from './ranges.ts'
 import { Sales } from './sales.tsx'
 import { findStall } from './stall.ts'
 import { Steps } from './steps.tsx'
@@ -224,8 +225,6 @@ function premiumOf({ levels, completion }: InsightData): { readonly players: num
   const players = levels[0]?.reachedPremium ?? 0
   return { players, share: completion.players === 0 ? null : players / completion.players }
 }
-
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 
 function ClaimChart({ data, track }: { data: InsightData; track: 'FREE' | 'PREMIUM' }) {
   const tiers = data.tiers.filter((tier) => tier.track === track)

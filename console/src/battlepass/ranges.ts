@@ -1,4 +1,5 @@
 import { MAX_INSIGHT_DAYS } from '../../../src/base/limits.ts'
+import { DAY_MS, HOUR_MS } from '../ui/lengths.ts'
 
 export const RANGES = [
   ['1d', 'Today'],
@@ -8,8 +9,6 @@ export const RANGES = [
   ['custom', 'From … to …'],
 ] as const
 
-const HOUR_MS = 3_600_000
-export const DAY_MS = 24 * HOUR_MS
 const DAYS: Readonly<Record<string, number>> = { '1d': 1, '7d': 7, '30d': 30, '90d': 90 }
 const DEFAULT_DAYS = 7
 

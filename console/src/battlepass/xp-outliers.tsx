@@ -1,13 +1,30 @@
 import { useQuery } from 'urql'
+import type { ResultOf } from '../graphql.ts'
 import { PlayerName } from '../players/player-name.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Panel } from '../ui/page.tsx'
 import { playersText } from '../ui/players-text.ts'
 import { Answer, Empty } from '../ui/states.tsx'
-import { Table } from '../ui/table.tsx'
+import { type Column, Table } from '../ui/table.tsx'
 import { number } from '../ui/text.tsx'
 import { Time } from '../ui/time.tsx'
 import { outliersQuery } from './operations.ts'
+
+type Outlier = NonNullable<ResultOf<typeof outliersQuery>['battlePassInsight']>['xpOutliers']['top'][number]
+
+/** A player with much xp, and how much it is. */
+export const outlierColumns = (title: string): readonly Column<Outlier>[] => [
+  {
+    title,
+    cell: ({ player: { playerId, nickname } }) => <PlayerName of={playerId} nickname={nickname} tab="passes" />,
+  },
+  { title: 'Xp', isNumber: true, cell: ({ xp }) => number(xp) },
+  {
+    title: 'Times the median',
+    isNumber: true,
+    cell: ({ timesMedian }) => timesMedian.toLocaleString('en-US', { maximumFractionDigits: 1 }),
+  },
+]
 
 export function XpOutliers(props: { readonly scenarioId: string; readonly nodeId: string; readonly to: string }) {
   const environment = useEnvironment()
@@ -34,18 +51,7 @@ export function XpOutliers(props: { readonly scenarioId: string; readonly nodeId
                 rows={outliers.top}
                 keyOf={({ player }) => player.id}
                 columns={[
-                  {
-                    title: 'Player',
-                    cell: ({ player: { playerId, nickname } }) => (
-                      <PlayerName of={playerId} nickname={nickname} tab="passes" />
-                    ),
-                  },
-                  { title: 'Xp', isNumber: true, cell: ({ xp }) => number(xp) },
-                  {
-                    title: 'Times the median',
-                    isNumber: true,
-                    cell: ({ timesMedian }) => timesMedian.toLocaleString('en-US', { maximumFractionDigits: 1 }),
-                  },
+                  ...outlierColumns('Player'),
                   { title: 'Grants', isNumber: true, cell: ({ grants }) => number(grants) },
                 ]}
               />

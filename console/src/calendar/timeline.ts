@@ -1,6 +1,6 @@
-// The places of things on a timeline. Pure.
+import { DAY_MS } from '../ui/lengths.ts'
 
-export const DAY_MS = 86_400_000
+// The places of things on a timeline. Pure.
 
 /** How much of time a timeline shows, in days. */
 export const ZOOMS = [

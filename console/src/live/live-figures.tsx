@@ -5,6 +5,7 @@ import { useEnvironment } from '../shell/environment.tsx'
 import { Figures } from '../ui/page.tsx'
 import { playersText } from '../ui/players-text.ts'
 import { Notice } from '../ui/states.tsx'
+import { sum } from '../ui/sum.ts'
 import { number } from '../ui/text.tsx'
 import { type LivePass, MAX_LIVE_PASSES, useLivePasses } from './live-passes.ts'
 import { liveEnvironmentQuery, livePassQuery } from './operations.ts'
@@ -150,8 +151,6 @@ async function readLive(
     playersOf: insights.map(({ completion }) => completion.players),
   }
 }
-
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 
 interface Rate {
   readonly value: number

@@ -1,4 +1,5 @@
 import type { VariablesOf } from '../graphql.ts'
+import { DAY_MS } from '../ui/lengths.ts'
 import type { playersQuery } from './operations.ts'
 
 export type Filters = Omit<VariablesOf<typeof playersQuery>, 'environment' | 'after'>
@@ -12,7 +13,6 @@ const SORTS = {
   login: { sortBy: 'LAST_LOGIN', direction: 'DESCENDING' },
   level: { sortBy: 'LEVEL', direction: 'DESCENDING' },
 } as const satisfies Record<string, Filters>
-const DAY_MS = 86_400_000
 
 /** The times of an address and of the filters. */
 const TIMES = {

@@ -25,7 +25,7 @@ export function Timeline(props: TabProps) {
   const filters = useFilters()
   const filter = filters.value('kinds')
   const kinds = kindsOf(filter)
-  // Viewers may not read what operators did.
+  // Viewers must not read what operators did.
   const isViewer = useDenial('OPERATOR') !== undefined
   const offered = KINDS.filter(({ kind }) => kind !== 'SUPPORT' || !isViewer)
   const asked = kinds.filter((kind) => offered.some((one) => one.kind === kind))

@@ -1,3 +1,5 @@
+import { countText } from '../ui/count-text.ts'
+
 export interface ShownClock {
   readonly rate: number
   /** Negative when the clock is behind. */
@@ -16,8 +18,7 @@ export function clockText(environment: string, { rate, aheadSeconds }: ShownCloc
   const ahead = Number(aheadSeconds)
   const seconds = Math.abs(ahead)
   const [unit, length] = UNITS.find(([, length]) => seconds >= length) ?? UNITS[3]
-  const count = Math.round(seconds / length)
-  const amount = `${count.toLocaleString('en-US')} ${unit}${count === 1 ? '' : 's'}`
+  const amount = countText(Math.round(seconds / length), unit)
   const place = seconds === 0 ? 'is at the real time' : `is ${amount} ${ahead > 0 ? 'ahead' : 'behind'}`
   return `The clock of ${environment} ${place}${rate === 1 ? '' : ` and runs ${rate.toLocaleString('en-US')} times as fast`}.`
 }

@@ -1,7 +1,8 @@
+import { DAY_MS, HOUR_MS } from '../ui/lengths.ts'
+import { sum } from '../ui/sum.ts'
+
 // The figures of today against those of other days at the same hour. Days are those of UTC. Pure.
 
-export const HOUR_MS = 3_600_000
-export const DAY_MS = 24 * HOUR_MS
 const HOURS = 24
 
 /** A figure of an hour. */
@@ -62,8 +63,6 @@ export function compare(values: readonly AtHour[], days: Days): Comparison {
 
 /** The change from one value to another as a share, such as 0.12. Null where it says nothing. */
 export const changeOf = (now: number, before: number): number | null => (before === 0 ? null : (now - before) / before)
-
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 
 function courseOf(values: readonly number[]): number[] {
   let total = 0

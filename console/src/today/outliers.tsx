@@ -1,12 +1,11 @@
 import { useQuery } from 'urql'
 import { outliersQuery } from '../battlepass/operations.ts'
+import { outlierColumns } from '../battlepass/xp-outliers.tsx'
 import type { Calendar } from '../calendar/entries.ts'
-import { PlayerName } from '../players/player-name.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Panel } from '../ui/page.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
-import { number } from '../ui/text.tsx'
 
 /** Many times the xp of the player in the middle: a cheat, or a fault of the game. */
 const TIMES_MEDIAN = 20
@@ -45,20 +44,7 @@ function OfSeason(place: { readonly scenarioId: string; readonly nodeId: string;
             caption={`Unusual xp in ${place.scenarioId}`}
             rows={top.slice(0, MOST)}
             keyOf={({ player }) => player.id}
-            columns={[
-              {
-                title: `Player of ${place.scenarioId}`,
-                cell: ({ player: { playerId, nickname } }) => (
-                  <PlayerName of={playerId} nickname={nickname} tab="passes" />
-                ),
-              },
-              { title: 'Xp', isNumber: true, cell: ({ xp }) => number(xp) },
-              {
-                title: 'Times the median',
-                isNumber: true,
-                cell: ({ timesMedian }) => timesMedian.toLocaleString('en-US', { maximumFractionDigits: 1 }),
-              },
-            ]}
+            columns={outlierColumns(`Player of ${place.scenarioId}`)}
           />
         )
       }}

@@ -1,16 +1,14 @@
+import type { PhaseStart } from '../calendar/timeline.ts'
+import { countText } from '../ui/count-text.ts'
+import { DAY_MS, HOUR_MS } from '../ui/lengths.ts'
+
 // Where a season stands, from the times of its phases. Pure.
 
-const DAY_MS = 86_400_000
 const UNITS = [
   ['day', DAY_MS],
-  ['hour', 3_600_000],
+  ['hour', HOUR_MS],
   ['minute', 60_000],
 ] as const
-
-export interface PhaseStart {
-  readonly phase: string
-  readonly startsAt: string
-}
 
 export interface SeasonClock {
   /** What comes next and when, such as `ends in 12 days`. Null when nothing comes. */
@@ -32,7 +30,7 @@ export function seasonClock(phases: readonly PhaseStart[], now: number): SeasonC
     const found = phases.find((one) => one.phase === phase)
     return found && Date.parse(found.startsAt)
   }
-  // The warning before the end is for players: whoever plans looks at the end itself.
+  // The warning before the end is for players. Operators plan by the end itself.
   const next = phases.find(({ phase, startsAt }) => phase !== 'ENDING' && Date.parse(startsAt) > now)
   const [starts, ends] = [at('RUNNING'), at('ENDED')]
   const isRunning = starts !== undefined && ends !== undefined && starts <= now && now < ends
@@ -51,6 +49,5 @@ export function seasonClock(phases: readonly PhaseStart[], now: number): SeasonC
 /** A length of time by its largest unit: `12 days`, `1 hour`. */
 export function lengthText(ms: number): string {
   const [unit, length] = UNITS.find(([, length]) => ms >= length) ?? UNITS[2]
-  const count = Math.max(1, Math.floor(ms / length))
-  return `${count.toLocaleString('en-US')} ${unit}${count === 1 ? '' : 's'}`
+  return countText(Math.max(1, Math.floor(ms / length)), unit)
 }

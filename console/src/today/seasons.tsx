@@ -1,6 +1,7 @@
 import { Link } from 'wouter'
 import { type Calendar, PHASES, seasonHref } from '../calendar/entries.ts'
 import { useEnvironment } from '../shell/environment.tsx'
+import { words } from '../ui/text.tsx'
 import { seasonClock } from './season-clock.ts'
 import css from './today.module.css'
 
@@ -29,7 +30,7 @@ export function Seasons({ seasons, now }: { seasons: Calendar['seasons']; now: n
               {scenarioId}
             </Link>
             <span className={phase === 'RUNNING' || phase === 'ENDING' ? 'badge good' : 'badge'}>
-              {PHASES[phase] ?? (phase === 'PLANNED' ? 'planned' : phase)}
+              {PHASES[phase] ?? words(phase)}
             </span>
             <span className="muted">{[day && `day ${day.of} of ${day.all}`, next].filter(Boolean).join(', ')}</span>
             {day && <progress value={day.share} max={1} aria-label={`How much of ${scenarioId} is over`} />}

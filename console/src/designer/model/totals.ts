@@ -1,8 +1,9 @@
 import type { OfferView, PassView, RewardView, Track } from '../../scenario/read-definition.ts'
+import { countText } from '../../ui/count-text.ts'
 
 // What a pass gives a player who reaches its top, and what of it looks unintended. Pure.
 
-const number = (value: bigint | number): string => value.toLocaleString('en-US')
+const number = (value: bigint): string => value.toLocaleString('en-US')
 
 /** Levels that a note names one by one. */
 const MOST_NAMED = 8
@@ -23,7 +24,7 @@ export function totalsOf(pass: PassView): PassTotals {
   const premium = sumText([...of('PREMIUM'), { rewards: instant, choice: [] }])
   const cost = price === null ? '' : ` for ${numberText(price.amount)} ${price.currency}`
   return {
-    size: `${count(levels.length, 'level')}, ${number(top)} xp to the top`,
+    size: `${countText(levels.length, 'level')}, ${number(top)} xp to the top`,
     gives: [`Free: ${free}`, ...(price === null && premium === NOTHING ? [] : [`Premium${cost}: ${premium}`])],
     notes: notesOf(pass),
   }
@@ -40,7 +41,7 @@ function sumText(offers: readonly OfferView[]): string {
   }
   const choices = offers.filter(({ choice }) => choice.length > 0).length
   const texts = [...sums].map(([name, sum]) => `${number(sum)} ${name}`)
-  if (choices > 0) texts.push(count(choices, 'choice'))
+  if (choices > 0) texts.push(countText(choices, 'choice'))
   return texts.join(', ') || NOTHING
 }
 
@@ -58,7 +59,7 @@ function notesOf({ levels, tiers, price }: PassView): string[] {
   return [
     bare.length > 0 && bare.length === levels.length && 'No level gives anything.',
     bare.length > 0 && bare.length < levels.length && `${levelsText(bare)} nothing.`,
-    empty > 0 && `${count(empty, 'tier')} ${empty === 1 ? 'has' : 'have'} no reward.`,
+    empty > 0 && `${countText(empty, 'tier')} ${empty === 1 ? 'has' : 'have'} no reward.`,
     isUnsold && 'It has premium tiers and no price: only support and grants give premium.',
     price?.amount === '0' && 'Premium costs nothing.',
   ].filter((note) => note !== false)
@@ -74,5 +75,3 @@ function levelsText(levels: readonly number[]): string {
 }
 
 const numberText = (amount: string): string => (/^\d+$/.test(amount) ? number(BigInt(amount)) : amount)
-
-const count = (of: number, what: string): string => `${number(of)} ${what}${of === 1 ? '' : 's'}`

@@ -1,9 +1,9 @@
 import { MAX_BAN_REASON } from '../../../../src/base/limits.ts'
+import { HOUR_MS } from '../../ui/lengths.ts'
 import type { ActionField, Values } from './support-action.ts'
 
 // The fields of a ban, of one player or of a list.
 
-const HOUR_MS = 3_600_000
 /** How long a ban lasts. The last one has no end. */
 const LENGTHS = [
   ['1', '1 hour'],
