@@ -6,6 +6,7 @@ import { parseDefinition } from '../../src/scenario/parse-definition.ts'
 import { auditBooks } from '../harness/audit.ts'
 import { type Game, startGame, type TestPlayer } from '../harness/game.ts'
 import { atScale } from '../harness/scale.ts'
+import { SEED } from '../harness/seed.ts'
 import { CLAIM_ALL, graphqlOf, type Outcome, outcomeOfGraphql, restOf, type Surface } from '../harness/surfaces.ts'
 import { codeOf, type Mutation, newOperator, type Operator, support } from '../support/desk.ts'
 import { definitions, type RandomDefinition, type RandomNode } from './arbitraries.ts'
@@ -14,7 +15,8 @@ import { definitions, type RandomDefinition, type RandomNode } from './arbitrari
 // support acts. Each tier and each reward node pays one unit of a separate currency, so the wallet shows how often each
 // has paid.
 
-const RUNS = Number(process.env.STRANGER_RUNS ?? atScale(60, 12))
+const MOST_RUNS = 60
+const RUNS = Number(process.env.STRANGER_RUNS ?? atScale(MOST_RUNS, 12))
 
 const NODES = ['pass', 'bonus', 'view-1', 'view-2', 'view-3', 'gift', 'swap', 'shop', 'start']
 const PASSES = ['pass', 'bonus']
@@ -316,47 +318,47 @@ function limitOf(source: string, versions: readonly RandomDefinition[], stranger
 
 describe('random calls by a player (decisions 11.1 to 11.3)', () => {
   it('pay no more than the definitions allow', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.tuple(seasons, seasons, seasons), script, async (versions, batches) => {
-        played += 1
-        const scenarioId = `stranger ${played}`
-        const publish = async (version: number) => {
-          const { status, text } = await game.publish(scenarioId, versions[version] as Json)
-          expect(status, text).toBe(200)
-        }
-        const published = new Set([0])
-        await publish(0)
-        const strangers = await Promise.all(
-          [1, 2].map(async () => new Stranger(await game.player({ wallet: { gems: 3n } }), scenarioId)),
+    const isWithinLimits = fc.asyncProperty(fc.tuple(seasons, seasons, seasons), script, async (versions, batches) => {
+      played += 1
+      const scenarioId = `stranger ${played}`
+      const publish = async (version: number) => {
+        const { status, text } = await game.publish(scenarioId, versions[version] as Json)
+        expect(status, text).toBe(200)
+      }
+      const published = new Set([0])
+      await publish(0)
+      const strangers = await Promise.all(
+        [1, 2].map(async () => new Stranger(await game.player({ wallet: { gems: 3n } }), scenarioId)),
+      )
+      for (const stranger of strangers)
+        await stranger.make({ kind: 'call', call: { name: 'start', input: {} }, key: null, overGraphql: false })
+      for (const batch of batches) {
+        await Promise.all(
+          batch.flatMap((step) => {
+            if (step.kind !== 'edit') return strangers.map((stranger) => stranger.make(step))
+            published.add(step.version)
+            return [publish(step.version)]
+          }),
         )
-        for (const stranger of strangers)
-          await stranger.make({ kind: 'call', call: { name: 'start', input: {} }, key: null, overGraphql: false })
-        for (const batch of batches) {
-          await Promise.all(
-            batch.flatMap((step) => {
-              if (step.kind !== 'edit') return strangers.map((stranger) => stranger.make(step))
-              published.add(step.version)
-              return [publish(step.version)]
-            }),
-          )
-          for (const stranger of strangers) await stranger.findRun()
-        }
-        const edits = [...published].flatMap((version) => versions[version] ?? [])
-        for (const stranger of strangers) {
-          for (const [source, paid] of await stranger.wallet()) {
-            if (source === 'gems') {
-              expect(paid).toBeLessThanOrEqual(3)
-              continue
-            }
-            paidInAll += paid
-            expect(paid, `${source} paid ${paid}`).toBeLessThanOrEqual(limitOf(source, edits, stranger))
+        for (const stranger of strangers) await stranger.findRun()
+      }
+      const edits = [...published].flatMap((version) => versions[version] ?? [])
+      for (const stranger of strangers) {
+        for (const [source, paid] of await stranger.wallet()) {
+          if (source === 'gems') {
+            expect(paid).toBeLessThanOrEqual(3)
+            continue
           }
+          paidInAll += paid
+          expect(paid, `${source} paid ${paid}`).toBeLessThanOrEqual(limitOf(source, edits, stranger))
         }
-      }),
-      { numRuns: RUNS, endOnFailure: true },
-    )
+      }
+    })
+    // Few scenarios may happen to pay little. Then others are played too, so that the limits are tested by payments.
+    for (let round = 0; round === 0 || (paidInAll <= played && played < MOST_RUNS); round += 1)
+      await fc.assert(isWithinLimits, { numRuns: RUNS, endOnFailure: true, seed: SEED + round })
     console.log(`${played} scenarios paid ${paidInAll} times`)
-    expect(paidInAll).toBeGreaterThan(RUNS)
+    expect(paidInAll).toBeGreaterThan(played)
   })
 
   it('are checked with the repeat rule that validation finds for each reward node', () => {
