@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/base/json.ts'
@@ -193,7 +194,7 @@ it('leaves each player with what the rules allow, through random lives of season
 
 /** Gives gold to all players with a job that dies, and takes it back with another one. */
 async function giveAll(playerIds: string[], { gold, deaths, isUndone }: Grant): Promise<void> {
-  const desk = new Desk(game)
+  const desk = new Desk(game, game.platformKey, randomUUID())
   const jobId = await desk.create({ to: { playerIds }, give: { rewards: [{ currency: 'gold', amount: gold }] } })
   expect(await desk.survives(jobId, deaths)).toMatchObject({ granted: playerIds.length, failed: 0 })
   if (!isUndone) return

@@ -26,15 +26,18 @@ export type Credentials = Parameters<Game['graphql']>[0]
 export class Desk {
   readonly game: Game
   readonly as: Credentials
+  /** The instance that runs its jobs. Desks that run jobs at once must have separate ones, as instances have. */
+  private readonly holder: string
 
-  constructor(game: Game, as: Credentials = game.platformKey) {
+  constructor(game: Game, as: Credentials = game.platformKey, holder: string = HOLDER) {
     this.game = game
     this.as = as
+    this.holder = holder
   }
 
   /** The same desk for another operator. */
   of(as: Credentials): Desk {
-    return new Desk(this.game, as)
+    return new Desk(this.game, as, this.holder)
   }
 
   mutate(name: string, input: object, selection = `job { ${JOB} } auditEntry { action }`): Promise<GraphqlAnswer> {
@@ -79,7 +82,7 @@ export class Desk {
   async resume(jobId: string): Promise<void> {
     await this.game.app.pool.query(
       `UPDATE grant_jobs SET state = 'running', holder = $2, held_until = now() + interval '1 hour' WHERE id = $1`,
-      [jobId, HOLDER],
+      [jobId, this.holder],
     )
   }
 
@@ -99,7 +102,7 @@ export class Desk {
   async reaches(jobId: string, ...states: string[]) {
     let job: Awaited<ReturnType<Desk['read']>>
     await until(`the job is ${states.join(' or ')}`, async () => {
-      await runJobs(runner(this.game))
+      await runJobs({ ...runner(this.game), holder: this.holder })
       job = await this.read(jobId)
       return states.includes(job.state)
     })
@@ -140,7 +143,7 @@ export class Desk {
   }
 }
 
-export const HOLDER = '01900000-0000-7000-8000-0000000000aa'
+const HOLDER = '01900000-0000-7000-8000-0000000000aa'
 
 export const runner = (game: Game, run: Game['app']['service']['run'] = game.app.service.run) => ({
   ...{ pool: game.app.pool, run, signal: new AbortController().signal, holder: HOLDER },
