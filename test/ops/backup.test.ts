@@ -115,6 +115,8 @@ describe.skipIf(withoutSystemPostgres !== '')(
       await climb(4)
       expect([await eventsAfter(kept), await eventsAfter(lost)]).toEqual([4, 'CURSOR_EXPIRED'])
       await auditBooks(world.pool)
+      // It would connect again while the next test puts another database in the place of this one.
+      await stopService(service)
     })
 
     it('bring back the data of a dump from an earlier schema, which the start then migrates', async () => {
