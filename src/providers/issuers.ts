@@ -4,8 +4,8 @@ import { MAX_CLAIM, MAX_CLIENT_ID, MAX_CLIENT_IDS, MAX_TOKEN_AGE_SECONDS, MAX_UR
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import { flag, int32, JsonSource, optional, type RequestOf, shape, text, texts } from '../declare/shape.ts'
 import { ALGORITHMS, type Issuer } from '../id-tokens/id-token.ts'
+import { urlFault } from '../webhook/webhook-url.ts'
 import { PLATFORM_KINDS, type PlatformKind, providerRef } from './provider-ref.ts'
-import { urlFault } from './webhook-url.ts'
 
 // Providers that need no webhook: issuers of ID tokens (OpenID Connect), of which Google and Apple are two.
 

@@ -32,6 +32,7 @@ import {
 } from '../declare/shape.ts'
 import type { Webhook } from '../webhook/webhook.ts'
 import { clientKeyFault, expiryOf, isPair, pairFault } from '../webhook/webhook-tls.ts'
+import { newUrlFault, urlFault } from '../webhook/webhook-url.ts'
 import {
   type AuthProvidersView,
   changesSince,
@@ -45,7 +46,6 @@ import { isPlatformEnabled, missingIn, type OidcSettings, oidcRequest, platformI
 import { isProviderName, NAME_RULE, PLATFORM_KINDS, type PlatformKind, type ProviderRef } from './provider-ref.ts'
 import { redact, secretsOf, withKeptSecrets } from './redaction.ts'
 import { clientKeyContext, printWebhookSettings, webhookSettings } from './webhook-settings.ts'
-import { newUrlFault, urlFault } from './webhook-url.ts'
 
 // Setting the login providers of an environment (spec 4.3).
 

@@ -10,8 +10,9 @@ import {
   walkMembers,
 } from '../base/json.ts'
 import { MAX_AVATAR_URL, MAX_CLAIMS_BYTES, MAX_NICKNAME, MAX_STORAGE_KEYS, MAX_SUBJECT } from '../base/limits.ts'
+import { nearestName } from '../base/nearest-name.ts'
 import { blankNotice, REPEATED } from '../declare/blanks.ts'
-import { nearestName, unknownMember } from '../declare/nearest.ts'
+import { unknownMember } from '../declare/nearest.ts'
 import { anyText, JsonSource, lengthOf, object, optional, shape, text } from '../declare/shape.ts'
 import { storageFaults, TOO_MANY_KEYS } from '../players/storage.ts'
 import { claimFaults } from './claims.ts'
