@@ -9,6 +9,7 @@ const rule = (name) => `@graphql-eslint/${name}`
 const VALUE_SUFFIXES = ['Connection', 'Diff', 'Edge', 'Figures', 'Insight', 'Payload', 'Preview', 'Progress', 'Result']
 const VALUE_TYPES = [
   'AccountPolicy',
+  'AlertAttempt',
   'AuthProviders',
   'Ban',
   'BattlePassStatistics',

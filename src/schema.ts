@@ -1,4 +1,5 @@
 // Contents page of the GraphQL surface: each feature's types and fields.
+import './alerts/graphql.ts'
 import './audit/graphql.ts'
 import './login/graphql.ts'
 import './login/graphql-account.ts'

@@ -17,6 +17,7 @@ const ORDER = {
   declare: ['declare', 'callers'],
   features: [
     ...[
+      'alerts',
       'audit',
       'battlepass',
       'boosts',

@@ -1,5 +1,6 @@
 import {
   Activity,
+  Bell,
   CalendarDays,
   ChartNoAxesColumn,
   Filter,
@@ -95,6 +96,11 @@ export const routes: readonly PageRoute[] = [
     path: '/env/:environment/providers',
     entry: { name: 'Providers', group: 'Setup', icon: Plug },
     component: onDemand(() => import('./providers/providers-page.tsx')),
+  },
+  {
+    path: '/env/:environment/alerts',
+    entry: { name: 'Alerts', group: 'Setup', icon: Bell },
+    component: onDemand(() => import('./alerts/alerts-page.tsx')),
   },
   {
     path: '/project/environments',

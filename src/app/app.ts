@@ -1,4 +1,6 @@
 import type { Pool } from 'pg'
+import { createAlertSender, hasArrived } from '../alerts/send-message.ts'
+import { createAlerts } from '../alerts/watch-problems.ts'
 import { createAuditDenied } from '../audit/denied.ts'
 import type { Config } from '../base/config.ts'
 import { type Logger, rateLimited } from '../base/log.ts'
@@ -96,6 +98,7 @@ const TASKS = [
   'clocks',
   'grant_jobs',
   'purge',
+  'alerts',
   'partitions',
 ] as const
 type Task = (typeof TASKS)[number]
@@ -229,6 +232,7 @@ export async function createApp({
     },
   })
   const documents = createGuardedJson({ allowPrivateAddresses: config.allowPrivateWebhooks })
+  const alertSender = createAlertSender({ allowPrivateAddresses: config.allowPrivateWebhooks })
   const secrets = createSecrets(secretsKeys)
   const rateLimits = await createRateLimits({
     settings: config.rateLimits,
@@ -264,6 +268,7 @@ export async function createApp({
     reads: replica ?? readsOf(primary, databaseNow),
     webhook,
     keySets: createKeySets(documents),
+    sendAlert: alertSender.send,
     platformKeys: {
       google: config.googleKeysUrl ?? PLATFORM_KEYS.google,
       apple: config.appleKeysUrl ?? PLATFORM_KEYS.apple,
@@ -394,6 +399,13 @@ export async function createApp({
   })
   const folding = createFolding({ pool, onError: failed('figures') })
   addGauges(metrics.registry, {
+  const alerts = createAlerts({
+    pool: operatorPool,
+    secrets,
+    send: alertSender.send,
+    onSent: (attempt) => metrics.alertMessages.inc({ result: hasArrived(attempt) ? 'arrived' : 'failed' }),
+    onError: (error) => failed('alerts')(error, 'alert webhooks could not be looked at; a later look tries again'),
+  })
     pools: { game: groupPool, service: pool, operators: operatorPool, numbers: numbersPool, ...replica?.pools },
     replica,
     engines,
@@ -438,13 +450,14 @@ export async function createApp({
       grantJobs.start()
       callCounts.start()
       replica?.start()
+      alerts.start()
       await Promise.all([ended.start(), gameClocks.start()])
       return server.listen(config.port, config.host)
     },
     async stop() {
       stopping = true
       await server.drain(config.shutdownGraceMs)
-      const isTidy = Promise.all([housekeeping.stop(), settlements.stop(), grantJobs.stop()])
+      const isTidy = Promise.all([housekeeping.stop(), settlements.stop(), grantJobs.stop(), alerts.stop()])
       const closed = Promise.all([server.close(), metricsServer?.close()])
       ended.close()
       gameClocks.stop()
@@ -459,6 +472,7 @@ export async function createApp({
       await isTidy
       await folding.stop()
       await callCounts.stop()
+      await alertSender.close()
       await subscriptions.close()
       await bus.close()
       await rateLimits.close()

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import type { AlertSender } from '../alerts/send-message.ts'
 import type { RateLimits } from '../base/rate-limits/rate-limits.ts'
 import type { Secrets } from '../base/secrets.ts'
 import type { PreviewScenario } from '../battlepass/preview.ts'
@@ -39,6 +40,8 @@ export interface Service {
   readonly secrets: Secrets
   readonly webhook: Webhook
   readonly keySets: KeySets
+  /** Sends a message to an alert webhook, once. */
+  readonly sendAlert: AlertSender['send']
   readonly platformKeys: PlatformKeys
   readonly tokens: Tokens
   readonly rateLimits: RateLimits
@@ -55,7 +58,7 @@ export interface Service {
   /** The clocks of environments for tests, which answers name. */
   readonly gameClocks: GameClocks
 
-  // These four keep track of waiting calls, so they are made once for each service.
+  // These five keep track of waiting calls, so they are made once for each service.
   readonly auditDenied: AuditDenied
   /** Begins an answer that carries storage: all of a player's, or some keys. */
   readonly beginStorageAnswer: BeginStorageAnswer

@@ -45,5 +45,9 @@ export const ACTIONS = {
   cancelGrantJob: 'grant_job.cancel',
   undoGrantJob: 'grant_job.undo',
   exportGrantJob: 'grant_job.export',
+  createAlertWebhook: 'alert_webhook.create',
+  updateAlertWebhook: 'alert_webhook.update',
+  deleteAlertWebhook: 'alert_webhook.delete',
+  testAlertWebhook: 'alert_webhook.test',
   setCreditLimit: 'currency.set_credit_limit',
 } as const

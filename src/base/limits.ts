@@ -142,6 +142,8 @@ export const MAX_IMPORT_LINES = 10_000
 export const MAX_SUPPORT_PLAYERS = 500
 /** Segments of one environment. Lists of segments are complete, never paged. */
 export const MAX_SEGMENTS = 100
+/** Alert webhooks of one environment. Lists of them are complete, never paged. */
+export const MAX_ALERT_WEBHOOKS = 10
 /** The name of a segment. */
 export const MAX_SEGMENT = 64
 /** Rows of one list of players. */

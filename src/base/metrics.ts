@@ -173,6 +173,12 @@ export function createMetrics() {
       labelNames: ['rows'],
       registers,
     }),
+    alertMessages: new Counter({
+      name: 'tierway_alert_messages_total',
+      help: 'Attempts to send a message to an alert webhook, by whether it arrived.',
+      labelNames: ['result'],
+      registers,
+    }),
     webhookAttempts: new Counter({
       name: 'tierway_webhook_attempts_total',
       help: "Calls of studios' login webhooks, by project and by class of status or of error.",

@@ -394,9 +394,13 @@ function faultOfText(element: unknown, form: Form | undefined): string | undefin
   return form.message
 }
 
-/** At least one of these texts. In GraphQL it is a list of the enum of the same list. */
-export const someOf = (description: string, values: readonly string[]): Field<readonly string[]> => ({
-  ...texts(description, { min: 1, max: values.length }),
+/** At least one of these texts, or `min`. In GraphQL it is a list of the enum of the same list. */
+export const someOf = (
+  description: string,
+  values: readonly string[],
+  { min = 1 }: { readonly min?: number } = {},
+): Field<readonly string[]> => ({
+  ...texts(description, { min, max: values.length }),
   type: { listOf: values },
 })
 

@@ -6,7 +6,8 @@ import { shape } from '../declare/shape.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { MAX_PROBLEMS, PROBLEM_KINDS, type Problem, readProblems } from './problems.ts'
 
-const KindType = enumType('ProblemKind', PROBLEM_KINDS, {
+/** Alert webhooks name kinds, too. */
+export const ProblemKindType = enumType('ProblemKind', PROBLEM_KINDS, {
   description: 'What is wrong.',
   values: {
     'logins fail':
@@ -19,13 +20,14 @@ const KindType = enumType('ProblemKind', PROBLEM_KINDS, {
     'grant job failed': 'A grant job failed in the last 7 days.',
     'grant job paused': 'A grant job is paused, by a person or since its key was revoked.',
     'grant job awaits approval': 'A grant job awaits the approval of a second person.',
+    'alerts fail': 'Messages to an alert webhook have failed for 10 minutes.',
   },
 })
 
 const ProblemType = builder.objectRef<Problem>('Problem').implement({
   description: 'Something in an environment that needs a person.',
   fields: (t) => ({
-    kind: t.field({ type: KindType, description: 'What is wrong.', resolve: ({ kind }) => kind }),
+    kind: t.field({ type: ProblemKindType, description: 'What is wrong.', resolve: ({ kind }) => kind }),
     at: t.expose('at', { type: 'DateTime', description: 'When it began, or the start of the hours that show it.' }),
     text: t.exposeString('text', { description: 'A sentence about it.' }),
     provider: t.exposeString('provider', { nullable: true, description: 'The provider, if it is about logins.' }),
@@ -38,6 +40,10 @@ const ProblemType = builder.objectRef<Problem>('Problem').implement({
     publicationId: t.exposeString('publicationId', {
       nullable: true,
       description: 'The planned publication, if it is about one.',
+    }),
+    alertWebhookId: t.exposeString('alertWebhookId', {
+      nullable: true,
+      description: 'The alert webhook, if it is about one.',
     }),
   }),
 })

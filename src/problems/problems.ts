@@ -16,6 +16,7 @@ export const PROBLEM_KINDS = [
   'grant job failed',
   'grant job paused',
   'grant job awaits approval',
+  'alerts fail',
 ] as const
 export type ProblemKind = (typeof PROBLEM_KINDS)[number]
 
@@ -30,6 +31,7 @@ export interface Problem {
   readonly nodeId?: string
   readonly grantJobId?: string
   readonly publicationId?: string
+  readonly alertWebhookId?: string
 }
 
 /** Failures of a studio's webhook or of an issuer, in contrast to refusals of a player. */
@@ -46,6 +48,8 @@ const SHARE = 0.05
 
 /** A settlement of millions of players takes minutes. */
 const LATE = '15 minutes'
+/** An attempt or two may fail. */
+const LONG_FAILING = '10 minutes'
 /** What failed longer ago is no longer a problem of today. */
 const RECENT = '7 days'
 /** Of each kind. */
@@ -62,6 +66,7 @@ export async function readProblems(pool: Pool, environmentId: string): Promise<P
     ...(await settlements(pool, environmentId)),
     ...(await publications(pool, environmentId)),
     ...(await grantJobs(pool, environmentId)),
+    ...(await failingAlerts(pool, environmentId)),
   ]
   return found.sort((a, b) => PROBLEM_KINDS.indexOf(a.kind) - PROBLEM_KINDS.indexOf(b.kind))
 }
@@ -140,5 +145,19 @@ async function grantJobs(pool: Pool, environmentId: string): Promise<Problem[]> 
   return rows.map(({ id, state, at, why }) => {
     const [kind, text] = JOBS[state]
     return { kind, at, text: `${text}: ${why}`, grantJobId: id }
+  })
+}
+
+async function failingAlerts(pool: Pool, environmentId: string): Promise<Problem[]> {
+  const { rows } = await pool.query<{ id: string; name: string; at: Date; failure: string }>({
+    name: 'problems-alerts',
+    text: `SELECT id, name, failing_since AS at, failure FROM alert_webhooks
+      WHERE environment_id = $1 AND enabled AND failing_since < clock_timestamp() - interval '${LONG_FAILING}'
+      ORDER BY failing_since DESC`,
+    values: [environmentId],
+  })
+  return rows.map(({ id, name, at, failure }) => {
+    const text = `Alerts do not arrive at ${name}: ${failure}.`
+    return { kind: 'alerts fail', at, text, alertWebhookId: id }
   })
 }

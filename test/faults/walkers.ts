@@ -147,7 +147,7 @@ export async function startWorld(): Promise<World> {
       },
     },
   )
-  const { jobId, listId, segmentId } = await giveToVictim()
+  const { jobId, listId, segmentId, alertWebhookId } = await giveToVictim()
   const { walkers, other } = await makeWalkers(game, admin.key)
   // From here on the studio refuses every login.
   studio.answer(status(401))
@@ -189,6 +189,9 @@ export async function startWorld(): Promise<World> {
     listId,
     segmentId,
     segment: 'walked',
+    alertWebhookId,
+    url: 'http://127.0.0.1:9/walked',
+    link: 'http://127.0.0.1:9/walked',
     itemId: 'walked',
     title: 'walked',
     body: 'walked',
@@ -241,7 +244,7 @@ export async function startWorld(): Promise<World> {
     close,
   }
 
-  /** A segment with the victim, and a job that has given it something. */
+  /** A segment with the victim, a job that has given it something, and an alert webhook. */
   async function giveToVictim() {
     const change = async (name: string, type: string, input: object, selection: string) => {
       const document = `mutation ($input: ${type}!) { ${name}(input: $input) { ${selection} } }`
@@ -254,6 +257,11 @@ export async function startWorld(): Promise<World> {
       'CreateSegmentInput',
       { name: 'walked', filter },
       'segment { id }',
+    )
+    const { alertWebhook } = await change(
+      ...(['createAlertWebhook', 'CreateAlertWebhookInput'] as const),
+      { name: 'walked', format: 'SLACK', url: 'http://127.0.0.1:9/' },
+      'alertWebhook { id }',
     )
     const { job } = await change(
       ...(['createGrantJob', 'CreateGrantJobInput'] as const),
@@ -268,7 +276,7 @@ export async function startWorld(): Promise<World> {
       const { data } = await game.graphql(admin.key, state, { jobId: job.jobId })
       return data.grantJob.state === 'DONE'
     })
-    return { jobId: job.jobId, listId: job.target.listId, segmentId: segment.id }
+    return { jobId: job.jobId, listId: job.target.listId, segmentId: segment.id, alertWebhookId: alertWebhook.id }
   }
 
   async function makeWalkers({ projectId, environmentId, sdkKey, stagingId }: Game, adminKey: string) {

@@ -23,7 +23,7 @@ export const todayQuery = graphql(`
 export const problemsQuery = graphql(`
   query ConsoleProblems($environment: String!) {
     problems(environment: $environment) {
-      kind at text provider scenarioId nodeId grantJobId publicationId
+      kind at text provider scenarioId nodeId grantJobId publicationId alertWebhookId
     }
   }
 `)

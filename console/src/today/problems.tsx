@@ -51,6 +51,7 @@ function hrefOf({ kind, scenarioId, nodeId, grantJobId }: Problem, environment: 
   const base = `/env/${encodeURIComponent(environment)}`
   if (grantJobId !== null) return jobHref(environment, grantJobId)
   if (kind === 'LOGINS_FAIL') return `${base}/providers`
+  if (kind === 'ALERTS_FAIL') return `${base}/alerts`
   if (scenarioId === null) return `${base}/battle-pass`
   if (nodeId !== null) return seasonHref(environment, scenarioId, nodeId)
   return `${base}/scenarios/${encodeURIComponent(scenarioId)}/versions`

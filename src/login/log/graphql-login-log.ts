@@ -15,7 +15,7 @@ import { LOGIN_NOTES, type LoginNote } from '../../webhook/webhook-answer.ts'
 import { ATTEMPT_ERRORS, MAX_ANSWER_BYTES } from '../../webhook/webhook-connection.ts'
 import { LOGIN_LOG_DAYS, LOGIN_OPERATIONS, LOGIN_OUTCOMES, type LoginAttempt, type LoginOutcome } from './login-log.ts'
 
-const WebhookErrorType = enumType('WebhookError', ATTEMPT_ERRORS, {
+export const WebhookErrorType = enumType('WebhookError', ATTEMPT_ERRORS, {
   description: 'The class of a failure between the service and a webhook.',
   values: {
     timeout: 'No whole answer came within 3 seconds, from looking up the name to the last byte.',

@@ -24,6 +24,7 @@ let ids: ReadonlyMap<string, string>
 
 /** A selection that has an object of each `Node` type. */
 const WAYS: Readonly<Record<string, string>> = {
+  AlertWebhook: 'alertWebhooks(environment: "production") { ID }',
   AuditLogEntry: 'auditLog(last: 1) { nodes { ID } }',
   BattlePass: 'player(id: "PLAYER") { passes { ID } }',
   Boost: 'boosts(environment: "production") { nodes { ID } }',
@@ -142,6 +143,7 @@ beforeAll(async () => {
       `mutation { ${input.replace('(', '(input: { environment: "production", reason: "x", ')} } ) { auditEntry { id } } }`,
     )
   await asOperator('createSegment(name: "all", filter: {}')
+  await asOperator('createAlertWebhook(name: "all", format: SLACK, url: "http://127.0.0.1:1/"')
   await asOperator(
     `createGrantJob(to: { playerIds: ["${player.playerId}"] }, message: { language: "en", title: "x" }, idempotencyKey: "a"`,
   )

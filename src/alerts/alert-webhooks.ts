@@ -1,0 +1,259 @@
+import type { ClientBase, Pool } from 'pg'
+import { ACTIONS } from '../audit/actions.ts'
+import { writeAudit } from '../audit/audit-log.ts'
+import { type Fault, invalidRequest, Refusal } from '../base/errors.ts'
+import { print } from '../base/json.ts'
+import { MAX_ALERT_WEBHOOKS } from '../base/limits.ts'
+import { generateSecret, type SecretContext, type Secrets, tryToOpen } from '../base/secrets.ts'
+import type { PlatformCaller } from '../callers/callers.ts'
+import { newId } from '../db/ids.ts'
+import { inTransaction } from '../db/transaction.ts'
+import { type RequestOf, refuseFaults } from '../declare/shape.ts'
+import { newWebhookId, type Webhook } from '../webhook/webhook.ts'
+import { newUrlFault } from '../webhook/webhook-url.ts'
+import type {
+  AlertFormat,
+  createAlertWebhookRequest,
+  deleteAlertWebhookRequest,
+  updateAlertWebhookRequest,
+} from './requests.ts'
+import type { AlertAttempt, AlertSender, AlertTarget } from './send-message.ts'
+
+// The alert webhooks of an environment. A change is written with its audit entry, which has no address and no secret.
+
+export interface AlertWebhookDesk {
+  readonly operatorPool: Pool
+  readonly secrets: Secrets
+  readonly webhook: Pick<Webhook, 'mayCall'>
+}
+
+interface Stored {
+  readonly id: string
+  readonly name: string
+  readonly format: AlertFormat
+  /** Sealed. */
+  readonly url: string
+  readonly host: string
+  /** Sealed. */
+  readonly secret: string | null
+  readonly link: string | null
+  readonly kinds: readonly string[]
+  readonly enabled: boolean
+}
+
+/** Why a webhook cannot be called. */
+export const UNREADABLE =
+  'has an address or a secret under a key that SECRETS_KEYS lacks: set the address, and make a new secret'
+
+/** A change of an alert webhook. */
+export interface AlertWebhookChange {
+  readonly alertWebhookId: string
+  /** A generated secret, for this answer alone. Null when none was made. */
+  readonly secret: string | null
+  /** Null when nothing changed. */
+  readonly auditId: string | null
+}
+
+type InEnvironment<T> = Omit<T, 'environment'> & { readonly environmentId: string }
+
+const contextOf = (projectId: string, environmentId: string, kind: string, id: string): SecretContext => ({
+  projectId,
+  environmentId,
+  kind: `alert_webhook.${kind}`,
+  name: id,
+})
+
+/** The address and the secret, to send with. Undefined when `SECRETS_KEYS` lacks the key that they are under. */
+export function openTarget(
+  secrets: Secrets,
+  { projectId, environmentId }: Readonly<Record<'projectId' | 'environmentId', string>>,
+  { id, format, url: sealed, secret }: Pick<Stored, 'id' | 'format' | 'url' | 'secret'>,
+): AlertTarget | undefined {
+  const url = tryToOpen(secrets, sealed, contextOf(projectId, environmentId, 'url', id))
+  const opened = secret === null ? null : tryToOpen(secrets, secret, contextOf(projectId, environmentId, 'secret', id))
+  return url === undefined || opened === undefined ? undefined : { format, url, secret: opened }
+}
+
+/** Makes an alert webhook. Refuses a name that is taken, unless all is the same: then nothing changes. */
+export const createAlertWebhook = (
+  desk: AlertWebhookDesk,
+  caller: PlatformCaller,
+  { environmentId, reason, url, ...sent }: InEnvironment<RequestOf<typeof createAlertWebhookRequest>>,
+): Promise<AlertWebhookChange> =>
+  change(desk, environmentId, async (client, webhooks) => {
+    const { projectId } = caller
+    const values = { ...sent, kinds: unique(sent.kinds), host: new URL(url).host, enabled: true }
+    const known = webhooks.find(({ name }) => name === values.name)
+    const isSame =
+      known && print(shown(known)) === print(shown(values)) && openUrl(desk, caller, environmentId, known) === url
+    if (isSame) return { alertWebhookId: known.id, secret: null, auditId: null }
+    const faults: Fault[] = urlFaults(desk, url)
+    if (known) faults.push({ path: 'name', message: 'is the name of another alert webhook' })
+    if (webhooks.length >= MAX_ALERT_WEBHOOKS) {
+      const message = `has ${MAX_ALERT_WEBHOOKS} alert webhooks, the most that it can have`
+      faults.push({ path: 'environment', message })
+    }
+    refuseFaults(faults)
+
+    const id = newId()
+    const secret = values.format === 'standard' ? generateSecret() : null
+    await client.query(
+      `INSERT INTO alert_webhooks (id, environment_id, name, format, url, host, secret, link, kinds, enabled)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, true)`,
+      [
+        ...[id, environmentId, values.name, values.format],
+        desk.secrets.seal(url, contextOf(projectId, environmentId, 'url', id)),
+        values.host,
+        secret && desk.secrets.seal(secret, contextOf(projectId, environmentId, 'secret', id)),
+        ...[values.link, values.kinds],
+      ],
+    )
+    const entry = { environmentId, action: ACTIONS.createAlertWebhook, target: id, before: null, reason }
+    const auditId = await writeAudit(client, caller, { ...entry, after: shown(values) })
+    return { alertWebhookId: id, secret, auditId }
+  })
+
+/**
+ * Changes the members that are sent. Another address or secret, and being enabled again, begin without failures. One
+ * that is disabled forgets what it was told.
+ */
+export const updateAlertWebhook = (
+  desk: AlertWebhookDesk,
+  caller: PlatformCaller,
+  { environmentId, alertWebhookId, reason, ...sent }: InEnvironment<RequestOf<typeof updateAlertWebhookRequest>>,
+): Promise<AlertWebhookChange> =>
+  change(desk, environmentId, async (client, webhooks) => {
+    const { projectId } = caller
+    const before = requireWebhook(webhooks, alertWebhookId)
+    const url = sent.url === null || sent.url === openUrl(desk, caller, environmentId, before) ? null : sent.url
+    const after = {
+      format: before.format,
+      name: sent.name ?? before.name,
+      host: url === null ? before.host : new URL(url).host,
+      link: sent.link === null ? before.link : sent.link || null,
+      kinds: sent.kinds ? unique(sent.kinds) : before.kinds,
+      enabled: sent.enabled ?? before.enabled,
+    }
+    const faults: Fault[] = url === null ? [] : urlFaults(desk, url)
+    if (webhooks.some(({ id, name }) => id !== before.id && name === after.name))
+      faults.push({ path: 'name', message: 'is the name of another alert webhook' })
+    if (sent.newSecret && before.format !== 'standard')
+      faults.push({ path: 'newSecret', message: 'is for the format STANDARD: the others sign nothing' })
+    refuseFaults(faults)
+    const secret = sent.newSecret ? generateSecret() : null
+    if (url === null && secret === null && print(shown(before)) === print(shown(after)))
+      return { alertWebhookId, secret, auditId: null }
+
+    await client.query(
+      `UPDATE alert_webhooks SET name = $2, host = $3, link = $4, kinds = $5, enabled = $6, url = coalesce($7, url),
+         secret = coalesce($8, secret), updated_at = clock_timestamp()
+       WHERE id = $1`,
+      [
+        ...[before.id, after.name, after.host, after.link, after.kinds, after.enabled],
+        url && desk.secrets.seal(url, contextOf(projectId, environmentId, 'url', before.id)),
+        secret && desk.secrets.seal(secret, contextOf(projectId, environmentId, 'secret', before.id)),
+      ],
+    )
+    // The next look is at once. The instance of the last one cannot write its result any more.
+    if (url !== null || secret !== null || after.enabled !== before.enabled) {
+      await client.query(
+        `UPDATE alert_webhooks SET looked_at = NULL, failures = 0, failure = NULL, failing_since = NULL,
+           next_attempt_at = NULL WHERE id = $1`,
+        [before.id],
+      )
+    }
+    if (!after.enabled)
+      await client.query("UPDATE alert_webhooks SET told = '[]', pending = NULL WHERE id = $1", [before.id])
+    const entry = { environmentId, action: ACTIONS.updateAlertWebhook, target: alertWebhookId, reason }
+    const changes = { ...(url !== null && { urlChanged: true }), ...(secret !== null && { secretChanged: true }) }
+    const auditId = await writeAudit(client, caller, {
+      ...entry,
+      before: shown(before),
+      after: { ...shown(after), ...changes },
+    })
+    return { alertWebhookId, secret, auditId }
+  })
+
+/** Removes an alert webhook. A message that was not sent yet is dropped. */
+export const deleteAlertWebhook = (
+  desk: AlertWebhookDesk,
+  caller: PlatformCaller,
+  { environmentId, alertWebhookId, reason }: InEnvironment<RequestOf<typeof deleteAlertWebhookRequest>>,
+): Promise<AlertWebhookChange> =>
+  change(desk, environmentId, async (client, webhooks) => {
+    const before = requireWebhook(webhooks, alertWebhookId)
+    await client.query('DELETE FROM alert_webhooks WHERE id = $1', [before.id])
+    const entry = {
+      environmentId,
+      action: ACTIONS.deleteAlertWebhook,
+      target: before.id,
+      before: shown(before),
+      reason,
+    }
+    return { alertWebhookId, secret: null, auditId: await writeAudit(client, caller, { ...entry, after: null }) }
+  })
+
+/** Sends a test, once. It changes nothing, also where the webhook is disabled. */
+export async function testAlertWebhook(
+  { operatorPool, secrets, sendAlert }: AlertWebhookDesk & { readonly sendAlert: AlertSender['send'] },
+  { projectId }: PlatformCaller,
+  {
+    environment,
+    environmentId,
+    alertWebhookId,
+  }: Readonly<Record<'environment' | 'environmentId' | 'alertWebhookId', string>>,
+): Promise<AlertAttempt> {
+  const stored = requireWebhook(await readWebhooks(operatorPool, environmentId), alertWebhookId)
+  const target = openTarget(secrets, { projectId, environmentId }, stored)
+  if (!target) throw invalidRequest({ path: 'alertWebhookId', message: UNREADABLE })
+  const { rows } = await operatorPool.query<{ name: string }>('SELECT name FROM projects WHERE id = $1', [projectId])
+  const at = new Date().toISOString()
+  const about = { project: rows[0]?.name ?? '', environment, link: stored.link }
+  return sendAlert(target, { id: newWebhookId(), at, ...about, isTest: true, began: [], ended: [] })
+}
+
+/** For the audit log. */
+const shown = ({ name, format, host, link, kinds, enabled }: Omit<Stored, 'id' | 'url' | 'secret'>) => ({
+  ...{ name, format, host, link, enabled },
+  kinds: [...kinds],
+})
+
+const unique = (kinds: readonly string[]): string[] => [...new Set(kinds)]
+
+/** Undefined for one that is under a key that `SECRETS_KEYS` lacks: it is replaced by any other. */
+const openUrl = (
+  { secrets }: AlertWebhookDesk,
+  { projectId }: PlatformCaller,
+  environmentId: string,
+  { id, url }: Stored,
+): string | undefined => tryToOpen(secrets, url, contextOf(projectId, environmentId, 'url', id))
+
+function urlFaults({ webhook }: AlertWebhookDesk, url: string): Fault[] {
+  const message = newUrlFault(url, webhook.mayCall)
+  return message === undefined ? [] : [{ path: 'url', message }]
+}
+
+function requireWebhook(webhooks: readonly Stored[], id: string): Stored {
+  const found = webhooks.find((one) => one.id === id)
+  if (!found) throw new Refusal('notFound')
+  return found
+}
+
+async function readWebhooks(pool: ClientBase | Pool, environmentId: string): Promise<Stored[]> {
+  const { rows } = await pool.query<Stored>(
+    'SELECT id, name, format, url, host, secret, link, kinds, enabled FROM alert_webhooks WHERE environment_id = $1',
+    [environmentId],
+  )
+  return rows
+}
+
+/** Changes of one environment's webhooks run one after another. Other calls that refer to the environment do not wait. */
+const change = (
+  { operatorPool }: AlertWebhookDesk,
+  environmentId: string,
+  apply: (client: ClientBase, webhooks: readonly Stored[]) => Promise<AlertWebhookChange>,
+): Promise<AlertWebhookChange> =>
+  inTransaction(operatorPool, async (client) => {
+    await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
+    return apply(client, await readWebhooks(client, environmentId))
+  })

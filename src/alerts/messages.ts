@@ -1,0 +1,90 @@
+import { type Json, print } from '../base/json.ts'
+import { enumName } from '../declare/answer.ts'
+import type { ToldProblem } from './changes.ts'
+import type { AlertFormat } from './requests.ts'
+
+/** What is sent to a webhook. It stays the same through all attempts. */
+export interface AlertMessage {
+  /** The header `webhook-id`, by which a receiver knows a repetition. */
+  readonly id: string
+  /** When it was made, in RFC 3339. */
+  readonly at: string
+  readonly project: string
+  readonly environment: string
+  readonly link: string | null
+  /** A test has no problems. */
+  readonly isTest: boolean
+  readonly began: readonly ToldProblem[]
+  readonly ended: readonly ToldProblem[]
+}
+
+/** Characters of a problem, or of a name, in a chat message. */
+const MAX_LINE = 200
+
+/** The body of a message in the shape of a service. */
+export function bodyOf(format: AlertFormat, message: AlertMessage): string {
+  switch (format) {
+    case 'slack':
+      return print({ text: textOf(message, SLACK) })
+    case 'discord':
+      // Without `allowed_mentions`, a name such as @everyone in a text would call everybody.
+      return print({ content: textOf(message, DISCORD), allowed_mentions: { parse: [] } })
+    case 'standard':
+      return print(standardOf(message))
+  }
+}
+
+interface Chat {
+  /** Characters of a message. What does not fit is counted. */
+  readonly max: number
+  readonly escape: (text: string) => string
+  readonly bold: (text: string) => string
+  readonly link: (url: string) => string
+}
+
+/** https://docs.slack.dev/messaging/formatting-message-text: three characters control a text. */
+const SLACK: Chat = {
+  max: 3_900,
+  escape: (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;'),
+  bold: (text) => `*${text}*`,
+  link: (url) => `<${url.replaceAll('>', '%3E').replaceAll('|', '%7C')}>`,
+}
+/** https://docs.discord.com/developers/resources/webhook: up to 2,000 characters. */
+const DISCORD: Chat = {
+  max: 1_900,
+  escape: (text) => text.replace(/[\\*_~`|<>#[\]()@:-]/g, String.raw`\$&`),
+  bold: (text) => `**${text}**`,
+  link: (url) => `<${url.replaceAll('>', '%3E')}>`,
+}
+
+function textOf({ project, environment, link, isTest, began, ended }: AlertMessage, chat: Chat): string {
+  const title = chat.bold(chat.escape(`${clipped(project)} · ${clipped(environment)}`))
+  const end = link === null ? [] : [chat.link(link)]
+  const lines = [
+    ...began.map(({ text }) => `🔴 ${chat.escape(clipped(text))}`),
+    ...ended.map(({ text }) => `🟢 Over: ${chat.escape(clipped(text))}`),
+    ...(isTest ? ['This is a test: alerts arrive here.'] : []),
+  ]
+  let room = chat.max - [title, ...end].join('\n').length
+  const fit = lines.filter((line) => {
+    room -= line.length + 1
+    return room >= 0
+  })
+  const more = lines.length - fit.length
+  return [title, ...fit, ...(more > 0 ? [`and ${more} more`] : []), ...end].join('\n')
+}
+
+/** The text in one line, cut at a whole character. */
+function clipped(text: string): string {
+  const characters = [...text.replace(/\s+/g, ' ')]
+  return characters.length > MAX_LINE ? `${characters.slice(0, MAX_LINE - 1).join('')}…` : characters.join('')
+}
+
+const standardOf = ({ at, project, environment, link, isTest, began, ended }: AlertMessage): Json => ({
+  type: isTest ? 'test' : 'problems.changed',
+  timestamp: at,
+  data: { project, environment, link, ...(!isTest && { began: began.map(problemOf), ended: ended.map(problemOf) }) },
+})
+
+/** A problem with the names and the members of `Problem` in GraphQL, without those that are null. */
+const problemOf = ({ kind, ...problem }: ToldProblem): Json => ({ kind: enumName(kind), ...problem })
