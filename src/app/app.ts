@@ -10,6 +10,7 @@ import { createRateLimits } from '../base/rate-limits/rate-limits.ts'
 import { createSecrets, type SecretsKey } from '../base/secrets.ts'
 import { countLimited } from '../battlepass/limited-calls.ts'
 import { createPreview } from '../battlepass/preview.ts'
+import { createReplay } from '../battlepass/replay-season.ts'
 import { createSettlements } from '../battlepass/settle-seasons.ts'
 import { createBoostPreview } from '../boosts/preview-boost.ts'
 import { createAccessWatch } from '../callers/access-watch.ts'
@@ -97,8 +98,8 @@ const TASKS = [
   'settlements',
   'clocks',
   'grant_jobs',
-  'purge',
   'alerts',
+  'purge',
   'partitions',
 ] as const
 type Task = (typeof TASKS)[number]
@@ -231,8 +232,8 @@ export async function createApp({
       else log.info(about, 'the calls of a login webhook are made again')
     },
   })
-  const documents = createGuardedJson({ allowPrivateAddresses: config.allowPrivateWebhooks })
   const alertSender = createAlertSender({ allowPrivateAddresses: config.allowPrivateWebhooks })
+  const documents = createGuardedJson({ allowPrivateAddresses: config.allowPrivateWebhooks })
   const secrets = createSecrets(secretsKeys)
   const rateLimits = await createRateLimits({
     settings: config.rateLimits,
@@ -267,8 +268,8 @@ export async function createApp({
     operatorPool,
     reads: replica ?? readsOf(primary, databaseNow),
     webhook,
-    keySets: createKeySets(documents),
     sendAlert: alertSender.send,
+    keySets: createKeySets(documents),
     platformKeys: {
       google: config.googleKeysUrl ?? PLATFORM_KEYS.google,
       apple: config.appleKeysUrl ?? PLATFORM_KEYS.apple,
@@ -286,6 +287,7 @@ export async function createApp({
     beginStorageAnswer: createStorageAnswers(run),
     previewScenario: createPreview(),
     previewBoost: createBoostPreview(),
+    replaySeason: createReplay(),
   }
 
   let stopping = false
@@ -397,8 +399,6 @@ export async function createApp({
     run,
     onError: (error) => failed('grant_jobs')(error, 'a grant job could not go on; each second tries again'),
   })
-  const folding = createFolding({ pool, onError: failed('figures') })
-  addGauges(metrics.registry, {
   const alerts = createAlerts({
     pool: operatorPool,
     secrets,
@@ -406,6 +406,8 @@ export async function createApp({
     onSent: (attempt) => metrics.alertMessages.inc({ result: hasArrived(attempt) ? 'arrived' : 'failed' }),
     onError: (error) => failed('alerts')(error, 'alert webhooks could not be looked at; a later look tries again'),
   })
+  const folding = createFolding({ pool, onError: failed('figures') })
+  addGauges(metrics.registry, {
     pools: { game: groupPool, service: pool, operators: operatorPool, numbers: numbersPool, ...replica?.pools },
     replica,
     engines,
@@ -448,9 +450,9 @@ export async function createApp({
       seasonClock.start()
       settlements.start()
       grantJobs.start()
+      alerts.start()
       callCounts.start()
       replica?.start()
-      alerts.start()
       await Promise.all([ended.start(), gameClocks.start()])
       return server.listen(config.port, config.host)
     },
@@ -470,9 +472,9 @@ export async function createApp({
       await webhook.close()
       await documents.close()
       await isTidy
+      await alertSender.close()
       await folding.stop()
       await callCounts.stop()
-      await alertSender.close()
       await subscriptions.close()
       await bus.close()
       await rateLimits.close()

@@ -3,6 +3,7 @@ import type { AlertSender } from '../alerts/send-message.ts'
 import type { RateLimits } from '../base/rate-limits/rate-limits.ts'
 import type { Secrets } from '../base/secrets.ts'
 import type { PreviewScenario } from '../battlepass/preview.ts'
+import type { ReplaySeason } from '../battlepass/replay-season.ts'
 import type { PreviewBoost } from '../boosts/preview-boost.ts'
 import type { AuditDenied } from '../callers/access.ts'
 import type { PlayerCaller, ServerCaller } from '../callers/callers.ts'
@@ -39,9 +40,9 @@ export interface Service {
 
   readonly secrets: Secrets
   readonly webhook: Webhook
-  readonly keySets: KeySets
   /** Sends a message to an alert webhook, once. */
   readonly sendAlert: AlertSender['send']
+  readonly keySets: KeySets
   readonly platformKeys: PlatformKeys
   readonly tokens: Tokens
   readonly rateLimits: RateLimits
@@ -64,4 +65,5 @@ export interface Service {
   readonly beginStorageAnswer: BeginStorageAnswer
   readonly previewScenario: PreviewScenario
   readonly previewBoost: PreviewBoost
+  readonly replaySeason: ReplaySeason
 }

@@ -1,5 +1,5 @@
 import { trimJson } from '../base/json.ts'
-import { environment, reason, scenarioId } from '../declare/common.ts'
+import { environment, nodeId, reason, scenarioId } from '../declare/common.ts'
 import { anyText, described, int32, mapped, moment, optional, shape, text, uuid } from '../declare/shape.ts'
 import type { ExpectedVersion } from './publish.ts'
 
@@ -32,6 +32,23 @@ export const validateRequest = shape({
   definition,
 })
 export const previewRequest = shape({ environment, scenarioId, definition })
+/** Players of a replay: each costs a read of its xp. */
+const MAX_REPLAYED = 5_000
+const DEFAULT_REPLAYED = 1_000
+export const replayRequest = shape({
+  environment,
+  definition,
+  nodeId: described(nodeId, 'The battle pass of the definition.'),
+  ofScenarioId: described(scenarioId, 'The scenario of the season that was played.'),
+  ofNodeId: described(nodeId, 'Its battle pass.'),
+  players: optional(
+    int32(`The most players to repeat: 1 to ${MAX_REPLAYED}. Default: ${DEFAULT_REPLAYED}.`, {
+      min: 1,
+      max: MAX_REPLAYED,
+    }),
+    DEFAULT_REPLAYED,
+  ),
+})
 export const putRequest = shape({ environment, scenarioId, reason: optional(reason) })
 export const publishRequest = shape({
   environment,
