@@ -37,7 +37,9 @@ import {
 import { changeRewards, readRewards, rewardsText } from '../../console/src/designer/model/rewards.ts'
 import { totalsOf } from '../../console/src/designer/model/totals.ts'
 import { describeChanges, placeText } from '../../console/src/designer/model/words.ts'
-import { problemsOf, syntaxProblem } from '../../console/src/designer/problems/problems.ts'
+import { hintsOf } from '../../console/src/designer/problems/hints.ts'
+import { noticesOf, problemsOf, syntaxProblem } from '../../console/src/designer/problems/problems.ts'
+import { replaySentences } from '../../console/src/designer/review/what-if-words.ts'
 import { pasteAt } from '../../console/src/designer/table/paste.ts'
 import { readCells, readCsv } from '../../console/src/designer/table/spreadsheet.ts'
 import { textOfTemplate } from '../../console/src/designer/templates.ts'
@@ -228,6 +230,17 @@ describe('the table of a pass', () => {
       ['4', '3300', '5 gold', ''],
     ])
     expect(table(setRows('pass', pasted)(read(TEXT)))[2]).toEqual(['3', '2200', '', '1 "big, red"'])
+  })
+
+  it('takes the first row of a pasted block as the names of its columns, when it has any', () => {
+    const rows = rowsOf(read(TEXT), passOf(read(TEXT)))
+    const { table: pasted, faults } = pasteAt(rows, 1, 'xp', 'Premium\tNote\t XP \n1 cape\teasy\t1,100\n\t\t2,200\n')
+    expect(faults).toEqual([])
+    expect(pasted.map((row) => COLUMNS.map((column) => row[column]))).toEqual([
+      ['1', '0', '', ''],
+      ['2', '1100', '50 gold', '1 cape'],
+      ['3', '2200', '', ''],
+    ])
   })
 
   it('reports each fault of a pasted block, and keeps the rows unchanged', () => {
@@ -639,9 +652,60 @@ describe('the faults of a definition', () => {
     )
   })
 
+  it('include hints: rewards that nobody can get, and new names that look like known ones', () => {
+    const hints = (text: string, known?: Parameters<typeof hintsOf>[1]) =>
+      noticesOf(read(text), hintsOf(read(text), known)).map(({ place, message }) => `${place}: ${message}`)
+    const lost = TEXT.replace('"to": "r1"', '"to": "hello"')
+    expect(lost).not.toBe(TEXT)
+    const nobody = 'no edge leads here: no player gets these rewards'
+    expect(hints(TEXT)).toEqual([])
+    // r1 leads to r2.
+    expect(hints(lost)).toEqual([`r1: ${nobody}`, `r2: ${nobody}`])
+    expect(hints(TEXT, { currencies: ['golds', 'gems', 'silver'], items: ['boards'] })).toEqual([
+      'pass, level 2, free, rewards, no. 1, currency: the currency gold is new here: did you mean golds?',
+      'pass, level 3, premium, rewards, no. 1, itemId: the item board is new here: did you mean boards?',
+    ])
+    for (const known of [['gold', 'gems'], ['silver'], ['gold1', 'gems']])
+      expect(hints(TEXT, { currencies: known, items: ['hat', 'board'] })).toEqual([])
+  })
+
   it('have a line and a column when the text is not JSON', () => {
     const broken = '{\n  "name": \n}'
     expect(syntaxProblem(broken, readDefinition(broken))).toMatchObject([{ place: 'line 3, column 1', from: 13 }])
+  })
+})
+
+describe('a replay of an earlier season', () => {
+  it('is told in sentences', () => {
+    const replay = {
+      ...{ faults: [], playersInAll: 20_000, players: 1_000, owners: 200, isComplete: true, sent: '1200000' },
+      granted: '900000',
+      levels: [
+        { level: 1, players: 1_000, playersThen: 1_000, medianDays: 0, medianStepDays: null },
+        { level: 50, players: 125, playersThen: 310, medianDays: 12.5, medianStepDays: 0.2 },
+      ],
+      tracks: [
+        {
+          track: 'FREE' as const,
+          rewards: [
+            { amount: '4375000', currency: 'gold', itemId: null, boost: null },
+            { amount: '1250', currency: null, itemId: 'hat', boost: null },
+          ],
+        },
+        { track: 'PREMIUM' as const, rewards: [] },
+      ],
+    }
+    expect(replaySentences(replay)).toEqual([
+      '1,000 of the 20,000 players of the season were repeated: the same ones each time.',
+      'They sent 1,200,000 xp. The draft would grant 900,000.',
+      '12.5 % would have reached the top level, 50, half of them within 12.5 days of their first xp. In that season, 31 % reached its level 50.',
+      'The free track would have given each player 4,375 gold, 1.3 × hat on average.',
+    ])
+    expect(replaySentences({ ...replay, players: 0 })).toEqual(['Nobody has played that season.'])
+    expect(replaySentences({ ...replay, playersInAll: 1_000, isComplete: false }).slice(0, 2)).toEqual([
+      'All 1,000 players of the season were repeated.',
+      'The ledger has not all of their xp any more, so they come less far here than they would.',
+    ])
   })
 })
 

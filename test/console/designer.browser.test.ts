@@ -37,6 +37,8 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the designer`, () => 
     await page.getByText('The free tier of level 2 grants 77 gold, 1 item:sword instead of 60 gold.').waitFor()
     await page.getByText(/pass: \d+ players of \d+ would be at a higher level at once/).waitFor()
     await page.getByRole('table', { name: 'Players at each level of pass that changes' }).waitFor()
+    await page.getByRole('button', { name: 'Replay' }).click()
+    await page.getByText(/would have reached the top level, 100/).waitFor()
     await opened.check('designer-review')
     await page.getByRole('button', { name: 'Publish…' }).click()
     await page.getByLabel('Reason').fill('level 2 was too far')

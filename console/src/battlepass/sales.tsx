@@ -1,7 +1,7 @@
 import { Panel } from '../ui/page.tsx'
 import { Empty } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
-import { number } from '../ui/text.tsx'
+import { number } from '../ui/words.ts'
 import type { InsightData } from './insight.tsx'
 
 /** What was sold in the range, by currency. */

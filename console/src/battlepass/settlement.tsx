@@ -1,8 +1,8 @@
 import { useQuery } from 'urql'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Notice } from '../ui/states.tsx'
-import { number } from '../ui/text.tsx'
 import { Time } from '../ui/time.tsx'
+import { number } from '../ui/words.ts'
 import { settlementsQuery } from './operations.ts'
 
 /** What happens to the players of a pass once claims have closed, where there is something to do. */

@@ -2,11 +2,14 @@ import { Link } from 'wouter'
 import { filterParameters } from '../players/filters.ts'
 import type { PassView } from '../scenario/read-definition.ts'
 import { useEnvironment } from '../shell/environment.tsx'
+import { Button } from '../ui/button.tsx'
 import { Panel } from '../ui/page.tsx'
+import { Notice } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
-import { number, percent } from '../ui/text.tsx'
+import { number, percent } from '../ui/words.ts'
 import css from './steps.module.css'
-import { type StepLevel, stepsOf } from './steps.ts'
+import { type Step, type StepLevel, stepsOf } from './steps.ts'
+import { useStepTimes } from './use-step-times.ts'
 
 /** Each level with the players who reached it, went on, and are still there. The last ones open as a list. */
 export function Steps(props: {
@@ -16,10 +19,19 @@ export function Steps(props: {
 }) {
   const { levels, pass, place } = props
   const environment = useEnvironment()
+  const times = useStepTimes(environment, place)
   const playersAt = (level: number): string =>
     `/env/${encodeURIComponent(environment)}/players?${filterParameters({ ...place, levelFrom: level, levelTo: level })}`
   return (
-    <Panel title="From level to level">
+    <Panel
+      title="From level to level"
+      actions={
+        <Button onClick={times.read} busy={times.isReading}>
+          Time of each step
+        </Button>
+      }
+    >
+      {times.fault !== undefined && <Notice tone="error">{times.fault}</Notice>}
       <Table
         caption="From level to level"
         rows={stepsOf(levels, pass?.levels ?? [])}
@@ -51,6 +63,15 @@ export function Steps(props: {
           },
           { title: 'Reached in this time', isNumber: true, cell: ({ reachedInRange }) => number(reachedInRange) },
           { title: 'Xp to the next', isNumber: true, cell: ({ xp }) => (xp === null ? '–' : number(String(xp))) },
+          ...(times.days === undefined
+            ? []
+            : [
+                {
+                  title: 'Days to the next (median)',
+                  isNumber: true,
+                  cell: ({ level }: Step) => times.days?.get(level) ?? '–',
+                },
+              ]),
         ]}
       />
     </Panel>

@@ -1,7 +1,7 @@
 import { Panel } from '../ui/page.tsx'
 import { Empty } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
-import { number, percent } from '../ui/text.tsx'
+import { number, percent } from '../ui/words.ts'
 import { ChartPanel } from './compared-chart.tsx'
 import type { InsightData } from './insight.tsx'
 import { type XpTimes, xpOverTime } from './xp-over-time.ts'

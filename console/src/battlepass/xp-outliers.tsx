@@ -6,8 +6,8 @@ import { Panel } from '../ui/page.tsx'
 import { playersText } from '../ui/players-text.ts'
 import { Answer, Empty } from '../ui/states.tsx'
 import { type Column, Table } from '../ui/table.tsx'
-import { number } from '../ui/text.tsx'
 import { Time } from '../ui/time.tsx'
+import { number } from '../ui/words.ts'
 import { outliersQuery } from './operations.ts'
 
 type Outlier = NonNullable<ResultOf<typeof outliersQuery>['battlePassInsight']>['xpOutliers']['top'][number]

@@ -1,5 +1,6 @@
 import type { FragmentOf } from '../graphql.ts'
 import { playersText } from '../ui/players-text.ts'
+import { number } from '../ui/words.ts'
 import type { boostFragment } from './operations.ts'
 
 // The fields of a boost as a person types them, and what they say.
@@ -39,8 +40,6 @@ interface Preview {
   readonly xp: string
   readonly levelGained: number
 }
-
-const number = (value: number | string): string => BigInt(value).toLocaleString('en-US')
 
 /** What a boost would have done in the last days, in a sentence. */
 export function previewText({ players, xp, levelGained }: Preview, days: number): string {

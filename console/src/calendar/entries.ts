@@ -2,8 +2,8 @@ import { jobHref } from '../grants/addresses.ts'
 import { type Job, jobText, targetText } from '../grants/gift.ts'
 import type { ResultOf } from '../graphql.ts'
 import { playersText } from '../ui/players-text.ts'
-import { words } from '../ui/text.tsx'
 import { timeText } from '../ui/time.tsx'
+import { words } from '../ui/words.ts'
 import type { calendarQuery } from './operations.ts'
 
 // What a calendar has, in words.

@@ -32,12 +32,39 @@ export const publicationsQuery = graphql(`
   }
 `)
 
+export const namesQuery = graphql(`
+  query ConsoleNames($environment: String!) {
+    currencies(environment: $environment, first: 200) {
+      nodes { id name }
+      pageInfo { hasNextPage }
+    }
+    items(environment: $environment, first: 200) {
+      nodes { id itemId }
+      pageInfo { hasNextPage }
+    }
+  }
+`)
+
 export const validateQuery = graphql(`
   query ConsoleValidate($input: ValidateScenarioInput!) {
     validateScenario(input: $input) {
       valid
       faults { path message }
       notices { path message }
+    }
+  }
+`)
+
+export const replayQuery = graphql(`
+  query ConsoleReplaySeason($input: ReplaySeasonInput!) {
+    replaySeason(input: $input) {
+      faults { path message }
+      playersInAll players owners isComplete sent granted
+      levels { level players playersThen medianDays medianStepDays }
+      tracks {
+        track
+        rewards { amount currency itemId boost { percent minutes } }
+      }
     }
   }
 `)

@@ -1,6 +1,6 @@
 import { Button } from '../ui/button.tsx'
 import { Empty, Loading } from '../ui/states.tsx'
-import { number } from '../ui/text.tsx'
+import { number } from '../ui/words.ts'
 import { EventList } from './event-list.tsx'
 import type { EventFilter } from './feed.ts'
 import { FeedBadge, FeedNotices } from './feed-status.tsx'

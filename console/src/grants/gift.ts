@@ -2,6 +2,7 @@ import { MAX_BOOST_MINUTES, MAX_BOOST_PERCENT } from '../../../src/base/limits.t
 import type { FragmentOf, ResultOf, VariablesOf } from '../graphql.ts'
 import { filtersText } from '../players/filters.ts'
 import { playersText } from '../ui/players-text.ts'
+import { number } from '../ui/words.ts'
 import type { jobFragment, policyQuery, previewJobQuery, previewUndoQuery } from './operations.ts'
 
 // What a grant gives and to whom: the fields as a person fills them in, and their words. Pure.
@@ -48,7 +49,6 @@ export const NO_GIFT: GiftFields = {
   ...{ scenarioId: '', nodeId: '', xp: '', levels: '1' },
 }
 
-const number = (value: number | string): string => BigInt(value).toLocaleString('en-US')
 const isAmount = (text: string): boolean => /^[1-9]\d{0,18}$/.test(text.trim())
 
 /**

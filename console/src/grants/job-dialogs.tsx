@@ -10,7 +10,7 @@ import { codeOf, faultsOf, isOutcomeOpen, sentence, textOf } from '../ui/errors.
 import { playersText } from '../ui/players-text.ts'
 import { Loading, Notice } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
-import { number } from '../ui/text.tsx'
+import { number } from '../ui/words.ts'
 import { jobHref } from './addresses.ts'
 import { type Job, jobText, undoRows } from './gift.ts'
 import {

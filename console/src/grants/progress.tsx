@@ -1,6 +1,6 @@
 import { playersText } from '../ui/players-text.ts'
-import { number, words } from '../ui/text.tsx'
 import { Time } from '../ui/time.tsx'
+import { number, words } from '../ui/words.ts'
 import { type Job, STATE_TONES } from './gift.ts'
 import css from './grants.module.css'
 

@@ -2,6 +2,7 @@ import { useSearchParams } from 'wouter'
 import { LiveFeed } from '../events/live-feed.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Page } from '../ui/page.tsx'
+import { SavedViews } from '../views/saved-views.tsx'
 import { filterOf } from './filters.ts'
 import { LiveFigures } from './live-figures.tsx'
 import { LiveFilters } from './live-filters.tsx'
@@ -11,7 +12,7 @@ export default function LivePage() {
   const [search] = useSearchParams()
   const filter = filterOf(environment, search)
   return (
-    <Page title="Live">
+    <Page title="Live" actions={<SavedViews page="live" />}>
       <LiveFigures />
       <LiveFilters />
       <LiveFeed

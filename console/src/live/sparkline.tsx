@@ -1,4 +1,4 @@
-import { number } from '../ui/text.tsx'
+import { number } from '../ui/words.ts'
 
 const WIDTH = 120
 const HEIGHT = 28

@@ -1,4 +1,4 @@
-import { number, words } from '../ui/text.tsx'
+import { number, words } from '../ui/words.ts'
 import css from './player.module.css'
 
 export interface Attempt {

@@ -1,4 +1,4 @@
-import { words } from '../ui/text.tsx'
+import { words } from '../ui/words.ts'
 
 /** The title of a message in its first language. */
 export const messageTitle = (message: {

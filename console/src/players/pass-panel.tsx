@@ -4,7 +4,7 @@ import { useGameNow } from '../shell/clock.tsx'
 import { Button } from '../ui/button.tsx'
 import { Panel } from '../ui/page.tsx'
 import { Loading } from '../ui/states.tsx'
-import { number, percent } from '../ui/text.tsx'
+import { number, percent } from '../ui/words.ts'
 import { bonusText, closedClaims, closedSeason } from './actions/forecast.ts'
 import {
   grantPremiumAction,

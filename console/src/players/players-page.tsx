@@ -15,6 +15,7 @@ import { Empty } from '../ui/states.tsx'
 import { PagedTable } from '../ui/table.tsx'
 import { Ago, Time } from '../ui/time.tsx'
 import { toast } from '../ui/toast.tsx'
+import { SavedViews } from '../views/saved-views.tsx'
 import { playerHref } from './addresses.ts'
 import { BanListDialog } from './ban-list-dialog.tsx'
 import { ExportDialog } from './export-dialog.tsx'
@@ -77,6 +78,7 @@ export default function PlayersPage() {
       title="Players"
       actions={
         <>
+          <SavedViews page="players" />
           <Button
             onClick={() => saveRows('players.csv', CSV_TITLES, players.rows)}
             disabled={players.rows.length === 0}

@@ -1,4 +1,4 @@
-import { words } from '../ui/text.tsx'
+import { words } from '../ui/words.ts'
 
 const TONES = { ACTIVE: 'good', BANNED: 'bad', DELETED: 'warn' } as const
 

@@ -1,7 +1,7 @@
 import { describeEvent } from '../events/describe.ts'
 import type { ResultOf } from '../graphql.ts'
 import { rewardText } from '../scenario/read-definition.ts'
-import { words } from '../ui/text.tsx'
+import { words } from '../ui/words.ts'
 import { messageTitle } from './message-words.ts'
 import type { timelineQuery } from './operations.ts'
 

@@ -2,8 +2,8 @@ import { limitText } from '../scenario/xp-words.ts'
 import { usePages } from '../ui/pages.ts'
 import { Empty } from '../ui/states.tsx'
 import { PagedTable } from '../ui/table.tsx'
-import { number, words } from '../ui/text.tsx'
 import { Time } from '../ui/time.tsx'
+import { number, words } from '../ui/words.ts'
 import { xpLedgerQuery } from './operations.ts'
 
 const NONE = <span className="muted">none</span>

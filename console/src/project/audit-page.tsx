@@ -11,6 +11,7 @@ import { usePages } from '../ui/pages.ts'
 import { Empty } from '../ui/states.tsx'
 import { ListActions, PagedTable } from '../ui/table.tsx'
 import { Ago } from '../ui/time.tsx'
+import { SavedViews } from '../views/saved-views.tsx'
 import { actionChoices } from './actions.ts'
 import { AuditAction } from './audit-action.tsx'
 import { AuditEntry } from './audit-entry.tsx'
@@ -73,7 +74,12 @@ function AuditLog() {
   return (
     <Page
       title="Audit log"
-      actions={<ListActions pages={pages} onSave={() => saveRows('audit-log.csv', CSV_TITLES, pages.rows)} />}
+      actions={
+        <>
+          <SavedViews page="audit" />
+          <ListActions pages={pages} onSave={() => saveRows('audit-log.csv', CSV_TITLES, pages.rows)} />
+        </>
+      }
     >
       <search className="filters">
         <FilterSelect label="Action" name="action" filters={filters} options={actionChoices(value('action'))} />

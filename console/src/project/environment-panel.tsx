@@ -6,8 +6,8 @@ import { Button, RoleButton } from '../ui/button.tsx'
 import { textOf } from '../ui/errors.ts'
 import { Panel } from '../ui/page.tsx'
 import { Loading, Notice } from '../ui/states.tsx'
-import { number } from '../ui/text.tsx'
 import { Time } from '../ui/time.tsx'
+import { number } from '../ui/words.ts'
 import { environmentStepsQuery } from './operations.ts'
 
 interface EnvironmentProps {

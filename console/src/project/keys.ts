@@ -1,5 +1,5 @@
 import type { Role } from '../session/session.ts'
-import { number } from '../ui/text.tsx'
+import { number } from '../ui/words.ts'
 
 export interface KeyRow {
   readonly id: string

@@ -1,6 +1,6 @@
 import type { Attempt } from '../players/attempts.tsx'
 import { Table } from '../ui/table.tsx'
-import { number } from '../ui/text.tsx'
+import { number } from '../ui/words.ts'
 import { errorName } from './words.ts'
 
 /** Each call of a webhook, or the check of an ID token. The webhook is called again only after a failed call. */

@@ -10,7 +10,7 @@ import { FilterSelect, useFilters } from '../ui/filters.tsx'
 import { Figures, Panel } from '../ui/page.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
-import { number, percent } from '../ui/text.tsx'
+import { number, percent } from '../ui/words.ts'
 import { loginStatisticsQuery } from './operations.ts'
 import { outcomeName } from './words.ts'
 

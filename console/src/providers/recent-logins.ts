@@ -1,6 +1,6 @@
 import { useQuery } from 'urql'
 import { useEnvironment } from '../shell/environment.tsx'
-import { number } from '../ui/text.tsx'
+import { number } from '../ui/words.ts'
 import { recentLoginsQuery } from './operations.ts'
 
 /** The number of logins that a change affects, as a sentence. Undefined until it is known. */

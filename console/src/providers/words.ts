@@ -1,4 +1,4 @@
-import { words } from '../ui/text.tsx'
+import { words } from '../ui/words.ts'
 
 // Results of logins and of webhook calls, for people who do not know the codes.
 

@@ -6,7 +6,7 @@ import { addressOf, routes } from '../routes.tsx'
 import { endSession } from '../session/session.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { prefer } from '../ui/preferences.ts'
-import { words } from '../ui/text.tsx'
+import { words } from '../ui/words.ts'
 import { findPlayersQuery } from './operations.ts'
 import { type Command, pageCommands } from './page-commands.ts'
 

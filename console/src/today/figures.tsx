@@ -1,5 +1,5 @@
 import type { ResultOf } from '../graphql.ts'
-import { number } from '../ui/text.tsx'
+import { number } from '../ui/words.ts'
 import { type AtHour, type Comparison, changeOf, compare, type Days } from './compare.ts'
 import { Course } from './course.tsx'
 import type { todayQuery } from './operations.ts'

@@ -1,7 +1,7 @@
 import { Link } from 'wouter'
 import { type Calendar, PHASES, seasonHref } from '../calendar/entries.ts'
 import { useEnvironment } from '../shell/environment.tsx'
-import { words } from '../ui/text.tsx'
+import { words } from '../ui/words.ts'
 import { seasonClock } from './season-clock.ts'
 import css from './today.module.css'
 

@@ -5,8 +5,8 @@ import { type Cell, saveFile, toCsv } from './csv.ts'
 import type { Axis, Plot, Series } from './plot.ts'
 import { usePreferences } from './preferences.ts'
 import { Table } from './table.tsx'
-import { number } from './text.tsx'
 import { timeText } from './time.tsx'
+import { number } from './words.ts'
 
 export type { Axis, Series } from './plot.ts'
 

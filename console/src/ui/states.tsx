@@ -12,11 +12,20 @@ export function Notice({ tone, children }: { tone: Tone; children: ReactNode }) 
   )
 }
 
-export const Loading = ({ what = 'Loading' }: { what?: string }) => (
-  <div className="state" role="status" aria-busy="true">
-    <span className="spinner" aria-hidden="true" /> {what}…
-  </div>
-)
+/** The outline of what is being read. With `what`, work that takes seconds is told in words. */
+export const Loading = ({ what }: { what?: string }) =>
+  what === undefined ? (
+    <div className="skeleton" role="status" aria-busy="true">
+      <span className="hidden">Loading…</span>
+      <i />
+      <i />
+      <i />
+    </div>
+  ) : (
+    <div className="state" role="status" aria-busy="true">
+      <span className="spinner" aria-hidden="true" /> {what}…
+    </div>
+  )
 
 /** A list or a page without content, and a hint how to fill it. */
 export const Empty = ({ title, children }: { title: string; children?: ReactNode }) => (

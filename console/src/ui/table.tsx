@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useRef } from 'react'
 import { Button } from './button.tsx'
 import type { Pages } from './pages.ts'
 import { Failed, Loading } from './states.tsx'
-import { number } from './text.tsx'
+import { number } from './words.ts'
 
 export interface Column<Row> {
   readonly title: string
@@ -55,7 +55,7 @@ export function Table<Row>({ caption, columns, rows, empty, keyOf, children, who
       tabIndex={0}
       aria-label={caption}
     >
-      <table aria-rowcount={rows.length + 1}>
+      <table className="rows" aria-rowcount={rows.length + 1}>
         <caption className="hidden">{caption}</caption>
         <thead>
           <tr>
@@ -76,7 +76,7 @@ export function Table<Row>({ caption, columns, rows, empty, keyOf, children, who
               ref={isVirtual ? virtualizer.measureElement : undefined}
             >
               {columns.map(({ title, cell, isNumber }) => (
-                <td key={title} className={isNumber ? 'number' : undefined}>
+                <td key={title} data-title={title} className={isNumber ? 'number' : undefined}>
                   {cell(row)}
                 </td>
               ))}

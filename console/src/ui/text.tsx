@@ -1,17 +1,6 @@
 import { Link } from 'wouter'
 import { toast } from './toast.tsx'
 
-/** A whole number with groups of digits: `12,345`. Takes the decimal strings of Int64 without rounding. */
-export const number = (value: string | number): string =>
-  (typeof value === 'string' ? BigInt(value) : value).toLocaleString('en-US')
-
-/** A share of 0 to 1 as text. A dash for null. */
-export const percent = (share: number | null): string =>
-  share === null ? '–' : `${(share * 100).toLocaleString('en-US', { maximumFractionDigits: 1 })} %`
-
-/** An enum's value in words: `LEVEL_NOT_REACHED` is `level not reached`. */
-export const words = (value: string): string => value.toLowerCase().replaceAll('_', ' ')
-
 /** An id to copy, and a link where its object has a page. */
 export function Id({ of, href }: { of: string; href?: string }) {
   const text = <code>{of}</code>

@@ -1,9 +1,8 @@
 import type { OfferView, PassView, RewardView, Track } from '../../scenario/read-definition.ts'
 import { countText } from '../../ui/count-text.ts'
+import { number } from '../../ui/words.ts'
 
 // What a pass gives a player who reaches its top, and what of it looks unintended. Pure.
-
-const number = (value: bigint): string => value.toLocaleString('en-US')
 
 /** Levels that a note names one by one. */
 const MOST_NAMED = 8

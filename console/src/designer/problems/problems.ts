@@ -36,6 +36,9 @@ export function problemsOf(
   return [...faults.map(locate('fault')), ...notices.map(locate('notice'))]
 }
 
+export const noticesOf = (definition: Definition, notices: readonly ServiceFault[]): Problem[] =>
+  notices.map((notice) => locateFault(definition, 'notice', notice))
+
 export function syntaxProblem(text: string, { fault }: ReadDefinition): Problem[] {
   if (!fault) return []
   const before = text.slice(0, fault.at).split('\n')

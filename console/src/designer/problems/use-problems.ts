@@ -1,8 +1,9 @@
-import { createContext, useCallback, useContext, useEffect, useState } from 'react'
-import { type CombinedError, useClient } from 'urql'
+import { createContext, useCallback, useContext, useEffect, useMemo, useState } from 'react'
+import { type CombinedError, useClient, useQuery } from 'urql'
 import type { DraftState } from '../draft/draft.ts'
-import { validateQuery } from '../operations.ts'
-import { type Problem, problemsOf, syntaxProblem } from './problems.ts'
+import { namesQuery, validateQuery } from '../operations.ts'
+import { hintsOf, type KnownNames } from './hints.ts'
+import { noticesOf, type Problem, problemsOf, syntaxProblem } from './problems.ts'
 
 /** A draft is checked once a person pauses. */
 const PAUSE_MS = 350
@@ -43,14 +44,31 @@ export function useCheck(environment: string, { history: { text }, read }: Draft
     }
   }, [client, environment, text, read, attempt])
 
+  const known = useKnownNames(environment)
+  const hints = useMemo(() => {
+    const { definition } = read
+    return definition ? noticesOf(definition, hintsOf(definition, known)) : []
+  }, [read, known])
   const retry = useCallback(() => setAttempt((before) => before + 1), [])
   if (read.fault) return { problems: syntaxProblem(text, read), isFresh: true, error: undefined, retry }
   return {
-    problems: checked?.problems ?? [],
+    problems: [...(checked?.problems ?? []), ...hints],
     isFresh: checked?.of === text && checked.error === undefined,
     error: checked?.of === text ? checked.error : undefined,
     retry,
   }
+}
+
+/** The names of an environment. Undefined while they are not read, and when there are more than one page of them. */
+function useKnownNames(environment: string): KnownNames | undefined {
+  const [{ data }] = useQuery({ query: namesQuery, variables: { environment } })
+  return useMemo(() => {
+    if (!data || data.currencies.pageInfo.hasNextPage || data.items.pageInfo.hasNextPage) return undefined
+    return {
+      currencies: data.currencies.nodes.map(({ name }) => name),
+      items: data.items.nodes.map(({ itemId }) => itemId),
+    }
+  }, [data])
 }
 
 const ProblemsContext = createContext<readonly Problem[]>([])

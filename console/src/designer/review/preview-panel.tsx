@@ -1,7 +1,7 @@
 import { Figures, Panel } from '../../ui/page.tsx'
 import { Failed, Loading, Notice } from '../../ui/states.tsx'
 import { Table } from '../../ui/table.tsx'
-import { number, words } from '../../ui/text.tsx'
+import { number, words } from '../../ui/words.ts'
 import { previewSentences } from './preview-words.ts'
 import css from './review.module.css'
 import type { Preview, PreviewState } from './use-preview.ts'

@@ -1,5 +1,5 @@
 import { playersText } from '../../ui/players-text.ts'
-import { number } from '../../ui/text.tsx'
+import { number } from '../../ui/words.ts'
 import type { Preview } from './use-preview.ts'
 
 type Pass = Preview['passes'][number]

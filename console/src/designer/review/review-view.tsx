@@ -10,6 +10,7 @@ import { PassTotals, usePasses } from './pass-totals.tsx'
 import { PreviewPanel } from './preview-panel.tsx'
 import { PublishDialog } from './publish-dialog.tsx'
 import { type Preview, usePreview } from './use-preview.ts'
+import { WhatIf } from './what-if.tsx'
 
 export function ReviewView(props: {
   readonly draft: Draft
@@ -72,6 +73,7 @@ export function ReviewView(props: {
       </Panel>
       <PassTotals passes={passes} />
       <PreviewPanel of={preview} />
+      {passes.length > 0 && !hasFaults && <WhatIf text={text} passIds={passes.map(({ id }) => id)} />}
       {dialog}
     </>
   )

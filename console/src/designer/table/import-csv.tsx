@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
+import { useFileDrop } from '../../ui/file-drop.ts'
 import { Notice } from '../../ui/states.tsx'
 import type { Definition } from '../model/definition.ts'
 import { type Cells, setRows } from '../model/pass-table.ts'
@@ -8,7 +9,7 @@ import { describeChanges } from '../model/words.ts'
 import { ChangeList } from '../review/change-list.tsx'
 import { type CsvTable, readCsv } from './spreadsheet.ts'
 
-/** Reads a CSV file, and shows what it would change before it does. */
+/** Reads a CSV file that is chosen, or dropped on the page, and shows what it would change before it does. */
 export function ImportCsv(props: {
   readonly definition: Definition
   readonly passId: string
@@ -17,6 +18,8 @@ export function ImportCsv(props: {
   const { definition, passId, onImport } = props
   const [file, setFile] = useState<CsvTable & { readonly name: string }>()
   const close = () => setFile(undefined)
+  const open = async (chosen: File) => setFile({ name: chosen.name, ...readCsv(await chosen.text()) })
+  useFileDrop(open)
   return (
     <>
       <label className="button">
@@ -27,7 +30,7 @@ export function ImportCsv(props: {
           accept=".csv,.tsv,text/csv"
           onChange={async ({ target }) => {
             const [chosen] = target.files ?? []
-            if (chosen) setFile({ name: chosen.name, ...readCsv(await chosen.text()) })
+            if (chosen) await open(chosen)
             target.value = ''
           }}
         />

@@ -43,13 +43,22 @@ export interface PastedRow {
   readonly cells: Partial<Record<Column, string>>
 }
 
-/** The cells of a copied block, from a column on. Columns after the last one are left out. */
+/**
+ * The cells of a copied block, from a column on. Columns after the last one are left out. When the first row has names of
+ * columns, these say what is below them, and other columns are left out.
+ */
 export function readPaste(text: string, from: Column): PastedRow[] {
-  const columns = COLUMNS.slice(COLUMNS.indexOf(from))
-  return readCells(text, '\t').map((row, offset) => ({
+  const [first = [], ...rest] = readCells(text, '\t')
+  const titles = first.map((cell) => COLUMNS.find((column) => column === cell.trim().toLowerCase()))
+  const hasTitles = titles.some((title) => title !== undefined)
+  const columns = hasTitles ? titles : COLUMNS.slice(COLUMNS.indexOf(from))
+  return (hasTitles ? rest : [first, ...rest]).map((row, offset) => ({
     offset,
     cells: Object.fromEntries(
-      columns.flatMap((column, at) => (row[at] === undefined ? [] : [[column, cleanCell(column, row[at])]])),
+      columns.flatMap((column, at) => {
+        const cell = row[at]
+        return column === undefined || cell === undefined ? [] : [[column, cleanCell(column, cell)]]
+      }),
     ),
   }))
 }

@@ -1,5 +1,5 @@
 import { MAX_STORAGE_KEY } from '../../../../src/base/limits.ts'
-import { number } from '../../ui/text.tsx'
+import { number } from '../../ui/words.ts'
 import { indentedJson } from '../indented-json.ts'
 import { BAN_FIELDS, BAN_INITIAL, banEffect, banInput } from './ban-fields.ts'
 import {

@@ -1,5 +1,5 @@
 import { MAX_BOOST_MINUTES, MAX_BOOST_PERCENT } from '../../../../src/base/limits.ts'
-import { number } from '../../ui/text.tsx'
+import { number } from '../../ui/words.ts'
 import { endPlayerBoostMutation, grantBoostMutation } from './operations.ts'
 import type { PlayerData, SupportAction } from './support-action.ts'
 

@@ -1,6 +1,6 @@
 import { MAX_MESSAGE_BODY, MAX_MESSAGE_DAYS, MAX_MESSAGE_TITLE } from '../../../../src/base/limits.ts'
 import { REWARDS_HINT, readRewards } from '../../designer/model/rewards.ts'
-import { number } from '../../ui/text.tsx'
+import { number } from '../../ui/words.ts'
 import { sendMessageMutation, withdrawMessageMutation } from './operations.ts'
 import type { SupportAction } from './support-action.ts'
 

@@ -1,5 +1,5 @@
 import { type ClaimTrack, earnedBonus, levelAt, offerText } from '../../scenario/read-definition.ts'
-import { number } from '../../ui/text.tsx'
+import { number } from '../../ui/words.ts'
 import { type ClaimableTier, closedSeason, isClaimed, newlyClaimable, premiumText, tiersText } from './forecast.ts'
 import {
   cancelRunMutation,

@@ -1,4 +1,4 @@
-import { number } from '../../ui/text.tsx'
+import { number } from '../../ui/words.ts'
 import { creditWalletMutation, debitWalletMutation } from './operations.ts'
 import type { PlayerData, SupportAction } from './support-action.ts'
 

@@ -1,0 +1,12 @@
+// Numbers and names as texts.
+
+/** A whole number with groups of digits: `12,345`. Takes the decimal strings of Int64 without rounding. */
+export const number = (value: string | number | bigint): string =>
+  (typeof value === 'string' ? BigInt(value) : value).toLocaleString('en-US')
+
+/** A share of 0 to 1 as text. A dash for null. */
+export const percent = (share: number | null): string =>
+  share === null ? '–' : `${(share * 100).toLocaleString('en-US', { maximumFractionDigits: 1 })} %`
+
+/** An enum's value in words: `LEVEL_NOT_REACHED` is `level not reached`. */
+export const words = (value: string): string => value.toLowerCase().replaceAll('_', ' ')
