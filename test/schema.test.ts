@@ -154,7 +154,9 @@ describe('the schema (decisions 9)', () => {
         (name) => `CalendarConflict.${name}`,
       ),
       'CalendarSeason.nextScenarioId',
-      ...['provider', 'scenarioId', 'nodeId', 'grantJobId', 'publicationId'].map((name) => `Problem.${name}`),
+      ...['provider', 'scenarioId', 'nodeId', 'grantJobId', 'publicationId', 'alertWebhookId'].map(
+        (name) => `Problem.${name}`,
+      ),
       'SchedulePublicationPayload.auditEntry',
       'CancelPublicationPayload.auditEntry',
       ...['expectedVersion', 'version', 'failure', 'operator', 'endedAt', 'diff'].map(
@@ -513,6 +515,7 @@ describe('the schema (decisions 9)', () => {
       'PurchasePremiumInput.idempotencyKey',
       'RemovePlayerNoteInput.idempotencyKey',
       'RemovePlayerNoteInput.undoes',
+      'ReplaySeasonInput.players',
       'ResetPassInput.idempotencyKey',
       'ResetRewardInput.idempotencyKey',
       'ResetTierInput.idempotencyKey',
@@ -552,7 +555,6 @@ describe('the schema (decisions 9)', () => {
       'TestAuthProviderInput.idToken',
       'TestAuthProviderInput.nonce',
       'TestAuthProviderInput.provider',
-      'ReplaySeasonInput.players',
       'UnbanPlayerInput.idempotencyKey',
       'UnbanPlayerInput.undoes',
       'UnbanPlayersInput.idempotencyKey',
