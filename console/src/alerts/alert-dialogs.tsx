@@ -7,7 +7,7 @@ import { isOutcomeOpen } from '../ui/errors.ts'
 import { CheckField, SelectField, TextField } from '../ui/form.tsx'
 import { Id } from '../ui/text.tsx'
 import { createAlertWebhookMutation, deleteAlertWebhookMutation, updateAlertWebhookMutation } from './operations.ts'
-import { type AlertWebhook, FORMATS, type Format, formatName, KINDS, type Kind, kindsText } from './words.ts'
+import { type AlertWebhook, FORMATS, type Format, KINDS, type Kind, kindsText } from './words.ts'
 
 /** A list without webhooks is read again after a change, too. */
 export const ALERT_WEBHOOKS = { additionalTypenames: ['AlertWebhook'] }
@@ -42,7 +42,7 @@ export function CreateAlertWebhook({ onClose }: { onClose: () => void }) {
   return (
     <ActionDialog
       title={`New alert webhook in ${environment}`}
-      effect={`${formatName(format)} is told what needs a person in ${environment}: ${kindsText(kinds)}. What is wrong now is told at once.`}
+      effect={`It is told what needs a person in ${environment}: ${kindsText(kinds)}. What is wrong now is told at once.`}
       confirm="Create"
       disabled={name.trim() === '' || url.trim() === ''}
       wide
@@ -205,7 +205,7 @@ const LinkField = (props: FieldProps) => (
 /** None chosen means all. */
 const KindFields = (props: { readonly value: Kind[]; readonly onChange: (kinds: Kind[]) => void }) => (
   <fieldset className="choices">
-    <legend>Told are only these. None chosen: all</legend>
+    <legend>What it is told. Nothing chosen: everything</legend>
     {KINDS.map(([kind, text]) => (
       <CheckField
         key={kind}

@@ -4,9 +4,10 @@ import { useEnvironment } from '../shell/environment.tsx'
 import { RoleButton } from '../ui/button.tsx'
 import { textOf } from '../ui/errors.ts'
 import { Page } from '../ui/page.tsx'
-import { Answer, Empty, Notice } from '../ui/states.tsx'
+import { Answer, Empty } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { Ago } from '../ui/time.tsx'
+import { toast } from '../ui/toast.tsx'
 import { ALERT_WEBHOOKS, CreateAlertWebhook, DeleteAlertWebhook, EditAlertWebhook } from './alert-dialogs.tsx'
 import { alertWebhooksQuery, testAlertWebhookMutation } from './operations.ts'
 import { type AlertWebhook, attemptText, formatName, kindsText } from './words.ts'
@@ -55,7 +56,7 @@ export default function AlertsPage() {
                 title: 'Actions',
                 cell: (webhook) => (
                   <span className="actions">
-                    <Test key={webhook.id} webhook={webhook} />
+                    <Test webhook={webhook} />
                     <RoleButton
                       needs="ADMIN"
                       tone="quiet"
@@ -88,38 +89,35 @@ export default function AlertsPage() {
   )
 }
 
-function State({ of: { enabled, failure, failingSince } }: { of: AlertWebhook }) {
+function State({ of: { enabled, sentAt, failure, failingSince } }: { of: AlertWebhook }) {
   if (!enabled) return <span className="badge">disabled</span>
-  if (failure === null) return <span className="badge good">works</span>
-  return (
-    <>
-      <span className="badge bad">fails</span> {failure}, since <Ago at={failingSince} />
-    </>
-  )
+  if (failure !== null)
+    return (
+      <>
+        <span className="badge bad">fails</span> {failure}, since <Ago at={failingSince} />
+      </>
+    )
+  return sentAt === null ? <span className="badge">ready</span> : <span className="badge good">works</span>
 }
 
-/** Sends a test, and says beside the button how it went. */
+/** Sends a test, and says how it went. */
 function Test({ webhook: { alertWebhookId, name } }: { webhook: AlertWebhook }) {
   const environment = useEnvironment()
   const client = useClient()
   const [isBusy, setBusy] = useState(false)
-  const [result, setResult] = useState<{ readonly text: string; readonly isGood: boolean }>()
 
   async function send(): Promise<void> {
     setBusy(true)
     const input = { environment, alertWebhookId }
     const { data, error } = await client.mutation(testAlertWebhookMutation, { input })
     const attempt = data?.testAlertWebhook
-    if (attempt) setResult({ text: attemptText(attempt), isGood: attempt.hasArrived })
-    else setResult({ text: error ? textOf(error) : '', isGood: false })
+    if (attempt) toast(attemptText(attempt), attempt.hasArrived ? 'success' : 'error')
+    else if (error) toast(textOf(error), 'error')
     setBusy(false)
   }
   return (
-    <>
-      <RoleButton needs="ADMIN" tone="quiet" label={`Send a test to ${name}`} busy={isBusy} onClick={send}>
-        Test
-      </RoleButton>
-      {result && <Notice tone={result.isGood ? 'success' : 'error'}>{result.text}</Notice>}
-    </>
+    <RoleButton needs="ADMIN" tone="quiet" label={`Send a test to ${name}`} busy={isBusy} onClick={send}>
+      Test
+    </RoleButton>
   )
 }
