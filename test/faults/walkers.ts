@@ -161,6 +161,8 @@ export async function startWorld(): Promise<World> {
     ids: `Player:${victim.playerId}`,
     ...place,
     toScenarioId: 'cloned',
+    ofScenarioId: place.scenarioId,
+    ofNodeId: place.nodeId,
     environment: 'production',
     toEnvironment: 'staging',
     playerId: victim.playerId,
@@ -261,6 +263,12 @@ export async function startWorld(): Promise<World> {
     const { alertWebhook } = await change(
       ...(['createAlertWebhook', 'CreateAlertWebhookInput'] as const),
       { name: 'walked', format: 'SLACK', url: 'http://127.0.0.1:9/' },
+      'alertWebhook { id }',
+    )
+    // The service notes its looks at one that is enabled, and the walk compares all rows.
+    await change(
+      ...(['updateAlertWebhook', 'UpdateAlertWebhookInput'] as const),
+      { alertWebhookId: alertWebhook.id, enabled: false },
       'alertWebhook { id }',
     )
     const { job } = await change(

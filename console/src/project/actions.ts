@@ -63,11 +63,15 @@ const TITLES: Readonly<Record<string, string>> = {
   'boost.update': 'Change a boost',
   'boost.end': 'End a boost',
   'account_policy.set': 'Set the policy of accounts',
+  'alert_webhook.create': 'Make an alert webhook',
+  'alert_webhook.update': 'Change an alert webhook',
+  'alert_webhook.delete': 'Delete an alert webhook',
 }
 
 /** Actions that the log has only when they were denied. */
 const DENIED_TITLES: Readonly<Record<string, string>> = {
   'auth_providers.test': 'Test a provider',
+  'alert_webhook.test': 'Test an alert webhook',
   'audit_log.read': 'Read the audit log',
   'sdk_key.read': 'List SDK keys',
   'server_key.read': 'List server keys',
