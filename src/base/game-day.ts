@@ -13,6 +13,16 @@ export interface GameDay {
   readonly week: string
 }
 
+interface DayRange extends GameDay {
+  readonly from: number
+  readonly until: number
+}
+
+const isWithin = ({ from, until }: DayRange, moment: number): boolean => from <= moment && moment < until
+
+/** More than a year of them. */
+const MOST_KNOWN = 400
+
 /**
  * The days of a game: each begins at the same local time of a time zone. Where clocks are set back and the time comes
  * twice, the day begins at the first one. Where clocks skip the time, it begins as long after the skipped hour's
@@ -21,7 +31,9 @@ export interface GameDay {
 export class GameDays {
   private readonly startsAfterMs: number
   private readonly zone: TimeZone
-  private last: (GameDay & { readonly from: number; readonly until: number }) | undefined
+  private last: DayRange | undefined
+  /** Days by the UTC days in which they begin or end: a replay of a season asks for each of them again and again. */
+  private readonly known = new Map<number, DayRange[]>()
 
   /** `startsAt` is in minutes after midnight. */
   constructor(timeZone: string, startsAt: number) {
@@ -32,18 +44,26 @@ export class GameDays {
   /** The day of a moment, in milliseconds since 1970. Most moments are of the same day as the one before. */
   at(moment: number): GameDay {
     const { last } = this
-    if (last && last.from <= moment && moment < last.until) return last
+    if (last && isWithin(last, moment)) return last
+    const near = this.known.get(Math.floor(moment / DAY_MS)) ?? []
+    this.last = near.find((day) => isWithin(day, moment)) ?? this.dayAt(moment, near)
+    return this.last
+  }
+
+  private dayAt(moment: number, near: readonly DayRange[]): DayRange {
     let number = Math.floor((moment + this.zone.offsetAt(moment) - this.startsAfterMs) / DAY_MS)
     while (this.startOf(number) > moment) number -= 1
     while (this.startOf(number + 1) <= moment) number += 1
     const monday = number - ((((number + FIRST_WEEKDAY) % 7) + 7) % 7)
-    this.last = {
+    const day = {
       day: dateOf(number),
       week: dateOf(monday),
       from: this.startOf(number),
       until: this.startOf(number + 1),
     }
-    return this.last
+    if (this.known.size >= MOST_KNOWN) this.known.clear()
+    this.known.set(Math.floor(moment / DAY_MS), [...near, day])
+    return day
   }
 
   /** The first moment of a day, which is numbered from 1970-01-01. */
