@@ -249,5 +249,5 @@ function medianOf(times: readonly number[]): number | null {
 }
 
 const DAY_MS = 86_400_000
-/** To a tenth. */
-const daysOf = (ms: number | null): number | null => (ms === null ? null : Math.round((ms / DAY_MS) * 10) / 10)
+/** To a hundredth, a quarter of an hour. */
+const daysOf = (ms: number | null): number | null => (ms === null ? null : Math.round((ms / DAY_MS) * 100) / 100)

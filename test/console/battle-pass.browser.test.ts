@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rangeBefore, rangeFault, rangeOf } from '../../console/src/battlepass/ranges.ts'
 import { findStall } from '../../console/src/battlepass/stall.ts'
-import { stepsOf } from '../../console/src/battlepass/steps.ts'
+import { stepsOf, stepTimeText } from '../../console/src/battlepass/steps.ts'
 import { xpOverTime } from '../../console/src/battlepass/xp-over-time.ts'
 import { toCsv } from '../../console/src/ui/csv.ts'
 import { MAX_INT64 } from '../../src/base/json.ts'
@@ -313,6 +313,9 @@ describe('the steps from level to level', () => {
       [0, null, null],
     ])
     expect(stepsOf([], [])).toEqual([])
+    expect([null, 0, 0.03, 0.49, 0.98, 1.26, 12].map(stepTimeText)).toEqual([
+      ...['–', 'under 1 h', '1 h', '12 h', '24 h', '30 h', '12 days'],
+    ])
   })
 })
 

@@ -33,3 +33,11 @@ export function stepsOf(
     }
   })
 }
+
+/** A median of days: `3.4 days`, `30 h`, `under 1 h`. A dash for null. */
+export function stepTimeText(days: number | null): string {
+  if (days === null) return '–'
+  const hours = Math.round(days * 24)
+  if (hours >= 48) return `${Math.round(days * 10) / 10} days`
+  return hours === 0 ? 'under 1 h' : `${hours} h`
+}

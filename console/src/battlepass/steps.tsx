@@ -8,7 +8,7 @@ import { Notice } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { number, percent } from '../ui/words.ts'
 import css from './steps.module.css'
-import { type Step, type StepLevel, stepsOf } from './steps.ts'
+import { type Step, type StepLevel, stepsOf, stepTimeText } from './steps.ts'
 import { useStepTimes } from './use-step-times.ts'
 
 /** Each level with the players who reached it, went on, and are still there. The last ones open as a list. */
@@ -67,9 +67,9 @@ export function Steps(props: {
             ? []
             : [
                 {
-                  title: 'Days to the next (median)',
+                  title: 'Time to the next (median)',
                   isNumber: true,
-                  cell: ({ level }: Step) => times.days?.get(level) ?? '–',
+                  cell: ({ level }: Step) => stepTimeText(times.days?.get(level) ?? null),
                 },
               ]),
         ]}

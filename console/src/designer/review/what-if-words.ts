@@ -1,3 +1,4 @@
+import { stepTimeText } from '../../battlepass/steps.ts'
 import type { ResultOf } from '../../graphql.ts'
 import { countText } from '../../ui/count-text.ts'
 import { playersText } from '../../ui/players-text.ts'
@@ -34,7 +35,7 @@ export function replaySentences(replay: Replay): string[] {
 
 function topText(top: Level, replay: Replay): string {
   const reached = `${shareOf(top.players, replay)} would have reached the top level, ${top.level}`
-  const days = top.medianDays === null ? '' : `, half of them within ${top.medianDays} days of their first xp`
+  const days = top.medianDays === null ? '' : `, half of them within ${stepTimeText(top.medianDays)} of their first xp`
   return `${reached}${days}. In that season, ${shareOf(top.playersThen, replay)} reached its level ${top.level}.`
 }
 

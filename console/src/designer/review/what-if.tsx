@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { useClient, useQuery } from 'urql'
+import { stepTimeText } from '../../battlepass/steps.ts'
 import { definitionQuery, scenariosQuery } from '../../scenario/operations.ts'
 import { readDefinition } from '../../scenario/read-definition.ts'
 import { useEnvironment } from '../../shell/environment.tsx'
@@ -120,9 +121,9 @@ function Result({ of }: { of: Replay }) {
             { title: 'Players', isNumber: true, cell: ({ players }) => number(players) },
             { title: 'Reached it then', isNumber: true, cell: ({ playersThen }) => shareOf(playersThen, of) },
             {
-              title: 'Days from the first xp (median)',
+              title: 'Time from the first xp (median)',
               isNumber: true,
-              cell: ({ medianDays }) => medianDays ?? '–',
+              cell: ({ medianDays }) => stepTimeText(medianDays),
             },
           ]}
         />
