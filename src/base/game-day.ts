@@ -32,7 +32,7 @@ export class GameDays {
   private readonly startsAfterMs: number
   private readonly zone: TimeZone
   private last: DayRange | undefined
-  /** Days by the UTC days in which they begin or end: a replay of a season asks for each of them again and again. */
+  /** Days by the UTC days of the moments that were asked for: a replay of a season asks for each of them again and again. */
   private readonly known = new Map<number, DayRange[]>()
 
   /** `startsAt` is in minutes after midnight. */

@@ -44,7 +44,8 @@ function sumText(offers: readonly OfferView[]): string {
   return texts.join(', ') || NOTHING
 }
 
-const assetText = ({ currency, itemId, boost }: RewardView): string =>
+/** What a reward is, behind its amount: `gold`, `× sword`. */
+export const assetText = ({ currency, itemId, boost }: Omit<RewardView, 'amount'>): string =>
   boost ? `× ${boost.percent} % more xp` : (currency ?? `× ${itemId ?? '?'}`)
 
 /** A boost counts as one. An amount that cannot be read counts as nothing: the list of faults names it. */

@@ -3,6 +3,7 @@ import type { ResultOf } from '../../graphql.ts'
 import { countText } from '../../ui/count-text.ts'
 import { playersText } from '../../ui/players-text.ts'
 import { number, percent } from '../../ui/words.ts'
+import { assetText } from '../model/totals.ts'
 import type { replayQuery } from '../operations.ts'
 
 export type Replay = ResultOf<typeof replayQuery>['replaySeason']
@@ -40,10 +41,7 @@ function topText(top: Level, replay: Replay): string {
 }
 
 const rewardsText = (rewards: readonly Reward[], among: number): string =>
-  rewards.map(({ amount, ...what }) => `${each(amount, among)} ${nameOf(what)}`).join(', ')
-
-const nameOf = ({ currency, itemId, boost }: Omit<Reward, 'amount'>): string =>
-  boost ? `× ${boost.percent} % more xp` : (currency ?? `× ${itemId}`)
+  rewards.map(({ amount, ...what }) => `${each(amount, among)} ${assetText(what)}`).join(', ')
 
 /** An average with as many digits as a person reads. */
 function each(amount: string, among: number): string {

@@ -1,6 +1,7 @@
 import { useState } from 'react'
-import { useClient, useQuery } from 'urql'
+import { type Client, useClient, useQuery } from 'urql'
 import { stepTimeText } from '../../battlepass/steps.ts'
+import type { VariablesOf } from '../../graphql.ts'
 import { definitionQuery, scenariosQuery } from '../../scenario/operations.ts'
 import { readDefinition } from '../../scenario/read-definition.ts'
 import { useEnvironment } from '../../shell/environment.tsx'
@@ -56,16 +57,8 @@ export function WhatIf({ text, passIds }: { readonly text: string; readonly pass
   )
 }
 
-const ask = (client: ReturnType<typeof useClient>, input: Parameters<typeof variablesOf>[0]) =>
-  client.query(replayQuery, variablesOf(input), { requestPolicy: 'network-only' }).toPromise()
-
-const variablesOf = (input: {
-  readonly environment: string
-  readonly definition: string
-  readonly nodeId: string
-  readonly ofScenarioId: string
-  readonly ofNodeId: string
-}) => ({ input })
+const ask = (client: Client, input: VariablesOf<typeof replayQuery>['input']) =>
+  client.query(replayQuery, { input }, { requestPolicy: 'network-only' }).toPromise()
 
 /** The choice of a season that was published, and of its pass. */
 function useSeason(environment: string) {
