@@ -102,8 +102,8 @@ export const routes: readonly Route[] = [
   playerPost('/sdk/v1/storage/delete', deleteStorageCall),
 
   // Provider settings (spec 4.3)
-  platform('GET', '/platform/v1/projects/:projectId/auth-providers', 'viewer', getAuthProviders),
-  platform('PUT', '/platform/v1/projects/:projectId/auth-providers', 'admin', putAuthProviders),
+  platform('GET', '/platform/v1/projects/:projectId/auth-providers', 'read', getAuthProviders),
+  platform('PUT', '/platform/v1/projects/:projectId/auth-providers', 'manage', putAuthProviders),
 
   // Scenario runs
   playerPost('/sdk/v1/scenarios/start', startRunCall),
@@ -121,12 +121,12 @@ export const routes: readonly Route[] = [
   serverStream('/server/v1/ended-logins', endedLogins),
 
   // Players, for live-ops
-  platformStream('/platform/v1/projects/:projectId/players.ndjson', 'operator', getPlayers),
-  platform('POST', '/platform/v1/projects/:projectId/players.ndjson', 'admin', postPlayers),
-  platform('POST', '/platform/v1/projects/:projectId/player-lists', 'operator', postPlayerList),
-  platformStream('/platform/v1/projects/:projectId/grant-jobs/:jobId/players.csv', 'operator', getJobPlayers),
+  platformStream('/platform/v1/projects/:projectId/players.ndjson', 'jobs', getPlayers),
+  platform('POST', '/platform/v1/projects/:projectId/players.ndjson', 'manage', postPlayers),
+  platform('POST', '/platform/v1/projects/:projectId/player-lists', 'jobs', postPlayerList),
+  platformStream('/platform/v1/projects/:projectId/grant-jobs/:jobId/players.csv', 'jobs', getJobPlayers),
 
   // Scenarios, for designers
-  platform('GET', '/platform/v1/projects/:projectId/scenarios/:scenarioId', 'viewer', getScenario),
-  platform('PUT', '/platform/v1/projects/:projectId/scenarios/:scenarioId', 'admin', putScenario),
+  platform('GET', '/platform/v1/projects/:projectId/scenarios/:scenarioId', 'read', getScenario),
+  platform('PUT', '/platform/v1/projects/:projectId/scenarios/:scenarioId', 'design', putScenario),
 ]

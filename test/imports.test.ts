@@ -34,6 +34,7 @@ const ORDER = {
       'problems',
       'projects',
       'providers',
+      'roles',
     ],
     ...['scenario', 'support', 'wallet', 'webhook'],
   ],

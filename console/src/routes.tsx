@@ -11,11 +11,13 @@ import {
   Plug,
   Rocket,
   ScrollText,
+  ShieldCheck,
   Sun,
   Users,
   Workflow,
 } from 'lucide-react'
 import type { ComponentType } from 'react'
+import type { Right } from './session/permission.tsx'
 import { onDemand } from './ui/on-demand.tsx'
 
 /** The groups of the navigation, in their order. */
@@ -25,6 +27,8 @@ export interface PageRoute {
   /** The path, below /console. Paths of environments begin with `/env/:environment`. */
   readonly path: string
   readonly component: ComponentType
+  /** The right without which the page shows nothing. */
+  readonly needs?: Right
   /** The place in the navigation. Pages without one are reached from others. */
   readonly entry?: PageEntry
 }
@@ -44,6 +48,7 @@ export const routes: readonly PageRoute[] = [
   },
   {
     path: '/env/:environment/live',
+    needs: 'players',
     entry: { name: 'Live', group: 'Now', icon: Activity },
     component: onDemand(() => import('./live/live-page.tsx')),
   },
@@ -64,25 +69,37 @@ export const routes: readonly PageRoute[] = [
   },
   {
     path: '/env/:environment/players',
+    needs: 'players',
     entry: { name: 'Players', group: 'People', icon: Users },
     component: onDemand(() => import('./players/players-page.tsx')),
   },
   {
     path: '/env/:environment/players/:playerId/:tab?',
+    needs: 'players',
     component: onDemand(() => import('./players/player-page.tsx')),
   },
   {
     path: '/env/:environment/segments',
+    needs: 'players',
     entry: { name: 'Segments', group: 'People', icon: Filter },
     component: onDemand(() => import('./segments/segments-page.tsx')),
   },
   {
     path: '/env/:environment/grants',
+    needs: 'players',
     entry: { name: 'Grants', group: 'People', icon: Gift },
     component: onDemand(() => import('./grants/grants-page.tsx')),
   },
-  { path: '/env/:environment/grants/new', component: onDemand(() => import('./grants/new-grant-page.tsx')) },
-  { path: '/env/:environment/grants/:jobId', component: onDemand(() => import('./grants/job-page.tsx')) },
+  {
+    path: '/env/:environment/grants/new',
+    needs: 'players',
+    component: onDemand(() => import('./grants/new-grant-page.tsx')),
+  },
+  {
+    path: '/env/:environment/grants/:jobId',
+    needs: 'players',
+    component: onDemand(() => import('./grants/job-page.tsx')),
+  },
   {
     path: '/env/:environment/scenarios',
     entry: { name: 'Designer', group: 'Season', icon: Workflow },
@@ -101,6 +118,11 @@ export const routes: readonly PageRoute[] = [
     path: '/env/:environment/alerts',
     entry: { name: 'Alerts', group: 'Setup', icon: Bell },
     component: onDemand(() => import('./alerts/alerts-page.tsx')),
+  },
+  {
+    path: '/env/:environment/roles',
+    entry: { name: 'Roles', group: 'Setup', icon: ShieldCheck },
+    component: onDemand(() => import('./roles/roles-page.tsx')),
   },
   {
     path: '/project/environments',

@@ -84,7 +84,7 @@ builder.prismaObject('AlertWebhook', {
 })
 
 nodesOf('AlertWebhook', ['uuid'], async (context, [id = '']) => {
-  const { projectId } = await requirePlatform(context, 'viewer')
+  const { projectId } = await requirePlatform(context, 'read')
   return context.prisma.alertWebhook.findFirst({ where: { id, environment: { projectId } } })
 })
 
@@ -94,7 +94,7 @@ builder.queryField('alertWebhooks', (t) =>
     description: 'The alert webhooks of an environment, by their names.',
     args: argsOf(alertWebhooksRequest),
     resolve: async (query, _root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'viewer')
+      const { projectId } = await requirePlatform(context, 'read')
       const { environment } = alertWebhooksRequest.readInput(args)
       const environmentId = await findEnvironment(context.service.pool, projectId, environment)
       return context.prisma.alertWebhook.findMany({ ...query, where: { environmentId }, orderBy: { name: 'asc' } })
@@ -141,7 +141,7 @@ async function ask<Asked extends { readonly environment: string }>(
   { action, target }: { readonly action: string; readonly target: string },
   read: () => Asked,
 ) {
-  const caller = await requirePlatform(context, 'admin', { action, target })
+  const caller = await requirePlatform(context, 'manage', { action, target })
   const asked = read()
   const environmentId = await findEnvironment(context.service.pool, caller.projectId, asked.environment)
   return { caller, asked: { ...asked, environmentId } }

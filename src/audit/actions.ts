@@ -38,6 +38,7 @@ export const ACTIONS = {
   deleteSegment: 'segment.delete',
   createPlayerList: 'player_list.create',
   setGrantPolicy: 'grant_policy.set',
+  setRoleLimits: 'role_limits.set',
   createGrantJob: 'grant_job.create',
   approveGrantJob: 'grant_job.approve',
   pauseGrantJob: 'grant_job.pause',

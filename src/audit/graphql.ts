@@ -113,7 +113,7 @@ const [connection, edge] = namesOf('AuditLogEntry')
 const AuditLogConnection = builder.connectionObject({ type: AuditLogEntryType, ...connection }, edge)
 
 const requireAuditor = (context: Context) =>
-  requirePlatform(context, 'admin', { action: ACTIONS.readAuditLog, target: 'audit_log' })
+  requirePlatform(context, 'manage', { action: ACTIONS.readAuditLog, target: 'audit_log' })
 
 nodesOf('AuditLogEntry', ['uuid'], async (context, [id = '']) => {
   const { projectId } = await requireAuditor(context)
@@ -184,7 +184,7 @@ builder.prismaObjectField('Player', 'auditLog', (t) =>
       description:
         "Changes and refused attempts of operators, the latest first: as `Query.auditLog` with the player's id as `target`. For platform keys with the role operator or admin.",
       resolve: async (query, { id: target }, _args, context) => {
-        const { projectId } = await requirePlatform(context, 'operator', { action: ACTIONS.readAuditLog, target })
+        const { projectId } = await requirePlatform(context, 'act', { action: ACTIONS.readAuditLog, target })
         const { page, beyond } = pageOf(query, { scope: { projectId }, order: 'desc' })
         return context.prisma.auditLogEntry.findMany({ ...page, where: { projectId, target, ...beyond } })
       },

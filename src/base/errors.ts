@@ -42,6 +42,7 @@ export const REFUSALS = {
   insufficientFunds: [409, 'insufficient funds'],
   unknownCurrency: [409, 'unknown currency'],
   creditLimitExceeded: [409, 'credit limit exceeded'],
+  roleLimitExceeded: [409, 'role limit exceeded'],
   premiumTiersClaimed: [409, 'premium tiers claimed'],
   premiumNotAvailable: [409, 'premium not available'],
   tierNotFound: [409, 'tier not found'],

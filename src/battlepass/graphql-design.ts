@@ -325,7 +325,7 @@ builder.queryField('previewScenario', (t) =>
       'Previews the effect of publishing a definition on current players. Writes nothing and blocks nothing.',
     args: inputOf('PreviewScenarioInput', previewRequest),
     resolve: async (_root, { input }, context) => {
-      const { projectId, keyId } = await requirePlatform(context, 'viewer')
+      const { projectId, keyId } = await requirePlatform(context, 'read')
       const { reads, previewScenario } = context.service
       const { definition, ...ref } = previewRequest.readInput(input)
       return previewScenario(reads.reader(keyId), await findScenario(context, projectId, ref), definition)

@@ -85,7 +85,7 @@ builder.queryField('replaySeason', (t) =>
       'What if: repeats the xp of players of an earlier season, call by call, by the levels and xp rules of a draft. Xp from operators, boosts of then, and calls that a limit refused are left out. Writes nothing and blocks nothing.',
     args: inputOf('ReplaySeasonInput', replayRequest),
     resolve: async (_root, { input }, context) => {
-      const { projectId, keyId } = await requirePlatform(context, 'viewer')
+      const { projectId, keyId } = await requirePlatform(context, 'read')
       const { environment, ...asked } = replayRequest.readInput(input)
       const { pool, reads, replaySeason } = context.service
       const environmentId = await findEnvironment(pool, projectId, environment)

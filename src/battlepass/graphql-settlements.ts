@@ -64,7 +64,7 @@ builder.queryField('seasonSettlements', (t) =>
     description: `The settlements of seasons in an environment, the latest first: the last ${MOST}.`,
     args: argsOf(settlementsRequest),
     resolve: async (_root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'viewer')
+      const { projectId } = await requirePlatform(context, 'read')
       const { environment, scenarioId } = settlementsRequest.readInput(args)
       const { pool, operatorPool } = context.service
       return listSettlements(operatorPool, await findEnvironment(pool, projectId, environment), scenarioId)

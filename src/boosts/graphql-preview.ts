@@ -48,7 +48,7 @@ builder.queryField('previewBoost', (t) =>
     description: 'Previews a boost by the xp of the last days. Writes nothing and blocks nothing.',
     args: argsOf(previewBoostRequest),
     resolve: async (_root, args, context) => {
-      const { projectId, keyId } = await requirePlatform(context, 'viewer')
+      const { projectId, keyId } = await requirePlatform(context, 'read')
       const { environment, ...boost } = previewBoostRequest.readInput(args)
       const { pool, operatorPool, reads, previewBoost } = context.service
       const environmentId = await findEnvironment(pool, projectId, environment)

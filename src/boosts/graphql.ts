@@ -12,6 +12,7 @@ import { NodeType, nodesOf } from '../declare/graphql/node.ts'
 import { namesOf, pageOf } from '../declare/graphql/page.ts'
 import { argsOf, enumType, inputOf } from '../declare/graphql/shapes.ts'
 import { findEnvironment } from '../projects/projects.ts'
+import { findChangeable } from '../roles/role-limits.ts'
 import type { Audience } from '../scenario/boosts.ts'
 import { CLOCK_FIELDS, type ClockColumns, clockOf, readGameNow } from '../scenario/game-clock.ts'
 import { type BoostChange, createBoost, endBoost, stateOf, updateBoost } from './manage-boosts.ts'
@@ -74,7 +75,7 @@ builder.prismaObject('Boost', {
 })
 
 nodesOf('Boost', ['uuid'], async (context, [id = '']) => {
-  const { projectId } = await requirePlatform(context, 'viewer')
+  const { projectId } = await requirePlatform(context, 'read')
   return context.prisma.boost.findFirst({ where: { id, environment: { projectId } } })
 })
 
@@ -93,7 +94,7 @@ builder.queryField('boosts', (t) =>
       description: 'The boosts of an environment, past and to come: the last created first.',
       args: argsOf(boostsRequest),
       resolve: async (query, _root, args, context) => {
-        const { projectId } = await requirePlatform(context, 'viewer')
+        const { projectId } = await requirePlatform(context, 'read')
         const { environment, states } = boostsRequest.readInput(args)
         const environmentId = await findEnvironment(context.service.pool, projectId, environment)
         const { page, beyond } = pageOf(query, { scope: {}, order: 'desc' })
@@ -118,16 +119,16 @@ const BoostPayload = builder.objectRef<Audited & { readonly boostId: string }>('
 })
 addAuditEntry(BoostPayload, 'Null when nothing changed.')
 
-/** Runs a change as an admin. A refused caller is in the audit log. */
+/** Runs a change as a designer. A refused caller is in the audit log. */
 async function change<Asked extends { readonly environment: string }>(
   context: Context,
   { action, target }: { readonly action: string; readonly target: string },
   read: () => Asked,
   apply: (caller: PlatformCaller, asked: Asked & { readonly environmentId: string }) => Promise<BoostChange>,
 ) {
-  const caller = await requirePlatform(context, 'admin', { action, target })
+  const caller = await requirePlatform(context, 'design', { action, target })
   const asked = read()
-  const environmentId = await findEnvironment(context.service.pool, caller.projectId, asked.environment)
+  const environmentId = await findChangeable(context.service, caller, { action, target }, asked.environment)
   const { boostId, auditId } = await apply(caller, { ...asked, environmentId })
   return { boostId, audit: auditRef(caller, auditId) }
 }

@@ -134,7 +134,7 @@ builder.queryField('calendar', (t) =>
       'The seasons, boosts, publications and grant jobs of an environment, past and to come, with their conflicts.',
     args: argsOf(calendarRequest),
     resolve: async (_root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'viewer')
+      const { projectId } = await requirePlatform(context, 'read')
       const { environment, from, to } = calendarRequest.readInput(args)
       if (to <= from) refuseFaults([{ path: 'to', message: 'must be after from' }])
       const environmentId = await findEnvironment(context.service.pool, projectId, environment)

@@ -3,14 +3,7 @@ import { type Fault, invalidRequest, Refusal, type RefusalKind } from '../base/e
 import type { RateLimits } from '../base/rate-limits/rate-limits.ts'
 import { operatorName } from '../declare/common.ts'
 import { optional, shape } from '../declare/shape.ts'
-import {
-  type ClientRef,
-  type PlatformCaller,
-  type PlayerCaller,
-  type Role,
-  roleIncludes,
-  type ServerCaller,
-} from './callers.ts'
+import type { ClientRef, PlatformCaller, PlayerCaller, ServerCaller } from './callers.ts'
 import {
   findClient,
   findPlatformCaller,
@@ -20,6 +13,7 @@ import {
   requireKey,
   requireUnexpired,
 } from './keys.ts'
+import { hasRight, type Right } from './roles.ts'
 import type { Tokens } from './tokens.ts'
 
 // The caller and its rights: the same for REST, GraphQL and sockets.
@@ -209,19 +203,27 @@ export async function requireLink(
 }
 
 /**
- * The operator that calls. Its role must include the needed one, and its project must be the given one, if any. Any
- * other caller is refused, and its attempt is in the audit log when the call would have changed something.
+ * The operator that calls. Its role must have the right, and its project must be the given one, if any. Any other caller
+ * is refused, and its attempt is in the audit log when the call would have changed something.
  */
 export async function requirePlatform(
   access: Access,
-  role: Role,
+  right: Right,
   attempt?: AttemptedAction,
   projectId?: string,
 ): Promise<PlatformCaller> {
   const caller = await requireCaller(access)
   if (caller.kind !== 'platform') return deny(access, caller, access.wrongKind, attempt)
   const isOwn = projectId === undefined || caller.projectId === projectId
-  return isOwn && roleIncludes(caller.role, role) ? caller : deny(access, caller, 'forbidden', attempt)
+  return isOwn && hasRight(caller.role, right) ? caller : deny(access, caller, 'forbidden', attempt)
+}
+
+/** The caller that reads the data of players: a player, or an operator with the right to. */
+export async function requireReader(access: Access): Promise<Caller> {
+  const caller = await requireCaller(access)
+  return caller.kind === 'player' || hasRight(caller.role, 'players')
+    ? caller
+    : deny(access, caller, 'forbidden', undefined)
 }
 
 async function deny(
@@ -236,12 +238,12 @@ async function deny(
 
 /** Refuses an operator for a reason other than its role. The answer has the reason; the audit log has the attempt. */
 export async function forbid(
-  access: Access,
+  service: { readonly auditDenied: AuditDenied },
   caller: PlatformCaller,
   attempt: AttemptedAction,
   why: Fault,
 ): Promise<never> {
-  await access.service.auditDenied(caller, attempt.action, attempt.target)
+  await service.auditDenied(caller, attempt.action, attempt.target)
   throw new Refusal('forbidden', { faults: [why] })
 }
 

@@ -1,4 +1,5 @@
 import type { PlayerRef } from '../transactions/player.ts'
+import type { Role } from './roles.ts'
 
 /** A player, as its access token names it. Commands read its status. */
 export interface PlayerCaller extends PlayerRef {
@@ -25,9 +26,6 @@ export interface ServerCaller {
   readonly environmentId: string
 }
 
-export const ROLES = ['viewer', 'operator', 'admin'] as const
-export type Role = (typeof ROLES)[number]
-
 export interface Operator {
   /** A name or an e-mail address. */
   readonly name: string
@@ -47,9 +45,4 @@ export interface PlatformCaller {
   readonly operator?: Operator
   /** When the token ends, in milliseconds since 1970. Undefined for a key, which does not expire. */
   readonly expiresAt?: number
-}
-
-/** Whether a role has the rights of another: `viewer` reads, `operator` acts on players, `admin` changes settings. */
-export function roleIncludes(role: Role, needed: Role): boolean {
-  return ROLES.indexOf(role) >= ROLES.indexOf(needed)
 }

@@ -5,7 +5,8 @@ import { newId } from '../db/ids.ts'
 import type { Group } from '../transactions/group.ts'
 import { keyOf } from '../transactions/player.ts'
 import { boolean, type Column, readOnly, table, text, uuid } from '../transactions/table.ts'
-import { type ClientRef, type PlatformCaller, type Role, roleIncludes, type ServerCaller } from './callers.ts'
+import type { ClientRef, PlatformCaller, ServerCaller } from './callers.ts'
+import { type Role, roleIncludes } from './roles.ts'
 
 /** A new key. Its text is never available again. */
 export interface NewKey {

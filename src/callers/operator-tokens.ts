@@ -3,7 +3,8 @@ import { decodeProtectedHeader } from 'jose/decode/protected_header'
 import { LRUCache } from 'lru-cache'
 import { Refusal } from '../base/errors.ts'
 import { isId, MAX_TOKEN_LENGTH } from '../sdk/access-token.ts'
-import { type PlatformCaller, ROLES, type Role } from './callers.ts'
+import type { PlatformCaller } from './callers.ts'
+import { ROLES, type Role } from './roles.ts'
 import { SIGNATURE_LENGTH, type TokenKind, type TokenRing } from './token-ring.ts'
 
 export interface NewOperatorToken {

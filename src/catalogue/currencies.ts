@@ -52,15 +52,25 @@ function currencyOf(name: string, uses: Uses, entries: ReadonlyMap<string, Entry
   return { name, ...(entries.get(name) ?? NO_ENTRY), scenarioIds: uses.get(name) ?? [] }
 }
 
-/** The facts that decide whether an operator can credit a currency. */
+/** The facts that decide whether a caller can credit a currency. */
 export interface CreditRules {
   readonly isKnown: boolean
-  readonly creditLimit: bigint | null
+  /** The largest amount for a player at once; null without a limit. */
+  readonly limit: bigint | null
   /** The known names that are most similar, the most similar first. Empty for a known currency. */
   readonly nearest: readonly string[]
 }
 
-export async function readCreditRules(pool: Pool, environmentId: string, name: string): Promise<CreditRules> {
+/**
+ * The rules of a currency for a caller. The credit limit of the currency holds unless it is an admin, and `most` is the
+ * limit of its role, if there is one.
+ */
+export async function readCreditRules(
+  pool: Pool,
+  environmentId: string,
+  name: string,
+  { isAdmin = false, most = null }: { readonly isAdmin?: boolean; readonly most?: bigint | null } = {},
+): Promise<CreditRules> {
   const [{ currencies }, entries] = await Promise.all([
     readAssets(pool, environmentId),
     readEntries(pool, environmentId),
@@ -68,7 +78,9 @@ export async function readCreditRules(pool: Pool, environmentId: string, name: s
   const { isAdded, creditLimit } = entries.get(name) ?? NO_ENTRY
   const isKnown = isAdded || currencies.has(name)
   const names = [...currencies.keys(), ...[...entries].flatMap(([known, entry]) => (entry.isAdded ? [known] : []))]
-  return { isKnown, creditLimit, nearest: isKnown ? [] : nearestOf(name, names) }
+  const ofCurrency = isAdmin ? null : creditLimit
+  const limit = ofCurrency !== null && most !== null && most < ofCurrency ? most : (ofCurrency ?? most)
+  return { isKnown, limit, nearest: isKnown ? [] : nearestOf(name, names) }
 }
 
 /** The environment does not know the currency: often a typing mistake, so the message names the most similar. */
@@ -83,16 +95,16 @@ export class UnknownCurrency extends Refusal {
 }
 
 /**
- * Refuses a credit of an unknown currency, and one above the limit that is not an admin's. `path` is the beginning of the
- * places of both in the request, such as `rewards[0].`.
+ * Refuses a credit of an unknown currency, and one above the limit. `path` is the beginning of the places of both in the
+ * request, such as `rewards[0].`.
  */
 export function requireCredit(
-  { isKnown, nearest, creditLimit: limit }: CreditRules,
+  { isKnown, nearest, limit }: CreditRules,
   { currency, amount, allowNew = false }: CreditInput,
-  { isAdmin, path = '' }: { readonly isAdmin: boolean; readonly path?: string },
+  path = '',
 ): void {
   if (!isKnown && !allowNew) throw new UnknownCurrency(currency, nearest, path)
-  if (limit === null || amount <= limit || isAdmin) return
+  if (limit === null || amount <= limit) return
   const message = `The amount is above ${limit}, the largest that can be credited at once. An admin can credit more.`
   throw new Refusal('creditLimitExceeded', { faults: [{ path: `${path}amount`, message }] })
 }

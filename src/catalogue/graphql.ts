@@ -12,6 +12,7 @@ import { forwardPage, namesOf, readList } from '../declare/graphql/page.ts'
 import { argsOf, inputOf } from '../declare/graphql/shapes.ts'
 import { findOwnEnvironment } from '../players/graphql-readable.ts'
 import { findEnvironment } from '../projects/projects.ts'
+import { findChangeable } from '../roles/role-limits.ts'
 import {
   addCurrency,
   type Changed,
@@ -64,7 +65,7 @@ async function pageOf<T>(
   args: object,
   list: { readonly name: string; read(pool: Pool, environmentId: string): Promise<T[]>; nameOf(entry: T): string },
 ) {
-  const { projectId } = await requirePlatform(context, 'viewer')
+  const { projectId } = await requirePlatform(context, 'read')
   const { environment, size, after } = readList(assetsRequest, args, (cursor) => readCursor(list.name, cursor))
   const environmentId = await findEnvironment(context.service.pool, projectId, environment)
   const all = await list.read(context.service.operatorPool, environmentId)
@@ -162,7 +163,7 @@ interface Sent {
   readonly currency: string
 }
 
-/** Runs a change of the catalogue as an admin. A refused caller is in the audit log. */
+/** Runs a change of the catalogue. A refused caller is in the audit log. */
 async function change<Asked extends Sent>(
   context: Context,
   action: string,
@@ -170,10 +171,11 @@ async function change<Asked extends Sent>(
   read: () => Asked,
   apply: (pool: Pool, caller: PlatformCaller, asked: Asked & { environmentId: string }) => Promise<Changed>,
 ): Promise<Payload> {
-  const caller = await requirePlatform(context, 'admin', { action, target })
+  const attempt = { action, target }
+  const caller = await requirePlatform(context, action === ACTIONS.setCreditLimit ? 'manage' : 'design', attempt)
   const asked = read()
   const { environment } = asked
-  const environmentId = await findEnvironment(context.service.pool, caller.projectId, environment)
+  const environmentId = await findChangeable(context.service, caller, attempt, environment)
   const { name, auditId } = await apply(context.service.operatorPool, caller, { ...asked, environmentId })
   return { environment, environmentId, name, audit: auditRef(caller, auditId) }
 }

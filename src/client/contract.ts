@@ -764,6 +764,7 @@ export type RefusalCode =
   | 'insufficient_funds'
   | 'unknown_currency'
   | 'credit_limit_exceeded'
+  | 'role_limit_exceeded'
   | 'premium_tiers_claimed'
   | 'premium_not_available'
   | 'tier_not_found'

@@ -14,8 +14,9 @@ import {
   requirePlayer,
   requireServer,
 } from '../callers/access.ts'
-import type { ClientRef, PlatformCaller, PlayerCaller, Role, ServerCaller } from '../callers/callers.ts'
+import type { ClientRef, PlatformCaller, PlayerCaller, ServerCaller } from '../callers/callers.ts'
 import { requireServerKey } from '../callers/keys.ts'
+import type { Right } from '../callers/roles.ts'
 import type { Contract, PublishedCall } from './contract.ts'
 import { gameTimeHeader, NO_HEADERS } from './game-time.ts'
 import { STREAM_HEADERS, STREAM_TYPE } from './media-types.ts'
@@ -411,30 +412,30 @@ export interface Audited {
   readonly target: (params: Readonly<Record<string, string>>) => string
 }
 
-/** A call of an operator: a platform key of the project in the path, with at least this role. */
+/** A call of an operator: a platform key of the project in the path, whose role has this right. */
 export function platform(
   method: Route['method'],
   path: `/platform/v1/projects/:projectId/${string}`,
-  role: Role,
+  right: Right,
   handler: PlatformHandler,
 ): Route {
-  return platformCall(method, path, role, { ...handler, run: async (request) => json(await handler.run(request)) })
+  return platformCall(method, path, right, { ...handler, run: async (request) => json(await handler.run(request)) })
 }
 
 /** The same for an answer that is too long for memory. */
 export function platformStream(
   path: `/platform/v1/projects/:projectId/${string}`,
-  role: Role,
+  right: Right,
   handler: PlatformStream,
 ): Route {
   const run = async (request: PlatformRequest): Promise<Reply> => pagesReply(await handler.run(request))
-  return platformCall('GET', path, role, { ...handler, run })
+  return platformCall('GET', path, right, { ...handler, run })
 }
 
 function platformCall(
   method: Route['method'],
   path: string,
-  role: Role,
+  right: Right,
   {
     contract,
     run,
@@ -449,7 +450,7 @@ function platformCall(
       const { service } = context
       const attempt = audited && { action: audited.action, target: audited.target(params) }
       const access = accessFor(context, request)
-      const caller = await requirePlatform(access, role, attempt, params.projectId?.toLowerCase())
+      const caller = await requirePlatform(access, right, attempt, params.projectId?.toLowerCase())
       const query = new URLSearchParams(request.url?.split('?', 2)[1])
       const body = () => readSource(context, request)
       const lines = async (most: number) => readLines(await readBody(request, context.maxBodyBytes), most)

@@ -1,5 +1,5 @@
 import type { Fault } from '../base/errors.ts'
-import { requireCaller } from '../callers/access.ts'
+import { requireReader } from '../callers/access.ts'
 import { checkSpan, span } from '../declare/common.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import type { Context } from '../declare/graphql/context.ts'
@@ -32,7 +32,7 @@ builder.queryField('events', (t) =>
         'The history of a stream, in its order. The cursors are those of the stream: subscribe with `after: pageInfo.endCursor` to continue live. `last` gives the latest.',
       args: argsOf(historyRequest),
       resolve: async (_root, args, context) => {
-        const caller = await requireCaller(context)
+        const caller = await requireReader(context)
         const { from, to, ...request } = historyRequest.readInput(args, checkSpan)
         const page = readEventPage(args)
         return readHistory(context, { ...(await readFilter(context, caller, request)), from, to }, page)
@@ -97,7 +97,7 @@ async function readHistory(context: Context, filter: HistoryFilter, { size, back
 nodesOf('Event', ['name'], loadEvent, { typeOf: typeNameOf })
 
 async function loadEvent(context: Context, [cursor = '']: readonly string[]): Promise<StreamEvent | null> {
-  const caller = await requireCaller(context)
+  const caller = await requireReader(context)
   const environmentId = readEnvironmentId(cursor)
   const own = caller.kind === 'player' ? caller.playerId : null
   if (caller.kind === 'player') {

@@ -1,6 +1,6 @@
 import { Refusal } from '../base/errors.ts'
 import { HANDLE, MAX_HANDLE, MAX_HANDLES, MAX_STREAM_CURSOR } from '../base/limits.ts'
-import { type Caller, requireCaller, requirePlatform } from '../callers/access.ts'
+import { type Caller, requirePlatform, requireReader } from '../callers/access.ts'
 import { environment, nodeId, playerId, scenarioId } from '../declare/common.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import type { Context } from '../declare/graphql/context.ts'
@@ -86,7 +86,7 @@ export async function readFilter(
  * player that asks for another player's events is refused.
  */
 async function follow(context: Context, args: object, byClient: boolean | null = null) {
-  return followAs(context, await requireCaller(context), args, byClient)
+  return followAs(context, await requireReader(context), args, byClient)
 }
 
 async function followAs(context: Context, caller: Caller, args: object, byClient: boolean | null = null) {
@@ -161,7 +161,7 @@ builder.subscriptionFields((t) => {
       description: 'Phases of seasons that begin, once each, live. For platform keys.',
       args: argsOf(seasonsRequest),
       subscribe: async (_root, args, context) => {
-        const caller = await requirePlatform(context, 'viewer')
+        const caller = await requirePlatform(context, 'read')
         return followAs(context, caller, { ...args, types: SEASON_EVENT_TYPES })
       },
       resolve: (event: StreamEvent) => event,
@@ -171,7 +171,7 @@ builder.subscriptionFields((t) => {
       description: 'Grant jobs that begin another state or make progress, live. For platform keys.',
       args: argsOf(environmentsRequest),
       subscribe: async (_root, args, context) => {
-        const caller = await requirePlatform(context, 'viewer')
+        const caller = await requirePlatform(context, 'players')
         return followAs(context, caller, { ...args, types: [JOB_EVENT_TYPE] })
       },
       resolve: (event: StreamEvent) => event,
@@ -192,7 +192,7 @@ builder.queryField('streamCursor', (t) =>
       "The present end of an environment's stream. Subscribe with it as `after` to receive everything that follows.",
     args: argsOf(scopeRequest),
     resolve: async (_root, args, context) => {
-      const caller = await requireCaller(context)
+      const caller = await requireReader(context)
       const { environment } = scopeRequest.readInput(args)
       const { environmentId } = await readScope(context, caller, { environment, playerId: null })
       return printCursor(environmentId, await context.subscriptions.end(environmentId))

@@ -69,7 +69,7 @@ builder.queryField('callStatistics', (t) =>
     description: "The calls of an environment's players, by minute.",
     args: argsOf(callStatisticsRequest),
     resolve: async (_root, args, context) => {
-      const { projectId, keyId } = await requirePlatform(context, 'viewer')
+      const { projectId, keyId } = await requirePlatform(context, 'read')
       const { environment, range } = readRanged(callStatisticsRequest, args, {
         days: DEFAULT_HOURS / 24,
         maxDays: MAX_CALL_DAYS,

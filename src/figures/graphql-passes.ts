@@ -74,7 +74,7 @@ builder.queryField('battlePassStatistics', (t) =>
     description: `Figures of all battle passes of an environment together, by hour or day. Hours are available for the last ${RECENT_HOURS_DAYS} days.`,
     args: { ...argsOf(passStatisticsRequest), by: t.arg(stepArgument) },
     resolve: async (_root, { by, ...args }, context) => {
-      const { projectId, keyId } = await requirePlatform(context, 'viewer')
+      const { projectId, keyId } = await requirePlatform(context, 'read')
       const { environment, scenarioId, range } = readRanged(passStatisticsRequest, args, {
         days: DEFAULT_DAYS,
         maxDays: MAX_INSIGHT_DAYS,

@@ -3,7 +3,7 @@ import { MAX_INT64, MIN_INT64 } from '../base/json.ts'
 import { MAX_INSIGHT_DAYS, MAX_INSIGHT_DAYS_BY_HOUR, MAX_XP_SOURCES } from '../base/limits.ts'
 import { TrackType, XpOriginEnum } from '../battlepass/graphql.ts'
 import { XP_ORIGINS } from '../battlepass/xp-limits.ts'
-import { requirePlatform } from '../callers/access.ts'
+import { requirePlatform, requireReader } from '../callers/access.ts'
 import { environment, nodeId, scenarioId } from '../declare/common.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { argsOf, enumType } from '../declare/graphql/shapes.ts'
@@ -251,7 +251,9 @@ const XpOutliersType = builder.objectRef<XpOutliers & { readonly environmentId: 
     top: t.field({
       type: [XpOutlierType],
       description: `The ${OUTLIERS} players with the most xp, the most first.`,
-      resolve: async ({ environmentId, top, median }, _args, { prisma }) => {
+      resolve: async ({ environmentId, top, median }, _args, context) => {
+        await requireReader({ ...context, isCounted: true })
+        const { prisma } = context
         const ids = top.map(({ playerId }) => playerId)
         const players = await prisma.player.findMany({ where: { environmentId, id: { in: ids } } })
         const byId = new Map(players.map((player) => [player.id, player]))
@@ -417,7 +419,7 @@ builder.queryField('battlePassInsight', (t) =>
     description: 'Figures of one battle pass of a scenario, over a range of time.',
     args: argsOf(insightRequest),
     resolve: async (_root, args, context) => {
-      const { projectId, keyId } = await requirePlatform(context, 'viewer')
+      const { projectId, keyId } = await requirePlatform(context, 'read')
       const { service } = context
       const asked = readRanged(insightRequest, args, {
         days: DEFAULT_DAYS,

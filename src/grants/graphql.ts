@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
 import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import { Refusal } from '../base/errors.ts'
-import { requirePlatform } from '../callers/access.ts'
+import { requirePlatform, requireReader } from '../callers/access.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { printCursor, readCursor } from '../declare/cursor.ts'
 import { builder } from '../declare/graphql/builder.ts'
@@ -16,6 +16,7 @@ import { MessageTextType } from '../inbox/graphql.ts'
 import { readStored } from '../inbox/messages.ts'
 import { PlayerFilterType } from '../listing/graphql-segments.ts'
 import { findEnvironment } from '../projects/projects.ts'
+import { findChangeable } from '../roles/role-limits.ts'
 import { type Granted, granted, type RewardBoost } from '../scenario/definition.ts'
 import { RewardBoostType, RewardType } from '../wallet/graphql.ts'
 import { JobStateType } from './graphql-state.ts'
@@ -309,14 +310,19 @@ builder.prismaObject('GrantJob', {
       type: [JobPlayerType],
       description: 'The ten players with the largest amounts of the list. Empty without a list with amounts.',
       select: { amount: true },
-      resolve: ({ id, amount }, _args, { service }) => (amount.isZero() ? [] : readLargest(service.operatorPool, id)),
+      resolve: async ({ id, amount }, _args, context) => {
+        await requireReader({ ...context, isCounted: true })
+        return amount.isZero() ? [] : readLargest(context.service.operatorPool, id)
+      },
     }),
     jobPlayers: t.connection(
       {
         type: JobPlayerType,
         description: 'Its players, by their ids. They are kept for 400 days after its end.',
         args: argsOf(outcomesRequest),
-        resolve: async ({ id }, args, { service }) => {
+        resolve: async ({ id }, args, context) => {
+          await requireReader({ ...context, isCounted: true })
+          const { service } = context
           const { size, after, outcomes } = readList(outcomesRequest, args, readPlace)
           const found = await readPlayers(service.operatorPool, id, { outcomes, after, most: size + 1 })
           return forwardPage(found, { size, after }, ({ playerId }) => printCursor(PLAYERS_CURSOR, playerId))
@@ -401,7 +407,7 @@ async function readPlayers(pool: Pool, jobId: string, { outcomes, after, most }:
 }
 
 nodesOf('GrantJob', ['uuid'], async (context, [id = '']) => {
-  const { projectId } = await requirePlatform(context, 'viewer')
+  const { projectId } = await requirePlatform(context, 'players')
   return context.prisma.grantJob.findFirst({ where: { id, environment: { projectId } } })
 })
 
@@ -413,7 +419,7 @@ builder.queryField('grantJobs', (t) =>
       description: 'The grant jobs of an environment, the last made first.',
       args: argsOf(jobsRequest),
       resolve: async (query, _root, args, context) => {
-        const { projectId } = await requirePlatform(context, 'viewer')
+        const { projectId } = await requirePlatform(context, 'players')
         const { environment, states } = jobsRequest.readInput(args)
         const environmentId = await findEnvironment(context.service.pool, projectId, environment)
         const { page, beyond } = pageOf(query, { scope: {}, order: 'desc' })
@@ -432,7 +438,7 @@ builder.queryField('grantJob', (t) =>
     description: 'A grant job by its id. Null for an unknown one.',
     args: argsOf(previewUndoRequest),
     resolve: async (query, _root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'viewer')
+      const { projectId } = await requirePlatform(context, 'players')
       const { environment, jobId: id } = previewUndoRequest.readInput(args)
       const environmentId = await findEnvironment(context.service.pool, projectId, environment)
       return context.prisma.grantJob.findFirst({ ...query, where: { id, environmentId } })
@@ -492,7 +498,7 @@ builder.queryField('previewGrantJob', (t) =>
       'What a grant job would do now: how many players, how much, and who would get nothing. Refuses what `createGrantJob` refuses, and writes nothing.',
     args: inputOf('PreviewGrantJobInput', previewGrantJobRequest),
     resolve: async (_root, { input }, context) => {
-      const caller = await requirePlatform(context, 'operator')
+      const caller = await requirePlatform(context, 'jobs')
       const { environment, ...asked } = previewGrantJobRequest.readInput(input, checkGift)
       const environmentId = await findEnvironment(context.service.pool, caller.projectId, environment)
       return previewGrantJob(context.service, caller, { ...asked, environmentId })
@@ -538,7 +544,7 @@ builder.queryField('previewGrantUndo', (t) =>
     description: 'What an undo of a grant job could take back now. Refuses what `undoGrantJob` refuses.',
     args: argsOf(previewUndoRequest),
     resolve: async (_root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'viewer')
+      const { projectId } = await requirePlatform(context, 'players')
       const { environment, jobId } = previewUndoRequest.readInput(args)
       const environmentId = await findEnvironment(context.service.pool, projectId, environment)
       const job = await context.prisma.grantJob.findFirst({ where: { id: jobId, environmentId } })
@@ -580,7 +586,7 @@ builder.queryField('grantPolicy', (t) =>
     description: 'The policy of an environment about approvals of grant jobs.',
     args: argsOf(policyRequest),
     resolve: async (_root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'viewer')
+      const { projectId } = await requirePlatform(context, 'read')
       const { environment } = policyRequest.readInput(args)
       const { pool } = context.service
       return policyOf(pool, await findEnvironment(pool, projectId, environment))
@@ -620,9 +626,9 @@ async function change<Asked extends { readonly environment: string }>(
   read: () => Asked,
   apply: (caller: PlatformCaller, asked: Asked & { readonly environmentId: string }) => Promise<JobChange>,
 ) {
-  const caller = await requirePlatform(context, 'operator', attempt)
+  const caller = await requirePlatform(context, 'jobs', attempt)
   const asked = read()
-  const environmentId = await findEnvironment(context.service.pool, caller.projectId, asked.environment)
+  const environmentId = await findChangeable(context.service, caller, attempt, asked.environment)
   const { jobId, auditId } = await apply(caller, { ...asked, environmentId })
   return { jobId, audit: auditRef(caller, auditId) }
 }
@@ -702,7 +708,7 @@ builder.mutationFields((t) => ({
     args: inputOf('SetGrantPolicyInput', setPolicyRequest),
     resolve: async (_root, { input }, context) => {
       const attempt = { action: ACTIONS.setGrantPolicy, target: input.environment }
-      const caller = await requirePlatform(context, 'admin', attempt)
+      const caller = await requirePlatform(context, 'manage', attempt)
       const asked = setPolicyRequest.readInput(input)
       const { pool, operatorPool } = context.service
       const environmentId = await findEnvironment(pool, caller.projectId, asked.environment)

@@ -5,13 +5,15 @@ import { type Fault, invalidRequest, Refusal } from '../base/errors.ts'
 import { type Json, print } from '../base/json.ts'
 import { MAX_GRANT_JOBS } from '../base/limits.ts'
 import { findPass } from '../battlepass/passes.ts'
-import { type PlatformCaller, roleIncludes } from '../callers/callers.ts'
+import type { PlatformCaller } from '../callers/callers.ts'
+import { hasRight } from '../callers/roles.ts'
 import { readCreditRules, requireCredit } from '../catalogue/currencies.ts'
 import { newId } from '../db/ids.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { type RequestOf, refuseFaults } from '../declare/shape.ts'
 import { filterJson, readSegment } from '../listing/segments.ts'
 import { findTargets, type PlayerTarget } from '../players/player-target.ts'
+import { countGift, readLimits, requireJobSize, requireXp } from '../roles/role-limits.ts'
 import { currentDefinition } from '../scenario/scenarios.ts'
 import type { GroupCommit } from '../transactions/group-commit.ts'
 import {
@@ -61,14 +63,15 @@ export interface Resolved {
 
 /**
  * Looks up what a request names. Refuses, with all faults at once, unknown players, lists, segments, scenarios and
- * nodes, amounts that are missing or there twice, and currencies by the rules of credits.
+ * nodes, amounts that are missing or there twice, currencies by the rules of credits, and more than the role gives.
  */
 export async function resolve(
   { operatorPool, run }: Sources,
   caller: PlatformCaller,
-  { environmentId, to, give, message, image, expiresInDays, allowNew }: InEnvironment<Preview>,
+  { environmentId, to, give, message, image, expiresInDays, allowNew, limit }: InEnvironment<Preview>,
 ): Promise<Resolved> {
   const faults: Fault[] = []
+  const limits = await readLimits(operatorPool, environmentId, caller.role)
   const target = await resolveTarget(operatorPool, environmentId, to, faults)
   const list = target.kind === 'list' ? await findList(operatorPool, environmentId, target.listId) : null
   if (target.kind === 'list' && !list)
@@ -89,10 +92,12 @@ export async function resolve(
   for (const { currency, amount } of totalOf(give, 1, list?.largest ?? 0n).rewards) {
     if (currency === null) continue
     const index = give?.rewards?.findIndex((reward) => reward.currency === currency)
-    const rules = await readCreditRules(operatorPool, environmentId, currency)
-    const isAdmin = roleIncludes(caller.role, 'admin')
-    requireCredit(rules, { currency, amount, allowNew }, { isAdmin, path: `give.rewards[${index}].` })
+    const isAdmin = hasRight(caller.role, 'manage')
+    const rules = await readCreditRules(operatorPool, environmentId, currency, { isAdmin, most: limits.maxCredit })
+    requireCredit(rules, { currency, amount, allowNew }, `give.rewards[${index}].`)
   }
+  if (give?.xp) requireXp(limits, caller, give.xp.amount ?? list?.largest ?? 0n, 'give.xp.amount')
+  requireJobSize(limits, caller, limit)
   return { target, message: message && { texts: message, image, days: expiresInDays } }
 }
 
@@ -176,6 +181,7 @@ export async function createGrantJob(
       key,
       request,
     }
+    await countGift(client, await readLimits(client, environmentId, caller.role), caller, environmentId)
     return insert(client, caller, job, ACTIONS.createGrantJob, {
       ...{ to: JSON.parse(printTarget(target)) as Json, give: giftJson(give), limit, ...startOf(startsAt) },
       ...(message && { message: message.texts as unknown as Json, image: message.image }),

@@ -10,7 +10,7 @@ import { environment, reason } from '../declare/common.ts'
 import { operatorParameter, path, projectId, reasonParameter, requiredQuery } from '../declare/contract.ts'
 import type { PlatformHandler, PlatformRequest, PlatformStream } from '../declare/route.ts'
 import { isUuid, optional, shape } from '../declare/shape.ts'
-import { findEnvironment } from '../projects/projects.ts'
+import { findChangeable } from '../roles/role-limits.ts'
 import { createList, readCsv } from './player-lists.ts'
 import { FIRST } from './targets.ts'
 
@@ -50,7 +50,8 @@ export const postPlayerList: PlatformHandler = {
   audited: { action: ACTIONS.createPlayerList, target: () => 'players' },
   async run({ caller, query, text, service }) {
     const asked = querySchema.readInput(Object.fromEntries(query))
-    const environmentId = await findEnvironment(service.pool, caller.projectId, asked.environment)
+    const attempt = { action: ACTIONS.createPlayerList, target: 'players' }
+    const environmentId = await findChangeable(service, caller, attempt, asked.environment)
     const players = await readCsv(service.operatorPool, environmentId, await text(MAX_LIST_BYTES))
     const { reason } = asked
     return { ...(await createList(service.operatorPool, caller, environmentId, { players, reason })) }

@@ -9,6 +9,7 @@ import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
 import { argsOf, inputOf, outputOfShape } from '../declare/graphql/shapes.ts'
 import { findEnvironment } from '../projects/projects.ts'
+import { findChangeable } from '../roles/role-limits.ts'
 import { playerFilter, searchOf } from './requests.ts'
 import { countPlayers, MAX_COUNT, type PlayerCount } from './search-players.ts'
 import {
@@ -82,7 +83,7 @@ builder.prismaObject('Segment', {
 })
 
 nodesOf('Segment', ['uuid'], async (context, [id = '']) => {
-  const { projectId } = await requirePlatform(context, 'viewer')
+  const { projectId } = await requirePlatform(context, 'players')
   return context.prisma.segment.findFirst({ where: { id, environment: { projectId } } })
 })
 
@@ -92,7 +93,7 @@ builder.queryField('segments', (t) =>
     description: 'The segments of an environment, by their names.',
     args: argsOf(segmentsRequest),
     resolve: async (query, _root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'viewer')
+      const { projectId } = await requirePlatform(context, 'players')
       const { environment } = segmentsRequest.readInput(args)
       const environmentId = await findEnvironment(context.service.pool, projectId, environment)
       return context.prisma.segment.findMany({ ...query, where: { environmentId }, orderBy: { name: 'asc' } })
@@ -119,9 +120,9 @@ async function change<Asked extends { readonly environment: string }>(
   read: () => Asked,
   apply: (caller: PlatformCaller, asked: Asked & { readonly environmentId: string }) => Promise<SegmentChange>,
 ) {
-  const caller = await requirePlatform(context, 'operator', { action, target })
+  const caller = await requirePlatform(context, 'jobs', { action, target })
   const asked = read()
-  const environmentId = await findEnvironment(context.service.pool, caller.projectId, asked.environment)
+  const environmentId = await findChangeable(context.service, caller, { action, target }, asked.environment)
   const { segmentId, auditId } = await apply(caller, { ...asked, environmentId })
   return { segmentId, audit: auditRef(caller, auditId) }
 }

@@ -59,7 +59,7 @@ builder.queryFields((t) => ({
       description: `The players of an environment, by default the newest first. A page continues after a position, not after a player: a player who moves past it meanwhile, by a login or a level, may appear twice or not at all. A page ends early when ${inThousands(MAX_ROWS)} players were examined for it, and may be empty: while \`hasNextPage\` is true, ask for the next page.`,
       args: argsOf(playersRequest),
       resolve: async (_root, args, context, info) => {
-        const { projectId, keyId } = await requirePlatform(context, 'viewer')
+        const { projectId, keyId } = await requirePlatform(context, 'players')
         // The list that a cursor must belong to. GraphQL has already checked the enum.
         const listed = (args.sortBy ?? 'created') as PlayerSort
         const asked = readList(playersRequest, args, (cursor) => readPosition(listed, cursor), checkFilter)

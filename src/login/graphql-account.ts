@@ -109,7 +109,7 @@ builder.mutationFields((t) => ({
     args: inputOf('SetAccountPolicyInput', accountPolicyRequest),
     resolve: async (_root, { input }, context) => {
       const action = ACTIONS.setAccountPolicy
-      const caller = await requirePlatform(context, 'admin', { action, target: input.environment })
+      const caller = await requirePlatform(context, 'manage', { action, target: input.environment })
       const { environment, reason, ...policy } = accountPolicyRequest.readInput(input)
       const { service } = context
       const environmentId = await findEnvironment(service.pool, caller.projectId, environment)

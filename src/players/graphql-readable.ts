@@ -1,4 +1,4 @@
-import { requireCaller, requirePlatform } from '../callers/access.ts'
+import { requirePlatform, requireReader } from '../callers/access.ts'
 import type { Context } from '../declare/graphql/context.ts'
 import { orNull } from '../declare/graphql/node.ts'
 import { findEnvironment } from '../projects/projects.ts'
@@ -16,7 +16,7 @@ export async function findReadables(
   context: Context,
   playerIds: readonly string[],
 ): Promise<ReadonlyMap<string, PlayerRef>> {
-  const caller = await requireCaller(context)
+  const caller = await requireReader(context)
   if (caller.kind === 'platform') return findPlayers(context.service.pool, caller.projectId, playerIds)
   // Checked first: every field refuses a banned player, for any id.
   await context.service.runAs(caller, admitPlayer(caller))
@@ -26,6 +26,6 @@ export async function findReadables(
 
 /** An environment of the operator's project, by its name. Null for any other. */
 export async function findOwnEnvironment(context: Context, environment: string): Promise<string | null> {
-  const { projectId } = await requirePlatform(context, 'viewer')
+  const { projectId } = await requirePlatform(context, 'read')
   return orNull(findEnvironment(context.service.pool, projectId, environment), 'environmentNotFound')
 }

@@ -240,7 +240,7 @@ builder.queryFields((t) => ({
     description: "A player of the key's project. Null for a missing one.",
     args: argsOf(playerQueryRequest),
     resolve: async (query, _root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'viewer')
+      const { projectId } = await requirePlatform(context, 'players')
       const { id: playerId } = playerQueryRequest.readInput(args)
       const selection = { ...query }
       const found = await orNull(findPlayer(context.service.pool, projectId, playerId), 'playerNotFound')

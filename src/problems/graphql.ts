@@ -56,7 +56,7 @@ builder.queryField('problems', (t) =>
     description: `What needs a person in an environment now, in the order of \`ProblemKind\`: at most ${MAX_PROBLEMS} of a kind, the latest first.`,
     args: argsOf(problemsRequest),
     resolve: async (_root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'viewer')
+      const { projectId } = await requirePlatform(context, 'read')
       const { environment } = problemsRequest.readInput(args)
       const { pool, operatorPool } = context.service
       return readProblems(operatorPool, await findEnvironment(pool, projectId, environment))

@@ -2,9 +2,10 @@ import { ACTIONS } from '../audit/actions.ts'
 import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import { MAX_OPERATOR_TOKEN_SECONDS } from '../base/limits.ts'
 import { findTarget, forbid, requirePlatform } from '../callers/access.ts'
-import { type PlatformCaller, ROLES, type Role, roleIncludes } from '../callers/callers.ts'
+import type { PlatformCaller } from '../callers/callers.ts'
 import { type NewKey, SHOWN_CHARACTERS } from '../callers/keys.ts'
 import type { IssuedOperatorToken } from '../callers/operator-tokens.ts'
+import { ROLES, type Role, roleIncludes } from '../callers/roles.ts'
 import { answer, out } from '../declare/answer.ts'
 import { environment, keyLabel, operatorName, reason } from '../declare/common.ts'
 import { builder } from '../declare/graphql/builder.ts'
@@ -57,10 +58,12 @@ builder.prismaObject('ServerKey', {
 export const RoleType = enumType('Role', ROLES, {
   description: 'The rights of a platform key.',
   values: {
-    viewer: 'Reads.',
-    operator: 'The rights of a viewer. Also acts on players, and reads the audit log of each.',
-    admin:
-      'The rights of an operator. Also changes scenarios, providers, environments and keys, and reads the audit log.',
+    analyst: 'Reads scenarios, seasons, figures and settings, and no data of players.',
+    designer: 'The rights of an analyst. Also changes scenarios, boosts and currencies.',
+    viewer: 'The rights of an analyst. Also reads the data of players.',
+    support: 'The rights of a viewer. Also acts on players one by one, and reads the audit log of each.',
+    operator: 'The rights of support. Also acts on many players at once: grant jobs, segments, exports.',
+    admin: 'All rights. Also changes providers, environments, keys and limits, and reads the audit log.',
   },
 })
 
@@ -236,7 +239,7 @@ async function revoke(
   sent: Sent<typeof revokeRequests.sdk.fields>,
 ): Promise<Audited & { id: string }> {
   const attempt = { action: `${kind}_key.revoke`, target: bareId(KEY_TYPES[kind], sent.id) }
-  const caller = await requirePlatform(context, 'admin', attempt)
+  const caller = await requirePlatform(context, 'manage', attempt)
   const { id: keyId, reason } = revokeRequests[kind].readInput(sent)
   const revoking = { kind, keyId, reason }
   const revoked = () => revokeKey(context.service.operatorPool, caller, revoking)
@@ -244,7 +247,7 @@ async function revoke(
 }
 
 const requireKeeper = (context: Context, action: string) =>
-  requirePlatform(context, 'admin', { action, target: 'keys' })
+  requirePlatform(context, 'manage', { action, target: 'keys' })
 
 const DEFAULT_OPERATOR_TOKEN_SECONDS = 3_600
 
@@ -284,13 +287,13 @@ builder.mutationField('createOperatorToken', (t) =>
     args: inputOf('CreateOperatorTokenInput', createOperatorTokenRequest),
     resolve: async (_root, { input }, context) => {
       const attempt = { action: ACTIONS.createOperatorToken, target: 'keys' }
-      const caller = await requirePlatform(context, 'viewer', attempt)
-      if (caller.expiresAt !== undefined) return forbid(context, caller, attempt, BY_TOKEN)
+      const caller = await requirePlatform(context, 'read', attempt)
+      if (caller.expiresAt !== undefined) return forbid(context.service, caller, attempt, BY_TOKEN)
       const { role: asked, expiresInSeconds: seconds, actor, reason } = createOperatorTokenRequest.readInput(input)
       const role = asked ?? caller.role
       if (!roleIncludes(caller.role, role)) {
         const message = `must be at most the key's own, ${caller.role}`
-        return forbid(context, caller, attempt, { path: 'role', message })
+        return forbid(context.service, caller, attempt, { path: 'role', message })
       }
       const made = await issueOperatorToken(context.service, caller, { role, seconds, actor, reason })
       return { role, actor, ...made, audit: auditRef(caller, made.auditId) }
@@ -306,7 +309,7 @@ const BY_TOKEN = {
 /** The admin that makes a secret key, which would outlive an operator token. */
 async function requireMaker(context: Context, action: string): Promise<PlatformCaller> {
   const caller = await requireKeeper(context, action)
-  return caller.expiresAt === undefined ? caller : forbid(context, caller, { action, target: 'keys' }, BY_TOKEN)
+  return caller.expiresAt === undefined ? caller : forbid(context.service, caller, { action, target: 'keys' }, BY_TOKEN)
 }
 
 async function createOfEnvironment(

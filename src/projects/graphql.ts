@@ -1,7 +1,7 @@
 import { ACTIONS } from '../audit/actions.ts'
 import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import { requirePlatform } from '../callers/access.ts'
-import { ROLES, type Role } from '../callers/callers.ts'
+import { ROLES, type Role } from '../callers/roles.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
@@ -69,7 +69,7 @@ builder.queryFields((t) => ({
     type: 'Project',
     description: "The key's project.",
     resolve: async (query, _root, _args, context) => {
-      const { projectId } = await requirePlatform(context, 'viewer')
+      const { projectId } = await requirePlatform(context, 'read')
       return context.prisma.project.findUniqueOrThrow({ ...query, where: { id: projectId } })
     },
   }),
@@ -77,7 +77,7 @@ builder.queryFields((t) => ({
     type: ['Environment'],
     description: "The environments of the key's project, by name.",
     resolve: async (query, _root, _args, context) => {
-      const { projectId } = await requirePlatform(context, 'viewer')
+      const { projectId } = await requirePlatform(context, 'read')
       return context.prisma.environment.findMany({ ...query, where: { projectId }, orderBy: { name: 'asc' } })
     },
   }),
@@ -116,7 +116,7 @@ builder.mutationFields((t) => ({
     description: 'Makes an environment without keys, providers, scenarios and players.',
     args: inputOf('CreateEnvironmentInput', createEnvironmentRequest),
     resolve: async (_root, { input }, context) => {
-      const caller = await requirePlatform(context, 'admin', { action: ACTIONS.createEnvironment, target: input.name })
+      const caller = await requirePlatform(context, 'manage', { action: ACTIONS.createEnvironment, target: input.name })
       const environment = createEnvironmentRequest.readInput(input)
       const { id, auditId } = await createEnvironment(context.service.operatorPool, caller, environment)
       return { id, audit: auditRef(caller, auditId) }
@@ -127,7 +127,7 @@ builder.mutationFields((t) => ({
     description: "Renames the key's project.",
     args: inputOf('RenameProjectInput', renameProjectRequest),
     resolve: async (_root, { input }, context) => {
-      const caller = await requirePlatform(context, 'admin', { action: ACTIONS.renameProject, target: 'project' })
+      const caller = await requirePlatform(context, 'manage', { action: ACTIONS.renameProject, target: 'project' })
       const project = renameProjectRequest.readInput(input)
       const { id, auditId } = await renameProject(context.service.operatorPool, caller, project)
       return { id, audit: auditRef(caller, auditId) }
@@ -136,11 +136,11 @@ builder.mutationFields((t) => ({
 }))
 
 nodesOf('Environment', ['uuid'], async (context, [id = '']) => {
-  const { projectId } = await requirePlatform(context, 'viewer')
+  const { projectId } = await requirePlatform(context, 'read')
   return context.prisma.environment.findFirst({ where: { id, projectId } })
 })
 
 nodesOf('Project', ['uuid'], async (context, [id = '']) => {
-  const { projectId } = await requirePlatform(context, 'viewer')
+  const { projectId } = await requirePlatform(context, 'read')
   return id.toLowerCase() === projectId ? context.prisma.project.findUnique({ where: { id } }) : null
 })

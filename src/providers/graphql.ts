@@ -82,7 +82,7 @@ const AuthProvidersType = builder.objectRef<AuthProvidersView>('AuthProviders').
       description:
         'The custom providers whose webhook keeps failing, so that this instance makes no calls of players but for a probe.',
       resolve: async ({ environment, authProviders }, _args, context) => {
-        const { projectId } = await requirePlatform(context, 'viewer')
+        const { projectId } = await requirePlatform(context, 'read')
         const { pool, webhook } = context.service
         const environmentId = await findEnvironment(pool, projectId, environment)
         return Object.entries(authProviders.custom).flatMap(([name, { enabled, ...settings }]) => {
@@ -133,7 +133,7 @@ builder.queryField('authProviders', (t) =>
     description: "The login providers of the key's project, by environment: of one environment, or of all.",
     args: argsOf(authProvidersQuery),
     resolve: async (_root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'viewer')
+      const { projectId } = await requirePlatform(context, 'read')
       const { environment } = authProvidersQuery.readInput(args)
       return readAuthProviders(context.service.operatorPool, projectId, environment)
     },
@@ -358,7 +358,7 @@ builder.mutationFields((t) => ({
     description: 'Sets login providers. The change counts for the next login, on every instance.',
     args: inputOf('SetAuthProvidersInput', setAuthProvidersRequest),
     resolve: async (_root, { input }, context) => {
-      const caller = await requirePlatform(context, 'admin', { action: ACTIONS.setProviders, target: 'providers' })
+      const caller = await requirePlatform(context, 'manage', { action: ACTIONS.setProviders, target: 'providers' })
       const { reason, expectedVersion: version } = setAuthProvidersRequest.readInput(input)
       const expected = version === null ? null : { version, path: 'expectedVersion' }
       const settings = readSettings(new InputSource(input))
@@ -373,7 +373,7 @@ builder.mutationFields((t) => ({
     args: inputOf('RotateProviderSecretInput', rotateSecretRequest),
     resolve: async (_root, { input }, context) => {
       const action = ACTIONS.rotateSecret
-      const caller = await requirePlatform(context, 'admin', { action, target: input.name })
+      const caller = await requirePlatform(context, 'manage', { action, target: input.name })
       const rotation = rotateSecretRequest.readInput(input)
       const rotated = await rotateProviderSecret(context.service, caller, rotation)
       const message = blankNotice(rotation.secret ?? '', 'the secret')
@@ -387,7 +387,7 @@ builder.mutationFields((t) => ({
       'Calls a webhook, or verifies an ID token, as a login would, and returns the result. No player is created, looked up or logged in.',
     args: inputOf('TestAuthProviderInput', testProviderRequest),
     resolve: async (_root, { input }, context) => {
-      const caller = await requirePlatform(context, 'admin', { action: ACTIONS.testProvider, target: 'providers' })
+      const caller = await requirePlatform(context, 'manage', { action: ACTIONS.testProvider, target: 'providers' })
       const { projectId } = caller
       const request = testProviderRequest.readInput(input, rehearsalFaults)
       const { environment, provider, customData, idToken, nonce } = request

@@ -69,7 +69,7 @@ builder.mutationField('setEnvironmentClock', (t) =>
     args: inputOf('SetEnvironmentClockInput', setClockRequest),
     resolve: async (_root, { input }, context) => {
       const { operatorPool, gameClocks, pool } = context.service
-      const caller = await requirePlatform(context, 'admin', { action: ACTIONS.setClock, target: input.environment })
+      const caller = await requirePlatform(context, 'manage', { action: ACTIONS.setClock, target: input.environment })
       const asked = setClockRequest.readInput(input, checkAt)
       const environmentId = await findEnvironment(pool, caller.projectId, asked.environment)
       const auditId = await setClock(operatorPool, caller, { ...asked, environmentId })

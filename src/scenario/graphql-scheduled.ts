@@ -9,8 +9,9 @@ import { NodeType, nodesOf, orNull } from '../declare/graphql/node.ts'
 import { argsOf, enumType, inputOf } from '../declare/graphql/shapes.ts'
 import { findOwnEnvironment } from '../players/graphql-readable.ts'
 import { findEnvironment } from '../projects/projects.ts'
+import { findChangeable } from '../roles/role-limits.ts'
 import { diffScenarios } from './diff.ts'
-import { FaultType, findScenario } from './graphql.ts'
+import { FaultType, findChangedScenario } from './graphql.ts'
 import { DiffType } from './graphql-diff.ts'
 import { readScenario } from './publish.ts'
 import { cancelRequest, plannedRequest, scheduleRequest } from './requests.ts'
@@ -92,7 +93,7 @@ builder.queryField('scheduledPublications', (t) =>
     description: `The publications of an environment at later times: planned ones by their time, then the last ${MOST_LISTED} that have ended, the latest first.`,
     args: argsOf(plannedRequest),
     resolve: async (_root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'viewer')
+      const { projectId } = await requirePlatform(context, 'read')
       const { environment, scenarioId } = plannedRequest.readInput(args)
       const environmentId = await findEnvironment(context.service.pool, projectId, environment)
       const found = await listPublications(context.service.operatorPool, environmentId, scenarioId)
@@ -138,12 +139,10 @@ builder.mutationFields((t) => ({
     description: `Plans the publication of a definition at a later time, in the name of the calling key. An environment has up to ${MAX_PLANNED} planned publications. Every fault is named at once, and then nothing is planned.`,
     args: inputOf('SchedulePublicationInput', scheduleRequest),
     resolve: async (_root, { input }, context) => {
-      const caller = await requirePlatform(context, 'admin', {
-        action: ACTIONS.schedulePublication,
-        target: input.scenarioId,
-      })
+      const attempt = { action: ACTIONS.schedulePublication, target: input.scenarioId }
+      const caller = await requirePlatform(context, 'design', attempt)
       const { environment, scenarioId, ...plan } = scheduleRequest.readInput(input)
-      const ref = await findScenario(context, caller.projectId, { environment, scenarioId })
+      const ref = await findChangedScenario(context, caller, attempt, { environment, scenarioId })
       const done = await schedulePublication(context.service.operatorPool, caller, ref, plan)
       const publication = { ...done.publication, environment, environmentId: ref.environmentId }
       return { publication, audit: auditRef(caller, done.auditId), notices: done.notices }
@@ -154,12 +153,10 @@ builder.mutationFields((t) => ({
     description: 'Cancels a planned publication. One that has ended stays as it is.',
     args: inputOf('CancelPublicationInput', cancelRequest),
     resolve: async (_root, { input }, context) => {
-      const caller = await requirePlatform(context, 'admin', {
-        action: ACTIONS.cancelPublication,
-        target: input.publicationId,
-      })
+      const attempt = { action: ACTIONS.cancelPublication, target: input.publicationId }
+      const caller = await requirePlatform(context, 'design', attempt)
       const { environment, publicationId: id, reason } = cancelRequest.readInput(input)
-      const environmentId = await findEnvironment(context.service.pool, caller.projectId, environment)
+      const environmentId = await findChangeable(context.service, caller, attempt, environment)
       const done = await cancelPublication(context.service.operatorPool, caller, environmentId, { id, reason })
       const publication = { ...done.publication, environment, environmentId }
       return { publication, audit: auditRef(caller, done.auditId), notices: [] }

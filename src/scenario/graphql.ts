@@ -2,7 +2,7 @@ import { ACTIONS } from '../audit/actions.ts'
 import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import type { Fault } from '../base/errors.ts'
 import { MAX_INT32 } from '../base/json.ts'
-import { requirePlatform } from '../callers/access.ts'
+import { type AttemptedAction, requirePlatform } from '../callers/access.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import type { AnswerOf } from '../declare/answer.ts'
 import { printCursor, readCursor } from '../declare/cursor.ts'
@@ -14,6 +14,7 @@ import { forwardPage, namesOf, pageOf, readList } from '../declare/graphql/page.
 import { argsOf, fieldsOf, inputOf } from '../declare/graphql/shapes.ts'
 import { findOwnEnvironment } from '../players/graphql-readable.ts'
 import { findEnvironment } from '../projects/projects.ts'
+import { findChangeable } from '../roles/role-limits.ts'
 import { readGameNow } from './game-clock.ts'
 import { DiffType } from './graphql-diff.ts'
 import { type Validation, validateDefinition } from './parse-definition.ts'
@@ -115,7 +116,7 @@ builder.queryFields((t) => ({
     description: 'The current version of a scenario, or an older one. Null for a missing one.',
     args: argsOf(versionRequest),
     resolve: async (_root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'viewer')
+      const { projectId } = await requirePlatform(context, 'read')
       const { environment, scenarioId, version } = versionRequest.readInput(args)
       const environmentId = await findEnvironment(context.service.pool, projectId, environment)
       const ref = { environmentId, scenarioId }
@@ -129,7 +130,7 @@ builder.queryFields((t) => ({
       description: 'The versions of a scenario, the newest first.',
       args: argsOf(scenarioRequest),
       resolve: async (_root, args, context) => {
-        const { projectId } = await requirePlatform(context, 'viewer')
+        const { projectId } = await requirePlatform(context, 'read')
         const { size, after, ...ref } = readList(scenarioRequest, args, readVersionCursor)
         const scenario = await findScenario(context, projectId, ref)
         const found = await listVersions(context.service.operatorPool, scenario, { after, limit: size + 1 })
@@ -156,7 +157,7 @@ builder.queryFields((t) => ({
     description: 'The difference between two versions of a scenario, in either direction.',
     args: argsOf(diffRequest),
     resolve: async (_root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'viewer')
+      const { projectId } = await requirePlatform(context, 'read')
       const { from, to, ...ref } = diffRequest.readInput(args)
       const scenario = await findScenario(context, projectId, ref)
       return { from, to, ...(await diffVersions(context.service.operatorPool, scenario, { from, to })) }
@@ -167,7 +168,7 @@ builder.queryFields((t) => ({
     description: 'Validates a definition: every reason why publishing would refuse it.',
     args: inputOf('ValidateScenarioInput', validateRequest),
     resolve: async (_root, { input }, context) => {
-      const { projectId } = await requirePlatform(context, 'viewer')
+      const { projectId } = await requirePlatform(context, 'read')
       const { environment, definition } = validateRequest.readInput(input)
       const { pool } = context.service
       const environmentId = await findEnvironment(pool, projectId, environment)
@@ -181,7 +182,7 @@ builder.queryFields((t) => ({
       description: 'The scenarios of an environment, by id.',
       args: argsOf(scenariosRequest),
       resolve: async (query, _root, args, context) => {
-        const { projectId } = await requirePlatform(context, 'viewer')
+        const { projectId } = await requirePlatform(context, 'read')
         const { environment } = scenariosRequest.readInput(args)
         const environmentId = await findEnvironment(context.service.pool, projectId, environment)
         const { page, beyond } = pageOf(query, { scope: { environmentId }, order: 'asc', ids: 'names' })
@@ -227,12 +228,10 @@ builder.mutationFields((t) => ({
       'Publishes a definition as the next version. Every fault is named at once, and then nothing is written.',
     args: inputOf('PublishScenarioInput', publishRequest),
     resolve: async (_root, { input }, context) => {
-      const caller = await requirePlatform(context, 'admin', {
-        action: ACTIONS.publishScenario,
-        target: input.scenarioId,
-      })
+      const attempt = { action: ACTIONS.publishScenario, target: input.scenarioId }
+      const caller = await requirePlatform(context, 'design', attempt)
       const { definition, reason, expectedVersion: expected, ...ref } = publishRequest.readInput(input)
-      const scenario = await findScenario(context, caller.projectId, ref)
+      const scenario = await findChangedScenario(context, caller, attempt, ref)
       const publisher = { caller, reason, expected }
       return published(
         caller,
@@ -247,17 +246,15 @@ builder.mutationFields((t) => ({
       'Publishes the text of a version, byte for byte, in another environment of the project, or under another id. Cloning an older version to its own place goes back to that version.',
     args: inputOf('CloneScenarioInput', cloneRequest),
     resolve: async (_root, { input }, context) => {
-      const caller = await requirePlatform(context, 'admin', {
-        action: ACTIONS.cloneScenario,
-        target: input.toScenarioId,
-      })
+      const attempt = { action: ACTIONS.cloneScenario, target: input.toScenarioId }
+      const caller = await requirePlatform(context, 'design', attempt)
       const { toEnvironment, toScenarioId, version, expectedVersion, reason, ...ref } = cloneRequest.readInput(input)
       const target = { environment: toEnvironment, scenarioId: toScenarioId }
       const cloned = await cloneScenario(context.service.operatorPool, caller, {
         from: await findScenario(context, caller.projectId, ref),
         fromEnvironment: ref.environment,
         version,
-        to: await findScenario(context, caller.projectId, target),
+        to: await findChangedScenario(context, caller, attempt, target),
         expected: expectedVersion,
         reason,
       })
@@ -295,3 +292,13 @@ nodesOf('ScenarioVersion', ['name', 'name', 'number'], async (context, parts) =>
   const found = await orNull(readScenario(context.service.operatorPool, ref, Number(version)), 'scenarioNotFound')
   return found && { environment, ...found }
 })
+
+/** A scenario that a call changes. Refuses a caller whose role only reads in its environment. */
+export async function findChangedScenario(
+  { service }: Context,
+  caller: PlatformCaller,
+  attempt: AttemptedAction,
+  { environment, scenarioId }: { environment: string; scenarioId: string },
+): Promise<ScenarioRef> {
+  return { environmentId: await findChangeable(service, caller, attempt, environment), scenarioId }
+}

@@ -10,6 +10,7 @@ import { type PlatformHandler, type PlatformRequest, serverCall } from '../decla
 import { described, InputSource, optional, refuseFaults, shape } from '../declare/shape.ts'
 import { findTarget, playerTarget } from '../players/player-target.ts'
 import { findEnvironment } from '../projects/projects.ts'
+import { findChangeable } from '../roles/role-limits.ts'
 import { crossForServer, crossHandleCall, crossHandleRequest, REFUSALS_OF_CROSSING } from './cross-handle.ts'
 import { definitionBody } from './definition-body.ts'
 import {
@@ -89,7 +90,8 @@ async function put(request: PlatformRequest): Promise<Json> {
   const { environment, scenarioId, reason } = putRequest.gather(parametersOf(request), faults)
   const expected = readExpected(request.headers, faults)
   refuseFaults(faults)
-  const environmentId = await findEnvironment(service.pool, caller.projectId, environment)
+  const attempt = { action: ACTIONS.publishScenario, target: scenarioId }
+  const environmentId = await findChangeable(service, caller, attempt, environment)
   const { text } = await request.body()
   const publisher = { caller, reason, expected }
   const { scenario, notices } = await publishScenario(

@@ -21,7 +21,7 @@ export const PlayerNoteType = builder.prismaObject('PlayerNote', {
       description: 'The label of the platform key; null for a key without a label.',
       select: { actor: true },
       resolve: async ({ actor }, _args, context) => {
-        const { projectId } = await requirePlatform(context, 'viewer')
+        const { projectId } = await requirePlatform(context, 'players')
         return keyLabelOf(context.prisma, { projectId, actor })
       },
     }),
@@ -37,7 +37,7 @@ export const PlayerNoteType = builder.prismaObject('PlayerNote', {
 })
 
 nodesOf('PlayerNote', ['uuid', 'uuid'], async (context, [playerId = '', id = '']) => {
-  const { projectId } = await requirePlatform(context, 'viewer')
+  const { projectId } = await requirePlatform(context, 'players')
   const player = await orNull(findPlayer(context.service.pool, projectId, playerId), 'playerNotFound')
   const where = player && { environmentId_playerId_id: { ...player, id } }
   return where && context.prisma.playerNote.findUnique({ where })
@@ -50,7 +50,7 @@ builder.prismaObjectField('Player', 'notes', (t) =>
       ...PLAYERS_LIST,
       description: `Notes of operators, the latest first: up to ${MAX_NOTES}. For platform keys.`,
       resolve: async (query, { environmentId, id: playerId }, _args, context) => {
-        await requirePlatform(context, 'viewer')
+        await requirePlatform(context, 'players')
         const { page, beyond } = pageOf(query, { scope: { playerId }, order: 'desc' })
         return context.prisma.playerNote.findMany({ ...page, where: { environmentId, playerId, ...beyond } })
       },

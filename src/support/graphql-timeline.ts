@@ -1,7 +1,7 @@
 import { ACTIONS } from '../audit/actions.ts'
 import { invalidRequest } from '../base/errors.ts'
 import { requirePlatform } from '../callers/access.ts'
-import { roleIncludes } from '../callers/callers.ts'
+import { hasRight } from '../callers/roles.ts'
 import { FOREIGN_CURSOR } from '../declare/cursor.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { forwardPage, namesOf, readList } from '../declare/graphql/page.ts'
@@ -115,17 +115,17 @@ builder.prismaObjectField('Player', 'timeline', (t) =>
         'What happened to the player, the latest first: logins, levels, claims and purchases, actions of operators, messages and notes, as far back as each of them is kept. For platform keys.',
       args: argsOf(timelineRequest),
       resolve: async ({ environmentId, id: playerId }, args, context) => {
-        const { projectId, role } = await requirePlatform(context, 'viewer')
+        const { projectId, role } = await requirePlatform(context, 'players')
         const player = { environmentId, playerId, projectId }
         const { size, after, ...asked } = readList(timelineRequest, args, (cursor) =>
           readTimelineCursor(player, cursor),
         )
-        const isOperator = roleIncludes(role, 'operator')
+        const canAct = hasRight(role, 'act')
         const kinds = new Set(
-          TIMELINE_KINDS.filter((kind) => asked.kinds?.includes(kind) ?? (kind !== 'support' || isOperator)),
+          TIMELINE_KINDS.filter((kind) => asked.kinds?.includes(kind) ?? (kind !== 'support' || canAct)),
         )
         if (kinds.has('support'))
-          await requirePlatform(context, 'operator', { action: ACTIONS.readAuditLog, target: playerId })
+          await requirePlatform(context, 'act', { action: ACTIONS.readAuditLog, target: playerId })
         if (after && !areBoundsOf(after, kinds)) throw invalidRequest({ path: 'after', message: FOREIGN_CURSOR })
         // What the player has just done may have no place in the stream yet.
         await context.service.settleEvents(environmentId)

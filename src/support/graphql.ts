@@ -16,6 +16,7 @@ import { claimTierRequest, track } from '../battlepass/claim-tier.ts'
 import { AddXpPayloadType, ClaimTierPayloadType } from '../battlepass/graphql.ts'
 import { createBoostRequest } from '../boosts/requests.ts'
 import { findTarget, requirePlatform } from '../callers/access.ts'
+import { hasRight } from '../callers/roles.ts'
 import { type CreditRules, readCreditRules, UnknownCurrency } from '../catalogue/currencies.ts'
 import { currency } from '../catalogue/requests.ts'
 import {
@@ -56,6 +57,7 @@ import { messageImage, messageText } from '../inbox/message-text.ts'
 import { findPlayer, findPlayers } from '../players/find-player.ts'
 import { BAN_KINDS, type Ban, type PlayerRef } from '../players/player-status.ts'
 import { storageKeys, storageValues } from '../players/requests.ts'
+import { countGift, type Limits, requireChangeable, requireXp } from '../roles/role-limits.ts'
 import { crossHandleRequest } from '../scenario/cross-handle.ts'
 import { CrossHandlePayloadType } from '../scenario/graphql-runs.ts'
 import { rewardList } from '../scenario/reward-list.ts'
@@ -116,7 +118,8 @@ const ERRORS: Readonly<Record<SupportError, string>> = {
   'balance limit exceeded': 'The balance would pass the largest 64-bit integer.',
   'insufficient funds': 'The wallet has less than the amount.',
   'unknown currency': 'The environment does not know the currency.',
-  'credit limit exceeded': 'The amount is above the credit limit, and the caller is not an admin.',
+  'credit limit exceeded': 'The amount is above the credit limit of the currency or of the role.',
+  'role limit exceeded': 'The role of the caller gives less at once, or less often in a day.',
   'premium tiers claimed': 'Premium tiers are claimed. Reset them first, or revoke premium with them.',
   'premium not available': 'The pass sells no premium.',
   'tier not found': 'The published version has no such tier.',
@@ -474,6 +477,12 @@ const deleteStorageRequest = shape({ ...whom, keys: storageKeys })
 
 type SupportFields = Fields & typeof whom
 
+/** The rules of a currency for the caller of an action. */
+const rulesFor =
+  ({ caller, player }: KeyedCall, { operatorPool }: Context['service'], { maxCredit: most }: Limits) =>
+  (currency: string): Promise<CreditRules> =>
+    readCreditRules(operatorPool, player.environmentId, currency, { isAdmin: hasRight(caller.role, 'manage'), most })
+
 /**
  * The input and the resolver of an action of support on a player of the operator's project. All faults are reported at
  * once. An operator without the role is refused before anything is read, and a player of another project counts as
@@ -487,33 +496,48 @@ function support<F extends SupportFields, Outcome>(
     call: KeyedCall,
     input: RequestOf<Shape<F>>,
     service: Context['service'],
+    limits: Limits,
   ) => Command<Outcome & Recorded> | Promise<Command<Outcome & Recorded>>,
   check?: Check<RequestOf<Shape<F>>>,
 ) {
   return {
     args: inputOf(name, request),
     resolve: async (_root: unknown, { input: sent }: { input: Sent<F> }, context: Context) => {
+      const { service } = context
       const attempt = { action: `player.${action}`, target: bareId('Player', String(sent.playerId)) }
-      const caller = await requirePlatform(context, 'operator', attempt)
+      const caller = await requirePlatform(context, 'act', attempt)
       const input = request.readInput(sent, check)
       const { playerId, reason, idempotencyKey, undoes = null } = input as unknown as RequestOf<typeof moneyRequest>
-      const find = () => findPlayer(context.service.pool, caller.projectId, playerId)
-      const call = { caller, reason, idempotencyKey, undoes, player: await findTarget(context, caller, attempt, find) }
-      const { player } = call
+      const find = () => findPlayer(service.pool, caller.projectId, playerId)
+      const player = await findTarget(context, caller, attempt, find)
+      const call = { caller, reason, idempotencyKey, undoes, player }
+      const limits = await requireChangeable(service, caller, attempt, player.environmentId)
+      let takeBack: (() => Promise<void>) | undefined
       try {
-        const outcome = await context.service.run(await run(call, input, context.service))
+        if (isGift(action, input)) takeBack = await countGift(service.pool, limits, caller, player.environmentId)
+        const outcome = await service.run(await run(call, input, service, limits))
         return { player, outcome, error: null, refusal: null, audit: auditRef(caller, outcome.auditId) }
       } catch (refusal) {
+        if (refusal instanceof Refusal) await takeBack?.()
         const error = refusal instanceof Refusal && SUPPORT_ERRORS.find((known) => known === refusal.message)
         if (!error) throw refusal
-        // The role is too low for the amount.
-        if (error === 'credit limit exceeded')
-          await context.service.auditDenied(caller, attempt.action, player.playerId)
+        if (OF_ROLES.includes(error)) await service.auditDenied(caller, attempt.action, player.playerId)
         return { player, outcome: null, error, refusal, audit: null }
       }
     },
   }
 }
+
+/** Refusals because of the role. */
+const OF_ROLES: readonly SupportError[] = ['credit limit exceeded', 'role limit exceeded']
+
+const GIFTS: readonly SupportAction[] = [
+  ...(['credit_wallet', 'grant_xp', 'grant_tier', 'grant_premium', 'grant_boost', 'send_message'] as const),
+]
+
+/** Whether an action gives something to the player. A message without rewards does not. */
+const isGift = (action: SupportAction, input: object): boolean =>
+  GIFTS.includes(action) && !('rewards' in input && (input.rewards as readonly unknown[]).length === 0)
 
 type EachFields = Fields & typeof each
 
@@ -530,10 +554,12 @@ function supportEach<F extends EachFields>(
     resolve: async (_root: unknown, { input: sent }: { input: Sent<F> }, context: Context) => {
       const { service } = context
       const attempt = { action: `player.${action}`, target: 'players' }
-      const caller = await requirePlatform(context, 'operator', attempt)
+      const caller = await requirePlatform(context, 'act', attempt)
       const input = request.readInput(sent, check)
       const { playerIds, reason, idempotencyKey } = input as unknown as RequestOf<Shape<typeof each>>
       const players = await findPlayers(service.pool, caller.projectId, playerIds)
+      for (const environmentId of new Set([...players.values()].map((player) => player.environmentId)))
+        await requireChangeable(service, caller, attempt, environmentId)
 
       async function actOn(playerId: string): Promise<EachResult> {
         const player = players.get(playerId)
@@ -614,9 +640,9 @@ builder.mutationFields((t) => ({
   creditWallet: t.field({
     type: WalletPayload,
     description:
-      "Credits a player's wallet. Refuses a currency that the environment does not know unless `allowNew` is true, and an amount above the credit limit unless the caller is an admin.",
-    ...support('CreditWalletInput', 'credit_wallet', creditRequest, async (call, input, { operatorPool }) =>
-      creditWallet(call, input, await readCreditRules(operatorPool, call.player.environmentId, input.currency)),
+      "Credits a player's wallet. Refuses a currency that the environment does not know unless `allowNew` is true, and an amount above the credit limit of the currency or of the role. Admins have no limit.",
+    ...support('CreditWalletInput', 'credit_wallet', creditRequest, async (call, input, service, limits) =>
+      creditWallet(call, input, await rulesFor(call, service, limits)(input.currency)),
     ),
   }),
   debitWallet: t.field({
@@ -627,7 +653,10 @@ builder.mutationFields((t) => ({
   grantXp: t.field({
     type: GrantXpPayload,
     description: "Adds xp in the player's active run, by the rules of the game.",
-    ...support('GrantXpInput', 'grant_xp', xpRequest, grantXp),
+    ...support('GrantXpInput', 'grant_xp', xpRequest, (call, input, _service, limits) => {
+      requireXp(limits, call.caller, input.amount, 'amount')
+      return grantXp(call, input)
+    }),
   }),
   grantTier: t.field({
     type: GrantTierPayload,
@@ -705,10 +734,9 @@ builder.mutationFields((t) => ({
       'SendMessageInput',
       'send_message',
       messageRequest,
-      async (call, input, { operatorPool }) => {
+      async (call, input, service, limits) => {
         const currencies = [...new Set(input.rewards.flatMap((one) => one.currency ?? []))]
-        const { environmentId } = call.player
-        const rules = await Promise.all(currencies.map((one) => readCreditRules(operatorPool, environmentId, one)))
+        const rules = await Promise.all(currencies.map(rulesFor(call, service, limits)))
         return sendMessage(call, input, new Map(currencies.map((one, index) => [one, rules[index] as CreditRules])))
       },
       checkMessage,

@@ -81,6 +81,7 @@ export const SUPPORT_ERRORS = [
   'insufficient funds',
   'unknown currency',
   'credit limit exceeded',
+  'role limit exceeded',
   'premium tiers claimed',
   'premium not available',
   'tier not found',

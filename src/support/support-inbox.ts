@@ -1,6 +1,5 @@
 import { Refusal } from '../base/errors.ts'
 import type { MessageTexts } from '../base/languages.ts'
-import { roleIncludes } from '../callers/callers.ts'
 import { type CreditRules, requireCredit } from '../catalogue/currencies.ts'
 import { deliver, hasRoom, withdraw } from '../inbox/deliver.ts'
 import { askInbox, askMessage } from '../inbox/messages.ts'
@@ -42,8 +41,7 @@ export function sendMessage(call: KeyedCall, input: MessageInput, rules: RulesOf
     decide(player, group, { auditId }) {
       for (const [currency, { amount, path }] of sumsOf(rewards)) {
         const rule = rules.get(currency)
-        const isAdmin = roleIncludes(call.caller.role, 'admin')
-        if (rule) requireCredit(rule, { currency, amount, allowNew }, { isAdmin, path })
+        if (rule) requireCredit(rule, { currency, amount, allowNew }, path)
       }
       if (!hasRoom(group, player)) throw new Refusal('inboxFull')
       const expiresAt = new Date(group.now.getTime() + expiresInDays * DAY_MS)

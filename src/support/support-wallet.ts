@@ -1,4 +1,3 @@
-import { roleIncludes } from '../callers/callers.ts'
 import { type CreditRules, requireCredit } from '../catalogue/currencies.ts'
 import type { Command } from '../transactions/command.ts'
 import { askWallet, balanceAfter, balanceOf, move } from '../wallet/holdings.ts'
@@ -16,8 +15,7 @@ export interface MoneyInput {
 }
 
 /**
- * Credits a player. With rules, refuses an unknown currency unless `allowNew` is true, and an amount above the limit
- * unless the caller is an admin.
+ * Credits a player. With rules, refuses an unknown currency unless `allowNew` is true, and an amount above the limit.
  */
 export const creditWallet = (
   call: KeyedCall,
@@ -25,7 +23,7 @@ export const creditWallet = (
   rules: CreditRules | null = null,
 ): Command<Moved> =>
   moveMoney(call, 'credit_wallet', input, input.amount, () => {
-    if (rules) requireCredit(rules, input, { isAdmin: roleIncludes(call.caller.role, 'admin') })
+    if (rules) requireCredit(rules, input)
   })
 
 /** Refuses an amount above the balance. */

@@ -62,7 +62,7 @@ const grantMoney = (
   moveMoney(ref, input, {
     operation: 'server.grant',
     amount: input.amount,
-    check: () => requireCredit(rules, { ...input, allowNew }, { isAdmin: false }),
+    check: () => requireCredit(rules, { ...input, allowNew }),
   })
 
 /** Spends an amount of a currency. Refuses an amount above the balance. */

@@ -110,7 +110,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the page of boosts`, 
     const { page } = opened
     await page.getByText('Double xp weekend').waitFor()
     await page.getByRole('button', { name: 'New boost' }).click({ force: true })
-    await page.getByText('This needs the role admin.').waitFor()
+    await page.getByText('This needs the role designer or admin.').waitFor()
     expect(await page.getByRole('dialog').count()).toBe(0)
     await opened.check('boosts-phone')
     await opened.close()

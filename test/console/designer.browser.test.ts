@@ -166,7 +166,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the designer`, () => 
     await valid(page)
     await page.getByText('No player’s level, tiers or price would change at once.').waitFor()
     await page.getByRole('button', { name: 'Publish…' }).press('Enter')
-    await page.getByText('This needs the role admin. You are signed in as viewer.').waitFor()
+    await page.getByText('This needs the role designer or admin. You are signed in as viewer.').waitFor()
     await opened.check('designer-viewer')
     await view(page, 'Versions')
     await page.getByRole('cell', { name: '1 current' }).waitFor()

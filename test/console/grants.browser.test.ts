@@ -300,7 +300,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the pages of grants`,
     await page.getByRole('link', { name: 'gems by the list' }).waitFor()
     await opened.check('grants-phone')
     await page.getByRole('button', { name: 'New grant' }).click({ force: true })
-    await page.getByText('This needs the role operator.').first().waitFor()
+    await page.getByText('This needs the role operator or admin.').first().waitFor()
     await page.getByRole('link', { name: 'gems by the list' }).click()
     await page.getByRole('button', { name: 'Undo' }).click({ force: true })
     expect(await page.getByRole('dialog').count()).toBe(0)

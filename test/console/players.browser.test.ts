@@ -195,7 +195,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the players`, () => {
     await close()
     const viewer = await stage.open('/env/production/players', { role: 'viewer' })
     await viewer.page.getByRole('button', { name: 'Export all' }).press('Enter')
-    await viewer.page.getByText('This needs the role operator. You are signed in as viewer.').waitFor()
+    await viewer.page.getByText('This needs the role operator or admin. You are signed in as viewer.').waitFor()
     await viewer.close()
   })
 
@@ -459,7 +459,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a player`, () => {
     const player = await newPlayer()
     const { page, close } = await open(player, '', { role: 'viewer' })
     await page.getByRole('button', { name: 'More', exact: true }).press('Enter')
-    await page.getByText('This needs the role operator. You are signed in as viewer.').waitFor()
+    await page.getByText('This needs the role support, operator or admin. You are signed in as viewer.').waitFor()
     await page.getByRole('link', { name: 'Audit' }).last().click()
     await page.getByText('Not allowed').waitFor()
     await close()

@@ -116,6 +116,14 @@ const CHECKS: [check: string, table: string, row: Row, ...faults: Row[]][] = [
     { environment_id: ENVIRONMENT, approval_above_amount: 0 },
     { approval_above_amount: -1 },
   ],
+  ...each(
+    'role_limits',
+    { environment_id: ENVIRONMENT, role: 'support', max_credit: 0 },
+    {
+      role_limits_role_check: [{ role: 'admin' }],
+      role_limits_max_check: [{ max_credit: -1 }, { max_job_players: -1 }],
+    },
+  ),
   [
     'currencies_credit_limit_check',
     'currencies',

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
 import { expect } from 'vitest'
+import type { Role } from '../../src/callers/roles.ts'
 import { demoSeason } from '../../src/dev/season.ts'
 import { seedSeason } from '../../src/dev/seed-season.ts'
 import { publishScenario } from '../../src/scenario/publish.ts'
@@ -19,7 +20,7 @@ const hasScreenshots = process.env.SCREENSHOTS === '1'
 /** The timeout of each step of a test, for what hangs. */
 export const STEP_MS = 60_000
 
-export type ConsoleRole = 'viewer' | 'operator' | 'admin'
+export type ConsoleRole = Role
 
 /** The console in a browser, with a service whose environment `production` has players of the demo season. */
 export interface ConsoleStage {

@@ -65,8 +65,7 @@ describe('the queries project and environments', () => {
     expect(other.environments).toEqual([])
     expect(other.project).toMatchObject({ projectId: stranger.caller.projectId, name: 'Other', environments: [] })
     expect(other.project.platformKeys).toEqual([
-      { role: 'VIEWER', keys: 0 },
-      { role: 'OPERATOR', keys: 0 },
+      ...['ANALYST', 'DESIGNER', 'VIEWER', 'SUPPORT', 'OPERATOR'].map((role) => ({ role, keys: 0 })),
       { role: 'ADMIN', keys: 1 },
     ])
   })

@@ -29,7 +29,7 @@ export default function AlertsPage() {
     <Page
       title="Alerts"
       actions={
-        <RoleButton needs="ADMIN" tone="primary" onClick={() => setOpen('create')}>
+        <RoleButton needs="manage" tone="primary" onClick={() => setOpen('create')}>
           New alert webhook
         </RoleButton>
       }
@@ -58,7 +58,7 @@ export default function AlertsPage() {
                   <span className="actions">
                     <Test webhook={webhook} />
                     <RoleButton
-                      needs="ADMIN"
+                      needs="manage"
                       tone="quiet"
                       label={`Change ${webhook.name}`}
                       onClick={() => setOpen({ kind: 'edit', webhook })}
@@ -66,7 +66,7 @@ export default function AlertsPage() {
                       Change
                     </RoleButton>
                     <RoleButton
-                      needs="ADMIN"
+                      needs="manage"
                       tone="quiet"
                       label={`Delete ${webhook.name}`}
                       onClick={() => setOpen({ kind: 'delete', webhook })}
@@ -116,7 +116,7 @@ function Test({ webhook: { alertWebhookId, name } }: { webhook: AlertWebhook }) 
     setBusy(false)
   }
   return (
-    <RoleButton needs="ADMIN" tone="quiet" label={`Send a test to ${name}`} busy={isBusy} onClick={send}>
+    <RoleButton needs="manage" tone="quiet" label={`Send a test to ${name}`} busy={isBusy} onClick={send}>
       Test
     </RoleButton>
   )

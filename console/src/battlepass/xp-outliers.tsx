@@ -1,6 +1,7 @@
 import { useQuery } from 'urql'
 import type { ResultOf } from '../graphql.ts'
 import { PlayerName } from '../players/player-name.tsx'
+import { useDenial } from '../session/permission.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Panel } from '../ui/page.tsx'
 import { playersText } from '../ui/players-text.ts'
@@ -26,7 +27,23 @@ export const outlierColumns = (title: string): readonly Column<Outlier>[] => [
   },
 ]
 
-export function XpOutliers(props: { readonly scenarioId: string; readonly nodeId: string; readonly to: string }) {
+interface OutliersProps {
+  readonly scenarioId: string
+  readonly nodeId: string
+  readonly to: string
+}
+
+export function XpOutliers(props: OutliersProps) {
+  const denial = useDenial('players')
+  if (denial === undefined) return <Outliers {...props} />
+  return (
+    <Panel title="Players with the most xp in a day">
+      <Empty title="Not shown">{denial}</Empty>
+    </Panel>
+  )
+}
+
+function Outliers(props: OutliersProps) {
   const environment = useEnvironment()
   const [result, read] = useQuery({
     query: outliersQuery,

@@ -36,7 +36,7 @@ export default function BoostsPage() {
           <Button onClick={pages.reload} busy={pages.isLoading}>
             Refresh
           </Button>
-          <RoleButton needs="ADMIN" tone="primary" onClick={() => setOpen('create')}>
+          <RoleButton needs="design" tone="primary" onClick={() => setOpen('create')}>
             New boost
           </RoleButton>
         </>
@@ -74,7 +74,7 @@ export default function BoostsPage() {
                 {boost.state !== 'ENDED' && (
                   <>
                     <RoleButton
-                      needs="ADMIN"
+                      needs="design"
                       tone="quiet"
                       label={`Change ${boost.name}`}
                       onClick={() => setOpen({ kind: 'edit', boost })}
@@ -82,7 +82,7 @@ export default function BoostsPage() {
                       Change
                     </RoleButton>
                     <RoleButton
-                      needs="ADMIN"
+                      needs="design"
                       tone="quiet"
                       label={`${boost.state === 'PLANNED' ? 'Cancel' : 'End'} ${boost.name}`}
                       onClick={() => setOpen({ kind: 'end', boost })}

@@ -101,7 +101,7 @@ function Designer(props: {
             Redo
           </Button>
           {current.version > 0 && (
-            <RoleButton needs="ADMIN" onClick={() => setCloning(true)}>
+            <RoleButton needs="design" onClick={() => setCloning(true)}>
               Clone
             </RoleButton>
           )}

@@ -84,7 +84,7 @@ export default function ScenariosPage() {
             cell: (row) => (
               <>
                 {row.version > 0 && (
-                  <RoleButton needs="ADMIN" onClick={() => setClone(row)} label={`Clone ${row.scenarioId}`}>
+                  <RoleButton needs="design" onClick={() => setClone(row)} label={`Clone ${row.scenarioId}`}>
                     Clone
                   </RoleButton>
                 )}

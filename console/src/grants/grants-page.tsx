@@ -28,7 +28,7 @@ export default function GrantsPage() {
     <Page
       title="Grants"
       actions={
-        <RoleButton needs="OPERATOR" tone="primary" onClick={() => navigate(newGrantHref(environment))}>
+        <RoleButton needs="jobs" tone="primary" onClick={() => navigate(newGrantHref(environment))}>
           New grant
         </RoleButton>
       }

@@ -62,7 +62,7 @@ function Shown({ job }: { job: WholeJob }) {
   const isOwn = job.operator === actor
   const canUndo = ENDED.includes(state) && undoOf === null && job.granted > 0 && !job.give.xp && !job.give.levels
   const action = (name: Open, text: string, tone?: 'primary' | 'danger') => (
-    <RoleButton needs="OPERATOR" tone={tone} onClick={() => setOpen(name)}>
+    <RoleButton needs="jobs" tone={tone} onClick={() => setOpen(name)}>
       {text}
     </RoleButton>
   )
@@ -252,7 +252,7 @@ function Players({ job: { jobId, state, undoOf } }: { job: Job }) {
 
 /** The rows of the audit log about a job, for admins: others may not read the log. */
 function History({ job: { jobId } }: { job: Job }) {
-  const denial = useDenial('ADMIN')
+  const denial = useDenial('manage')
   const pages = usePages({
     query: auditLogQuery,
     variables: { target: jobId },

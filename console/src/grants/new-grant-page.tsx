@@ -30,7 +30,7 @@ import { useUpload, WhomPanel, whomOf } from './whom.tsx'
 /** A new grant: its steps, and beside them what it would do now. */
 export default function NewGrantPage() {
   const environment = useEnvironment()
-  const denial = useDenial('OPERATOR')
+  const denial = useDenial('jobs')
   const list = <Link href={`/env/${environment}/grants`}>All grants</Link>
   return (
     <Page title="New grant" actions={list}>

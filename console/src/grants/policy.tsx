@@ -19,7 +19,7 @@ export function ApprovalPolicy() {
     <Panel
       title="Approval"
       actions={
-        <RoleButton needs="ADMIN" label="Change the approval" onClick={() => setOpen(true)} disabled={!policy}>
+        <RoleButton needs="manage" label="Change the approval" onClick={() => setOpen(true)} disabled={!policy}>
           Change
         </RoleButton>
       }

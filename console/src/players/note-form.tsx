@@ -15,7 +15,7 @@ type Answer = Awaited<ReturnType<typeof send>>
 /** Adds a note for other operators. The note says why by itself, so that nobody is asked for a reason. */
 export function NoteForm({ playerId }: { playerId: string }) {
   const client = useClient()
-  const denial = useDenial('OPERATOR')
+  const denial = useDenial('act')
   const [text, setText] = useState('')
   const [key, setKey] = useState(() => new ActionKey())
   const [answer, setAnswer] = useState<Answer>()

@@ -23,7 +23,7 @@ export function PassTrack(props: {
   readonly onTier?: (tier: TierView, isClaimed: boolean) => void
 }) {
   const { view, level, premiumOwned, claims, isClaimTime, onTier } = props
-  const denial = useDenial('OPERATOR')
+  const denial = useDenial('act')
   const here = useRef<HTMLLIElement>(null)
   const claimOf = new Map(claims.map((claim) => [`${claim.track} ${claim.level}`, claim]))
   const tierOf = new Map(view.tiers.map((tier) => [`${tier.track} ${tier.level}`, tier]))

@@ -1,6 +1,6 @@
 import { useQuery } from 'urql'
 import { Link } from 'wouter'
-import { useDenial } from '../session/permission.tsx'
+import { useDenial, useOwnLimits } from '../session/permission.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
 import { usePageCommands } from '../shell/page-commands.ts'
 import { usePathParameters } from '../ui/address.ts'
@@ -162,8 +162,8 @@ function Actions({ player, pass, open }: TabProps & { readonly pass: (Pass & Pas
   const { environment } = player
   const [{ data, fetching }] = useQuery({ query: currenciesQuery, variables: { environment } })
   const known = data?.currencies.nodes
-  const { credit, grants, more } = actionsOf(player, pass, known)
-  const isDenied = useDenial('OPERATOR') !== undefined
+  const { credit, grants, more } = actionsOf(player, pass, known, useOwnLimits()?.maxCredit ?? null)
+  const isDenied = useDenial('act') !== undefined
   const items = (actions: readonly PlayerAction[]): MenuItem[] =>
     actions.map(({ action, note }) => ({
       ...{ name: action.title, note, run: () => open(action) },
@@ -182,8 +182,8 @@ function Actions({ player, pass, open }: TabProps & { readonly pass: (Pass & Pas
       <ActionButton tone="primary" busy={fetching && !known} onClick={() => open(credit.action)}>
         Credit
       </ActionButton>
-      <RoleMenu needs="OPERATOR" name="Grant" items={items(grants)} />
-      <RoleMenu needs="OPERATOR" name="More" items={items(more)} />
+      <RoleMenu needs="act" name="Grant" items={items(grants)} />
+      <RoleMenu needs="act" name="More" items={items(more)} />
     </>
   )
 }

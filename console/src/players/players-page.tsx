@@ -85,16 +85,16 @@ export default function PlayersPage() {
           >
             CSV of the shown
           </Button>
-          <RoleButton needs="OPERATOR" onClick={() => setExporting(true)}>
+          <RoleButton needs="jobs" onClick={() => setExporting(true)}>
             Export all
           </RoleButton>
-          <RoleButton needs="OPERATOR" onClick={() => setBanning(true)}>
+          <RoleButton needs="act" onClick={() => setBanning(true)}>
             Ban a list
           </RoleButton>
-          <RoleButton needs="OPERATOR" onClick={() => withoutSearch(() => setSaving(true))}>
+          <RoleButton needs="jobs" onClick={() => withoutSearch(() => setSaving(true))}>
             Save as segment…
           </RoleButton>
-          <RoleButton needs="OPERATOR" tone="primary" onClick={() => withoutSearch(give)}>
+          <RoleButton needs="jobs" tone="primary" onClick={() => withoutSearch(give)}>
             {totalText === '1 player' ? 'Give to this player…' : `Give to these ${totalText ?? 'players'}…`}
           </RoleButton>
         </>

@@ -26,7 +26,7 @@ export function Timeline(props: TabProps) {
   const filter = filters.value('kinds')
   const kinds = kindsOf(filter)
   // Viewers must not read what operators did.
-  const isViewer = useDenial('OPERATOR') !== undefined
+  const isViewer = useDenial('act') !== undefined
   const offered = KINDS.filter(({ kind }) => kind !== 'SUPPORT' || !isViewer)
   const asked = kinds.filter((kind) => offered.some((one) => one.kind === kind))
   const pages = usePages({

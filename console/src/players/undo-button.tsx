@@ -14,7 +14,7 @@ export function UndoButton(
   props: TabProps & { readonly entry: UndoableEntry; readonly undone: ReadonlySet<string>; readonly title: string },
 ) {
   const { entry, undone, player, open, title } = props
-  const isDenied = useDenial('OPERATOR') !== undefined
+  const isDenied = useDenial('act') !== undefined
   if (undone.has(entry.id)) return <span className="badge">undone</span>
   const now = Date.now()
   const undo = undoOf(entry, player, now)

@@ -33,6 +33,7 @@ const TITLES: Readonly<Record<string, string>> = {
   'segment.delete': 'Delete a segment',
   'player_list.create': 'Upload a list of players',
   'grant_policy.set': 'Set the policy of approvals',
+  'role_limits.set': 'Set the limits of a role',
   'grant_job.create': 'Make a grant job',
   'grant_job.approve': 'Approve a grant job',
   'grant_job.pause': 'Pause a grant job',

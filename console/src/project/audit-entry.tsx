@@ -24,7 +24,7 @@ type Entry = Parameters<typeof Who>[0] & {
 
 /** One entry of the audit log, with the state before and after beside each other. */
 export function AuditEntry({ id, onClose }: { id: string; onClose: () => void }) {
-  const denial = useDenial('ADMIN')
+  const denial = useDenial('manage')
   const [result, read] = useQuery({ query: auditEntryQuery, variables: { id }, pause: denial !== undefined })
   return (
     <Dialog title="Entry of the audit log" onClose={onClose} wide>
@@ -44,7 +44,7 @@ export function AuditEntry({ id, onClose }: { id: string; onClose: () => void })
 /** The facts of an entry, with the state before and after beside each other. */
 export function EntryFacts({ of }: { of: Entry }) {
   const { action, target, operator, actor, environment, reason, occurredAt, beforeText, afterText } = of
-  const isAdmin = useDenial('ADMIN') === undefined
+  const isAdmin = useDenial('manage') === undefined
   return (
     <>
       <Facts

@@ -34,7 +34,7 @@ const CSV_TITLES = [
 
 /** Without the role the log is not requested: it would record a denied attempt. */
 export default function AuditPage() {
-  const denial = useDenial('ADMIN')
+  const denial = useDenial('manage')
   if (denial === undefined) return <AuditLog />
   return (
     <Page title="Audit log">

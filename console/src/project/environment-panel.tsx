@@ -1,6 +1,7 @@
 import { useQuery } from 'urql'
 import { Link } from 'wouter'
 import { isProduction } from '../../../src/base/limits.ts'
+import { useDenial } from '../session/permission.tsx'
 import { clockText, type ShownClock } from '../shell/clock-text.ts'
 import { Button, RoleButton } from '../ui/button.tsx'
 import { textOf } from '../ui/errors.ts'
@@ -20,39 +21,43 @@ interface EnvironmentProps {
 }
 
 /** One environment: its pages, and what it still needs before players can play. */
-export const EnvironmentPanel = ({ name, createdAt, sdkKeys, clock, onSetClock }: EnvironmentProps) => (
-  <Panel
-    title={name}
-    actions={
-      isProduction(name) ? (
-        <span className="badge production">production</span>
-      ) : (
-        <RoleButton needs="ADMIN" onClick={onSetClock}>
-          Set the clock
-        </RoleButton>
-      )
-    }
-  >
-    <p className="muted">
-      Created <Time at={createdAt} parts="minute" />, {number(sdkKeys)} valid SDK {sdkKeys === 1 ? 'key' : 'keys'}
-    </p>
-    {clock && <p>{clockText(name, clock)}</p>}
-    <Steps name={name} sdkKeys={sdkKeys} />
-    <nav className="actions" aria-label={`Pages of ${name}`}>
-      <Link href={`/env/${name}/live`}>Live</Link>
-      <Link href={`/env/${name}/battle-pass`}>Battle pass</Link>
-      <Link href={`/env/${name}/players`}>Players</Link>
-      <Link href={`/env/${name}/scenarios`}>Designer</Link>
-      <Link href={`/env/${name}/providers`}>Providers</Link>
-      <Link href={`/project/audit?environment=${name}`}>Audit log</Link>
-    </nav>
-  </Panel>
-)
+export function EnvironmentPanel({ name, createdAt, sdkKeys, clock, onSetClock }: EnvironmentProps) {
+  const withPlayers = useDenial('players') === undefined
+  return (
+    <Panel
+      title={name}
+      actions={
+        isProduction(name) ? (
+          <span className="badge production">production</span>
+        ) : (
+          <RoleButton needs="manage" onClick={onSetClock}>
+            Set the clock
+          </RoleButton>
+        )
+      }
+    >
+      <p className="muted">
+        Created <Time at={createdAt} parts="minute" />, {number(sdkKeys)} valid SDK {sdkKeys === 1 ? 'key' : 'keys'}
+      </p>
+      {clock && <p>{clockText(name, clock)}</p>}
+      <Steps name={name} sdkKeys={sdkKeys} />
+      <nav className="actions" aria-label={`Pages of ${name}`}>
+        {withPlayers && <Link href={`/env/${name}/live`}>Live</Link>}
+        <Link href={`/env/${name}/battle-pass`}>Battle pass</Link>
+        {withPlayers && <Link href={`/env/${name}/players`}>Players</Link>}
+        <Link href={`/env/${name}/scenarios`}>Designer</Link>
+        <Link href={`/env/${name}/providers`}>Providers</Link>
+        <Link href={`/project/audit?environment=${name}`}>Audit log</Link>
+      </nav>
+    </Panel>
+  )
+}
 
 function Steps({ name, sdkKeys }: { name: string; sdkKeys: number }) {
+  const withPlayers = useDenial('players') === undefined
   const [{ data, error, fetching }, read] = useQuery({
     query: environmentStepsQuery,
-    variables: { environment: name },
+    variables: { environment: name, withPlayers },
     requestPolicy: 'cache-and-network',
   })
   if (!data) {
@@ -72,7 +77,9 @@ function Steps({ name, sdkKeys }: { name: string; sdkKeys: number }) {
       `/env/${name}/providers`,
     ],
     [sdkKeys > 0, 'Make an SDK key for the game client', `/project/keys?environment=${name}`],
-    [data.players.nodes.length > 0, 'Log a first player in', `/env/${name}/players`],
+    ...(data.players
+      ? [[data.players.nodes.length > 0, 'Log a first player in', `/env/${name}/players`] as const]
+      : []),
   ] as const
   const done = steps.filter(([isDone]) => isDone).length
   if (done === steps.length)

@@ -21,10 +21,10 @@ export default function EnvironmentsPage() {
       title="Environments"
       actions={
         <>
-          <RoleButton needs="ADMIN" onClick={() => setOpened('rename')}>
+          <RoleButton needs="manage" onClick={() => setOpened('rename')}>
             Rename the project
           </RoleButton>
-          <RoleButton needs="ADMIN" tone="primary" onClick={() => setOpened('create')}>
+          <RoleButton needs="manage" tone="primary" onClick={() => setOpened('create')}>
             New environment
           </RoleButton>
         </>

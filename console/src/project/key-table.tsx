@@ -62,7 +62,7 @@ export function KeyTable<Row extends KeyRow>(props: {
             <span className="actions">
               <Link href={`/project/audit?target=${key.keyId}`}>History</Link>
               {key.revokedAt === null && (
-                <RoleButton needs="ADMIN" tone="quiet" label={`Revoke ${key.prefix}`} onClick={() => onRevoke(key)}>
+                <RoleButton needs="manage" tone="quiet" label={`Revoke ${key.prefix}`} onClick={() => onRevoke(key)}>
                   Revoke
                 </RoleButton>
               )}

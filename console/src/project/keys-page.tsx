@@ -15,7 +15,7 @@ import { KeyTable } from './key-table.tsx'
 import { platformKeysQuery, sdkKeysQuery, serverKeysQuery } from './operations.ts'
 
 export default function KeysPage() {
-  const denial = useDenial('ADMIN')
+  const denial = useDenial('manage')
   return (
     <Page title="Keys">
       {denial === undefined ? (
@@ -84,7 +84,7 @@ function Keys() {
       <Panel
         title="SDK keys"
         actions={
-          <RoleButton needs="ADMIN" onClick={() => setOpened('sdk')} disabled={environments.length === 0}>
+          <RoleButton needs="manage" onClick={() => setOpened('sdk')} disabled={environments.length === 0}>
             New SDK key
           </RoleButton>
         }
@@ -104,7 +104,7 @@ function Keys() {
       <Panel
         title="Server keys"
         actions={
-          <RoleButton needs="ADMIN" onClick={() => setOpened('server')} disabled={environments.length === 0}>
+          <RoleButton needs="manage" onClick={() => setOpened('server')} disabled={environments.length === 0}>
             New server key
           </RoleButton>
         }
@@ -124,7 +124,7 @@ function Keys() {
       <Panel
         title="Platform keys"
         actions={
-          <RoleButton needs="ADMIN" onClick={() => setOpened('platform')}>
+          <RoleButton needs="manage" onClick={() => setOpened('platform')}>
             New platform key
           </RoleButton>
         }

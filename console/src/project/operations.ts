@@ -143,7 +143,7 @@ export const environmentsQuery = graphql(`
 `)
 
 export const environmentStepsQuery = graphql(`
-  query ConsoleEnvironmentSteps($environment: String!) {
+  query ConsoleEnvironmentSteps($environment: String!, $withPlayers: Boolean!) {
     authProviders(environment: $environment) {
       environment
       custom { name enabled }
@@ -151,7 +151,7 @@ export const environmentStepsQuery = graphql(`
     scenarios(environment: $environment, first: 1) {
       nodes { id }
     }
-    players(environment: $environment, first: 1) {
+    players(environment: $environment, first: 1) @include(if: $withPlayers) {
       nodes { id }
     }
   }

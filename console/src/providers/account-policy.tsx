@@ -43,7 +43,7 @@ export function AccountPolicy() {
     <Panel
       title="Accounts of players"
       actions={
-        <RoleButton needs="ADMIN" disabled={!policy} onClick={() => setOpen(true)}>
+        <RoleButton needs="manage" disabled={!policy} onClick={() => setOpen(true)}>
           Change
         </RoleButton>
       }

@@ -34,7 +34,7 @@ export function CustomProviders(props: {
               {KINDS.map((kind) => (
                 <RoleButton
                   key={kind}
-                  needs="ADMIN"
+                  needs="manage"
                   tone="quiet"
                   label={`${ACTIONS[kind]} ${provider.name}`}
                   onClick={() => props.onAction(kind, provider)}

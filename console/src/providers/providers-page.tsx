@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { useQuery } from 'urql'
 import type { ResultOf } from '../graphql.ts'
+import { useDenial } from '../session/permission.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
 import { RoleButton } from '../ui/button.tsx'
 import { Page, Panel } from '../ui/page.tsx'
@@ -28,6 +29,7 @@ type Opened =
   | { readonly action: ProviderAction; readonly provider: CustomProvider }
 
 export default function ProvidersPage() {
+  const canReadPlayers = useDenial('players') === undefined
   const environment = useEnvironment()
   const [opened, setOpened] = useState<Opened>()
   const [result, read] = useQuery({
@@ -42,7 +44,7 @@ export default function ProvidersPage() {
     <Page
       title="Providers"
       actions={
-        <RoleButton needs="ADMIN" tone="primary" onClick={() => setOpened({ action: 'add', all: custom })}>
+        <RoleButton needs="manage" tone="primary" onClick={() => setOpened({ action: 'add', all: custom })}>
           New provider
         </RoleButton>
       }
@@ -75,7 +77,7 @@ export default function ProvidersPage() {
                 <SignInTable signIns={signInsOf(found)} onAction={(action, signIn) => setOpened({ action, signIn })} />
               )}
               <div className="actions">
-                <RoleButton needs="ADMIN" onClick={() => setOpened({ action: 'issuer' })}>
+                <RoleButton needs="manage" onClick={() => setOpened({ action: 'issuer' })}>
                   New issuer
                 </RoleButton>
               </div>
@@ -88,7 +90,7 @@ export default function ProvidersPage() {
       <AccountPolicy />
       {opened && <OpenedDialog of={opened} onClose={() => setOpened(undefined)} />}
       <LoginStatistics providers={[...custom.map(({ name }) => name), ...signIns.map(({ provider }) => provider)]} />
-      <LoginLog />
+      {canReadPlayers && <LoginLog />}
     </Page>
   )
 }

@@ -11,7 +11,7 @@ export function SignInTable(props: {
   const button = (action: SignInAction, words: string, signIn: SignIn) => (
     <RoleButton
       key={action}
-      needs="ADMIN"
+      needs="manage"
       tone="quiet"
       label={`${words} ${signIn.title}`}
       onClick={() => props.onAction(action, signIn)}

@@ -71,7 +71,7 @@ export default function SegmentsPage() {
                       Change filters
                     </Link>
                     <RoleButton
-                      needs="OPERATOR"
+                      needs="jobs"
                       tone="quiet"
                       label={`Rename ${segment.name}`}
                       onClick={() => setOpen({ kind: 'rename', segment })}
@@ -79,7 +79,7 @@ export default function SegmentsPage() {
                       Rename
                     </RoleButton>
                     <RoleButton
-                      needs="OPERATOR"
+                      needs="jobs"
                       tone="quiet"
                       label={`Delete ${segment.name}`}
                       onClick={() => setOpen({ kind: 'delete', segment })}

@@ -1,10 +1,11 @@
 import { useSyncExternalStore } from 'react'
+import { ROLES as SERVICE_ROLES } from '../../../src/callers/roles.ts'
 import { keepText } from '../ui/storage.ts'
 import { joinTabs, type TabMessage } from './tabs.ts'
 
-/** The roles of callers. Each has the rights of the roles before it, too. */
-export const ROLES = ['VIEWER', 'OPERATOR', 'ADMIN'] as const
-export type Role = (typeof ROLES)[number]
+/** The roles of callers, as the schema names them. */
+export type Role = Uppercase<(typeof SERVICE_ROLES)[number]>
+export const ROLES = SERVICE_ROLES.map((role) => role.toUpperCase() as Role)
 
 export interface Session {
   readonly token: string
@@ -80,9 +81,6 @@ export function endSession(why = SIGNED_OUT): void {
   }
   leave(why)
 }
-
-/** Whether a role has the rights of another. */
-export const includesRole = (role: Role, needed: Role): boolean => ROLES.indexOf(role) >= ROLES.indexOf(needed)
 
 function take(begun: Session): void {
   session = begun

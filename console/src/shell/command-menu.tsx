@@ -3,6 +3,7 @@ import { useQuery } from 'urql'
 import { useLocation } from 'wouter'
 import { useMatches } from '../players/use-matches.ts'
 import { addressOf, routes } from '../routes.tsx'
+import { mayOf, useOperator } from '../session/permission.tsx'
 import { endSession } from '../session/session.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { prefer } from '../ui/preferences.ts'
@@ -22,6 +23,8 @@ export function CommandMenu(props: {
 }) {
   const { environment, environments, onEnvironment, onClose } = props
   const [, navigate] = useLocation()
+  const session = useOperator()
+  const canSearch = mayOf(session, 'players')
   const [text, setText] = useState('')
   const [place, setPlace] = useState(0)
   const listId = useId()
@@ -30,15 +33,17 @@ export function CommandMenu(props: {
   const [{ data, fetching }] = useQuery({
     query: findPlayersQuery,
     variables: { environment, search: asked },
-    pause: !isSearch || environment === '',
+    pause: !isSearch || !canSearch || environment === '',
     requestPolicy: 'cache-and-network',
   })
 
   const go = (to: string) => () => navigate(to)
   const commands: Command[] = [
     ...pageCommands(),
-    ...routes.flatMap(({ path, entry }) =>
-      entry ? [{ name: entry.name, note: 'page', run: go(addressOf(path, { environment })) }] : [],
+    ...routes.flatMap(({ path, entry, needs }) =>
+      entry && (needs === undefined || mayOf(session, needs))
+        ? [{ name: entry.name, note: 'page', run: go(addressOf(path, { environment })) }]
+        : [],
     ),
     ...environments
       .filter((one) => one !== environment)
@@ -62,7 +67,7 @@ export function CommandMenu(props: {
       run: go(`/env/${environment}/players/${playerId}`),
     })),
     ...commands.filter(({ name }) => name.toLowerCase().includes(wanted)),
-    ...(wanted === ''
+    ...(wanted === '' || !canSearch
       ? []
       : [
           {
@@ -97,11 +102,11 @@ export function CommandMenu(props: {
         className="command-input"
         autoFocus
         role="combobox"
-        aria-label="Search players, pages and commands"
+        aria-label={canSearch ? 'Search players, pages and commands' : 'Search pages and commands'}
         aria-expanded="true"
         aria-controls={listId}
         aria-activedescendant={active >= 0 ? `${listId}-${active}` : undefined}
-        placeholder="A nickname, an id, a subject, or a page"
+        placeholder={canSearch ? 'A nickname, an id, a subject, or a page' : 'A page or a command'}
         value={text}
         onChange={(event) => {
           setText(event.target.value)

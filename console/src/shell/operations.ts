@@ -4,7 +4,7 @@ export const projectQuery = graphql(`
   query ConsoleProject {
     project {
       id projectId name
-      environments { id name }
+      environments { id name roleLimits { role readsOnly maxCredit } }
     }
   }
 `)

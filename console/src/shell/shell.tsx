@@ -1,10 +1,11 @@
 import { PanelLeftClose, PanelLeftOpen } from 'lucide-react'
-import { useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { useQuery } from 'urql'
 import { Link, matchRoute, Redirect, Route, Switch, useLocation, useRouter } from 'wouter'
 import { isProduction } from '../../../src/base/limits.ts'
+import type { ResultOf } from '../graphql.ts'
 import { addressOf, GROUPS, routes } from '../routes.tsx'
-import { SessionProvider } from '../session/permission.tsx'
+import { LimitsProvider, mayOf, type Right, SessionProvider, useDenial } from '../session/permission.tsx'
 import { endSession, type Session } from '../session/session.ts'
 import { Button } from '../ui/button.tsx'
 import { Page } from '../ui/page.tsx'
@@ -26,7 +27,7 @@ export function Shell({ session }: { session: Session }) {
     <SessionProvider value={session}>
       <Answer of={project} onRetry={() => readProject({ requestPolicy: 'network-only' })}>
         {({ project: { name, environments } }) => (
-          <Frame session={session} projectName={name} environments={environments.map((one) => one.name)} />
+          <Frame session={session} projectName={name} environments={environments} />
         )}
       </Answer>
     </SessionProvider>
@@ -36,9 +37,10 @@ export function Shell({ session }: { session: Session }) {
 function Frame(props: {
   readonly session: Session
   readonly projectName: string
-  readonly environments: readonly string[]
+  readonly environments: ResultOf<typeof projectQuery>['project']['environments']
 }) {
-  const { session, projectName, environments } = props
+  const { session, projectName } = props
+  const environments = props.environments.map(({ name }) => name)
   const [location, navigate] = useLocation()
   const { parser } = useRouter()
   const [, inPath] = matchRoute(parser, '/env/:environment/*?', location)
@@ -46,6 +48,9 @@ function Frame(props: {
   const [isMenuOpen, setMenuOpen] = useState(false)
   const [isNavOpen, setNavOpen] = useState(false)
   const { theme, times, lists, isNavNarrow } = usePreferences()
+  const limits = props.environments
+    .find(({ name }) => name === environment)
+    ?.roleLimits.find(({ role }) => role === session.role)
 
   useEffect(() => {
     if (inPath?.environment === environment) keepText(sessionStorage, LAST, environment)
@@ -97,7 +102,7 @@ function Frame(props: {
         </button>
       </header>
       <nav id="navigation" className={isNavOpen ? 'open' : undefined} aria-label="Pages">
-        <Entries environment={environment} />
+        <Entries environment={environment} session={session} />
         <footer>
           <Button
             tone="quiet"
@@ -138,11 +143,13 @@ function Frame(props: {
       </nav>
       <main id="page">
         <EnvironmentProvider value={environment}>
-          <ErrorBoundary key={location}>
-            <EnvironmentClock environment={environment}>
-              <Pages environment={environment} environments={environments} />
-            </EnvironmentClock>
-          </ErrorBoundary>
+          <LimitsProvider value={limits ? { environment, ...limits } : null}>
+            <ErrorBoundary key={location}>
+              <EnvironmentClock environment={environment}>
+                <Pages environment={environment} environments={environments} />
+              </EnvironmentClock>
+            </ErrorBoundary>
+          </LimitsProvider>
         </EnvironmentProvider>
       </main>
       {isMenuOpen && (
@@ -157,15 +164,16 @@ function Frame(props: {
   )
 }
 
-function Entries({ environment }: { environment: string }) {
+function Entries({ environment, session }: { environment: string; session: Session }) {
   const [location] = useLocation()
-  return GROUPS.map((group) => (
+  const shown = routes.filter(({ needs }) => needs === undefined || mayOf(session, needs))
+  return GROUPS.filter((group) => shown.some(({ entry }) => entry?.group === group)).map((group) => (
     <section key={group}>
       <span className="group" aria-hidden="true">
         {group}
       </span>
       <ul aria-label={group}>
-        {routes.map(({ path, entry }) => {
+        {shown.map(({ path, entry }) => {
           if (entry?.group !== group) return null
           const { name, icon: Icon } = entry
           const href = addressOf(path, { environment })
@@ -197,11 +205,15 @@ function Pages({ environment, environments }: { environment: string; environment
   }
   return (
     <Switch>
-      {routes.map(({ path, component: Component }) => (
+      {routes.map(({ path, needs, component: Component }) => (
         <Route key={path} path={path}>
           {(parameters: Readonly<Record<string, string | undefined>>) =>
             parameters.environment !== undefined && !environments.includes(parameters.environment) ? (
               <Missing what={`There is no environment ${parameters.environment}`} />
+            ) : needs ? (
+              <Guarded needs={needs}>
+                <Component />
+              </Guarded>
             ) : (
               <Component />
             )
@@ -215,6 +227,16 @@ function Pages({ environment, environments }: { environment: string; environment
         <Missing what="There is no such page" />
       </Route>
     </Switch>
+  )
+}
+
+function Guarded({ needs, children }: { needs: Right; children: ReactNode }) {
+  const denial = useDenial(needs)
+  if (denial === undefined) return children
+  return (
+    <Page title="Not for your role">
+      <Empty title="This page is not shown">{denial}</Empty>
+    </Page>
   )
 }
 

@@ -18,7 +18,7 @@ const SIGN_IN = 'operator_token.create'
 
 /** What people changed lately, but for what was done to single players. */
 export function Changes({ from, at }: { from: string; at: number }) {
-  const denial = useDenial('ADMIN')
+  const denial = useDenial('manage')
   return (
     <Panel title="What changed" actions={denial === undefined && <Link href="/project/audit">Audit log</Link>}>
       {denial === undefined ? <Entries from={from} at={at} /> : <Empty title="Not shown">{denial}</Empty>}

@@ -2,6 +2,7 @@ import { useQuery } from 'urql'
 import { outliersQuery } from '../battlepass/operations.ts'
 import { outlierColumns } from '../battlepass/xp-outliers.tsx'
 import type { Calendar } from '../calendar/entries.ts'
+import { useDenial } from '../session/permission.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Panel } from '../ui/page.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
@@ -15,11 +16,13 @@ const MOST = 5
 
 /** Players of the running seasons with much more xp in 24 hours than others. */
 export function Outliers({ seasons, to }: { seasons: Calendar['seasons']; to: string }) {
+  const denial = useDenial('players')
   const running = seasons.filter(({ phase }) => phase === 'RUNNING' || phase === 'ENDING').slice(0, MOST_SEASONS)
   return (
     <Panel title="Unusual xp in 24 hours">
       {running.length === 0 && <Empty title="No season runs" />}
-      {running.map(({ scenarioId, nodeId }) => (
+      {denial !== undefined && running.length > 0 && <Empty title="Not shown">{denial}</Empty>}
+      {(denial === undefined ? running : []).map(({ scenarioId, nodeId }) => (
         <OfSeason key={`${scenarioId} ${nodeId}`} scenarioId={scenarioId} nodeId={nodeId} to={to} />
       ))}
     </Panel>

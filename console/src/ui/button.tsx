@@ -1,6 +1,5 @@
 import type { ReactNode } from 'react'
-import { useDenial } from '../session/permission.tsx'
-import type { Role } from '../session/session.ts'
+import { type Right, useDenial } from '../session/permission.tsx'
 import { toast } from './toast.tsx'
 
 export interface ButtonProps {
@@ -40,8 +39,8 @@ export function Button({
   )
 }
 
-/** A button for an action that needs a role. Without the role it stays where it is, and says so. */
-export function RoleButton({ needs, ...button }: ButtonProps & { readonly needs: Role }) {
+/** A button for an action that needs a right. Without it it stays where it is, and says so. */
+export function RoleButton({ needs, ...button }: ButtonProps & { readonly needs: Right }) {
   const denial = useDenial(needs)
   return denial === undefined ? <Button {...button} /> : <DeniedButton denial={denial} {...button} />
 }

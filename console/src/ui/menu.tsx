@@ -1,6 +1,5 @@
 import { type KeyboardEvent, useId, useLayoutEffect, useRef, useState } from 'react'
-import { useDenial } from '../session/permission.tsx'
-import type { Role } from '../session/session.ts'
+import { type Right, useDenial } from '../session/permission.tsx'
 import { RoleButton } from './button.tsx'
 
 export interface MenuItem {
@@ -15,8 +14,8 @@ interface MenuProps {
   readonly items: readonly MenuItem[]
 }
 
-/** A menu of actions that need a role. Without the role its button says so, and opens nothing. */
-export function RoleMenu({ needs, ...menu }: MenuProps & { readonly needs: Role }) {
+/** A menu of actions that need a right. Without it its button says so, and opens nothing. */
+export function RoleMenu({ needs, ...menu }: MenuProps & { readonly needs: Right }) {
   const denial = useDenial(needs)
   return denial === undefined ? (
     <Menu {...menu} />

@@ -163,7 +163,7 @@ builder.queryField('loginLog', (t) =>
       description: 'Logins and links of the last 30 days that called a webhook, the latest first.',
       args: argsOf(loginLogRequest),
       resolve: async (query, _root, args, context) => {
-        const { projectId } = await requirePlatform(context, 'viewer')
+        const { projectId } = await requirePlatform(context, 'players')
         const { environment, provider, subject, playerId } = loginLogRequest.readInput(args)
         const environmentId = await findEnvironment(context.service.pool, projectId, environment)
         const where = {
@@ -187,7 +187,7 @@ builder.prismaObjectField('Player', 'loginLog', (t) =>
       cursor: 'environmentId_id',
       description: "The player's logins and links of the last 30 days, the latest first. For platform keys.",
       resolve: async (query, { environmentId, id: playerId }, _args, context) => {
-        await requirePlatform(context, 'viewer')
+        await requirePlatform(context, 'players')
         const { page, beyond } = pageOf(query, { scope: { environmentId }, order: 'desc' })
         return context.prisma.loginLogEntry.findMany({
           ...page,
@@ -200,7 +200,7 @@ builder.prismaObjectField('Player', 'loginLog', (t) =>
 )
 
 nodesOf('LoginLogEntry', ['uuid', 'uuid'], async (context, [environmentId = '', id = '']) => {
-  const { projectId } = await requirePlatform(context, 'viewer')
+  const { projectId } = await requirePlatform(context, 'players')
   const isOwn = await context.prisma.environment.findFirst({ where: { id: environmentId, projectId } })
   return isOwn && context.prisma.loginLogEntry.findUnique({ where: { environmentId_id: { environmentId, id } } })
 })

@@ -155,7 +155,7 @@ builder.queryField('loginStatistics', (t) =>
       "Figures of an environment's logins: outcomes, attempts and latencies, in total, by provider, and by hour or day.",
     args: argsOf(loginStatisticsRequest),
     resolve: async (_root, args, context) => {
-      const { projectId, keyId } = await requirePlatform(context, 'viewer')
+      const { projectId, keyId } = await requirePlatform(context, 'read')
       const { environment, provider, range } = readRanged(loginStatisticsRequest, args, {
         days: DEFAULT_DAYS,
         maxDays: MAX_LOGIN_DAYS,

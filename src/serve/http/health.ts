@@ -84,7 +84,7 @@ export function createHealth({ metrics, tokens, config, whyUnready, whyReadOnly,
 
   /** Open where introspection is allowed; elsewhere it requires a platform key. */
   const respondSchema: Route['respond'] = async (context, request) => {
-    if (!config.introspection) await requirePlatform(accessFor(context, request), 'viewer')
+    if (!config.introspection) await requirePlatform(accessFor(context, request), 'read')
     schemaText ??= Buffer.from(printedSchema())
     return { status: 200, body: schemaText, headers: ['content-type', 'text/plain; charset=utf-8'] }
   }

@@ -14,7 +14,7 @@ const context = { additionalTypenames: ['ScenarioVersion', 'AuditLogEntry'] }
 
 /** The publisher of each version, for roles that may read the audit log. */
 export function usePublications(environment: string, scenarioId: string): ReadonlyMap<number, Publication> {
-  const denial = useDenial('ADMIN')
+  const denial = useDenial('manage')
   const [{ data }] = useQuery({
     query: publicationsQuery,
     variables: { environment, scenarioId },

@@ -59,7 +59,7 @@ export function ReviewView(props: {
         title={base.version === 0 ? 'What is new' : `What differs from version ${base.version}`}
         actions={
           <RoleButton
-            needs="ADMIN"
+            needs="design"
             tone="primary"
             disabled={why !== undefined || preview.preview?.valid !== true}
             onClick={() => setOpened(preview.preview)}

@@ -51,7 +51,7 @@ export function PlannedPublications({ environment, scenarioId }: Place) {
             title: 'Actions',
             cell: ({ state, publicationId }) =>
               state === 'PLANNED' && (
-                <RoleButton needs="ADMIN" onClick={() => setCancelled(publicationId)}>
+                <RoleButton needs="design" onClick={() => setCancelled(publicationId)}>
                   Cancel it
                 </RoleButton>
               ),

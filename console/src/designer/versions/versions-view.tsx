@@ -82,7 +82,7 @@ export function VersionsView({ environment, scenarioId }: { environment: string;
                         Compare
                       </Button>
                       <RoleButton
-                        needs="ADMIN"
+                        needs="design"
                         onClick={() => setBack(version)}
                         label={`Go back to version ${version}`}
                       >

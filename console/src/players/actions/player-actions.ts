@@ -29,11 +29,12 @@ export function actionsOf(
   player: PlayerData,
   pass: (Pass & PassRef) | undefined,
   known: readonly KnownCurrency[] | undefined,
+  most: string | null,
 ): PlayerActions {
   const onPass = (...actions: readonly SupportAction[]): readonly PlayerAction[] =>
     actions.map((action) => ({ action, note: `${pass?.scenarioId} / ${pass?.nodeId}` }))
   return {
-    credit: { action: creditAction(player, known) },
+    credit: { action: creditAction(player, known, most) },
     grants: [
       ...(pass ? onPass(grantXpAction(pass), grantTierAction(pass)) : []),
       ...(pass && !pass.premiumOwned ? onPass(grantPremiumAction(pass)) : []),

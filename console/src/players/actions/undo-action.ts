@@ -19,7 +19,7 @@ function actionOf(undo: Undo, player: PlayerData, now: number): SupportAction {
       return filled(debitAction(player), { currency: undo.currency, amount: undo.amount })
     case 'credit': {
       const { currency, amount } = undo
-      return { ...filled(creditAction(player, undefined), { currency, amount, allowNew: 'true' }), fields: [] }
+      return { ...filled(creditAction(player, undefined, null), { currency, amount, allowNew: 'true' }), fields: [] }
     }
     case 'reset tier':
       return resetTierAction(passAt(undo.at, player, now), undo)

@@ -18,4 +18,4 @@ export function useAction(player: PlayerData): {
 }
 
 /** A button for an action of support, which needs the role operator. */
-export const ActionButton = (props: ButtonProps) => <RoleButton needs="OPERATOR" {...props} />
+export const ActionButton = (props: ButtonProps) => <RoleButton needs="act" {...props} />

@@ -10,8 +10,12 @@ export interface KnownCurrency {
   readonly creditLimit: string | null
 }
 
-/** `known` is undefined when the page could not read the currencies. */
-export function creditAction(player: PlayerData, known: readonly KnownCurrency[] | undefined): SupportAction {
+/** `known` is undefined when the page could not read the currencies. `most` is the limit of the person's role. */
+export function creditAction(
+  player: PlayerData,
+  known: readonly KnownCurrency[] | undefined,
+  most: string | null,
+): SupportAction {
   const balanceOf = balances(player)
   return {
     title: 'Credit the wallet',
@@ -35,7 +39,7 @@ export function creditAction(player: PlayerData, known: readonly KnownCurrency[]
     initial: { currency: '', amount: '', allowNew: '' },
     effect({ currency = '', amount = '0' }) {
       const before = balanceOf(currency)
-      const limit = known?.find(({ name }) => name === currency)?.creditLimit ?? null
+      const limit = lowest(known?.find(({ name }) => name === currency)?.creditLimit ?? null, most)
       const over = limit !== null && BigInt(amount) > BigInt(limit)
       const isNew = known?.every(({ name }) => name !== currency)
       return [
@@ -96,3 +100,6 @@ const balances =
   ({ wallet }: PlayerData) =>
   (currency: string): string =>
     wallet.find((one) => one.currency === currency)?.balance ?? '0'
+
+const lowest = (one: string | null, other: string | null): string | null =>
+  one === null || (other !== null && BigInt(other) < BigInt(one)) ? other : one

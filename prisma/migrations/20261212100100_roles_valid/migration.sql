@@ -1,0 +1,1 @@
+ALTER TABLE "platform_keys" VALIDATE CONSTRAINT "platform_keys_role_check";

@@ -1,0 +1,202 @@
+import type { ClientBase, Pool } from 'pg'
+import { ACTIONS } from '../audit/actions.ts'
+import { writeAudit } from '../audit/audit-log.ts'
+import { type Fault, Refusal } from '../base/errors.ts'
+import { print } from '../base/json.ts'
+import { type AttemptedAction, type AuditDenied, forbid } from '../callers/access.ts'
+import type { PlatformCaller } from '../callers/callers.ts'
+import type { Role } from '../callers/roles.ts'
+import { inTransaction } from '../db/transaction.ts'
+import { findEnvironment } from '../projects/projects.ts'
+
+// What a role may do less of in one environment than in others. Admins set the limits, and have none.
+
+/** The roles that change something and are not admins. */
+export const LIMITED_ROLES = ['designer', 'support', 'operator'] as const satisfies readonly Role[]
+export type LimitedRole = (typeof LIMITED_ROLES)[number]
+
+/** Null: no limit. */
+export interface Limits {
+  /** The role changes nothing in the environment. */
+  readonly readsOnly: boolean
+  /** The largest amount of a currency that a player is given at once. */
+  readonly maxCredit: bigint | null
+  /** The most xp that a player is given at once. */
+  readonly maxXp: bigint | null
+  /** The gifts of one person in a UTC day. */
+  readonly maxGiftsPerDay: number | null
+  /** The most players of a grant job. */
+  readonly maxJobPlayers: number | null
+}
+
+export interface RoleLimits extends Limits {
+  readonly role: LimitedRole
+}
+
+export const NO_LIMITS: Limits = {
+  readsOnly: false,
+  maxCredit: null,
+  maxXp: null,
+  maxGiftsPerDay: null,
+  maxJobPlayers: null,
+}
+
+const COLUMNS = `reads_only AS "readsOnly", max_credit::text AS "maxCredit", max_xp::text AS "maxXp",
+  max_gifts_per_day AS "maxGiftsPerDay", max_job_players AS "maxJobPlayers"`
+
+type Row = Omit<Limits, 'maxCredit' | 'maxXp'> & { readonly maxCredit: string | null; readonly maxXp: string | null }
+
+const big = (text: string | null): bigint | null => (text === null ? null : BigInt(text))
+const limitsOf = ({ readsOnly, maxCredit, maxXp, maxGiftsPerDay, maxJobPlayers }: Row): Limits => ({
+  ...{ readsOnly, maxCredit: big(maxCredit), maxXp: big(maxXp), maxGiftsPerDay, maxJobPlayers },
+})
+
+const isLimited = (role: Role): role is LimitedRole => (LIMITED_ROLES as readonly Role[]).includes(role)
+
+/** The limits of a role in an environment. */
+export async function readLimits(pool: Pool | ClientBase, environmentId: string, role: Role): Promise<Limits> {
+  if (!isLimited(role)) return NO_LIMITS
+  const { rows } = await pool.query<Row>({
+    name: 'limits-of-role',
+    text: `SELECT ${COLUMNS} FROM role_limits WHERE environment_id = $1 AND role = $2`,
+    values: [environmentId, role],
+  })
+  return rows[0] ? limitsOf(rows[0]) : NO_LIMITS
+}
+
+/** The limits of every role that can have some. */
+export async function listLimits(pool: Pool, environmentId: string): Promise<RoleLimits[]> {
+  const { rows } = await pool.query<Row & { role: LimitedRole }>(
+    `SELECT role, ${COLUMNS} FROM role_limits WHERE environment_id = $1`,
+    [environmentId],
+  )
+  return LIMITED_ROLES.map((role) => {
+    const row = rows.find((one) => one.role === role)
+    return { role, ...(row ? limitsOf(row) : NO_LIMITS) }
+  })
+}
+
+interface LimitsChange {
+  readonly environmentId: string
+  readonly environment: string
+  readonly role: LimitedRole
+  readonly limits: Limits
+  readonly reason: string
+}
+
+/** Sets the limits of a role. Returns the audit entry; null when nothing changed. */
+export function setLimits(
+  pool: Pool,
+  caller: PlatformCaller,
+  { environmentId, environment, role, limits, reason }: LimitsChange,
+): Promise<string | null> {
+  return inTransaction(pool, async (client) => {
+    // Changes run one after another, so that each audit entry has the state before it.
+    await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
+    const before = await readLimits(client, environmentId, role)
+    if (print({ ...before }) === print({ ...limits })) return null
+    const { readsOnly, maxCredit, maxXp, maxGiftsPerDay, maxJobPlayers } = limits
+    await client.query(
+      `INSERT INTO role_limits (environment_id, role, reads_only, max_credit, max_xp, max_gifts_per_day, max_job_players)
+       VALUES ($1, $2, $3, $4, $5, $6, $7)
+       ON CONFLICT (environment_id, role) DO UPDATE SET reads_only = excluded.reads_only,
+         max_credit = excluded.max_credit, max_xp = excluded.max_xp,
+         max_gifts_per_day = excluded.max_gifts_per_day, max_job_players = excluded.max_job_players`,
+      [environmentId, role, readsOnly, maxCredit, maxXp, maxGiftsPerDay, maxJobPlayers],
+    )
+    const entry = { environmentId, action: ACTIONS.setRoleLimits, target: environment, reason }
+    return writeAudit(client, caller, { ...entry, before: { role, ...before }, after: { role, ...limits } })
+  })
+}
+
+interface Services {
+  readonly pool: Pool
+  readonly auditDenied: AuditDenied
+}
+
+/**
+ * The environment that a call changes, by its name. Refuses a caller whose role only reads there; the attempt is in the
+ * audit log.
+ */
+export async function findChangeable(
+  service: Services,
+  caller: PlatformCaller,
+  attempt: AttemptedAction,
+  environment: string,
+): Promise<string> {
+  const environmentId = await findEnvironment(service.pool, caller.projectId, environment)
+  await requireChangeable(service, caller, attempt, environmentId)
+  return environmentId
+}
+
+/** The limits of the caller in an environment that it changes. Refuses as {@link findChangeable} does. */
+export async function requireChangeable(
+  service: Services,
+  caller: PlatformCaller,
+  attempt: AttemptedAction,
+  environmentId: string,
+): Promise<Limits> {
+  const limits = await readLimits(service.pool, environmentId, caller.role)
+  if (!limits.readsOnly) return limits
+  return forbid(service, caller, attempt, {
+    path: '',
+    message: `The role ${caller.role} only reads in this environment.`,
+  })
+}
+
+const refuse = (fault: Fault): Refusal => new Refusal('roleLimitExceeded', { faults: [fault] })
+
+/** Refuses more xp for a player than the role gives at once. */
+export function requireXp({ maxXp }: Limits, { role }: PlatformCaller, xp: bigint, path: string): void {
+  if (maxXp === null || xp <= maxXp) return
+  throw refuse({
+    path,
+    message: `The xp is above ${maxXp}, the most that the role ${role} gives at once in this environment.`,
+  })
+}
+
+/** Refuses a grant job that may reach more players than the role's jobs do. */
+export function requireJobSize({ maxJobPlayers }: Limits, { role }: PlatformCaller, most: number): void {
+  if (maxJobPlayers === null || most <= maxJobPlayers) return
+  throw refuse({
+    path: 'limit',
+    message: `The limit is above ${maxJobPlayers}, the most players of a job of the role ${role} in this environment.`,
+  })
+}
+
+const IS_EARLIER = `day <> (now() AT TIME ZONE 'UTC')::date`
+
+/**
+ * Counts a gift of a person, before it is given. Refuses one too many of the day. The returned function takes it back,
+ * for a gift that was refused.
+ */
+export async function countGift(
+  pool: Pool | ClientBase,
+  { maxGiftsPerDay: most }: Limits,
+  { keyId, operator, role }: PlatformCaller,
+  environmentId: string,
+): Promise<() => Promise<void>> {
+  if (most === null) return async () => {}
+  // A name that the call itself claims could be another one with each call.
+  const values = [environmentId, keyId, operator?.isClaimed === false ? operator.name : '']
+  const { rowCount } = await pool.query(
+    `INSERT INTO gift_counts AS t (environment_id, key_id, operator, day, gifts)
+     SELECT $1, $2, $3, (now() AT TIME ZONE 'UTC')::date, 1 WHERE $4::int > 0
+     ON CONFLICT (environment_id, key_id, operator) DO UPDATE SET day = excluded.day,
+       gifts = CASE WHEN t.${IS_EARLIER} THEN 1 ELSE t.gifts + 1 END
+     WHERE t.${IS_EARLIER} OR t.gifts < $4::int`,
+    [...values, most],
+  )
+  if (rowCount === 0)
+    throw refuse({
+      path: '',
+      message: `The role ${role} gives ${most} times a day in this environment, and you have done so today.`,
+    })
+  return async () => {
+    await pool.query(
+      `UPDATE gift_counts SET gifts = gifts - 1
+       WHERE environment_id = $1 AND key_id = $2 AND operator = $3 AND gifts > 0 AND NOT ${IS_EARLIER}`,
+      values,
+    )
+  }
+}
