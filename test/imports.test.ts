@@ -36,7 +36,7 @@ const ORDER = {
       'providers',
       'roles',
     ],
-    ...['scenario', 'support', 'wallet', 'webhook'],
+    ...['scenario', 'single-sign-on', 'support', 'wallet', 'webhook'],
   ],
   edges: [],
   contents: ['routes.ts', 'schema.ts'],

@@ -1,4 +1,4 @@
-import { useEffect, useMemo } from 'react'
+import { useCallback, useEffect, useMemo, useState } from 'react'
 import { Provider } from 'urql'
 import { Router } from 'wouter'
 import { PlayerNamesProvider } from './players/player-name.tsx'
@@ -6,6 +6,8 @@ import { createClient } from './session/client.ts'
 import { OtherSession } from './session/other-session.tsx'
 import { endSession, type Session, useIsAsking, useOffer, useSession } from './session/session.ts'
 import { SignIn } from './session/sign-in.tsx'
+import { isEnd } from './session/sign-on.ts'
+import { SignedOn } from './session/signed-on.tsx'
 import { SocketProvider } from './session/socket.tsx'
 import { Shell } from './shell/shell.tsx'
 import { encodedLocation } from './ui/address.ts'
@@ -16,9 +18,21 @@ export function App() {
   const session = useSession()
   const offer = useOffer()
   const isAsking = useIsAsking()
+  const [isFinishing, setFinishing] = useState(isEnd)
+  const endFinishing = useCallback(() => setFinishing(false), [])
   return (
     <Router base="/console" {...encodedLocation}>
-      {session === null ? isAsking ? <Loading /> : <SignIn /> : <SignedIn key={session.token} session={session} />}
+      {isFinishing ? (
+        <SignedOn onEnd={endFinishing} />
+      ) : session === null ? (
+        isAsking ? (
+          <Loading />
+        ) : (
+          <SignIn />
+        )
+      ) : (
+        <SignedIn key={session.token} session={session} />
+      )}
       {session !== null && offer !== null && <OtherSession session={session} offer={offer} />}
       <Toasts />
     </Router>

@@ -46,7 +46,9 @@ import { docsRoutes } from '../serve/http/docs.ts'
 import { createHealth } from '../serve/http/health.ts'
 import { type PlayableDemo, playRoutes } from '../serve/http/play.ts'
 import { openServer, serveCalls } from '../serve/http/server.ts'
+import { signOnRoutes } from '../serve/http/sign-on.ts'
 import { createWayIn } from '../serve/http/way-in.ts'
+import { createIssuerClient } from '../single-sign-on/issuer-client.ts'
 import type { Engine } from '../transactions/command.ts'
 import type { Group } from '../transactions/group.ts'
 import { createGroupCommit, type GroupCommit } from '../transactions/group-commit.ts'
@@ -233,6 +235,7 @@ export async function createApp({
     },
   })
   const alertSender = createAlertSender({ allowPrivateAddresses: config.allowPrivateWebhooks })
+  const issuerClient = createIssuerClient({ allowPrivateAddresses: config.allowPrivateWebhooks })
   const documents = createGuardedJson({ allowPrivateAddresses: config.allowPrivateWebhooks })
   const secrets = createSecrets(secretsKeys)
   const rateLimits = await createRateLimits({
@@ -270,6 +273,7 @@ export async function createApp({
     webhook,
     sendAlert: alertSender.send,
     keySets: createKeySets(documents),
+    issuerClient,
     platformKeys: {
       google: config.googleKeysUrl ?? PLATFORM_KEYS.google,
       apple: config.appleKeysUrl ?? PLATFORM_KEYS.apple,
@@ -353,7 +357,7 @@ export async function createApp({
     })
   const pages = [
     ...(config.docs ? docsRoutes(log) : []),
-    ...(config.console ? consoleRoutes(log) : []),
+    ...(config.console ? [...consoleRoutes(log), ...signOnRoutes] : []),
     ...(readDemo && !config.production ? playRoutes(readDemo, log) : []),
   ]
   const wayIn = createWay([...routes, ...health.routes, ...pages])
@@ -472,6 +476,7 @@ export async function createApp({
       await webhook.close()
       await documents.close()
       await isTidy
+      await issuerClient.close()
       await alertSender.close()
       await folding.stop()
       await callCounts.stop()

@@ -15,6 +15,7 @@ import type { LoginDesk } from '../login/custom-login.ts'
 import type { BeginStorageAnswer } from '../players/storage-answers.ts'
 import type { PlatformKeys } from '../providers/issuers.ts'
 import type { GameClocks } from '../scenario/game-clocks.ts'
+import type { IssuerClient } from '../single-sign-on/issuer-client.ts'
 import type { Command } from '../transactions/command.ts'
 import type { GroupCommit } from '../transactions/group-commit.ts'
 import type { Webhook } from '../webhook/webhook.ts'
@@ -43,6 +44,7 @@ export interface Service {
   /** Sends a message to an alert webhook, once. */
   readonly sendAlert: AlertSender['send']
   readonly keySets: KeySets
+  readonly issuerClient: IssuerClient
   readonly platformKeys: PlatformKeys
   readonly tokens: Tokens
   readonly rateLimits: RateLimits

@@ -303,11 +303,12 @@ builder.mutationField('createOperatorToken', (t) =>
 
 const BY_TOKEN = {
   path: 'authorization',
-  message: 'must be a platform key: an operator token makes neither tokens, platform keys nor server keys',
+  message:
+    'must be a platform key: an operator token makes neither tokens, platform keys, server keys nor single sign-on',
 }
 
-/** The admin that makes a secret key, which would outlive an operator token. */
-async function requireMaker(context: Context, action: string): Promise<PlatformCaller> {
+/** The admin that makes a secret key, or another access that would outlive an operator token. */
+export async function requireMaker(context: Context, action: string): Promise<PlatformCaller> {
   const caller = await requireKeeper(context, action)
   return caller.expiresAt === undefined ? caller : forbid(context.service, caller, { action, target: 'keys' }, BY_TOKEN)
 }

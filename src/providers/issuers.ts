@@ -60,7 +60,7 @@ export const oidcProvider = answer('An issuer of ID tokens.', {
 })
 export type OidcProviderView = AnswerOf<typeof oidcProvider>
 
-function issuerFault(issuer: string): string | undefined {
+export function issuerFault(issuer: string): string | undefined {
   const fault = urlFault(issuer)
   if (fault !== undefined) return fault
   const { search, hash } = new URL(issuer)

@@ -190,7 +190,8 @@ describe('an operator token', () => {
       details: [
         {
           path: 'authorization',
-          message: 'must be a platform key: an operator token makes neither tokens, platform keys nor server keys',
+          message:
+            'must be a platform key: an operator token makes neither tokens, platform keys, server keys nor single sign-on',
         },
       ],
     })

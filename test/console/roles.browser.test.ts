@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readGroups, textOfGroups } from '../../console/src/roles/groups-text.ts'
 import { limitsText } from '../../console/src/roles/words.ts'
 import { withoutChromium } from '../harness/browser.ts'
 import { type ConsoleStage, startConsole } from '../harness/console.ts'
 import { closeDialog, confirm } from '../harness/console-dialog.ts'
+import { startOpenIdServer } from '../harness/openid-server.ts'
 
 const NONE = { readsOnly: false, maxCredit: null, maxXp: null, maxGiftsPerDay: null, maxJobPlayers: null }
 
@@ -14,6 +16,21 @@ describe('the limits of a role', () => {
     ['At most 0 xp at once, 1,000 players of a grant.', { role: 'OPERATOR', maxXp: '0', maxJobPlayers: 1000 }],
   ] as const)('are told as: %s', (text, limits) => {
     expect(limitsText({ ...NONE, ...limits })).toBe(text)
+  })
+})
+
+describe('the groups of single sign-on', () => {
+  it('are read from lines, and every line that cannot be read is told', () => {
+    const text = 'live-ops: support\n\n urn:group:42 : Admin '
+    const groups = [
+      { group: 'live-ops', role: 'SUPPORT' },
+      { group: 'urn:group:42', role: 'ADMIN' },
+    ]
+    expect(readGroups(text)).toEqual(groups)
+    expect(readGroups(textOfGroups(groups as never))).toEqual(groups)
+    expect(readGroups('')).toMatch(/^Name at least one group/)
+    expect(readGroups('live-ops')).toMatch(/names no group/)
+    expect(readGroups('live-ops: boss')).toMatch(/“live-ops: boss” names no role/)
   })
 })
 
@@ -98,5 +115,74 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}roles in the console`
     await again.page.getByRole('button', { name: 'Credit' }).press('Enter')
     await again.page.getByText('The role support only reads in production.').first().waitFor()
     await again.close()
+  })
+
+  it('single sign-on is set up in a dialog, signs people in and back to their page, and ends', async () => {
+    const { baseUrl, platformKey } = stage.game
+    const redirectUri = `${baseUrl}/console/sign-on/callback`
+    const groupsOf: Readonly<Record<string, string>> = { ada: 'live-ops', eve: 'accounting' }
+    const issuer = await startOpenIdServer({
+      clients: [{ id: 'console', redirectUri }],
+      claimsOf: (account) => ({ email: `${account}@studio.example`, groups: [groupsOf[account]] }),
+    })
+    const admin = await stage.open('/env/production/roles')
+    await admin.page.getByText('People sign in with platform keys').waitFor()
+    await admin.page.getByRole('button', { name: 'Set up single sign-on' }).click()
+    const dialog = admin.page.getByRole('dialog')
+    await dialog.getByLabel('Your platform key').fill(platformKey)
+    await dialog.getByLabel('Name of the accounts').fill('Studio account')
+    await dialog.getByLabel('Issuer').fill(`${issuer.issuer}/nowhere`)
+    await dialog.getByLabel('Client id').fill('console')
+    await dialog.getByText('Name at least one group').waitFor()
+    await dialog.getByLabel('Groups and their roles').fill('live-ops: designer')
+    await dialog.getByText(`Let the issuer send people back to ${redirectUri}.`).waitFor()
+    await admin.check('single-sign-on-new')
+    await dialog.getByLabel('Reason').fill('T-2')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByText('Is no OpenID Connect issuer that can be asked').waitFor()
+    await dialog.getByLabel('Issuer').fill(issuer.issuer)
+    await confirm(admin.page, 'Save')
+    await closeDialog(admin.page)
+    await admin.page.getByRole('cell', { name: 'live-ops' }).waitFor()
+    await admin.check('single-sign-on')
+    await admin.close()
+
+    async function signInAs(account: string, path: string) {
+      // A context of its own has no session of other tabs, nor a person at the issuer.
+      const context = await stage.browser.newContext()
+      const page = await context.newPage()
+      await page.goto(`${baseUrl}/console${path}`)
+      await page.getByRole('link', { name: 'Sign in with Studio account' }).click()
+      await page.getByPlaceholder('Enter any login').fill(account)
+      await page.getByPlaceholder('and password').fill('any')
+      await page.getByRole('button', { name: 'Sign-in' }).click()
+      await page.getByRole('button', { name: 'Continue' }).click()
+      return { context, page }
+    }
+    const ada = await signInAs('ada', '/env/production/boosts?state=past')
+    await ada.page.getByRole('heading', { name: 'Boosts' }).waitFor()
+    expect(new URL(ada.page.url()).pathname + new URL(ada.page.url()).search).toBe(
+      '/console/env/production/boosts?state=past',
+    )
+    await ada.page.getByText('ada@studio.example').waitFor()
+    await ada.page.getByText('designer', { exact: true }).waitFor()
+    const eve = await signInAs('eve', '')
+    await eve.page.getByText('Your account has no role here.').waitFor()
+    await eve.page.getByText('Sign in with a platform key').click()
+    await eve.page.getByLabel('Platform key').waitFor()
+    expect(await eve.context.cookies()).not.toContainEqual(expect.objectContaining({ name: 'tierway_signed_on' }))
+    await eve.context.close()
+
+    const again = await stage.open('/env/production/roles')
+    await again.page.getByRole('button', { name: 'Remove single sign-on' }).click()
+    await confirm(again.page, 'Remove')
+    await closeDialog(again.page)
+    await again.page.getByText('People sign in with platform keys').waitFor()
+    await again.close()
+    await ada.page.reload()
+    await ada.page.getByText('Your session has ended.').waitFor()
+    await ada.page.getByLabel('Platform key').waitFor()
+    await ada.context.close()
+    await issuer.stop()
   })
 })

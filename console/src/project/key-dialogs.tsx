@@ -1,11 +1,10 @@
 import { useState } from 'react'
-import { type Client, type CombinedError, useClient, useQuery } from 'urql'
+import { type CombinedError, useClient, useQuery } from 'urql'
 import { isProduction, MAX_LABEL } from '../../../src/base/limits.ts'
-import { createClient } from '../session/client.ts'
 import { useOperator } from '../session/permission.tsx'
-import { ROLES, type Role } from '../session/session.ts'
+import { ROLES, type Role } from '../session/roles.ts'
 import { ActionDialog, type ActionResult } from '../ui/action-dialog.tsx'
-import { codeOf, isOutcomeOpen } from '../ui/errors.ts'
+import { isOutcomeOpen } from '../ui/errors.ts'
 import { SelectField, TextField } from '../ui/form.tsx'
 import { Id } from '../ui/text.tsx'
 import { type KeyRow, platformRevocation, sdkRevocation, serverRevocation } from './keys.ts'
@@ -18,6 +17,7 @@ import {
   revokeSdkKeyMutation,
   revokeServerKeyMutation,
 } from './operations.ts'
+import { clientOf, OwnKey, refusalOf } from './own-key.tsx'
 
 const LOST =
   'The answer was lost, and a key may have been made that nobody has seen. Close this dialog and look at the list: revoke a key that was made just now, then make another.'
@@ -91,16 +91,6 @@ export function NewSdkKey(props: {
   )
 }
 
-/** A secret key outlives the session, so only the holder of a platform key can make one. */
-async function clientOf(own: string, projectId: string): Promise<Client | ActionResult> {
-  const client = createClient(own.trim(), { endsSession: false })
-  // A key of another project would make a key there.
-  const { data: known, error: unknown } = await client.query(keyCountsQuery, {})
-  if (!known) return refusalOf(unknown)
-  if (known.project.projectId !== projectId) return { refusal: 'This platform key belongs to another project.' }
-  return client
-}
-
 /** Shows a secret key that was made with the operator's own key, which is then forgotten. */
 const useSecret = (onMade: () => void) => {
   const [own, setOwn] = useState('')
@@ -112,18 +102,6 @@ const useSecret = (onMade: () => void) => {
   }
   return { own, setOwn, secretOf }
 }
-
-const OwnKey = (props: FieldProps) => (
-  <TextField
-    label="Your platform key"
-    name="own"
-    type="password"
-    hint="A session cannot make secret keys, since they outlive it. This key needs the role admin. It is used once and not kept."
-    {...props}
-    autoComplete="off"
-    required
-  />
-)
 
 export function NewServerKey(props: {
   readonly environments: readonly string[]
@@ -199,18 +177,6 @@ export function NewPlatformKey(props: {
       <Purpose value={label} onChange={setLabel} />
     </ActionDialog>
   )
-}
-
-/** Refusals that are about the key that was typed in, not about the session. */
-function refusalOf(error: CombinedError | undefined): ActionResult {
-  switch (codeOf(error)) {
-    case 'INVALID_TOKEN':
-      return { refusal: 'This platform key is unknown or revoked.' }
-    case 'FORBIDDEN':
-      return { refusal: 'This platform key does not have the role admin.' }
-    default:
-      return { error }
-  }
 }
 
 export type Revoked =

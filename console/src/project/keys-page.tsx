@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { useQuery } from 'urql'
 import { useDenial, useOperator } from '../session/permission.tsx'
-import { ROLES } from '../session/session.ts'
+import { ROLES } from '../session/roles.ts'
 import { useEnvironment } from '../shell/environment.tsx'
 import { projectQuery } from '../shell/operations.ts'
 import { RoleButton } from '../ui/button.tsx'

@@ -1,4 +1,4 @@
-import type { Role } from '../session/session.ts'
+import type { Role } from '../session/roles.ts'
 import { number } from '../ui/words.ts'
 
 export interface KeyRow {

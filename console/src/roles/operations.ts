@@ -29,3 +29,40 @@ export const setRoleLimitsMutation = graphql(
   `,
   [limitsFragment],
 )
+
+export const signOnFragment = graphql(`
+  fragment ConsoleSingleSignOn on SingleSignOn @_unmask {
+    title issuer clientId hasClientSecret consoleUrl redirectUri scopes groupsClaim sessionHours isOn updatedAt
+    groups { group role }
+  }
+`)
+
+export const signOnQuery = graphql(
+  `
+    query ConsoleSingleSignOnQuery {
+      singleSignOn { ...ConsoleSingleSignOn }
+    }
+  `,
+  [signOnFragment],
+)
+
+export const setSignOnMutation = graphql(
+  `
+    mutation ConsoleSetSingleSignOn($input: SetSingleSignOnInput!) {
+      setSingleSignOn(input: $input) {
+        singleSignOn { ...ConsoleSingleSignOn }
+        auditEntry { id }
+      }
+    }
+  `,
+  [signOnFragment],
+)
+
+export const removeSignOnMutation = graphql(`
+  mutation ConsoleRemoveSingleSignOn($input: RemoveSingleSignOnInput!) {
+    removeSingleSignOn(input: $input) {
+      singleSignOn { title }
+      auditEntry { id }
+    }
+  }
+`)

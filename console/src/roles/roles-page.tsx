@@ -8,6 +8,7 @@ import { Answer } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { SetLimits } from './limits-dialog.tsx'
 import { roleLimitsQuery } from './operations.ts'
+import { SingleSignOn } from './sign-on.tsx'
 import { limitsText, ROLE_WORDS, type RoleLimits } from './words.ts'
 
 /** Who may do what: the roles, and what each may do less of in this environment. */
@@ -40,6 +41,7 @@ export default function RolesPage() {
         />
       </Panel>
       <Limits />
+      <SingleSignOn />
     </Page>
   )
 }

@@ -1,5 +1,5 @@
 import type { ResultOf } from '../graphql.ts'
-import type { Role } from '../session/session.ts'
+import type { Role } from '../session/roles.ts'
 import { number } from '../ui/words.ts'
 import type { limitsFragment } from './operations.ts'
 

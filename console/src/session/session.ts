@@ -1,11 +1,8 @@
 import { useSyncExternalStore } from 'react'
-import { ROLES as SERVICE_ROLES } from '../../../src/callers/roles.ts'
 import { keepText } from '../ui/storage.ts'
+import { ROLES, type Role } from './roles.ts'
+import { isEnd } from './sign-on.ts'
 import { joinTabs, type TabMessage } from './tabs.ts'
-
-/** The roles of callers, as the schema names them. */
-export type Role = Uppercase<(typeof SERVICE_ROLES)[number]>
-export const ROLES = SERVICE_ROLES.map((role) => role.toUpperCase() as Role)
 
 export interface Session {
   readonly token: string
@@ -79,7 +76,7 @@ export function endSession(why = SIGNED_OUT): void {
     keepText(localStorage, ENDED, session.id)
     tabs.send({ kind: 'ended', id: session.id, why })
   }
-  leave(why)
+  leaveSession(why)
 }
 
 function take(begun: Session): void {
@@ -92,7 +89,8 @@ function take(begun: Session): void {
   tell()
 }
 
-function leave(why: string): void {
+/** Leaves this tab signed out, for a reason that the sign-in page shows. */
+export function leaveSession(why: string): void {
   session = null
   ending = why
   offer = null
@@ -113,7 +111,7 @@ function askTabs(ofLink: Session | null): void {
       return
     }
     isAsking = false
-    if (location.pathname.replace(/\/$/, '') !== '/console') ending ??= NOT_SIGNED_IN
+    if (location.pathname.replace(/\/$/, '') !== '/console' && !isEnd()) ending ??= NOT_SIGNED_IN
     tell()
   }, ANSWER_MS)
   tell()
@@ -138,7 +136,7 @@ function receive(message: TabMessage): void {
       return
     }
     case 'ended':
-      if (session?.id === message.id) leave(message.why)
+      if (session?.id === message.id) leaveSession(message.why)
   }
 }
 

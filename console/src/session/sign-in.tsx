@@ -1,27 +1,63 @@
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { codeOf, type Fault, faultsOf, textOf } from '../ui/errors.ts'
 import { Form, SelectField, SubmitButton, TextField } from '../ui/form.tsx'
-import { Notice } from '../ui/states.tsx'
+import { Loading, Notice } from '../ui/states.tsx'
 import { keepText } from '../ui/storage.ts'
 import { createClient } from './client.ts'
 import { createTokenMutation } from './operations.ts'
-import { beginSession, ROLES, type Role, sessionEnding } from './session.ts'
+import { ROLES, type Role } from './roles.ts'
+import { beginSession, sessionEnding } from './session.ts'
+import { readOption, type SignOnOption, startHref } from './sign-on.ts'
 
 const HOURS = [1, 4, 8, 12]
 const UNKNOWN_KEY = 'This platform key is unknown or revoked.'
+
+/** The studio's own account where that is set up, else a platform key. */
+export function SignIn() {
+  const ending = sessionEnding()
+  const option = useOption()
+  return (
+    <main className="sign-in">
+      <img src={icon} alt="" width="48" height="48" />
+      <h1>Tierway console</h1>
+      {ending !== null && <Notice tone="info">{ending}</Notice>}
+      {option === undefined && <Loading />}
+      {option === null && <KeyForm />}
+      {option && (
+        <>
+          <a className="button primary" href={startHref(option)}>
+            Sign in with {option.title}
+          </a>
+          <details>
+            <summary>Sign in with a platform key</summary>
+            <KeyForm />
+          </details>
+        </>
+      )}
+    </main>
+  )
+}
+
+/** Undefined until it is known. A service that is away has none. */
+function useOption(): SignOnOption | null | undefined {
+  const [option, setOption] = useState<SignOnOption | null>()
+  useEffect(() => {
+    readOption().then(setOption, () => setOption(null))
+  }, [])
+  return option
+}
 
 /**
  * Exchanges a platform key for an operator token with a name. The page forgets the key at once: the token is bounded by
  * its role and its lifetime, and the audit log names its person.
  */
-export function SignIn() {
+function KeyForm() {
   const [key, setKey] = useState('')
   const [actor, setActor] = useState(localStorage.getItem('tierway.actor') ?? '')
   const [role, setRole] = useState<Role | ''>('')
   const [hours, setHours] = useState('1')
   const [fault, setFault] = useState<string | null>(null)
   const [faults, setFaults] = useState<readonly Fault[]>([])
-  const ending = sessionEnding()
 
   async function submit(): Promise<void> {
     setFault(null)
@@ -50,10 +86,7 @@ export function SignIn() {
   }
 
   return (
-    <main className="sign-in">
-      <img src={icon} alt="" width="48" height="48" />
-      <h1>Tierway console</h1>
-      {ending !== null && <Notice tone="info">{ending}</Notice>}
+    <>
       <Form onSubmit={submit} faults={faults} onChange={() => setFault(null)}>
         <TextField
           label="Platform key"
@@ -97,7 +130,7 @@ export function SignIn() {
         In development, the service prints a link that is signed in already when it starts. In production,{' '}
         <code>npx tierway key create --kind platform</code> makes a key.
       </p>
-    </main>
+    </>
   )
 }
 

@@ -1,0 +1,237 @@
+import { useState } from 'react'
+import { useClient, useQuery } from 'urql'
+import type { ResultOf } from '../graphql.ts'
+import { clientOf, OwnKey, refusalOf } from '../project/own-key.tsx'
+import { useDenial, useOperator } from '../session/permission.tsx'
+import { ActionDialog } from '../ui/action-dialog.tsx'
+import { RoleButton } from '../ui/button.tsx'
+import { SelectField, TextAreaField, TextField } from '../ui/form.tsx'
+import { Panel } from '../ui/page.tsx'
+import { Answer, Empty } from '../ui/states.tsx'
+import { Table } from '../ui/table.tsx'
+import { Id } from '../ui/text.tsx'
+import { Ago } from '../ui/time.tsx'
+import { readGroups, textOfGroups } from './groups-text.ts'
+import { removeSignOnMutation, setSignOnMutation, type signOnFragment, signOnQuery } from './operations.ts'
+
+type SignOn = ResultOf<typeof signOnFragment>
+
+const SIGN_ON = { additionalTypenames: ['SingleSignOn'] }
+const HOURS = [1, 2, 4, 8, 12]
+
+/** How people sign in with the studio's own accounts, and which groups have which role. */
+export function SingleSignOn() {
+  const denial = useDenial('manage')
+  if (denial === undefined) return <Settings />
+  return (
+    <Panel title="Single sign-on">
+      <Empty title="Not shown">{denial}</Empty>
+    </Panel>
+  )
+}
+
+function Settings() {
+  const [open, setOpen] = useState<'set' | { readonly removed: string }>()
+  const [result, read] = useQuery({ query: signOnQuery, requestPolicy: 'cache-and-network', context: SIGN_ON })
+  const again = () => read({ requestPolicy: 'network-only' })
+  const signOn = result.data?.singleSignOn ?? null
+  const close = () => setOpen(undefined)
+  return (
+    <Panel
+      title="Single sign-on"
+      actions={
+        <>
+          {signOn && (
+            <RoleButton
+              needs="manage"
+              tone="quiet"
+              label="Remove single sign-on"
+              onClick={() => setOpen({ removed: signOn.title })}
+            >
+              Remove
+            </RoleButton>
+          )}
+          <RoleButton
+            needs="manage"
+            label={signOn ? 'Change single sign-on' : 'Set up single sign-on'}
+            onClick={() => setOpen('set')}
+          >
+            {signOn ? 'Change' : 'Set up'}
+          </RoleButton>
+        </>
+      }
+    >
+      <Answer of={result} onRetry={again}>
+        {({ singleSignOn }) =>
+          singleSignOn === null ? (
+            <Empty title="People sign in with platform keys">
+              With an OpenID Connect issuer, such as Google Workspace, Entra ID, Okta or Keycloak, they sign in with
+              their own accounts, and their groups decide their roles.
+            </Empty>
+          ) : (
+            <Shown of={singleSignOn} />
+          )
+        }
+      </Answer>
+      {open === 'set' && <SetSignOn before={signOn} onSet={again} onClose={close} />}
+      {typeof open === 'object' && <RemoveSignOn title={open.removed} onClose={close} />}
+    </Panel>
+  )
+}
+
+const Shown = ({
+  of: { title, issuer, redirectUri, sessionHours, groups, groupsClaim, isOn, updatedAt },
+}: {
+  of: SignOn
+}) => (
+  <>
+    <p>
+      {isOn ? <span className="badge good">on</span> : <span className="badge bad">off: its key was revoked</span>}{' '}
+      People sign in with {title}, by {issuer}, for {sessionHours} {sessionHours === 1 ? 'hour' : 'hours'}. Changed{' '}
+      <Ago at={updatedAt} />.
+    </p>
+    <p className="muted">
+      The issuer must send people back to <Id of={redirectUri} />
+    </p>
+    <Table
+      caption={`The roles of groups in ${groupsClaim}`}
+      rows={groups}
+      keyOf={({ group }) => group}
+      columns={[
+        { title: `Group in ${groupsClaim}`, cell: ({ group }) => group },
+        { title: 'Role', cell: ({ role }) => role.toLowerCase() },
+      ]}
+    />
+  </>
+)
+
+function SetSignOn(props: {
+  readonly before: SignOn | null
+  /** Lists of this session do not know of a call with another key. */
+  readonly onSet: () => void
+  readonly onClose: () => void
+}) {
+  const { before, onSet, onClose } = props
+  const { projectId } = useOperator()
+  const [own, setOwn] = useState('')
+  const [title, setTitle] = useState(before?.title ?? '')
+  const [issuer, setIssuer] = useState(before?.issuer ?? '')
+  const [clientId, setClientId] = useState(before?.clientId ?? '')
+  const [clientSecret, setClientSecret] = useState('')
+  const [groupsClaim, setGroupsClaim] = useState(before?.groupsClaim ?? 'groups')
+  const [groupsText, setGroupsText] = useState(textOfGroups(before?.groups ?? []))
+  const [hours, setHours] = useState(String(before?.sessionHours ?? 8))
+  const consoleUrl = before?.consoleUrl ?? `${location.origin}/console`
+  const groups = readGroups(groupsText)
+  const isFilled = [own, title, issuer, clientId].every((text) => text.trim() !== '')
+  return (
+    <ActionDialog
+      title={before ? 'Change single sign-on' : 'Set up single sign-on'}
+      effect={
+        typeof groups === 'string'
+          ? groups
+          : `People of ${groups.length === 1 ? 'one group' : `${groups.length} groups`} sign in with their own accounts.${before ? ' Everybody who is signed in so must sign in again.' : ''} Let the issuer send people back to ${consoleUrl}/sign-on/callback.`
+      }
+      confirm="Save"
+      disabled={!isFilled || typeof groups === 'string'}
+      wide
+      run={async (reason) => {
+        const client = await clientOf(own, projectId)
+        if (!('mutation' in client)) return client
+        const input = {
+          ...{ title: title.trim(), issuer: issuer.trim(), clientId: clientId.trim(), consoleUrl, reason },
+          clientSecret: clientSecret.trim() || undefined,
+          ...{ groupsClaim: groupsClaim.trim(), groups: typeof groups === 'string' ? [] : [...groups] },
+          scopes: before?.scopes,
+          sessionHours: Number(hours),
+        }
+        const { data, error } = await client.mutation(setSignOnMutation, { input })
+        if (!data?.setSingleSignOn) return refusalOf(error)
+        onSet()
+        setOwn('')
+        return {
+          done: 'Saved. Try it: sign out, and sign in with the new button.',
+          auditEntry: data.setSingleSignOn.auditEntry,
+        }
+      }}
+      onClose={onClose}
+    >
+      <OwnKey value={own} onChange={setOwn} />
+      <TextField
+        label="Name of the accounts"
+        name="title"
+        hint="On the button, such as “Studio account”."
+        value={title}
+        onChange={setTitle}
+        required
+      />
+      <TextField
+        label="Issuer"
+        name="issuer"
+        hint="Its address, such as https://accounts.google.com."
+        value={issuer}
+        onChange={setIssuer}
+        required
+      />
+      <TextField
+        label="Client id"
+        name="clientId"
+        hint="Of a client that the issuer has for the console."
+        value={clientId}
+        onChange={setClientId}
+        autoComplete="off"
+        required
+      />
+      <TextField
+        label="Client secret"
+        name="clientSecret"
+        type="password"
+        hint={before?.hasClientSecret ? 'Empty: the stored one stays.' : 'Empty for a public client.'}
+        value={clientSecret}
+        onChange={setClientSecret}
+        autoComplete="off"
+      />
+      <TextField
+        label="Claim with the groups"
+        name="groupsClaim"
+        hint="Most issuers call it groups or roles."
+        value={groupsClaim}
+        onChange={setGroupsClaim}
+        required
+      />
+      <TextAreaField
+        label="Groups and their roles"
+        name="groups"
+        hint="One in a line, such as live-ops: support. A person has the role of the first line with one of its groups."
+        value={groupsText}
+        onChange={setGroupsText}
+        rows={6}
+      />
+      <SelectField
+        label="Sign out after"
+        name="sessionHours"
+        value={hours}
+        onChange={setHours}
+        options={HOURS.map((one) => [String(one), one === 1 ? '1 hour' : `${one} hours`])}
+      />
+    </ActionDialog>
+  )
+}
+
+function RemoveSignOn({ title, onClose }: { title: string; onClose: () => void }) {
+  const client = useClient()
+  return (
+    <ActionDialog
+      title="Remove single sign-on"
+      effect={`Nobody signs in with ${title} any more, and everybody who is signed in so is signed out within two seconds.`}
+      confirm="Remove"
+      tone="danger"
+      run={async (reason) => {
+        const { data, error } = await client.mutation(removeSignOnMutation, { input: { reason } }, SIGN_ON)
+        if (!data?.removeSingleSignOn) return { error }
+        return { done: 'Single sign-on is removed.', auditEntry: data.removeSingleSignOn.auditEntry }
+      }}
+      onClose={onClose}
+    />
+  )
+}

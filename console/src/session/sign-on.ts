@@ -1,0 +1,54 @@
+import { keepText } from '../ui/storage.ts'
+
+// A sign-in with the studio's own accounts. The service does it by redirects; the page begins it and fetches the token.
+
+const PATH = '/console/sign-on'
+/** The project whose button was shown last. A link can name another one, as `?project=`. */
+const PROJECT = 'tierway.sign-on-project'
+
+export interface SignOnOption {
+  readonly projectId: string
+  readonly title: string
+}
+
+/** The button of the sign-in page. Null where people sign in by platform keys alone. */
+export async function readOption(): Promise<SignOnOption | null> {
+  const named = new URLSearchParams(location.search).get('project')
+  const known = named ?? localStorage.getItem(PROJECT)
+  const found = (known && (await optionAt(`?project=${encodeURIComponent(known)}`))) || (await optionAt(''))
+  if (found) keepText(localStorage, PROJECT, found.projectId)
+  return found
+}
+
+async function optionAt(query: string): Promise<SignOnOption | null> {
+  const response = await fetch(`${PATH}/option${query}`)
+  if (!response.ok) return null
+  const { projectId, title } = await response.json()
+  return typeof projectId === 'string' && typeof title === 'string' ? { projectId, title } : null
+}
+
+/** The address that begins a sign-in, which ends on the present page. */
+export function startHref({ projectId }: SignOnOption): string {
+  const page = isEnd() ? '/console' : location.pathname + location.search
+  return `${PATH}/start?${new URLSearchParams({ project: projectId, return: page })}`
+}
+
+/** Whether this is the page on which a sign-in ends. */
+export const isEnd = (): boolean => location.pathname === '/console/signed-on'
+
+const FAULTS: Readonly<Record<string, string>> = {
+  off: 'Sign-in with this account is not set up, or was switched off.',
+  unavailable: 'The account service did not answer as it must. Try again; the log of Tierway has the reason.',
+  refused: 'The account service did not sign you in.',
+  expired: 'The sign-in took too long, or was begun in another browser. Try again.',
+  no_role: 'Your account has no role here. Ask an admin to add one of your groups.',
+  no_name: 'Your account has no name that the audit log could have.',
+}
+
+/** The end of a sign-in: a token and the page to go on with, or the reason why there is none. */
+export async function finishSignOn(): Promise<{ readonly token: string; readonly returnTo: string } | string> {
+  const fault = new URLSearchParams(location.search).get('fault')
+  if (fault !== null) return FAULTS[fault] ?? 'The sign-in failed.'
+  const response = await fetch(`${PATH}/token`, { method: 'POST' })
+  return response.ok ? await response.json() : (FAULTS.expired ?? '')
+}

@@ -1,0 +1,98 @@
+import { ACTIONS } from '../audit/actions.ts'
+import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
+import { requirePlatform } from '../callers/access.ts'
+import { builder } from '../declare/graphql/builder.ts'
+import { inputOf } from '../declare/graphql/shapes.ts'
+import { RoleType, requireMaker } from '../projects/graphql-keys.ts'
+import { type GroupRole, removeRequest, setRequest } from './requests.ts'
+import { readSignOn, redirectUriOf, removeSignOn, type SignOnSettings, setSignOn } from './settings.ts'
+
+const GroupRoleType = builder.objectRef<GroupRole>('GroupRole').implement({
+  description: 'The role of the people of a group.',
+  fields: (t) => ({
+    group: t.exposeString('group', { description: 'A value of the claim: a name or an id, as the issuer sends it.' }),
+    role: t.expose('role', { type: RoleType, description: 'The role of people of the group.' }),
+  }),
+})
+
+const SingleSignOnType = builder.objectRef<SignOnSettings>('SingleSignOn').implement({
+  description: "How people sign in to the console with the studio's own accounts: by an OpenID Connect issuer.",
+  fields: (t) => ({
+    title: t.exposeString('title', { description: 'What the button of the sign-in page names.' }),
+    issuer: t.exposeString('issuer', { description: 'The address of the issuer.' }),
+    clientId: t.exposeString('clientId', { description: 'The id of the client that the issuer has for the console.' }),
+    hasClientSecret: t.boolean({
+      description: 'False for a public client.',
+      resolve: ({ clientSecret }) => clientSecret !== null,
+    }),
+    consoleUrl: t.exposeString('consoleUrl', { description: 'The address of the console, as people open it.' }),
+    redirectUri: t.string({
+      description: 'The address to which the issuer sends people back. The client of the issuer must allow it.',
+      resolve: redirectUriOf,
+    }),
+    scopes: t.stringList({ description: 'What is asked for.', resolve: ({ scopes }) => [...scopes] }),
+    groupsClaim: t.exposeString('groupsClaim', { description: 'The claim with the groups of a person.' }),
+    groups: t.field({
+      type: [GroupRoleType],
+      description: 'Which groups have which role. A person has the role of the first group in this order.',
+      resolve: ({ groups }) => [...groups],
+    }),
+    sessionHours: t.exposeInt('sessionHours', { description: 'The hours until people sign in again.' }),
+    keyId: t.exposeID('keyId', {
+      description: 'The platform key of the sessions, which nobody holds. The audit log names it as the actor.',
+    }),
+    isOn: t.exposeBoolean('isOn', { description: 'False when its key was revoked: then nobody can sign in so.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'The time of the last change.' }),
+  }),
+})
+
+builder.queryField('singleSignOn', (t) =>
+  t.field({
+    type: SingleSignOnType,
+    nullable: true,
+    description: "How people sign in to the console with the studio's own accounts. Null where they cannot.",
+    resolve: async (_root, _args, context) => {
+      const attempt = { action: ACTIONS.readSingleSignOn, target: 'project' }
+      const { projectId } = await requirePlatform(context, 'manage', attempt)
+      return readSignOn(context.service.operatorPool, projectId)
+    },
+  }),
+)
+
+const Payload = builder.objectRef<Audited & { readonly projectId: string }>('SingleSignOnPayload').implement({
+  fields: (t) => ({
+    singleSignOn: t.field({
+      type: SingleSignOnType,
+      nullable: true,
+      description: 'The settings after the change. Null after a removal.',
+      resolve: ({ projectId }, _args, { service }) => readSignOn(service.operatorPool, projectId),
+    }),
+  }),
+})
+addAuditEntry(Payload, 'Null when nothing changed.')
+
+builder.mutationFields((t) => ({
+  setSingleSignOn: t.field({
+    type: Payload,
+    description:
+      "Lets people sign in to the console with the studio's own accounts. The issuer is asked for its configuration first. Everybody who is signed in so must sign in again. Requires a platform key: a token cannot make sessions that outlive it.",
+    args: inputOf('SetSingleSignOnInput', setRequest),
+    resolve: async (_root, { input }, context) => {
+      const caller = await requireMaker(context, ACTIONS.setSingleSignOn)
+      const auditId = await setSignOn(context.service, caller, setRequest.readInput(input))
+      return { projectId: caller.projectId, audit: auditRef(caller, auditId) }
+    },
+  }),
+  removeSingleSignOn: t.field({
+    type: Payload,
+    description: 'Ends single sign-on, and the sessions of everybody who is signed in so.',
+    args: inputOf('RemoveSingleSignOnInput', removeRequest),
+    resolve: async (_root, { input }, context) => {
+      const attempt = { action: ACTIONS.removeSingleSignOn, target: 'project' }
+      const caller = await requirePlatform(context, 'manage', attempt)
+      const { reason } = removeRequest.readInput(input)
+      const auditId = await removeSignOn(context.service.operatorPool, caller, reason)
+      return { projectId: caller.projectId, audit: auditRef(caller, auditId) }
+    },
+  }),
+}))

@@ -1,0 +1,201 @@
+import type { AuthorizationServer, Client } from 'oauth4webapi'
+import { request } from 'undici'
+import {
+  AnswerFault,
+  ATTEMPT_TIMEOUT_MS,
+  type ConnectionOptions,
+  errorOf,
+  guardedAgent,
+  within,
+} from '../webhook/webhook-connection.ts'
+
+// What the service asks an OpenID Connect issuer, to sign people in: its configuration, and the tokens for a code.
+
+/** The longest answer of an issuer. */
+const MAX_BYTES = 512 * 2 ** 10
+
+/** Why an issuer could not be asked, or what is wrong with its answer. It contains no code, token or secret. */
+export class IssuerFault extends Error {
+  /** The issuer said that the person is not signed in, or has cancelled. */
+  readonly isRefusal: boolean
+
+  constructor(message: string, options: ErrorOptions & { readonly isRefusal?: boolean } = {}) {
+    super(message, options)
+    this.isRefusal = options.isRefusal ?? false
+  }
+}
+
+export interface IssuerSettings {
+  readonly issuer: string
+  readonly clientId: string
+  /** Null for a public client. */
+  readonly clientSecret: string | null
+  readonly redirectUri: string
+  readonly scopes: readonly string[]
+}
+
+/** What the browser carries from the start of a sign-in to its end. */
+export interface Proofs {
+  readonly state: string
+  readonly nonce: string
+  readonly verifier: string
+}
+
+export type Claims = Readonly<Record<string, unknown>>
+
+export interface IssuerClient {
+  /** The address at which the person signs in. Throws an {@link IssuerFault}. */
+  begin(settings: IssuerSettings): Promise<{ readonly url: string; readonly proofs: Proofs }>
+  /**
+   * The claims of the person for whom the issuer sent the browser back, with those of its user info where the ID token
+   * lacks `wanted`. Throws an {@link IssuerFault}.
+   */
+  finish(settings: IssuerSettings, answer: URLSearchParams, proofs: Proofs, wanted: string): Promise<Claims>
+  /** Throws an {@link IssuerFault} for an issuer that no sign-in would work with. */
+  check(issuer: string): Promise<void>
+  close(): Promise<void>
+}
+
+type Library = typeof import('oauth4webapi')
+
+/** Asks issuers with the guards of webhook calls: addresses, time, size, no redirects. */
+export function createIssuerClient(options: ConnectionOptions): IssuerClient {
+  const agent = guardedAgent(options)
+  // Loaded at the first sign-in: few services use it.
+  let loading: Promise<Library> | undefined
+  const library = (): Promise<Library> => {
+    loading ??= import('oauth4webapi')
+    return loading
+  }
+
+  async function guardedFetch(
+    url: string,
+    init: { method: string; headers: object; body?: unknown },
+  ): Promise<Response> {
+    const signal = AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)
+    try {
+      const sent = request(url, {
+        ...{ dispatcher: agent, signal },
+        method: init.method as 'GET',
+        headers: { ...Object.fromEntries(Object.entries(init.headers)), 'user-agent': 'tierway' },
+        ...(init.body != null && { body: String(init.body) }),
+      })
+      // undici observes the signal only once it is connected.
+      const { statusCode, headers, body } = await within(signal, sent)
+      body.on('error', () => undefined)
+      const chunks: Uint8Array[] = []
+      let length = 0
+      for await (const chunk of body) {
+        length += chunk.length
+        if (length > MAX_BYTES) throw new AnswerFault('too_large')
+        chunks.push(chunk)
+      }
+      const type = String(headers['content-type'] ?? '')
+      const isBodiless = statusCode === 204 || statusCode === 304
+      return new Response(isBodiless ? null : Buffer.concat(chunks, length), {
+        status: statusCode,
+        headers: { 'content-type': type },
+      })
+    } catch (error) {
+      throw new IssuerFault(`${errorOf(error, signal).replaceAll('_', ' ')} at ${new URL(url).origin}`, {
+        cause: error,
+      })
+    }
+  }
+
+  const optionsOf = (oauth: Library) => ({
+    [oauth.customFetch]: guardedFetch as never,
+    // Addresses without TLS are for development: the guard lets them reach private addresses only where these may be.
+    [oauth.allowInsecureRequests]: true,
+  })
+
+  async function discover(oauth: Library, issuer: string): Promise<AuthorizationServer> {
+    const url = new URL(issuer)
+    const response = await oauth.discoveryRequest(url, { algorithm: 'oidc', ...optionsOf(oauth) })
+    const server = await oauth.processDiscoveryResponse(url, response)
+    const { code_challenge_methods_supported: methods } = server
+    if (methods && !methods.includes('S256')) throw new IssuerFault('the issuer does not support PKCE with S256')
+    for (const name of ['authorization_endpoint', 'token_endpoint'] as const)
+      if (!URL.canParse(server[name] ?? '')) throw new IssuerFault(`the configuration of the issuer has no ${name}`)
+    return server
+  }
+
+  /** Runs a step with the library, whose errors become faults without what the browser or the issuer sent. */
+  async function asking<T>(ask: (oauth: Library) => Promise<T>): Promise<T> {
+    const oauth = await library()
+    try {
+      return await ask(oauth)
+    } catch (error) {
+      if (error instanceof IssuerFault) throw error
+      if (error instanceof oauth.AuthorizationResponseError)
+        throw new IssuerFault(`the issuer answered ${codeOf(error.error)}`, { cause: error, isRefusal: true })
+      if (error instanceof oauth.ResponseBodyError)
+        throw new IssuerFault(`the issuer answered ${codeOf(error.error)}`, { cause: error })
+      if (error instanceof oauth.OperationProcessingError || error instanceof oauth.UnsupportedOperationError)
+        throw new IssuerFault(error.message, { cause: error })
+      throw error
+    }
+  }
+
+  const clientOf = ({ clientId }: IssuerSettings): Client => ({ client_id: clientId })
+
+  return {
+    check: (issuer) => asking(async (oauth) => void (await discover(oauth, issuer))),
+
+    begin: (settings) =>
+      asking(async (oauth) => {
+        const { authorization_endpoint: endpoint = '' } = await discover(oauth, settings.issuer)
+        const proofs = {
+          state: oauth.generateRandomState(),
+          nonce: oauth.generateRandomNonce(),
+          verifier: oauth.generateRandomCodeVerifier(),
+        }
+        const url = new URL(endpoint)
+        for (const [name, value] of Object.entries({
+          client_id: settings.clientId,
+          redirect_uri: settings.redirectUri,
+          response_type: 'code',
+          scope: settings.scopes.join(' '),
+          state: proofs.state,
+          nonce: proofs.nonce,
+          code_challenge: await oauth.calculatePKCECodeChallenge(proofs.verifier),
+          code_challenge_method: 'S256',
+        }))
+          url.searchParams.set(name, value)
+        return { url: url.href, proofs }
+      }),
+
+    finish: (settings, answer, { state, nonce, verifier }, wanted) =>
+      asking(async (oauth) => {
+        const server = await discover(oauth, settings.issuer)
+        const client = clientOf(settings)
+        const { clientSecret } = settings
+        const parameters = oauth.validateAuthResponse(server, client, answer, state)
+        const methods = server.token_endpoint_auth_methods_supported
+        const isBasic = methods === undefined || methods.includes('client_secret_basic')
+        const proof =
+          clientSecret === null
+            ? oauth.None()
+            : isBasic
+              ? oauth.ClientSecretBasic(clientSecret)
+              : oauth.ClientSecretPost(clientSecret)
+        const response = await oauth.authorizationCodeGrantRequest(
+          ...([server, client, proof, parameters, settings.redirectUri, verifier, optionsOf(oauth)] as const),
+        )
+        const result = await oauth.processAuthorizationCodeResponse(server, client, response, {
+          expectedNonce: nonce,
+          requireIdToken: true,
+        })
+        const claims = oauth.getValidatedIdTokenClaims(result)
+        if (!claims) throw new IssuerFault('the issuer sent no ID token')
+        if (claims[wanted] !== undefined || server.userinfo_endpoint === undefined) return claims
+        const info = await oauth.userInfoRequest(server, client, result.access_token, optionsOf(oauth))
+        return { ...(await oauth.processUserInfoResponse(server, client, claims.sub, info)), ...claims }
+      }),
+
+    close: () => agent.destroy(),
+  }
+}
+
+/** An error code of OAuth, such as `access_denied`. Anything else that was sent is not repeated. */
+const codeOf = (code: string): string => (/^[a-z_]{1,64}$/.test(code) ? code : 'with an unknown error')

@@ -1,0 +1,71 @@
+import { MAX_LABEL, MAX_SIGN_ON_GROUPS, MAX_SIGN_ON_SCOPES, MAX_SUBJECT, MAX_URL } from '../base/limits.ts'
+import { ROLES } from '../callers/roles.ts'
+import { reason } from '../declare/common.ts'
+import { int32, listOf, oneOf, optional, type RequestOf, shape, text, texts } from '../declare/shape.ts'
+import { issuerFault } from '../providers/issuers.ts'
+import { urlFault } from '../webhook/webhook-url.ts'
+
+/** The console is a page of this path. */
+const PATH = '/console'
+export const MAX_SESSION_HOURS = 12
+const DEFAULT_SCOPES = ['openid', 'profile', 'email']
+
+function consoleUrlFault(url: string): string | undefined {
+  const fault = urlFault(url)
+  if (fault !== undefined) return fault
+  return new URL(url).href.endsWith(PATH) ? undefined : `must end with ${PATH}, as people open it`
+}
+
+const group = shape({
+  group: text('A value of the claim: a name or an id, as the issuer sends it.', { max: MAX_SUBJECT }),
+  role: oneOf('The role of people of the group.', ROLES),
+})
+export type GroupRole = RequestOf<typeof group>
+
+export const setRequest = shape({
+  title: text(`What the button of the sign-in page names: 1 to ${MAX_LABEL} characters, such as \`Studio account\`.`, {
+    max: MAX_LABEL,
+  }),
+  issuer: text('The address of the issuer, whose configuration is below it.', { max: MAX_URL, check: issuerFault }),
+  clientId: text('The id of the client that the issuer has for the console.', { max: MAX_SUBJECT }),
+  clientSecret: optional(
+    text(
+      'The secret of the client. Left out: the stored one stays, where the issuer and the client are the same; else the client is public.',
+      { max: MAX_SUBJECT },
+    ),
+  ),
+  consoleUrl: text(
+    'The address of the console, as people open it. The issuer sends people back to it, followed by `/sign-on/callback`.',
+    { max: MAX_URL, check: consoleUrlFault },
+  ),
+  scopes: optional(
+    texts(`What is asked for, with \`openid\`. Default: ${DEFAULT_SCOPES.map((one) => `\`${one}\``).join(', ')}.`, {
+      max: MAX_SIGN_ON_SCOPES,
+      form: { pattern: /^[\x21\x23-\x5b\x5d-\x7e]+$/, maxLength: 128, message: 'must be a scope of OAuth' },
+      min: 1,
+      empty: 'must not be empty: leave it out for the default',
+    }),
+    DEFAULT_SCOPES,
+  ),
+  groupsClaim: optional(
+    text('The claim with the groups of a person, a text or a list of texts. Default: `groups`.', { max: MAX_LABEL }),
+    'groups',
+  ),
+  groups: listOf(
+    `Which groups have which role, up to ${MAX_SIGN_ON_GROUPS}. A person has the role of the first group in this order.`,
+    group,
+    {
+      ...{ max: MAX_SIGN_ON_GROUPS, input: 'GroupRoleInput' },
+    },
+  ),
+  sessionHours: optional(
+    int32(`The hours until people sign in again: 1 to ${MAX_SESSION_HOURS}. Default: 8.`, {
+      ...{ min: 1, max: MAX_SESSION_HOURS },
+    }),
+    8,
+  ),
+  reason,
+})
+export type SetRequest = RequestOf<typeof setRequest>
+
+export const removeRequest = shape({ reason })

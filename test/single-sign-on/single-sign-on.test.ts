@@ -1,0 +1,268 @@
+import { decodeJwt } from 'jose'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { Desk } from '../grants/jobs.ts'
+import { type Game, startGame } from '../harness/game.ts'
+import { type OpenIdServer, startOpenIdServer, Visitor } from '../harness/openid-server.ts'
+import { until } from '../harness/until.ts'
+import { newOperator } from '../support/desk.ts'
+
+const SECRET = 'the secret of the client'
+const PEOPLE: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  ada: { email: 'ada@studio.example', groups: ['everybody', 'live-ops'] },
+  bob: { preferred_username: 'Bob B', groups: 'designers' },
+  cleo: { email: 'cleo@studio.example', groups: ['accounting'] },
+  dora: { email: 'someone@studio.example', email_verified: false, groups: ['live-ops', 'leads'] },
+}
+const GROUPS = [
+  { group: 'leads', role: 'ADMIN' },
+  { group: 'live-ops', role: 'SUPPORT' },
+  { group: 'designers', role: 'DESIGNER' },
+]
+
+let game: Game
+let server: OpenIdServer
+let terse: OpenIdServer
+let admin: Desk
+let consoleUrl: string
+
+beforeAll(async () => {
+  game = await startGame()
+  consoleUrl = `${game.baseUrl}/console`
+  const redirectUri = `${consoleUrl}/sign-on/callback`
+  const clients = [
+    { id: 'console', redirectUri },
+    { id: 'confidential', secret: SECRET, redirectUri },
+  ]
+  const claimsOf = (account: string) => PEOPLE[account] ?? {}
+  server = await startOpenIdServer({ clients, claimsOf, requiresPkce: true })
+  terse = await startOpenIdServer({ clients, claimsOf, isTerse: true, requiresPkce: true })
+  admin = new Desk(game)
+})
+afterAll(async () => {
+  await game.stop()
+  await server.stop()
+  await terse.stop()
+})
+
+const SETTINGS = `title issuer clientId hasClientSecret redirectUri scopes groupsClaim groups { group role } sessionHours
+  keyId isOn`
+
+const set = (settings: object = {}) =>
+  admin.must(
+    'setSingleSignOn',
+    {
+      ...{ environment: undefined, title: 'Studio account', issuer: server.issuer, clientId: 'console', consoleUrl },
+      ...{ groups: GROUPS, ...settings },
+    },
+    `singleSignOn { ${SETTINGS} } auditEntry { before after }`,
+  )
+
+const start = (query: Record<string, string> = {}): string =>
+  `${consoleUrl}/sign-on/start?${new URLSearchParams({ project: game.projectId, ...query })}`
+
+/** Signs a person in up to the page of the console, and fetches its token there. */
+async function signOn(account: string, { visitor = new Visitor(), query = {} } = {}) {
+  const end = await visitor.signIn(start(query), account, `${consoleUrl}/signed-on`)
+  const fault = new URL(end).searchParams.get('fault')
+  if (fault !== null) return { fault }
+  const answer = await visitor.visit(`${consoleUrl}/sign-on/token`, { method: 'POST' })
+  expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store'])
+  return (await answer.json()) as { token: string; returnTo: string; fault?: undefined }
+}
+
+async function tokenOf(account: string): Promise<string> {
+  const { token } = (await signOn(account)) as { token: string }
+  return token
+}
+
+describe('single sign-on', () => {
+  it.each<[how: string, settings: () => object]>([
+    ['a public client', () => ({})],
+    ['a client with a secret', () => ({ clientId: 'confidential', clientSecret: SECRET })],
+    ['groups that only user info has', () => ({ issuer: terse.issuer, sessionHours: 2 })],
+  ])('signs people in by a real issuer, with the role of their group: %s', async (_how, settings) => {
+    const { singleSignOn } = await set(settings())
+    const tokens = await Promise.all(['ada', 'bob', 'dora'].map(tokenOf))
+    expect(tokens.map((token) => decodeJwt(token)).map(({ act, role, sub }) => [act, role, sub])).toEqual([
+      ['ada@studio.example', 'support', singleSignOn.keyId],
+      ['Bob B', 'designer', singleSignOn.keyId],
+      // The first group in the order of the settings counts; an e-mail that the issuer doubts is no name.
+      ['dora', 'admin', singleSignOn.keyId],
+    ])
+    const { exp = 0, iat = 0 } = decodeJwt(tokens[0] ?? '')
+    expect(exp - iat).toBe(singleSignOn.sessionHours * 3600)
+    const { data } = await game.graphql(tokens[1] ?? '', '{ project { name } }')
+    expect(data.project.name).toBe('Test')
+    const { rows } = await game.app.pool.query(
+      `SELECT operator, operator_is_claimed AS claimed, reason FROM audit_log
+       WHERE action = 'operator_token.create' AND target = $1 ORDER BY operator`,
+      [singleSignOn.keyId],
+    )
+    expect(rows).toEqual(
+      ['Bob B', 'ada@studio.example', 'dora'].map((operator) => ({
+        operator,
+        claimed: false,
+        reason: 'single sign-on',
+      })),
+    )
+  })
+
+  it('refuses a person without a group that has a role, on record', async () => {
+    const { singleSignOn } = await set()
+    expect(await signOn('cleo')).toEqual({ fault: 'no_role' })
+    const { rows } = await game.app.pool.query(
+      "SELECT operator FROM audit_log WHERE action = 'operator_token.create.denied' AND target = $1",
+      [singleSignOn.keyId],
+    )
+    expect(rows).toEqual([{ operator: 'cleo@studio.example' }])
+  })
+
+  it.each([
+    ['/console/env/production/players?status=banned', '/console/env/production/players?status=banned'],
+    ['/console', '/console'],
+    ['https://evil.example/console', '/console'],
+    ['//evil.example', '/console'],
+    ['/console/../evil', '/console'],
+    ['/consoles', '/console'],
+    ['/console\\evil', '/console/evil'],
+    ['javascript:alert(1)', '/console'],
+  ])('returns to a page of the console alone: %s', async (asked, page) => {
+    await set()
+    const { returnTo = '' } = (await signOn('ada', { query: { return: asked } })) as { returnTo: string }
+    expect(returnTo).toBe(page)
+    expect(new URL(returnTo, consoleUrl).origin).toBe(game.baseUrl)
+  })
+
+  it('ends on the page of the console with the reason, when a step fails', async () => {
+    await set()
+    const faultAt = async (url: string, visitor = new Visitor()) => {
+      const { status, headers } = await visitor.visit(url)
+      expect(status).toBe(302)
+      return headers.get('location')
+    }
+    const callback = `${consoleUrl}/sign-on/callback`
+    // Nobody has begun here: a link of somebody else cannot sign a person in.
+    expect(await faultAt(`${callback}?code=x&state=y`)).toBe('/console/signed-on?fault=expired')
+    const visitor = new Visitor()
+    const begun = new URL((await visitor.visit(start())).headers.get('location') ?? '')
+    expect(begun.searchParams.get('code_challenge_method')).toBe('S256')
+    const state = begun.searchParams.get('state')
+    expect(await faultAt(`${callback}?error=access_denied&state=${state}&iss=${server.issuer}`, visitor)).toBe(
+      '/console/signed-on?fault=refused',
+    )
+    for (const query of [`code=x&state=other`, `code=x&state=${state}`, 'error=%00<script>', ''] as const) {
+      await visitor.visit(start())
+      expect(await faultAt(`${callback}?${query}`, visitor)).toMatch(/fault=(unavailable|refused)$/)
+    }
+    expect(await faultAt(`${consoleUrl}/sign-on/start?project=nobody`)).toBe('/console/signed-on?fault=off')
+    expect(await faultAt(`${consoleUrl}/sign-on/start`)).toBe('/console/signed-on?fault=off')
+    // The code of a sign-in works once, and so does the token's cookie.
+    const again = new Visitor()
+    const end = await again.signIn(start(), 'ada', callback)
+    expect(await faultAt(end, again)).toBe('/console/signed-on')
+    expect(await faultAt(end, again)).toBe('/console/signed-on?fault=expired')
+    const fetchToken = async () => (await again.visit(`${consoleUrl}/sign-on/token`, { method: 'POST' })).status
+    expect([await fetchToken(), await fetchToken()]).toEqual([200, 401])
+  })
+
+  it('keeps its cookies from scripts and from other sites, and no address has a token', async () => {
+    await set({ consoleUrl: consoleUrl.replace('http:', 'https:') })
+    const { headers } = await new Visitor().visit(start())
+    expect(headers.getSetCookie()).toEqual([
+      expect.stringMatching(
+        /^tierway_sign_on=v1\.\S+; Path=\/console\/sign-on; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/,
+      ),
+    ])
+    await set()
+    const visitor = new Visitor()
+    const end = await visitor.signIn(start(), 'ada', `${consoleUrl}/sign-on/callback`)
+    const finished = await visitor.visit(end)
+    expect(finished.headers.get('location')).toBe('/console/signed-on')
+    expect(finished.headers.getSetCookie()).toEqual([
+      expect.stringMatching(/^tierway_sign_on=; .*Max-Age=0/),
+      expect.stringMatching(/^tierway_signed_on=v1\.\S+; .*HttpOnly; SameSite=Strict$/),
+    ])
+  })
+
+  it('shows its button where one project has it, and to a page that names the project', async () => {
+    const option = async (query = '') => (await fetch(`${consoleUrl}/sign-on/option${query}`)).json()
+    await set({ title: 'Studio' })
+    const shown = { projectId: game.projectId, title: 'Studio' }
+    expect([await option(), await option(`?project=${game.projectId}`)]).toEqual([shown, shown])
+    const none = { projectId: null, title: null }
+    expect([await option('?project=x'), await option(`?project=${game.environmentId}`)]).toEqual([none, none])
+    await admin.must('removeSingleSignOn', { environment: undefined }, 'singleSignOn { title }')
+    expect([await option(), await option(`?project=${game.projectId}`)]).toEqual([none, none])
+  })
+
+  it('ends for everybody when it is set again, removed, or its key is revoked', async () => {
+    const ends = async (end: (keyId: string) => Promise<unknown>) => {
+      const { singleSignOn } = await set()
+      const token = await tokenOf('ada')
+      const read = async () => (await game.graphql(token, '{ project { name } }')).errors?.[0]?.extensions.code ?? 'ok'
+      expect(await read()).toBe('ok')
+      await end(singleSignOn.keyId)
+      await until('the session ends', async () => (await read()) === 'INVALID_TOKEN')
+    }
+    await ends(() => set({ sessionHours: 1 }))
+    await ends(() => admin.must('removeSingleSignOn', { environment: undefined }, 'singleSignOn { title }'))
+    expect(await signOn('ada').catch(String)).toEqual({ fault: 'off' })
+    await ends((id) => admin.must('revokePlatformKey', { environment: undefined, id }, 'auditEntry { id }'))
+    expect(await signOn('ada')).toEqual({ fault: 'off' })
+  })
+})
+
+describe('the settings of single sign-on', () => {
+  beforeEach(() => set())
+
+  it('are answered without the secret, which stays while the issuer and the client are the same', async () => {
+    const { singleSignOn, auditEntry } = await set({ clientId: 'confidential', clientSecret: SECRET, sessionHours: 3 })
+    expect(singleSignOn).toMatchObject({
+      ...{ title: 'Studio account', issuer: server.issuer, clientId: 'confidential', hasClientSecret: true },
+      ...{ redirectUri: `${consoleUrl}/sign-on/callback`, scopes: ['openid', 'profile', 'email'], sessionHours: 3 },
+      ...{ groupsClaim: 'groups', groups: GROUPS, isOn: true },
+    })
+    expect(JSON.stringify(auditEntry)).not.toContain(SECRET)
+    expect((await set({ clientId: 'confidential' })).singleSignOn.hasClientSecret).toBe(true)
+    expect(await tokenOf('ada')).toBeTruthy()
+    expect((await set({ clientId: 'console' })).singleSignOn.hasClientSecret).toBe(false)
+    const { rows } = await game.app.pool.query('SELECT to_json(s)::text AS text FROM single_sign_ons s')
+    expect(rows[0].text).not.toContain(SECRET)
+  })
+
+  it('are refused with every fault at once, and need a platform key of an admin', async () => {
+    const ask = (input: object) =>
+      admin.refused('setSingleSignOn', { environment: undefined, clientId: 'console', ...input }, '__typename')
+    expect(
+      await ask({
+        ...{ title: '', issuer: 'ftp://x', consoleUrl: 'https://x.example/other', groups: [], sessionHours: 13 },
+        ...{ scopes: [] },
+      }),
+    ).toEqual([
+      expect.stringMatching(/^title:/),
+      expect.stringMatching(/^issuer: must be an absolute http or https URL/),
+      expect.stringMatching(/^consoleUrl: must end with \/console/),
+      expect.stringMatching(/^scopes:/),
+      expect.stringMatching(/^groups:/),
+      expect.stringMatching(/^sessionHours:/),
+    ])
+    const good = { title: 'x', issuer: server.issuer, consoleUrl, groups: GROUPS }
+    expect(await ask({ ...good, groups: [...GROUPS, ...GROUPS.slice(0, 1)], scopes: ['email'] })).toEqual([
+      'groups[3].group: is there twice',
+      'scopes: must contain openid',
+    ])
+    expect(await ask({ ...good, issuer: `${server.issuer}/nothing` })).toEqual([
+      expect.stringMatching(/^issuer: is no OpenID Connect issuer that can be asked/),
+    ])
+    const { key } = await newOperator(game.app.pool, game.projectId, 'admin')
+    const { data } = await game.graphql(
+      key,
+      'mutation ($input: CreateOperatorTokenInput!) { createOperatorToken(input: $input) { token } }',
+      { input: { actor: 'Ada', reason: 'test' } },
+    )
+    const byToken = admin.of(data.createOperatorToken.token)
+    expect(
+      await byToken.refused('setSingleSignOn', { environment: undefined, clientId: 'x', ...good }, '__typename'),
+    ).toEqual([expect.stringMatching(/^authorization: must be a platform key/)])
+  })
+})
