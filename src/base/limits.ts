@@ -73,7 +73,7 @@ export const MAX_BLOCK_BYTES = 16_384
 /** Names of environments and of login providers. */
 /** Groups of people that single sign-on knows, and scopes that it asks for. */
 export const MAX_SIGN_ON_GROUPS = 100
-export const MAX_SIGN_ON_SCOPES = 20
+export const MAX_SIGN_ON_SCOPES = 30
 export const MAX_SLUG = 32
 /** A provider in an identity: `custom:` and its name. */
 export const MAX_IDENTITY_PROVIDER = 64

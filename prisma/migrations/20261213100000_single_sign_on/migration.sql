@@ -15,6 +15,5 @@ CREATE TABLE "single_sign_ons" (
     "updated_at" TIMESTAMPTZ(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
 
     CONSTRAINT "single_sign_ons_pkey" PRIMARY KEY ("project_id"),
-    CONSTRAINT "single_sign_ons_project_id_fkey" FOREIGN KEY ("project_id") REFERENCES "projects" ("id") ON DELETE RESTRICT ON UPDATE CASCADE,
-    CONSTRAINT "single_sign_ons_key_id_fkey" FOREIGN KEY ("key_id") REFERENCES "platform_keys" ("id") ON DELETE RESTRICT ON UPDATE CASCADE
+    CONSTRAINT "single_sign_ons_project_id_fkey" FOREIGN KEY ("project_id") REFERENCES "projects" ("id") ON DELETE RESTRICT ON UPDATE CASCADE
 );
