@@ -51,6 +51,7 @@ export const REFUSALS = {
   tooManyNotes: [409, 'too many notes'],
   alreadyUndone: [409, 'already undone'],
   lastIdentity: [409, 'last identity'],
+  approvalRequired: [409, 'approval required'],
   environmentExists: [409, 'environment already exists'],
   tooManyEnvironments: [409, 'too many environments'],
   tooManySecrets: [409, 'too many secrets'],

@@ -130,7 +130,7 @@ export async function findPlatformCaller(pool: Pool, key: string): Promise<Platf
  * Refuses an operator whose key or token has ended. An operator token is checked with each call, since it ends with its
  * key. An operator whose call waited is checked again: here, or by the entry in the audit log.
  */
-export async function requireKey(pool: Pool, caller: PlatformCaller): Promise<PlatformCaller> {
+export async function requireKey(pool: Pool | ClientBase, caller: PlatformCaller): Promise<PlatformCaller> {
   const { rows } = await pool.query<{ role: Role }>({
     name: 'key-of-operator',
     text: 'SELECT role FROM platform_keys WHERE id = $1 AND project_id = $2 AND revoked_at IS NULL',

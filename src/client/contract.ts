@@ -773,6 +773,7 @@ export type RefusalCode =
   | 'too_many_notes'
   | 'already_undone'
   | 'last_identity'
+  | 'approval_required'
   | 'environment_already_exists'
   | 'too_many_environments'
   | 'too_many_secrets'

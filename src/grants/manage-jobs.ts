@@ -1,6 +1,7 @@
 import type { ClientBase, Pool } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
 import { operatorOf, writeAudit } from '../audit/audit-log.ts'
+import { isAnother } from '../audit/people.ts'
 import { type Fault, invalidRequest, Refusal } from '../base/errors.ts'
 import { type Json, print } from '../base/json.ts'
 import { MAX_GRANT_JOBS } from '../base/limits.ts'
@@ -373,20 +374,6 @@ export async function moveJob(
     const entry = { environmentId, action, target: jobId, before: { state: job.state }, after: { state: to }, reason }
     return { jobId, auditId: await writeAudit(client, caller, entry) }
   })
-}
-
-/**
- * Whether a caller is another person than the one who made a job. Operators with tokens are told apart by their names,
- * for which a holder of the key vouches. Anybody else must have another key and no name that is the same.
- */
-export function isAnother(
-  caller: PlatformCaller,
-  made: Pick<Stored, 'keyId' | 'operator' | 'operatorIsClaimed'>,
-): boolean {
-  const { operator, operatorIsClaimed } = operatorOf(caller)
-  const isSameName = operator !== null && operator === made.operator
-  const areVouched = operator !== null && made.operator !== null && !operatorIsClaimed && !made.operatorIsClaimed
-  return !isSameName && (areVouched || caller.keyId !== made.keyId)
 }
 
 /** Sets above which size jobs of an environment need approval. It counts for jobs whose players are collected from then on. */

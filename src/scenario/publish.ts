@@ -8,6 +8,7 @@ import type { PlatformCaller } from '../callers/callers.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import { definitionBody } from './definition-body.ts'
+import { endDrafts, requireApproval } from './drafts.ts'
 import { readGameNow } from './game-clock.ts'
 import { parseDefinition, pastSeasons } from './parse-definition.ts'
 import type { ScenarioRef } from './scenarios.ts'
@@ -106,6 +107,8 @@ export async function publishWithin(
   )
   if (current.rows[0]?.definition === text) return { scenario: published(ref, current.rows[0]), auditId: null, notices }
 
+  // A planned publication was approved when it was planned.
+  const approvedBy = publisher && publisher.planned === undefined ? await requireApproval(client, ref, text) : null
   const before: number = current.rows[0]?.version ?? 0
   checkVersion(before, publisher?.expected ?? null)
   const version = before + 1
@@ -120,6 +123,7 @@ export async function publishWithin(
   )
   await scheduleSeasons(client, ref, { version, definition: parsed.definition })
   let auditId: string | null = null
+  await endDrafts(client, ref, text)
   if (publisher) {
     const { caller, reason, source, planned } = publisher
     auditId = await writeAudit(client, caller, {
@@ -127,7 +131,7 @@ export async function publishWithin(
       action: source ? ACTIONS.cloneScenario : ACTIONS.publishScenario,
       target: ref.scenarioId,
       before: current.rows[0] ? nameVersion(current.rows[0]) : null,
-      after: { ...nameVersion(written.rows[0]), source, planned },
+      after: { ...nameVersion(written.rows[0]), source, planned, ...(approvedBy !== null && { approvedBy }) },
       reason,
     })
   }

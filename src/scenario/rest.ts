@@ -70,7 +70,7 @@ export const putScenario: PlatformHandler = {
     summary: 'Publish a definition as the next version.',
     body: definitionBody,
     answer: publication,
-    refusals: ['versionConflict'],
+    refusals: ['versionConflict', 'approvalRequired'],
     parameters: [
       ...scenarioParameters,
       reasonParameter,

@@ -6,6 +6,7 @@ import { MAX_PLANNED } from '../base/limits.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { newId } from '../db/ids.ts'
 import { inTransaction } from '../db/transaction.ts'
+import { requireApproval } from './drafts.ts'
 import { gameNow, LATEST_NOW, readGameNow } from './game-clock.ts'
 import { validateDefinition } from './parse-definition.ts'
 import { publishWithin } from './publish.ts'
@@ -70,6 +71,7 @@ export async function schedulePublication(
     if ((known[0]?.planned ?? 0) >= MAX_PLANNED)
       faults.push({ path: '', message: `The environment has ${MAX_PLANNED} planned publications.` })
     if (faults.length > 0) throw invalidRequest(...faults)
+    await requireApproval(client, { environmentId, scenarioId }, definition)
     const { operator, operatorIsClaimed } = operatorOf(caller)
     const { rows } = await client.query<PlannedPublication>(
       `INSERT INTO scheduled_publications

@@ -37,6 +37,10 @@ export const CANARIES = {
   definition: 'canary-definition',
   project: 'canary-project',
 } as const
+/** What an analyst never sees. */
+export const PERSONAL = (({ nickname, avatarUrl, subject, storage, message, note }) => ({
+  ...{ nickname, avatarUrl, subject, storage, message, note },
+}))(CANARIES)
 export const SECRETS = { providerSecret: 'canary-secret', blockSecret: 'canary-block' } as const
 
 /** A caller: the headers that it sends, and what it may see. */
@@ -46,7 +50,7 @@ export interface Walker {
   /** The only codes that its calls may get; undefined for a caller that has some rights. */
   readonly refusals?: readonly string[]
   /** The column in docs/access.md that allows its calls, for operators of the victim's project. */
-  readonly role?: 'viewer' | 'operator'
+  readonly role?: 'analyst' | 'viewer' | 'operator'
 }
 
 export interface World {
@@ -147,7 +151,7 @@ export async function startWorld(): Promise<World> {
       },
     },
   )
-  const { jobId, listId, segmentId, alertWebhookId } = await giveToVictim()
+  const { jobId, listId, segmentId, alertWebhookId, draftId, commentId } = await giveToVictim()
   const { walkers, other } = await makeWalkers(game, admin.key)
   // From here on the studio refuses every login.
   studio.answer(status(401))
@@ -191,6 +195,9 @@ export async function startWorld(): Promise<World> {
     listId,
     segmentId,
     segment: 'walked',
+    draftId,
+    commentId,
+    path: 'walked',
     alertWebhookId,
     url: 'http://127.0.0.1:9/walked',
     link: 'http://127.0.0.1:9/walked',
@@ -253,6 +260,21 @@ export async function startWorld(): Promise<World> {
     close,
   }
 
+  /** A shared draft with a comment. */
+  async function shareDraft() {
+    const document = `mutation ($draft: CreateScenarioDraftInput!) { createScenarioDraft(input: $draft) { draft { draftId } } }`
+    const draft = { environment: 'production', scenarioId: SCENARIO, name: 'walked', definition: '{}', baseVersion: 1 }
+    const { draftId } = (await game.graphql(admin.key, document, { draft })).data.createScenarioDraft.draft
+    const comment = { environment: 'production', draftId, text: 'walked', idempotencyKey: randomUUID() }
+    const { data } = await game.graphql(
+      admin.key,
+      `mutation ($comment: CommentOnScenarioDraftInput!) { commentOnScenarioDraft(input: $comment) {
+        draft { comments { commentId } } } }`,
+      { comment },
+    )
+    return { draft: { draftId, commentId: data.commentOnScenarioDraft.draft.comments[0].commentId } }
+  }
+
   /** A segment with the victim, a job that has given it something, and an alert webhook. */
   async function giveToVictim() {
     const change = async (name: string, type: string, input: object, selection: string) => {
@@ -278,6 +300,7 @@ export async function startWorld(): Promise<World> {
       { alertWebhookId: alertWebhook.id, enabled: false },
       'alertWebhook { id }',
     )
+    const { draft } = await shareDraft()
     const { job } = await change(
       ...(['createGrantJob', 'CreateGrantJobInput'] as const),
       {
@@ -291,7 +314,13 @@ export async function startWorld(): Promise<World> {
       const { data } = await game.graphql(admin.key, state, { jobId: job.jobId })
       return data.grantJob.state === 'DONE'
     })
-    return { jobId: job.jobId, listId: job.target.listId, segmentId: segment.id, alertWebhookId: alertWebhook.id }
+    return {
+      jobId: job.jobId,
+      listId: job.target.listId,
+      segmentId: segment.id,
+      alertWebhookId: alertWebhook.id,
+      ...draft,
+    }
   }
 
   async function makeWalkers({ projectId, environmentId, sdkKey, stagingId }: Game, adminKey: string) {
@@ -314,7 +343,8 @@ export async function startWorld(): Promise<World> {
     }
     await pool.query('UPDATE server_keys SET revoked_at = now() WHERE id = $1', [servers.revoked.id])
 
-    const [viewer, operator] = [
+    const [analyst, viewer, operator] = [
+      await newOperator(pool, projectId, 'analyst'),
       await newOperator(pool, projectId, 'viewer'),
       await newOperator(pool, projectId, 'operator'),
     ]
@@ -352,6 +382,7 @@ export async function startWorld(): Promise<World> {
       { name: 'a game client of another project', headers: { 'x-sdk-key': foreign.key } },
       { name: 'a game server of another environment', headers: bearer(servers.staging.key) },
       { name: 'a game server of another project', headers: bearer(servers.foreign.key) },
+      { name: 'an analyst', headers: bearer(analyst.key), role: 'analyst' },
       { name: 'a viewer', headers: bearer(viewer.key), role: 'viewer' },
       { name: 'an operator', headers: bearer(operator.key), role: 'operator' },
       { name: 'a viewer by operator token', headers: bearer(await operatorToken(3_600)), role: 'viewer' },

@@ -185,7 +185,7 @@ describe('the limits of a role in an environment', () => {
       const player = await playing()
       const ids = { playerId: player.playerId, playerIds: player.playerId }
       const place = { environment: 'production', toEnvironment: 'production', ...PASS, toScenarioId: 'season' }
-      const objects = ['boostId', 'jobId', 'messageId', 'noteId', 'publicationId', 'segmentId']
+      const objects = ['boostId', 'commentId', 'draftId', 'jobId', 'messageId', 'noteId', 'publicationId', 'segmentId']
       const values = {
         definition: '{}',
         reason: 'test',

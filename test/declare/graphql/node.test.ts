@@ -25,6 +25,7 @@ let ids: ReadonlyMap<string, string>
 /** A selection that has an object of each `Node` type. */
 const WAYS: Readonly<Record<string, string>> = {
   AlertWebhook: 'alertWebhooks(environment: "production") { ID }',
+  ScenarioDraft: 'scenarioDrafts(environment: "production") { ID }',
   AuditLogEntry: 'auditLog(last: 1) { nodes { ID } }',
   BattlePass: 'player(id: "PLAYER") { passes { ID } }',
   Boost: 'boosts(environment: "production") { nodes { ID } }',
@@ -144,6 +145,11 @@ beforeAll(async () => {
     )
   await asOperator('createSegment(name: "all", filter: {}')
   await asOperator('createAlertWebhook(name: "all", format: SLACK, url: "http://127.0.0.1:1/"')
+  await game.graphql(
+    game.platformKey,
+    `mutation { createScenarioDraft(input: { environment: "production", scenarioId: "x", name: "x", definition: "",
+      baseVersion: 0 }) { draft { id } } }`,
+  )
   await asOperator(
     `createGrantJob(to: { playerIds: ["${player.playerId}"] }, message: { language: "en", title: "x" }, idempotencyKey: "a"`,
   )

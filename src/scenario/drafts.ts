@@ -1,0 +1,396 @@
+import { hash } from 'node:crypto'
+import type { ClientBase, Pool } from 'pg'
+import { ACTIONS } from '../audit/actions.ts'
+import { operatorOf, writeAudit } from '../audit/audit-log.ts'
+import { isAnother, nameOf } from '../audit/people.ts'
+import { invalidRequest, Refusal } from '../base/errors.ts'
+import { MAX_DRAFT_COMMENTS, MAX_DRAFTS } from '../base/limits.ts'
+import type { PlatformCaller } from '../callers/callers.ts'
+import { requireKey } from '../callers/keys.ts'
+import { newId } from '../db/ids.ts'
+import { inTransaction } from '../db/transaction.ts'
+import type { RequestOf } from '../declare/shape.ts'
+import type {
+  approveDraftRequest,
+  CreateDraft,
+  commentRequest,
+  deleteDraftRequest,
+  resolveRequest,
+  saveDraftRequest,
+} from './draft-requests.ts'
+import type { ScenarioRef } from './scenarios.ts'
+
+// Drafts of scenarios that designers share. A change names the revision that it was made on, so that nobody overwrites
+// what another designer has written. Changes of the text are not in the audit log: what is published is.
+
+export interface Draft {
+  readonly id: string
+  readonly environmentId: string
+  readonly scenarioId: string
+  readonly name: string
+  readonly definition: string
+  readonly baseVersion: number
+  readonly revision: number
+  readonly createdBy: string
+  readonly createdAt: Date
+  readonly changedBy: string
+  readonly changedAt: Date
+  readonly approvedRevision: number | null
+  readonly approvedBy: string | null
+  readonly approvedAt: Date | null
+}
+
+export interface Comment {
+  readonly id: string
+  readonly revision: number
+  readonly path: string | null
+  readonly text: string
+  readonly createdBy: string
+  readonly createdAt: Date
+  readonly resolvedBy: string | null
+  readonly resolvedAt: Date | null
+}
+
+/** A person is editing a draft when it was seen there within so many seconds. */
+export const EDITING_SECONDS = 30
+
+const COLUMNS = `id, environment_id AS "environmentId", scenario_id AS "scenarioId", name, definition,
+  base_version AS "baseVersion", revision, created_by AS "createdBy", created_at AS "createdAt",
+  changed_by AS "changedBy", changed_at AS "changedAt", approved_revision AS "approvedRevision",
+  approved_by AS "approvedBy", approved_at AS "approvedAt"`
+
+interface Stored extends Draft {
+  readonly keyId: string
+  readonly operator: string | null
+  readonly operatorIsClaimed: boolean
+}
+const AUTHOR = `, author_key AS "keyId", author AS operator, author_is_claimed AS "operatorIsClaimed"`
+
+type InEnvironment<T> = Omit<T, 'environment'> & { readonly environmentId: string }
+
+/** The drafts of an environment, the last changed first. */
+export async function listDrafts(
+  pool: Pool,
+  environmentId: string,
+  scenarioId: string | null,
+): Promise<readonly Draft[]> {
+  const { rows } = await pool.query<Draft>(
+    `SELECT ${COLUMNS} FROM scenario_drafts WHERE environment_id = $1 AND ($2::text IS NULL OR scenario_id = $2)
+     ORDER BY changed_at DESC, id`,
+    [environmentId, scenarioId],
+  )
+  return rows
+}
+
+export async function readDraft(pool: Pool, environmentId: string, id: string): Promise<Draft | null> {
+  const { rows } = await pool.query<Draft>(
+    `SELECT ${COLUMNS} FROM scenario_drafts WHERE environment_id = $1 AND id = $2`,
+    [environmentId, id],
+  )
+  return rows[0] ?? null
+}
+
+/** The comments of some drafts, by draft, in the order in which they were made. */
+export async function readComments(pool: Pool, draftIds: readonly string[]): Promise<ReadonlyMap<string, Comment[]>> {
+  const { rows } = await pool.query<Comment & { draftId: string }>(
+    `SELECT draft_id AS "draftId", id, revision, path, text, created_by AS "createdBy", created_at AS "createdAt",
+       resolved_by AS "resolvedBy", resolved_at AS "resolvedAt"
+     FROM draft_comments WHERE draft_id = ANY ($1) ORDER BY created_at, id`,
+    [draftIds],
+  )
+  const byDraft = new Map<string, Comment[]>(draftIds.map((id) => [id, []]))
+  for (const { draftId, ...comment } of rows) byDraft.get(draftId)?.push(comment)
+  return byDraft
+}
+
+/** The people who have a draft open, by name. */
+export async function readEditors(pool: Pool, draftId: string): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ person: string }>(
+    `SELECT person FROM draft_editors WHERE draft_id = $1 AND seen_at > now() - make_interval(secs => $2)
+     ORDER BY person`,
+    [draftId, EDITING_SECONDS],
+  )
+  return rows.map(({ person }) => person)
+}
+
+/** Shares a draft. One that is there with the same name and text stays as it is. */
+export function createDraft(
+  pool: Pool,
+  caller: PlatformCaller,
+  { environmentId, scenarioId, name, definition, baseVersion }: InEnvironment<CreateDraft>,
+): Promise<{ readonly draftId: string; readonly auditId: string | null }> {
+  return inTransaction(pool, async (client) => {
+    // Otherwise several at once could pass the limit.
+    await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
+    const { rows } = await client.query<{ id: string; isSame: boolean; isNamed: boolean }>(
+      `SELECT id, definition = $4 AND base_version = $5 AS "isSame", scenario_id = $2 AND name = $3 AS "isNamed"
+       FROM scenario_drafts WHERE environment_id = $1`,
+      [environmentId, scenarioId, name, definition, baseVersion],
+    )
+    const named = rows.find(({ isNamed }) => isNamed)
+    if (named?.isSame) return { draftId: named.id, auditId: null }
+    if (named) throw invalidRequest({ path: 'name', message: 'is the name of another draft of the scenario' })
+    if (rows.length >= MAX_DRAFTS)
+      throw invalidRequest({ path: 'environment', message: `has ${MAX_DRAFTS} drafts, the most that it can have` })
+    const id = newId()
+    const { operator, operatorIsClaimed } = operatorOf(caller)
+    await client.query(
+      `INSERT INTO scenario_drafts (id, environment_id, scenario_id, name, definition, base_version, created_by,
+         changed_by, author_key, author, author_is_claimed) VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8, $9, $10)`,
+      [
+        ...[id, environmentId, scenarioId, name, definition, baseVersion, nameOf(caller)],
+        ...[caller.keyId, operator, operatorIsClaimed],
+      ],
+    )
+    const entry = { environmentId, action: ACTIONS.createDraft, target: id, before: null }
+    return { draftId: id, auditId: await writeAudit(client, caller, { ...entry, after: { scenarioId, name } }) }
+  })
+}
+
+/** Changes a draft that still has the revision that the caller has seen. The same text again changes nothing. */
+export function saveDraft(
+  pool: Pool,
+  caller: PlatformCaller,
+  { environmentId, draftId, expectedRevision, ...sent }: InEnvironment<RequestOf<typeof saveDraftRequest>>,
+): Promise<void> {
+  return inTransaction(pool, async (client) => {
+    await requireKey(client, caller)
+    const before = await lockDraft(client, environmentId, draftId)
+    const after = {
+      definition: sent.definition,
+      name: sent.name ?? before.name,
+      baseVersion: sent.baseVersion ?? before.baseVersion,
+    }
+    const isSame =
+      after.definition === before.definition && after.name === before.name && after.baseVersion === before.baseVersion
+    if (isSame) return
+    requireRevision(before, expectedRevision, 'expectedRevision')
+    const { rowCount: named } = await client.query(
+      'SELECT FROM scenario_drafts WHERE environment_id = $1 AND scenario_id = $2 AND name = $3 AND id <> $4',
+      [environmentId, before.scenarioId, after.name, draftId],
+    )
+    if (named !== 0) throw invalidRequest({ path: 'name', message: 'is the name of another draft of the scenario' })
+    const { operator, operatorIsClaimed } = operatorOf(caller)
+    // A name alone changes nothing that was approved.
+    const isText = after.definition !== before.definition || after.baseVersion !== before.baseVersion
+    await client.query(
+      `UPDATE scenario_drafts SET name = $2, definition = $3, base_version = $4, revision = revision + $5,
+         changed_by = $6, changed_at = clock_timestamp(), author_key = $7, author = $8, author_is_claimed = $9
+       WHERE id = $1`,
+      [
+        ...[draftId, after.name, after.definition, after.baseVersion, isText ? 1 : 0],
+        ...(isText
+          ? [nameOf(caller), caller.keyId, operator, operatorIsClaimed]
+          : [before.changedBy, before.keyId, before.operator, before.operatorIsClaimed]),
+      ],
+    )
+  })
+}
+
+export function deleteDraft(
+  pool: Pool,
+  caller: PlatformCaller,
+  { environmentId, draftId, reason }: InEnvironment<RequestOf<typeof deleteDraftRequest>>,
+): Promise<string> {
+  return inTransaction(pool, async (client) => {
+    const { scenarioId, name, revision } = await lockDraft(client, environmentId, draftId)
+    await client.query('DELETE FROM scenario_drafts WHERE id = $1', [draftId])
+    const entry = { environmentId, action: ACTIONS.deleteDraft, target: draftId, after: null, reason }
+    return writeAudit(client, caller, { ...entry, before: { scenarioId, name, revision } })
+  })
+}
+
+/** Approves a revision that another person has written. Null when it is approved already. */
+export function approveDraft(
+  pool: Pool,
+  caller: PlatformCaller,
+  { environmentId, draftId, revision, reason }: InEnvironment<RequestOf<typeof approveDraftRequest>>,
+): Promise<string | null> {
+  return inTransaction(pool, async (client) => {
+    const draft = await lockDraft(client, environmentId, draftId)
+    requireRevision(draft, revision, 'revision')
+    if (draft.approvedRevision === revision) return null
+    if (!isAnother(caller, draft))
+      throw new Refusal('forbidden', {
+        faults: [{ path: 'draftId', message: 'is of a draft that a second person must approve' }],
+      })
+    await client.query(
+      `UPDATE scenario_drafts SET approved_revision = $2, approved_by = $3, approved_at = clock_timestamp()
+       WHERE id = $1`,
+      [draftId, revision, nameOf(caller)],
+    )
+    const { scenarioId, name, definition } = draft
+    const entry = { environmentId, action: ACTIONS.approveDraft, target: draftId, before: null, reason }
+    const after = { scenarioId, name, revision, sha256: hash('sha256', trimmed(definition)) }
+    return writeAudit(client, caller, { ...entry, after })
+  })
+}
+
+/** Says that a person has a draft open. */
+export async function enterDraft(
+  pool: Pool,
+  caller: PlatformCaller,
+  { environmentId, draftId }: { readonly environmentId: string; readonly draftId: string },
+): Promise<void> {
+  const { rowCount } = await pool.query(
+    `INSERT INTO draft_editors (draft_id, person, seen_at)
+     SELECT id, $3, now() FROM scenario_drafts WHERE environment_id = $1 AND id = $2
+     ON CONFLICT (draft_id, person) DO UPDATE SET seen_at = excluded.seen_at`,
+    [environmentId, draftId, nameOf(caller)],
+  )
+  if (rowCount === 0) throw new Refusal('notFound')
+}
+
+/** Adds a comment. With the key of an earlier one it changes nothing. */
+export function addComment(
+  pool: Pool,
+  caller: PlatformCaller,
+  { environmentId, draftId, text, path, idempotencyKey }: InEnvironment<RequestOf<typeof commentRequest>>,
+): Promise<void> {
+  return inTransaction(pool, async (client) => {
+    await requireKey(client, caller)
+    const { revision } = await lockDraft(client, environmentId, draftId)
+    const { rows } = await client.query<{ count: number }>(
+      'SELECT count(*)::int AS count FROM draft_comments WHERE draft_id = $1',
+      [draftId],
+    )
+    if ((rows[0]?.count ?? 0) >= MAX_DRAFT_COMMENTS)
+      throw invalidRequest({
+        path: 'draftId',
+        message: `is of a draft with ${MAX_DRAFT_COMMENTS} comments, the most that it can have`,
+      })
+    await client.query(
+      `INSERT INTO draft_comments (id, draft_id, revision, path, text, created_by) VALUES ($1, $2, $3, $4, $5, $6)
+       ON CONFLICT (id) DO NOTHING`,
+      [idOf(draftId, nameOf(caller), idempotencyKey), draftId, revision, path, text, nameOf(caller)],
+    )
+  })
+}
+
+/** The id of a comment, by which a repeat is known. */
+function idOf(...parts: readonly string[]): string {
+  const digest = hash('sha256', JSON.stringify(parts))
+  const [a, b, c, d, e] = [
+    digest.slice(0, 8),
+    digest.slice(8, 12),
+    digest.slice(13, 16),
+    digest.slice(17, 20),
+    digest.slice(20, 32),
+  ]
+  return `${a}-${b}-8${c}-8${d}-${e}`
+}
+
+/** Marks a comment as done. One that is done already stays as it is. */
+export async function resolveComment(
+  pool: Pool,
+  caller: PlatformCaller,
+  { environmentId, draftId, commentId }: InEnvironment<RequestOf<typeof resolveRequest>>,
+): Promise<void> {
+  await requireKey(pool, caller)
+  const { rowCount } = await pool.query(
+    `UPDATE draft_comments c SET resolved_by = coalesce(c.resolved_by, $4), resolved_at = coalesce(c.resolved_at, now())
+     FROM scenario_drafts d WHERE d.id = c.draft_id AND d.environment_id = $1 AND d.id = $2 AND c.id = $3`,
+    [environmentId, draftId, commentId, nameOf(caller)],
+  )
+  if (rowCount === 0) throw new Refusal('notFound')
+}
+
+async function lockDraft(client: ClientBase, environmentId: string, draftId: string): Promise<Stored> {
+  const { rows } = await client.query<Stored>(
+    `SELECT ${COLUMNS} ${AUTHOR} FROM scenario_drafts WHERE environment_id = $1 AND id = $2 FOR UPDATE`,
+    [environmentId, draftId],
+  )
+  if (!rows[0]) throw new Refusal('notFound')
+  return rows[0]
+}
+
+function requireRevision({ revision, changedBy }: Draft, seen: number, path: string): void {
+  if (revision === seen) return
+  const message = `the current revision is ${revision}, by ${changedBy}, not ${seen}`
+  throw new Refusal('versionConflict', { faults: [{ path, message }] })
+}
+
+const SPACE = /^[ \t\r\n]+|[ \t\r\n]+$/g
+const trimmed = (text: string): string => text.replace(SPACE, '')
+
+export interface PublishPolicy {
+  readonly requiresApproval: boolean
+}
+
+export async function readPublishPolicy(pool: Pool | ClientBase, environmentId: string): Promise<PublishPolicy> {
+  const { rows } = await pool.query<PublishPolicy>(
+    'SELECT requires_approval AS "requiresApproval" FROM publish_policies WHERE environment_id = $1',
+    [environmentId],
+  )
+  return rows[0] ?? { requiresApproval: false }
+}
+
+/** Sets what an environment demands of publications. Returns the audit entry; null when nothing changed. */
+export function setPublishPolicy(
+  pool: Pool,
+  caller: PlatformCaller,
+  {
+    environmentId,
+    environment,
+    reason,
+    requiresApproval,
+  }: {
+    readonly environmentId: string
+    readonly environment: string
+    readonly reason: string
+    readonly requiresApproval: boolean
+  },
+): Promise<string | null> {
+  return inTransaction(pool, async (client) => {
+    await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
+    const before = await readPublishPolicy(client, environmentId)
+    if (before.requiresApproval === requiresApproval) return null
+    await client.query(
+      `INSERT INTO publish_policies (environment_id, requires_approval) VALUES ($1, $2)
+       ON CONFLICT (environment_id) DO UPDATE SET requires_approval = excluded.requires_approval`,
+      [environmentId, requiresApproval],
+    )
+    const entry = { environmentId, action: ACTIONS.setPublishPolicy, target: environment, reason }
+    return writeAudit(client, caller, { ...entry, before: { ...before }, after: { requiresApproval } })
+  })
+}
+
+/**
+ * Refuses a text that no second person has approved, where the environment demands that. A text that the scenario has
+ * had before needs no approval again. Returns who approved it; null where nobody had to.
+ */
+export async function requireApproval(
+  client: ClientBase,
+  { environmentId, scenarioId }: ScenarioRef,
+  text: string,
+): Promise<string | null> {
+  const { requiresApproval } = await readPublishPolicy(client, environmentId)
+  if (!requiresApproval) return null
+  const { rows } = await client.query<{ approvedBy: string | null }>(
+    `SELECT NULL AS "approvedBy" FROM scenario_versions
+     WHERE environment_id = $1 AND scenario_id = $2 AND definition = $3
+     UNION ALL
+     SELECT approved_by FROM (
+       SELECT approved_by, definition FROM scenario_drafts
+       WHERE environment_id = $1 AND scenario_id = $2 AND approved_revision = revision FOR UPDATE
+     ) d WHERE btrim(definition, E' \\t\\r\\n') = $3
+     LIMIT 1`,
+    [environmentId, scenarioId, text],
+  )
+  if (rows[0]) return rows[0].approvedBy
+  const message = 'has no approval of a second person: share it as a draft, and let somebody else approve that'
+  throw new Refusal('approvalRequired', { faults: [{ path: 'definition', message }] })
+}
+
+/** Removes the drafts that have become a version. */
+export async function endDrafts(
+  client: ClientBase,
+  { environmentId, scenarioId }: ScenarioRef,
+  text: string,
+): Promise<void> {
+  await client.query(
+    `DELETE FROM scenario_drafts
+     WHERE environment_id = $1 AND scenario_id = $2 AND btrim(definition, E' \\t\\r\\n') = $3`,
+    [environmentId, scenarioId, text],
+  )
+}
