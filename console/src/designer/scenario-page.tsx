@@ -16,6 +16,10 @@ import { ProblemList } from './problems/problem-list.tsx'
 import { cellOf, type Problem } from './problems/problems.ts'
 import { ProblemsProvider, useCheck } from './problems/use-problems.ts'
 import { ReviewView } from './review/review-view.tsx'
+import { Discussion } from './shared/discussion.tsx'
+import { ShareDialog } from './shared/share-dialog.tsx'
+import { SharedNotices } from './shared/shared-notices.tsx'
+import { useSharedDraft } from './shared/use-shared-draft.ts'
 import { TableView } from './table/table-view.tsx'
 import { type Path, printPath, readPath } from './text/json-path.ts'
 import { CloneDialog } from './versions/clone-dialog.tsx'
@@ -40,7 +44,7 @@ export default function ScenarioPage() {
   const { draft, current, error, reload } = opened
   const known = TABS.find(([name]) => name === tab)?.[0]
   const address = `/env/${environment}/scenarios/${encodeURIComponent(scenarioId)}`
-  if (known === undefined) return <Redirect to={`${address}/graph`} replace />
+  if (known === undefined) return <Redirect to={`${address}/graph${location.search}`} replace />
   if (draft && current)
     return (
       <Designer
@@ -80,7 +84,9 @@ function Designer(props: {
   const state = useDraftState(draft)
   const check = useCheck(environment, state)
   const [isCloning, setCloning] = useState(false)
-  const { base, isChanged, history, read } = state
+  const [isSharing, setSharing] = useState(false)
+  const sharing = useSharedDraft(draft, environment, scenarioId)
+  const { base, isChanged, history, read, shared } = state
   useUndoKeys(draft)
   return (
     <Page
@@ -100,6 +106,11 @@ function Designer(props: {
           <Button onClick={() => draft.redo()} disabled={history.undone.length === 0}>
             Redo
           </Button>
+          {isChanged && !shared && (
+            <RoleButton needs="design" onClick={() => setSharing(true)}>
+              Share…
+            </RoleButton>
+          )}
           {current.version > 0 && (
             <RoleButton needs="design" onClick={() => setCloning(true)}>
               Clone
@@ -108,6 +119,7 @@ function Designer(props: {
         </>
       }
     >
+      <SharedNotices local={draft} environment={environment} scenarioId={scenarioId} sharing={sharing} />
       <DraftNotices draft={draft} environment={environment} scenarioId={scenarioId} current={current} />
       <section className="tabs" aria-label="Views">
         {TABS.map(([name, title]) => (
@@ -129,6 +141,7 @@ function Designer(props: {
               currentVersion={current.version}
               onConflict={onReload}
             />
+            {sharing.draft && <Discussion environment={environment} draft={sharing.draft} onChange={sharing.look} />}
             <Problems check={check} tab={tab} address={address} />
           </>
         ) : (
@@ -144,6 +157,14 @@ function Designer(props: {
           </>
         )}
       </ProblemsProvider>
+      {isSharing && (
+        <ShareDialog
+          local={draft}
+          environment={environment}
+          scenarioId={scenarioId}
+          onClose={() => setSharing(false)}
+        />
+      )}
       {isCloning && (
         <CloneDialog
           environment={environment}

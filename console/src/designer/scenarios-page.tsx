@@ -13,6 +13,7 @@ import { Ago } from '../ui/time.tsx'
 import { discardDraft } from './draft/draft.ts'
 import { draftKey, keptIds } from './draft/kept-drafts.ts'
 import { NewScenarioDialog } from './new-scenario-dialog.tsx'
+import { SharedDraftList } from './shared/shared-drafts.tsx'
 import { CloneDialog } from './versions/clone-dialog.tsx'
 
 interface Row {
@@ -98,6 +99,7 @@ export default function ScenariosPage() {
           },
         ]}
       />
+      <SharedDraftList />
       {isNew && (
         <NewScenarioDialog
           environment={environment}

@@ -8,6 +8,7 @@ import { Answer } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { SetLimits } from './limits-dialog.tsx'
 import { roleLimitsQuery } from './operations.ts'
+import { Publications } from './publications.tsx'
 import { SingleSignOn } from './sign-on.tsx'
 import { limitsText, ROLE_WORDS, type RoleLimits } from './words.ts'
 
@@ -41,6 +42,7 @@ export default function RolesPage() {
         />
       </Panel>
       <Limits />
+      <Publications />
       <SingleSignOn />
     </Page>
   )

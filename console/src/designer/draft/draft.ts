@@ -2,7 +2,7 @@ import { useSyncExternalStore } from 'react'
 import { type Definition, type ReadDefinition, readDefinition } from '../model/definition.ts'
 import type { Edit } from '../model/edits.ts'
 import { changeText, type History, historyOf, redo, undo } from './history.ts'
-import { forget, type KeptDraft, keep, readKept } from './kept-drafts.ts'
+import { forget, type KeptDraft, keep, readKept, type Shared } from './kept-drafts.ts'
 
 /** A published version. Version 0, with an empty text, stands for a scenario without a version. */
 export interface Version {
@@ -21,6 +21,8 @@ export interface DraftState {
   readonly restoredAt: number | null
   /** False when the browser could not keep the draft. */
   readonly isKept: boolean
+  /** The shared draft that it is a copy of. Null for one of this browser alone. */
+  readonly shared: Shared | null
 }
 
 const SAVE_AFTER_MS = 250
@@ -62,14 +64,16 @@ export class Draft {
       lastRead: read.definition,
       base,
       isChanged: text !== base.text,
-      restoredAt: kept && text !== base.text ? kept.savedAt : null,
+      restoredAt: kept && !kept.shared && text !== base.text ? kept.savedAt : null,
       isKept: true,
+      shared: kept?.shared ?? null,
     }
     addEventListener('pagehide', () => this.save())
     // Another tab of this browser has the same draft: its changes arrive as one step that can be undone.
     addEventListener('storage', (event) => {
       if (event.key !== key) return
       const other = readKept(key)
+      if (other) this.state = { ...this.state, shared: other.shared ?? null }
       if (other && other.text !== this.text)
         this.apply(changeText(this.state.history, other.text, '', Date.now()), false)
     })
@@ -111,6 +115,12 @@ export class Draft {
     this.save()
   }
 
+  /** The text is that of a shared draft from now on, or was exchanged with it. Null: it is of this browser alone. */
+  link(shared: Shared | null): void {
+    this.set({ ...this.state, shared })
+    this.save()
+  }
+
   /** Hides the notice that the draft was restored. */
   accept(): void {
     this.set({ ...this.state, restoredAt: null })
@@ -141,14 +151,16 @@ export class Draft {
   private save(): void {
     clearTimeout(this.saving)
     if (this.hasEnded) return
-    const { base, isChanged } = this.state
-    if (!isChanged) {
+    const { base, isChanged, shared } = this.state
+    if (!isChanged && !shared) {
       forget(this.key)
       return
     }
     const before = readKept(this.key)
-    if (before?.text === this.text && before.baseVersion === base.version) return
-    const isKept = keep(this.key, { text: this.text, baseVersion: base.version, savedAt: Date.now() })
+    const isSame = before?.text === this.text && before.baseVersion === base.version
+    if (isSame && before.shared?.revision === shared?.revision && before.shared?.draftId === shared?.draftId) return
+    const kept = { text: this.text, baseVersion: base.version, savedAt: Date.now(), ...(shared && { shared }) }
+    const isKept = keep(this.key, kept)
     if (isKept !== this.state.isKept) this.set({ ...this.state, isKept })
   }
 

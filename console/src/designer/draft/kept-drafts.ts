@@ -7,6 +7,16 @@ export interface KeptDraft {
   readonly baseVersion: number
   /** In milliseconds. */
   readonly savedAt: number
+  /** The shared draft that it is a copy of, if any. */
+  readonly shared?: Shared
+}
+
+/** A shared draft, as this browser last had it. */
+export interface Shared {
+  readonly draftId: string
+  readonly name: string
+  readonly revision: number
+  readonly text: string
 }
 
 const PREFIX = 'tierway.draft'
@@ -37,6 +47,7 @@ export function keptIds(projectId: string, environment: string): readonly string
 }
 
 function isDraft(value: unknown): value is KeptDraft {
-  const { text, baseVersion, savedAt } = (value ?? {}) as Partial<KeptDraft>
-  return typeof text === 'string' && typeof baseVersion === 'number' && typeof savedAt === 'number'
+  const { text, baseVersion, savedAt, shared } = (value ?? {}) as Partial<KeptDraft>
+  const isOwn = typeof text === 'string' && typeof baseVersion === 'number' && typeof savedAt === 'number'
+  return isOwn && (shared === undefined || typeof shared?.draftId === 'string')
 }

@@ -46,7 +46,8 @@ export function useDraft(environment: string, scenarioId: string): OpenedDraft {
       })
     } else {
       const kept = readKept(key)
-      if (version === 0 && !kept) return
+      // A shared draft of a scenario without a version opens on an empty text.
+      if (version === 0 && !kept && !new URLSearchParams(location.search).has('draft')) return
       void readBase(client, { environment, scenarioId, current: version, kept: kept?.baseVersion }).then((result) => {
         if (isGone) return
         if ('error' in result) setError(result.error)
@@ -70,9 +71,11 @@ export function useDraft(environment: string, scenarioId: string): OpenedDraft {
     }
   }, [reload])
 
+  // A service that is away for a moment leaves the draft on the page.
+  const known = version ?? draft?.now().base.version
   return {
     draft,
-    current: version === undefined ? undefined : { version, publishedAt: published?.publishedAt ?? null },
+    current: known === undefined ? undefined : { version: known, publishedAt: published?.publishedAt ?? null },
     error: error ?? (draft ? undefined : head.error),
     reload,
   }

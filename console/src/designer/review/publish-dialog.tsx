@@ -10,6 +10,9 @@ import { planMutation, publishMutation } from '../operations.ts'
 import { PreviewSentences } from './preview-panel.tsx'
 import type { Preview } from './use-preview.ts'
 
+const UNAPPROVED =
+  'Nothing was published: this environment demands that a second person approves the text. Share the draft, and ask another designer to approve it.'
+
 /**
  * Publishes the draft, if its base is still the current version. A repeated press is safe: the service does not publish
  * the current text again. With a time, the publication is planned.
@@ -32,6 +35,7 @@ export function PublishDialog(props: {
     const when = { publishAt: momentText(at), expectedVersion: base.version }
     const input = { environment, scenarioId, definition: draft.text, ...when, reason }
     const { data, error } = await client.mutation(planMutation, { input }).toPromise()
+    if (codeOf(error) === 'APPROVAL_REQUIRED') return { refusal: UNAPPROVED }
     if (!data?.schedulePublication) return { error }
     const { publication, auditEntry } = data.schedulePublication
     return {
@@ -56,8 +60,10 @@ export function PublishDialog(props: {
           'Nothing was published: another version was published meanwhile. Close this dialog. The page shows who published what, and can carry your changes over.',
       }
     }
+    if (codeOf(error) === 'APPROVAL_REQUIRED') return { refusal: UNAPPROVED }
     if (!data?.publishScenario) return { error }
     const { scenario, auditEntry } = data.publishScenario
+    draft.link(null)
     draft.rebase({ version: scenario.version, text: scenario.definitionText }, scenario.definitionText)
     return {
       done: auditEntry
