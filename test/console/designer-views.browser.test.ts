@@ -8,6 +8,7 @@ import { type ConsoleStage, startConsole } from '../harness/console.ts'
 import { season } from '../harness/definitions.ts'
 import { cell, keptText, publish, published, SUMMER, valid, view } from '../harness/designer.ts'
 import { until } from '../harness/until.ts'
+import { workbook } from '../harness/workbook.ts'
 
 let stage: ConsoleStage
 
@@ -111,6 +112,44 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
     await opened.close()
   })
 
+  it('import the first sheet of a workbook, chosen or dropped, and say what cannot be read', async () => {
+    const opened = await open('xlsx', 'table')
+    const { page } = opened
+    const choose = (buffer: Buffer) =>
+      page.getByLabel('Import a table').setInputFiles({ name: 'Season.XLSX', mimeType: '', buffer })
+    const dialog = page.getByRole('dialog')
+    const rows = (xp: number | string) => [
+      ['level', 'note', 'xp', 'free'],
+      [1, 'the first', 0, null],
+      [2, null, xp, '50 gold, "rare" & 1 item:hat'],
+    ]
+    await choose(workbook(rows('one')))
+    await dialog.getByText('Line 3, xp “one”').waitFor()
+    await page.keyboard.press('Escape')
+    await choose(workbook(rows(2 ** 53)))
+    await dialog.getByText('The workbook has rounded the number').waitFor()
+    await page.keyboard.press('Escape')
+    await choose(Buffer.from('PK, but no workbook'))
+    await dialog.getByText('The file is no workbook that can be read.').waitFor()
+    await page.keyboard.press('Escape')
+    await choose(Buffer.alloc(500_001))
+    await dialog.getByText('The workbook has more than 500 kB.').waitFor()
+    await page.keyboard.press('Escape')
+    await choose(
+      workbook([
+        ['level', 'note', 'xp', 'free'],
+        [1, null, 0, null],
+        [2, 'x', 120, '60 gold'],
+      ]),
+    )
+    await dialog.getByText('The table has 2 levels.').waitFor()
+    await dialog.getByRole('button', { name: 'Import', exact: true }).click()
+    await until('the level has the xp', async () => (await cell(page, 2, 'xp').inputValue()) === '120')
+    await until('the tier has the reward', async () => (await keptText(page, 'xlsx'))?.includes('60') === true)
+    await opened.check('designer-workbook')
+    await opened.close()
+  })
+
   it('export and import CSV, and show the changes of a file before the import', async () => {
     const opened = await open('csv', 'table')
     const { page } = opened
@@ -122,16 +161,16 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
     expect(csv).toBe('level,xp,free,premium\r\n1,0,,\r\n2,100,50 gold,\r\n3,9007199254740993,,\r\n')
     const file = join(tmpdir(), `designer-${process.pid}.csv`)
     await writeFile(file, csv)
-    await page.getByLabel('Import CSV').setInputFiles(file)
+    await page.getByLabel('Import a table').setInputFiles(file)
     await page.getByRole('dialog').getByText('No differences').waitFor()
     await page.getByRole('button', { name: 'Import', exact: true }).click()
     expect(await page.getByRole('button', { name: 'Undo' }).isDisabled()).toBe(true)
     await writeFile(file, csv.replace('50 gold', '50 gold, 1 item:""x'))
-    await page.getByLabel('Import CSV').setInputFiles(file)
+    await page.getByLabel('Import a table').setInputFiles(file)
     await page.getByText('This file cannot be imported.').waitFor()
     await page.getByRole('dialog').getByText('Cancel').click()
     await writeFile(file, csv.replace('50 gold', '60 gold').replace('9007199254740993', '9007199254740995'))
-    await page.getByLabel('Import CSV').setInputFiles(file)
+    await page.getByLabel('Import a table').setInputFiles(file)
     await page.getByText('Level 3 needs 9,007,199,254,740,995 xp instead of 9,007,199,254,740,993.').waitFor()
     await opened.check('designer-import')
     await page.getByRole('button', { name: 'Import', exact: true }).click()
@@ -201,7 +240,14 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
     const opened = await open('circle', 'graph')
     const { page } = opened
     const [first, second] = [page.getByLabel('reward node first'), page.getByLabel('reward node second')]
-    await first.waitFor()
+    // The graph moves while it fits into its frame.
+    let before = ''
+    await until('the nodes stand still', async () => {
+      const now = JSON.stringify([await first.boundingBox(), await second.boundingBox()])
+      const isStill = now === before
+      before = now
+      return isStill
+    })
     const port = async (node: Locator, side: 'left' | 'right') => {
       const box = await node.boundingBox()
       const handle = await node.getByText('onComplete').boundingBox()

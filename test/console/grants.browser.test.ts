@@ -253,7 +253,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the pages of grants`,
     const opened = await stage.open('/env/production/grants/new?whom=list', { role: 'operator' })
     const { page } = opened
     const upload = (rows: readonly string[]) =>
-      page.getByLabel('CSV file').setInputFiles({
+      page.getByLabel('CSV file or workbook').setInputFiles({
         ...{ name: 'players.csv', mimeType: 'text/csv', buffer: Buffer.from(`playerId,amount\n${rows.join('\n')}\n`) },
       })
     await upload([`${ada.playerId},5`, 'nobody,5', `${ada.playerId},many`])

@@ -12,6 +12,7 @@ import { withParameters } from '../ui/filters.tsx'
 import { SelectField, TextAreaField, TextField } from '../ui/form.tsx'
 import { Panel } from '../ui/page.tsx'
 import { playersText } from '../ui/players-text.ts'
+import { csvOf, isWorkbook, SheetFault } from '../ui/sheet.ts'
 import { Loading, Notice } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { number } from '../ui/words.ts'
@@ -23,7 +24,7 @@ export const WHOM = [
   ['filter', 'By filters'],
   ['segment', 'A segment'],
   ['players', 'Ids'],
-  ['list', 'A CSV file'],
+  ['list', 'A file'],
 ] as const
 export type Whom = (typeof WHOM)[number][0]
 
@@ -35,7 +36,7 @@ export interface Upload {
   readonly isBusy: boolean
   /** The list, or why there is none. */
   readonly result: Uploaded | undefined
-  readonly send: (csv: Blob) => Promise<void>
+  readonly send: (file: File) => Promise<void>
 }
 
 export function useUpload(): Upload {
@@ -43,10 +44,17 @@ export function useUpload(): Upload {
   const { token, projectId } = useOperator()
   const [isBusy, setBusy] = useState(false)
   const [result, setResult] = useState<Uploaded>()
-  async function send(csv: Blob): Promise<void> {
+  async function send(file: File): Promise<void> {
     setBusy(true)
     setResult(undefined)
-    setResult(await uploadList({ token, projectId }, environment, csv))
+    try {
+      // The bytes of a CSV file are sent as they are: the service refuses what is not UTF-8.
+      const csv = isWorkbook(file) ? new Blob([await csvOf(file)]) : file
+      setResult(await uploadList({ token, projectId }, environment, csv))
+    } catch (error) {
+      if (!(error instanceof SheetFault)) throw error
+      setResult({ problem: error.message, faults: [] })
+    }
     setBusy(false)
   }
   return { isBusy, result, send }
@@ -133,7 +141,7 @@ function Ids({ ids: text, onIds, upload, onAsList }: WhomProps & { readonly onAs
             busy={upload.isBusy}
             onClick={() => {
               onAsList()
-              void upload.send(new Blob([['playerId', ...ids].join('\n')]))
+              void upload.send(new File([['playerId', ...ids].join('\n')], 'ids.csv'))
             }}
           >
             {`Send these ${number(ids.length)} ids as a list`}
@@ -167,10 +175,10 @@ function CsvFile({ upload: { isBusy, result, send } }: { readonly upload: Upload
         }}
       >
         <label>
-          <strong>CSV file</strong>{' '}
+          <strong>CSV file or workbook</strong>{' '}
           <input
             type="file"
-            accept=".csv,text/csv"
+            accept=".csv,.xlsx,text/csv"
             onChange={(event) => {
               const [file] = event.target.files ?? []
               if (file) void send(file)

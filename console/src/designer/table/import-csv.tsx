@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { useFileDrop } from '../../ui/file-drop.ts'
+import { csvOf, SheetFault } from '../../ui/sheet.ts'
 import { Notice } from '../../ui/states.tsx'
 import type { Definition } from '../model/definition.ts'
 import { type Cells, setRows } from '../model/pass-table.ts'
@@ -9,7 +10,7 @@ import { describeChanges } from '../model/words.ts'
 import { ChangeList } from '../review/change-list.tsx'
 import { type CsvTable, readCsv } from './spreadsheet.ts'
 
-/** Reads a CSV file that is chosen, or dropped on the page, and shows what it would change before it does. */
+/** Reads a table from a file that is chosen, or dropped on the page, and shows what it would change before it does. */
 export function ImportCsv(props: {
   readonly definition: Definition
   readonly passId: string
@@ -18,16 +19,16 @@ export function ImportCsv(props: {
   const { definition, passId, onImport } = props
   const [file, setFile] = useState<CsvTable & { readonly name: string }>()
   const close = () => setFile(undefined)
-  const open = async (chosen: File) => setFile({ name: chosen.name, ...readCsv(await chosen.text()) })
+  const open = async (chosen: File) => setFile({ name: chosen.name, ...(await readTable(chosen)) })
   useFileDrop(open)
   return (
     <>
       <label className="button">
-        Import CSV
+        Import a table
         <input
           className="hidden"
           type="file"
-          accept=".csv,.tsv,text/csv"
+          accept=".csv,.tsv,.xlsx,text/csv"
           onChange={async ({ target }) => {
             const [chosen] = target.files ?? []
             if (chosen) await open(chosen)
@@ -73,4 +74,13 @@ export function ImportCsv(props: {
       )}
     </>
   )
+}
+
+async function readTable(file: File): Promise<CsvTable> {
+  try {
+    return readCsv(await csvOf(file))
+  } catch (error) {
+    if (error instanceof SheetFault) return { rows: [], faults: [error.message] }
+    throw error
+  }
 }
