@@ -25,6 +25,7 @@ export function Steps(props: {
   return (
     <Panel
       title="From level to level"
+      about="Of those who reached a level, how many went on to the next one, and how many are still there. A bar opens these players."
       actions={
         <Button onClick={times.read} busy={times.isReading}>
           Time of each step

@@ -49,10 +49,10 @@ export default function ProvidersPage() {
         </RoleButton>
       }
     >
-      <Panel title="Custom login">
-        <p className="muted">
-          A login calls the studio’s webhook, which names the player. Changes count from the next login on.
-        </p>
+      <Panel
+        title="Custom login"
+        about="A login calls the studio’s webhook, which names the player. Changes count from the next login on."
+      >
         <Answer of={result} onRetry={() => read({ requestPolicy: 'network-only' })}>
           {() => (
             <>
@@ -65,11 +65,10 @@ export default function ProvidersPage() {
           )}
         </Answer>
       </Panel>
-      <Panel title="Other ways to sign in">
-        <p className="muted">
-          Players sign in by an ID token of Google, of Apple or of an issuer that you add, or as guests by an id of
-          their device.
-        </p>
+      <Panel
+        title="Other ways to sign in"
+        about="Players sign in by an ID token of Google, of Apple or of an issuer that you add, or as guests by an id of their device."
+      >
         <Answer of={result} onRetry={() => read({ requestPolicy: 'network-only' })}>
           {({ authProviders: [found] }) => (
             <>

@@ -21,6 +21,7 @@ export function Publications() {
   return (
     <Panel
       title={`Publications in ${environment}`}
+      about="A text that was a version before can come back without approval. Tools that publish over REST need it, too."
       actions={
         <RoleButton
           needs="manage"

@@ -53,11 +53,10 @@ function Limits() {
   const [changed, setChanged] = useState<RoleLimits>()
   const [result, read] = useQuery({ query: roleLimitsQuery, requestPolicy: 'cache-and-network' })
   return (
-    <Panel title={`Limits in ${environment}`}>
-      <p className="muted">
-        A gift is a credit, xp, a tier, premium, a boost, a message with rewards or a grant. People are told apart by
-        their sign-ins. Admins have no limits.
-      </p>
+    <Panel
+      title={`Limits in ${environment}`}
+      about="A gift is a credit, xp, a tier, premium, a boost, a message with rewards or a grant. People are told apart by their sign-ins. Admins have no limits."
+    >
       <Answer of={result} onRetry={() => read({ requestPolicy: 'network-only' })}>
         {({ project }) => (
           <Table

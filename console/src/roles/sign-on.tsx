@@ -39,6 +39,7 @@ function Settings() {
   return (
     <Panel
       title="Single sign-on"
+      about="A session ends after its hours, and at once when single sign-on is changed or removed. A person has the role of the first group of the list that it is in."
       actions={
         <>
           {signOn && (
@@ -98,7 +99,7 @@ const Shown = ({
       rows={groups}
       keyOf={({ group }) => group}
       columns={[
-        { title: `Group in ${groupsClaim}`, cell: ({ group }) => group },
+        { title: `Group (claim ${groupsClaim})`, cell: ({ group }) => group },
         { title: 'Role', cell: ({ role }) => role.toLowerCase() },
       ]}
     />

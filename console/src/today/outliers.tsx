@@ -19,7 +19,10 @@ export function Outliers({ seasons, to }: { seasons: Calendar['seasons']; to: st
   const denial = useDenial('players')
   const running = seasons.filter(({ phase }) => phase === 'RUNNING' || phase === 'ENDING').slice(0, MOST_SEASONS)
   return (
-    <Panel title="Unusual xp in 24 hours">
+    <Panel
+      title="Unusual xp in 24 hours"
+      about={`Players of running seasons with at least ${TIMES_MEDIAN} times the xp of the player in the middle: a cheat, or a fault of the game. Xp from operators does not count.`}
+    >
       {running.length === 0 && <Empty title="No season runs" />}
       {denial !== undefined && running.length > 0 && <Empty title="Not shown">{denial}</Empty>}
       {(denial === undefined ? running : []).map(({ scenarioId, nodeId }) => (

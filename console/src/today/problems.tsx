@@ -26,7 +26,10 @@ export function Problems({ at }: { at: number }) {
     context: useFresh(at),
   })
   return (
-    <Panel title="Needs a person">
+    <Panel
+      title="Needs a person"
+      about="Logins that fail, seasons that are not settled, grants that failed or wait, publications that were refused, xp that limits hold back. Alert webhooks tell the same."
+    >
       <Answer of={result} onRetry={() => read({ requestPolicy: 'network-only' })}>
         {({ problems }) =>
           problems.length === 0 ? (

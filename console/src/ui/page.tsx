@@ -1,4 +1,5 @@
-import { Fragment, type ReactNode, useEffect } from 'react'
+import { Info } from 'lucide-react'
+import { Fragment, type ReactNode, useEffect, useId, useState } from 'react'
 
 /** A page with its title, which is also that of the browser's tab. `about` stands beside it, in a line. */
 export function Page(props: {
@@ -22,19 +23,43 @@ export function Page(props: {
   )
 }
 
-export const Panel = (props: {
+/** A part of a page. `about` explains it to a person who asks, by a button beside the title. */
+export function Panel(props: {
   readonly title: string
+  readonly about?: ReactNode
   readonly actions?: ReactNode
   readonly children: ReactNode
-}) => (
-  <section className="panel">
-    <header>
-      <h2>{props.title}</h2>
-      {props.actions && <div className="actions">{props.actions}</div>}
-    </header>
-    {props.children}
-  </section>
-)
+}) {
+  const { title, about, actions, children } = props
+  const [isOpen, setOpen] = useState(false)
+  const id = useId()
+  return (
+    <section className="panel">
+      <header>
+        <h2>{title}</h2>
+        {about && (
+          <button
+            type="button"
+            className="button quiet about"
+            aria-label={`About ${title}`}
+            aria-expanded={isOpen}
+            aria-controls={isOpen ? id : undefined}
+            onClick={() => setOpen(!isOpen)}
+          >
+            <Info size={16} aria-hidden="true" />
+          </button>
+        )}
+        {actions && <div className="actions">{actions}</div>}
+      </header>
+      {isOpen && (
+        <p className="muted" id={id}>
+          {about}
+        </p>
+      )}
+      {children}
+    </section>
+  )
+}
 
 /** Facts below each other, by their names. Those that are false are left out. */
 export const Facts = ({ of }: { of: Readonly<Record<string, ReactNode>> }) => (
