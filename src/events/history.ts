@@ -1,7 +1,7 @@
 import type { ClientBase, Pool } from 'pg'
 import { Refusal } from '../base/errors.ts'
 import { inSnapshot } from '../db/transaction.ts'
-import { columnOf, EVENT_FIELDS, type StreamEvent } from './catalogue.ts'
+import { columnOf, EVENT_FIELDS, PLAYER_EVENT_TYPES, type StreamEvent } from './catalogue.ts'
 import { agree, type StreamPoint } from './cursor.ts'
 import type { EventFilter } from './filter.ts'
 
@@ -94,6 +94,8 @@ async function readPage(client: ClientBase, filter: HistoryFilter, page: EventPa
   ask(filter.nodeId, (parameter) => `node_id = ${parameter}`)
   ask(filter.types, (parameter) => `type = ANY (${parameter}::text[])`)
   ask(filter.handles, (parameter) => `handle = ANY (${parameter}::text[])`)
+  // The few events that are no player's are together in the index by player. Otherwise all others would be read.
+  if (filter.types && !PLAYER_EVENT_TYPES.some((type) => filter.types?.has(type))) conditions.push('player_id IS NULL')
   const { rows } = await client.query<EventRow>(
     `SELECT ${SELECTED_EVENT} FROM events WHERE ${conditions.join(' AND ')}
      ORDER BY position ${page.backwards ? 'DESC' : 'ASC'} LIMIT ${page.limit}`,
