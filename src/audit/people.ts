@@ -19,5 +19,10 @@ export function isAnother(caller: PlatformCaller, made: Maker): boolean {
   return !isSameName && (areVouched || caller.keyId !== made.keyId)
 }
 
-/** The name of a caller for people: its own where it is known, else that of its key. */
-export const nameOf = (caller: PlatformCaller): string => caller.operator?.name ?? `platform_key:${caller.keyId}`
+export const makerOf = (caller: PlatformCaller): Maker => ({ keyId: caller.keyId, ...operatorOf(caller) })
+
+/** The name of a caller for people: its own, with a mark where nobody vouches for it; else that of its key. */
+export function nameOf({ operator, keyId }: PlatformCaller): string {
+  if (!operator) return `platform_key:${keyId}`
+  return operator.isClaimed ? `${operator.name} (unverified)` : operator.name
+}

@@ -14,7 +14,7 @@ import { inTransaction } from '../db/transaction.ts'
 import { type RequestOf, refuseFaults } from '../declare/shape.ts'
 import { filterJson, readSegment } from '../listing/segments.ts'
 import { findTargets, type PlayerTarget } from '../players/player-target.ts'
-import { countGift, readLimits, requireJobSize, requireXp } from '../roles/role-limits.ts'
+import { countGift, readLimits, requireJobSize, requireNoXpLimit, requireXp } from '../roles/role-limits.ts'
 import { currentDefinition } from '../scenario/scenarios.ts'
 import type { GroupCommit } from '../transactions/group-commit.ts'
 import {
@@ -98,6 +98,7 @@ export async function resolve(
     requireCredit(rules, { currency, amount, allowNew }, `give.rewards[${index}].`)
   }
   if (give?.xp) requireXp(limits, caller, give.xp.amount ?? list?.largest ?? 0n, 'give.xp.amount')
+  if (give?.levels) requireNoXpLimit(limits, caller, 'give.levels')
   requireJobSize(limits, caller, limit)
   return { target, message: message && { texts: message, image, days: expiresInDays } }
 }
@@ -182,7 +183,8 @@ export async function createGrantJob(
       key,
       request,
     }
-    await countGift(client, await readLimits(client, environmentId, caller.role), caller, environmentId)
+    const limits = await readLimits(client, environmentId, caller.role)
+    await countGift(client, limits, caller, { environmentId, idempotencyKey: key })
     return insert(client, caller, job, ACTIONS.createGrantJob, {
       ...{ to: JSON.parse(printTarget(target)) as Json, give: giftJson(give), limit, ...startOf(startsAt) },
       ...(message && { message: message.texts as unknown as Json, image: message.image }),

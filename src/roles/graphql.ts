@@ -29,7 +29,7 @@ const RoleLimitsType = builder.objectRef<RoleLimits>('RoleLimits').implement({
     maxGiftsPerDay: t.exposeInt('maxGiftsPerDay', {
       nullable: true,
       description:
-        'How often a person gives something in a UTC day: credits, xp, tiers, premium, boosts, messages with rewards, grant jobs. Null without a limit.',
+        'How often a person gives something in a UTC day: credits, xp, tiers, premium, boosts, messages with rewards, crossed handles, resets, grant jobs. Null without a limit.',
     }),
     maxJobPlayers: t.exposeInt('maxJobPlayers', {
       nullable: true,

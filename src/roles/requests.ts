@@ -1,5 +1,5 @@
 import type { Fault } from '../base/errors.ts'
-import { MAX_GRANT_PLAYERS } from '../base/limits.ts'
+import { MAX_GIFTS_PER_DAY, MAX_GRANT_PLAYERS } from '../base/limits.ts'
 import { environment, reason } from '../declare/common.ts'
 import { type Check, flag, int32, int64, oneOf, optional, type RequestOf, shape } from '../declare/shape.ts'
 import { LIMITED_ROLES } from './role-limits.ts'
@@ -17,8 +17,8 @@ export const limitsRequest = shape({
   maxXp: optional(int64('The most xp that it gives a player at once. Null: no limit.', { min: 0n })),
   maxGiftsPerDay: optional(
     int32(
-      'How often a person gives something in a UTC day: credits, xp, tiers, premium, boosts, messages with rewards, grant jobs. Null: no limit.',
-      { min: 0 },
+      'How often a person gives something in a UTC day: credits, xp, tiers, premium, boosts, messages with rewards, crossed handles, resets, grant jobs. Null: no limit.',
+      { min: 0, max: MAX_GIFTS_PER_DAY },
     ),
   ),
   maxJobPlayers: optional(

@@ -155,6 +155,13 @@ export function requireXp({ maxXp }: Limits, { role }: PlatformCaller, xp: bigin
   })
 }
 
+/** Refuses levels, whose xp differs by player, where the role gives only so much xp at once. */
+export function requireNoXpLimit({ maxXp }: Limits, { role }: PlatformCaller, path: string): void {
+  if (maxXp === null) return
+  const message = `The role ${role} gives at most ${maxXp} xp at once in this environment, and levels can be more.`
+  throw refuse({ path, message })
+}
+
 /** Refuses a grant job that may reach more players than the role's jobs do. */
 export function requireJobSize({ maxJobPlayers }: Limits, { role }: PlatformCaller, most: number): void {
   if (maxJobPlayers === null || most <= maxJobPlayers) return
@@ -164,27 +171,33 @@ export function requireJobSize({ maxJobPlayers }: Limits, { role }: PlatformCall
   })
 }
 
-const IS_EARLIER = `day <> (now() AT TIME ZONE 'UTC')::date`
+const IS_EARLIER = `t.day <> (now() AT TIME ZONE 'UTC')::date`
+
+/** A gift, by the key with which its call is repeated. */
+interface Gift {
+  readonly environmentId: string
+  readonly idempotencyKey: string
+}
 
 /**
- * Counts a gift of a person, before it is given. Refuses one too many of the day. The returned function takes it back,
- * for a gift that was refused.
+ * Counts a gift of a person, before it is given. A repeat is the same gift. Refuses one too many of the day. The returned
+ * function takes it back, for a gift that was refused.
  */
 export async function countGift(
   pool: Pool | ClientBase,
   { maxGiftsPerDay: most }: Limits,
   { keyId, operator, role }: PlatformCaller,
-  environmentId: string,
+  { environmentId, idempotencyKey }: Gift,
 ): Promise<() => Promise<void>> {
   if (most === null) return async () => {}
   // A name that the call itself claims could be another one with each call.
-  const values = [environmentId, keyId, operator?.isClaimed === false ? operator.name : '']
+  const values = [environmentId, keyId, operator?.isClaimed === false ? operator.name : '', idempotencyKey]
   const { rowCount } = await pool.query(
     `INSERT INTO gift_counts AS t (environment_id, key_id, operator, day, gifts)
-     SELECT $1, $2, $3, (now() AT TIME ZONE 'UTC')::date, 1 WHERE $4::int > 0
-     ON CONFLICT (environment_id, key_id, operator) DO UPDATE SET day = excluded.day,
-       gifts = CASE WHEN t.${IS_EARLIER} THEN 1 ELSE t.gifts + 1 END
-     WHERE t.${IS_EARLIER} OR t.gifts < $4::int`,
+     SELECT $1, $2, $3, (now() AT TIME ZONE 'UTC')::date, ARRAY[$4::text] WHERE $5::int > 0
+     ON CONFLICT (environment_id, key_id, operator) DO UPDATE SET day = excluded.day, gifts = CASE
+       WHEN ${IS_EARLIER} THEN excluded.gifts WHEN $4 = ANY (t.gifts) THEN t.gifts ELSE t.gifts || excluded.gifts END
+     WHERE ${IS_EARLIER} OR $4 = ANY (t.gifts) OR cardinality(t.gifts) < $5::int`,
     [...values, most],
   )
   if (rowCount === 0)
@@ -194,8 +207,8 @@ export async function countGift(
     })
   return async () => {
     await pool.query(
-      `UPDATE gift_counts SET gifts = gifts - 1
-       WHERE environment_id = $1 AND key_id = $2 AND operator = $3 AND gifts > 0 AND NOT ${IS_EARLIER}`,
+      `UPDATE gift_counts SET gifts = array_remove(gifts, $4)
+       WHERE environment_id = $1 AND key_id = $2 AND operator = $3`,
       values,
     )
   }

@@ -1,23 +1,15 @@
-import { MAX_ID, MAX_NAME, MAX_NOTE } from '../base/limits.ts'
+import { MAX_DRAFT, MAX_ID, MAX_NAME, MAX_NOTE } from '../base/limits.ts'
 import { environment, reason, requiredKey, scenarioId } from '../declare/common.ts'
-import {
-  anyText,
-  described,
-  flag,
-  int32,
-  mapped,
-  optional,
-  type RequestOf,
-  shape,
-  text,
-  uuid,
-} from '../declare/shape.ts'
+import { described, flag, int32, mapped, optional, type RequestOf, shape, text, uuid } from '../declare/shape.ts'
 
 const draftId = mapped(uuid("A draft's id.", 'ScenarioDraft'), (id) => id.toLowerCase())
 const name = text(`The name: 1 to ${MAX_NAME} characters. Another draft of the scenario has another one.`, {
   max: MAX_NAME,
 })
-const definition = anyText('The text of the draft. It need not be a valid definition yet.')
+const definition = text(
+  `The text of the draft: up to ${MAX_DRAFT} characters. It need not be a valid definition yet.`,
+  { max: MAX_DRAFT, min: 0 },
+)
 const baseVersion = int32('The version that the draft began with; 0 for a scenario without one.', { min: 0 })
 const revision = int32('The revision that the caller has seen.', { min: 1 })
 

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto'
 import type { ClientBase, Pool } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
-import { operatorOf, writeAudit } from '../audit/audit-log.ts'
-import { isAnother, nameOf } from '../audit/people.ts'
+import { writeAudit } from '../audit/audit-log.ts'
+import { isAnother, type Maker, makerOf, nameOf } from '../audit/people.ts'
 import { invalidRequest, Refusal } from '../base/errors.ts'
+import { print, trimJson } from '../base/json.ts'
 import { MAX_DRAFT_COMMENTS, MAX_DRAFTS } from '../base/limits.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { requireKey } from '../callers/keys.ts'
@@ -28,7 +29,6 @@ export interface Draft {
   readonly environmentId: string
   readonly scenarioId: string
   readonly name: string
-  readonly definition: string
   readonly baseVersion: number
   readonly revision: number
   readonly createdBy: string
@@ -54,17 +54,19 @@ export interface Comment {
 /** A person is editing a draft when it was seen there within so many seconds. */
 export const EDITING_SECONDS = 30
 
-const COLUMNS = `id, environment_id AS "environmentId", scenario_id AS "scenarioId", name, definition,
+const COLUMNS = `id, environment_id AS "environmentId", scenario_id AS "scenarioId", name,
   base_version AS "baseVersion", revision, created_by AS "createdBy", created_at AS "createdAt",
   changed_by AS "changedBy", changed_at AS "changedAt", approved_revision AS "approvedRevision",
   approved_by AS "approvedBy", approved_at AS "approvedAt"`
 
 interface Stored extends Draft {
-  readonly keyId: string
-  readonly operator: string | null
-  readonly operatorIsClaimed: boolean
+  readonly definition: string
+  readonly sha256: string
+  /** The people who have changed the text since the last approval. */
+  readonly authors: readonly Maker[]
 }
-const AUTHOR = `, author_key AS "keyId", author AS operator, author_is_claimed AS "operatorIsClaimed"`
+
+const hashOf = (definition: string): string => hash('sha256', trimJson(definition))
 
 type InEnvironment<T> = Omit<T, 'environment'> & { readonly environmentId: string }
 
@@ -88,6 +90,14 @@ export async function readDraft(pool: Pool, environmentId: string, id: string): 
     [environmentId, id],
   )
   return rows[0] ?? null
+}
+
+/** The text of a draft. Null for one that is no more. */
+export async function readDefinition(pool: Pool, id: string): Promise<string | null> {
+  const { rows } = await pool.query<{ definition: string }>('SELECT definition FROM scenario_drafts WHERE id = $1', [
+    id,
+  ])
+  return rows[0]?.definition ?? null
 }
 
 /** The comments of some drafts, by draft, in the order in which they were made. */
@@ -122,29 +132,37 @@ export function createDraft(
   return inTransaction(pool, async (client) => {
     // Otherwise several at once could pass the limit.
     await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
-    const { rows } = await client.query<{ id: string; isSame: boolean; isNamed: boolean }>(
-      `SELECT id, definition = $4 AND base_version = $5 AS "isSame", scenario_id = $2 AND name = $3 AS "isNamed"
-       FROM scenario_drafts WHERE environment_id = $1`,
+    const { rows: named } = await client.query<{ id: string; isSame: boolean }>(
+      `SELECT id, definition = $4 AND base_version = $5 AS "isSame" FROM scenario_drafts
+       WHERE environment_id = $1 AND scenario_id = $2 AND name = $3`,
       [environmentId, scenarioId, name, definition, baseVersion],
     )
-    const named = rows.find(({ isNamed }) => isNamed)
-    if (named?.isSame) return { draftId: named.id, auditId: null }
-    if (named) throw invalidRequest({ path: 'name', message: 'is the name of another draft of the scenario' })
-    if (rows.length >= MAX_DRAFTS)
+    if (named[0]?.isSame) return { draftId: named[0].id, auditId: null }
+    if (named[0]) throw invalidRequest({ path: 'name', message: 'is the name of another draft of the scenario' })
+    const { rows } = await client.query<{ drafts: number }>(
+      'SELECT count(*)::int AS drafts FROM scenario_drafts WHERE environment_id = $1',
+      [environmentId],
+    )
+    if ((rows[0]?.drafts ?? 0) >= MAX_DRAFTS)
       throw invalidRequest({ path: 'environment', message: `has ${MAX_DRAFTS} drafts, the most that it can have` })
     const id = newId()
-    const { operator, operatorIsClaimed } = operatorOf(caller)
     await client.query(
-      `INSERT INTO scenario_drafts (id, environment_id, scenario_id, name, definition, base_version, created_by,
-         changed_by, author_key, author, author_is_claimed) VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8, $9, $10)`,
+      `INSERT INTO scenario_drafts (id, environment_id, scenario_id, name, definition, sha256, base_version, created_by,
+         changed_by, authors) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9)`,
       [
-        ...[id, environmentId, scenarioId, name, definition, baseVersion, nameOf(caller)],
-        ...[caller.keyId, operator, operatorIsClaimed],
+        ...[id, environmentId, scenarioId, name, definition, hashOf(definition), baseVersion, nameOf(caller)],
+        JSON.stringify([makerOf(caller)]),
       ],
     )
     const entry = { environmentId, action: ACTIONS.createDraft, target: id, before: null }
     return { draftId: id, auditId: await writeAudit(client, caller, { ...entry, after: { scenarioId, name } }) }
   })
+}
+
+/** The authors with a caller, who is there once. */
+const withAuthor = (authors: readonly Maker[], caller: PlatformCaller): readonly Maker[] => {
+  const made = print({ ...makerOf(caller) })
+  return authors.some((author) => print({ ...author }) === made) ? authors : [...authors, makerOf(caller)]
 }
 
 /** Changes a draft that still has the revision that the caller has seen. The same text again changes nothing. */
@@ -170,20 +188,21 @@ export function saveDraft(
       [environmentId, before.scenarioId, after.name, draftId],
     )
     if (named !== 0) throw invalidRequest({ path: 'name', message: 'is the name of another draft of the scenario' })
-    const { operator, operatorIsClaimed } = operatorOf(caller)
-    // A name alone changes nothing that was approved.
-    const isText = after.definition !== before.definition || after.baseVersion !== before.baseVersion
+    // A name or a base alone changes nothing that a person would approve.
+    const isText = after.definition !== before.definition
+    const authors = isText ? withAuthor(before.authors, caller) : before.authors
     await client.query(
-      `UPDATE scenario_drafts SET name = $2, definition = $3, base_version = $4, revision = revision + $5,
-         changed_by = $6, changed_at = clock_timestamp(), author_key = $7, author = $8, author_is_claimed = $9
-       WHERE id = $1`,
+      `UPDATE scenario_drafts SET name = $2, definition = $3, sha256 = $4, base_version = $5, revision = revision + $6,
+         changed_by = $7, changed_at = clock_timestamp(), authors = $8 WHERE id = $1`,
       [
-        ...[draftId, after.name, after.definition, after.baseVersion, isText ? 1 : 0],
-        ...(isText
-          ? [nameOf(caller), caller.keyId, operator, operatorIsClaimed]
-          : [before.changedBy, before.keyId, before.operator, before.operatorIsClaimed]),
+        ...[draftId, after.name, after.definition, hashOf(after.definition), after.baseVersion],
+        ...[isText || after.baseVersion !== before.baseVersion ? 1 : 0, isText ? nameOf(caller) : before.changedBy],
+        JSON.stringify(authors),
       ],
     )
+    // The same text on another base stays approved.
+    if (!isText && before.approvedRevision === before.revision)
+      await client.query('UPDATE scenario_drafts SET approved_revision = revision WHERE id = $1', [draftId])
   })
 }
 
@@ -200,7 +219,7 @@ export function deleteDraft(
   })
 }
 
-/** Approves a revision that another person has written. Null when it is approved already. */
+/** Approves a revision, as a person who has changed nothing since the last approval. Null when it is approved already. */
 export function approveDraft(
   pool: Pool,
   caller: PlatformCaller,
@@ -210,18 +229,18 @@ export function approveDraft(
     const draft = await lockDraft(client, environmentId, draftId)
     requireRevision(draft, revision, 'revision')
     if (draft.approvedRevision === revision) return null
-    if (!isAnother(caller, draft))
+    if (!draft.authors.every((author) => isAnother(caller, author)))
       throw new Refusal('forbidden', {
         faults: [{ path: 'draftId', message: 'is of a draft that a second person must approve' }],
       })
     await client.query(
-      `UPDATE scenario_drafts SET approved_revision = $2, approved_by = $3, approved_at = clock_timestamp()
-       WHERE id = $1`,
+      `UPDATE scenario_drafts SET approved_revision = $2, approved_by = $3, approved_at = clock_timestamp(),
+         authors = '[]' WHERE id = $1`,
       [draftId, revision, nameOf(caller)],
     )
-    const { scenarioId, name, definition } = draft
+    const { scenarioId, name, sha256 } = draft
     const entry = { environmentId, action: ACTIONS.approveDraft, target: draftId, before: null, reason }
-    const after = { scenarioId, name, revision, sha256: hash('sha256', trimmed(definition)) }
+    const after = { scenarioId, name, revision, sha256 }
     return writeAudit(client, caller, { ...entry, after })
   })
 }
@@ -232,6 +251,9 @@ export async function enterDraft(
   caller: PlatformCaller,
   { environmentId, draftId }: { readonly environmentId: string; readonly draftId: string },
 ): Promise<void> {
+  await pool.query('DELETE FROM draft_editors WHERE draft_id = $1 AND seen_at < now() - make_interval(secs => $2)', [
+    ...[draftId, EDITING_SECONDS],
+  ])
   const { rowCount } = await pool.query(
     `INSERT INTO draft_editors (draft_id, person, seen_at)
      SELECT id, $3, now() FROM scenario_drafts WHERE environment_id = $1 AND id = $2
@@ -250,19 +272,20 @@ export function addComment(
   return inTransaction(pool, async (client) => {
     await requireKey(client, caller)
     const { revision } = await lockDraft(client, environmentId, draftId)
-    const { rows } = await client.query<{ count: number }>(
-      'SELECT count(*)::int AS count FROM draft_comments WHERE draft_id = $1',
-      [draftId],
+    const id = idOf(draftId, nameOf(caller), idempotencyKey)
+    const { rows } = await client.query<{ count: number; isKnown: boolean | null }>(
+      'SELECT count(*)::int AS count, bool_or(id = $2) AS "isKnown" FROM draft_comments WHERE draft_id = $1',
+      [draftId, id],
     )
+    if (rows[0]?.isKnown) return
     if ((rows[0]?.count ?? 0) >= MAX_DRAFT_COMMENTS)
       throw invalidRequest({
         path: 'draftId',
         message: `is of a draft with ${MAX_DRAFT_COMMENTS} comments, the most that it can have`,
       })
     await client.query(
-      `INSERT INTO draft_comments (id, draft_id, revision, path, text, created_by) VALUES ($1, $2, $3, $4, $5, $6)
-       ON CONFLICT (id) DO NOTHING`,
-      [idOf(draftId, nameOf(caller), idempotencyKey), draftId, revision, path, text, nameOf(caller)],
+      `INSERT INTO draft_comments (id, draft_id, revision, path, text, created_by) VALUES ($1, $2, $3, $4, $5, $6)`,
+      [id, draftId, revision, path, text, nameOf(caller)],
     )
   })
 }
@@ -296,12 +319,12 @@ export async function resolveComment(
 }
 
 async function lockDraft(client: ClientBase, environmentId: string, draftId: string): Promise<Stored> {
-  const { rows } = await client.query<Stored>(
-    `SELECT ${COLUMNS} ${AUTHOR} FROM scenario_drafts WHERE environment_id = $1 AND id = $2 FOR UPDATE`,
+  const { rows } = await client.query<Omit<Stored, 'authors'> & { authors: string }>(
+    `SELECT ${COLUMNS}, definition, sha256, authors FROM scenario_drafts WHERE environment_id = $1 AND id = $2 FOR UPDATE`,
     [environmentId, draftId],
   )
   if (!rows[0]) throw new Refusal('notFound')
-  return rows[0]
+  return { ...rows[0], authors: JSON.parse(rows[0].authors) }
 }
 
 function requireRevision({ revision, changedBy }: Draft, seen: number, path: string): void {
@@ -309,9 +332,6 @@ function requireRevision({ revision, changedBy }: Draft, seen: number, path: str
   const message = `the current revision is ${revision}, by ${changedBy}, not ${seen}`
   throw new Refusal('versionConflict', { faults: [{ path, message }] })
 }
-
-const SPACE = /^[ \t\r\n]+|[ \t\r\n]+$/g
-const trimmed = (text: string): string => text.replace(SPACE, '')
 
 export interface PublishPolicy {
   readonly requiresApproval: boolean
@@ -371,11 +391,11 @@ export async function requireApproval(
      WHERE environment_id = $1 AND scenario_id = $2 AND definition = $3
      UNION ALL
      SELECT approved_by FROM (
-       SELECT approved_by, definition FROM scenario_drafts
-       WHERE environment_id = $1 AND scenario_id = $2 AND approved_revision = revision FOR UPDATE
-     ) d WHERE btrim(definition, E' \\t\\r\\n') = $3
+       SELECT approved_by FROM scenario_drafts
+       WHERE environment_id = $1 AND scenario_id = $2 AND approved_revision = revision AND sha256 = $4 FOR UPDATE
+     ) d
      LIMIT 1`,
-    [environmentId, scenarioId, text],
+    [environmentId, scenarioId, text, hashOf(text)],
   )
   if (rows[0]) return rows[0].approvedBy
   const message = 'has no approval of a second person: share it as a draft, and let somebody else approve that'
@@ -388,9 +408,7 @@ export async function endDrafts(
   { environmentId, scenarioId }: ScenarioRef,
   text: string,
 ): Promise<void> {
-  await client.query(
-    `DELETE FROM scenario_drafts
-     WHERE environment_id = $1 AND scenario_id = $2 AND btrim(definition, E' \\t\\r\\n') = $3`,
-    [environmentId, scenarioId, text],
-  )
+  await client.query('DELETE FROM scenario_drafts WHERE environment_id = $1 AND scenario_id = $2 AND sha256 = $3', [
+    ...[environmentId, scenarioId, hashOf(text)],
+  ])
 }

@@ -35,6 +35,7 @@ import {
   listDrafts,
   type PublishPolicy,
   readComments,
+  readDefinition,
   readDraft,
   readEditors,
   readPublishPolicy,
@@ -43,7 +44,8 @@ import {
   setPublishPolicy,
 } from './drafts.ts'
 
-type Shown = Draft & { readonly environment: string }
+/** The comments are read for a whole list at once. */
+type Shown = Draft & { readonly environment: string; readonly comments?: readonly Comment[] }
 
 const PERSON = 'The person, or `platform_key:` and its id where the call named none.'
 
@@ -93,7 +95,10 @@ const DraftType = builder.objectRef<Shown>('ScenarioDraft').implement({
     environment: t.exposeString('environment'),
     scenarioId: t.exposeString('scenarioId'),
     name: t.exposeString('name', { description: 'The name, of which a scenario has one draft.' }),
-    definitionText: t.exposeString('definition', { description: 'The text, byte for byte. It can have faults.' }),
+    definitionText: t.string({
+      description: 'The text, byte for byte. It can have faults.',
+      resolve: async ({ id }, _args, { service }) => (await readDefinition(service.operatorPool, id)) ?? '',
+    }),
     baseVersion: t.exposeInt('baseVersion', {
       description: 'The version that it began with; 0 for a scenario without one.',
     }),
@@ -114,7 +119,9 @@ const DraftType = builder.objectRef<Shown>('ScenarioDraft').implement({
     comments: t.field({
       type: [CommentType],
       description: 'The comments, in the order in which they were made.',
-      resolve: async ({ id }, _args, { service }) => (await readComments(service.operatorPool, [id])).get(id) ?? [],
+      resolve: async ({ id, comments }, _args, { service }) => [
+        ...(comments ?? (await readComments(service.operatorPool, [id])).get(id) ?? []),
+      ],
     }),
     editors: t.stringList({
       description: `The people who have it open: who called \`enterScenarioDraft\` in the last ${EDITING_SECONDS} seconds.`,
@@ -133,7 +140,11 @@ builder.queryFields((t) => ({
       const { environment, scenarioId } = draftsRequest.readInput(args)
       const environmentId = await findEnvironment(context.service.pool, projectId, environment)
       const found = await listDrafts(context.service.operatorPool, environmentId, scenarioId)
-      return found.map((draft) => ({ ...draft, environment }))
+      const comments = await readComments(
+        context.service.operatorPool,
+        found.map(({ id }) => id),
+      )
+      return found.map((draft) => ({ ...draft, environment, comments: comments.get(draft.id) ?? [] }))
     },
   }),
   scenarioDraft: t.field({
@@ -300,7 +311,7 @@ builder.mutationFields((t) => ({
   approveScenarioDraft: t.field({
     type: AuditedPayload,
     description:
-      'Approves a revision of a draft, as a second person: not the one who wrote its text. A later change is not approved.',
+      'Approves a revision of a draft, as a second person: one who has not changed its text since the last approval. A later change is not approved.',
     args: inputOf('ApproveScenarioDraftInput', approveDraftRequest),
     resolve: async (_root, { input }, context) => {
       const attempt = { action: ACTIONS.approveDraft, target: input.draftId }

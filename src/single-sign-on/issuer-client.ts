@@ -133,7 +133,8 @@ export function createIssuerClient(options: ConnectionOptions): IssuerClient {
         throw new IssuerFault(`the issuer answered ${codeOf(error.error)}`, { cause: error })
       if (error instanceof oauth.OperationProcessingError || error instanceof oauth.UnsupportedOperationError)
         throw new IssuerFault(error.message, { cause: error })
-      throw error
+      // The issuer's documents have other types than they must.
+      throw new IssuerFault('the answer of the issuer cannot be used', { cause: error })
     }
   }
 

@@ -13,7 +13,8 @@ const DEFAULT_SCOPES = ['openid', 'profile', 'email']
 function consoleUrlFault(url: string): string | undefined {
   const fault = urlFault(url)
   if (fault !== undefined) return fault
-  return new URL(url).href.endsWith(PATH) ? undefined : `must end with ${PATH}, as people open it`
+  const { origin, href } = new URL(url)
+  return href === `${origin}${PATH}` ? undefined : `must be the address of the console alone, which ends with ${PATH}`
 }
 
 const group = shape({
@@ -35,7 +36,7 @@ export const setRequest = shape({
     ),
   ),
   consoleUrl: text(
-    'The address of the console, as people open it. The issuer sends people back to it, followed by `/sign-on/callback`.',
+    'The address of the console, as people open it. The issuer sends people back to it, followed by `/sign-on/callback/` and the id of the project.',
     { max: MAX_URL, check: consoleUrlFault },
   ),
   scopes: optional(

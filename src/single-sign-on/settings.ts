@@ -32,8 +32,9 @@ export interface SignOnSettings {
   readonly isOn: boolean
 }
 
-export const redirectUriOf = ({ consoleUrl }: Pick<SignOnSettings, 'consoleUrl'>): string =>
-  `${consoleUrl}/sign-on/callback`
+/** One for each project: an issuer of one project must not get the answers of another's. */
+export const redirectUriOf = ({ consoleUrl, projectId }: Pick<SignOnSettings, 'consoleUrl' | 'projectId'>): string =>
+  `${consoleUrl}/sign-on/callback/${projectId}`
 
 const COLUMNS = `s.project_id AS "projectId", s.key_id AS "keyId", s.title, s.issuer, s.client_id AS "clientId",
   s.client_secret AS "clientSecret", s.console_url AS "consoleUrl", s.scopes, s.groups_claim AS "groupsClaim",

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
 import { Refusal } from '../base/errors.ts'
-import { MAX_OPERATOR, MAX_OPERATOR_TOKEN_SECONDS, MAX_URL } from '../base/limits.ts'
+import { MAX_OPERATOR, MAX_OPERATOR_TOKEN_SECONDS } from '../base/limits.ts'
 import { type SecretContext, type Secrets, tryToOpen } from '../base/secrets.ts'
 import type { AuditDenied } from '../callers/access.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
@@ -28,6 +28,8 @@ export class SignOnError extends Error {
 
 /** How long a person may take to sign in at the issuer. */
 export const TICKET_SECONDS = 600
+/** A cookie holds 4,096 bytes, and the token is in it, too. */
+const MAX_PAGE = 1_000
 /** How long the page may take to fetch its token. */
 export const PASS_SECONDS = 60
 
@@ -62,7 +64,7 @@ const context = (kind: 'ticket' | 'pass'): SecretContext => ({
 function pageOf(returnTo: string | null): string {
   const here = 'http://here'
   const url = URL.canParse(returnTo ?? '', here) ? new URL(returnTo ?? '', here) : null
-  const isPage = url?.origin === here && /^\/console(\/|$)/.test(url.pathname) && url.href.length <= MAX_URL
+  const isPage = url?.origin === here && /^\/console(\/|$)/.test(url.pathname) && url.href.length <= MAX_PAGE
   return isPage ? `${url.pathname}${url.search}` : '/console'
 }
 
@@ -93,10 +95,11 @@ function issuerOf(secrets: Secrets, settings: SignOnSettings) {
 /** The address at which a person signs in, and the sealed ticket with which the sign-in is finished. */
 export async function beginSignOn(
   { pool, secrets, issuerClient, warn }: Desk,
-  { projectId, returnTo }: { readonly projectId: string; readonly returnTo: string | null },
+  { projectId: sent, returnTo }: { readonly projectId: string; readonly returnTo: string | null },
 ): Promise<{ readonly url: string; readonly ticket: string; readonly consoleUrl: string }> {
+  const projectId = sent.toLowerCase()
   const settings = await requireSignOn(pool, projectId)
-  const { url, proofs } = await asked(warn, () => issuerClient.begin(issuerOf(secrets, settings)))
+  const { url, proofs } = await asking(warn, () => issuerClient.begin(issuerOf(secrets, settings)))
   const expiresAt = Date.now() + TICKET_SECONDS * 1000
   const ticket: Ticket = { ...proofs, projectId, returnTo: pageOf(returnTo), expiresAt }
   return { url, ticket: secrets.seal(JSON.stringify(ticket), context('ticket')), consoleUrl: settings.consoleUrl }
@@ -105,13 +108,14 @@ export async function beginSignOn(
 /** Finishes a sign-in with what the issuer sent the browser back with. Returns the sealed pass of the page. */
 export async function finishSignOn(
   desk: Desk,
-  answer: URLSearchParams,
+  { answer, projectId: asked }: { readonly answer: URLSearchParams; readonly projectId: string },
   sealed: string | undefined,
 ): Promise<{ readonly pass: string; readonly consoleUrl: string }> {
   const { pool, secrets, issuerClient, warn } = desk
   const { projectId, returnTo, ...proofs } = openSealed<Ticket>(secrets, sealed, 'ticket')
+  if (projectId !== asked.toLowerCase()) throw new SignOnError('expired')
   const settings = await requireSignOn(pool, projectId)
-  const claims = await asked(warn, () =>
+  const claims = await asking(warn, () =>
     issuerClient.finish(issuerOf(secrets, settings), answer, proofs, settings.groupsClaim),
   )
   const token = await tokenOf(desk, settings, claims)
@@ -122,7 +126,7 @@ export async function finishSignOn(
 export const openPass = (secrets: Secrets, sealed: string | undefined): Pass => openSealed(secrets, sealed, 'pass')
 
 /** A fault of the issuer is in the log, and the person gets its class. */
-async function asked<T>(warn: Desk['warn'], ask: () => Promise<T>): Promise<T> {
+async function asking<T>(warn: Desk['warn'], ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
   } catch (error) {
@@ -154,9 +158,9 @@ async function tokenOf(desk: Desk, settings: SignOnSettings, claims: Claims): Pr
   }
 }
 
-/** The name for the audit log: an e-mail address that the issuer does not doubt, or a name. */
+/** The name for the audit log: an e-mail address that the issuer has verified, or a name. */
 function nameIn(claims: Claims): string | undefined {
-  const email = claims.email_verified === false ? undefined : claims.email
+  const email = claims.email_verified === true ? claims.email : undefined
   return [email, claims.preferred_username, claims.sub].find(
     (name): name is string =>
       typeof name === 'string' && name.length > 0 && name.length <= MAX_OPERATOR && !/\p{Cc}|^\s|\s$/u.test(name),

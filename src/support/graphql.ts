@@ -1,5 +1,5 @@
 import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
-import { Refusal } from '../base/errors.ts'
+import { Refusal, type RefusalKind } from '../base/errors.ts'
 import {
   MAX_BAN_REASON,
   MAX_BOOST_MINUTES,
@@ -19,6 +19,7 @@ import { findTarget, requirePlatform } from '../callers/access.ts'
 import { hasRight } from '../callers/roles.ts'
 import { type CreditRules, readCreditRules, UnknownCurrency } from '../catalogue/currencies.ts'
 import { currency } from '../catalogue/requests.ts'
+import { newId } from '../db/ids.ts'
 import {
   IDENTITY_PROVIDER,
   idempotencyKey,
@@ -514,11 +515,15 @@ function support<F extends SupportFields, Outcome>(
       const limits = await requireChangeable(service, caller, attempt, player.environmentId)
       let takeBack: (() => Promise<void>) | undefined
       try {
-        if (isGift(action, input)) takeBack = await countGift(service.pool, limits, caller, player.environmentId)
+        if (isGift(action, input)) {
+          // Without a key, each call is a gift of its own.
+          const gift = { environmentId: player.environmentId, idempotencyKey: idempotencyKey ?? newId() }
+          takeBack = await countGift(service.pool, limits, caller, gift)
+        }
         const outcome = await service.run(await run(call, input, service, limits))
         return { player, outcome, error: null, refusal: null, audit: auditRef(caller, outcome.auditId) }
       } catch (refusal) {
-        if (refusal instanceof Refusal) await takeBack?.()
+        if (refusal instanceof Refusal && !MAY_BE_DONE.includes(refusal.kind)) await takeBack?.()
         const error = refusal instanceof Refusal && SUPPORT_ERRORS.find((known) => known === refusal.message)
         if (!error) throw refusal
         if (OF_ROLES.includes(error)) await service.auditDenied(caller, attempt.action, player.playerId)
@@ -531,8 +536,13 @@ function support<F extends SupportFields, Outcome>(
 /** Refusals because of the role. */
 const OF_ROLES: readonly SupportError[] = ['credit limit exceeded', 'role limit exceeded']
 
+/** After these, the gift of the key may have been given: by this call, or by an earlier one. */
+const MAY_BE_DONE: readonly RefusalKind[] = ['unavailable', 'idempotencyKeyReused']
+
+/** What gives something, or lets a player claim it again. */
 const GIFTS: readonly SupportAction[] = [
   ...(['credit_wallet', 'grant_xp', 'grant_tier', 'grant_premium', 'grant_boost', 'send_message'] as const),
+  ...(['cross_handle', 'reset_tier', 'reset_reward', 'reset_pass'] as const),
 ]
 
 /** Whether an action gives something to the player. A message without rewards does not. */

@@ -118,12 +118,16 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}roles in the console`
   })
 
   it('single sign-on is set up in a dialog, signs people in and back to their page, and ends', async () => {
-    const { baseUrl, platformKey } = stage.game
-    const redirectUri = `${baseUrl}/console/sign-on/callback`
+    const { baseUrl, platformKey, projectId } = stage.game
+    const redirectUri = `${baseUrl}/console/sign-on/callback/${projectId}`
     const groupsOf: Readonly<Record<string, string>> = { ada: 'live-ops', eve: 'accounting' }
     const issuer = await startOpenIdServer({
       clients: [{ id: 'console', redirectUri }],
-      claimsOf: (account) => ({ email: `${account}@studio.example`, groups: [groupsOf[account]] }),
+      claimsOf: (account) => ({
+        email: `${account}@studio.example`,
+        email_verified: true,
+        groups: [groupsOf[account]],
+      }),
     })
     const admin = await stage.open('/env/production/roles')
     await admin.page.getByText('People sign in with platform keys').waitFor()

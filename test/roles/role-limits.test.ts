@@ -136,6 +136,11 @@ describe('the limits of a role in an environment', () => {
     const text = { text: [{ language: 'en', title: 'Hello', body: 'There' }] }
     expect(codeOf(await give(token, 'sendMessage', player, text))).toBe('ok')
     expect(codeOf(await give(token, 'debitWallet', player, { currency: 'gold', amount: 1 }))).toBe('ok')
+    // A repeat is the same gift, also when it was the last of the day.
+    const idempotencyKey = randomUUID()
+    await limited('support', { maxGiftsPerDay: 4 })
+    const again = () => give(token, 'creditWallet', player, { currency: 'gold', amount: 1, idempotencyKey })
+    expect([await again(), await again(), await gift()].map(codeOf)).toEqual(['ok', 'ok', 'ROLE_LIMIT_EXCEEDED'])
     await game.app.pool.query("UPDATE gift_counts SET day = day - 1 WHERE operator = 'Ada'")
     expect(codeOf(await gift())).toBe('ok')
   })
@@ -168,6 +173,9 @@ describe('the limits of a role in an environment', () => {
     expect(await refused({ give: gold(51), limit: 10 })).toEqual([expect.stringContaining('above 50')])
     expect(await refused({ give: { xp: { ...PASS, amount: 101 } }, limit: 10 })).toEqual([
       expect.stringContaining('give.xp.amount: The xp is above 100'),
+    ])
+    expect(await refused({ give: { levels: { ...PASS, levels: 1 } }, limit: 10 })).toEqual([
+      expect.stringContaining('give.levels: The role operator gives at most 100 xp'),
     ])
     expect(await refused({ give: gold(50), limit: 11 })).toEqual([
       expect.stringContaining('limit: The limit is above 10'),

@@ -8,9 +8,9 @@ import { newOperator } from '../support/desk.ts'
 
 const SECRET = 'the secret of the client'
 const PEOPLE: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  ada: { email: 'ada@studio.example', groups: ['everybody', 'live-ops'] },
+  ada: { email: 'ada@studio.example', email_verified: true, groups: ['everybody', 'live-ops'] },
   bob: { preferred_username: 'Bob B', groups: 'designers' },
-  cleo: { email: 'cleo@studio.example', groups: ['accounting'] },
+  cleo: { email: 'cleo@studio.example', email_verified: true, groups: ['accounting'] },
   dora: { email: 'someone@studio.example', email_verified: false, groups: ['live-ops', 'leads'] },
 }
 const GROUPS = [
@@ -28,7 +28,7 @@ let consoleUrl: string
 beforeAll(async () => {
   game = await startGame()
   consoleUrl = `${game.baseUrl}/console`
-  const redirectUri = `${consoleUrl}/sign-on/callback`
+  const redirectUri = `${consoleUrl}/sign-on/callback/${game.projectId}`
   const clients = [
     { id: 'console', redirectUri },
     { id: 'confidential', secret: SECRET, redirectUri },
@@ -140,7 +140,7 @@ describe('single sign-on', () => {
       expect(status).toBe(302)
       return headers.get('location')
     }
-    const callback = `${consoleUrl}/sign-on/callback`
+    const callback = `${consoleUrl}/sign-on/callback/${game.projectId}`
     // Nobody has begun here: a link of somebody else cannot sign a person in.
     expect(await faultAt(`${callback}?code=x&state=y`)).toBe('/console/signed-on?fault=expired')
     const visitor = new Visitor()
@@ -154,6 +154,10 @@ describe('single sign-on', () => {
       await visitor.visit(start())
       expect(await faultAt(`${callback}?${query}`, visitor)).toMatch(/fault=(unavailable|refused)$/)
     }
+    // An answer for another project is refused before anything is sent to its issuer.
+    await visitor.visit(start())
+    const other = `${consoleUrl}/sign-on/callback/${game.environmentId}?code=x&state=${state}`
+    expect(await faultAt(other, visitor)).toBe('/console/signed-on?fault=expired')
     expect(await faultAt(`${consoleUrl}/sign-on/start?project=nobody`)).toBe('/console/signed-on?fault=off')
     expect(await faultAt(`${consoleUrl}/sign-on/start`)).toBe('/console/signed-on?fault=off')
     // The code of a sign-in works once, and so does the token's cookie.
@@ -219,7 +223,11 @@ describe('the settings of single sign-on', () => {
     const { singleSignOn, auditEntry } = await set({ clientId: 'confidential', clientSecret: SECRET, sessionHours: 3 })
     expect(singleSignOn).toMatchObject({
       ...{ title: 'Studio account', issuer: server.issuer, clientId: 'confidential', hasClientSecret: true },
-      ...{ redirectUri: `${consoleUrl}/sign-on/callback`, scopes: ['openid', 'profile', 'email'], sessionHours: 3 },
+      ...{
+        redirectUri: `${consoleUrl}/sign-on/callback/${game.projectId}`,
+        scopes: ['openid', 'profile', 'email'],
+        sessionHours: 3,
+      },
       ...{ groupsClaim: 'groups', groups: GROUPS, isOn: true },
     })
     expect(JSON.stringify(auditEntry)).not.toContain(SECRET)
@@ -241,7 +249,7 @@ describe('the settings of single sign-on', () => {
     ).toEqual([
       expect.stringMatching(/^title:/),
       expect.stringMatching(/^issuer: must be an absolute http or https URL/),
-      expect.stringMatching(/^consoleUrl: must end with \/console/),
+      expect.stringMatching(/^consoleUrl: must be the address of the console/),
       expect.stringMatching(/^scopes:/),
       expect.stringMatching(/^groups:/),
       expect.stringMatching(/^sessionHours:/),

@@ -76,7 +76,7 @@ export function endSession(why = SIGNED_OUT): void {
     keepText(localStorage, ENDED, session.id)
     tabs.send({ kind: 'ended', id: session.id, why })
   }
-  leaveSession(why)
+  leave(why)
 }
 
 function take(begun: Session): void {
@@ -89,8 +89,12 @@ function take(begun: Session): void {
   tell()
 }
 
-/** Leaves this tab signed out, for a reason that the sign-in page shows. */
-export function leaveSession(why: string): void {
+/** Says why nobody was signed in. A session that there is goes on. */
+export function failSignIn(why: string): void {
+  if (session === null) leave(why)
+}
+
+function leave(why: string): void {
   session = null
   ending = why
   offer = null
@@ -136,7 +140,7 @@ function receive(message: TabMessage): void {
       return
     }
     case 'ended':
-      if (session?.id === message.id) leaveSession(message.why)
+      if (session?.id === message.id) leave(message.why)
   }
 }
 
@@ -160,10 +164,17 @@ function followLink(): void {
   // A fragment is never sent, and the history must not keep the token.
   history.replaceState(null, '', location.pathname + location.search)
   const valid = validSession(token)
-  if (session === null) {
-    if (valid === null) ending = BAD_LINK
-    askTabs(valid)
-  } else if (valid !== null) follow(valid)
+  if (session === null && valid === null) ending = BAD_LINK
+  receiveSession(valid)
+}
+
+/**
+ * A session that a link or a sign-in elsewhere brings. It begins when nobody is signed in, here or in other tabs;
+ * otherwise the person is asked.
+ */
+export function receiveSession(brought: Session | null): void {
+  if (session === null) askTabs(brought)
+  else if (brought !== null) follow(brought)
 }
 
 /** Replaces the session by that of a link if both are of one person by one key. Otherwise it asks. */
@@ -176,7 +187,7 @@ function follow(ofLink: Session): void {
   }
 }
 
-function validSession(token: string): Session | null {
+export function validSession(token: string): Session | null {
   try {
     const read = readToken(token)
     return read.expiresAt > Date.now() ? read : null

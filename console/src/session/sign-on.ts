@@ -48,7 +48,7 @@ const FAULTS: Readonly<Record<string, string>> = {
 /** The end of a sign-in: a token and the page to go on with, or the reason why there is none. */
 export async function finishSignOn(): Promise<{ readonly token: string; readonly returnTo: string } | string> {
   const fault = new URLSearchParams(location.search).get('fault')
-  if (fault !== null) return FAULTS[fault] ?? 'The sign-in failed.'
+  if (fault !== null) return (Object.hasOwn(FAULTS, fault) && FAULTS[fault]) || 'The sign-in failed.'
   const response = await fetch(`${PATH}/token`, { method: 'POST' })
   return response.ok ? await response.json() : (FAULTS.expired ?? '')
 }

@@ -1,6 +1,6 @@
 import { useEffect } from 'react'
 import { Loading } from '../ui/states.tsx'
-import { beginSession, leaveSession } from './session.ts'
+import { failSignIn, receiveSession, validSession } from './session.ts'
 import { finishSignOn } from './sign-on.ts'
 
 /** The token can be fetched once, however often the page is rendered. */
@@ -12,7 +12,7 @@ export function SignedOn({ onEnd }: { onEnd: () => void }) {
     let isOver = false
     const fail = (why: string) => {
       history.replaceState(null, '', '/console')
-      leaveSession(why)
+      failSignIn(why)
     }
     finishing ??= finishSignOn()
     finishing
@@ -21,7 +21,7 @@ export function SignedOn({ onEnd }: { onEnd: () => void }) {
           if (isOver) return
           if (typeof end === 'string') return fail(end)
           history.replaceState(null, '', end.returnTo)
-          beginSession(end.token)
+          receiveSession(validSession(end.token))
         },
         () => isOver || fail('The service did not answer. Try to sign in again.'),
       )

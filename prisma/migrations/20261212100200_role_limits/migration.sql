@@ -16,13 +16,13 @@ CREATE TABLE "role_limits" (
     CONSTRAINT "role_limits_environment_id_fkey" FOREIGN KEY ("environment_id") REFERENCES "environments" ("id") ON DELETE RESTRICT ON UPDATE CASCADE
 );
 
--- The gifts that a person has given on a day, with a key. `operator` is empty where nobody vouches for the person.
+-- The gifts that a person has given on a day, with a key, by their idempotency keys. `operator` is empty where nobody vouches for the person.
 CREATE TABLE "gift_counts" (
     "environment_id" UUID NOT NULL,
     "key_id" UUID NOT NULL,
     "operator" TEXT NOT NULL,
     "day" DATE NOT NULL,
-    "gifts" INTEGER NOT NULL,
+    "gifts" TEXT[] NOT NULL,
 
     CONSTRAINT "gift_counts_pkey" PRIMARY KEY ("environment_id", "key_id", "operator"),
     CONSTRAINT "gift_counts_environment_id_fkey" FOREIGN KEY ("environment_id") REFERENCES "environments" ("id") ON DELETE RESTRICT ON UPDATE CASCADE

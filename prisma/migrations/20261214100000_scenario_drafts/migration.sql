@@ -1,18 +1,18 @@
 -- Drafts of scenarios that designers share. `base_version` is the version that a draft began with, 0 for none. It is
--- approved while `approved_revision` is its revision. The author is the person of the last change.
+-- approved while `approved_revision` is its revision. `authors` is JSON: the people who have changed the text since the
+-- last approval. `sha256` is that of the text without the white space around it.
 CREATE TABLE "scenario_drafts" (
     "id" UUID NOT NULL,
     "environment_id" UUID NOT NULL,
     "scenario_id" TEXT NOT NULL,
     "name" TEXT NOT NULL,
     "definition" TEXT NOT NULL,
+    "sha256" TEXT NOT NULL,
     "base_version" INTEGER NOT NULL,
     "revision" INTEGER NOT NULL DEFAULT 1,
     "created_by" TEXT NOT NULL,
     "created_at" TIMESTAMPTZ(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-    "author_key" UUID NOT NULL,
-    "author" TEXT,
-    "author_is_claimed" BOOLEAN NOT NULL,
+    "authors" TEXT NOT NULL,
     "changed_by" TEXT NOT NULL,
     "changed_at" TIMESTAMPTZ(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "approved_revision" INTEGER,

@@ -67,7 +67,9 @@ async function step(context: RestContext, request: IncomingMessage, run: () => P
 
 export const signOnRoutes: readonly Route[] = [
   // The sign-in page asks whether there is a button to show. It learns nothing of a service with several projects.
-  getPage(`${PATH}/option`, async ({ service: { pool } }, request) => {
+  getPage(`${PATH}/option`, async (context, request) => {
+    const { pool, rateLimits } = context.service
+    await rateLimits.countLogin(clientAddress(request, context.trustedProxies))
     const projectId = queryOf(request).get('project')
     if (projectId !== null && !isUuid(projectId)) return json({ projectId: null, title: null })
     const found = projectId === null ? await readOnlySignOn(pool) : await readSignOn(pool, projectId)
@@ -85,9 +87,13 @@ export const signOnRoutes: readonly Route[] = [
     }),
   ),
 
-  getPage(`${PATH}/callback`, (context, request) =>
+  getPage(`${PATH}/callback/:projectId`, (context, request, { projectId = '' }) =>
     step(context, request, async () => {
-      const finished = await finishSignOn(context.service, queryOf(request), cookieOf(request, TICKET))
+      const finished = await finishSignOn(
+        context.service,
+        { answer: queryOf(request), projectId },
+        cookieOf(request, TICKET),
+      )
       const pass = { name: PASS, value: finished.pass, seconds: PASS_SECONDS, sameSite: 'Strict' } as const
       return redirect(END, ...gone(TICKET), ...cookie({ ...pass, isSecure: isSecure(finished.consoleUrl) }))
     }),

@@ -73,7 +73,7 @@ export class Draft {
     addEventListener('storage', (event) => {
       if (event.key !== key) return
       const other = readKept(key)
-      if (other) this.state = { ...this.state, shared: other.shared ?? null }
+      if (other) this.set({ ...this.state, shared: other.shared ?? null })
       if (other && other.text !== this.text)
         this.apply(changeText(this.state.history, other.text, '', Date.now()), false)
     })

@@ -1,7 +1,7 @@
 import type { Client } from 'urql'
 import type { ResultOf } from '../../graphql.ts'
 import { codeOf } from '../../ui/errors.ts'
-import type { Draft } from '../draft/draft.ts'
+import type { Draft, Version } from '../draft/draft.ts'
 import { readVersion } from '../draft/use-draft.ts'
 import { mergeDefinitions } from '../model/merge.ts'
 import { type draftFragment, draftQuery, enterDraftMutation, saveDraftMutation } from './operations.ts'
@@ -10,7 +10,7 @@ export type SharedDraft = ResultOf<typeof draftFragment>
 
 /** What an exchange found. */
 export type Exchanged =
-  /** The shared draft, with which this browser's text agrees now. */
+  /** The shared draft, with which this browser's text agrees now, but for what was typed meanwhile. */
   | { readonly kind: 'agreed'; readonly draft: SharedDraft }
   /** Both have changed the same values, or one text is not JSON: a person decides. */
   | { readonly kind: 'conflict'; readonly draft: SharedDraft }
@@ -18,6 +18,8 @@ export type Exchanged =
   | { readonly kind: 'gone' }
   /** The service could not be asked. */
   | { readonly kind: 'away' }
+  /** The person has left it, or opened another one, while it was asked for. */
+  | { readonly kind: 'left' }
 
 interface Place {
   readonly environment: string
@@ -26,9 +28,13 @@ interface Place {
   readonly canSave: boolean
 }
 
+/** The texts that were sent last. One whose answer was lost comes back as a revision of the own. */
+const sent = new WeakMap<Draft, string>()
+
 /**
  * Exchanges changes with the shared draft: takes what others have written, then sends what was written here. Changes of
- * different values are merged; for others a person decides, with `prefer`.
+ * different values are merged; for others a person decides, with `prefer`. After each wait, it goes on only while the
+ * page still has the same shared draft.
  */
 export async function exchange(
   client: Client,
@@ -36,21 +42,36 @@ export async function exchange(
   { environment, scenarioId, canSave }: Place,
   prefer?: 'mine' | 'theirs',
 ): Promise<Exchanged> {
-  const { shared } = local.now()
-  if (!shared) return { kind: 'gone' }
-  const { draftId } = shared
+  const draftId = local.now().shared?.draftId
+  if (draftId === undefined) return { kind: 'left' }
+  const isLeft = (): boolean => local.now().shared?.draftId !== draftId
+
   const remote = await read()
+  if (isLeft()) return { kind: 'left' }
   if (remote === undefined) return { kind: 'away' }
   if (remote === null) return { kind: 'gone' }
-  if (remote.revision !== shared.revision && !(await take(remote))) return { kind: 'conflict', draft: remote }
+
+  const before = local.now()
+  // Another tab of this browser may have a later revision already.
+  if (before.shared && remote.revision > before.shared.revision) {
+    let base: Version | undefined
+    if (remote.baseVersion !== before.base.version) {
+      const found = await readVersion(client, { environment, scenarioId, version: remote.baseVersion })
+      if (isLeft()) return { kind: 'left' }
+      if ('error' in found) return { kind: 'away' }
+      base = found
+    }
+    if (!take(remote, base)) return { kind: 'conflict', draft: remote }
+  }
 
   const { text } = local
-  const synced = local.now().shared
-  const { base } = local.now()
-  if (!canSave || !synced || (text === synced.text && base.version === remote.baseVersion))
+  const { shared, base } = local.now()
+  if (!canSave || !shared || (text === shared.text && base.version === remote.baseVersion))
     return { kind: 'agreed', draft: remote }
-  const input = { environment, draftId, expectedRevision: synced.revision, definition: text, baseVersion: base.version }
+  const input = { environment, draftId, expectedRevision: shared.revision, definition: text, baseVersion: base.version }
+  sent.set(local, text)
   const { data, error } = await client.mutation(saveDraftMutation, { input })
+  if (isLeft()) return { kind: 'left' }
   const saved = data?.saveScenarioDraft?.draft
   if (saved) {
     link(saved)
@@ -61,33 +82,31 @@ export async function exchange(
 
   async function read(): Promise<SharedDraft | null | undefined> {
     if (canSave) {
-      const { data, error } = await client.mutation(enterDraftMutation, { input: { environment, draftId } })
+      const input = { environment, draftId: draftId ?? '' }
+      const { data, error } = await client.mutation(enterDraftMutation, { input })
       if (codeOf(error) === 'NOT_FOUND') return null
       return data?.enterScenarioDraft ? data.enterScenarioDraft.draft : undefined
     }
-    const { data } = await client.query(draftQuery, { environment, draftId }, { requestPolicy: 'network-only' })
+    const asked = { environment, draftId: draftId ?? '' }
+    const { data } = await client.query(draftQuery, asked, { requestPolicy: 'network-only' })
     return data?.scenarioDraft
   }
 
-  /** Takes another revision. False when a person must decide. */
-  async function take(remote: SharedDraft): Promise<boolean> {
-    const before = local.now().shared
-    if (!before) return false
+  /** Takes another revision, without a wait: nothing that is typed is lost. False when a person must decide. */
+  function take(remote: SharedDraft, base: Version | undefined): boolean {
+    const { shared } = local.now()
+    if (!shared) return false
     const mine = local.text
-    let text: string
-    if (mine === before.text || prefer === 'theirs') text = remote.definitionText
-    else if (mine === remote.definitionText) text = mine
-    else {
-      const merge = mergeDefinitions(before.text, mine, remote.definitionText, 'mine')
+    const theirs = remote.definitionText
+    let text = theirs
+    if (theirs === sent.get(local)) text = mine
+    else if (mine !== shared.text && mine !== theirs && prefer !== 'theirs') {
+      const merge = mergeDefinitions(shared.text, mine, theirs, 'mine')
       if (prefer !== 'mine' && (!merge || merge.conflicts.length > 0 || merge.lost.length > 0)) return false
       text = merge?.text ?? mine
     }
-    const { base } = local.now()
-    if (remote.baseVersion !== base.version) {
-      const other = await readVersion(client, { environment, scenarioId, version: remote.baseVersion })
-      if ('error' in other) return false
-      local.rebase(other, text)
-    } else local.setText(text)
+    if (base) local.rebase(base, text)
+    else local.setText(text)
     link(remote)
     return true
   }

@@ -90,13 +90,19 @@ function SharedDrafts({ local, environment, scenarioId }: Place) {
   })
   const linked = search.get('draft')
 
-  async function open(draftId: string): Promise<void> {
+  async function open(draftId: string, mayReplace = false): Promise<void> {
     setAsked(undefined)
     const { data } = await client.query(draftQuery, { environment, draftId }, { requestPolicy: 'network-only' })
     const found = data?.scenarioDraft
     if (!found) return
     const base = await readVersion(client, { environment, scenarioId, version: found.baseVersion })
     if ('error' in base) return
+    // Something may have been typed while it was read.
+    const { isChanged, shared } = local.now()
+    if (!mayReplace && (isChanged || shared)) {
+      setAsked(draftId)
+      return
+    }
     local.rebase(base, found.definitionText)
     local.link({ draftId, name: found.name, revision: found.revision, text: found.definitionText })
   }
@@ -141,7 +147,7 @@ function SharedDrafts({ local, environment, scenarioId }: Place) {
           </p>
           <div className="actions">
             <Button onClick={() => setAsked(undefined)}>Keep mine</Button>
-            <Button tone="danger" onClick={() => void open(asked)}>
+            <Button tone="danger" onClick={() => void open(asked, true)}>
               Open the shared draft
             </Button>
           </div>

@@ -32,10 +32,13 @@ export function useSharedDraft(local: Draft, environment: string, scenarioId: st
   const [isGone, setGone] = useState(false)
   const [isAway, setAway] = useState(false)
   const isRunning = useRef(false)
+  const wanted = useRef<'mine' | 'theirs'>(undefined)
   const draftId = shared?.draftId
 
   const run = useCallback(
     async (prefer?: 'mine' | 'theirs') => {
+      // A decision is taken when the exchange under way has ended.
+      if (isRunning.current) wanted.current = prefer ?? wanted.current
       if (isRunning.current || !local.now().shared) return
       isRunning.current = true
       let found: Exchanged
@@ -44,6 +47,13 @@ export function useSharedDraft(local: Draft, environment: string, scenarioId: st
       } finally {
         isRunning.current = false
       }
+      const next = wanted.current
+      wanted.current = undefined
+      if (next !== undefined) {
+        void run(next)
+        return
+      }
+      if (found.kind === 'left') return
       setAway(found.kind === 'away')
       if (found.kind === 'away') return
       setConflict(found.kind === 'conflict' ? found.draft : undefined)
@@ -56,10 +66,9 @@ export function useSharedDraft(local: Draft, environment: string, scenarioId: st
   )
 
   useEffect(() => {
-    if (draftId === undefined) {
-      setDraft(undefined)
-      return
-    }
+    setDraft(undefined)
+    setConflict(undefined)
+    if (draftId === undefined) return
     setGone(false)
     void run()
     const timer = setInterval(() => {
