@@ -10,20 +10,23 @@ const CLIENT = fileURLToPath(new URL('../../dist/client', import.meta.url))
 /** The headless shell first: starts and pages of it cost a third of the CPU time. */
 const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
-/** The Chromium of the system; npm installs none. */
-function findChromium(): string | undefined {
+/** The first of these programs that the system has. */
+export function findProgram(names: readonly string[]): string | undefined {
   const folders = (process.env.PATH ?? '').split(delimiter)
-  return NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find((path) => {
-    try {
-      accessSync(path, constants.X_OK)
-      return true
-    } catch {
-      return false
-    }
-  })
+  return names
+    .flatMap((name) => folders.map((folder) => join(folder, name)))
+    .find((path) => {
+      try {
+        accessSync(path, constants.X_OK)
+        return true
+      } catch {
+        return false
+      }
+    })
 }
 
-const executablePath = findChromium()
+/** The Chromium of the system; npm installs none. */
+const executablePath = findProgram(NAMES)
 
 /** Why tests in a browser cannot run here, or an empty text. */
 export const withoutChromium = executablePath === undefined ? 'SKIPPED, there is no chromium here: ' : ''

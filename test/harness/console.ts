@@ -22,17 +22,27 @@ export const STEP_MS = 60_000
 
 export type ConsoleRole = Role
 
-/** The console in a browser, with a service whose environment `production` has players of the demo season. */
-export interface ConsoleStage {
+/** A service whose environment `production` has players of the demo season. */
+export interface ConsoleService {
   readonly game: Game
+  /** A token for a person, as the sign-in page gets one. */
+  token(role?: ConsoleRole, actor?: string): Promise<string>
+  stop(): Promise<void>
+}
+
+/** The console in Chromium. */
+export interface ConsoleStage extends ConsoleService {
   readonly browser: Browser
   /** Opens a page below /console that is signed in. */
   open(path: string, options?: OpenOptions): Promise<ConsolePage>
   /** A page with an empty storage, which nobody has opened yet. */
   blank(options?: OpenOptions): Promise<ConsolePage>
-  /** A token for a person, as the sign-in page gets one. */
-  token(role?: ConsoleRole, actor?: string): Promise<string>
-  stop(): Promise<void>
+}
+
+interface ConsoleOptions {
+  /** How many players are seeded. */
+  readonly players?: number
+  readonly env?: Readonly<Record<string, string>>
 }
 
 interface OpenOptions {
@@ -57,14 +67,8 @@ export interface ConsolePage {
 /** Pages of the worker's browser that wait to be used again, also by the next file. */
 const idle: Page[] = []
 
-/** Starts the service, and seeds this many players. */
-export async function startConsole({
-  players = 0,
-  env = {},
-}: {
-  readonly players?: number
-  readonly env?: Readonly<Record<string, string>>
-} = {}): Promise<ConsoleStage> {
+/** Starts the service, without a browser. */
+export async function startConsoleService({ players = 0, env = {} }: ConsoleOptions = {}): Promise<ConsoleService> {
   await buildService()
   const game = await startGame({ EVENT_RETENTION_DAYS: '365', ...env })
   const place = { environmentId: game.environmentId, scenarioId: 'season-1' }
@@ -81,16 +85,25 @@ export async function startConsole({
       until: new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS),
     })
   }
-  const browser = await sharedBrowser()
-
-  async function token(role: ConsoleRole = 'admin', actor = 'ada@studio.example'): Promise<string> {
-    const { data } = await game.graphql(
-      game.platformKey,
-      'mutation Token($input: CreateOperatorTokenInput!) { createOperatorToken(input: $input) { token } }',
-      { input: { role: role.toUpperCase(), actor, reason: 'test' } },
-    )
-    return (data as { createOperatorToken: { token: string } }).createOperatorToken.token
+  return {
+    game,
+    async token(role = 'admin', actor = 'ada@studio.example') {
+      const { data } = await game.graphql(
+        game.platformKey,
+        'mutation Token($input: CreateOperatorTokenInput!) { createOperatorToken(input: $input) { token } }',
+        { input: { role: role.toUpperCase(), actor, reason: 'test' } },
+      )
+      return (data as { createOperatorToken: { token: string } }).createOperatorToken.token
+    },
+    stop: () => game.stop(),
   }
+}
+
+/** Starts the service and Chromium. */
+export async function startConsole(options: ConsoleOptions = {}): Promise<ConsoleStage> {
+  const service = await startConsoleService(options)
+  const { game, token } = service
+  const browser = await sharedBrowser()
 
   const blank: ConsoleStage['blank'] = async ({
     width = 1280,
@@ -112,9 +125,8 @@ export async function startConsole({
   }
 
   return {
-    game,
+    ...service,
     browser,
-    token,
     blank,
     async open(path, { role = 'admin', actor, ...options } = {}) {
       const { baseUrl = game.baseUrl } = options
@@ -123,7 +135,6 @@ export async function startConsole({
       await opened.page.locator('h1').first().waitFor()
       return opened
     },
-    stop: () => game.stop(),
   }
 }
 
