@@ -52,7 +52,10 @@ async function hold(players: readonly WorldPlayer[]) {
   const holder = new pg.Client({ connectionString: database.url })
   await holder.connect()
   await holder.query('BEGIN')
-  await holder.query('SELECT FROM players WHERE id = ANY($1) FOR UPDATE', [players.map(({ playerId }) => playerId)])
+  const ids = players.map(({ playerId }) => playerId)
+  await holder.query('SELECT FROM players WHERE id = ANY($1) FOR UPDATE', [ids])
+  // A player whom the service remembers is locked by its version alone.
+  await holder.query('SELECT FROM player_versions WHERE player_id = ANY($1) FOR UPDATE', [ids])
   return () => holder.end()
 }
 
