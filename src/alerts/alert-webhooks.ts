@@ -9,6 +9,7 @@ import type { PlatformCaller } from '../callers/callers.ts'
 import { newId } from '../db/ids.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { type RequestOf, refuseFaults } from '../declare/shape.ts'
+import type { InEnvironment } from '../projects/projects.ts'
 import { newWebhookId, type Webhook } from '../webhook/webhook.ts'
 import { newUrlFault } from '../webhook/webhook-url.ts'
 import type {
@@ -53,8 +54,6 @@ export interface AlertWebhookChange {
   /** Null when nothing changed. */
   readonly auditId: string | null
 }
-
-type InEnvironment<T> = Omit<T, 'environment'> & { readonly environmentId: string }
 
 const contextOf = (projectId: string, environmentId: string, kind: string, id: string): SecretContext => ({
   projectId,

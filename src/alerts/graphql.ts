@@ -3,7 +3,6 @@ import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import { requirePlatform } from '../callers/access.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { builder } from '../declare/graphql/builder.ts'
-import type { Context } from '../declare/graphql/context.ts'
 import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
 import { argsOf, enumType, inputOf } from '../declare/graphql/shapes.ts'
@@ -11,6 +10,7 @@ import { WebhookErrorType } from '../login/log/graphql-login-log.ts'
 import { ProblemKindType } from '../problems/graphql.ts'
 import type { ProblemKind } from '../problems/problems.ts'
 import { findEnvironment } from '../projects/projects.ts'
+import { readChange } from '../roles/graphql-change.ts'
 import {
   type AlertWebhookChange,
   createAlertWebhook,
@@ -135,18 +135,6 @@ const AlertAttemptType = builder.objectRef<AlertAttempt>('AlertAttempt').impleme
   }),
 })
 
-/** Reads a request as an admin, in its environment. A refused caller is in the audit log. */
-async function ask<Asked extends { readonly environment: string }>(
-  context: Context,
-  { action, target }: { readonly action: string; readonly target: string },
-  read: () => Asked,
-) {
-  const caller = await requirePlatform(context, 'manage', { action, target })
-  const asked = read()
-  const environmentId = await findEnvironment(context.service.pool, caller.projectId, asked.environment)
-  return { caller, asked: { ...asked, environmentId } }
-}
-
 async function payloadOf(caller: PlatformCaller, changed: Promise<AlertWebhookChange>): Promise<Payload> {
   const { auditId, ...change } = await changed
   return { ...change, audit: auditRef(caller, auditId) }
@@ -160,7 +148,9 @@ builder.mutationFields((t) => ({
     args: inputOf('CreateAlertWebhookInput', createAlertWebhookRequest),
     resolve: async (_root, { input }, context) => {
       const about = { action: ACTIONS.createAlertWebhook, target: input.environment }
-      const { caller, asked } = await ask(context, about, () => createAlertWebhookRequest.readInput(input))
+      const { caller, asked } = await readChange(context, 'manage', about, () =>
+        createAlertWebhookRequest.readInput(input),
+      )
       return payloadOf(caller, createAlertWebhook(context.service, caller, asked))
     },
   }),
@@ -170,7 +160,9 @@ builder.mutationFields((t) => ({
     args: inputOf('UpdateAlertWebhookInput', updateAlertWebhookRequest),
     resolve: async (_root, { input }, context) => {
       const about = { action: ACTIONS.updateAlertWebhook, target: input.alertWebhookId }
-      const { caller, asked } = await ask(context, about, () => updateAlertWebhookRequest.readInput(input))
+      const { caller, asked } = await readChange(context, 'manage', about, () =>
+        updateAlertWebhookRequest.readInput(input),
+      )
       return payloadOf(caller, updateAlertWebhook(context.service, caller, asked))
     },
   }),
@@ -180,7 +172,9 @@ builder.mutationFields((t) => ({
     args: inputOf('DeleteAlertWebhookInput', deleteAlertWebhookRequest),
     resolve: async (_root, { input }, context) => {
       const about = { action: ACTIONS.deleteAlertWebhook, target: input.alertWebhookId }
-      const { caller, asked } = await ask(context, about, () => deleteAlertWebhookRequest.readInput(input))
+      const { caller, asked } = await readChange(context, 'manage', about, () =>
+        deleteAlertWebhookRequest.readInput(input),
+      )
       return payloadOf(caller, deleteAlertWebhook(context.service, caller, asked))
     },
   }),
@@ -190,7 +184,9 @@ builder.mutationFields((t) => ({
     args: inputOf('TestAlertWebhookInput', testAlertWebhookRequest),
     resolve: async (_root, { input }, context) => {
       const about = { action: ACTIONS.testAlertWebhook, target: input.alertWebhookId }
-      const { caller, asked } = await ask(context, about, () => testAlertWebhookRequest.readInput(input))
+      const { caller, asked } = await readChange(context, 'manage', about, () =>
+        testAlertWebhookRequest.readInput(input),
+      )
       return testAlertWebhook(context.service, caller, asked)
     },
   }),

@@ -75,9 +75,9 @@ export const MAX_BLOCK_BYTES = 16_384
 export const MAX_GIFTS_PER_DAY = 7_000
 /** Shared drafts of an environment, and comments of a draft. */
 export const MAX_DRAFTS = 150
+export const MAX_DRAFT_COMMENTS = 400
 /** Characters of a shared draft. */
 export const MAX_DRAFT = 600_000
-export const MAX_DRAFT_COMMENTS = 400
 /** Groups of people that single sign-on knows, and scopes that it asks for. */
 export const MAX_SIGN_ON_GROUPS = 100
 export const MAX_SIGN_ON_SCOPES = 30

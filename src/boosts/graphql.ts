@@ -2,7 +2,7 @@ import { ACTIONS } from '../audit/actions.ts'
 import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import { gameTimeAt } from '../base/game-clock.ts'
 import { AudienceType } from '../battlepass/graphql-boosts.ts'
-import { requirePlatform } from '../callers/access.ts'
+import { type AttemptedAction, requirePlatform } from '../callers/access.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { databaseNow } from '../db/ids.ts'
 import { builder } from '../declare/graphql/builder.ts'
@@ -12,7 +12,7 @@ import { NodeType, nodesOf } from '../declare/graphql/node.ts'
 import { namesOf, pageOf } from '../declare/graphql/page.ts'
 import { argsOf, enumType, inputOf } from '../declare/graphql/shapes.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { findChangeable } from '../roles/role-limits.ts'
+import { readChange } from '../roles/graphql-change.ts'
 import type { Audience } from '../scenario/boosts.ts'
 import { CLOCK_FIELDS, type ClockColumns, clockOf, readGameNow } from '../scenario/game-clock.ts'
 import { type BoostChange, createBoost, endBoost, stateOf, updateBoost } from './manage-boosts.ts'
@@ -122,14 +122,12 @@ addAuditEntry(BoostPayload, 'Null when nothing changed.')
 /** Runs a change as a designer. A refused caller is in the audit log. */
 async function change<Asked extends { readonly environment: string }>(
   context: Context,
-  { action, target }: { readonly action: string; readonly target: string },
+  attempt: AttemptedAction,
   read: () => Asked,
   apply: (caller: PlatformCaller, asked: Asked & { readonly environmentId: string }) => Promise<BoostChange>,
 ) {
-  const caller = await requirePlatform(context, 'design', { action, target })
-  const asked = read()
-  const environmentId = await findChangeable(context.service, caller, { action, target }, asked.environment)
-  const { boostId, auditId } = await apply(caller, { ...asked, environmentId })
+  const { caller, asked } = await readChange(context, 'design', attempt, read)
+  const { boostId, auditId } = await apply(caller, asked)
   return { boostId, audit: auditRef(caller, auditId) }
 }
 

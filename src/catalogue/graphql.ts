@@ -12,7 +12,7 @@ import { forwardPage, namesOf, readList } from '../declare/graphql/page.ts'
 import { argsOf, inputOf } from '../declare/graphql/shapes.ts'
 import { findOwnEnvironment } from '../players/graphql-readable.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { findChangeable } from '../roles/role-limits.ts'
+import { readChange } from '../roles/graphql-change.ts'
 import {
   addCurrency,
   type Changed,
@@ -171,12 +171,10 @@ async function change<Asked extends Sent>(
   read: () => Asked,
   apply: (pool: Pool, caller: PlatformCaller, asked: Asked & { environmentId: string }) => Promise<Changed>,
 ): Promise<Payload> {
-  const attempt = { action, target }
-  const caller = await requirePlatform(context, action === ACTIONS.setCreditLimit ? 'manage' : 'design', attempt)
-  const asked = read()
-  const { environment } = asked
-  const environmentId = await findChangeable(context.service, caller, attempt, environment)
-  const { name, auditId } = await apply(context.service.operatorPool, caller, { ...asked, environmentId })
+  const right = action === ACTIONS.setCreditLimit ? 'manage' : 'design'
+  const { caller, asked } = await readChange(context, right, { action, target }, read)
+  const { environment, environmentId } = asked
+  const { name, auditId } = await apply(context.service.operatorPool, caller, asked)
   return { environment, environmentId, name, audit: auditRef(caller, auditId) }
 }
 

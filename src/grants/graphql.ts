@@ -16,7 +16,7 @@ import { MessageTextType } from '../inbox/graphql.ts'
 import { readStored } from '../inbox/messages.ts'
 import { PlayerFilterType } from '../listing/graphql-segments.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { findChangeable } from '../roles/role-limits.ts'
+import { readChange } from '../roles/graphql-change.ts'
 import { type Granted, granted, type RewardBoost } from '../scenario/definition.ts'
 import { RewardBoostType, RewardType } from '../wallet/graphql.ts'
 import { JobStateType } from './graphql-state.ts'
@@ -626,10 +626,8 @@ async function change<Asked extends { readonly environment: string }>(
   read: () => Asked,
   apply: (caller: PlatformCaller, asked: Asked & { readonly environmentId: string }) => Promise<JobChange>,
 ) {
-  const caller = await requirePlatform(context, 'jobs', attempt)
-  const asked = read()
-  const environmentId = await findChangeable(context.service, caller, attempt, asked.environment)
-  const { jobId, auditId } = await apply(caller, { ...asked, environmentId })
+  const { caller, asked } = await readChange(context, 'jobs', attempt, read)
+  const { jobId, auditId } = await apply(caller, asked)
   return { jobId, audit: auditRef(caller, auditId) }
 }
 

@@ -14,6 +14,7 @@ import { inTransaction } from '../db/transaction.ts'
 import { type RequestOf, refuseFaults } from '../declare/shape.ts'
 import { filterJson, readSegment } from '../listing/segments.ts'
 import { findTargets, type PlayerTarget } from '../players/player-target.ts'
+import type { InEnvironment } from '../projects/projects.ts'
 import { countGift, readLimits, requireJobSize, requireNoXpLimit, requireXp } from '../roles/role-limits.ts'
 import { currentDefinition } from '../scenario/scenarios.ts'
 import type { GroupCommit } from '../transactions/group-commit.ts'
@@ -53,8 +54,6 @@ export interface JobChange {
   readonly jobId: string
   readonly auditId: string | null
 }
-
-type InEnvironment<T> = Omit<T, 'environment'> & { readonly environmentId: string }
 
 /** What a request asks for, once its names are looked up: players that it names have no list yet. */
 export interface Resolved {

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import type { PlatformCaller } from '../callers/callers.ts'
+import type { InEnvironment } from '../projects/projects.ts'
 import { assetKey, type Granted } from '../scenario/definition.ts'
 import { needsApproval, readPolicy, type Target, type Total, totalOf } from './job.ts'
 import { resolve, type Sources } from './manage-jobs.ts'
@@ -29,7 +30,7 @@ export interface PreviewedJob {
 export async function previewGrantJob(
   sources: Sources,
   caller: PlatformCaller,
-  asked: Omit<Preview, 'environment'> & { readonly environmentId: string },
+  asked: InEnvironment<Preview>,
 ): Promise<PreviewedJob> {
   const { environmentId, give, limit } = asked
   const { operatorPool: pool, run } = sources

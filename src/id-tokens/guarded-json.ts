@@ -1,11 +1,11 @@
 import { request } from 'undici'
 import { parseJson } from '../base/json.ts'
 import {
-  AnswerFault,
   ATTEMPT_TIMEOUT_MS,
   type ConnectionOptions,
   errorOf,
   guardedAgent,
+  readAtMost,
   within,
 } from '../webhook/webhook-connection.ts'
 
@@ -51,14 +51,7 @@ export function createGuardedJson(options: ConnectionOptions): GuardedJson {
       body.destroy()
       throw new DocumentFault(`status ${statusCode} at ${url}`)
     }
-    const chunks: Uint8Array[] = []
-    let length = 0
-    for await (const chunk of body) {
-      length += chunk.length
-      if (length > MAX_BYTES) throw new AnswerFault('too_large')
-      chunks.push(chunk)
-    }
-    return Buffer.concat(chunks, length).toString('utf8')
+    return (await readAtMost(body, MAX_BYTES)).toString('utf8')
   }
 
   return { read, close: () => agent.destroy() }

@@ -1,7 +1,7 @@
 import { ACTIONS } from '../audit/actions.ts'
 import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import { inThousands } from '../base/in-thousands.ts'
-import { requirePlatform } from '../callers/access.ts'
+import { type AttemptedAction, requirePlatform } from '../callers/access.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import type { Context } from '../declare/graphql/context.ts'
@@ -9,7 +9,7 @@ import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
 import { argsOf, inputOf, outputOfShape } from '../declare/graphql/shapes.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { findChangeable } from '../roles/role-limits.ts'
+import { readChange } from '../roles/graphql-change.ts'
 import { playerFilter, searchOf } from './requests.ts'
 import { countPlayers, MAX_COUNT, type PlayerCount } from './search-players.ts'
 import {
@@ -116,14 +116,12 @@ addAuditEntry(SegmentPayload, 'Null when nothing changed.')
 /** Runs a change as an operator. A refused caller is in the audit log. */
 async function change<Asked extends { readonly environment: string }>(
   context: Context,
-  { action, target }: { readonly action: string; readonly target: string },
+  attempt: AttemptedAction,
   read: () => Asked,
   apply: (caller: PlatformCaller, asked: Asked & { readonly environmentId: string }) => Promise<SegmentChange>,
 ) {
-  const caller = await requirePlatform(context, 'jobs', { action, target })
-  const asked = read()
-  const environmentId = await findChangeable(context.service, caller, { action, target }, asked.environment)
-  const { segmentId, auditId } = await apply(caller, { ...asked, environmentId })
+  const { caller, asked } = await readChange(context, 'jobs', attempt, read)
+  const { segmentId, auditId } = await apply(caller, asked)
   return { segmentId, audit: auditRef(caller, auditId) }
 }
 

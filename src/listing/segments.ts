@@ -19,6 +19,7 @@ import {
   text,
   uuid,
 } from '../declare/shape.ts'
+import type { InEnvironment } from '../projects/projects.ts'
 import { checkFilter, checkPlayerFilter, type filterRequest, type PlayerFilterInput, playerFilter } from './requests.ts'
 
 // Segments: filters of players with a name. Lists, exports and grant jobs take one by its name.
@@ -99,8 +100,6 @@ export async function withSegment<Asked extends Omit<Filter, 'environment'>>(
   refuseFaults(checkFilter({ ...merged, environment: '' }))
   return merged
 }
-
-type InEnvironment<T> = Omit<T, 'environment'> & { readonly environmentId: string }
 
 /** Makes a segment. One that is there with the same filters stays as it is. */
 export const createSegment = (

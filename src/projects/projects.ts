@@ -113,6 +113,9 @@ async function lockProject(client: ClientBase, projectId: string): Promise<strin
   return rows[0].name
 }
 
+/** A request whose environment was found by its name. */
+export type InEnvironment<T> = Omit<T, 'environment'> & { readonly environmentId: string }
+
 export async function findEnvironment(pool: Pool, projectId: string, name: string): Promise<string> {
   const { rows } = await pool.query<{ id: string }>({
     name: 'environment-by-name',

@@ -11,6 +11,7 @@ import { requireKey } from '../callers/keys.ts'
 import { newId } from '../db/ids.ts'
 import { inTransaction } from '../db/transaction.ts'
 import type { RequestOf } from '../declare/shape.ts'
+import type { InEnvironment } from '../projects/projects.ts'
 import type {
   approveDraftRequest,
   CreateDraft,
@@ -22,7 +23,7 @@ import type {
 import type { ScenarioRef } from './scenarios.ts'
 
 // Drafts of scenarios that designers share. A change names the revision that it was made on, so that nobody overwrites
-// what another designer has written. Changes of the text are not in the audit log: what is published is.
+// what another designer has written. Changes of the text are not in the audit log. Approvals and publications are.
 
 export interface Draft {
   readonly id: string
@@ -67,8 +68,6 @@ interface Stored extends Draft {
 }
 
 const hashOf = (definition: string): string => hash('sha256', trimJson(definition))
-
-type InEnvironment<T> = Omit<T, 'environment'> & { readonly environmentId: string }
 
 /** The drafts of an environment, the last changed first. */
 export async function listDrafts(
@@ -191,18 +190,18 @@ export function saveDraft(
     // A name or a base alone changes nothing that a person would approve.
     const isText = after.definition !== before.definition
     const authors = isText ? withAuthor(before.authors, caller) : before.authors
+    const revision = before.revision + (isText || after.baseVersion !== before.baseVersion ? 1 : 0)
+    // The same text on another base stays approved.
+    const isApproved = !isText && before.approvedRevision === before.revision
     await client.query(
-      `UPDATE scenario_drafts SET name = $2, definition = $3, sha256 = $4, base_version = $5, revision = revision + $6,
-         changed_by = $7, changed_at = clock_timestamp(), authors = $8 WHERE id = $1`,
+      `UPDATE scenario_drafts SET name = $2, definition = $3, sha256 = $4, base_version = $5, revision = $6,
+         approved_revision = $7, changed_by = $8, changed_at = clock_timestamp(), authors = $9 WHERE id = $1`,
       [
-        ...[draftId, after.name, after.definition, hashOf(after.definition), after.baseVersion],
-        ...[isText || after.baseVersion !== before.baseVersion ? 1 : 0, isText ? nameOf(caller) : before.changedBy],
+        ...[draftId, after.name, after.definition, hashOf(after.definition), after.baseVersion, revision],
+        ...[isApproved ? revision : before.approvedRevision, isText ? nameOf(caller) : before.changedBy],
         JSON.stringify(authors),
       ],
     )
-    // The same text on another base stays approved.
-    if (!isText && before.approvedRevision === before.revision)
-      await client.query('UPDATE scenario_drafts SET approved_revision = revision WHERE id = $1', [draftId])
   })
 }
 
@@ -293,14 +292,7 @@ export function addComment(
 /** The id of a comment, by which a repeat is known. */
 function idOf(...parts: readonly string[]): string {
   const digest = hash('sha256', JSON.stringify(parts))
-  const [a, b, c, d, e] = [
-    digest.slice(0, 8),
-    digest.slice(8, 12),
-    digest.slice(13, 16),
-    digest.slice(17, 20),
-    digest.slice(20, 32),
-  ]
-  return `${a}-${b}-8${c}-8${d}-${e}`
+  return digest.slice(0, 32).replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, '$1-$2-8$3-8$4-$5')
 }
 
 /** Marks a comment as done. One that is done already stays as it is. */

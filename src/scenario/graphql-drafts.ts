@@ -2,7 +2,7 @@ import { ACTIONS } from '../audit/actions.ts'
 import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import { Refusal } from '../base/errors.ts'
 import { MAX_DRAFTS } from '../base/limits.ts'
-import { requirePlatform } from '../callers/access.ts'
+import { type AttemptedAction, requirePlatform } from '../callers/access.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import type { Context } from '../declare/graphql/context.ts'
@@ -11,7 +11,7 @@ import { NodeType, nodesOf } from '../declare/graphql/node.ts'
 import { argsOf, inputOf } from '../declare/graphql/shapes.ts'
 import { findOwnEnvironment } from '../players/graphql-readable.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { findChangeable } from '../roles/role-limits.ts'
+import { readChange } from '../roles/graphql-change.ts'
 import {
   approveDraftRequest,
   commentRequest,
@@ -225,19 +225,16 @@ const PolicyPayload = builder
   })
 addAuditEntry(PolicyPayload, 'Null when nothing changed.')
 
-type In<Asked> = Omit<Asked, 'environment'> & { readonly environmentId: string }
-
 /** Runs a change as a designer. A refused caller is in the audit log. */
 async function change<Asked extends { readonly environment: string }, Done extends object>(
   context: Context,
-  attempt: { readonly action: string; readonly target: string },
+  attempt: AttemptedAction,
   read: () => Asked,
-  apply: (caller: PlatformCaller, asked: In<Asked>) => Promise<Done>,
+  apply: (caller: PlatformCaller, asked: Asked & { readonly environmentId: string }) => Promise<Done>,
 ) {
-  const caller = await requirePlatform(context, 'design', attempt)
-  const { environment, ...asked } = read()
-  const environmentId = await findChangeable(context.service, caller, attempt, environment)
-  return { environment, environmentId, caller, ...(await apply(caller, { ...asked, environmentId })) }
+  const { caller, asked } = await readChange(context, 'design', attempt, read)
+  const { environment, environmentId } = asked
+  return { environment, environmentId, caller, ...(await apply(caller, asked)) }
 }
 
 builder.mutationFields((t) => ({

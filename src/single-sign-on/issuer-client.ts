@@ -1,11 +1,12 @@
 import type { AuthorizationServer, Client } from 'oauth4webapi'
 import { request } from 'undici'
 import {
-  AnswerFault,
   ATTEMPT_TIMEOUT_MS,
+  BODILESS,
   type ConnectionOptions,
   errorOf,
   guardedAgent,
+  readAtMost,
   within,
 } from '../webhook/webhook-connection.ts'
 
@@ -77,24 +78,16 @@ export function createIssuerClient(options: ConnectionOptions): IssuerClient {
       const sent = request(url, {
         ...{ dispatcher: agent, signal },
         method: init.method as 'GET',
-        headers: { ...Object.fromEntries(Object.entries(init.headers)), 'user-agent': 'tierway' },
+        headers: { ...init.headers, 'user-agent': 'tierway' },
         ...(init.body != null && { body: String(init.body) }),
       })
       // undici observes the signal only once it is connected.
       const { statusCode, headers, body } = await within(signal, sent)
       body.on('error', () => undefined)
-      const chunks: Uint8Array[] = []
-      let length = 0
-      for await (const chunk of body) {
-        length += chunk.length
-        if (length > MAX_BYTES) throw new AnswerFault('too_large')
-        chunks.push(chunk)
-      }
-      const type = String(headers['content-type'] ?? '')
-      const isBodiless = statusCode === 204 || statusCode === 304
-      return new Response(isBodiless ? null : Buffer.concat(chunks, length), {
+      const bytes = await readAtMost(body, MAX_BYTES)
+      return new Response(BODILESS.has(statusCode) ? null : bytes, {
         status: statusCode,
-        headers: { 'content-type': type },
+        headers: { 'content-type': String(headers['content-type'] ?? '') },
       })
     } catch (error) {
       throw new IssuerFault(`${errorOf(error, signal).replaceAll('_', ' ')} at ${new URL(url).origin}`, {
@@ -138,8 +131,6 @@ export function createIssuerClient(options: ConnectionOptions): IssuerClient {
     }
   }
 
-  const clientOf = ({ clientId }: IssuerSettings): Client => ({ client_id: clientId })
-
   return {
     check: (issuer) => asking(async (oauth) => void (await discover(oauth, issuer))),
 
@@ -169,7 +160,7 @@ export function createIssuerClient(options: ConnectionOptions): IssuerClient {
     finish: (settings, answer, { state, nonce, verifier }, wanted) =>
       asking(async (oauth) => {
         const server = await discover(oauth, settings.issuer)
-        const client = clientOf(settings)
+        const client: Client = { client_id: settings.clientId }
         const { clientSecret } = settings
         const parameters = oauth.validateAuthResponse(server, client, answer, state)
         const methods = server.token_endpoint_auth_methods_supported

@@ -94,7 +94,19 @@ export function createPlainFetch(agent: Agent): typeof globalThis.fetch {
 }
 
 /** Statuses without a body. `Response` refuses one. */
-const BODILESS: ReadonlySet<number> = new Set([204, 205, 304])
+export const BODILESS: ReadonlySet<number> = new Set([204, 205, 304])
+
+/** The bytes of a body. Throws an {@link AnswerFault} for a longer one. */
+export async function readAtMost(body: Readable, maxBytes: number): Promise<Buffer<ArrayBuffer>> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of body) {
+    length += chunk.length
+    if (length > maxBytes) throw new AnswerFault('too_large')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks, length)
+}
 
 /** Bytes of an answer without a player that are read: the reason of a denial fits. */
 const START_BYTES = 4_096
