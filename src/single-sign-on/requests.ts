@@ -1,11 +1,4 @@
-import {
-  MAX_LABEL,
-  MAX_OPERATOR_TOKEN_SECONDS,
-  MAX_SIGN_ON_GROUPS,
-  MAX_SIGN_ON_SCOPES,
-  MAX_SUBJECT,
-  MAX_URL,
-} from '../base/limits.ts'
+import { MAX_LABEL, MAX_SIGN_ON_GROUPS, MAX_SIGN_ON_SCOPES, MAX_SUBJECT, MAX_URL } from '../base/limits.ts'
 import { ROLES } from '../callers/roles.ts'
 import { reason } from '../declare/common.ts'
 import { int32, listOf, oneOf, optional, type RequestOf, shape, text, texts } from '../declare/shape.ts'
@@ -14,7 +7,8 @@ import { urlFault } from '../webhook/webhook-url.ts'
 
 /** The console is a page of this path. */
 const PATH = '/console'
-const MAX_SESSION_HOURS = Math.floor(MAX_OPERATOR_TOKEN_SECONDS / 3600)
+/** In seconds, at most `MAX_OPERATOR_TOKEN_SECONDS`. */
+const MAX_SESSION_HOURS = 12
 const DEFAULT_SCOPES = ['openid', 'profile', 'email']
 
 function consoleUrlFault(url: string): string | undefined {

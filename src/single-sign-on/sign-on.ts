@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
 import { Refusal } from '../base/errors.ts'
-import { MAX_OPERATOR } from '../base/limits.ts'
+import { MAX_OPERATOR, MAX_OPERATOR_TOKEN_SECONDS } from '../base/limits.ts'
 import { type SecretContext, type Secrets, tryToOpen } from '../base/secrets.ts'
 import type { AuditDenied } from '../callers/access.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
@@ -145,9 +145,10 @@ async function tokenOf(desk: Desk, settings: SignOnSettings, claims: Claims): Pr
     await desk.auditDenied({ ...caller, role: 'analyst' }, ACTIONS.createOperatorToken, keyId)
     throw new SignOnError('no_role')
   }
+  const seconds = Math.min(sessionHours * 3600, MAX_OPERATOR_TOKEN_SECONDS)
   const person: PlatformCaller = { ...caller, role }
   try {
-    const asked = { role, seconds: sessionHours * 3600, actor, reason: 'single sign-on' }
+    const asked = { role, seconds, actor, reason: 'single sign-on' }
     return (await issueOperatorToken(desk, person, asked)).token
   } catch (error) {
     // The key ended meanwhile.
