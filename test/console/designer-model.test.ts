@@ -42,7 +42,7 @@ import { noticesOf, problemsOf, syntaxProblem } from '../../console/src/designer
 import { replaySentences } from '../../console/src/designer/review/what-if-words.ts'
 import { pasteAt } from '../../console/src/designer/table/paste.ts'
 import { readCells, readCsv } from '../../console/src/designer/table/spreadsheet.ts'
-import { textOfTemplate } from '../../console/src/designer/templates.ts'
+import { copyOf, textOfTemplate } from '../../console/src/designer/templates.ts'
 import { applyChanges, formatJson, RawText } from '../../console/src/designer/text/json-edit.ts'
 import { readPath } from '../../console/src/designer/text/json-path.ts'
 import { parseJson, valueAt } from '../../console/src/designer/text/json-tree.ts'
@@ -713,6 +713,46 @@ describe('the templates', () => {
   it('are valid definitions', () => {
     for (const template of ['season', 'empty'] as const)
       expect(validateDefinition(textOfTemplate(template, 'X')).faults).toEqual([])
+  })
+})
+
+describe('a copy of a scenario', () => {
+  const passText = (...dates: string[]) =>
+    `{ "name": "One",  "nodes": [${dates.map((data) => `{ "type": "battle-pass", "data": {${data}} }`).join()}], "big": 1.50 }`
+
+  it.each([
+    ['in UTC', '"startsAt": "2026-11-01T10:00:00Z"', '"startsAt": "2026-12-01T12:30:00Z"'],
+    [
+      'with an offset and a fraction',
+      '"startsAt": "2026-11-01T12:00:00.000+02:00"',
+      '"startsAt": "2026-12-01T14:30:00.000+02:00"',
+    ],
+    [
+      'in a zone of its own',
+      '"startsAt": { "at": "2026-11-01T10:00", "timeZone": "Europe/Berlin" }',
+      '"startsAt": { "at": "2026-12-01T12:30", "timeZone": "Europe/Berlin" }',
+    ],
+    [
+      'of all kinds, by the same time',
+      '"announcedAt": "2026-10-25T10:00:00Z", "startsAt": "2026-11-01T10:00:00Z", "endsAt": "2026-11-29T10:00:00Z", "claimUntil": "2026-12-02T10:00:00Z"',
+      '"announcedAt": "2026-11-24T12:30:00Z", "startsAt": "2026-12-01T12:30:00Z", "endsAt": "2026-12-29T12:30:00Z", "claimUntil": "2027-01-01T12:30:00Z"',
+    ],
+    [
+      'but for texts that are none',
+      '"startsAt": "soon", "endsAt": 5',
+      '"startsAt": "2026-12-01T12:30:00Z", "endsAt": 5',
+    ],
+    ['where there is none', '"levels": []', '"levels": [], "startsAt": "2026-12-01T12:30:00Z"'],
+  ])('has dates that move with its start: %s', (_which, before, after) => {
+    const copy = copyOf(passText(before), 'Two', '2026-12-01T12:30:00Z')
+    expect(copy).toBe(passText(after).replace('"One"', '"Two"'))
+  })
+
+  it('starts with the first of its passes, and keeps the dates without a start', () => {
+    const text = passText('"startsAt": "2026-11-08T00:00:00Z"', '"startsAt": "2026-11-01T00:00:00Z"')
+    const moved = passText('"startsAt": "2027-01-08T00:00:00Z"', '"startsAt": "2027-01-01T00:00:00Z"')
+    expect(copyOf(text, 'One', '2027-01-01T00:00:00Z')).toBe(moved)
+    expect(copyOf(text, 'Two', '')).toBe(text.replace('"One"', '"Two"'))
   })
 })
 

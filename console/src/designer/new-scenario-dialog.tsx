@@ -10,8 +10,9 @@ import { Form, SelectField, SubmitButton, TextField } from '../ui/form.tsx'
 import { Notice } from '../ui/states.tsx'
 import { openDraft } from './draft/draft.ts'
 import { draftKey, keep, keptIds } from './draft/kept-drafts.ts'
+import { momentText } from './graph/moments.ts'
 import { scenarioHeadQuery, scenarioTextQuery } from './operations.ts'
-import { renamed, type Template, textOfTemplate } from './templates.ts'
+import { copyOf, type Template, textOfTemplate } from './templates.ts'
 
 interface NewScenarioProps {
   readonly environment: string
@@ -32,6 +33,8 @@ export function NewScenarioDialog({ environment, published, onClose }: NewScenar
   const scenarioId = id.trim()
   const [name, setName] = useState('')
   const [beginning, setBeginning] = useState<Beginning>('season')
+  const isCopy = beginning.startsWith('copy ')
+  const [start, setStart] = useState('')
   const [fault, setFault] = useState<string>()
   const [faults, setFaults] = useState<readonly Fault[]>([])
 
@@ -71,7 +74,7 @@ export function NewScenarioDialog({ environment, published, onClose }: NewScenar
     const { data, error } = await client
       .query(scenarioTextQuery, variables, { requestPolicy: 'network-only' })
       .toPromise()
-    if (data?.scenario) return renamed(data.scenario.definitionText, name || scenarioId)
+    if (data?.scenario) return copyOf(data.scenario.definitionText, name || scenarioId, momentText(start))
     setFault(error ? textOf(error) : `There is no scenario ${variables.scenarioId} any more.`)
     return undefined
   }
@@ -108,9 +111,20 @@ export function NewScenarioDialog({ environment, published, onClose }: NewScenar
             ...published.map((one): [string, string] => [`copy ${one}`, `a copy of ${one}`]),
           ]}
         />
+        {isCopy && (
+          <TextField
+            label="Starts (UTC)"
+            name="startsAt"
+            hint="All dates of the copy move by the same time. A date with a zone of its own is in that zone."
+            type="datetime-local"
+            step={1}
+            value={start}
+            onChange={setStart}
+          />
+        )}
         <p className="effect">
           It begins as a draft in this browser. Nothing applies to players before you publish it.
-          {beginning.startsWith('copy ') && ' The copy has the dates of the other one: change them.'}
+          {isCopy && start === '' && ' The copy has the dates of the other one: give it a start, or change them later.'}
         </p>
         {fault && <Notice tone="error">{fault}</Notice>}
         <div className="actions">

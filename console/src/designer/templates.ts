@@ -1,4 +1,7 @@
-import { applyChanges, formatJson, printValue, setMember, type Value } from './text/json-edit.ts'
+import { startAt } from './model/dates.ts'
+import { readDefinition } from './model/definition.ts'
+import { inTurn, setName } from './model/edits.ts'
+import { formatJson, printValue, type Value } from './text/json-edit.ts'
 import { parseJson } from './text/json-tree.ts'
 
 const edge = (from: string, handle: string, to: string): Value => ({ from, handle, to })
@@ -51,8 +54,9 @@ export function textOfTemplate(template: Template, name: string): string {
   return root ? formatJson(text, root) : text
 }
 
-/** The text of another scenario under a new name. Everything else stays byte for byte. */
-export function renamed(text: string, name: string): string {
-  const { root } = parseJson(text)
-  return root?.kind === 'object' ? applyChanges(text, [setMember(text, root, 'name', name)]) : text
+/** The text of another scenario under a new name, with its dates moved to another start. The rest stays byte for byte. */
+export function copyOf(text: string, name: string, start: string): string {
+  const { definition } = readDefinition(text)
+  const edits = [setName(name), ...(start === '' ? [] : [startAt(start)])]
+  return definition ? inTurn(...edits)(definition) : text
 }
