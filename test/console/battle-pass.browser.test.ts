@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rangeBefore, rangeFault, rangeOf } from '../../console/src/battlepass/ranges.ts'
 import { findStall } from '../../console/src/battlepass/stall.ts'
@@ -7,6 +8,7 @@ import { xpOverTime } from '../../console/src/battlepass/xp-over-time.ts'
 import { toCsv } from '../../console/src/ui/csv.ts'
 import { MAX_INT64 } from '../../src/base/json.ts'
 import { addXp } from '../../src/battlepass/add-xp.ts'
+import { demoSeason } from '../../src/dev/season.ts'
 import { storeLevels } from '../../src/figures/store-levels.ts'
 import { withoutChromium } from '../harness/browser.ts'
 import { type ConsoleStage, startConsole } from '../harness/console.ts'
@@ -42,17 +44,88 @@ async function figures(): Promise<Figures['battlePassInsight']> {
   return (data as unknown as Figures).battlePassInsight
 }
 
+async function select(sql: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
+  return (await stage.game.app.pool.query(sql, values)).rows
+}
+
+const levelsOf = (definition: string): unknown => {
+  const { nodes } = JSON.parse(definition) as { nodes: { type: string; data: { levels: unknown } }[] }
+  return nodes.find(({ type }) => type === 'battle-pass')?.data.levels
+}
+
+/** The cells of a table of the page, row by row. */
+async function cellsOf(page: Page, caption: string): Promise<string[][]> {
+  const table = page.getByRole('table', { name: caption })
+  await table.getByRole('row').nth(1).waitFor()
+  return table.locator('tbody tr').evaluateAll(TEXTS_OF_CELLS)
+}
+
+type Element = { readonly textContent: string; querySelectorAll(selector: string): Iterable<Element> }
+
+const TEXTS_OF_CELLS = (rows: unknown[]) =>
+  (rows as Element[]).map((row) => [...row.querySelectorAll('td, th')].map((cell) => cell.textContent))
+
+const NAMES_AND_NUMBERS = (figures: unknown[]) =>
+  (figures as Element[]).map((figure) => {
+    const [name, value] = [...figure.querySelectorAll('dt, dd')]
+    return [name?.textContent ?? '', Number.parseInt((value?.textContent ?? '').replace(/,/g, ''), 10)] as const
+  })
+
 describe.skipIf(withoutChromium !== '')(`${withoutChromium}the figures of a battle pass`, () => {
-  it('equal those of the service, and name the level where most players stop', async () => {
+  it('equal what SQL counts in the books, and name the level where most players stop', async () => {
     const opened = await stage.open('/env/production/battle-pass?range=90d')
     const { page } = opened
-    const { completion, levels } = await figures()
     await page.getByText('Players of the pass').waitFor()
-    const shown = page.locator('dl div', { hasText: 'Players of the pass' }).locator('dd')
-    expect(await shown.textContent()).toBe(String(completion.players))
-    const stall = findStall(levels)
+    const [books] = await select(
+      `SELECT count(*)::int AS players, count(*) FILTER (WHERE premium_owned)::int AS premium,
+         count(*) FILTER (WHERE completed)::int AS completed,
+         (SELECT count(*)::int FROM tier_claims WHERE scenario_id = 'season-1') AS claims,
+         (SELECT count(*)::int FROM wallet_ledger WHERE reference = 'season-1/pass' AND amount < 0) AS sold
+       FROM passes WHERE scenario_id = 'season-1'`,
+    )
+    expect(books?.sold).toBeGreaterThan(0)
+    const shown = await page.locator('dl.figures div').evaluateAll(NAMES_AND_NUMBERS)
+    expect(Object.fromEntries(shown)).toMatchObject({
+      'Players of the pass': books?.players,
+      'Began in this time': books?.players,
+      'With premium': books?.premium,
+      'Premium sold in this time': books?.sold,
+      'Granted, minus revoked': Number(books?.premium) - Number(books?.sold),
+      'Claims in this time': books?.claims,
+      Completed: books?.completed,
+    })
+
+    const steps = await select(
+      `SELECT levels.level::text, count(*) FILTER (WHERE p.xp >= levels.xp)::text AS reached,
+         count(*) FILTER (WHERE p.xp >= levels.xp AND (next IS NULL OR p.xp < next))::text AS there
+       FROM passes p, (
+         SELECT (l ->> 'level')::int AS level, (l ->> 'xp')::int AS xp,
+           lead((l ->> 'xp')::int) OVER (ORDER BY (l ->> 'xp')::int) AS next
+         FROM json_array_elements($1::json) l
+       ) levels WHERE scenario_id = 'season-1' GROUP BY levels.level ORDER BY levels.level`,
+      [JSON.stringify(levelsOf(demoSeason()))],
+    )
+    const cells = await cellsOf(page, 'From level to level')
+    expect(cells.map(([level, reached, , , there]) => ({ level, reached, there }))).toEqual(steps)
+
+    const stall = findStall((await figures()).levels)
     await page.getByText(`Most players stop at level ${stall?.level}.`).waitFor()
     await opened.check('battle-pass')
+
+    await page.getByRole('link', { name: 'Xp', exact: true }).click()
+    const sources = await select(
+      `SELECT source, to_char(sum(amount), 'FM999,999,999') AS xp, to_char(count(*), 'FM999,999') AS grants
+       FROM xp_ledger WHERE scenario_id = 'season-1' GROUP BY source ORDER BY sum(amount) DESC`,
+    )
+    const shares = await cellsOf(page, 'Xp by source in all')
+    expect(shares.map(([source, xp, , grants]) => ({ source, xp, grants }))).toEqual(sources)
+
+    await page.getByRole('link', { name: 'Premium', exact: true }).click()
+    const sales = await select(
+      `SELECT currency, count(*)::text AS purchases, to_char(-sum(amount), 'FM999,999,999') AS revenue
+       FROM wallet_ledger WHERE reference = 'season-1/pass' AND amount < 0 GROUP BY currency`,
+    )
+    expect(await cellsOf(page, 'Sales of premium, by currency')).toEqual(sales.map((row) => Object.values(row)))
     await opened.close()
   })
 

@@ -10,7 +10,10 @@ import { publish, published } from '../harness/designer.ts'
 /** A person at the page. Typing, and Tab from field to field, are free; all else counts. */
 class Hand {
   clicks = 0
-  constructor(private readonly page: Page) {}
+  private readonly page: Page
+  constructor(page: Page) {
+    this.page = page
+  }
 
   async click(target: Locator): Promise<void> {
     this.clicks += 1

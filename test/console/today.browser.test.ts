@@ -101,17 +101,16 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}Today`, () => {
   })
   afterAll(() => stage?.stop())
 
-  it('is the first page: seasons with their clocks, figures as the database counts them, what comes next and what changed', async () => {
+  it('is the first page: seasons with their clocks, figures as SQL counts them in the books, what comes next and what changed', async () => {
     const opened = await stage.open('/')
     const { page } = opened
     await page.waitForURL('**/env/production/today')
     const seasons = page.getByRole('listitem').filter({ hasText: 'winter' }).first()
     await seasons.getByText('day 11 of 30, ends in').waitFor()
     const { rows } = await stage.game.app.pool.query(
-      `SELECT coalesce(sum(count) FILTER (WHERE measure = 'active'), 0)::int AS players,
-         coalesce(sum(amount) FILTER (WHERE measure = 'xp'), 0)::int AS xp,
-         coalesce(sum(amount) FILTER (WHERE measure = 'sold'), 0)::int AS sales
-       FROM insight WHERE bucket >= date_trunc('day', now(), 'UTC')`,
+      `SELECT count(DISTINCT (player_id, scenario_id))::int AS players, sum(amount)::int AS xp,
+         (SELECT -sum(amount)::int FROM wallet_ledger WHERE amount < 0 AND created_at >= today) AS sales
+       FROM xp_ledger, date_trunc('day', now(), 'UTC') AS today WHERE created_at >= today GROUP BY today`,
     )
     const card = (name: RegExp) => page.locator('dl > div').filter({ hasText: name })
     expect(rows[0]).toEqual({ players: 2, xp: 240, sales: 1900 })
