@@ -211,10 +211,11 @@ describe('a request without a valid token (spec 5)', () => {
     const named = { authorization: `Bearer ${player.token}`, access_token: player.token, accessToken: player.token }
     const body = JSON.stringify({ ...named, ...JSON.parse(PLACE) })
     const form = new URLSearchParams(named)
+    const FORM = { 'content-type': 'application/x-www-form-urlencoded;charset=UTF-8' }
     for (const answer of [
       await game.request('POST', path, { body: PLACE }),
       await game.request('POST', PROGRESS, { body }),
-      await game.request('POST', PROGRESS, { body: form }),
+      await game.request('POST', PROGRESS, { body: String(form), headers: FORM }),
     ])
       expect([answer.status, answer.body.error]).toEqual([401, 'invalid token'])
     // With the token in the header, the same body is accepted.

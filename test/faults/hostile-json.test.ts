@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createServerKey } from '../../src/callers/keys.ts'
 import { routes } from '../../src/routes.ts'
 import { auditBooks } from '../harness/audit.ts'
+import { call } from '../harness/call.ts'
 import { season } from '../harness/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../harness/game.ts'
 import { approve, type Operator, startOperator } from '../harness/operator.ts'
@@ -91,14 +92,13 @@ async function send(method: string, path: string, body: string | Uint8Array): Pr
       ? serverKey
       : player.token
   const before = process.cpuUsage()
-  const response = await fetch(`${game.baseUrl}${path}`, {
+  const { status, text } = await call(`${game.baseUrl}${path}`, {
     method,
     headers: { ...headers, authorization: `Bearer ${credential}` },
-    body: body as BodyInit,
+    body,
   })
-  const text = await response.text()
   const { user, system } = process.cpuUsage(before)
-  return { status: response.status, text, cpuMs: (user + system) / 1_000 }
+  return { status, text, cpuMs: (user + system) / 1_000 }
 }
 
 /** What is wrong with an answer to a hostile request. */

@@ -16,6 +16,7 @@ import { STREAM_TYPE } from '../../src/declare/media-types.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
 import { routes } from '../../src/routes.ts'
 import { auditBooks } from '../harness/audit.ts'
+import { call } from '../harness/call.ts'
 import { until } from '../harness/until.ts'
 import { documentOf, KINDS, type Kind, type RootField, rootFields, type Values } from '../serve/graphql/documents.ts'
 import { requestOf } from './requests.ts'
@@ -89,7 +90,8 @@ function variantsOf({ kind, field }: Called, id = world.ids[field.name]): Values
   }
   look(field.args)
   const bare = Object.fromEntries(Object.entries(values).filter(([name]) => required.has(name)))
-  return kind === 'Query' ? [values, bare] : [values]
+  const hasOptional = field.args.some(({ name }) => name in values && !required.has(name))
+  return kind === 'Query' && hasOptional ? [values, bare] : [values]
 }
 
 const depths = new Map<string, number>()
@@ -117,12 +119,12 @@ const ask = (walker: Walker, called: Called, values: Values): Promise<string> =>
 
 async function send(walker: Walker, document: { query: string; variables: Values }): Promise<string> {
   calls += 1
-  const response = await fetch(`${world.game.baseUrl}/graphql`, {
+  const { text } = await call(`${world.game.baseUrl}/graphql`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...walker.headers },
     body: JSON.stringify(document),
   })
-  return (await response.text()).replace(/"requestId":"[^"]*"/g, '')
+  return text.replace(/"requestId":"[^"]*"/g, '')
 }
 
 /** Fields of a player for platform keys, which the documents above leave out. */

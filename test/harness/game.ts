@@ -13,6 +13,7 @@ import { adjustWallet } from '../../src/dev/adjust-wallet.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
 import type { PlayerRef } from '../../src/players/player-status.ts'
 import { createProject } from '../../src/projects/projects.ts'
+import { call } from './call.ts'
 import { createDatabase } from './database.ts'
 import { checkAnswer } from './openapi.ts'
 
@@ -80,7 +81,7 @@ export interface Game {
   request(
     method: string,
     path: string,
-    options?: { body?: BodyInit; headers?: Record<string, string> },
+    options?: { body?: string | Uint8Array; headers?: Record<string, string> },
   ): Promise<Answer>
   /** A GraphQL call with an access token, a platform key or whole headers. */
   graphql(
@@ -168,11 +169,10 @@ export async function startGame(env: Readonly<Record<string, string>> = {}, log?
   async function request(
     method: string,
     path: string,
-    { body, headers = {} }: { body?: BodyInit; headers?: Record<string, string> } = {},
+    { body, headers = {} }: { body?: string | Uint8Array; headers?: Record<string, string> } = {},
   ): Promise<Answer> {
-    const response = await fetch(`${baseUrl}${path}`, { method, headers, body })
-    const text = await response.text()
-    const answer = { status: response.status, headers: response.headers, text, body: parse(text) }
+    const called = await call(`${baseUrl}${path}`, { method, headers, body })
+    const answer = { ...called, body: parse(called.text) }
     checkAnswer(method, path, answer)
     return answer
   }
@@ -183,12 +183,12 @@ export async function startGame(env: Readonly<Record<string, string>> = {}, log?
     variables: Record<string, unknown> = {},
   ): Promise<GraphqlAnswer> {
     const headers = typeof credentials === 'string' ? { authorization: `Bearer ${credentials}` } : credentials
-    const response = await fetch(`${baseUrl}/graphql`, {
+    const { text } = await call(`${baseUrl}/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify({ query, variables }),
     })
-    return (await response.json()) as GraphqlAnswer
+    return JSON.parse(text) as GraphqlAnswer
   }
 
   function subscribe(token: string, query: string, variables: Record<string, unknown> = {}): Subscription {
@@ -238,7 +238,7 @@ export async function startGame(env: Readonly<Record<string, string>> = {}, log?
     const authorization = `Bearer ${token}`
     const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
       request('POST', path, {
-        body: typeof body === 'string' || body instanceof Uint8Array ? (body as BodyInit) : print(body as Json),
+        body: typeof body === 'string' || body instanceof Uint8Array ? body : print(body as Json),
         headers: { authorization, ...headers },
       })
     return {

@@ -19,6 +19,7 @@ import { createProject } from '../../src/projects/projects.ts'
 import { publishScenario } from '../../src/scenario/publish.ts'
 import { createGroupCommit } from '../../src/transactions/group-commit.ts'
 import { BUNDLE, bundleService } from './bundle.ts'
+import { call } from './call.ts'
 import { endWithTests } from './children.ts'
 import { isAlive } from './data-dir.ts'
 import { until } from './until.ts'
@@ -189,12 +190,12 @@ export async function post(
   body: Json,
   headers: Record<string, string> = {},
 ): Promise<ServiceAnswer> {
-  const response = await fetch(`${baseUrl}${path}`, {
+  const { text, ...answer } = await call(`${baseUrl}${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
     body: print(body),
   })
-  return { status: response.status, headers: response.headers, body: await response.json() }
+  return { ...answer, body: JSON.parse(text) }
 }
 
 export interface WorldPlayer extends PlayerRef {

@@ -271,7 +271,7 @@ describe('a subject (spec 2.3)', () => {
 
 describe('the body of a login request (decisions of the contract: 400, and every fault at once)', () => {
   const good = '"customData":{"answer":{"subject":"nobody"}}'
-  const post = (body: BodyInit, headers: Record<string, string> = {}) =>
+  const post = (body: string | Uint8Array, headers: Record<string, string> = {}) =>
     game.request('POST', LOGIN, { body, headers: { 'x-sdk-key': game.sdkKey, ...headers } })
   const text = (name: string, value: string) => `{${good},"${name}":${value}}`
 
@@ -321,7 +321,7 @@ describe('the body of a login request (decisions of the contract: 400, and every
   const nested = (depth: number) =>
     `{"customData":{"answer":{"subject":"deep"},"x":${'['.repeat(depth - 2)}${']'.repeat(depth - 2)}}}`
 
-  it.each<[what: string, body: BodyInit]>([
+  it.each<[what: string, body: string | Uint8Array]>([
     ['empty', ''],
     ['white space', ' \n'],
     ['not JSON', 'customData=1'],

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { members } from '../../src/base/json.ts'
+import { call } from '../harness/call.ts'
 import {
   type Answer,
   type Game,
@@ -38,9 +39,7 @@ afterAll(async () => {
 const set = (player: TestPlayer, values: string): Promise<Answer> => player.post(SET, `{"values":${values}}`)
 const statusAtSecond = async ({ token }: TestPlayer, path: string, body: string): Promise<number> => {
   const headers = { authorization: `Bearer ${token}` }
-  const response = await fetch(second.baseUrl + path, { method: 'POST', headers, body })
-  await response.arrayBuffer()
-  return response.status
+  return (await call(second.baseUrl + path, { method: 'POST', headers, body })).status
 }
 
 /** Values by key, as the raw text of the answer. */

@@ -2,6 +2,7 @@ import { createClient } from 'graphql-ws'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { createSdkKey } from '../../../src/callers/keys.ts'
+import { call } from '../../harness/call.ts'
 import { type Game, startGame } from '../../harness/game.ts'
 import { until } from '../../harness/until.ts'
 import { documentOf, KINDS, type Kind, type RootField, rootFields } from '../../serve/graphql/documents.ts'
@@ -29,7 +30,7 @@ const valuesOf = (kind: Kind) => (kind === 'Subscription' ? { after: 'x' } : {})
 const codeIn = (text: string): string => /"code":"(\w+)"/.exec(text)?.[1] ?? 'none'
 
 const overHttp: Send = async (kind, field, { authorization, sdkKey }) => {
-  const response = await fetch(`${game.baseUrl}/graphql`, {
+  const { text } = await call(`${game.baseUrl}/graphql`, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
@@ -39,7 +40,7 @@ const overHttp: Send = async (kind, field, { authorization, sdkKey }) => {
     },
     body: JSON.stringify(documentOf(kind, field, valuesOf(kind), 0)),
   })
-  return codeIn(await response.text())
+  return codeIn(text)
 }
 
 const overSocket: Send = async (kind, field, credentials) => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSdkKey, createServerKey } from '../../../src/callers/keys.ts'
 import { ROLES, type Role } from '../../../src/callers/roles.ts'
 import { createProject } from '../../../src/projects/projects.ts'
+import { call as send } from '../../harness/call.ts'
 import { season } from '../../harness/definitions.ts'
 import { type Game, startGame, type TestPlayer } from '../../harness/game.ts'
 import { everythingOf, newOperator, type Operator } from '../../support/desk.ts'
@@ -98,7 +99,7 @@ interface Called {
 async function call({ kind, field }: Called, caller: Caller, values: Values): Promise<{ code?: string; text: string }> {
   // An allowed subscription would never end. An invalid cursor ends it.
   const more = kind === 'Subscription' ? { after: 'x' } : {}
-  const response = await fetch(`${game.baseUrl}/graphql`, {
+  const answer = await send(`${game.baseUrl}/graphql`, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
@@ -107,7 +108,7 @@ async function call({ kind, field }: Called, caller: Caller, values: Values): Pr
     },
     body: JSON.stringify(documentOf(kind, field, { ...values, ...more })),
   })
-  const text = (await response.text()).replace(/"requestId":"[^"]*"/g, '')
+  const text = answer.text.replace(/"requestId":"[^"]*"/g, '')
   return { code: /"code":"(\w+)"/.exec(text.replace(WITHIN, ''))?.[1], text }
 }
 
