@@ -36,7 +36,7 @@ const ORDER = {
       'providers',
       'roles',
     ],
-    ...['scenario', 'single-sign-on', 'support', 'wallet', 'webhook'],
+    ...['scenario', 'shared-views', 'single-sign-on', 'support', 'wallet', 'webhook'],
   ],
   edges: [],
   contents: ['routes.ts', 'schema.ts'],

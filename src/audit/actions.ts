@@ -36,6 +36,8 @@ export const ACTIONS = {
   createSegment: 'segment.create',
   updateSegment: 'segment.update',
   deleteSegment: 'segment.delete',
+  shareView: 'view.share',
+  removeSharedView: 'view.remove',
   createPlayerList: 'player_list.create',
   setGrantPolicy: 'grant_policy.set',
   createDraft: 'scenario_draft.create',

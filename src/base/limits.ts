@@ -152,6 +152,11 @@ export const MAX_IMPORT_LINES = 10_000
 export const MAX_SUPPORT_PLAYERS = 500
 /** Segments of one environment. Lists of segments are complete, never paged. */
 export const MAX_SEGMENTS = 100
+/** Shared views of one page of the console, in a project. Lists of them are complete, never paged. */
+export const MAX_SHARED_VIEWS = 50
+/** The name of a view of a page, and the query of its address. */
+export const MAX_VIEW_NAME = 40
+export const MAX_VIEW_QUERY = 2_000
 /** Alert webhooks of one environment. Lists of them are complete, never paged. */
 export const MAX_ALERT_WEBHOOKS = 10
 /** The name of a segment. */

@@ -104,7 +104,7 @@ export function renameProject(
 }
 
 /** Locks a project, so that its changes run one after another. Returns its name. */
-async function lockProject(client: ClientBase, projectId: string): Promise<string> {
+export async function lockProject(client: ClientBase, projectId: string): Promise<string> {
   // References to the project, such as a new key, do not wait.
   const { rows } = await client.query<{ name: string }>('SELECT name FROM projects WHERE id = $1 FOR NO KEY UPDATE', [
     projectId,

@@ -125,6 +125,12 @@ const CHECKS: [check: string, table: string, row: Row, ...faults: Row[]][] = [
     },
   ),
   [
+    'shared_views_page_check',
+    'shared_views',
+    { id: ID, project_id: PROJECT, page: 'audit_log', name: 'n', query: '', shared_by: 'ada' },
+    { page: 'AUDIT_LOG' },
+  ],
+  [
     'currencies_credit_limit_check',
     'currencies',
     { environment_id: ENVIRONMENT, name: 'gems', credit_limit: 0 },

@@ -151,7 +151,7 @@ export async function startWorld(): Promise<World> {
       },
     },
   )
-  const { jobId, listId, segmentId, alertWebhookId, draftId, commentId } = await giveToVictim()
+  const { jobId, listId, segmentId, alertWebhookId, draftId, commentId, sharedViewId } = await giveToVictim()
   const { walkers, other } = await makeWalkers(game, admin.key)
   // From here on the studio refuses every login.
   studio.answer(status(401))
@@ -197,6 +197,9 @@ export async function startWorld(): Promise<World> {
     segment: 'walked',
     draftId,
     commentId,
+    sharedViewId,
+    page: 'PLAYERS',
+    query: 'region=walked',
     path: 'walked',
     alertWebhookId,
     url: 'http://127.0.0.1:9/walked',
@@ -275,6 +278,13 @@ export async function startWorld(): Promise<World> {
     return { draft: { draftId, commentId: data.commentOnScenarioDraft.draft.comments[0].commentId } }
   }
 
+  /** A shared view, whose filter names the victim. */
+  async function shareView() {
+    const document = `mutation ($view: ShareViewInput!) { shareView(input: $view) { sharedView { sharedViewId } } }`
+    const view = { page: 'PLAYERS', name: 'walked', query: `search=${CANARIES.nickname}`, reason: CANARIES.reason }
+    return (await game.graphql(admin.key, document, { view })).data.shareView.sharedView
+  }
+
   /** A segment with the victim, a job that has given it something, and an alert webhook. */
   async function giveToVictim() {
     const change = async (name: string, type: string, input: object, selection: string) => {
@@ -301,6 +311,7 @@ export async function startWorld(): Promise<World> {
       'alertWebhook { id }',
     )
     const { draft } = await shareDraft()
+    const { sharedViewId } = await shareView()
     const { job } = await change(
       ...(['createGrantJob', 'CreateGrantJobInput'] as const),
       {
@@ -319,6 +330,7 @@ export async function startWorld(): Promise<World> {
       listId: job.target.listId,
       segmentId: segment.id,
       alertWebhookId: alertWebhook.id,
+      sharedViewId,
       ...draft,
     }
   }

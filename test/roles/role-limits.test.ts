@@ -187,7 +187,7 @@ describe('the limits of a role in an environment', () => {
   })
 
   it.each(['designer', 'support', 'operator'] as const)(
-    'readsOnly: a %s changes nothing, by any mutation, and each attempt is in the audit log',
+    'readsOnly: a %s changes nothing there, by any mutation, and each attempt is in the audit log',
     async (role) => {
       const { key, actor } = await limited(role, { readsOnly: true })
       const player = await playing()
@@ -201,6 +201,8 @@ describe('the limits of a role in an environment', () => {
         message: 'a message',
         language: 'en',
         endsAt: '2099-01-01T00:00:00Z',
+        page: 'PLAYERS',
+        sharedViewId: randomUUID(),
       }
       const more = { ...Object.fromEntries(objects.map((name) => [name, randomUUID()])), ...values, name: 'all' }
       const before = await everythingOf(game.app.pool, player.playerId)
@@ -211,7 +213,15 @@ describe('the limits of a role in an environment', () => {
         codes.set(field.name, errors?.[0]?.extensions.code ?? 'ok')
       }
       const refused = new Set(['FORBIDDEN', 'INVALID_SDK_KEY'])
-      expect([...codes].filter(([, code]) => !refused.has(code))).toEqual([['createOperatorToken', 'ok']])
+      // Shared views are of the project, and no environment has a limit for them.
+      const ofProject = [
+        ['removeSharedView', 'NOT_FOUND'],
+        ['shareView', 'ok'],
+      ]
+      expect([...codes].filter(([, code]) => !refused.has(code))).toEqual([
+        ['createOperatorToken', 'ok'],
+        ...(role === 'designer' ? [] : ofProject),
+      ])
       expect(await everythingOf(game.app.pool, player.playerId)).toEqual(before)
       const { rows } = await game.app.pool.query(
         "SELECT count(*)::int AS entries FROM audit_log WHERE actor = $1 AND action LIKE '%.denied'",

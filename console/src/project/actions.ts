@@ -31,6 +31,8 @@ const TITLES: Readonly<Record<string, string>> = {
   'segment.create': 'Make a segment',
   'segment.update': 'Change a segment',
   'segment.delete': 'Delete a segment',
+  'view.share': 'Share a view',
+  'view.remove': 'Remove a shared view',
   'player_list.create': 'Upload a list of players',
   'grant_policy.set': 'Set the policy of approvals',
   'publish_policy.set': 'Set the approval of publications',

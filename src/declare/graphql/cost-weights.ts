@@ -79,6 +79,7 @@ export const LIST_SIZES: Readonly<Record<string, number>> = {
   'PreviewGrantUndoResult.taken': 2,
   'PreviewScenarioResult.passes': 3,
   'Query.segments': 100,
+  'Query.sharedViews': 50,
   'ReceivedMessage.rewards': 2,
   'RewardOption.rewards': 2,
   'ScenarioView.passes': 1,

@@ -58,6 +58,7 @@ const WAYS: Readonly<Record<string, string>> = {
   SeasonEvent: 'events(environment: "production", types: [SEASON_ENDED]) { nodes { ID } }',
   SeasonSettledEvent: 'events(environment: "production", types: [SEASON_SETTLED]) { nodes { ID } }',
   Segment: 'segments(environment: "production") { ID }',
+  SharedView: 'sharedViews(page: PLAYERS) { ID }',
   SdkKey: 'sdkKeys { nodes { ID } }',
   ServerKey: 'serverKeys { nodes { ID } }',
   Wallet: 'player(id: "PLAYER") { wallet { ID } }',
@@ -149,6 +150,10 @@ beforeAll(async () => {
     game.platformKey,
     `mutation { createScenarioDraft(input: { environment: "production", scenarioId: "x", name: "x", definition: "",
       baseVersion: 0 }) { draft { id } } }`,
+  )
+  await game.graphql(
+    game.platformKey,
+    'mutation { shareView(input: { page: PLAYERS, name: "x", query: "" }) { auditEntry { id } } }',
   )
   await asOperator(
     `createGrantJob(to: { playerIds: ["${player.playerId}"] }, message: { language: "en", title: "x" }, idempotencyKey: "a"`,

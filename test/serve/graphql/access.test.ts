@@ -77,13 +77,14 @@ beforeAll(async () => {
     player: `player:${player.playerId}`,
     ...Object.fromEntries(ROLES.map((role) => [role, operators[role].actor])),
   }
-  const definition = '{}'
+  // Views of the audit log are for those who read it.
+  const rest = { definition: '{}', page: 'PLAYERS' }
   const place = { environment: 'production', toEnvironment: 'production', scenarioId: 'season', nodeId: 'pass' }
   const ids = `Player:${player.playerId}`
-  ours = { ...place, toScenarioId: 'season', playerId: player.playerId, ids, runId, definition }
+  ours = { ...place, toScenarioId: 'season', playerId: player.playerId, ids, runId, ...rest }
   const nowhere = { environment: 'nowhere', toEnvironment: 'nowhere', scenarioId: 'nothing', nodeId: 'none' }
   const none = { playerId: NOBODY, ids: `Player:${NOBODY}`, runId: NOBODY }
-  nobodys = { ...nowhere, toScenarioId: 'nothing', ...none, definition }
+  nobodys = { ...nowhere, toScenarioId: 'nothing', ...none, ...rest }
 })
 afterAll(() => game.stop())
 
