@@ -87,7 +87,8 @@ export function Menu({ name, items }: MenuProps) {
         <div id={id} role="menu" tabIndex={-1} aria-label={name} ref={list}>
           {items.map((item) => (
             <button
-              key={item.name}
+              // A person's own view and a shared one may have the same name.
+              key={`${item.name} ${item.note}`}
               type="button"
               role="menuitem"
               tabIndex={-1}
