@@ -76,7 +76,7 @@ function AuditLog() {
       title="Audit log"
       actions={
         <>
-          <SavedViews page="audit" />
+          <SavedViews page="audit_log" />
           <ListActions pages={pages} onSave={() => saveRows('audit-log.csv', CSV_TITLES, pages.rows)} />
         </>
       }

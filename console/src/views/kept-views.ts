@@ -1,7 +1,7 @@
 import { useMemo, useSyncExternalStore } from 'react'
 import { keepText } from '../ui/storage.ts'
 
-// Filters of a page with a name. They are a person's own, and stay in the browser: others get them as links.
+// Filters of a page with a name that are a person's own. They stay in the browser; the service has those that are shared.
 
 /** A page with its filters. */
 export interface View {
@@ -11,7 +11,6 @@ export interface View {
 }
 
 export const MAX_VIEWS = 20
-export const MAX_VIEW_NAME = 40
 
 /** With a view, in the order of the names. One with the same name is replaced. */
 export const withView = (views: readonly View[], view: View): View[] =>

@@ -1,0 +1,24 @@
+import { graphql } from '../graphql.ts'
+
+export const sharedViewsQuery = graphql(`
+  query ConsoleSharedViews($page: ConsolePage!) {
+    sharedViews(page: $page) { id sharedViewId name query sharedBy }
+  }
+`)
+
+export const shareViewMutation = graphql(`
+  mutation ConsoleShareView($input: ShareViewInput!) {
+    shareView(input: $input) {
+      sharedView { id name query }
+      auditEntry { id }
+    }
+  }
+`)
+
+export const removeSharedViewMutation = graphql(`
+  mutation ConsoleRemoveSharedView($input: RemoveSharedViewInput!) {
+    removeSharedView(input: $input) {
+      auditEntry { id }
+    }
+  }
+`)
