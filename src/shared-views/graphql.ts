@@ -99,7 +99,7 @@ builder.mutationFields((t) => ({
     resolve: async (_root, { input }, context) => {
       const { operatorPool } = context.service
       const attempt = { action: ACTIONS.removeSharedView, target: input.sharedViewId }
-      // Whoever may share on any page has this right. The page of the view says what else it takes.
+      // Each role that may share on some page has this right. The page of the view says what else it takes.
       const caller = await requirePlatform(context, 'act', attempt)
       const asked = removeSharedViewRequest.readInput(input)
       const page = await findPage(operatorPool, caller.projectId, asked.sharedViewId)
