@@ -236,6 +236,37 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
     await opened.close()
   })
 
+  it('draw each type of the service in a colour of its own, and fill the screen on demand', async () => {
+    const opened = await open('colours', 'graph')
+    const { page } = opened
+    const colours: string[] = []
+    for (const name of ['start node start', 'battle-pass node pass', 'reward node first', 'popup node hello']) {
+      const node = page.getByLabel(name)
+      await node.waitFor()
+      colours.push(
+        await node.evaluate((element) => getComputedStyle(element.firstElementChild as Element).borderLeftColor),
+      )
+    }
+    expect(new Set(colours).size).toBe(colours.length)
+    const height = async () => (await page.locator('.react-flow').boundingBox())?.height ?? 0
+    const before = await height()
+    const button = page.getByRole('button', { name: 'Full screen' })
+    await button.click()
+    await until('the canvas is higher', async () => (await height()) > before + 50)
+    const start = page.getByLabel('start node start')
+    const left = (await page.locator('.react-flow').boundingBox())?.x ?? 0
+    await until('all nodes are seen', async () => ((await start.boundingBox())?.x ?? 0) > left)
+    await opened.check('designer-full-screen')
+    // Messages and dialogs are seen there, too.
+    expect(await page.evaluate("document.fullscreenElement.contains(document.querySelector('.toasts'))")).toBe(true)
+    await page.getByRole('button', { name: 'Add node' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Add', exact: true }).click()
+    await page.getByLabel('reward node reward').waitFor()
+    await button.click()
+    await until('the canvas is as it was', async () => (await height()) === before)
+    await opened.close()
+  })
+
   it('do not draw an edge that the service refuses, such as a cycle of rewards, and say why', async () => {
     const opened = await open('circle', 'graph')
     const { page } = opened

@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react'
+import { createPortal } from 'react-dom'
 
 export type Tone = 'info' | 'success' | 'warning' | 'error'
 
@@ -34,9 +35,16 @@ function listen(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
+function listenToScreen(listener: () => void): () => void {
+  document.addEventListener('fullscreenchange', listener)
+  return () => document.removeEventListener('fullscreenchange', listener)
+}
+
+/** The messages. While an element fills the screen they are inside it, since what is outside is not seen. */
 export function Toasts() {
   const shown = useSyncExternalStore(listen, () => toasts)
-  return (
+  const screen = useSyncExternalStore(listenToScreen, () => document.fullscreenElement)
+  const messages = (
     <section className="toasts" aria-live="polite" aria-label="Messages">
       {shown.map(({ id, text, tone }) => (
         <div key={id} className={`toast ${tone}`}>
@@ -48,4 +56,5 @@ export function Toasts() {
       ))}
     </section>
   )
+  return screen ? createPortal(messages, screen) : messages
 }

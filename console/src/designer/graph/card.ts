@@ -18,6 +18,15 @@ export interface Card {
   readonly notices: number
 }
 
+/** Types that the service runs have a colour each; those of the game client share one. */
+const COLOURS: Readonly<Record<string, string>> = {
+  start: 'var(--good)',
+  'battle-pass': 'var(--chart-1)',
+  'battle-pass-level': 'var(--chart-3)',
+  reward: 'var(--chart-2)',
+}
+export const colourOf = (type: string): string => COLOURS[type] ?? 'var(--chart-4)'
+
 export const CARD_WIDTH = 240
 const HEAD_HEIGHT = 76
 const HANDLE_HEIGHT = 24

@@ -20,11 +20,12 @@ import { type Definition, whyNoEdge } from '../model/definition.ts'
 import { addEdge, inTurn, removeEdges, removeNode } from '../model/edits.ts'
 import type { Problem } from '../problems/problems.ts'
 import { AddNode } from './add-node.tsx'
-import { CARD_WIDTH, type Card, cardsOf, heightOf, keyOf } from './card.ts'
+import { CARD_WIDTH, type Card, cardsOf, colourOf, heightOf, keyOf } from './card.ts'
 import css from './graph.module.css'
 import { layOut, type Point } from './layout.ts'
 import { type CardNode, NodeCard } from './node-card.tsx'
 import { NodePanel } from './node-panel.tsx'
+import { useFullscreen } from './use-fullscreen.ts'
 
 /** Below this, the text of a card cannot be read. */
 const READABLE_ZOOM = 0.6
@@ -51,6 +52,9 @@ export default function GraphView(props: {
   const [nodes, setNodes] = useState<CardNode[]>([])
   const flow = useRef<ReactFlowInstance<CardNode>>(null)
   const canvas = useRef<HTMLDivElement>(null)
+  // The graph knows new places and its own new size a frame later.
+  const showAll = () => requestAnimationFrame(() => requestAnimationFrame(() => void flow.current?.fitView(FIT)))
+  const fullscreen = useFullscreen(showAll)
 
   useEffect(() => {
     setNodes((before) => {
@@ -124,7 +128,7 @@ export default function GraphView(props: {
 
   const node = selected === undefined ? undefined : definition.nodes.find((one) => keyOf(definition, one) === selected)
   return (
-    <div className={json ? `${css.layout} ${css.withJson}` : css.layout}>
+    <div ref={fullscreen.ref} className={json ? `${css.layout} ${css.withJson}` : css.layout}>
       <div className={`panel ${css.main}`}>
         <div className={css.tools}>
           <AddNode
@@ -137,7 +141,7 @@ export default function GraphView(props: {
           <Button
             onClick={() => {
               setMoved(new Map())
-              requestAnimationFrame(() => void flow.current?.fitView(FIT))
+              showAll()
             }}
           >
             Arrange
@@ -145,6 +149,11 @@ export default function GraphView(props: {
           <Button onClick={() => prefer({ besideGraph: json ? 'fields' : 'json' })}>
             {json ? 'Show fields' : 'Show JSON'}
           </Button>
+          {document.fullscreenEnabled && (
+            <Button onClick={fullscreen.toggle} pressed={fullscreen.isOn}>
+              Full screen
+            </Button>
+          )}
         </div>
         <div ref={canvas} className={css.canvas}>
           <ReactFlow<CardNode>
@@ -173,7 +182,14 @@ export default function GraphView(props: {
           >
             <Background />
             <Controls showInteractive={false} />
-            {nodes.length > 12 && <MiniMap pannable zoomable ariaLabel="Map of the graph" />}
+            {nodes.length > 12 && (
+              <MiniMap<CardNode>
+                pannable
+                zoomable
+                ariaLabel="Map of the graph"
+                nodeColor={({ data }) => colourOf(data.card.type)}
+              />
+            )}
           </ReactFlow>
         </div>
         <p className="hint">

@@ -1,6 +1,6 @@
 import { Handle, type Node, type NodeProps, Position } from '@xyflow/react'
-import { memo } from 'react'
-import type { Card } from './card.ts'
+import { type CSSProperties, memo } from 'react'
+import { type Card, colourOf } from './card.ts'
 import css from './graph.module.css'
 
 export type CardNode = Node<{ readonly card: Card }, 'card'>
@@ -9,7 +9,10 @@ export type CardNode = Node<{ readonly card: Card }, 'card'>
 export const NodeCard = memo(function NodeCard({ data: { card }, selected }: NodeProps<CardNode>) {
   const { type, title, id, summary, handles, serverHandles, faults, notices, isStart } = card
   return (
-    <div className={`${css.card} ${selected ? css.selected : ''} ${faults > 0 ? css.faulty : ''}`}>
+    <div
+      className={`${css.card} ${selected ? css.selected : ''} ${faults > 0 ? css.faulty : ''}`}
+      style={{ '--type': colourOf(type) } as CSSProperties}
+    >
       {type !== 'start' && <Handle type="target" position={Position.Left} id="in" className={css.port} />}
       <div className={css.head}>
         <span className={css.type}>
