@@ -70,7 +70,6 @@ export const MAX_SIGNING_SECRETS = 5
 export const MAX_OVERLAP_SECONDS = 2_592_000
 /** A block of `google` or `apple`, in bytes of UTF-8: merging walks through it at each of its levels. */
 export const MAX_BLOCK_BYTES = 16_384
-/** Names of environments and of login providers. */
 /** The largest limit of gifts in a day. */
 export const MAX_GIFTS_PER_DAY = 7_000
 /** Shared drafts of an environment, and comments of a draft. */
@@ -81,6 +80,7 @@ export const MAX_DRAFT = 600_000
 /** Groups of people that single sign-on knows, and scopes that it asks for. */
 export const MAX_SIGN_ON_GROUPS = 100
 export const MAX_SIGN_ON_SCOPES = 30
+/** Names of environments and of login providers. */
 export const MAX_SLUG = 32
 /** A provider in an identity: `custom:` and its name. */
 export const MAX_IDENTITY_PROVIDER = 64

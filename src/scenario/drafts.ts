@@ -160,8 +160,9 @@ export function createDraft(
 
 /** The authors with a caller, who is there once. */
 const withAuthor = (authors: readonly Maker[], caller: PlatformCaller): readonly Maker[] => {
-  const made = print({ ...makerOf(caller) })
-  return authors.some((author) => print({ ...author }) === made) ? authors : [...authors, makerOf(caller)]
+  const maker = makerOf(caller)
+  const made = print({ ...maker })
+  return authors.some((author) => print({ ...author }) === made) ? authors : [...authors, maker]
 }
 
 /** Changes a draft that still has the revision that the caller has seen. The same text again changes nothing. */

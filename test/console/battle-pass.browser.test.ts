@@ -15,20 +15,16 @@ import { type ConsoleStage, startConsole } from '../harness/console.ts'
 import { season } from '../harness/definitions.ts'
 import { until } from '../harness/until.ts'
 
-const INSIGHT = `query Figures($from: DateTime!) {
+const LEVELS = `query Levels($from: DateTime!) {
   battlePassInsight(environment: "production", scenarioId: "season-1", nodeId: "pass", from: $from) {
-    completion { players completed }
     levels { level players reached }
-    days { claims }
   }
 }`
 
-interface Figures {
-  readonly battlePassInsight: {
-    readonly completion: { readonly players: number; readonly completed: number }
-    readonly levels: readonly { readonly level: number; readonly players: number; readonly reached: number }[]
-    readonly days: readonly { readonly claims: number }[]
-  }
+interface Level {
+  readonly level: number
+  readonly players: number
+  readonly reached: number
 }
 
 let stage: ConsoleStage
@@ -38,10 +34,10 @@ beforeAll(async () => {
 })
 afterAll(() => stage?.stop())
 
-async function figures(): Promise<Figures['battlePassInsight']> {
+async function levelsTold(): Promise<readonly Level[]> {
   const from = new Date(Date.now() - 90 * 86_400_000).toISOString()
-  const { data } = await stage.game.graphql(stage.game.platformKey, INSIGHT, { from })
-  return (data as unknown as Figures).battlePassInsight
+  const { data } = await stage.game.graphql(stage.game.platformKey, LEVELS, { from })
+  return data.battlePassInsight.levels
 }
 
 async function select(sql: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
@@ -60,13 +56,11 @@ async function cellsOf(page: Page, caption: string): Promise<string[][]> {
   return table.locator('tbody tr').evaluateAll(TEXTS_OF_CELLS)
 }
 
-type Element = { readonly textContent: string; querySelectorAll(selector: string): Iterable<Element> }
+const TEXTS_OF_CELLS = (rows: Element[]) =>
+  rows.map((row) => [...row.querySelectorAll('td, th')].map((cell) => cell.textContent))
 
-const TEXTS_OF_CELLS = (rows: unknown[]) =>
-  (rows as Element[]).map((row) => [...row.querySelectorAll('td, th')].map((cell) => cell.textContent))
-
-const NAMES_AND_NUMBERS = (figures: unknown[]) =>
-  (figures as Element[]).map((figure) => {
+const NAMES_AND_NUMBERS = (figures: Element[]) =>
+  figures.map((figure) => {
     const [name, value] = [...figure.querySelectorAll('dt, dd')]
     return [name?.textContent ?? '', Number.parseInt((value?.textContent ?? '').replace(/,/g, ''), 10)] as const
   })
@@ -108,7 +102,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the figures of a batt
     const cells = await cellsOf(page, 'From level to level')
     expect(cells.map(([level, reached, , , there]) => ({ level, reached, there }))).toEqual(steps)
 
-    const stall = findStall((await figures()).levels)
+    const stall = findStall(await levelsTold())
     await page.getByText(`Most players stop at level ${stall?.level}.`).waitFor()
     await opened.check('battle-pass')
 
@@ -131,7 +125,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the figures of a batt
 
   it('are led by the steps from level to level, each with the players who are still there', async () => {
     const { page, close } = await stage.open('/env/production/battle-pass?range=90d')
-    const { levels } = await figures()
+    const levels = await levelsTold()
     const [first, second] = levels
     if (!first || !second) throw new Error('the season has levels')
     const row = page.getByRole('table', { name: 'From level to level' }).getByRole('row').nth(1)
@@ -154,7 +148,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the figures of a batt
 
   it('are available as a table and as a CSV file beside each chart', async () => {
     const { page, close } = await stage.open('/env/production/battle-pass?range=90d')
-    const { levels } = await figures()
+    const levels = await levelsTold()
     const title = 'Players who have reached a level'
     await page.getByRole('button', { name: `Table of ${title}` }).click()
     const table = page.getByRole('table', { name: title })
@@ -175,7 +169,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the figures of a batt
 
   it('can be read by keyboard, point by point', async () => {
     const { page, close } = await stage.open('/env/production/battle-pass?range=90d')
-    const { levels } = await figures()
+    const levels = await levelsTold()
     const chart = page.getByRole('application', { name: 'Players at each level' })
     await chart.locator('canvas').waitFor()
     await chart.focus()

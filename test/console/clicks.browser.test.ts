@@ -58,8 +58,7 @@ class Hand {
   }
 }
 
-const HAS_FOCUS = (element: { readonly ownerDocument: { readonly activeElement: unknown } }): boolean =>
-  element === element.ownerDocument.activeElement
+const HAS_FOCUS = (element: Element): boolean => element === document.activeElement
 
 describe.skipIf(withoutChromium !== '')(`${withoutChromium}the clicks of a person`, () => {
   let stage: ConsoleStage

@@ -40,7 +40,7 @@ function listenToScreen(listener: () => void): () => void {
   return () => document.removeEventListener('fullscreenchange', listener)
 }
 
-/** The messages. While an element fills the screen they are inside it, since what is outside is not seen. */
+/** The messages. They are inside an element that fills the screen, since the browser shows nothing else then. */
 export function Toasts() {
   const shown = useSyncExternalStore(listen, () => toasts)
   const screen = useSyncExternalStore(listenToScreen, () => document.fullscreenElement)

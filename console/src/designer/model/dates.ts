@@ -1,5 +1,5 @@
 import { findNode, type Path } from '../text/json-path.ts'
-import { type JsonNode, stringOf, valueAt } from '../text/json-tree.ts'
+import { stringOf, valueAt } from '../text/json-tree.ts'
 import type { Definition } from './definition.ts'
 import { type Edit, inTurn, setValue } from './edits.ts'
 
@@ -53,7 +53,7 @@ export function startAt(start: string): Edit {
 
 /** The date at a path, or at `at` below it. */
 function dateAt({ root }: Definition, path: Path): PassDate[] {
-  const found: JsonNode | undefined = findNode(root, path)
+  const found = findNode(root, path)
   const isLocal = found?.kind === 'object'
   const text = stringOf(isLocal ? valueAt(found, 'at') : found) ?? ''
   return Number.isNaN(startOf(text)) ? [] : [{ path: isLocal ? [...path, 'at'] : path, text }]

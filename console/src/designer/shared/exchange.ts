@@ -42,8 +42,9 @@ export async function exchange(
   { environment, scenarioId, canSave }: Place,
   prefer?: 'mine' | 'theirs',
 ): Promise<Exchanged> {
-  const draftId = local.now().shared?.draftId
-  if (draftId === undefined) return { kind: 'left' }
+  const linked = local.now().shared
+  if (!linked) return { kind: 'left' }
+  const { draftId } = linked
   const isLeft = (): boolean => local.now().shared?.draftId !== draftId
 
   const remote = await read()
@@ -82,13 +83,11 @@ export async function exchange(
 
   async function read(): Promise<SharedDraft | null | undefined> {
     if (canSave) {
-      const input = { environment, draftId: draftId ?? '' }
-      const { data, error } = await client.mutation(enterDraftMutation, { input })
+      const { data, error } = await client.mutation(enterDraftMutation, { input: { environment, draftId } })
       if (codeOf(error) === 'NOT_FOUND') return null
       return data?.enterScenarioDraft ? data.enterScenarioDraft.draft : undefined
     }
-    const asked = { environment, draftId: draftId ?? '' }
-    const { data } = await client.query(draftQuery, asked, { requestPolicy: 'network-only' })
+    const { data } = await client.query(draftQuery, { environment, draftId }, { requestPolicy: 'network-only' })
     return data?.scenarioDraft
   }
 
