@@ -13,6 +13,7 @@ import { generateTokenKey } from './callers/tokens.ts'
 import { isTurnedAway, tlsFault, toRefusal } from './db/failures.ts'
 import { migrate } from './db/migrate.ts'
 import { withDatabase } from './db/open.ts'
+import { poolerFault } from './db/pool.ts'
 import { untilReachable } from './db/until-reachable.ts'
 import { keyLabel } from './declare/common.ts'
 import { InputSource, isUuid, shape } from './declare/shape.ts'
@@ -233,7 +234,7 @@ try {
 /** One line for a fault that the user can fix: wrong arguments, an unreachable database. A bug shows its stack. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  const fault = tlsFault(error)
+  const fault = tlsFault(error) ?? poolerFault(error)
   if (fault !== undefined) return `The database cannot be used: ${fault}`
   if (error instanceof ConfigError || error instanceof Refusal || !('code' in error)) return error.message
   if (!isTurnedAway(String(error.code)) && toRefusal(error) === undefined) return error.stack ?? error.message

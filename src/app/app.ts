@@ -20,8 +20,8 @@ import { asServer } from '../callers/server-command.ts'
 import { createTokens, type TokenKey, type Tokens } from '../callers/tokens.ts'
 import { incompatibilityOf } from '../db/compatibility.ts'
 import { databaseNow, followDatabaseClock, readDatabaseClock } from '../db/ids.ts'
-import { pendingMigrations } from '../db/migrate.ts'
-import { createPool, refusesWrites } from '../db/pool.ts'
+import { migrationNames, pendingMigrations } from '../db/migrate.ts'
+import { createPool, refusesWrites, unsafeSettings } from '../db/pool.ts'
 import { createPrisma } from '../db/prisma.ts'
 import { createReplica, readsOf } from '../db/replica.ts'
 import type { Route } from '../declare/route.ts'
@@ -77,6 +77,8 @@ export interface App {
   readonly tokens: Tokens
   readonly subscriptions: Subscriptions
   readonly metrics: Metrics
+  /** Why calls may get lost on this Postgres; undefined when they cannot. Rejects when it cannot be asked. */
+  whyNotDurable(): Promise<string | undefined>
   /** Resolves with the port once requests are served. */
   listen(): Promise<number>
   /**
@@ -152,6 +154,9 @@ export async function createApp({
   const numbersPool = connect(1, { isForGroups: true })
   const pool = connect(config.databaseConnections - forOperators - forGroups)
   const operatorPool = connect(forOperators)
+  // Readiness waits for no other statement: a slow or locked table must not take every instance out of the balancer.
+  const probePool = connect(1)
+  const migrations = await migrationNames()
   // Loading the client of Redis takes a tenth of the start, so it is loaded only when Redis is configured.
   const bus =
     config.redisUrl === null
@@ -329,14 +334,40 @@ export async function createApp({
     }
   }
 
+  let durability: Promise<string | undefined> | undefined
+
+  /** Why calls may get lost on this Postgres. A server is asked until it has answered once. */
+  function whyNotDurable(): Promise<string | undefined> {
+    durability ??= readDurability().catch((error) => {
+      durability = undefined
+      throw error
+    })
+    return durability
+  }
+
+  async function readDurability(): Promise<string | undefined> {
+    const faults = (await unsafeSettings(probePool)).map((name) => {
+      const fault = `Postgres runs with ${name}=off: a crash of its machine can lose acknowledged calls`
+      // Some file systems, such as ZFS, write whole pages, and make full_page_writes=off safe.
+      if (config.requireFsync && name === 'fsync') return `${fault}. Turn fsync on, or set REQUIRE_FSYNC=false`
+      log.warn(fault)
+      return undefined
+    })
+    return faults.find((fault) => fault !== undefined)
+  }
+
   /** A later version may migrate the database while this one runs. */
   async function whyUnready(): Promise<string | undefined> {
-    const [pending, incompatibility] = await Promise.all([pendingMigrations(pool), incompatibilityOf(pool)])
+    const [pending, incompatibility, fault] = await Promise.all([
+      pendingMigrations(probePool, migrations),
+      incompatibilityOf(probePool),
+      whyNotDurable(),
+    ])
     if (incompatibility !== undefined) warn(incompatibility, 'not ready: a later version has changed the database')
     // A stop may have begun while the database was read.
     if (stopping) return 'this instance is stopping'
     if (pending.length > 0) return 'migrations are pending: run `npx tierway migrate`'
-    return incompatibility
+    return incompatibility ?? fault
   }
 
   const health = createHealth({
@@ -344,7 +375,7 @@ export async function createApp({
     tokens,
     config,
     whyUnready,
-    whyReadOnly: async () => ((await refusesWrites(pool)) ? 'Postgres is read-only' : refusedWrites.reason()),
+    whyReadOnly: async () => ((await refusesWrites(probePool)) ? 'Postgres is read-only' : refusedWrites.reason()),
     isDegraded: () => !bus.isConnected(),
   })
   const createWay = (routes: readonly Route[]) =>
@@ -412,7 +443,14 @@ export async function createApp({
   })
   const folding = createFolding({ pool, onError: failed('figures') })
   addGauges(metrics.registry, {
-    pools: { game: groupPool, service: pool, operators: operatorPool, numbers: numbersPool, ...replica?.pools },
+    pools: {
+      game: groupPool,
+      service: pool,
+      operators: operatorPool,
+      numbers: numbersPool,
+      probes: probePool,
+      ...replica?.pools,
+    },
     replica,
     engines,
     memory,
@@ -444,6 +482,7 @@ export async function createApp({
     tokens,
     subscriptions,
     metrics,
+    whyNotDurable,
     async listen() {
       if (metricsServer && config.metricsPort !== null) await metricsServer.listen(config.metricsPort, config.host)
       // Without an answer, the reads of ended logins set it as soon as there is one.
@@ -488,6 +527,7 @@ export async function createApp({
       await operatorPool.end()
       await groupPool.end()
       await numbersPool.end()
+      await probePool.end()
       await pool.end()
     },
   }

@@ -1,4 +1,3 @@
-import type { Pool } from 'pg'
 import { type Config, ConfigError, readConfig } from '../base/config.ts'
 import { print } from '../base/json.ts'
 import { causeText, createLog, type Logger, rateLimited, terminalLines } from '../base/log.ts'
@@ -11,7 +10,7 @@ import { faultOfFiles } from '../db/embedded-fault.ts'
 import { isTurnedAway, tlsFault, toRefusal } from '../db/failures.ts'
 import { migrate } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
-import { keepsSettings, refusesSettings, unsafeSettings } from '../db/pool.ts'
+import { poolerFault } from '../db/pool.ts'
 import { untilReachable } from '../db/until-reachable.ts'
 import { consoleLink } from '../dev/console-link.ts'
 import { type DemoOperator, startDemoOperator } from '../dev/demo-operator.ts'
@@ -105,30 +104,20 @@ async function start(
         onWait: (error) =>
           log.warn({ err: causeText(error) }, 'Postgres cannot be reached yet; waiting up to a minute'),
         isOver: () => stopping,
-      }).catch((error) => {
-        // A pooler is told apart below, with what to do.
-        if (!refusesSettings(error)) throw error
       })
-    }
-    if (stopping) return
-    if (!(await keepsSettings(app.groupPool))) {
-      throw new ConfigError([
-        'DATABASE_URL leads to a connection pooler that does not keep the settings of a session: connect to Postgres itself, since Tierway pools its connections',
-      ])
-    }
-    for (const name of await unsafeSettings(app.pool)) {
-      const fault = `Postgres runs with ${name}=off: a crash of its machine can lose acknowledged calls`
-      // Some file systems, such as ZFS, write whole pages, and make full_page_writes=off safe.
-      if (config.requireFsync && name === 'fsync')
-        throw new ConfigError([`${fault}. Turn fsync on, or set REQUIRE_FSYNC=false`])
-      log.warn(fault)
-    }
-    if (!config.migrateOnStart) await refuseIncompatible(app.pool)
-    else
+      if (stopping) return
+      await refuseUnsafe(app)
       await migrate(app.pool, {
         onApplied: (name) => log.info(`migrated ${name}`),
         onWait: (line) => log.warn(line),
       })
+    } else {
+      // An unreachable database is no reason to end: `/readyz` asks again.
+      await Promise.all([requireCompatible(app.pool), refuseUnsafe(app)]).catch((error) => {
+        if (error instanceof IncompatibleError || error instanceof ConfigError || poolerFault(error) !== undefined)
+          throw error
+      })
+    }
     const port = await app.listen()
     const baseUrl = `http://${hostToCall(config.host)}:${port}`
     const demo = await shareDemo(baseUrl)
@@ -143,15 +132,15 @@ async function start(
     // An error during a stop comes from the stop.
     if (stopping) return
     await close()
+    const pooler = poolerFault(error)
+    if (pooler !== undefined) throw new ConfigError([pooler])
     throw faultOfListening(error, config) ?? error
   }
 }
 
-/** An unreachable database is no reason to end: `/readyz` asks again. */
-async function refuseIncompatible(pool: Pool): Promise<void> {
-  await requireCompatible(pool).catch((error) => {
-    if (error instanceof IncompatibleError) throw error
-  })
+async function refuseUnsafe(app: App): Promise<void> {
+  const fault = await app.whyNotDurable()
+  if (fault !== undefined) throw new ConfigError([fault])
 }
 
 /** The fault of an address that cannot be listened on; undefined for any other error. */

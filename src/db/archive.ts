@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import pg from 'pg'
+import type pg from 'pg'
+import { openClient } from './pool.ts'
 
 const ROWS = 2_000
 
@@ -16,11 +17,8 @@ export async function withArchive(
   table: string,
   work: (client: pg.ClientBase) => Promise<void>,
 ): Promise<boolean> {
-  const client = new pg.Client({ ...pool.options, query_timeout: 0 })
-  // The query on a broken connection fails by itself. An unhandled event would end the process.
-  client.on('error', () => {})
+  const client = await openClient({ ...pool.options, query_timeout: 0 })
   try {
-    await client.connect()
     await client.query(
       "SELECT set_config('statement_timeout', '0', false), set_config('idle_in_transaction_session_timeout', '0', false)",
     )

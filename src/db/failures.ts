@@ -1,4 +1,5 @@
 import { Refusal } from '../base/errors.ts'
+import { poolerFault } from './pool.ts'
 
 /** The SQLSTATE of an error that the server reported; undefined when the connection itself is gone, or for a bug. */
 export function sqlState(error: unknown): string | undefined {
@@ -112,7 +113,8 @@ export function toRefusal(error: unknown): Refusal | undefined {
     isFatal(error) ||
     (typeof code === 'string' &&
       (NETWORK_CODES.has(code) || ENDS_SESSION.test(code) || REFUSES_SESSION.test(code) || isTransient(code))) ||
-    CONNECTION_LOST.test(error.message)
+    CONNECTION_LOST.test(error.message) ||
+    poolerFault(error) !== undefined
   return away ? new Refusal('unavailable', { cause: error }) : undefined
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import pg from 'pg'
+import type pg from 'pg'
+import { openClient } from './pool.ts'
 
 const LOOK_EVERY_MS = 300
 
@@ -30,10 +31,8 @@ export function openLockLookout(target: pg.ClientConfig, pid: number): LockLooko
   async function look(): Promise<void> {
     // Most migrations end before the first look, which then costs no connection.
     await delay(LOOK_EVERY_MS, undefined, { signal })
-    const client = new pg.Client(target)
-    client.on('error', () => {})
+    const client = await openClient(target)
     try {
-      await client.connect()
       for (;;) {
         const { rows } = await client.query<Holder>(HOLDERS, [pid])
         if (rows.length > 0) seen = describe(rows)

@@ -2,9 +2,11 @@ import { hash, randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import pg from 'pg'
+import type pg from 'pg'
 import { requireCompatible } from './compatibility.ts'
+import { sqlState } from './failures.ts'
 import { type LockLookout, openLockLookout } from './lock-lookout.ts'
+import { openClient, targetOf } from './pool.ts'
 
 // Migrations have Prisma's form and use its table, so that its tools agree. Prisma's migrator is not used: it needs a
 // native engine that is downloaded from outside the package registry.
@@ -25,6 +27,7 @@ const LOCK_FAULTS: ReadonlySet<string> = new Set(['55P03', '40P01'])
 /** The first line of a migration that only builds or drops indexes, without blocking writes. */
 const CONCURRENT = /^-- Runs outside a transaction\./
 const CONNECT_TIMEOUT_MS = 10_000
+const UNDEFINED_TABLE = '42P01'
 
 const MIGRATIONS = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
 
@@ -92,22 +95,25 @@ export async function migrate(
   })
 }
 
-/** The migrations that are not applied yet. */
-export async function pendingMigrations(pool: pg.Pool, directory = MIGRATIONS): Promise<string[]> {
-  const { rows } = await pool.query<{ exists: boolean }>(
-    `SELECT to_regclass('_prisma_migrations') IS NOT NULL AS exists`,
-  )
-  const applied = rows[0]?.exists ? await readApplied(pool) : new Map<string, AppliedMigration>()
-  return (await readMigrations(directory)).flatMap(({ name }) => (applied.get(name)?.finished ? [] : [name]))
+/** Those of the migrations that the database has not applied yet. */
+export async function pendingMigrations(pool: pg.Pool, names: readonly string[]): Promise<string[]> {
+  const applied = await readApplied(pool).catch((error) => {
+    if (sqlState(error) === UNDEFINED_TABLE) return new Map<string, AppliedMigration>()
+    throw error
+  })
+  return names.filter((name) => !applied.get(name)?.finished)
+}
+
+/** The names of the migrations in their order. */
+export async function migrationNames(directory = MIGRATIONS): Promise<string[]> {
+  const entries = await readdir(directory, { withFileTypes: true })
+  return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort()
 }
 
 /** Runs on a dedicated connection. Its end releases the lock and the settings. */
 async function withConnection<T>(database: pg.Pool | string, task: (client: pg.ClientBase) => Promise<T>): Promise<T> {
-  const client = new pg.Client(targetFor(database))
-  // The query on a broken connection fails by itself. An unhandled event would end the process.
-  client.on('error', () => {})
+  const client = await openClient(targetFor(database))
   try {
-    await client.connect()
     return await task(client)
   } finally {
     await client.end().catch(() => undefined)
@@ -115,16 +121,14 @@ async function withConnection<T>(database: pg.Pool | string, task: (client: pg.C
 }
 
 function targetFor(database: pg.Pool | string): pg.ClientConfig {
-  const target = typeof database === 'string' ? { connectionString: database } : database.options
+  const target = typeof database === 'string' ? targetOf({ url: database }) : database.options
   // No time limit for queries: the pool's limit is for the service's statements.
   return { ...target, query_timeout: 0, connectionTimeoutMillis: CONNECT_TIMEOUT_MS }
 }
 
 async function readMigrations(directory: string): Promise<Migration[]> {
-  const entries = await readdir(directory, { withFileTypes: true })
-  const names = entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort()
   return Promise.all(
-    names.map(async (name) => {
+    (await migrationNames(directory)).map(async (name) => {
       const sql = await readFile(`${directory}/${name}/migration.sql`)
       return { name, sql: sql.toString(), checksum: hash('sha256', sql) }
     }),

@@ -25,6 +25,8 @@ const SESSION = [
   'synchronous_commit=on',
   // Plans with many lookups by key look expensive, so that JIT would start, and take longer than it saves.
   'jit=off',
+  // Shows that the session has these settings: see `requireSettings`.
+  'tierway.session=on',
 ]
 
 /**
@@ -71,6 +73,7 @@ export function createPool({
     // Version 0.1 called itself `tierway`. The database no longer accepts its writes.
     application_name: isForGroups ? 'tierway game' : 'tierway service',
     keepAlive: true,
+    onConnect: requireSettings,
     // Statements are sent without waiting for the answers to earlier ones.
     pipeline: true,
   } as pg.PoolConfig)
@@ -111,16 +114,50 @@ export function targetOf(
   return { connectionString: own === null ? url : target.href, options }
 }
 
-/** The settings with which a crash of the server's machine can lose commits. None when the database cannot be asked. */
-export async function unsafeSettings(pool: pg.Pool): Promise<readonly ('fsync' | 'full_page_writes')[]> {
+/** A connection outside the pools, to the same target. It ends with its owner. */
+export async function openClient(target: pg.ClientConfig): Promise<pg.Client> {
+  const client = new pg.Client(target)
+  // The query on a broken connection fails by itself. An unhandled event would end the process.
+  client.on('error', () => {})
   try {
-    const { rows } = await pool.query(
-      "SELECT name FROM pg_settings WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off' ORDER BY name",
-    )
-    return rows.map(({ name }) => name)
-  } catch {
-    return []
+    await client.connect()
+    await requireSettings(client)
+    return client
+  } catch (error) {
+    await client.end().catch(() => undefined)
+    throw error
   }
+}
+
+/**
+ * Throws for a session without our settings: a pooler dropped them, and may change the session between two statements.
+ * Every connection is asked before its first use, so that no statement runs with foreign settings, and no lock stays
+ * with a session that belongs to others.
+ */
+async function requireSettings(client: pg.ClientBase): Promise<void> {
+  const text = "SELECT current_setting('tierway.session', true) AS value"
+  const { rows } = await client.query<{ value: string | null }>({
+    text,
+    query_timeout: ANSWER_TIMEOUT_MS,
+  } as pg.QueryConfig)
+  if (rows[0]?.value !== 'on') throw new Error(POOLER)
+}
+
+const POOLER =
+  'DATABASE_URL leads to a connection pooler that does not keep the settings of a session: connect to Postgres itself, since Tierway pools its connections'
+/** The answer of PgBouncer where it neither takes nor ignores settings. */
+const REFUSED_SETTINGS = 'unsupported startup parameter'
+
+/** The fault of a connection that leads to a pooler, and what to do; undefined for any other error. */
+export const poolerFault = (error: unknown): string | undefined =>
+  error instanceof Error && (error.message === POOLER || error.message.includes(REFUSED_SETTINGS)) ? POOLER : undefined
+
+/** The settings with which a crash of the server's machine can lose commits. */
+export async function unsafeSettings(pool: pg.Pool): Promise<readonly ('fsync' | 'full_page_writes')[]> {
+  const { rows } = await pool.query(
+    "SELECT name FROM pg_settings WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off' ORDER BY name",
+  )
+  return rows.map(({ name }) => name)
 }
 
 /** Whether Postgres refuses writes: a standby, or a server or database that is set to be read-only. */
@@ -130,21 +167,3 @@ export async function refusesWrites(pool: pg.Pool): Promise<boolean> {
   )
   return rows[0]?.refuses ?? false
 }
-
-/**
- * Whether sessions of the groups' pool have our settings. A connection pooler such as PgBouncer refuses or drops the
- * settings. True when the database cannot be asked.
- */
-export async function keepsSettings(groupPool: pg.Pool): Promise<boolean> {
-  try {
-    const text = "SELECT current_setting('tierway.keeps_versions', true) AS value"
-    const { rows } = await groupPool.query({ text, query_timeout: ANSWER_TIMEOUT_MS } as pg.QueryConfig)
-    return rows[0]?.value === 'on'
-  } catch (error) {
-    return !refusesSettings(error)
-  }
-}
-
-/** The error of a connection pooler that takes no settings of a session. */
-export const refusesSettings = (error: unknown): boolean =>
-  error instanceof Error && error.message.includes('unsupported startup parameter')

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
-import pg from 'pg'
+import type pg from 'pg'
 import { Refusal } from '../base/errors.ts'
-import { targetOf } from '../db/pool.ts'
+import { openClient, targetOf } from '../db/pool.ts'
 import type { PassNode } from '../scenario/definition.ts'
 import { parseDefinition } from '../scenario/parse-definition.ts'
 import { publishScenario, readScenario } from '../scenario/publish.ts'
@@ -74,14 +74,11 @@ const SESSION = [
  * time. It can run while the service or another seeding runs.
  */
 export async function seedSeason(options: SeedSeasonOptions): Promise<SeededCounts> {
-  const client = new pg.Client({
+  const client = await openClient({
     ...targetOf(options, SESSION),
     application_name: 'tierway seed',
     keepAlive: true,
   })
-  // A connection that breaks fails the statement under way.
-  client.on('error', () => {})
-  await client.connect()
   try {
     return await new Seeding(client, options).run()
   } finally {

@@ -28,6 +28,7 @@ const ACTOR = `platform_key:${KEYS[1]}`
 /** A role with rights to its own tables only, and a pool of its connections. */
 interface Role {
   readonly name: string
+  readonly url: string
   readonly pool: pg.Pool
   remove(): Promise<void>
 }
@@ -41,6 +42,7 @@ async function createRole(): Promise<Role> {
   const own = openPool(url.href)
   return {
     name,
+    url: url.href,
     pool: own,
     async remove() {
       await own.end()
@@ -69,7 +71,7 @@ async function before(name: string, role?: Role): Promise<void> {
     if (migration < name && !migration.endsWith('.toml'))
       await cp(join(MIGRATIONS, migration), join(directory, migration), { recursive: true })
   }
-  await migrate(role?.pool ?? pool, { directory })
+  await migrate(role?.url ?? migrations.url, { directory })
   await pool.query(`INSERT INTO projects (id, name) VALUES ('${PROJECT}', 'Old')`)
   await pool.query(
     `INSERT INTO environments (id, project_id, name) VALUES ('${ENVIRONMENT}', '${PROJECT}', 'production')`,
@@ -83,7 +85,7 @@ test('existing players are found by their nickname in any letter case of any scr
     PLAYER,
     'ÉVA Ὀδυσσεύς',
   ])
-  await migrate(pool)
+  await migrate(migrations.url)
   for (const text of ['éva ὀδυσσεύς', 'Éva Ὀδυσ', 'e\u0301VA'])
     expect(
       await searchPlayers(pool, { environmentId: ENVIRONMENT, text, status: null }, { after: null, limit: 2 }),
@@ -112,7 +114,7 @@ test('existing keys show who created and who revoked them, as far as the audit l
       'INSERT INTO audit_log (project_id, id, actor, action, target) VALUES ($1, gen_random_uuid(), $2, $3, $4)',
       [PROJECT, ACTOR, action, KEYS[0]],
     )
-  await migrate(pool)
+  await migrate(migrations.url)
   for (const table of ['sdk_keys', 'platform_keys']) {
     const { rows } = await pool.query(`SELECT created_by, revoked_by FROM ${table} ORDER BY id`)
     expect(rows).toEqual([
@@ -140,7 +142,7 @@ test('earlier payments of reward nodes are recorded, so that a node that pays on
     )
   }
   await pool.query('INSERT INTO streams (environment_id, position) VALUES ($1, 5)', [ENVIRONMENT])
-  await migrate(pool)
+  await migrate(migrations.url)
   const { rows } = await pool.query('SELECT player_id, scenario_id, node_id, scope, run_id FROM reward_payments')
   expect(rows).toEqual([{ player_id: PLAYER, scenario_id: 'season', node_id: 'gift', scope: '', run_id: run }])
 
@@ -206,7 +208,7 @@ test('existing players have their last known login', async () => {
   await log(6, day(16), 'custom_auth_rejected')
   await log(6, day(17), 'ok', 'link')
 
-  await migrate(pool)
+  await migrate(migrations.url)
   const { rows } = await pool.query('SELECT player_id, logged_in_at FROM last_logins ORDER BY player_id')
   expect(rows).toEqual(
     [day(12), day(14), day(3)].map((at, index) => ({ player_id: player(index + 1), logged_in_at: new Date(at) })),
@@ -222,7 +224,7 @@ test('nicknames are found by prefix where the role cannot create extensions, and
       PLAYER,
       'Señor Dragón',
     ])
-    await migrate(role.pool)
+    await migrate(role.url)
     const find = async (text: string) => {
       const search = { environmentId: ENVIRONMENT, text }
       const { positions } = await searchPlayers(role.pool, search, { after: null, limit: 2 })

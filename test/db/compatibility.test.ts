@@ -37,6 +37,6 @@ describe('the compatibility number of the database', () => {
     const reason = `this is Tierway ${VERSION}, and the database needs 8.2.0 or later: start that version, or restore a backup from before the update`
     expect(await incompatibilityOf(pool)).toBe(reason)
     await pool.query("DELETE FROM _prisma_migrations WHERE migration_name LIKE '%_compatibility'")
-    await expect(migrate(pool)).rejects.toThrow(reason)
+    await expect(migrate(database.url)).rejects.toThrow(reason)
   })
 })

@@ -3,7 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { migrate, pendingMigrations } from '../../src/db/migrate.ts'
+import { migrate, migrationNames, pendingMigrations } from '../../src/db/migrate.ts'
 import { createMigrations, type Migrations } from '../harness/migrations.ts'
 import { until } from '../harness/until.ts'
 
@@ -47,11 +47,11 @@ test('applies each migration once, in order, when eight migrators start at once'
 test("records a migration as Prisma's own migrator does", async () => {
   const sql = '-- Größe\nCREATE TABLE sizes ();\n'
   await write(FIRST, sql)
-  expect(await pendingMigrations(pool, directory)).toEqual([FIRST])
+  expect(await pendingMigrations(pool, await migrationNames(directory))).toEqual([FIRST])
 
-  await migrate(pool, { directory })
+  await migrate(migrations.url, { directory })
 
-  expect(await pendingMigrations(pool, directory)).toEqual([])
+  expect(await pendingMigrations(pool, await migrationNames(directory))).toEqual([])
   expect(await readRecords()).toEqual([
     {
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -70,12 +70,14 @@ test('leaves nothing of a migration that fails, keeps those before it, and appli
   await write(FIRST, 'CREATE TABLE marks (mark int)')
   await write(SECOND, "INSERT INTO marks VALUES (1); DO $$ BEGIN RAISE EXCEPTION 'no more'; END $$")
 
-  await expect(migrate(pool, { directory })).rejects.toThrow(`migration ${SECOND} failed and was rolled back: no more`)
+  await expect(migrate(migrations.url, { directory })).rejects.toThrow(
+    `migration ${SECOND} failed and was rolled back: no more`,
+  )
   expect((await pool.query('SELECT FROM marks')).rowCount).toBe(0)
-  expect(await pendingMigrations(pool, directory)).toEqual([SECOND])
+  expect(await pendingMigrations(pool, await migrationNames(directory))).toEqual([SECOND])
 
   await write(SECOND, 'INSERT INTO marks VALUES (1)')
-  expect(await migrate(pool, { directory })).toEqual([SECOND])
+  expect(await migrate(migrations.url, { directory })).toEqual([SECOND])
   expect((await pool.query('SELECT FROM marks')).rowCount).toBe(1)
 })
 
@@ -90,11 +92,11 @@ async function openReader(sql: string): Promise<pg.Client> {
 
 test('waits for a reader of its table without keeping others from writing, and names the reader', async () => {
   await write(FIRST, 'CREATE TABLE marks (mark int)')
-  await migrate(pool, { directory })
+  await migrate(migrations.url, { directory })
   await write(SECOND, 'ALTER TABLE marks ADD COLUMN colour text')
   const reader = await openReader('SELECT FROM marks')
   const lines: string[] = []
-  const migrated = migrate(pool, { directory, onWait: (line) => lines.push(line) })
+  const migrated = migrate(migrations.url, { directory, onWait: (line) => lines.push(line) })
   let writes = 0
   while (lines.length < 2) {
     // As the statements of the service, which end with an error if they wait for two seconds.
@@ -111,11 +113,11 @@ test('waits for a reader of its table without keeping others from writing, and n
 
 test('builds indexes without blocking writes, and goes on with one that was interrupted', async () => {
   await write(FIRST, 'CREATE TABLE marks (mark int); INSERT INTO marks VALUES (1), (1)')
-  await migrate(pool, { directory })
+  await migrate(migrations.url, { directory })
   const build = 'CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS "marks_idx" ON "marks" ("mark");'
   const drop = 'DROP INDEX CONCURRENTLY IF EXISTS "old_idx";'
   await write(SECOND, `-- Runs outside a transaction.\n${build}\n-- Why.\n${drop}\n`)
-  await expect(migrate(pool, { directory })).rejects.toThrow(
+  await expect(migrate(migrations.url, { directory })).rejects.toThrow(
     `migration ${SECOND} failed, and will go on where it ended: could not create unique index "marks_idx"`,
   )
   const isValid = async () =>
@@ -125,7 +127,7 @@ test('builds indexes without blocking writes, and goes on with one that was inte
   await pool.query('TRUNCATE marks')
   const reader = await openReader('SELECT FROM marks')
   let isMigrated = false
-  const migrated = migrate(pool, { directory }).finally(() => {
+  const migrated = migrate(migrations.url, { directory }).finally(() => {
     isMigrated = true
   })
   await until('the build waits for the reader', async () => {
@@ -148,40 +150,44 @@ test.each([
 ])('refuses %s outside a transaction, and changes nothing', async (_what, sql) => {
   await write(FIRST, 'CREATE TABLE marks (mark int)')
   await write(SECOND, `-- Runs outside a transaction.\nDROP INDEX CONCURRENTLY IF EXISTS "old_idx";\n${sql}\n`)
-  await expect(migrate(pool, { directory })).rejects.toThrow(`migration ${SECOND} runs outside a transaction: each`)
+  await expect(migrate(migrations.url, { directory })).rejects.toThrow(
+    `migration ${SECOND} runs outside a transaction: each`,
+  )
   expect((await pool.query('SELECT FROM marks')).rowCount).toBe(0)
-  expect(await pendingMigrations(pool, directory)).toEqual([SECOND])
+  expect(await pendingMigrations(pool, await migrationNames(directory))).toEqual([SECOND])
 })
 
 test('refuses a migration that was changed after it had been applied', async () => {
   await write(FIRST, 'CREATE TABLE marks (mark int)')
-  await migrate(pool, { directory })
+  await migrate(migrations.url, { directory })
   await write(FIRST, 'CREATE TABLE marks (mark bigint)')
   await write(SECOND, 'DROP TABLE marks')
 
-  await expect(migrate(pool, { directory })).rejects.toThrow(
+  await expect(migrate(migrations.url, { directory })).rejects.toThrow(
     `migration ${FIRST} was changed after it had been applied; write a new migration instead`,
   )
-  expect(await pendingMigrations(pool, directory)).toEqual([SECOND])
+  expect(await pendingMigrations(pool, await migrationNames(directory))).toEqual([SECOND])
 })
 
 test('lets an older version run on the database of a newer one', async () => {
   await write(FIRST, 'CREATE TABLE marks (mark int)')
   await write(SECOND, 'ALTER TABLE marks ADD COLUMN colour text')
-  await migrate(pool, { directory })
+  await migrate(migrations.url, { directory })
   await rm(join(directory, SECOND), { recursive: true })
 
-  expect(await migrate(pool, { directory })).toEqual([])
-  expect(await pendingMigrations(pool, directory)).toEqual([])
+  expect(await migrate(migrations.url, { directory })).toEqual([])
+  expect(await pendingMigrations(pool, await migrationNames(directory))).toEqual([])
 })
 
 test('refuses a migration that Prisma began and left unfinished', async () => {
   await write(FIRST, 'CREATE TABLE marks (mark int)')
-  await migrate(pool, { directory })
+  await migrate(migrations.url, { directory })
   await pool.query('UPDATE _prisma_migrations SET finished_at = NULL WHERE migration_name = $1', [FIRST])
 
-  await expect(migrate(pool, { directory })).rejects.toThrow(`migration ${FIRST} was begun by Prisma and not finished`)
-  expect(await pendingMigrations(pool, directory)).toEqual([FIRST])
+  await expect(migrate(migrations.url, { directory })).rejects.toThrow(
+    `migration ${FIRST} was begun by Prisma and not finished`,
+  )
+  expect(await pendingMigrations(pool, await migrationNames(directory))).toEqual([FIRST])
 })
 
 test('refuses a database that is not in UTF-8', async () => {

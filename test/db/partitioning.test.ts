@@ -33,7 +33,7 @@ async function upTo(name: string): Promise<void> {
   const { directory } = migrations
   for (const one of names.filter((one) => one < name))
     await cp(join(DIRECTORY, one), join(directory, one), { recursive: true })
-  await migrate(pool, { directory })
+  await migrate(migrations.url, { directory })
 }
 
 const grantSql = `INSERT INTO xp_ledger (environment_id, player_id, id, scenario_id, node_id, run_id, amount, source, created_at)
@@ -53,7 +53,7 @@ describe('a table with rows', () => {
       await position(1)
       const before = await pool.query("SELECT relfilenode AS file FROM pg_class WHERE relname = 'xp_ledger'")
 
-      await migrate(pool)
+      await migrate(migrations.url)
       const after = await pool.query("SELECT relfilenode AS file FROM pg_class WHERE relname = 'xp_ledger_first'")
       expect(after.rows).toEqual(before.rows)
       const { rows } = await pool.query(
@@ -80,7 +80,7 @@ describe('a table with rows', () => {
     const at = new Date('2026-03-01T12:00:00Z')
     const foreign = ['f47ac10b-58cc-4372-a567-0e02b2c3d479', '00000000-58cc-4372-a567-0e02b2c3d479']
     for (const id of foreign) await grant(id, 5, at)
-    await migrate(pool)
+    await migrate(migrations.url)
     const { rows } = await pool.query('SELECT id, tableoid::regclass::text AS part FROM xp_ledger ORDER BY id')
     expect(rows.map(({ part }) => part)).toEqual(['xp_ledger_first', 'xp_ledger_first'])
     expect(rows[0].id).toBe(foreign[1])
@@ -109,7 +109,7 @@ describe('a table with rows', () => {
       }
     })()
     await until('there are rows', () => written > 50)
-    await migrate(pool)
+    await migrate(migrations.url)
     const during = written
     await until('it goes on', () => written > during + 50)
     isOver = true
@@ -127,7 +127,7 @@ describe('a table with rows', () => {
       await upTo(name)
       await grant(newId(), 1)
     }
-    await migrate(pool)
+    await migrate(migrations.url)
     const { rows } = await pool.query(
       "SELECT relname AS name FROM pg_class WHERE relkind = 'p' AND relnamespace = 'public'::regnamespace ORDER BY 1",
     )

@@ -112,3 +112,14 @@ describe('the calls of a player', () => {
     socket.terminate()
   })
 })
+
+describe('the readiness of an instance', () => {
+  it('depends on no table that calls wait for', async () => {
+    const asking = await whileLocked('platform_keys', async () => {
+      const asked = times(60, () => game.graphql(game.platformKey, '{ project { id } }'))
+      for (const _ of times(5, Number)) expect((await game.request('GET', '/readyz')).body).toEqual({ status: 'ready' })
+      return asked
+    })
+    await Promise.all(asking)
+  })
+})
