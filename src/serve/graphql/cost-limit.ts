@@ -1,4 +1,4 @@
-import { type ExecutionArgs, type ExecutionResult, getOperationAST } from 'graphql'
+import { type ExecutionArgs, type ExecutionResult, type GraphQLError, getOperationAST } from 'graphql'
 import { isPromise } from 'graphql-yoga'
 import { Refusal } from '../../base/errors.ts'
 import type { Metrics } from '../../base/metrics.ts'
@@ -41,6 +41,12 @@ export function createCostLimit({ maxCost, metrics }: CostLimitOptions): RefuseC
   }
 }
 
+/** Characters of a document that are read and validated for a cost of 1. */
+const CHARACTERS = 100
+
+/** What it costs to read and validate a document that is not known to be valid, whether it is then refused or not. */
+export const costOfText = ({ length }: string): number => 1 + Math.floor(length / CHARACTERS)
+
 /** Undefined for a request that names no operation of its document: execution refuses it. */
 function costOfArgs({ schema, document, operationName, variableValues }: ExecutionArgs): number | undefined {
   const operation = getOperationAST(document, operationName)
@@ -60,12 +66,16 @@ function payerOf({ caller, address }: Context): string | Promise<string> {
 
 /** The refusal of a whole operation, with the headers of REST over HTTP. */
 function answerOf(refusal: Refusal, { requestId }: Context): ExecutionResult {
-  const error = refusalError(refusal)
   // A WebSocket has no request id, and no headers.
-  if (requestId === undefined) return { errors: [error] }
+  return { errors: [requestId === undefined ? refusalError(refusal) : errorWithHeaders(refusal)] }
+}
+
+/** A refusal with the headers that REST sends with it. */
+export function errorWithHeaders(refusal: Refusal): GraphQLError {
+  const error = refusalError(refusal)
   const headers: Record<string, string> = {}
   const sent = retryHeaders(refusal)
   for (let at = 0; at < sent.length; at += 2) headers[sent[at] ?? ''] = sent[at + 1] ?? ''
   error.extensions.http = { headers }
-  return { errors: [error] }
+  return error
 }

@@ -13,6 +13,7 @@ import {
   type SelectionSetNode,
   type ValidationContext,
   type ValidationRule,
+  validate,
 } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 
@@ -26,6 +27,8 @@ const MAX_TOKENS = 1_000
  */
 const MAX_LENGTH = 64 * 1024
 const MAX_DIRECTIVES = 50
+/** Faults that one answer reports, with the last one saying that there are more. */
+const MAX_FAULTS = 10
 /** Counted with each fragment written out wherever it is spread: a short document can spread billions of times. */
 const MAX_SELECTIONS = 5_000
 
@@ -38,12 +41,22 @@ export function documentLimits({ introspection }: { introspection: boolean }): P
     maxDirectivesPlugin({ n: MAX_DIRECTIVES }),
     withRule(selectionsRule),
     subscribedField,
+    boundedFaults(introspection),
     ...(introspection ? [] : [withRule(NoSchemaIntrospectionCustomRule)]),
   ]
 }
 
 function checkLength({ length }: string): void {
   if (length > MAX_LENGTH) throw new GraphQLError(`Syntax Error: Length limit of ${MAX_LENGTH} exceeded.`)
+}
+
+/** A document with many unknown names would cost much: each is compared with every name of the schema to suggest some. */
+function boundedFaults(suggest: boolean): Plugin {
+  const options = { maxErrors: MAX_FAULTS - 1, hideSuggestions: !suggest }
+  return {
+    onValidate: ({ setValidationFn }) =>
+      setValidationFn((schema, document, rules) => validate(schema, document, rules, options)),
+  }
 }
 
 /** Unlike Yoga's own plugins for rules, it also applies over WebSocket. */

@@ -4,6 +4,7 @@ import { GraphQLError, type GraphQLSchema } from 'graphql'
 import { createYoga, type GraphQLParams, type Plugin } from 'graphql-yoga'
 import { type Config, ConfigError } from '../../base/config.ts'
 import { invalidRequest, Refusal } from '../../base/errors.ts'
+import type { ServerContext } from '../../declare/graphql/context.ts'
 import { documentLimits } from './document-limits.ts'
 
 /** Documents that were known when their clients were built, by the SHA-256 of their text. */
@@ -137,14 +138,16 @@ export function createFind(
 }
 
 /** The same over HTTP and server-sent events. */
-export function persistedOperations(findDocument: (sent: SentOperation) => string | undefined): Plugin {
+export function persistedOperations(
+  findDocument: (sent: SentOperation, address: () => string) => string | undefined,
+): Plugin<object, ServerContext> {
   return {
-    onParams({ request, params, setParams }) {
+    onParams({ request, params, setParams, context }) {
       if (!isObject(params)) return
       const { documentId, ...standard } = params as GraphQLParams & { documentId?: unknown }
       const named =
         documentId ?? (request.method === 'GET' ? new URL(request.url).searchParams.get('documentId') : undefined)
-      const query = findDocument({ ...standard, documentId: named })
+      const query = findDocument({ ...standard, documentId: named }, context.address ?? (() => ''))
       setParams({ ...standard, query: query ?? standard.query })
     },
   }

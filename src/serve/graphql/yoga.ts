@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import { createYoga, type Plugin } from 'graphql-yoga'
 import type { Service } from '../../app/service.ts'
 import type { Config } from '../../base/config.ts'
+import { Refusal } from '../../base/errors.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Metrics } from '../../base/metrics.ts'
 import { clientAddress } from '../../base/rate-limits/client-address.ts'
@@ -19,7 +20,7 @@ import { schema } from '../../schema.ts'
 import { createLive } from '../live/shared-results.ts'
 import { createSocketServer } from '../live/socket.ts'
 import { serverSentEvents } from '../live/sse.ts'
-import { createCostLimit } from './cost-limit.ts'
+import { costOfText, createCostLimit, errorWithHeaders } from './cost-limit.ts'
 import { documentLimits } from './document-limits.ts'
 import { KeptDocuments } from './documents.ts'
 import { createExecute } from './execute.ts'
@@ -84,12 +85,23 @@ export async function createGraphql(options: GraphqlOptions) {
   const tidy = createTidyErrors({ suggest: config.introspection })
   const find = createFind(persisted, config.persistedOperationsOnly)
   const count = ({ isPersisted }: FoundDocument) => metrics.documents.inc({ kind: isPersisted ? 'persisted' : 'other' })
-  const findDocument = (sent: SentOperation): string | undefined => {
-    const found = find(sent)
-    if (found) count(found)
-    return found?.text
-  }
   const documents = new KeptDocuments(persisted)
+  /** A document that is not known to be valid costs its client's address what it takes to refuse it. */
+  const findDocument = (sent: SentOperation, address: () => string): string | undefined => {
+    const found = find(sent)
+    if (!found) return undefined
+    count(found)
+    const { text, isPersisted } = found
+    if (!isPersisted && !documents.getValid(text)) service.rateLimits.countCost(address(), costOfText(text))
+    return text
+  }
+  const findOverHttp: typeof findDocument = (sent, address) => {
+    try {
+      return findDocument(sent, address)
+    } catch (error) {
+      throw error instanceof Refusal && error.limit ? errorWithHeaders(error) : error
+    }
+  }
   const maskError = createMask(log)
   const operations = createOperationMetrics(metrics, persisted.values())
   const refuseCost = createCostLimit({ maxCost: config.graphqlMaxCost, metrics })
@@ -150,7 +162,7 @@ export async function createGraphql(options: GraphqlOptions) {
     ...(config.graphiql && (await graphiqlPage(log))),
     maskedErrors: { maskError: (error) => maskError(error) },
     plugins: [
-      persistedOperations(findDocument),
+      persistedOperations(findOverHttp),
       ...documentLimits(config),
       documents.plugin,
       execution.plugin,

@@ -41,7 +41,7 @@ export interface SocketOptions {
   readonly mask: (error: unknown) => GraphQLError
   readonly subscribe: Subscribe
   /** Finds the document that a client names or sends. Refuses a document that must not run. */
-  readonly findDocument: (sent: SentOperation) => string | undefined
+  readonly findDocument: (sent: SentOperation, address: () => string) => string | undefined
   readonly connectionLimits: ConnectionLimits
 }
 
@@ -180,7 +180,7 @@ export function createSocketServer(options: SocketOptions) {
         closed: answered.signal,
         variablesText: () => members(members(message).get('payload') ?? '{}').get('variables'),
       } as never)
-      const document = checked<DocumentNode>(() => parse(findDocument(params) ?? params.query))
+      const document = checked<DocumentNode>(() => parse(findDocument(params, extra.address) ?? params.query))
       if (Array.isArray(document)) return refused(document)
       const errors = checked(() => validate(schema, document) as readonly GraphQLError[])
       if (errors.length > 0) return refused(errors)

@@ -154,3 +154,43 @@ it('the metrics have the cost of operations, and count refused ones', async () =
   expect(metrics).toMatch(/^tierway_graphql_cost_count [1-9]/m)
   expect(metrics).toMatch(/^tierway_rate_limited_total\{limit="graphql"\} [1-9]/m)
 })
+
+describe('a document that is refused', () => {
+  /** Two hundred variables of types that do not exist; another text each time. */
+  const invalid = (index: number) =>
+    `query Invalid${index}(${Array.from({ length: 200 }, (_, at) => `$v${at}: Pleyer${at}`).join(' ')}) { __typename }`
+  const address = (host: number) => ({ 'x-forwarded-for': `10.9.0.${host}` })
+
+  it('costs its address what it takes to read it, so that a flood of them ends at the rate limit', async () => {
+    const answers = []
+    for (let index = 0; index < 5; index += 1) answers.push(await post({ query: invalid(index) }, null, address(1)))
+    const codes = answers.map(({ text }) => errorsOf(text)[0].extensions.code)
+    expect(codes).toEqual(['INVALID_REQUEST', 'INVALID_REQUEST', 'RATE_LIMITED', 'RATE_LIMITED', 'RATE_LIMITED'].slice(0, 5))
+    expect(answers.at(-1)?.headers.get('retry-after')).toMatch(/^\d+$/)
+    // Another address has its own share.
+    expect(errorsOf((await post({ query: invalid(9) }, null, address(2))).text)[0].extensions.code).toBe(
+      'INVALID_REQUEST',
+    )
+  })
+
+  it('has at most ten errors', async () => {
+    const errors = errorsOf((await post({ query: invalid(10) }, null, address(3))).text)
+    expect(errors).toHaveLength(10)
+    expect(errors.at(-1).message).toMatch(/^Too many validation errors/)
+  })
+
+  it('is counted over WebSocket, too', async () => {
+    const token = await newKey()
+    const codes = []
+    for (let index = 20; index < 26; index += 1)
+      codes.push((await overSocket(token, { query: invalid(index) }))?.[0]?.extensions.code)
+    expect(codes.at(-1)).toBe('RATE_LIMITED')
+  })
+
+  it('costs nothing further once it is known to be valid', async () => {
+    const query = `query Known { project { name } } # ${'x'.repeat(3_000)}`
+    const token = await newKey()
+    for (let index = 0; index < 12; index += 1)
+      expect((await post({ query }, token, address(4))).text).toContain('"data"')
+  })
+})
