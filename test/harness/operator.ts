@@ -12,6 +12,8 @@ export interface Hit {
   readonly method: string
   readonly url: string
   readonly headers: IncomingHttpHeaders
+  /** Names and values in turn, as they were sent. */
+  readonly rawHeaders: readonly string[]
   readonly body: Buffer
   /** The received text of `customData`. */
   readonly customData: string
@@ -41,9 +43,9 @@ export async function startOperator(respond: Respond = approveByName): Promise<O
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     const body = Buffer.concat(chunks)
-    const { method = '', url = '', headers } = request
+    const { method = '', url = '', headers, rawHeaders } = request
     const customData = ENVELOPE.exec(body.toString())?.[1] ?? ''
-    const hit = { number: hits.length + 1, at, method, url, headers, body, customData }
+    const hit = { number: hits.length + 1, at, method, url, headers, rawHeaders, body, customData }
     hits.push(hit)
     await current(hit, response)
   })
