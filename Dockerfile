@@ -8,7 +8,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY sdk/js/package.json ./sdk/js/
 RUN npm ci --ignore-scripts
-COPY prisma.config.ts tsconfig.json tsconfig.build.json ./
+COPY build.js prisma.config.ts tsconfig.json tsconfig.build.json ./
 COPY prisma ./prisma
 COPY src ./src
 COPY console ./console

@@ -116,7 +116,7 @@ async function setStage(): Promise<Stage> {
   onEnd(() => postgres.remove())
   const world = await createWorld(postgres.url)
   onEnd(() => world.close())
-  await world.publish(SCENARIO, JSON.parse(demoSeason({ isOpen: true })))
+  await world.publish(SCENARIO, JSON.parse(demoSeason()))
   const service = await startInstance(world, { WEBHOOK_PRIVATE_ADDRESSES: 'allow', RATE_LIMITS: 'off', METRICS_TOKEN })
   note('making players')
   const players = await withClient(postgres.url, (client) => makePlayers(client, world, service))

@@ -88,7 +88,7 @@ export async function runInstances(options: InstancesOptions): Promise<void> {
   const postmaster = await postgres.postmaster()
   world = await createWorld(postgres.url)
   onEnd(() => world.close())
-  await world.publish(SCENARIO, stairsOf(JSON.parse(demoSeason({ isOpen: true }))))
+  await world.publish(SCENARIO, stairsOf(JSON.parse(demoSeason())))
   const count = Math.max(...rows.map(({ instances }) => instances))
   const instances = await Promise.all(Array.from({ length: count }, () => startInstance(world)))
 

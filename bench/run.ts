@@ -117,7 +117,7 @@ async function main(): Promise<void> {
   const postmaster = await postgres.postmaster()
   const world = await createWorld(postgres.url)
   onEnd(() => world.close())
-  const season = JSON.parse(demoSeason({ isOpen: true }))
+  const season = JSON.parse(demoSeason())
   await world.publish(SCENARIO, season)
   const service = await startInstance(world)
 

@@ -1,10 +1,10 @@
 // A bot that plays a season as far as its client may, with the client library. By default it plays the demo of
-// `npm start`, which takes xp of practice from clients, and only so much in a day:
+// `npm start`, which takes any xp from clients:
 //
 //   SDK_KEY=twsdk_… TIERWAY_URL=http://127.0.0.1:4000 PLAYER=robby node examples/bot.mjs
 //
-// SCENARIO, PASS and SOURCE name another season, its battle pass and a source of xp. When it is started again, it
-// continues.
+// SCENARIO, PASS and SOURCE name another season, its battle pass and a source of xp: `ranked-1` of the demo takes only so
+// much practice in a day. When it is started again, it continues.
 import { Tierway, TierwayError } from 'tierway/client'
 
 const { TIERWAY_URL = 'http://127.0.0.1:4000', SDK_KEY = '', PLAYER = 'robby' } = process.env

@@ -11,7 +11,7 @@ import { createServerClient, createTokenVerifier, TierwayError, TokenError } fro
 import { WebSocketServer } from 'ws'
 
 const { TIERWAY_URL = 'http://127.0.0.1:4000', SERVER_KEY = '', ENVIRONMENT_ID = '', PORT = '7000' } = process.env
-const { SCENARIO = 'season-1', PASS = 'pass', MATCH_SECONDS = '300' } = process.env
+const { SCENARIO = 'ranked-1', PASS = 'pass', MATCH_SECONDS = '300' } = process.env
 const PLAYERS = 10
 const MAX_SCORE = 100
 const TOKEN_WAIT_MS = 10_000

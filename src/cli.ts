@@ -18,7 +18,7 @@ import { untilReachable } from './db/until-reachable.ts'
 import { keyLabel } from './declare/common.ts'
 import { InputSource, isUuid, shape } from './declare/shape.ts'
 import { withDevelopmentPlayers } from './dev/development-players.ts'
-import { requireDemo } from './dev/seed.ts'
+import { ensureScenario, requireDemo } from './dev/seed.ts'
 import { createProject, findEnvironment, isEnvironmentName, isProjectName } from './projects/projects.ts'
 
 const program = new Command('tierway')
@@ -198,7 +198,7 @@ program
       throw new Error('Seeded players look like real ones: with NODE_ENV=production this needs --force.')
     }
     const projectId = options.project ?? (await requireDemo(config.dataDir)).projectId
-    const { ensureScenario, seedSeason } = await import('./dev/seed-season.ts')
+    const { seedSeason } = await import('./dev/seed-season.ts')
     const { createProgressBar } = await import('./dev/progress-bar.ts')
     const bar = createProgressBar()
     const stop = new AbortController()

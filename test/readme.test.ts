@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { buildSchema, parse, validate } from 'graphql'
 import { describe, expect, test } from 'vitest'
 import { RawJson } from '../src/base/json.ts'
-import { demoSeason } from '../src/dev/season.ts'
+import { demoSeason, rankedSeason } from '../src/dev/season.ts'
 import { generateKeys, startGame } from './harness/game.ts'
 import { startPageShell } from './harness/page-shell.ts'
 
@@ -104,7 +104,7 @@ test.skipIf(withoutCurl !== '')(`the commands of docs/server.md work${withoutCur
   const game = await startGame()
   const shell = await startPageShell({ demo: game })
   try {
-    await game.publish('season-1', new RawJson(demoSeason()))
+    await game.publish('ranked-1', new RawJson(rankedSeason()))
     const { playerId } = await game.player()
     await game.app.pool.query("INSERT INTO identities VALUES ($1, 'custom', 'demo:ada', $2)", [
       game.environmentId,

@@ -95,7 +95,7 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
       headers: { authorization: `Bearer ${game.platformKey}` },
     })
     expect(set.status).toBe(200)
-    expect((await game.publish('season-1', new RawJson(demoSeason({ isOpen: true })))).status).toBe(200)
+    expect((await game.publish('season-1', new RawJson(demoSeason()))).status).toBe(200)
     const story = scenario(
       [
         { id: 'intro', type: 'dialogue', data: { text: 'Welcome' } },

@@ -89,7 +89,7 @@ export async function setStage({ quick, rounds, signal }: LiveOptions) {
   const postmaster = await postgres.postmaster()
   const world = await createWorld(postgres.url)
   onEnd(() => world.close())
-  const season = JSON.parse(demoSeason({ isOpen: true }))
+  const season = JSON.parse(demoSeason())
   await world.publish(SEASON, season)
   await world.publish(STAIRS, stairsOf(season))
   const service = await startInstance(world)

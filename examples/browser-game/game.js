@@ -133,7 +133,7 @@ view.on('premium', async () => {
 
 let sentXp
 outbox.on('sent', ({ answer }) => {
-  // Clients could claim any xp, so that the season takes only so much practice in a day. The answer is the same then.
+  // A season may take only so much practice in a day, since clients could claim any xp. The answer is the same then.
   if (answer.xp === sentXp) view.alert('Practice earns no more xp today.')
   sentXp = answer.xp
   return attempt(countOutbox, refresh)

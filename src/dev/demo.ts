@@ -9,8 +9,8 @@ import { type GameServer, type MatchOver, startGameServer } from './demo-game-se
 import { playSeason } from './demo-season.ts'
 import { type Demo, requireDemo } from './seed.ts'
 
-// Plays the demo season on a running service with the client library, while a listener receives its events live. A game
-// server gives the xp of matches.
+// Plays the demo's ranked season on a running service with the client library, while a listener receives its events
+// live. A game server gives the xp of matches.
 
 const PLAYERS = 8
 const TOP_LEVEL = 100
@@ -61,7 +61,7 @@ async function playMatches(demo: Demo): Promise<void> {
   const key = await createServerKey(demo)
   const gameServer = await startGameServer({
     ...{ url: demo.baseUrl, environmentId: demo.environmentId, serverKey: key.secret, fetch: measured },
-    ...{ scenarioId: demo.scenarioId, nodeId: demo.passNodeId, play: xpOfMatch(random(0)) },
+    ...{ scenarioId: demo.rankedScenarioId, nodeId: demo.passNodeId, play: xpOfMatch(random(0)) },
   })
   print(`  A game server runs at ${gameServer.url}, with a server key of this run.`)
   const before = await streamCursor(demo, demo.environment)
@@ -126,17 +126,18 @@ async function measured(url: string, init: RequestInit): Promise<Response> {
   return response
 }
 
-const startPass = async ({ scenarioId, passNodeId }: Demo, { tierway }: PlayerClient) =>
-  (await tierway.scenario(scenarioId).start()).battlePass(passNodeId)
+const startPass = async ({ rankedScenarioId, passNodeId }: Demo, { tierway }: PlayerClient) =>
+  (await tierway.scenario(rankedScenarioId).start()).battlePass(passNodeId)
 
 /** A modified client gives itself the xp of a match, and is refused. */
 async function cheat(demo: Demo, [player]: readonly PlayerClient[]): Promise<void> {
   if (!player) return
   const pass = await startPass(demo, player)
   const refusal = await pass.addXp(2_000, { source: 'match' }).catch((error) => error)
-  // An earlier version made the season, and nobody has published another one since.
   if (!TierwayError.is(refusal))
-    throw new Error('This season takes the xp of matches from clients: start the service in a new TIERWAY_DATA_DIR.')
+    throw new Error(
+      `${demo.rankedScenarioId} takes the xp of matches from clients, since somebody has published another definition: start the service in a new TIERWAY_DATA_DIR.`,
+    )
   if (refusal.code !== 'xp_not_allowed') throw refusal
   print(`  The client of ${player.name} claims 2000 xp of a match: ${refusal.status} ${refusal.code}.`)
 }
@@ -291,7 +292,7 @@ async function audit(demo: Demo, players: readonly PlayerClient[], { given }: Ga
   const faults: string[] = []
   const xp = { match: 0n, tutorial: 0n }
   for (const player of players) {
-    const { scenarioId, passNodeId } = demo
+    const { rankedScenarioId: scenarioId, passNodeId } = demo
     const ask = (query: string, variables: object): Promise<Body> =>
       player.tierway.calls.withToken((headers) => graphql(demo, headers, query, variables))
     const { battlePass } = await ask(PASS, { scenarioId, passNodeId })

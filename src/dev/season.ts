@@ -3,8 +3,8 @@ import { type Json, print } from '../base/json.ts'
 const LEVELS = 100
 
 /**
- * Who may give xp in the demo. Matches are played on a game server. What clients report, nobody else has seen, so that
- * only so much of it counts.
+ * Who may give xp in the ranked season. Matches are played on a game server. What clients report, nobody else has seen,
+ * so that only so much of it counts.
  */
 const XP_RULES: Json = {
   from: 'server',
@@ -16,10 +16,15 @@ const XP_RULES: Json = {
 }
 
 /**
- * The demo's definition: a season of 100 levels with a reward at each, and an edge from every handle of its pass. An
- * open one takes any xp from clients, as tests and benchmarks send it.
+ * The definition of the demo's `season-1`: 100 levels with a reward at each, and an edge from every handle of its pass.
+ * It takes any xp from clients.
  */
-export function demoSeason({ isOpen = false } = {}): string {
+export const demoSeason = (): string => seasonOf('Season 1: First Light', {})
+
+/** The definition of the demo's `ranked-1`: the same season, with the xp of matches from game servers alone. */
+export const rankedSeason = (): string => seasonOf('Ranked season 1: First Light', { xp: XP_RULES })
+
+function seasonOf(name: string, rules: { readonly [member: string]: Json }): string {
   const levels = range(LEVELS).map((level) => ({
     level,
     xp: BigInt((level - 1) * 500 + (level - 1) * (level - 2) * 10),
@@ -27,7 +32,7 @@ export function demoSeason({ isOpen = false } = {}): string {
   const free = range(LEVELS).map((level) => ({ level, track: 'free', rewards: freeRewards(level) }))
   const premium = range(LEVELS).map((level) => ({ level, track: 'premium', rewards: premiumRewards(level) }))
   return print({
-    name: 'Season 1: First Light',
+    name,
     start: 'start',
     nodes: [
       { id: 'start', type: 'start' },
@@ -39,7 +44,7 @@ export function demoSeason({ isOpen = false } = {}): string {
           levels,
           tiers: [...free, ...premium],
           premium: { price: { currency: 'gems', amount: 950 } },
-          ...(!isOpen && { xp: XP_RULES }),
+          ...rules,
         },
       },
       { id: 'halfway', type: 'battle-pass-level', data: { levelNumber: LEVELS / 2, passNodeId: 'pass' } },

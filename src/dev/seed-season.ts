@@ -1,11 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import type pg from 'pg'
-import { Refusal } from '../base/errors.ts'
 import { openClient, targetOf } from '../db/pool.ts'
 import type { PassNode } from '../scenario/definition.ts'
 import { parseDefinition } from '../scenario/parse-definition.ts'
-import { publishScenario, readScenario } from '../scenario/publish.ts'
-import { demoSeason } from './season.ts'
 import { SeededBooks, SeededTotals } from './seed-books.ts'
 import { createJoining } from './seed-habits.ts'
 import { playSeason } from './seed-player.ts'
@@ -83,16 +80,6 @@ export async function seedSeason(options: SeedSeasonOptions): Promise<SeededCoun
     return await new Seeding(client, options).run()
   } finally {
     await client.end()
-  }
-}
-
-/** Publishes the demo's season, unless the scenario exists. */
-export async function ensureScenario(pool: pg.Pool, environmentId: string, scenarioId: string): Promise<void> {
-  try {
-    await readScenario(pool, { environmentId, scenarioId }, null)
-  } catch (error) {
-    if (!(error instanceof Refusal) || error.kind !== 'scenarioNotFound') throw error
-    await publishScenario(pool, { environmentId, scenarioId }, demoSeason())
   }
 }
 

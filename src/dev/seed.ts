@@ -1,13 +1,14 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg, { type Pool } from 'pg'
+import { Refusal } from '../base/errors.ts'
 import type { Secrets } from '../base/secrets.ts'
 import { createPlatformKey, createSdkKey } from '../callers/keys.ts'
 import { createProject } from '../projects/projects.ts'
 import { DEFAULT_PROVIDER } from '../providers/provider-ref.ts'
-import { publishScenario } from '../scenario/publish.ts'
+import { publishScenario, readScenario } from '../scenario/publish.ts'
 import { DEMO_LOGIN_PATH, type DemoOperator } from './demo-operator.ts'
-import { demoSeason } from './season.ts'
+import { demoSeason, rankedSeason } from './season.ts'
 
 /** The contents of `.tierway/demo.json`: everything that a first call needs. */
 export interface Demo {
@@ -17,13 +18,17 @@ export interface Demo {
   readonly environmentId: string
   readonly sdkKey: string
   readonly platformKey: string
+  /** A season that takes any xp from clients, and one that leaves most of it to game servers. */
   readonly scenarioId: string
+  readonly rankedScenarioId: string
+  /** The pass of either. */
   readonly passNodeId: string
   readonly customData: Readonly<Record<string, string>>
 }
 
 const ENVIRONMENT = 'production'
 const SCENARIO = 'season-1'
+const RANKED = 'ranked-1'
 
 const demoFile = (dataDir: string): string => join(dataDir, 'demo.json')
 
@@ -82,7 +87,10 @@ export async function shareDemo(url: string, options: SeedOptions, onTaken: () =
 /** Creates the demo project unless it exists. Writes its keys and the service's address to `demo.json`. */
 export async function seedDemo({ pool, secrets, dataDir, baseUrl, operator }: SeedOptions): Promise<Demo> {
   const known = await readDemo(dataDir)
-  const demo = { ...(known && (await isThere(pool, known)) ? known : await createDemo(pool)), baseUrl }
+  const there = known && (await isThere(pool, known)) ? known : await createDemo(pool)
+  // A demo of version 0.1.0 has no ranked season.
+  await ensureScenario(pool, there.environmentId, RANKED, rankedSeason())
+  const demo = { ...there, rankedScenarioId: RANKED, baseUrl }
   await setOperator(pool, secrets, demo, operator)
   await mkdir(dataDir, { recursive: true })
   // Moved into place as a whole: a reader never sees half of it.
@@ -90,6 +98,21 @@ export async function seedDemo({ pool, secrets, dataDir, baseUrl, operator }: Se
   await writeFile(draft, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 })
   await rename(draft, demoFile(dataDir))
   return demo
+}
+
+/** Publishes a season, unless the scenario exists. */
+export async function ensureScenario(
+  pool: Pool,
+  environmentId: string,
+  scenarioId: string,
+  definition = demoSeason(),
+): Promise<void> {
+  try {
+    await readScenario(pool, { environmentId, scenarioId }, null)
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.kind !== 'scenarioNotFound') throw error
+    await publishScenario(pool, { environmentId, scenarioId }, definition)
+  }
 }
 
 /** The file may have outlived its database. */
@@ -116,7 +139,7 @@ async function setOperator(
   )
 }
 
-async function createDemo(pool: Pool): Promise<Omit<Demo, 'baseUrl'>> {
+async function createDemo(pool: Pool): Promise<Omit<Demo, 'baseUrl' | 'rankedScenarioId'>> {
   const { projectId, environments } = await createProject(pool, {
     name: 'Demo',
     environments: [ENVIRONMENT, 'staging'],

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { RawJson } from '../../src/base/json.ts'
 import { Tierway } from '../../src/client/index.ts'
-import { demoSeason } from '../../src/dev/season.ts'
+import { demoSeason, rankedSeason } from '../../src/dev/season.ts'
 import { auditBooks } from '../harness/audit.ts'
 import { endWithTests } from '../harness/children.ts'
 import { type Game, startGame } from '../harness/game.ts'
@@ -24,7 +24,7 @@ beforeAll(async () => {
   operator = await startOperator()
   await game.setProviders({ default: { enabled: true, url: operator.url, secret: operator.secret } })
   await game.publish('season-1', new RawJson(demoSeason()))
-  await game.publish('open', new RawJson(demoSeason({ isOpen: true })))
+  await game.publish('ranked-1', new RawJson(rankedSeason()))
 })
 afterAll(async () => {
   await auditBooks(game.app.pool)
@@ -45,27 +45,27 @@ function runBot(env: Record<string, string>): Promise<{ code: number; output: st
 }
 
 describe('examples/bot.mjs', () => {
-  it('plays the demo season as far as it takes xp from clients, and exits', async () => {
-    const { code, output } = await runBot({ PLAYER: 'robin' })
+  it('plays a season as far as it takes xp from clients, and exits', async () => {
+    const { code, output } = await runBot({ PLAYER: 'robin', SCENARIO: 'ranked-1' })
     expect([code, output]).toEqual([0, expect.stringMatching(/^claimed \d\d tiers$/m)])
     const tierway = new Tierway(game)
     await tierway.login({ customData: { player: 'robin' } })
-    const pass = (await tierway.scenario('season-1').start()).battlePass('pass')
+    const pass = (await tierway.scenario('ranked-1').start()).battlePass('pass')
     expect((await pass.progress()).xp).toBe(20_000n)
   })
 
-  it('plays a season without such limits to its end', async () => {
-    const { code, output } = await runBot({ PLAYER: 'robby', SCENARIO: 'open' })
+  it('plays the demo season to its end', async () => {
+    const { code, output } = await runBot({ PLAYER: 'robby' })
     expect([code, output]).toEqual([0, expect.stringContaining('claimed 200 tiers')])
     const tierway = new Tierway(game)
     await tierway.login({ customData: { player: 'robby' } })
-    const pass = (await tierway.scenario('open').start()).battlePass('pass')
+    const pass = (await tierway.scenario('season-1').start()).battlePass('pass')
     const { level, premiumOwned, claimedTiers } = await pass.progress()
     expect([level, premiumOwned, claimedTiers.length]).toEqual([100, true, 200])
     for (const { currency, balance } of (await tierway.player()).wallet)
       expect(output).toContain(`has ${balance} ${currency}`)
 
-    const again = await runBot({ PLAYER: 'robby', SCENARIO: 'open' })
+    const again = await runBot({ PLAYER: 'robby' })
     expect(again.output).toMatch(/^no premium: premium already owned\nclaimed 0 tiers\n/)
   })
 

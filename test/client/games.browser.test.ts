@@ -4,7 +4,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { RawJson } from '../../src/base/json.ts'
 import { Tierway } from '../../src/client/index.ts'
-import { demoSeason } from '../../src/dev/season.ts'
+import { demoSeason, rankedSeason } from '../../src/dev/season.ts'
 import { auditBooks } from '../harness/audit.ts'
 import { inPage, type Site, sharedBrowser, startSite, withoutChromium } from '../harness/browser.ts'
 import { type Game, startGame } from '../harness/game.ts'
@@ -32,8 +32,9 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
     game = await startGame({ ALLOWED_ORIGINS: allowed.origin })
     operator = await startOperator()
     await game.setProviders({ default: { enabled: true, url: operator.url, secret: operator.secret } })
-    await game.publish('season-1', new RawJson(demoSeason()))
-    await game.publish('open', new RawJson(demoSeason({ isOpen: true })))
+    // The game says when a season takes no more xp from clients.
+    await game.publish('season-1', new RawJson(rankedSeason()))
+    await game.publish('open', new RawJson(demoSeason()))
     browser = await sharedBrowser()
   })
   afterAll(async () => {

@@ -99,10 +99,10 @@ describe('the demo', () => {
     await auditBooks(game.app.pool)
   })
 
-  it('says what to do when the season of its folder lets clients give the xp of matches', async () => {
-    const path = `/platform/v1/projects/${demo.projectId}/scenarios/${demo.scenarioId}?environment=${demo.environment}`
+  it('says what to do when somebody has published a ranked season that lets clients give the xp of matches', async () => {
+    const path = `/platform/v1/projects/${demo.projectId}/scenarios/${demo.rankedScenarioId}?environment=${demo.environment}`
     const headers = { authorization: `Bearer ${demo.platformKey}` }
-    const body = demoSeason({ isOpen: true })
+    const body = demoSeason()
     expect((await game.request('PUT', path, { body, headers })).status).toBe(200)
     const { code, output } = await runDemo()
     expect([code, output]).toEqual([1, expect.stringContaining('start the service in a new TIERWAY_DATA_DIR')])

@@ -15,7 +15,7 @@ export const BUNDLE = join(FOLDER, 'server.js')
  */
 export async function bundleService(): Promise<void> {
   const sources = await Promise.all(
-    ['dist/.tsbuildinfo', 'package-lock.json', 'test/harness/bundle.ts'].map((name) => changedAt(join(ROOT, name))),
+    ['dist/.built.json', 'package-lock.json', 'test/harness/bundle.ts'].map((name) => changedAt(join(ROOT, name))),
   )
   if ((await changedAt(BUNDLE)) > Math.max(...sources)) return
   await rm(FOLDER, { recursive: true, force: true })

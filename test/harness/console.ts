@@ -72,7 +72,7 @@ export async function startConsoleService({ players = 0, env = {} }: ConsoleOpti
   await buildService()
   const game = await startGame({ EVENT_RETENTION_DAYS: '365', ...env })
   const place = { environmentId: game.environmentId, scenarioId: 'season-1' }
-  await publishScenario(game.app.pool, place, demoSeason({ isOpen: true }))
+  await publishScenario(game.app.pool, place, demoSeason())
   if (players > 0) {
     await seedSeason({
       url: game.databaseUrl,

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { readdir, readlink, rm, stat, symlink, utimes } from 'node:fs/promises'
+import { readlink, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -67,31 +67,11 @@ export async function buildService(): Promise<void> {
     join(tmpdir(), `tierway-build-${createHash('sha256').update(ROOT).digest('hex').slice(0, 12)}`),
   )
   try {
-    const record = join(ROOT, 'dist/.tsbuildinfo')
-    const built = await stat(record).then(
-      ({ mtimeMs }) => mtimeMs,
-      () => 0,
-    )
-    if (built < (await lastChange())) {
-      // Vitest sets NODE_ENV to `test`, with which Vite would build the console with React's slower development code.
-      const env = { ...process.env, NODE_ENV: 'production' }
-      await promisify(execFile)('npm', ['run', 'build', '--silent'], { cwd: ROOT, env })
-      // The compiler leaves the file unchanged when there is nothing to do.
-      await utimes(record, new Date(), new Date())
-    }
+    await promisify(execFile)(process.execPath, ['build.js', '--stale'], { cwd: ROOT })
     await bundleService()
   } finally {
     await release()
   }
-}
-
-async function lastChange(): Promise<number> {
-  const sources = (await readdir(join(ROOT, 'src'), { recursive: true })).filter(
-    (name) => name.endsWith('.ts') && !name.includes('generated'),
-  )
-  const paths = ['prisma/schema.prisma', 'tsconfig.build.json', ...sources.map((name) => join('src', name))]
-  const found = await Promise.all(paths.map((path) => stat(join(ROOT, path)).catch(() => null)))
-  return Math.max(...found.map((entry) => entry?.mtimeMs ?? 0))
 }
 
 /** Takes a lock: a symbolic link that names its process. The lock of a process that has died does not count. */

@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Json, print } from '../../src/base/json.ts'
-import { demoSeason } from '../../src/dev/season.ts'
+import { demoSeason, rankedSeason } from '../../src/dev/season.ts'
 import { definitionSchemaText } from '../../src/scenario/definition-schema.ts'
 import { parseDefinition } from '../../src/scenario/parse-definition.ts'
 import { gold, item, passNode, scenario, season, tier } from '../harness/definitions.ts'
@@ -208,7 +208,12 @@ describe('the JSON Schema of definitions', () => {
   })
 
   it('accepts every definition that can be published', () => {
-    const examples = [demoSeason(), print(season()), print(scenario([passNode('p', { tiers: [tier(1, 'free')] })], []))]
+    const examples = [
+      demoSeason(),
+      rankedSeason(),
+      print(season()),
+      print(scenario([passNode('p', { tiers: [tier(1, 'free')] })], [])),
+    ]
     for (const text of examples) expect([structuralFaults(text), schemaFaults(text)]).toEqual([[], []])
     fc.assert(
       fc.property(definitions, (definition) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Json, MAX_INT64, print } from '../../src/base/json.ts'
-import { demoSeason } from '../../src/dev/season.ts'
+import { demoSeason, rankedSeason } from '../../src/dev/season.ts'
 import { nextNodes } from '../../src/scenario/definition.ts'
 import { parseDefinition, validateDefinition } from '../../src/scenario/parse-definition.ts'
 import { gold, passNode, scenario, tier } from '../harness/definitions.ts'
@@ -130,8 +130,8 @@ describe('a valid definition', () => {
     expect(faultsOf({ name: 'Silent', start: 'p', nodes: [silent] })).toEqual([])
   })
 
-  it('is returned by demoSeason', () => {
-    expect(faultsOf(demoSeason())).toEqual([])
+  it.each([demoSeason, rankedSeason])('is returned by %o', (seasonOfDemo) => {
+    expect(faultsOf(seasonOfDemo())).toEqual([])
   })
 })
 

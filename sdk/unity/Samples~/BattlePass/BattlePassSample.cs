@@ -54,7 +54,7 @@ public sealed class BattlePassSample : MonoBehaviour
         var pass = season.BattlePass("pass");
         pass.LevelUp += up => Debug.Log("Level " + up.ToLevel + "!");
 
-        var added = await pass.AddXpAsync(600, "tutorial", cancellationToken: cancellationToken);
+        var added = await pass.AddXpAsync(600, "match", cancellationToken: cancellationToken);
         Debug.Log("At level " + added.Level + " with " + added.Xp + " xp.");
         var all = await pass.ClaimAllAsync(cancellationToken: cancellationToken);
         foreach (var tier in all.Claimed) Debug.Log("Claimed the " + tier.Track + " tier of level " + tier.Level + ".");
