@@ -3,7 +3,7 @@ import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import { EXAMPLE_RUN, idempotencyKey, inRun, type Unkeyed } from '../declare/common.ts'
 import { RUN_CALL } from '../declare/contract.ts'
 import { playerCall } from '../declare/player-call.ts'
-import { int32, oneOf, optional, type RequestOf, shape } from '../declare/shape.ts'
+import { int32, mustBeOneOf, oneOf, optional, type RequestOf, shape } from '../declare/shape.ts'
 import { admitActive } from '../players/player-status.ts'
 import {
   allRewards,
@@ -32,7 +32,11 @@ import { CLAIM_ERRORS, type ClaimError, type ClaimedBy, decideClaim, REFUSED } f
 import { aboutPass, askPass, NO_RUN, type NodeInput, type PassHandle, requirePass } from './passes.ts'
 import { claimedTier } from './read-progress.ts'
 
-export const track = oneOf('The track of the tier.', CLAIM_TRACKS)
+export const track = oneOf(
+  'The track of the tier. `bonus` is for passes with bonus tiers: any other pass refuses it as an unknown word.',
+  CLAIM_TRACKS,
+  TRACKS,
+)
 
 export const claimTierRequest = shape(
   {
@@ -118,10 +122,18 @@ function* decideClaimOf(group: Group, ref: PlayerRef, input: ClaimTier, by: Clai
     if (asked && named !== null) askOffer(rows.player, offerAt(asked, { level: named, track }))
     return { rows, asked }
   })
+  // Before any other refusal: an unknown word is found when the request is read.
+  if (by === 'player' && track === 'bonus' && !mayHaveBonusTier(asked, input.level))
+    throw invalidRequest({ path: 'track', message: mustBeOneOf(TRACKS) })
   const { definition, run } = requireActiveRun(rows, scenarioId)
   const pass = requirePass(asked)
   return yield* claim(group, pass, { definition, run }, { level: claimedLevel(pass, input.level), track, choice, by })
 }
+
+/** Whether a pass has bonus tiers, or had the one that the player has claimed: a repeated claim is still answered. */
+const mayHaveBonusTier = (pass: PassHandle | undefined, level: number | null): boolean =>
+  pass !== undefined &&
+  (pass.node.beyond?.kind === 'tiers' || (level !== null && pass.current.claimed.has(tierKey(level, 'bonus'))))
 
 export const claimAllRequest = shape({ ...inRun, idempotencyKey })
 export type ClaimAll = Unkeyed<RequestOf<typeof claimAllRequest>>

@@ -38,7 +38,7 @@ export const TrackType = enumType('Track', CLAIM_TRACKS, {
   values: {
     free: 'Open to every player.',
     premium: 'Open to players who own premium.',
-    bonus: 'The bonus tiers above the top level, numbered from 1.',
+    bonus: 'The bonus tiers above the top level, numbered from 1. Only a pass with bonus tiers has it.',
   },
 })
 

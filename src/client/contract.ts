@@ -18,6 +18,7 @@ export interface ProgressResponse {
 export interface ClaimedTier {
   /** The level of the tier; for a bonus tier its number. */
   readonly level: number
+  /** The track of the tier. Only a pass with bonus tiers has `bonus`. */
   readonly track: 'free' | 'premium' | 'bonus'
 }
 
