@@ -4,6 +4,7 @@ import { EXAMPLE_RUN, idempotencyKey, inRun, type Unkeyed } from '../declare/com
 import { RUN_CALL } from '../declare/contract.ts'
 import { playerCall } from '../declare/player-call.ts'
 import { int32, mustBeOneOf, oneOf, optional, type RequestOf, shape } from '../declare/shape.ts'
+import { Stream } from '../events/append.ts'
 import { admitActive } from '../players/player-status.ts'
 import {
   allRewards,
@@ -19,9 +20,9 @@ import {
   TRACKS,
   tierKey,
 } from '../scenario/definition.ts'
-import type { Walk } from '../scenario/plan.ts'
+import { type ExecutionPlan, joined, type Walk } from '../scenario/plan.ts'
 import { askPaid } from '../scenario/reward-payments.ts'
-import { askRunRows, type Run, record, requireActiveRun, rewardsOf, settleWalk } from '../scenario/runs.ts'
+import { askRunRows, notePlan, type Run, record, requireActiveRun, rewardsOf, settleWalk } from '../scenario/runs.ts'
 import { Scenarios } from '../scenario/scenarios.ts'
 import type { About, Command } from '../transactions/command.ts'
 import type { Group, Steps } from '../transactions/group.ts'
@@ -224,9 +225,10 @@ function askOffer(player: Player, offer: Offer | undefined): void {
 
 /** What was claimed of the tiers that a player has earned. */
 export interface ClaimedEarned {
-  readonly tiers: number
-  /** Without what was mailed. */
-  readonly granted: readonly Granted[]
+  /** The claimed tiers, by level, each with its rewards but for those that were mailed. */
+  readonly claimed: readonly (Claimable & { readonly granted: readonly Granted[] })[]
+  /** The plans of the claims that crossed something, in their order. */
+  readonly plans: readonly ExecutionPlan[]
   /** Tiers that were not claimed, as their rewards do not fit or claims are closed. */
   readonly failed: number
 }
@@ -243,18 +245,49 @@ export function* claimEarned(
 ): Steps<ClaimedEarned> {
   const now = pass.nowIn(group)
   const earned = earnedOf(pass, by, now).filter((tier) => by === 'season end' || !offerAt(pass, tier)?.choice)
-  const granted: Granted[] = []
-  let tiers = 0
+  const claimed: ClaimedEarned['claimed'][number][] = []
+  const plans: ExecutionPlan[] = []
   for (const { level, track } of earned) {
     // A claim may change the run, or complete it.
     const active = run?.value?.status === 'active' ? run.value : null
     const mailed = mail?.length ?? 0
-    const result = yield* claim(group, pass, { definition, run: active }, { level, track, by, mail })
+    const result = yield* claim(group, pass, { definition, run: active }, { level, track, by, mail, plans })
     if (!result.success) continue
-    tiers += 1
-    granted.push(...result.granted.slice((mail?.length ?? 0) - mailed))
+    claimed.push({ level, track, granted: result.granted.slice((mail?.length ?? 0) - mailed) })
   }
-  return { tiers, granted, failed: earned.length - tiers }
+  return { claimed, plans, failed: earned.length - claimed.length }
+}
+
+/**
+ * Claims for the player what it has earned on a pass with `autoClaim`, in the call that brought it, and reports it in one
+ * event. Returns the plan of the call, which then has what the claims crossed, entered and granted; the run keeps it.
+ * `askEveryTier` must have asked for the rows.
+ */
+export function* claimForPlayer(
+  group: Group,
+  pass: PassHandle,
+  { definition, run }: { readonly definition: Definition; readonly run: One<Run> | null },
+  plan: ExecutionPlan | null,
+): Steps<ExecutionPlan | null> {
+  const { claimed, plans } = yield* claimEarned(group, pass, { definition, run }, { by: 'player' })
+  const now = run?.value
+  if (claimed.length === 0 || !now) return plan
+  const { player, node } = pass
+  const { environmentId, playerId } = player
+  const { runId, scenarioId } = now
+  group.of(Stream).append({
+    ...{ environmentId, playerId, scenarioId, nodeId: node.id, runId },
+    ...{ type: 'tiers.claimed', handle: null, byClient: false, data: { claimed } },
+  })
+  const whole = joined(plan, {
+    runId,
+    status: now.status === 'completed' ? 'completed' : 'active',
+    crossed: plans.flatMap(({ crossed }) => crossed),
+    entered: plans.flatMap(({ entered }) => entered),
+    granted: claimed.flatMap(({ granted }) => granted),
+  })
+  notePlan(player, runId, whole)
+  return whole
 }
 
 /** The tiers that a player has earned and not claimed, by level; of bonus tiers only those that it may claim on the day. */
@@ -315,6 +348,8 @@ interface ClaimOf extends Claimable {
   readonly by?: ClaimedBy
   /** Takes the rewards of the tier, instead of the wallet. Those of reward nodes are paid all the same. */
   readonly mail?: Reward[] | undefined
+  /** Takes the plan of a claim that crosses something. */
+  readonly plans?: ExecutionPlan[] | undefined
 }
 
 function offerAt({ node }: PassHandle, { level, track }: Claimable): Offer | undefined {
@@ -329,7 +364,7 @@ function* claim(
   tier: ClaimOf,
 ): Steps<ClaimResult> {
   const { player, node, scenarioId } = pass
-  const { level, track, by, mail } = tier
+  const { level, track, by, mail, plans } = tier
   const before = pass.current
   const request = {
     ...{ level, track, by, choice: tier.choice ?? null },
@@ -350,7 +385,8 @@ function* claim(
   if (overflowOf(player, paid)) return refused('balance limit exceeded')
   if (!isRepeat && decision.isOverDay) return refused('daily limit reached')
 
-  if (run) record(group, player, run, step)
+  const plan = run && record(group, player, run, step)
+  if (plan) plans?.push(plan)
   if (isRepeat) {
     if (decision.next !== before) pass.set(group, decision.next)
     // A repeat can complete a level node, which may lead to reward nodes: the answer has what this call paid, too.

@@ -79,7 +79,7 @@ export const XpOriginEnum = enumType('XpOrigin', XP_ORIGINS, {
 })
 
 answerType('ClaimedTier', claimedTier)
-answerType('GrantedTier', grantedTier)
+export const GrantedTierType = answerType('GrantedTier', grantedTier)
 const BattlePassProgressType = answerType('BattlePassProgress', progressAnswer)
 export const AddXpPayloadType = answerType('AddXpPayload', addXpAnswer)
 export const ClaimTierPayloadType = answerType('ClaimTierPayload', claimAnswer)

@@ -35,7 +35,7 @@ export interface AddXpResponse {
   readonly plan: ExecutionPlan | null
 }
 
-/** The steps of the run that the call caused; null when the call crossed no handle. */
+/** The steps of the run that the call caused; null when it caused none. Of a pass with `autoClaim` also what it claimed for the player. */
 export interface ExecutionPlan {
   /** Id of the run. */
   readonly runId: string
@@ -50,7 +50,7 @@ export interface ExecutionPlan {
   }[]
   /** Entered nodes, in order. The client runs the types that the service does not know. */
   readonly entered: readonly EnteredNode[]
-  /** Rewards that reward nodes granted. */
+  /** Rewards that reward nodes granted, and those of tiers that a pass with `autoClaim` claimed. */
   readonly granted: readonly Reward[]
 }
 
@@ -711,14 +711,21 @@ export interface PassState {
 export interface EventFields {
   /** Its place in the stream. Store it, and pass it as `after` to continue from there. */
   readonly cursor: string
-  readonly type: 'CROSSING' | 'INBOX_RECEIVED' | 'PLAYER_CREATED' | 'RUN_CANCELLED' | 'SEASON_SETTLED' | 'XP_LIMITED'
+  readonly type:
+    | 'CROSSING'
+    | 'INBOX_RECEIVED'
+    | 'PLAYER_CREATED'
+    | 'RUN_CANCELLED'
+    | 'SEASON_SETTLED'
+    | 'TIERS_CLAIMED'
+    | 'XP_LIMITED'
   /** RFC 3339, UTC. */
   readonly occurredAt: string
   /** A player's id. */
   readonly playerId: string
   /** The scenario of the run or of the season; null for `PLAYER_CREATED`, and for a message that is about no season. */
   readonly scenarioId: string | null
-  /** The node of the crossed handle, or the pass of the xp, of the season or of a message about it; null for any other event. */
+  /** The node of the crossed handle, or the pass of the tiers, of the xp, of the season or of a message about it; null for any other event. */
   readonly nodeId: string | null
   /** The run; null for `PLAYER_CREATED`, `INBOX_RECEIVED` and events of a season. */
   readonly runId: string | null

@@ -1,4 +1,5 @@
 import { RawJson } from '../base/json.ts'
+import { GrantedTierType } from '../battlepass/graphql.ts'
 import { IDENTITY_PROVIDER } from '../declare/common.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { globalId } from '../declare/graphql/global-id.ts'
@@ -8,7 +9,7 @@ import { JsonSource } from '../declare/shape.ts'
 import { JobStateType } from '../grants/graphql-state.ts'
 import type { JobState } from '../grants/requests.ts'
 import { MESSAGE_KINDS, type MessageKind, readRewards } from '../inbox/messages.ts'
-import { granted } from '../scenario/definition.ts'
+import { type ClaimTrack, granted } from '../scenario/definition.ts'
 import { RunCauseEnum } from '../scenario/graphql-runs.ts'
 import { PhaseEnum } from '../scenario/graphql-season.ts'
 import type { RunCause } from '../scenario/runs.ts'
@@ -26,6 +27,7 @@ enumType('EventType', EVENT_TYPES, {
     'run.cancelled': 'A run was cancelled.',
     'season.settled':
       'Tiers that a player had earned and not claimed were granted at the end of the season, or currencies ended.',
+    'tiers.claimed': 'A pass with `autoClaim` claimed tiers for a player.',
     'season.announced': 'A season was announced.',
     'season.started': 'A season started.',
     'season.ending': 'A season is about to end.',
@@ -199,6 +201,24 @@ builder.objectRef<StreamEvent>('SeasonSettledEvent').implement({
   }),
 })
 
+builder.objectRef<StreamEvent>('TiersClaimedEvent').implement({
+  interfaces: [NodeType, EventInterface],
+  description: 'A pass with `autoClaim` claimed tiers for a player: once for each call that brought some.',
+  fields: (t) => ({
+    playerId: t.id(player),
+    claimed: t.field({
+      type: [GrantedTierType],
+      description: 'The claimed tiers, by level.',
+      resolve: (event) =>
+        (dataOf(event).objects('claimed') ?? []).map((tier) => ({
+          level: Number(tier?.integer('level')),
+          track: tier?.value('track') as ClaimTrack,
+          granted: tier ? readRewards(tier, 'granted').map(granted) : [],
+        })),
+    }),
+  }),
+})
+
 export const XpLimitedEvent = builder.objectRef<StreamEvent>('XpLimitedEvent').implement({
   interfaces: [NodeType, EventInterface],
   description:
@@ -284,6 +304,7 @@ const TYPES: Readonly<Record<Exclude<EventType, 'crossing'>, string>> = {
   'player.created': 'PlayerCreatedEvent',
   'run.cancelled': 'RunCancelledEvent',
   'season.settled': 'SeasonSettledEvent',
+  'tiers.claimed': 'TiersClaimedEvent',
   'season.announced': 'SeasonEvent',
   'season.started': 'SeasonEvent',
   'season.ending': 'SeasonEvent',
