@@ -8,6 +8,9 @@ import { Stream } from '../events/append.ts'
 import { admitActive } from '../players/player-status.ts'
 import {
   allRewards,
+  assetsOf,
+  boosts,
+  boostsOf,
   byLevel,
   CLAIM_TRACKS,
   type Claimable,
@@ -69,6 +72,7 @@ export const claimAnswer = answer(
     alreadyClaimed: out.flag('True when an earlier call claimed the tier.'),
     error: out.orNull(out.oneOf(CLAIM_ERRORS, { description: REFUSED })),
     granted: out.list(reward, 'The rewards of the tier. A repeated claim answers the same list.'),
+    boosts,
   },
   {
     name: 'ClaimResponse',
@@ -128,7 +132,9 @@ function* decideClaimOf(group: Group, ref: PlayerRef, input: ClaimTier, by: Clai
     throw invalidRequest({ path: 'track', message: mustBeOneOf(TRACKS) })
   const { definition, run } = requireActiveRun(rows, scenarioId)
   const pass = requirePass(asked)
-  return yield* claim(group, pass, { definition, run }, { level: claimedLevel(pass, input.level), track, choice, by })
+  const tier = { level: claimedLevel(pass, input.level), track, choice, by }
+  const { success, alreadyClaimed, error, granted } = yield* claim(group, pass, { definition, run }, tier)
+  return { success, alreadyClaimed, error, granted: assetsOf(granted), boosts: boostsOf(granted) }
 }
 
 /** Whether a pass has bonus tiers, or had the one that the player has claimed: a repeated claim is still answered. */
@@ -142,6 +148,7 @@ export type ClaimAll = Unkeyed<RequestOf<typeof claimAllRequest>>
 export const grantedTier = answer('A claimed tier with its rewards.', {
   ...claimedTier.members,
   granted: out.list(reward, 'The granted rewards.'),
+  boosts,
 })
 
 export const claimAllAnswer = answer('The result of `claimAll`.', {
@@ -190,7 +197,8 @@ export function claimAll(ref: PlayerRef, input: ClaimAll): Command<ClaimAllResul
         // A claim may change the run, so each claim looks up the run again.
         const result = yield* claim(group, pass, requireActiveRun(rows, input.scenarioId), { level, track })
         errors.add(result.error)
-        if (result.success) claimed.push({ level, track, granted: result.granted })
+        const { success, granted } = result
+        if (success) claimed.push({ level, track, granted: assetsOf(granted), boosts: boostsOf(granted) })
       }
       const error = ['choice required' as const, ...CLAIM_ERRORS].find((known) => errors.has(known)) ?? null
       return { claimed, error: claimed.length > 0 ? null : error }
@@ -279,12 +287,14 @@ export function* claimForPlayer(
     ...{ environmentId, playerId, scenarioId, nodeId: node.id, runId },
     ...{ type: 'tiers.claimed', handle: null, byClient: false, data: { claimed } },
   })
+  const all = claimed.flatMap(({ granted }) => granted)
   const whole = joined(plan, {
     runId,
     status: now.status === 'completed' ? 'completed' : 'active',
     crossed: plans.flatMap(({ crossed }) => crossed),
     entered: plans.flatMap(({ entered }) => entered),
-    granted: claimed.flatMap(({ granted }) => granted),
+    granted: assetsOf(all),
+    boosts: boostsOf(all),
   })
   notePlan(player, runId, whole)
   return whole
@@ -356,13 +366,18 @@ function offerAt({ node }: PassHandle, { level, track }: Claimable): Offer | und
   return track === 'bonus' ? bonusOffer(node, level) : node.tiers.get(tierKey(level, track))
 }
 
+/** The outcome of a claim, with boosts among what was granted. */
+interface Claimed extends Pick<ClaimResult, 'success' | 'alreadyClaimed' | 'error'> {
+  readonly granted: readonly Granted[]
+}
+
 /** Claims a tier. Without a run nothing is crossed. */
 function* claim(
   group: Group,
   pass: PassHandle,
   { definition, run }: { definition: Definition; run: Run | null },
   tier: ClaimOf,
-): Steps<ClaimResult> {
+): Steps<Claimed> {
   const { player, node, scenarioId } = pass
   const { level, track, by, mail, plans } = tier
   const before = pass.current
@@ -406,7 +421,7 @@ function* claim(
 /** Most claims cross nothing. */
 const NOWHERE: Walk = { crossings: [], entered: [], grants: [], active: [], completed: false }
 
-function refused(error: ClaimError): ClaimResult {
+function refused(error: ClaimError): Claimed {
   return { success: false, alreadyClaimed: false, error, granted: [] }
 }
 

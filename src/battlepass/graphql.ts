@@ -7,7 +7,7 @@ import { answerType, enumType, playerMutation, playerQuery } from '../declare/gr
 import { findReadable } from '../players/graphql-readable.ts'
 import { CLAIM_TRACKS, type ClaimTrack, type Granted } from '../scenario/definition.ts'
 import { currentPass } from '../scenario/scenarios.ts'
-import { RewardType } from '../wallet/graphql.ts'
+import { RewardOrBoostType } from '../wallet/graphql.ts'
 import { addXpAnswer, addXpCall } from './add-xp.ts'
 import { claimAllAnswer, claimAllCall, claimAnswer, claimTierCall, grantedTier } from './claim-tier.ts'
 import { CLAIM_ERRORS, PURCHASE_ERRORS } from './decide.ts'
@@ -174,7 +174,7 @@ const ClaimType = builder.prismaObject('TierClaim', {
     nodeId: t.exposeString('nodeId', { description: 'The pass of the tier.' }),
     level: t.exposeInt('level'),
     track: t.field({ type: TrackType, select: { track: true }, resolve: ({ track }) => track as ClaimTrack }),
-    granted: t.field({ type: [RewardType], resolve: ({ granted }) => thaw(granted) as unknown as Granted[] }),
+    granted: t.field({ type: [RewardOrBoostType], resolve: ({ granted }) => thaw(granted) as unknown as Granted[] }),
     runId: t.exposeString('runId', { description: 'The run in which the tier was claimed.' }),
     claimedAt: t.expose('claimedAt', { type: 'DateTime' }),
   }),

@@ -9,12 +9,12 @@ import { JsonSource } from '../declare/shape.ts'
 import { JobStateType } from '../grants/graphql-state.ts'
 import type { JobState } from '../grants/requests.ts'
 import { MESSAGE_KINDS, type MessageKind, readRewards } from '../inbox/messages.ts'
-import { type ClaimTrack, granted } from '../scenario/definition.ts'
+import { assetsOf, boostsOf, type ClaimTrack, granted } from '../scenario/definition.ts'
 import { RunCauseEnum } from '../scenario/graphql-runs.ts'
 import { PhaseEnum } from '../scenario/graphql-season.ts'
 import type { RunCause } from '../scenario/runs.ts'
 import type { Phase } from '../scenario/season.ts'
-import { PriceType, RewardType } from '../wallet/graphql.ts'
+import { PriceType, RewardOrBoostType } from '../wallet/graphql.ts'
 import { EVENT_MEMBERS, EVENT_TYPES, type EventType, type SeasonEventType, type StreamEvent } from './catalogue.ts'
 import { cursorOf } from './cursor.ts'
 
@@ -161,7 +161,7 @@ export const InboxReceivedEvent = builder.objectRef<StreamEvent>('InboxReceivedE
       resolve: (event) => readText(dataOf(event), 'kind') as MessageKind,
     }),
     rewards: t.field({
-      type: [RewardType],
+      type: [RewardOrBoostType],
       description: 'What can be claimed with it.',
       resolve: (event) => readRewards(dataOf(event)).map(granted),
     }),
@@ -210,11 +210,11 @@ builder.objectRef<StreamEvent>('TiersClaimedEvent').implement({
       type: [GrantedTierType],
       description: 'The claimed tiers, by level.',
       resolve: (event) =>
-        (dataOf(event).objects('claimed') ?? []).map((tier) => ({
-          level: Number(tier?.integer('level')),
-          track: tier?.value('track') as ClaimTrack,
-          granted: tier ? readRewards(tier, 'granted').map(granted) : [],
-        })),
+        (dataOf(event).objects('claimed') ?? []).map((tier) => {
+          const all = tier ? readRewards(tier, 'granted').map(granted) : []
+          const [level, track] = [Number(tier?.integer('level')), tier?.value('track') as ClaimTrack]
+          return { level, track, granted: assetsOf(all), boosts: boostsOf(all) }
+        }),
     }),
   }),
 })

@@ -2,6 +2,7 @@ import type { Json } from '../base/json.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import { EXAMPLE_RUN } from '../declare/common.ts'
 import {
+  boosts,
   type Definition,
   granted,
   type Node,
@@ -55,6 +56,7 @@ export const executionPlan = answer(
       reward,
       'Rewards that reward nodes granted, and those of tiers that a pass with `autoClaim` claimed.',
     ),
+    boosts,
   },
   { name: 'ExecutionPlan' },
 )
@@ -77,6 +79,7 @@ export const joined = (first: ExecutionPlan | null, then: ExecutionPlan): Execut
         crossed: [...first.crossed, ...then.crossed],
         entered: [...first.entered, ...then.entered],
         granted: [...first.granted, ...then.granted],
+        boosts: first.boosts && then.boosts ? [...first.boosts, ...then.boosts] : (first.boosts ?? then.boosts),
       }
 
 /** A reward node that was entered. */
