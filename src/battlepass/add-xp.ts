@@ -17,7 +17,7 @@ import type { Group, Steps } from '../transactions/group.ts'
 import type { Player, PlayerRef } from '../transactions/player.ts'
 import { askWallet, grant, requireRoom } from '../wallet/holdings.ts'
 import { withOwn } from '../wallet/player-boosts.ts'
-import { askEveryTier, claimEarned } from './claim-tier.ts'
+import { askEveryTier, claimForPlayer } from './claim-tier.ts'
 import { bonusOf, decideXp, levelAt } from './decide.ts'
 import { type LimitedCall, LimitedCalls } from './limited-calls.ts'
 import { aboutPass, askPass, type NodeInput, type PassHandle, requirePass } from './passes.ts'
@@ -106,9 +106,10 @@ function xpCommand(
       const pass = requirePass(rows.asked?.pass)
       const boosts = rows.asked?.boosts
       const result = yield* giveXp(group, { definition, run, pass, amount, source, boosts, ...given })
-      if (pass.node.autoClaim === 'always' && !(result instanceof Refusal))
-        yield* claimEarned(group, pass, { definition, run: rows.run }, { by: 'player' })
-      return result
+      if (pass.node.autoClaim !== 'always' || result instanceof Refusal) return result
+      const { level, xp, leveledUp, maxLevel } = result
+      const plan = yield* claimForPlayer(group, pass, { definition, run: rows.run }, result.plan)
+      return { level, xp, leveledUp, maxLevel, plan }
     },
   }
 }

@@ -3,10 +3,14 @@ import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import { EXAMPLE_RUN, idempotencyKey, inRun, type Unkeyed } from '../declare/common.ts'
 import { RUN_CALL } from '../declare/contract.ts'
 import { playerCall } from '../declare/player-call.ts'
-import { int32, oneOf, optional, type RequestOf, shape } from '../declare/shape.ts'
+import { int32, mustBeOneOf, oneOf, optional, type RequestOf, shape } from '../declare/shape.ts'
+import { Stream } from '../events/append.ts'
 import { admitActive } from '../players/player-status.ts'
 import {
   allRewards,
+  assetsOf,
+  boosts,
+  boostsOf,
   byLevel,
   CLAIM_TRACKS,
   type Claimable,
@@ -19,9 +23,9 @@ import {
   TRACKS,
   tierKey,
 } from '../scenario/definition.ts'
-import type { Walk } from '../scenario/plan.ts'
+import { type ExecutionPlan, joined, type Walk } from '../scenario/plan.ts'
 import { askPaid } from '../scenario/reward-payments.ts'
-import { askRunRows, type Run, record, requireActiveRun, rewardsOf, settleWalk } from '../scenario/runs.ts'
+import { askRunRows, notePlan, type Run, record, requireActiveRun, rewardsOf, settleWalk } from '../scenario/runs.ts'
 import { Scenarios } from '../scenario/scenarios.ts'
 import type { About, Command } from '../transactions/command.ts'
 import type { Group, Steps } from '../transactions/group.ts'
@@ -32,7 +36,11 @@ import { CLAIM_ERRORS, type ClaimError, type ClaimedBy, decideClaim, REFUSED } f
 import { aboutPass, askPass, NO_RUN, type NodeInput, type PassHandle, requirePass } from './passes.ts'
 import { claimedTier } from './read-progress.ts'
 
-export const track = oneOf('The track of the tier.', CLAIM_TRACKS)
+export const track = oneOf(
+  'The track of the tier. `bonus` is for passes with bonus tiers: any other pass refuses it as an unknown word.',
+  CLAIM_TRACKS,
+  TRACKS,
+)
 
 export const claimTierRequest = shape(
   {
@@ -64,6 +72,7 @@ export const claimAnswer = answer(
     alreadyClaimed: out.flag('True when an earlier call claimed the tier.'),
     error: out.orNull(out.oneOf(CLAIM_ERRORS, { description: REFUSED })),
     granted: out.list(reward, 'The rewards of the tier. A repeated claim answers the same list.'),
+    boosts,
   },
   {
     name: 'ClaimResponse',
@@ -118,10 +127,20 @@ function* decideClaimOf(group: Group, ref: PlayerRef, input: ClaimTier, by: Clai
     if (asked && named !== null) askOffer(rows.player, offerAt(asked, { level: named, track }))
     return { rows, asked }
   })
+  // Before any other refusal: an unknown word is found when the request is read.
+  if (by === 'player' && track === 'bonus' && !mayHaveBonusTier(asked, input.level))
+    throw invalidRequest({ path: 'track', message: mustBeOneOf(TRACKS) })
   const { definition, run } = requireActiveRun(rows, scenarioId)
   const pass = requirePass(asked)
-  return yield* claim(group, pass, { definition, run }, { level: claimedLevel(pass, input.level), track, choice, by })
+  const tier = { level: claimedLevel(pass, input.level), track, choice, by }
+  const { success, alreadyClaimed, error, granted } = yield* claim(group, pass, { definition, run }, tier)
+  return { success, alreadyClaimed, error, granted: assetsOf(granted), boosts: boostsOf(granted) }
 }
+
+/** Whether a pass has bonus tiers, or had the one that the player has claimed: a repeated claim is still answered. */
+const mayHaveBonusTier = (pass: PassHandle | undefined, level: number | null): boolean =>
+  pass !== undefined &&
+  (pass.node.beyond?.kind === 'tiers' || (level !== null && pass.current.claimed.has(tierKey(level, 'bonus'))))
 
 export const claimAllRequest = shape({ ...inRun, idempotencyKey })
 export type ClaimAll = Unkeyed<RequestOf<typeof claimAllRequest>>
@@ -129,6 +148,7 @@ export type ClaimAll = Unkeyed<RequestOf<typeof claimAllRequest>>
 export const grantedTier = answer('A claimed tier with its rewards.', {
   ...claimedTier.members,
   granted: out.list(reward, 'The granted rewards.'),
+  boosts,
 })
 
 export const claimAllAnswer = answer('The result of `claimAll`.', {
@@ -177,7 +197,8 @@ export function claimAll(ref: PlayerRef, input: ClaimAll): Command<ClaimAllResul
         // A claim may change the run, so each claim looks up the run again.
         const result = yield* claim(group, pass, requireActiveRun(rows, input.scenarioId), { level, track })
         errors.add(result.error)
-        if (result.success) claimed.push({ level, track, granted: result.granted })
+        const { success, granted } = result
+        if (success) claimed.push({ level, track, granted: assetsOf(granted), boosts: boostsOf(granted) })
       }
       const error = ['choice required' as const, ...CLAIM_ERRORS].find((known) => errors.has(known)) ?? null
       return { claimed, error: claimed.length > 0 ? null : error }
@@ -212,9 +233,10 @@ function askOffer(player: Player, offer: Offer | undefined): void {
 
 /** What was claimed of the tiers that a player has earned. */
 export interface ClaimedEarned {
-  readonly tiers: number
-  /** Without what was mailed. */
-  readonly granted: readonly Granted[]
+  /** The claimed tiers, by level, each with its rewards but for those that were mailed. */
+  readonly claimed: readonly (Claimable & { readonly granted: readonly Granted[] })[]
+  /** The plans of the claims that crossed something, in their order. */
+  readonly plans: readonly ExecutionPlan[]
   /** Tiers that were not claimed, as their rewards do not fit or claims are closed. */
   readonly failed: number
 }
@@ -231,18 +253,51 @@ export function* claimEarned(
 ): Steps<ClaimedEarned> {
   const now = pass.nowIn(group)
   const earned = earnedOf(pass, by, now).filter((tier) => by === 'season end' || !offerAt(pass, tier)?.choice)
-  const granted: Granted[] = []
-  let tiers = 0
+  const claimed: ClaimedEarned['claimed'][number][] = []
+  const plans: ExecutionPlan[] = []
   for (const { level, track } of earned) {
     // A claim may change the run, or complete it.
     const active = run?.value?.status === 'active' ? run.value : null
     const mailed = mail?.length ?? 0
-    const result = yield* claim(group, pass, { definition, run: active }, { level, track, by, mail })
+    const result = yield* claim(group, pass, { definition, run: active }, { level, track, by, mail, plans })
     if (!result.success) continue
-    tiers += 1
-    granted.push(...result.granted.slice((mail?.length ?? 0) - mailed))
+    claimed.push({ level, track, granted: result.granted.slice((mail?.length ?? 0) - mailed) })
   }
-  return { tiers, granted, failed: earned.length - tiers }
+  return { claimed, plans, failed: earned.length - claimed.length }
+}
+
+/**
+ * Claims for the player what it has earned on a pass with `autoClaim`, in the call that brought it, and reports it in one
+ * event. Returns the plan of the call, which then has what the claims crossed, entered and granted; the run keeps it.
+ * `askEveryTier` must have asked for the rows.
+ */
+export function* claimForPlayer(
+  group: Group,
+  pass: PassHandle,
+  { definition, run }: { readonly definition: Definition; readonly run: One<Run> | null },
+  plan: ExecutionPlan | null,
+): Steps<ExecutionPlan | null> {
+  const { claimed, plans } = yield* claimEarned(group, pass, { definition, run }, { by: 'player' })
+  const now = run?.value
+  if (claimed.length === 0 || !now) return plan
+  const { player, node } = pass
+  const { environmentId, playerId } = player
+  const { runId, scenarioId } = now
+  group.of(Stream).append({
+    ...{ environmentId, playerId, scenarioId, nodeId: node.id, runId },
+    ...{ type: 'tiers.claimed', handle: null, byClient: false, data: { claimed } },
+  })
+  const all = claimed.flatMap(({ granted }) => granted)
+  const whole = joined(plan, {
+    runId,
+    status: now.status === 'completed' ? 'completed' : 'active',
+    crossed: plans.flatMap(({ crossed }) => crossed),
+    entered: plans.flatMap(({ entered }) => entered),
+    granted: assetsOf(all),
+    boosts: boostsOf(all),
+  })
+  notePlan(player, runId, whole)
+  return whole
 }
 
 /** The tiers that a player has earned and not claimed, by level; of bonus tiers only those that it may claim on the day. */
@@ -303,10 +358,17 @@ interface ClaimOf extends Claimable {
   readonly by?: ClaimedBy
   /** Takes the rewards of the tier, instead of the wallet. Those of reward nodes are paid all the same. */
   readonly mail?: Reward[] | undefined
+  /** Takes the plan of a claim that crosses something. */
+  readonly plans?: ExecutionPlan[] | undefined
 }
 
 function offerAt({ node }: PassHandle, { level, track }: Claimable): Offer | undefined {
   return track === 'bonus' ? bonusOffer(node, level) : node.tiers.get(tierKey(level, track))
+}
+
+/** The outcome of a claim, with boosts among what was granted. */
+interface Claimed extends Pick<ClaimResult, 'success' | 'alreadyClaimed' | 'error'> {
+  readonly granted: readonly Granted[]
 }
 
 /** Claims a tier. Without a run nothing is crossed. */
@@ -315,9 +377,9 @@ function* claim(
   pass: PassHandle,
   { definition, run }: { definition: Definition; run: Run | null },
   tier: ClaimOf,
-): Steps<ClaimResult> {
+): Steps<Claimed> {
   const { player, node, scenarioId } = pass
-  const { level, track, by, mail } = tier
+  const { level, track, by, mail, plans } = tier
   const before = pass.current
   const request = {
     ...{ level, track, by, choice: tier.choice ?? null },
@@ -338,7 +400,8 @@ function* claim(
   if (overflowOf(player, paid)) return refused('balance limit exceeded')
   if (!isRepeat && decision.isOverDay) return refused('daily limit reached')
 
-  if (run) record(group, player, run, step)
+  const plan = run && record(group, player, run, step)
+  if (plan) plans?.push(plan)
   if (isRepeat) {
     if (decision.next !== before) pass.set(group, decision.next)
     // A repeat can complete a level node, which may lead to reward nodes: the answer has what this call paid, too.
@@ -358,7 +421,7 @@ function* claim(
 /** Most claims cross nothing. */
 const NOWHERE: Walk = { crossings: [], entered: [], grants: [], active: [], completed: false }
 
-function refused(error: ClaimError): ClaimResult {
+function refused(error: ClaimError): Claimed {
   return { success: false, alreadyClaimed: false, error, granted: [] }
 }
 

@@ -5,7 +5,7 @@ import type { Choice, Reward } from '../scenario/definition.ts'
 import { FaultType, findScenario } from '../scenario/graphql.ts'
 import { ChangedNodeType } from '../scenario/graphql-diff.ts'
 import { previewRequest } from '../scenario/requests.ts'
-import { PriceType, RewardType } from '../wallet/graphql.ts'
+import { PriceType, RewardOrBoostType } from '../wallet/graphql.ts'
 import type { PassPreview } from './compare-passes.ts'
 import { type Change, type DiffedLevel, type DiffedTier, diffPasses, type PassDiff } from './diff-passes.ts'
 import { TrackType } from './graphql.ts'
@@ -156,7 +156,7 @@ const ChangedLevelType = builder.objectRef<PassDiff['levelsChanged'][number]>('C
 
 const OptionType = builder.objectRef<Choice[number]>('RewardOption').implement({
   description: 'An option of the choice of a tier.',
-  fields: (t) => ({ rewards: t.field({ type: [RewardType], resolve: (rewards): Reward[] => [...rewards] }) }),
+  fields: (t) => ({ rewards: t.field({ type: [RewardOrBoostType], resolve: (rewards): Reward[] => [...rewards] }) }),
 })
 
 const DiffedTierType = builder.objectRef<DiffedTier>('DiffedTier').implement({
@@ -164,7 +164,7 @@ const DiffedTierType = builder.objectRef<DiffedTier>('DiffedTier').implement({
   fields: (t) => ({
     level: t.exposeInt('level'),
     track: t.expose('track', { type: TrackType }),
-    rewards: t.field({ type: [RewardType], resolve: ({ rewards }): Reward[] => [...rewards] }),
+    rewards: t.field({ type: [RewardOrBoostType], resolve: ({ rewards }): Reward[] => [...rewards] }),
     choice: t.field({
       description: 'The options of its choice. Empty without one.',
       type: [OptionType],
@@ -180,12 +180,12 @@ const ChangedTierType = builder.objectRef<PassDiff['tiersChanged'][number]>('Cha
     track: t.expose('track', { type: TrackType }),
     rewardsBefore: t.field({
       description: 'Its rewards in version `from`.',
-      type: [RewardType],
+      type: [RewardOrBoostType],
       resolve: ({ rewardsBefore }): Reward[] => [...rewardsBefore],
     }),
     rewardsAfter: t.field({
       description: 'Its rewards in version `to`.',
-      type: [RewardType],
+      type: [RewardOrBoostType],
       resolve: ({ rewardsAfter }): Reward[] => [...rewardsAfter],
     }),
     choiceBefore: t.field({

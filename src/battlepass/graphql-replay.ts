@@ -5,7 +5,7 @@ import { fieldsOf, inputOf } from '../declare/graphql/shapes.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { FaultType } from '../scenario/graphql.ts'
 import { replayRequest } from '../scenario/requests.ts'
-import { RewardType } from '../wallet/graphql.ts'
+import { RewardOrBoostType } from '../wallet/graphql.ts'
 import { TrackType } from './graphql.ts'
 import type { ReplayedLevel, ReplayedTrack, SeasonReplay } from './replay-season.ts'
 
@@ -34,7 +34,7 @@ const TrackRewardsType = builder.objectRef<ReplayedTrack>('ReplayedTrack').imple
   description: 'What the tiers of a track would have given the repeated players in all, without choices.',
   fields: (t) => ({
     track: t.expose('track', { type: TrackType }),
-    rewards: t.field({ type: [RewardType], resolve: ({ rewards }) => [...rewards] }),
+    rewards: t.field({ type: [RewardOrBoostType], resolve: ({ rewards }) => [...rewards] }),
   }),
 })
 

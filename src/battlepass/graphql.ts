@@ -7,7 +7,7 @@ import { answerType, enumType, playerMutation, playerQuery } from '../declare/gr
 import { findReadable } from '../players/graphql-readable.ts'
 import { CLAIM_TRACKS, type ClaimTrack, type Granted } from '../scenario/definition.ts'
 import { currentPass } from '../scenario/scenarios.ts'
-import { RewardType } from '../wallet/graphql.ts'
+import { RewardOrBoostType } from '../wallet/graphql.ts'
 import { addXpAnswer, addXpCall } from './add-xp.ts'
 import { claimAllAnswer, claimAllCall, claimAnswer, claimTierCall, grantedTier } from './claim-tier.ts'
 import { CLAIM_ERRORS, PURCHASE_ERRORS } from './decide.ts'
@@ -38,7 +38,7 @@ export const TrackType = enumType('Track', CLAIM_TRACKS, {
   values: {
     free: 'Open to every player.',
     premium: 'Open to players who own premium.',
-    bonus: 'The bonus tiers above the top level, numbered from 1.',
+    bonus: 'The bonus tiers above the top level, numbered from 1. Only a pass with bonus tiers has it.',
   },
 })
 
@@ -79,7 +79,7 @@ export const XpOriginEnum = enumType('XpOrigin', XP_ORIGINS, {
 })
 
 answerType('ClaimedTier', claimedTier)
-answerType('GrantedTier', grantedTier)
+export const GrantedTierType = answerType('GrantedTier', grantedTier)
 const BattlePassProgressType = answerType('BattlePassProgress', progressAnswer)
 export const AddXpPayloadType = answerType('AddXpPayload', addXpAnswer)
 export const ClaimTierPayloadType = answerType('ClaimTierPayload', claimAnswer)
@@ -174,7 +174,7 @@ const ClaimType = builder.prismaObject('TierClaim', {
     nodeId: t.exposeString('nodeId', { description: 'The pass of the tier.' }),
     level: t.exposeInt('level'),
     track: t.field({ type: TrackType, select: { track: true }, resolve: ({ track }) => track as ClaimTrack }),
-    granted: t.field({ type: [RewardType], resolve: ({ granted }) => thaw(granted) as unknown as Granted[] }),
+    granted: t.field({ type: [RewardOrBoostType], resolve: ({ granted }) => thaw(granted) as unknown as Granted[] }),
     runId: t.exposeString('runId', { description: 'The run in which the tier was claimed.' }),
     claimedAt: t.expose('claimedAt', { type: 'DateTime' }),
   }),

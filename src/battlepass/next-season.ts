@@ -9,7 +9,7 @@ import type { Group, Steps } from '../transactions/group.ts'
 import type { Player, PlayerRef } from '../transactions/player.ts'
 import { overflowOf } from '../wallet/holdings.ts'
 import { askConversion, giveXp } from './add-xp.ts'
-import { askEveryTier, claimEarned } from './claim-tier.ts'
+import { askEveryTier, claimForPlayer } from './claim-tier.ts'
 import { decideXp, inSeason } from './decide.ts'
 import { askPass, type PassHandle } from './passes.ts'
 
@@ -83,7 +83,7 @@ export function askCarried(
 /**
  * Gives a player what it takes along, once: xp, with the levels that it reaches, and premium. `askCarried` must have asked
  * for all rows. Nothing is given while the rewards behind the levels do not fit: a later start tries again. Null when
- * nothing was crossed.
+ * nothing was crossed and no tier was claimed.
  */
 export function* carry(
   group: Group,
@@ -108,7 +108,7 @@ export function* carry(
   if (hasPremium) to.set(group, { ...to.current, premiumOwned: true })
   const reference = `${from.scenarioId}/${from.node.id}`
   const given = decision ? yield* giveXp(group, { ...gift, definition, run, pass: to, reference }) : null
-  if (to.node.autoClaim === 'always')
-    yield* claimEarned(group, to, { definition, run: askRun(player, run.runId) }, { by: 'player' })
-  return given && 'plan' in given ? given.plan : null
+  const plan = given && 'plan' in given ? given.plan : null
+  if (to.node.autoClaim !== 'always') return plan
+  return yield* claimForPlayer(group, to, { definition, run: askRun(player, run.runId) }, plan)
 }

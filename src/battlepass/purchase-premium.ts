@@ -9,7 +9,7 @@ import { askRunRows, askWalk, record, requireActiveRun, settleWalk } from '../sc
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
 import { askHoldings, askWallet, balanceOf, grant, move, overflowOf } from '../wallet/holdings.ts'
-import { askEveryTier, claimEarned } from './claim-tier.ts'
+import { askEveryTier, claimForPlayer } from './claim-tier.ts'
 import { decidePurchase, PURCHASE_ERRORS, type PurchaseError, REFUSED } from './decide.ts'
 import { aboutPass, askPass, requirePass } from './passes.ts'
 
@@ -86,11 +86,11 @@ export function purchasePremium(ref: PlayerRef, input: PurchasePremium): Command
       const cause = { reason: 'premium_purchase', reference } as const
       if (amount > 0n) move(group, player, currency, -amount, cause)
       grant(group, player, instant, cause)
-      const plan = record(group, player, run, step)
+      let plan = record(group, player, run, step)
       pass.addSale(group, decision.price)
       pass.set(group, decision.next)
       if (pass.node.autoClaim === 'always')
-        yield* claimEarned(group, pass, { definition, run: rows.run }, { by: 'player' })
+        plan = yield* claimForPlayer(group, pass, { definition, run: rows.run }, plan)
       return { success: true, error: null, plan }
     },
   }

@@ -16,7 +16,7 @@ export const claimedTier = answer(
   'A claimed tier.',
   {
     level: out.int32('The level of the tier; for a bonus tier its number.'),
-    track: out.oneOf(CLAIM_TRACKS),
+    track: out.oneOf(CLAIM_TRACKS, { description: 'The track of the tier. Only a pass with bonus tiers has `bonus`.' }),
   },
   { name: 'ClaimedTier' },
 )

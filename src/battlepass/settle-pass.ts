@@ -24,7 +24,7 @@ import type { Group } from '../transactions/group.ts'
 import type { Player, PlayerRef } from '../transactions/player.ts'
 import { askWallet, balanceOf, move, overflowOf } from '../wallet/holdings.ts'
 import { bonusOffer } from './beyond.ts'
-import { askAllTiers, claimEarned } from './claim-tier.ts'
+import { askAllTiers, type ClaimedEarned, claimEarned } from './claim-tier.ts'
 import { NO_RUN, type NodeInput, type PassHandle } from './passes.ts'
 
 /** What happened to a player at the end of a season. */
@@ -76,6 +76,8 @@ export function settlePass(ref: PlayerRef, { scenarioId, nodeId }: NodeInput): C
       const mail: Reward[] | undefined = hasRoomForMail(group, pass) ? [] : undefined
       const by = { by: 'season end', mail } as const
       const earned = isGranted ? yield* claimEarned(group, pass, { definition, run: rows.run }, by) : NO_TIERS
+      const tiers = earned.claimed.length
+      const given = earned.claimed.flatMap(({ granted }) => granted)
       const mailed = summed(mail ?? [])
       // A claim may have changed the run.
       const run = rows.run?.value?.status === 'active' ? rows.run.value : null
@@ -84,23 +86,23 @@ export function settlePass(ref: PlayerRef, { scenarioId, nodeId }: NodeInput): C
       sendMail(group, pass, mailed)
 
       const failed = earned.failed + Number(!isCrossed) + ended.failed
-      const isChanged = earned.tiers > 0 || ended.taken.length > 0
+      const isChanged = tiers > 0 || ended.taken.length > 0
       if (isChanged || failed > 0)
         group.of(Stream).append({
           ...{ environmentId: ref.environmentId, playerId: ref.playerId, scenarioId, nodeId },
           ...{ type: 'season.settled', handle: null, byClient: false, runId: active.value?.runId ?? null },
           data: {
-            ...{ tiers: earned.tiers, failed, granted: sumOf([...earned.granted, ...ended.given]) },
+            ...{ tiers, failed, granted: sumOf([...given, ...ended.given]) },
             ...(ended.taken.length > 0 && { ended: ended.taken }),
             ...(mailed.length > 0 && { mailed: mailed.map(granted) }),
           },
         })
-      return { tiers: earned.tiers, isChanged, failed }
+      return { tiers, isChanged, failed }
     },
   }
 }
 
-const NO_TIERS = { tiers: 0, granted: [] as readonly Granted[], failed: 0 }
+const NO_TIERS: ClaimedEarned = { claimed: [], plans: [], failed: 0 }
 
 /** Crosses `onSeasonEnd`, where it leads somewhere. False when the rewards of the nodes behind it do not fit. */
 function crossEnd(group: Group, pass: PassHandle, definition: Definition, run: Run): boolean {

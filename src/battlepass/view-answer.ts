@@ -1,6 +1,6 @@
 import { type AnswerOf, answer, memberOf, out } from '../declare/answer.ts'
 import { nodeId, scenarioId } from '../declare/common.ts'
-import { CLAIM_TRACKS, reward, TRACKS } from '../scenario/definition.ts'
+import { CLAIM_TRACKS, rewardOrBoost, TRACKS } from '../scenario/definition.ts'
 import { claimedTier } from './read-progress.ts'
 import { seasonAnswer, seasonBoost } from './read-season.ts'
 
@@ -14,7 +14,7 @@ const shown = {
 
 export const rewardView = answer(
   'A reward as the game shows it: exactly one of `currency`, `itemId` and `boost` is set.',
-  { ...reward.members, ...shown },
+  { ...rewardOrBoost.members, ...shown },
   { name: 'RewardView' },
 )
 

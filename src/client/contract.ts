@@ -18,6 +18,7 @@ export interface ProgressResponse {
 export interface ClaimedTier {
   /** The level of the tier; for a bonus tier its number. */
   readonly level: number
+  /** The track of the tier. Only a pass with bonus tiers has `bonus`. */
   readonly track: 'free' | 'premium' | 'bonus'
 }
 
@@ -34,7 +35,7 @@ export interface AddXpResponse {
   readonly plan: ExecutionPlan | null
 }
 
-/** The steps of the run that the call caused; null when the call crossed no handle. */
+/** The steps of the run that the call caused; null when it caused none. Of a pass with `autoClaim` also what it claimed for the player. */
 export interface ExecutionPlan {
   /** Id of the run. */
   readonly runId: string
@@ -49,8 +50,10 @@ export interface ExecutionPlan {
   }[]
   /** Entered nodes, in order. The client runs the types that the service does not know. */
   readonly entered: readonly EnteredNode[]
-  /** Rewards that reward nodes granted. */
+  /** Rewards that reward nodes granted, and those of tiers that a pass with `autoClaim` claimed. */
   readonly granted: readonly Reward[]
+  /** The boosts among the rewards, which the list of rewards does not have. Absent without one. */
+  readonly boosts?: readonly RewardBoost[]
 }
 
 /** An entered node. */
@@ -63,15 +66,14 @@ export interface EnteredNode {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** Something granted: exactly one of `currency`, `itemId` and `boost` is set. */
+/** Something granted: exactly one of `currency` and `itemId` is set. */
 export interface Reward {
-  /** The amount of the currency or item. How many there are of a boost: 1 in most places. */
+  /** The amount of the currency or item. */
   readonly amount: bigint
-  /** The currency; null for anything else. */
+  /** The currency; null for an item. */
   readonly currency: string | null
-  /** The item; null for anything else. */
+  /** The item; null for a currency. */
   readonly itemId: string | null
-  readonly boost?: RewardBoost
 }
 
 /** A boost of the player alone: more of each xp for a time, from the moment at which it is granted. */
@@ -101,6 +103,8 @@ export interface ClaimResponse {
     | null
   /** The rewards of the tier. A repeated claim answers the same list. */
   readonly granted: readonly Reward[]
+  /** The boosts among the rewards, which the list of rewards does not have. Absent without one. */
+  readonly boosts?: readonly RewardBoost[]
 }
 
 /** The outcome of a purchase. The price is charged once. */
@@ -232,6 +236,8 @@ export interface InboxMessage {
   readonly image: string | null
   /** What a claim grants. Empty for a message that only tells something. */
   readonly rewards: readonly Reward[]
+  /** The boosts among the rewards, which the list of rewards does not have. Absent without one. */
+  readonly boosts?: readonly RewardBoost[]
   /** The time at which it was sent, in UTC. */
   readonly sentAt: string
   /** The first time at which it is no longer there, in UTC. */
@@ -256,6 +262,8 @@ export interface InboxClaimResponse {
   readonly error: 'message not found' | 'message expired' | 'balance limit exceeded' | null
   /** The rewards of the message. A repeated claim answers the same list. Empty for a message without rewards. */
   readonly granted: readonly Reward[]
+  /** The boosts among the rewards, which the list of rewards does not have. Absent without one. */
+  readonly boosts?: readonly RewardBoost[]
 }
 
 /** The outcome of a claim of all messages. */
@@ -266,6 +274,8 @@ export interface InboxClaimAllResponse {
     readonly messageId: string
     /** The granted rewards. */
     readonly granted: readonly Reward[]
+    /** The boosts among the rewards, which the list of rewards does not have. Absent without one. */
+    readonly boosts?: readonly RewardBoost[]
   }[]
   /** The number of messages with rewards that can still be claimed: they did not fit, or the call had too many. */
   readonly remaining: number
@@ -710,14 +720,21 @@ export interface PassState {
 export interface EventFields {
   /** Its place in the stream. Store it, and pass it as `after` to continue from there. */
   readonly cursor: string
-  readonly type: 'CROSSING' | 'INBOX_RECEIVED' | 'PLAYER_CREATED' | 'RUN_CANCELLED' | 'SEASON_SETTLED' | 'XP_LIMITED'
+  readonly type:
+    | 'CROSSING'
+    | 'INBOX_RECEIVED'
+    | 'PLAYER_CREATED'
+    | 'RUN_CANCELLED'
+    | 'SEASON_SETTLED'
+    | 'TIERS_CLAIMED'
+    | 'XP_LIMITED'
   /** RFC 3339, UTC. */
   readonly occurredAt: string
   /** A player's id. */
   readonly playerId: string
   /** The scenario of the run or of the season; null for `PLAYER_CREATED`, and for a message that is about no season. */
   readonly scenarioId: string | null
-  /** The node of the crossed handle, or the pass of the xp, of the season or of a message about it; null for any other event. */
+  /** The node of the crossed handle, or the pass of the tiers, of the xp, of the season or of a message about it; null for any other event. */
   readonly nodeId: string | null
   /** The run; null for `PLAYER_CREATED`, `INBOX_RECEIVED` and events of a season. */
   readonly runId: string | null
@@ -953,12 +970,7 @@ export const SCENARIO_VIEW: ShapeOf<ScenarioView> = {
 export const ENTERED_NODE: ShapeOf<EnteredNode> = { members: { nodeId: 'string', type: 'string', data: 'object' } }
 
 export const REWARD: ShapeOf<Reward> = {
-  members: {
-    amount: 'int64',
-    currency: { orNull: 'string' },
-    itemId: { orNull: 'string' },
-    boost: { ifPresent: REWARD_BOOST },
-  },
+  members: { amount: 'int64', currency: { orNull: 'string' }, itemId: { orNull: 'string' } },
 }
 
 export const EXECUTION_PLAN: ShapeOf<ExecutionPlan> = {
@@ -968,6 +980,7 @@ export const EXECUTION_PLAN: ShapeOf<ExecutionPlan> = {
     crossed: { list: { members: { nodeId: 'string', handle: 'string' } } },
     entered: { list: ENTERED_NODE },
     granted: { list: REWARD },
+    boosts: { ifPresent: { list: REWARD_BOOST } },
   },
 }
 
@@ -982,7 +995,13 @@ export const ADD_XP_RESPONSE: ShapeOf<AddXpResponse> = {
 }
 
 export const CLAIM_RESPONSE: ShapeOf<ClaimResponse> = {
-  members: { success: 'boolean', alreadyClaimed: 'boolean', error: { orNull: 'string' }, granted: { list: REWARD } },
+  members: {
+    success: 'boolean',
+    alreadyClaimed: 'boolean',
+    error: { orNull: 'string' },
+    granted: { list: REWARD },
+    boosts: { ifPresent: { list: REWARD_BOOST } },
+  },
 }
 
 export const PREMIUM_RESPONSE: ShapeOf<PremiumResponse> = {
@@ -1024,6 +1043,7 @@ export const INBOX_MESSAGE: ShapeOf<InboxMessage> = {
     language: { orNull: 'string' },
     image: { orNull: 'string' },
     rewards: { list: REWARD },
+    boosts: { ifPresent: { list: REWARD_BOOST } },
     sentAt: 'string',
     expiresAt: 'string',
     isRead: 'boolean',
@@ -1038,12 +1058,22 @@ export const INBOX_RESPONSE: ShapeOf<InboxResponse> = {
 }
 
 export const INBOX_CLAIM_RESPONSE: ShapeOf<InboxClaimResponse> = {
-  members: { success: 'boolean', alreadyClaimed: 'boolean', error: { orNull: 'string' }, granted: { list: REWARD } },
+  members: {
+    success: 'boolean',
+    alreadyClaimed: 'boolean',
+    error: { orNull: 'string' },
+    granted: { list: REWARD },
+    boosts: { ifPresent: { list: REWARD_BOOST } },
+  },
 }
 
 export const INBOX_CLAIM_ALL_RESPONSE: ShapeOf<InboxClaimAllResponse> = {
   members: {
-    claimed: { list: { members: { messageId: 'string', granted: { list: REWARD } } } },
+    claimed: {
+      list: {
+        members: { messageId: 'string', granted: { list: REWARD }, boosts: { ifPresent: { list: REWARD_BOOST } } },
+      },
+    },
     remaining: 'integer',
     error: { orNull: 'string' },
   },

@@ -12,6 +12,7 @@ export interface TierwayEvent extends EventFields {
   /**
    * The event's data. `onLevelUp`: `fromLevel`, `toLevel`, `xp`, `source`. `onMaxLevel`: `level`, `xp`, `source`.
    * `onPremiumPurchase`: `price`. `RUN_CANCELLED`: `cause`. `SEASON_SETTLED`: `tiers`, `failed`, `granted`, `ended`, `mailed`.
+   * `TIERS_CLAIMED`: `claimed`, each with `level`, `track` and `granted`.
    * `INBOX_RECEIVED`: `messageId`, `kind`, `rewards`, `expiresAt`. `onSeasonEnd`: `level`, `xp`, `premiumOwned`.
    * Xp and amounts are `bigint`.
    */

@@ -61,6 +61,7 @@ export type {
   BattlePassEvents,
   ClaimedTiers,
   Crossing,
+  GrantedRewards,
   LevelUp,
   SessionEvents,
   Track,

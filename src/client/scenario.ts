@@ -14,7 +14,6 @@ import {
   type ProgressResponse,
   REWARD,
   REWARD_BOOST,
-  type Reward,
   type RewardBoost,
   RUN_RESPONSE,
   type RunResponse,
@@ -32,6 +31,7 @@ import type {
   BattlePassEvents,
   ClaimedTiers,
   Crossing,
+  GrantedRewards,
   LevelUp,
   SessionEvents,
   Track,
@@ -41,20 +41,26 @@ import { backoff, type CallOptions, type ChangeOptions, keyOr, newKey, pause } f
 
 const RUN = '/sdk/v1/scenarios/run'
 const CLAIM_ALL = `mutation ($input: ClaimAllInput!) {
-  claimAll(input: $input) { claimed { level track granted { amount currency itemId boost { percent minutes } } } }
+  claimAll(input: $input) { claimed { level track granted { amount currency itemId } boosts { percent minutes } } }
 }`
 /** GraphQL has the tracks in upper case. */
-type Claimed = Omit<ClaimedTiers['claimed'][number], 'track' | 'granted'> & {
+type Claimed = Omit<ClaimedTiers['claimed'][number], 'track' | 'boosts'> & {
   readonly track: string
   /** What other calls leave out is null. */
-  readonly granted: readonly (Omit<Reward, 'boost'> & { readonly boost: RewardBoost | null })[]
+  readonly boosts: readonly RewardBoost[] | null
 }
-const GRANTED = { members: { ...REWARD.members, boost: { orNull: REWARD_BOOST } } }
 const CLAIMED: ShapeOf<{ readonly claimAll: { readonly claimed: readonly Claimed[] } }> = {
   members: {
     claimAll: {
       members: {
-        claimed: { list: { members: { level: 'integer', track: 'string', granted: { list: GRANTED } } } },
+        claimed: {
+          list: {
+            members: {
+              ...{ level: 'integer', track: 'string', granted: { list: REWARD } },
+              boosts: { orNull: { list: REWARD_BOOST } },
+            },
+          },
+        },
       },
     },
   },
@@ -294,13 +300,17 @@ export class ScenarioSession {
       const change = { ...options, isChange: true }
       const { claimed } = (await graphql(this.#calls, CLAIM_ALL, { input }, CLAIMED, change)).claimAll
       const answer = {
-        claimed: claimed.map(({ granted, ...tier }) => ({
+        claimed: claimed.map(({ boosts, ...tier }) => ({
           ...tier,
           track: tier.track.toLowerCase() as Track,
-          granted: granted.map(({ boost, ...reward }) => (boost ? { ...reward, boost } : reward)),
+          ...(boosts && { boosts }),
         })),
       }
-      if (answer.claimed.length > 0) await this.#afterClaim(answer.claimed.flatMap(({ granted }) => granted))
+      if (answer.claimed.length > 0)
+        await this.#afterClaim({
+          granted: answer.claimed.flatMap(({ granted }) => granted),
+          boosts: answer.claimed.flatMap(({ boosts = [] }) => boosts),
+        })
       return answer
     })
   }
@@ -317,7 +327,7 @@ export class ScenarioSession {
       const claim = await this.#calls.change(path, { scenarioId, runId, ...body, choice }, CLAIM_RESPONSE, options)
       // A tier that was claimed on the pass before completes the level node, too.
       if (claim.success && (isLevelNode || !claim.alreadyClaimed))
-        await this.#afterClaim(claim.alreadyClaimed ? null : claim.granted, isLevelNode ? body.nodeId : undefined)
+        await this.#afterClaim(claim.alreadyClaimed ? null : claim, isLevelNode ? body.nodeId : undefined)
       return claim
     })
   }
@@ -361,15 +371,15 @@ export class ScenarioSession {
       this.#answered(crossing, isLevelUp ? { ...crossing, fromLevel, toLevel: level, xp, source } : null)
     }
     for (const node of plan.entered) this.#listeners.emit('entered', node)
-    if (plan.granted.length > 0) this.#listeners.emit('granted', { rewards: plan.granted })
+    this.#emitGranted(plan)
   }
 
   /**
-   * Reads what a claim caused: its answer has no plan. `rewards` is null for a repeat, which grants no tier. A level node
+   * Reads what a claim caused: its answer has no plan. `claimed` is null for a repeat, which grants no tier. A level node
    * that was claimed has crossed `onComplete`, also when another read has shown this before.
    */
-  async #afterClaim(rewards: readonly Reward[] | null, levelNodeId?: string): Promise<void> {
-    if (rewards !== null && rewards.length > 0) this.#listeners.emit('granted', { rewards })
+  async #afterClaim(claimed: GrantedRewards | null, levelNodeId?: string): Promise<void> {
+    if (claimed !== null) this.#emitGranted(claimed)
     const run = await this.#read().catch(() => undefined)
     // What is known now: an answer to another claim may have come meanwhile.
     const before = this.#active
@@ -379,7 +389,7 @@ export class ScenarioSession {
     // A claim crosses `onComplete`, of level nodes or of the whole pass, and the plan continues from there.
     const isNew = plan !== null && plan.crossed[0]?.handle === 'onComplete' && print(plan) !== known
     const crossed: Crossing[] = isNew ? [...plan.crossed] : []
-    if (rewards === null && isNew && plan.granted.length > 0) this.#listeners.emit('granted', { rewards: plan.granted })
+    if (claimed === null && isNew) this.#emitGranted(plan)
     // Each of several claims has a plan, and the run keeps only the last. A claimed level node is no longer active.
     for (const { nodeId, type } of before.values()) {
       if (type !== 'battle-pass-level' || this.#active.has(nodeId)) continue
@@ -393,6 +403,10 @@ export class ScenarioSession {
       this.#answered(crossing, null)
     }
     for (const node of this.#active.values()) if (!before.has(node.nodeId)) this.#listeners.emit('entered', node)
+  }
+
+  #emitGranted({ granted, boosts = [] }: GrantedRewards): void {
+    if (granted.length > 0 || boosts.length > 0) this.#listeners.emit('granted', { rewards: granted, boosts })
   }
 
   /** Tells a crossing of an answer, unless an event has told it or will tell it. */

@@ -1,4 +1,4 @@
-import type { EnteredNode, Reward } from './contract.ts'
+import type { EnteredNode, Reward, RewardBoost } from './contract.ts'
 
 export type Track = 'free' | 'premium' | 'bonus'
 
@@ -23,8 +23,8 @@ export interface SessionEvents {
   readonly crossed: Crossing
   /** A call of this session entered a node. Its `type` says what the game is to do. */
   readonly entered: EnteredNode
-  /** A call of this session granted rewards. */
-  readonly granted: { readonly rewards: readonly Reward[] }
+  /** A call of this session granted rewards, or boosts of the player. */
+  readonly granted: { readonly rewards: readonly Reward[]; readonly boosts: readonly RewardBoost[] }
   /** The run is over. */
   readonly ended: { readonly status: 'completed' | 'cancelled' }
 }
@@ -42,7 +42,14 @@ export interface AllEvents extends SessionEvents {
   readonly crossing: { readonly crossing: Crossing; readonly details: LevelUp | null }
 }
 
+/** What was granted. */
+export interface GrantedRewards {
+  readonly granted: readonly Reward[]
+  /** Absent without a boost. */
+  readonly boosts?: readonly RewardBoost[]
+}
+
 /** Tiers that were claimed together. */
 export interface ClaimedTiers {
-  readonly claimed: readonly { readonly level: number; readonly track: Track; readonly granted: readonly Reward[] }[]
+  readonly claimed: readonly ({ readonly level: number; readonly track: Track } & GrantedRewards)[]
 }

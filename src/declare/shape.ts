@@ -259,15 +259,24 @@ export const uuids = (
     form: { pattern: UUID, maxLength: 36, message: 'must be an id' },
   })
 
-/** One of these texts. In GraphQL it is the enum of the same list. */
-export const oneOf = <T extends string>(description: string, values: readonly [T, ...T[]]): Field<T> =>
+/** The fault of a text that is none of these. */
+export const mustBeOneOf = (values: readonly string[]): string => `must be one of ${values.join(', ')}`
+
+/**
+ * One of these texts. In GraphQL it is the enum of the same list. A fault names those of `named`, by default all of them.
+ */
+export const oneOf = <T extends string>(
+  description: string,
+  values: readonly [T, ...T[]],
+  named: readonly T[] = values,
+): Field<T> =>
   field(
     description,
     { schema: { type: 'string', enum: values }, type: values, standIn: values[0] },
     (source, name, fault) => {
       const value = source.value(name)
       const known = values.find((one) => one === value)
-      if (known === undefined) fault(`must be one of ${values.join(', ')}`)
+      if (known === undefined) fault(mustBeOneOf(named))
       return known ?? values[0]
     },
   )

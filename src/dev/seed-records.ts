@@ -3,6 +3,8 @@ import { decideClaim, decidePurchase, decideXp, newPass, type Pass } from '../ba
 import { latencyStep } from '../login/log/latency.ts'
 import { DEFAULT_PROVIDER } from '../providers/provider-ref.ts'
 import {
+  assetsOf,
+  boostsOf,
   type Definition,
   granted,
   type LevelNode,
@@ -331,11 +333,13 @@ function levelNodeAt({ definition, pass }: SeededSeason, level: number): LevelNo
 }
 
 function planOf(runId: string, step: Walk): ExecutionPlan {
+  const all = step.grants.flatMap(({ rewards }) => rewards.map(granted))
   return {
     runId,
     status: step.completed ? 'completed' : 'active',
     crossed: step.crossings.map(({ nodeId, handle }) => ({ nodeId, handle })),
     entered: step.entered,
-    granted: step.grants.flatMap(({ rewards }) => rewards.map(granted)),
+    granted: assetsOf(all),
+    boosts: boostsOf(all),
   }
 }

@@ -9,6 +9,7 @@ export const PLAYER_EVENT_TYPES = [
   'player.created',
   'run.cancelled',
   'season.settled',
+  'tiers.claimed',
   'xp.limited',
 ] as const
 /** The kinds of events of a season, which are no player's: a phase begins. */
@@ -54,7 +55,7 @@ const FIELDS = {
     nullable(text),
     out.orNull(
       out.text(
-        'The node of the crossed handle, or the pass of the xp, of the season or of a message about it; null for any other event.',
+        'The node of the crossed handle, or the pass of the tiers, of the xp, of the season or of a message about it; null for any other event.',
       ),
     ),
   ),

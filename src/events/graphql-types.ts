@@ -1,4 +1,5 @@
 import { RawJson } from '../base/json.ts'
+import { GrantedTierType } from '../battlepass/graphql.ts'
 import { IDENTITY_PROVIDER } from '../declare/common.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { globalId } from '../declare/graphql/global-id.ts'
@@ -8,12 +9,12 @@ import { JsonSource } from '../declare/shape.ts'
 import { JobStateType } from '../grants/graphql-state.ts'
 import type { JobState } from '../grants/requests.ts'
 import { MESSAGE_KINDS, type MessageKind, readRewards } from '../inbox/messages.ts'
-import { granted } from '../scenario/definition.ts'
+import { assetsOf, boostsOf, type ClaimTrack, granted } from '../scenario/definition.ts'
 import { RunCauseEnum } from '../scenario/graphql-runs.ts'
 import { PhaseEnum } from '../scenario/graphql-season.ts'
 import type { RunCause } from '../scenario/runs.ts'
 import type { Phase } from '../scenario/season.ts'
-import { PriceType, RewardType } from '../wallet/graphql.ts'
+import { PriceType, RewardOrBoostType } from '../wallet/graphql.ts'
 import { EVENT_MEMBERS, EVENT_TYPES, type EventType, type SeasonEventType, type StreamEvent } from './catalogue.ts'
 import { cursorOf } from './cursor.ts'
 
@@ -26,6 +27,7 @@ enumType('EventType', EVENT_TYPES, {
     'run.cancelled': 'A run was cancelled.',
     'season.settled':
       'Tiers that a player had earned and not claimed were granted at the end of the season, or currencies ended.',
+    'tiers.claimed': 'A pass with `autoClaim` claimed tiers for a player.',
     'season.announced': 'A season was announced.',
     'season.started': 'A season started.',
     'season.ending': 'A season is about to end.',
@@ -159,7 +161,7 @@ export const InboxReceivedEvent = builder.objectRef<StreamEvent>('InboxReceivedE
       resolve: (event) => readText(dataOf(event), 'kind') as MessageKind,
     }),
     rewards: t.field({
-      type: [RewardType],
+      type: [RewardOrBoostType],
       description: 'What can be claimed with it.',
       resolve: (event) => readRewards(dataOf(event)).map(granted),
     }),
@@ -195,6 +197,24 @@ builder.objectRef<StreamEvent>('SeasonSettledEvent').implement({
       description:
         'The tiers, the currencies and the crossing of `onSeasonEnd` whose rewards did not fit: a balance or an amount would have passed its limit.',
       resolve: (event) => readInt32(dataOf(event), 'failed'),
+    }),
+  }),
+})
+
+builder.objectRef<StreamEvent>('TiersClaimedEvent').implement({
+  interfaces: [NodeType, EventInterface],
+  description: 'A pass with `autoClaim` claimed tiers for a player: once for each call that brought some.',
+  fields: (t) => ({
+    playerId: t.id(player),
+    claimed: t.field({
+      type: [GrantedTierType],
+      description: 'The claimed tiers, by level.',
+      resolve: (event) =>
+        (dataOf(event).objects('claimed') ?? []).map((tier) => {
+          const all = tier ? readRewards(tier, 'granted').map(granted) : []
+          const [level, track] = [Number(tier?.integer('level')), tier?.value('track') as ClaimTrack]
+          return { level, track, granted: assetsOf(all), boosts: boostsOf(all) }
+        }),
     }),
   }),
 })
@@ -284,6 +304,7 @@ const TYPES: Readonly<Record<Exclude<EventType, 'crossing'>, string>> = {
   'player.created': 'PlayerCreatedEvent',
   'run.cancelled': 'RunCancelledEvent',
   'season.settled': 'SeasonSettledEvent',
+  'tiers.claimed': 'TiersClaimedEvent',
   'season.announced': 'SeasonEvent',
   'season.started': 'SeasonEvent',
   'season.ending': 'SeasonEvent',

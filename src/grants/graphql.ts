@@ -18,7 +18,7 @@ import { PlayerFilterType } from '../listing/graphql-segments.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { readChange } from '../roles/graphql-change.ts'
 import { type Granted, granted, type RewardBoost } from '../scenario/definition.ts'
-import { RewardBoostType, RewardType } from '../wallet/graphql.ts'
+import { RewardBoostType, RewardOrBoostType } from '../wallet/graphql.ts'
 import { JobStateType } from './graphql-state.ts'
 import { giftJson, readGift, readMessage, readPolicy, readTarget, type Target, totalOf } from './job.ts'
 import {
@@ -181,7 +181,7 @@ const JobPlayerType = builder.objectRef<JobPlayerRow>('GrantJobPlayer').implemen
       resolve: ({ amount }) => (amount === null ? null : BigInt(amount)),
     }),
     granted: t.field({
-      type: [RewardType],
+      type: [RewardOrBoostType],
       description: 'The rewards that it got, or that were taken back. Empty without any.',
       resolve: ({ given }) => (given === null ? [] : readStored(given).map(granted)),
     }),
@@ -288,7 +288,7 @@ builder.prismaObject('GrantJob', {
       resolve: ({ failed }) => BigInt(failed),
     }),
     total: t.field({
-      type: [RewardType],
+      type: [RewardOrBoostType],
       description:
         'What it gives to all of its players, each currency and item once. An undo tells it of the job that it undoes.',
       select: { gift: true, players: true, amount: true },
@@ -466,7 +466,7 @@ const PreviewType = builder.objectRef<PreviewedJob>('PreviewGrantJobResult').imp
       description: 'False when there may be more players than were looked at; the other figures are of those, too.',
     }),
     total: t.field({
-      type: [RewardType],
+      type: [RewardOrBoostType],
       description: 'What all players would get, each currency and item once.',
       resolve: ({ total }) => rewardsOf(total.rewards),
     }),
@@ -516,12 +516,12 @@ const PreviewUndoType = builder.objectRef<PreviewedUndo>('PreviewGrantUndoResult
     }),
     isExact: t.exposeBoolean('isExact', { description: 'False when there may be more than was looked at.' }),
     given: t.field({
-      type: [RewardType],
+      type: [RewardOrBoostType],
       description: 'What they got in all.',
       resolve: ({ given }) => rewardsOf(given),
     }),
     taken: t.field({
-      type: [RewardType],
+      type: [RewardOrBoostType],
       description: 'What could be taken back now. The rest is spent.',
       resolve: ({ taken }) => rewardsOf(taken),
     }),

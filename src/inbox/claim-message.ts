@@ -3,7 +3,7 @@ import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import { playerCall } from '../declare/player-call.ts'
 import type { RequestOf } from '../declare/shape.ts'
 import { admitActive, askStatus, requireActive } from '../players/player-status.ts'
-import { granted, reward } from '../scenario/definition.ts'
+import { assetsOf, boosts, boostsOf, type Granted, granted, reward } from '../scenario/definition.ts'
 import type { Command } from '../transactions/command.ts'
 import type { Group } from '../transactions/group.ts'
 import type { Player, PlayerRef } from '../transactions/player.ts'
@@ -25,6 +25,7 @@ export const claimMessageAnswer = answer(
       reward,
       'The rewards of the message. A repeated claim answers the same list. Empty for a message without rewards.',
     ),
+    boosts,
   },
   {
     name: 'InboxClaimResponse',
@@ -68,13 +69,17 @@ export function claimMessage(
       const message = found.value
       if (message === null) return refused('message not found')
       const rewards = message.rewards.map(granted)
-      if (message.claimedAt !== null) return { success: true, alreadyClaimed: true, error: null, granted: rewards }
+      if (message.claimedAt !== null) return succeeded(true, rewards)
       if (message.expiresAt <= group.now) return refused('message expired')
       if (overflowOf(player, message.rewards)) return refused('balance limit exceeded')
       claim(group, player, message)
-      return { success: true, alreadyClaimed: false, error: null, granted: rewards }
+      return succeeded(false, rewards)
     },
   }
+}
+
+function succeeded(alreadyClaimed: boolean, all: readonly Granted[]): ClaimedMessage {
+  return { success: true, alreadyClaimed, error: null, granted: assetsOf(all), boosts: boostsOf(all) }
 }
 
 const refused = (error: MessageError): ClaimedMessage => ({ success: false, alreadyClaimed: false, error, granted: [] })
@@ -88,6 +93,7 @@ function claim(group: Group, player: Player, message: Message): void {
 export const grantedMessage = answer('A claimed message with its rewards.', {
   messageId: out.id('The message.'),
   granted: out.list(reward, 'The granted rewards.'),
+  boosts,
 })
 
 export const claimAllMessagesAnswer = answer(
@@ -153,7 +159,10 @@ export function claimAllMessages(
       const messages = found.flatMap(({ value }) => value ?? [])
       for (const message of messages) claim(group, player, message)
       return {
-        claimed: messages.map(({ id, rewards }) => ({ messageId: id, granted: rewards.map(granted) })),
+        claimed: messages.map(({ id, rewards }) => {
+          const all = rewards.map(granted)
+          return { messageId: id, granted: assetsOf(all), boosts: boostsOf(all) }
+        }),
         remaining: open.length - messages.length,
         error: open.length > 0 && messages.length === 0 ? 'balance limit exceeded' : null,
       }

@@ -9,7 +9,7 @@ import { MessageKindEnum } from '../events/graphql-types.ts'
 import { PlayerType } from '../players/graphql.ts'
 import { findReadable } from '../players/graphql-readable.ts'
 import { granted } from '../scenario/definition.ts'
-import { RewardType } from '../wallet/graphql.ts'
+import { RewardOrBoostType } from '../wallet/graphql.ts'
 import {
   claimAllMessagesAnswer,
   claimAllMessagesCall,
@@ -101,7 +101,7 @@ builder.prismaObject('InboxMessage', {
       description: "The picture: a URL, or a key of the game's own assets. Null without one.",
     }),
     rewards: t.field({
-      type: [RewardType],
+      type: [RewardOrBoostType],
       description: 'What a claim grants.',
       select: { rewards: true },
       resolve: ({ rewards }) => readStored(rewards).map(granted),

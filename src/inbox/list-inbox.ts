@@ -4,7 +4,7 @@ import { playerCall } from '../declare/player-call.ts'
 import type { RequestOf } from '../declare/shape.ts'
 import { askLanguage } from '../players/create-player.ts'
 import { askStatus, requireActive } from '../players/player-status.ts'
-import { granted, reward } from '../scenario/definition.ts'
+import { assetsOf, boosts, boostsOf, granted, reward } from '../scenario/definition.ts'
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
 import { textFor } from './message-text.ts'
@@ -31,6 +31,7 @@ export const receivedMessage = answer(
     language: out.orNull(out.text(`The language of the title and the body. ${NO_TEXT}`)),
     image: out.orNull(out.text("The picture: a URL, or a key of the game's own assets. Null without one.")),
     rewards: out.list(reward, 'What a claim grants. Empty for a message that only tells something.'),
+    boosts,
     sentAt: out.time('The time at which it was sent, in UTC.'),
     expiresAt: out.time('The first time at which it is no longer there, in UTC.'),
     isRead: out.flag('Whether it was read or claimed.'),
@@ -112,9 +113,10 @@ export function listInbox(
 
 function received(message: Message, wanted: string | null): ReceivedMessage {
   const { id, kind, image, rewards, sentAt, expiresAt, readAt, claimedAt, scenarioId, nodeId } = message
+  const all = rewards.map(granted)
   const { title = null, body = null, language = null } = textFor(message.text, wanted) ?? {}
   return {
-    ...{ messageId: id, kind, title, body, language, image, rewards: rewards.map(granted) },
+    ...{ messageId: id, kind, title, body, language, image, rewards: assetsOf(all), boosts: boostsOf(all) },
     ...{ sentAt: sentAt.toISOString(), expiresAt: expiresAt.toISOString() },
     ...{ isRead: readAt !== null, isClaimed: claimedAt !== null, scenarioId, nodeId },
   }

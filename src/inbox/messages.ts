@@ -1,6 +1,6 @@
 import { print } from '../base/json.ts'
 import type { MessageTexts } from '../base/languages.ts'
-import { JsonSource } from '../declare/shape.ts'
+import { JsonSource, type Source } from '../declare/shape.ts'
 import { granted, type Reward, rewardOf } from '../scenario/definition.ts'
 import type { Player } from '../transactions/player.ts'
 import { type Column, instant, json, nullable, table, text, uuid } from '../transactions/table.ts'
@@ -22,9 +22,9 @@ export const rewardColumn: Column<readonly Reward[]> = {
 /** Rewards from stored JSON. */
 export const readStored = (stored: string): Reward[] => readRewards(new JsonSource(`{"rewards":${stored}}`))
 
-/** The member `rewards` of stored JSON. */
-export const readRewards = (source: JsonSource): Reward[] =>
-  (source.objects('rewards') ?? []).map((reward) => {
+/** A list of rewards in stored JSON: the member of this name. */
+export const readRewards = (source: Source, name = 'rewards'): Reward[] =>
+  (source.objects(name) ?? []).map((reward) => {
     const boost = reward?.object('boost')
     return rewardOf({
       amount: reward?.integer('amount') ?? 0n,

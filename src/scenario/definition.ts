@@ -52,7 +52,17 @@ interface BoostReward extends Displayed {
 export type Reward = CurrencyReward | ItemReward | BoostReward
 
 export const reward = answer(
-  'Something granted: exactly one of `currency`, `itemId` and `boost` is set.',
+  'Something granted: exactly one of `currency` and `itemId` is set.',
+  {
+    amount: out.int64('The amount of the currency or item.', { minimum: 1 }),
+    currency: out.orNull(out.text('The currency; null for an item.')),
+    itemId: out.orNull(out.text('The item; null for a currency.')),
+  },
+  { name: 'Reward' },
+)
+
+export const rewardOrBoost = answer(
+  'A reward that may be a boost: exactly one of `currency`, `itemId` and `boost` is set.',
   {
     amount: out.int64('The amount of the currency or item. How many there are of a boost: 1 in most places.', {
       minimum: 1,
@@ -61,11 +71,34 @@ export const reward = answer(
     itemId: out.orNull(out.text('The item; null for anything else.')),
     boost: out.optional({ ...memberOf(rewardBoost), description: 'The boost. Absent for anything else.' }),
   },
-  { name: 'Reward' },
+  { name: 'RewardOrBoost' },
 )
-export type Granted = AnswerOf<typeof reward>
+/** A reward as it is stored, and stands in events. */
+export type Granted = AnswerOf<typeof rewardOrBoost>
 
-/** A reward in the form of spec 2.2. The boost is absent for anything else. */
+/** The boosts of an answer, beside its rewards of spec 2.2. */
+export const boosts = out.optional(
+  out.list(rewardBoost, 'The boosts among the rewards, which the list of rewards does not have. Absent without one.'),
+)
+
+/** The currencies and items among rewards. */
+export const assetsOf = (rewards: readonly Granted[]): readonly Granted[] =>
+  rewards.some(isBoost) ? rewards.filter((reward) => !isBoost(reward)) : rewards
+
+const isBoost = ({ boost }: Granted): boolean => boost !== undefined
+
+/** The boosts among rewards; undefined without one. */
+export function boostsOf(rewards: readonly Granted[]): readonly RewardBoost[] | undefined {
+  let found: RewardBoost[] | undefined
+  for (const { boost } of rewards)
+    if (boost) {
+      found ??= []
+      found.push(boost)
+    }
+  return found
+}
+
+/** A reward in that form. The boost is absent for anything else. */
 export const granted = ({ amount, currency, itemId, boost }: Reward): Granted =>
   boost ? { amount, currency, itemId, boost } : { amount, currency, itemId }
 

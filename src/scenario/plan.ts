@@ -2,6 +2,7 @@ import type { Json } from '../base/json.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import { EXAMPLE_RUN } from '../declare/common.ts'
 import {
+  boosts,
   type Definition,
   granted,
   type Node,
@@ -42,7 +43,7 @@ export type EnteredNode = AnswerOf<typeof enteredNodeAnswer>
 
 /** The continuation that a call caused (spec 2.2). The client continues with the nodes in `entered`. */
 export const executionPlan = answer(
-  'The steps of the run that the call caused; null when the call crossed no handle.',
+  'The steps of the run that the call caused; null when it caused none. Of a pass with `autoClaim` also what it claimed for the player.',
   {
     runId: out.text('Id of the run.'),
     status: out.oneOf(['active', 'completed'], { description: 'The status of the run.', among: RUN_STATUSES }),
@@ -51,7 +52,11 @@ export const executionPlan = answer(
       enteredNodeAnswer,
       'Entered nodes, in order. The client runs the types that the service does not know.',
     ),
-    granted: out.list(reward, 'Rewards that reward nodes granted.'),
+    granted: out.list(
+      reward,
+      'Rewards that reward nodes granted, and those of tiers that a pass with `autoClaim` claimed.',
+    ),
+    boosts,
   },
   { name: 'ExecutionPlan' },
 )
@@ -74,6 +79,7 @@ export const joined = (first: ExecutionPlan | null, then: ExecutionPlan): Execut
         crossed: [...first.crossed, ...then.crossed],
         entered: [...first.entered, ...then.entered],
         granted: [...first.granted, ...then.granted],
+        boosts: first.boosts && then.boosts ? [...first.boosts, ...then.boosts] : (first.boosts ?? then.boosts),
       }
 
 /** A reward node that was entered. */

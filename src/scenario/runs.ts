@@ -3,11 +3,12 @@ import { isUuid } from '../declare/shape.ts'
 import { Stream } from '../events/append.ts'
 import { askStatus, requireActive } from '../players/player-status.ts'
 import { askAnswers, forgetAnswers } from '../transactions/command.ts'
+import { withBoostsApart } from '../transactions/earlier-answers.ts'
 import type { Group, Steps } from '../transactions/group.ts'
 import type { One, Player, PlayerRef } from '../transactions/player.ts'
 import { type Column, exactJson, json, named, nullable, table, text, uuid, writeOnly } from '../transactions/table.ts'
 import { askHoldings, grant } from '../wallet/holdings.ts'
-import { type Definition, granted, type Reward } from './definition.ts'
+import { assetsOf, boostsOf, type Definition, granted, type Reward } from './definition.ts'
 import { type Crossing, type ExecutionPlan, type RunStatus, type Walk, walk } from './plan.ts'
 import { addPayments, settle } from './reward-payments.ts'
 import { requireScenario, Scenarios } from './scenarios.ts'
@@ -23,7 +24,7 @@ export const runs = table('runs', {
     /** Ids of the nodes that were entered and not left. */
     active: json<readonly string[]>(),
     // The plan contains the data of the entered nodes, so it is large, and read only when it is asked for.
-    plan: writeOnly(nullable(exactJson<ExecutionPlan>())),
+    plan: writeOnly(nullable(exactJson<ExecutionPlan>(withBoostsApart))),
     cause: nullable(text) as Column<RunCause | null>,
   },
   kind: 'state',
@@ -175,12 +176,14 @@ const NOTHING: readonly Reward[] = []
 export function record(group: Group, player: Player, run: Run, step: Walk): ExecutionPlan | null {
   if (step.crossings.length === 0 && step.entered.length === 0) return null
   const { runId, scenarioId } = run
+  const all = rewardsOf(step).map(granted)
   const plan: ExecutionPlan = {
     runId,
     status: step.completed ? 'completed' : 'active',
     crossed: step.crossings.map(({ nodeId, handle }) => ({ nodeId, handle })),
     entered: step.entered,
-    granted: rewardsOf(step).map(granted),
+    granted: assetsOf(all),
+    boosts: boostsOf(all),
   }
   for (const { nodeId, rewards } of step.grants)
     grant(group, player, rewards, { reason: 'reward_node', reference: `${scenarioId}/${nodeId}/${runId}` })

@@ -85,9 +85,9 @@ export function grantTier(
       const result = yield* giveTier(group, call.player, { ...input, runId })
       if (result.error) throw refusalOf(result.error)
       const tier = { scenarioId, nodeId, level, track, ...picked }
-      const { success, error, granted, alreadyClaimed: claimed } = result
+      const { success, error, granted, boosts, alreadyClaimed: claimed } = result
       const outcome = { ...result, walletEntryIds: paidSince(group, group.player(call.player), count) }
-      return { outcome, before: { ...tier, claimed }, after: { ...tier, success, error, granted } }
+      return { outcome, before: { ...tier, claimed }, after: { ...tier, success, error, granted, boosts } }
     },
   })
 }
@@ -321,8 +321,8 @@ export function crossHandle(call: KeyedCall, input: NodeInput & { handle: string
       const active = run?.value?.active ?? []
       const result = yield* crossInRun(group, call.player, { ...input, runId, byClient: false })
       const at = { scenarioId, nodeId, handle, runId }
-      const { status = null, granted = [] } = result.plan ?? {}
-      const after = { ...at, status, active: run?.value?.active ?? [], granted }
+      const { status = null, granted = [], boosts } = result.plan ?? {}
+      const after = { ...at, status, active: run?.value?.active ?? [], granted, boosts }
       const outcome = { ...result, walletEntryIds: paidSince(group, player, count) }
       return { outcome, before: { ...at, status: 'active', active }, after }
     },

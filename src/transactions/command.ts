@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { Refusal } from '../base/errors.ts'
-import { freeze, type Json, thaw } from '../base/json.ts'
+import { freeze, type Json } from '../base/json.ts'
+import { withBoostsApart } from './earlier-answers.ts'
 import type { Group, Steps } from './group.ts'
 import { keyOf, type Player, type PlayerRef } from './player.ts'
 import { json, nullable, table, text, writeOnly } from './table.ts'
@@ -115,7 +116,7 @@ function* decideKeyed<Outcome>(group: Group, { command, player, once, key }: Key
   const stored = slot.value
   if (stored) {
     if (once.admit) yield* once.admit(group)
-    if (stored.request === request) return thaw(stored.response) as Outcome
+    if (stored.request === request) return withBoostsApart(stored.response) as Outcome
     if (once.reused) return once.reused()
     throw new Refusal('idempotencyKeyReused')
   }

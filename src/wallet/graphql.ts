@@ -4,11 +4,12 @@ import { NodeType, nodesOf } from '../declare/graphql/node.ts'
 import { answerType, enumType, fieldsOf } from '../declare/graphql/shapes.ts'
 import { findReadable } from '../players/graphql-readable.ts'
 import { balance, heldItem } from '../players/read-player.ts'
-import { reward, rewardBoost } from '../scenario/definition.ts'
+import { reward, rewardBoost, rewardOrBoost } from '../scenario/definition.ts'
 import { WALLET_CAUSES, type WalletCause } from './holdings.ts'
 
 export const RewardBoostType = answerType('RewardBoost', rewardBoost)
-export const RewardType = answerType('Reward', reward)
+answerType('Reward', reward)
+export const RewardOrBoostType = answerType('RewardOrBoost', rewardOrBoost)
 
 export const PriceType = builder.objectRef<{ currency: string; amount: bigint }>('Price').implement({
   description: 'The price of premium.',

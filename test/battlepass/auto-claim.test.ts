@@ -1,12 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Json } from '../../src/base/json.ts'
 import { addXp } from '../../src/battlepass/add-xp.ts'
+import { createServerKey } from '../../src/callers/keys.ts'
 import { gold, item, passNode, scenario, season, tier } from '../harness/definitions.ts'
 import { times } from '../harness/game.ts'
-import { claimRefused, enter, game, MAX_INT64, startPassGame, stopPassGame } from './pass-game.ts'
+import { claimRefused, enter, game, handles, MAX_INT64, startPassGame, stopPassGame } from './pass-game.ts'
 
 // Passes that claim tiers for their players (`autoClaim`).
 
 const ALWAYS = { autoClaim: 'always' }
+/** A reward in an answer. */
+const given = (reward: Json) => ({ currency: null, itemId: null, ...(reward as object) })
 
 beforeAll(startPassGame)
 afterAll(stopPassGame)
@@ -106,9 +110,100 @@ describe('a pass that claims for its players', () => {
     ]
     await game.publish('auto-whole', scenario(nodes, edges))
     const pass = await enter('auto-whole')
-    await pass.xp(100)
-    await pass.xp(100)
+    const cup = { nodeId: 'cup', type: 'reward', data: { rewards: [item('cup')] } }
+    const plan = {
+      ...{ runId: pass.runId, status: 'active' },
+      crossed: [
+        { nodeId: 'pass', handle: 'onLevelUp' },
+        { nodeId: 'pass', handle: 'onMaxLevel' },
+        { nodeId: 'pass', handle: 'onComplete' },
+        { nodeId: 'cup', handle: 'onComplete' },
+      ],
+      entered: [cup],
+      granted: [given(gold(10)), given(gold(20)), given(item('cup'))],
+    }
+    expect((await pass.xp(100)).body).toEqual({ level: 2, xp: 100, leveledUp: true, maxLevel: true, plan })
+    expect((await pass.player.post('/sdk/v1/scenarios/run', { runId: pass.runId })).body.plan).toEqual(plan)
+    expect((await pass.xp(100)).body.plan).toBeNull()
     expect(await pass.holdings()).toEqual({ wallet: { gold: '30' }, items: { cup: '1' } })
+    expect(await handles(pass.player)).toEqual(plan.crossed.map(({ nodeId, handle }) => `${nodeId} ${handle}`))
+  })
+
+  it('reports its claims in the plan of xp of servers and of a purchase, over GraphQL, and in one event a call', async () => {
+    const nodes = [
+      passNode('pass', {
+        levels: [0, 100],
+        tiers: [tier(1, 'free'), tier(2, 'premium', [item('crown')])],
+        more: ALWAYS,
+      }),
+      { id: 'cup', type: 'reward', data: { rewards: [item('cup')] } },
+    ]
+    const edges = [
+      { from: 'start', handle: 'onStart', to: 'pass' },
+      { from: 'pass', handle: 'onComplete', to: 'cup' },
+    ]
+    expect((await game.publish('auto-reports', scenario(nodes, edges))).status).toBe(200)
+    const [one, two] = [await enter('auto-reports'), await enter('auto-reports', { wallet: { gems: 950n } })]
+
+    const { key } = await createServerKey(game.app.pool, game.environmentId)
+    const grants = [one, two].map(({ player: { playerId }, place }) => {
+      return { player: { playerId }, ...place, amount: 50, source: 'match' }
+    })
+    const { results } = await fetch(`${game.baseUrl}/server/v1/battlepass/xp`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body: JSON.stringify({ grants, idempotencyKey: 'match' }),
+    }).then((answer) => answer.json() as never)
+    // The xp itself crosses nothing.
+    expect(results).toMatchObject(
+      [one, two].map(({ runId }) => {
+        return { plan: { runId, status: 'active', crossed: [], entered: [], granted: [given(gold(10))] } }
+      }),
+    )
+
+    const { data } = await one.player.graphql(
+      `mutation ($input: AddXpInput!) { addXp(input: $input) { plan {
+         crossed { nodeId handle } entered { nodeId } granted { amount currency itemId } } } }`,
+      { input: { ...one.place, runId: one.runId, amount: '50', source: 'match' } },
+    )
+    const completed = [
+      { nodeId: 'pass', handle: 'onComplete' },
+      { nodeId: 'cup', handle: 'onComplete' },
+    ]
+    expect(data.addXp.plan).toEqual({
+      crossed: ['onLevelUp', 'onMaxLevel'].map((handle) => ({ nodeId: 'pass', handle })).concat(completed),
+      entered: [{ nodeId: 'cup' }],
+      granted: [{ amount: '1', currency: null, itemId: 'cup' }],
+    })
+
+    // Every tier that is open without premium is claimed, so the xp itself completes the pass.
+    expect((await two.xp(50)).body.plan).toMatchObject({ granted: [given(item('cup'))] })
+    const bought = await two.premium('buy')
+    expect(bought.body).toEqual({
+      success: true,
+      error: null,
+      plan: {
+        ...{ runId: two.runId, status: 'active' },
+        crossed: [{ nodeId: 'pass', handle: 'onPremiumPurchase' }],
+        entered: [],
+        granted: [given(item('crown'))],
+      },
+    })
+    expect((await two.premium('buy')).text).toBe(bought.text)
+
+    const { data: told } = await two.player.graphql(
+      `{ events(types: [TIERS_CLAIMED], first: 9) { nodes { type nodeId runId handle data
+         ... on TiersClaimedEvent { playerId claimed { level track granted { amount currency itemId } } } } } }`,
+    )
+    const at = { type: 'TIERS_CLAIMED', nodeId: 'pass', runId: two.runId, handle: null, playerId: two.player.playerId }
+    const [first, second] = [
+      { level: 1, granted: [{ amount: '10', currency: 'gold', itemId: null }] },
+      { level: 2, granted: [{ amount: '1', currency: null, itemId: 'crown' }] },
+    ]
+    expect(told.events.nodes).toEqual([
+      { ...at, claimed: [{ ...first, track: 'FREE' }], data: { claimed: [{ ...first, track: 'free' }] } },
+      { ...at, claimed: [{ ...second, track: 'PREMIUM' }], data: { claimed: [{ ...second, track: 'premium' }] } },
+    ])
   })
 
   it('claims nothing for players of a pass without it', async () => {
@@ -117,6 +212,8 @@ describe('a pass that claims for its players', () => {
       await pass.xp(250)
       await pass.premium()
       expect(await claimed(pass)).toEqual([])
+      const { data } = await pass.player.graphql('{ events(types: [TIERS_CLAIMED], first: 1) { nodes { id } } }')
+      expect(data.events.nodes).toEqual([])
     }
   })
 })

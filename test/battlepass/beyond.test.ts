@@ -107,10 +107,37 @@ describe('bonus tiers', () => {
     expect(await claimed(pass)).toEqual(['1 bonus', '2 bonus'])
   })
 
-  it('are no tiers of a pass without them, and none above their number', async () => {
-    const plain = await begin(null)
-    await plain.xp(1_000)
-    expect((await plain.claim(1, 'bonus')).body).toEqual(claimRefused('tier not found'))
+  it('have a track that any pass without them refuses as any other word, naming the tracks of the contract', async () => {
+    const level = { id: 'two', type: 'battle-pass-level', data: { levelNumber: 2, passNodeId: 'pass' } }
+    const converting = { beyond: { convert: { currency: 'gold', per: 100 } } }
+    await game.publish('beyond-none', scenario([passNode('pass'), passNode('other', { more: converting }), level], []))
+    const pass = await enter('beyond-none')
+    const known = { ...pass.place, runId: pass.runId, level: 1 }
+    const details = [{ path: 'track', message: 'must be one of free, premium' }]
+    for (const sent of [
+      known,
+      { ...known, nodeId: 'other' },
+      { ...known, nodeId: 'two', level: null },
+      { ...known, level: null },
+      { ...known, nodeId: 'nowhere' },
+      { ...known, scenarioId: 'nowhere' },
+      { ...known, runId: 'none' },
+    ])
+      for (const track of ['bonus', 'gold', 'BONUS']) {
+        const { status, body } = await pass.player.post(CLAIM, { ...sent, track })
+        expect([status, { ...body, requestId: '' }], `${track} ${JSON.stringify(sent)}`).toEqual([
+          400,
+          { error: 'invalid request', code: 'invalid_request', requestId: '', details },
+        ])
+      }
+    const { errors } = await pass.player.graphql(
+      'mutation ($input: ClaimTierInput!) { claimTier(input: $input) { success } }',
+      { input: { ...known, track: 'BONUS' } },
+    )
+    expect(errors).toMatchObject([{ extensions: { code: 'INVALID_REQUEST', details } }])
+  })
+
+  it('are none above their number', async () => {
     const pass = await begin({ ...BONUS, max: 2 })
     await pass.xp(MAX_INT64)
     for (const [number, answer] of [
@@ -209,7 +236,7 @@ describe('bonus tiers', () => {
     // Without bonus tiers, a repeat still answers what was granted.
     await publish(null, {}, id)
     expect((await pass.claim(3, 'bonus')).body).toEqual({ ...chest, alreadyClaimed: true })
-    expect((await pass.claim(4, 'bonus')).body).toEqual(claimRefused('tier not found'))
+    expect((await pass.claim(4, 'bonus')).status).toBe(400)
   })
 
   it('are granted and reset by support, also those that are not earned', async () => {
@@ -404,7 +431,7 @@ describe('xp above the top level that becomes a currency', () => {
       { ...entry, balance: '2' },
     ])
     expect([await stateOf(pass), await claimed(pass)]).toEqual([null, []])
-    expect((await pass.claim(1, 'bonus')).body).toEqual(claimRefused('tier not found'))
+    expect((await pass.claim(1, 'bonus')).status).toBe(400)
   })
 
   it('counts xp of servers and of operators, and the bonus of premium', async () => {

@@ -222,7 +222,13 @@ describe('what a player takes along', () => {
     const pass = await enter(one)
     await pass.xp(200)
     await publish(one, { ...ENDED, ...next })
-    await start(pass, one)
+    expect((await start(pass, one)).next.plan).toMatchObject({
+      crossed: [
+        { nodeId: 'start', handle: 'onStart' },
+        { nodeId: 'pass', handle: 'onLevelUp' },
+      ],
+      granted: [10, 20, 30].map((amount) => ({ amount, currency: 'gold', itemId: null })),
+    })
     expect(await progress(pass, two)).toMatchObject({
       xp: 200,
       claimedTiers: [1, 2, 3].map((level) => ({ level, track: 'free' })),

@@ -114,7 +114,7 @@ describe('a personal boost as a reward', () => {
     await pass.xp(10)
     const first = await pass.claim(1, 'free', { 'idempotency-key': 'one' })
     expect(first.text).toBe(
-      '{"success":true,"alreadyClaimed":false,"error":null,"granted":[{"amount":1,"currency":"gold","itemId":null},{"amount":1,"currency":null,"itemId":null,"boost":{"percent":100,"minutes":60}}]}',
+      '{"success":true,"alreadyClaimed":false,"error":null,"granted":[{"amount":1,"currency":"gold","itemId":null}],"boosts":[{"percent":100,"minutes":60}]}',
     )
     expect((await pass.claim(1, 'free', { 'idempotency-key': 'one' })).text).toBe(first.text)
     expect((await pass.claim(1, 'free')).body).toEqual({ ...first.body, alreadyClaimed: true })
@@ -130,6 +130,54 @@ describe('a personal boost as a reward', () => {
     await act('resetTier', pass, { ...pass.place, level: 1, track: 'free' })
     await pass.claim(1, 'free')
     expect(await lengths(pass)).toEqual([[100, 120]])
+  })
+
+  it('stands beside the rewards of a plan, and of several claims, and nowhere without one', async () => {
+    const gift = { id: 'gift', type: 'reward', data: { rewards: [boost(50, 5), gold(3)] } }
+    const tiers = [tier(2, 'free', [boost(60, 1)]), tier(1, 'free', [gold(1)])]
+    const pass = await begin(
+      scenario(
+        [passNode('pass', { levels: [0, 10, 20], tiers }), gift],
+        [
+          { from: 'start', handle: 'onStart', to: 'pass' },
+          { from: 'pass', handle: 'onLevelUp', to: 'gift' },
+        ],
+      ),
+    )
+    const run = async () => (await pass.player.post('/sdk/v1/scenarios/run', { runId: pass.runId })).body
+    expect((await run()).plan).not.toHaveProperty('boosts')
+    const { plan } = (await pass.xp(10)).body
+    expect(plan).toMatchObject({ granted: [{ amount: 3 }], boosts: [{ percent: 50, minutes: 5 }] })
+    expect((await run()).plan).toEqual(plan)
+    const { data } = await pass.player.graphql(
+      `mutation ($input: ClaimAllInput!) { claimAll(input: $input) { claimed {
+         level granted { amount currency itemId } boosts { percent minutes } } } }`,
+      { input: { ...pass.place, runId: pass.runId } },
+    )
+    expect(data.claimAll.claimed).toEqual([
+      { level: 1, granted: [{ amount: '1', currency: 'gold', itemId: null }], boosts: null },
+      { level: 2, granted: [], boosts: [{ percent: 60, minutes: 1 }] },
+    ])
+  })
+
+  it('is read out of an answer and a plan that were stored with it among the rewards', async () => {
+    const pass = await begin(SEASON)
+    const { text } = await pass.claim(1, 'free', { 'idempotency-key': 'one' })
+    const { pool } = game.app
+    const [asset, own] = [
+      '{"amount":{"$int":"1"},"currency":"gold","itemId":null}',
+      '{"amount":{"$int":"1"},"currency":null,"itemId":null,"boost":{"percent":100,"minutes":60}}',
+    ]
+    const stored = `{"success":true,"alreadyClaimed":false,"error":null,"granted":[${asset},${own}]}`
+    const plan = `{"runId":"${pass.runId}","status":"active","crossed":[],"entered":[],"granted":[${own},${asset}]}`
+    await pool.query('UPDATE idempotency_keys SET response = $2 WHERE player_id = $1', [pass.player.playerId, stored])
+    await pool.query('UPDATE runs SET plan = $2 WHERE player_id = $1', [pass.player.playerId, plan])
+    expect((await pass.claim(1, 'free', { 'idempotency-key': 'one' })).text).toBe(text)
+    const { body } = await pass.player.post('/sdk/v1/scenarios/run', { runId: pass.runId })
+    expect(body.plan).toMatchObject({
+      granted: [{ amount: 1, currency: 'gold' }],
+      boosts: [{ percent: 100, minutes: 60 }],
+    })
   })
 
   it('is told as the own one among those that run', async () => {

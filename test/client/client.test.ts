@@ -106,6 +106,31 @@ describe('a client', () => {
 })
 
 describe('a scenario session (spec 1: it supplies the ids)', () => {
+  it('calls the listeners with what a pass claims for the player by itself', async () => {
+    const nodes = [
+      passNode('pass', { levels: [0, 100], tiers: [tier(2, 'free', [gold(7)])], more: { autoClaim: 'always' } }),
+      { id: 'cup', type: 'popup', data: {} },
+    ]
+    const edges = [
+      { from: 'start', handle: 'onStart', to: 'pass' },
+      { from: 'pass', handle: 'onComplete', to: 'cup' },
+    ]
+    await game.publish('by-itself', scenario(nodes, edges))
+    const session = await (await signedIn()).scenario('by-itself').start()
+    const seen: string[] = []
+    session.on('crossed', ({ handle }) => seen.push(handle))
+    session.on('entered', ({ nodeId }) => seen.push(`entered ${nodeId}`))
+    session.on('granted', ({ rewards }) => seen.push(...rewards.map(({ amount, currency }) => `${amount} ${currency}`)))
+    const pass = session.battlePass('pass')
+    await pass.addXp(100)
+    const all = ['onLevelUp', 'onMaxLevel', 'onComplete', 'entered cup', '7 gold']
+    expect(seen).toEqual(all)
+    // The tier is claimed, and nothing is reported twice.
+    expect(await pass.claim(2, 'free')).toMatchObject({ success: true, alreadyClaimed: true })
+    await session.refresh()
+    expect(seen).toEqual(all)
+  })
+
   it('knows the run, its active nodes and its last plan, and merges the plan of each call', async () => {
     const tierway = await signedIn()
     const tour = await tierway.scenario('tour').start()

@@ -350,6 +350,9 @@ describe('the text of an event', () => {
     expect(said({ type: 'SEASON_SETTLED', data: { tiers: 0, failed: 2, granted: [] } })).toBe(
       'pass: 0 unclaimed tiers granted, 2 did not fit',
     )
+    expect(said({ type: 'TIERS_CLAIMED', data: { claimed: [{ level: 1, track: 'free', granted }] } })).toBe(
+      'pass: 1 tier claimed by itself (1,500 gold, 1 × sword)',
+    )
     expect(said({ type: 'SEASON_ENDING' })).toBe('pass: the season is about to end')
   })
 

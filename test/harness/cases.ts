@@ -193,7 +193,7 @@ const STEPS: readonly (readonly [call: string, input: Input, reply: Reply])[] = 
   ['claim', { ...bonus, ...free, level: 5 }, granted('40 gems')],
   ['claim', { ...bonus, track: 'bonus', level: 2 }, granted('6 gold')],
   ['claim', { ...bonus, track: 'bonus', level: 3 }, notClaimed('tier not found')],
-  ['claim', { nodeId: 'third', track: 'bonus' }, notClaimed('tier not found')],
+  ['claim', { nodeId: 'third', track: 'bonus' }, no('INVALID_REQUEST', 'track')],
   ['cross', { ...shop, handle: 'onLevelUp' }, no('HANDLE_IS_SERVER_OWNED')],
   ['cross', { ...shop, handle: 'onElse' }, no('INVALID_REQUEST', 'handle')],
   ['cross', { ...shop, handle: 'onBought' }, crossed('onBought')],

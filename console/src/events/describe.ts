@@ -19,6 +19,7 @@ export function describeEvent(event: GameEvent): string {
   if (type === 'XP_LIMITED') return describeLimit(data)
   if (type === 'GRANT_JOB_CHANGED') return describeJob(data)
   if (type === 'SEASON_SETTLED') return describeSettled(String(nodeId), data)
+  if (type === 'TIERS_CLAIMED') return describeClaimed(String(nodeId), data)
   if (type === 'INBOX_RECEIVED') return describeMessage(data)
   const season = SEASONS[type]
   if (season) return `${nodeId}: ${season}`
@@ -68,6 +69,13 @@ function describeSettled(nodeId: string, { tiers, failed, granted, ended, mailed
   const rewards = [granted, mailed].flatMap((list) => (Array.isArray(list) ? list.filter(isData).map(sum) : []))
   const lost = Number(failed) > 0 ? `, ${integer(failed)} did not fit` : ''
   return `${nodeId}: ${integer(tiers)} unclaimed ${Number(tiers) === 1 ? 'tier' : 'tiers'} ${isMailed ? 'mailed' : 'granted'}${rewards.length > 0 ? ` (${rewards.join(', ')})` : ''}${gone}${lost}`
+}
+
+/** The tiers that a pass claimed for a player. */
+function describeClaimed(nodeId: string, { claimed }: Data): string {
+  const tiers = Array.isArray(claimed) ? claimed.filter(isData) : []
+  const rewards = tiers.flatMap(({ granted }) => (Array.isArray(granted) ? granted.filter(isData).map(sum) : []))
+  return `${nodeId}: ${tiers.length} ${tiers.length === 1 ? 'tier' : 'tiers'} claimed by itself${rewards.length > 0 ? ` (${rewards.join(', ')})` : ''}`
 }
 
 /** The completion of a pass, a level node or a reward node: each has other data. */

@@ -12,7 +12,7 @@ namespace Tierway
     {
         private const string ClaimAllDocument =
             "mutation ClaimAll($input: ClaimAllInput!) { claimAll(input: $input) {"
-            + " claimed { level track granted { amount currency itemId boost { percent minutes } } } } }";
+            + " claimed { level track granted { amount currency itemId } boosts { percent minutes } } } }";
         private const int RememberedLevels = 16;
 
         private readonly TierwayOptions options;
@@ -145,7 +145,7 @@ namespace Tierway
             };
             var answer = await session.Caller.MakeAsync(call, cancellationToken);
             var result = Caller.Understood(() => ClaimAllResult.Read(answer.Member("claimAll")));
-            foreach (var tier in result.Claimed) session.Grant(tier.Granted);
+            foreach (var tier in result.Claimed) session.Grant(tier.Granted, tier.Boosts);
             if (result.Claimed.Count > 0 && session.MayComplete(NodeId, lastLevel))
                 await session.CompleteAsync(NodeId, cancellationToken);
             return result;
@@ -168,7 +168,7 @@ namespace Tierway
         {
             var body = await ChangeAsync("/sdk/v1/battlepass/claim", request, key, cancellationToken);
             var result = Caller.Understood(() => ClaimResult.Read(body));
-            if (result.Success && !result.AlreadyClaimed) session.Grant(result.Granted);
+            if (result.Success && !result.AlreadyClaimed) session.Grant(result.Granted, result.Boosts);
             return result;
         }
 

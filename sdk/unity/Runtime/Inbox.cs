@@ -149,6 +149,9 @@ namespace Tierway
         /// <summary>What a claim grants. Empty for a message that only tells something.</summary>
         public IReadOnlyList<Reward> Rewards { get; private set; }
 
+        /// <summary>The boosts among the rewards. Empty without one.</summary>
+        public IReadOnlyList<RewardBoost> Boosts { get; private set; }
+
         public DateTimeOffset SentAt { get; private set; }
 
         /// <summary>The first time at which it is no longer there.</summary>
@@ -175,6 +178,7 @@ namespace Tierway
                 Language = value.TextOrNull("language"),
                 Image = value.TextOrNull("image"),
                 Rewards = value.List("rewards", Reward.Read),
+                Boosts = RewardBoost.ListOf(value),
                 SentAt = value.Moment("sentAt"),
                 ExpiresAt = value.Moment("expiresAt"),
                 IsRead = value.Flag("isRead"),
@@ -215,12 +219,16 @@ namespace Tierway
 
         public IReadOnlyList<Reward> Granted { get; private set; }
 
+        /// <summary>The boosts among the rewards. Empty without one.</summary>
+        public IReadOnlyList<RewardBoost> Boosts { get; private set; }
+
         internal static GrantedMessage Read(JsonValue value)
         {
             return new GrantedMessage
             {
                 MessageId = value.Text("messageId"),
                 Granted = value.List("granted", Reward.Read),
+                Boosts = RewardBoost.ListOf(value),
             };
         }
     }

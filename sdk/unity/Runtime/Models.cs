@@ -95,20 +95,17 @@ namespace Tierway
     }
 
     /// <summary>
-    /// Money, items or a boost: one of <see cref="Currency"/>, <see cref="ItemId"/> and <see cref="Boost"/> is set.
+    /// Money or items: one of <see cref="Currency"/> and <see cref="ItemId"/> is set.
     /// </summary>
     public sealed class Reward
     {
         public long Amount { get; internal set; }
 
-        /// <summary>Null for anything but money.</summary>
+        /// <summary>Null for items.</summary>
         public string Currency { get; internal set; }
 
-        /// <summary>Null for anything but items.</summary>
+        /// <summary>Null for money.</summary>
         public string ItemId { get; internal set; }
-
-        /// <summary>Null for anything but a boost.</summary>
-        public RewardBoost Boost { get; internal set; }
 
         internal static Reward Read(JsonValue value)
         {
@@ -117,7 +114,6 @@ namespace Tierway
                 Amount = value.Int64("amount"),
                 Currency = value.TextOrNull("currency"),
                 ItemId = value.TextOrNull("itemId"),
-                Boost = RewardBoost.ReadOrNull(value["boost"]),
             };
         }
     }
@@ -130,10 +126,21 @@ namespace Tierway
 
         public int Minutes { get; private set; }
 
+        internal static RewardBoost Read(JsonValue value)
+        {
+            return new RewardBoost { Percent = value.Int32("percent"), Minutes = value.Int32("minutes") };
+        }
+
         internal static RewardBoost ReadOrNull(JsonValue value)
         {
-            if (value == null || value.IsNull) return null;
-            return new RewardBoost { Percent = value.Int32("percent"), Minutes = value.Int32("minutes") };
+            return value == null || value.IsNull ? null : Read(value);
+        }
+
+        /// <summary>The boosts of an answer. Empty where it has no such list.</summary>
+        internal static IReadOnlyList<RewardBoost> ListOf(JsonValue answer)
+        {
+            var boosts = answer["boosts"];
+            return boosts == null || boosts.IsNull ? new RewardBoost[0] : answer.List("boosts", Read);
         }
     }
 
@@ -422,6 +429,9 @@ namespace Tierway
         /// <summary>The granted rewards; for a repeated claim, those of the first one.</summary>
         public IReadOnlyList<Reward> Granted { get; internal set; }
 
+        /// <summary>The boosts among the rewards. Empty without one.</summary>
+        public IReadOnlyList<RewardBoost> Boosts { get; internal set; }
+
         internal static ClaimResult Read(JsonValue value)
         {
             return new ClaimResult
@@ -430,6 +440,7 @@ namespace Tierway
                 AlreadyClaimed = value.Flag("alreadyClaimed"),
                 Error = value.TextOrNull("error"),
                 Granted = value.List("granted", Reward.Read),
+                Boosts = RewardBoost.ListOf(value),
             };
         }
     }
@@ -456,6 +467,9 @@ namespace Tierway
 
         public IReadOnlyList<Reward> Granted { get; internal set; }
 
+        /// <summary>The boosts among the rewards. Empty without one.</summary>
+        public IReadOnlyList<RewardBoost> Boosts { get; internal set; }
+
         internal static GrantedTier Read(JsonValue value)
         {
             return new GrantedTier
@@ -463,6 +477,7 @@ namespace Tierway
                 Level = value.Int32("level"),
                 Track = value.Track("track"),
                 Granted = value.List("granted", Reward.Read),
+                Boosts = RewardBoost.ListOf(value),
             };
         }
     }
@@ -529,6 +544,9 @@ namespace Tierway
         /// <summary>The rewards that reward nodes granted.</summary>
         public IReadOnlyList<Reward> Granted { get; internal set; }
 
+        /// <summary>The boosts among the rewards. Empty without one.</summary>
+        public IReadOnlyList<RewardBoost> Boosts { get; internal set; }
+
         internal static ExecutionPlan Read(JsonValue value)
         {
             return new ExecutionPlan
@@ -538,6 +556,7 @@ namespace Tierway
                 Crossed = value.List("crossed", Crossing.Read),
                 Entered = value.List("entered", ScenarioNode.Read),
                 Granted = value.List("granted", Reward.Read),
+                Boosts = RewardBoost.ListOf(value),
             };
         }
     }

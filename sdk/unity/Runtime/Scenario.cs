@@ -82,6 +82,9 @@ namespace Tierway
         /// <summary>Rewards were granted by a call of this session. A repeated claim grants nothing.</summary>
         public event Action<IReadOnlyList<Reward>> Granted;
 
+        /// <summary>Boosts of the player were granted by a call of this session.</summary>
+        public event Action<IReadOnlyList<RewardBoost>> Boosted;
+
         public string ScenarioId { get; private set; }
 
         public string RunId { get; private set; }
@@ -216,12 +219,13 @@ namespace Tierway
                 Follow(delivered);
             }
             Tell(delivered, levelUp);
-            Grant(delivered.Granted);
+            Grant(delivered.Granted, delivered.Boosts);
         }
 
-        internal void Grant(IReadOnlyList<Reward> rewards)
+        internal void Grant(IReadOnlyList<Reward> rewards, IReadOnlyList<RewardBoost> boosts)
         {
             if (rewards.Count > 0) options.Raise(Granted, rewards);
+            if (boosts.Count > 0) options.Raise(Boosted, boosts);
         }
 
         /// <summary>

@@ -51,6 +51,7 @@ const WAYS: Readonly<Record<string, string>> = {
   Project: 'project { ID }',
   Run: 'player(id: "PLAYER") { runs(first: 1) { nodes { ID } } }',
   RunCancelledEvent: 'events(environment: "production", types: [RUN_CANCELLED]) { nodes { ID } }',
+  TiersClaimedEvent: 'events(environment: "production", types: [TIERS_CLAIMED]) { nodes { ID } }',
   XpLimitedEvent: 'events(environment: "production", types: [XP_LIMITED]) { nodes { ID } }',
   Scenario: 'scenarios(environment: "production") { nodes { ID } }',
   ScheduledPublication: 'scheduledPublications(environment: "production") { ID }',
@@ -111,6 +112,7 @@ beforeAll(async () => {
   await createServerKey(pool, game.environmentId)
   const xp = { sources: { limited: { max: 0 } } }
   await game.publish(encodeURIComponent('a/season ☃'), season({ more: { xp } }))
+  await game.publish('claiming', season({ more: { autoClaim: 'always' } }))
   player = await logIn(game, 'ada')
   const scenarioId = 'a/season ☃'
   const runId = await player.start(scenarioId)
@@ -133,6 +135,8 @@ beforeAll(async () => {
   expect(errors).toBeUndefined()
   expect(data.claimAll.claimed.length).toBeGreaterThan(0)
   await player.post('/sdk/v1/battlepass/xp', { ...place, runId, amount: 1, source: 'limited' })
+  const claiming = { scenarioId: 'claiming', nodeId: 'pass', runId: await player.start('claiming') }
+  await player.post('/sdk/v1/battlepass/xp', { ...claiming, amount: 1 })
   await game.graphql(
     game.platformKey,
     `mutation { createBoost(input: { environment: "production", name: "x", percent: 1, reason: "x",
