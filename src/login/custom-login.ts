@@ -4,10 +4,17 @@ import type { Secrets } from '../base/secrets.ts'
 import type { ClientRef, PlayerCaller } from '../callers/callers.ts'
 import type { RequestOf } from '../declare/shape.ts'
 import { admitPlayer } from '../players/player-status.ts'
+import { bytesOf, MAX_READ_BYTES } from '../players/storage.ts'
 import { type CustomProvider, findCustomProvider } from '../providers/custom-provider.ts'
 import { DEFAULT_PROVIDER } from '../providers/provider-ref.ts'
 import type { DenialReason } from '../webhook/denial.ts'
-import { newWebhookId, type Webhook, type WebhookAttempt, type WebhookResult } from '../webhook/webhook.ts'
+import {
+  type CallOptions,
+  newWebhookId,
+  type Webhook,
+  type WebhookAttempt,
+  type WebhookResult,
+} from '../webhook/webhook.ts'
 import { type LoginNote, readWebhookAnswer, requireStorable, type WebhookAnswer } from '../webhook/webhook-answer.ts'
 import { type IdentityRef, identityProvider } from './identities.ts'
 import { explain, LOGIN_OUTCOMES, type LoginAttempt, type LoginOutcome, logAttempt } from './log/login-log.ts'
@@ -37,10 +44,11 @@ const MEANINGS: Readonly<Record<Exclude<WebhookResult['kind'], 'answered'>, Refu
 
 /** A custom login (spec 3): the webhook names the subject, and one transaction creates or finds the player. */
 export async function loginCustom(desk: LoginDesk, client: ClientRef, input: LoginCustom): Promise<TokenPair> {
-  return counted(desk, 'login', async () => {
-    const approval = await askWebhook(desk, { operation: 'login', playerId: null }, client, input)
-    return issueTokenPair(desk.tokens, client, await desk.run(logIn(approval, input)))
-  })
+  return counted(desk, 'login', () =>
+    withApproval(desk, { operation: 'login', playerId: null }, client, input, async (approval) =>
+      issueTokenPair(desk.tokens, client, await desk.run(logIn(approval, input))),
+    ),
+  )
 }
 
 /** Links the subject that the webhook names to a player (spec 3): no player is created, and there are no tokens. */
@@ -53,8 +61,9 @@ export async function linkCustom(
   return counted(desk, 'link', async () => {
     // Checked here to spare the webhook; the transaction checks again.
     await desk.run(admitPlayer(player))
-    const approval = await askWebhook(desk, { operation: 'link', playerId: player.playerId }, client, input)
-    return link(desk, approval, player)
+    return withApproval(desk, { operation: 'link', playerId: player.playerId }, client, input, (approval) =>
+      link(desk, approval, player),
+    )
   })
 }
 
@@ -67,12 +76,15 @@ interface Judged {
   readonly attempts: readonly WebhookAttempt[]
 }
 
+/** What a provider's settings say about its answers. */
+type AnswerSettings = Pick<CustomProvider, 'claims' | 'denialReasons'>
+
 /** Reads the webhook's answer, and refuses every answer that is no approval (spec 7.1). */
-function judge(result: WebhookResult): Judged {
+function judge(result: WebhookResult, settings: AnswerSettings): Judged {
   const { attempts } = result
   if (result.kind !== 'answered') {
     const { status = null, error = null } = attempts.at(-1) ?? {}
-    const reason = result.kind === 'rejected' ? result.reason : null
+    const reason = reasonOf(result, settings)
     const refusal = new Refusal(MEANINGS[result.kind], {
       cause: error ?? `status ${status}`,
       ...(reason && { facts: { reason: { ...reason } } }),
@@ -82,7 +94,7 @@ function judge(result: WebhookResult): Judged {
   const { text, clean } = result
   let answer: WebhookAnswer | null = null
   try {
-    answer = readWebhookAnswer(text)
+    answer = readWebhookAnswer(text, settings)
     requireStorable(answer)
     return { answer, refusal: null, attempts }
   } catch (refusal) {
@@ -91,6 +103,10 @@ function judge(result: WebhookResult): Judged {
     return { answer, refusal, attempts: explained }
   }
 }
+
+/** Why the studio denies the player, if the provider lets clients know. */
+const reasonOf = (result: WebhookResult | undefined, { denialReasons }: AnswerSettings): DenialReason | null =>
+  denialReasons && result?.kind === 'rejected' ? result.reason : null
 
 /** The result of a rehearsed login, with each attempt. */
 export interface Rehearsal {
@@ -108,30 +124,44 @@ export interface Rehearsal {
   readonly oddBody: OddBodyCheck | null
 }
 
-/** Calls a provider's webhook as a login would, and stops there: no player is created, looked up or logged. */
+/**
+ * Calls a provider's webhook as a login would, and stops there: no player is created, looked up or logged. With `oddBody`
+ * it calls the webhook a second time, which a ticket that works once does not survive.
+ */
 export async function rehearseLogin(
   desk: LoginDesk,
   { projectId, environmentId }: Omit<ClientRef, 'keyId'>,
-  { customData, provider }: CustomCredentials,
+  { customData, provider, oddBody }: CustomCredentials & { readonly oddBody: boolean },
 ): Promise<Rehearsal> {
   const target = await findCustomProvider(desk, { projectId, environmentId, name: provider ?? DEFAULT_PROVIDER })
+  if (!target) return rehearsalOf({ answer: null, refusal: new Refusal('customAuthDisabled'), attempts: [] })
   const id = newWebhookId()
-  const result = target && (await desk.webhook.call(target, customData, { purpose: 'test', id }))
-  const { answer, refusal, attempts } = result
-    ? judge(result)
-    : { answer: null, refusal: new Refusal('customAuthDisabled'), attempts: [] }
+  return withAnswer(desk, target, customData, { purpose: 'test', id }, async (judged, result) => {
+    const { answer, refusal } = judged
+    const isSent = oddBody && answer !== null && refusal === null
+    const odd = isSent ? await sendOddBody(desk, target, { id, customData, answer }) : null
+    return rehearsalOf(judged, reasonOf(result, target), odd)
+  })
+}
+
+function rehearsalOf(
+  { answer, refusal, attempts }: Judged,
+  reason: DenialReason | null = null,
+  oddBody: OddBodyCheck | null = null,
+): Rehearsal {
   const outcome = refusal === null ? 'ok' : LOGIN_OUTCOMES.find((known) => known === refusal.code)
   if (outcome === undefined) throw refusal
-  const oddBody =
-    target && answer && refusal === null ? await sendOddBody(desk, target, { id, customData, answer }) : null
+  const bytes = answer ? bytesOf(answer.data) : 0
+  const isShown = bytes <= MAX_READ_BYTES
+  const unshown = { path: 'data', message: `is not shown: its ${bytes} characters are more than an answer carries` }
   return {
     status: refusal?.status ?? 200,
     outcome,
-    answer: refusal === null ? answer : null,
+    answer: refusal !== null || answer === null ? null : isShown ? answer : { ...answer, data: new Map() },
     attempts,
     notes: answer?.notes ?? [],
-    notices: answer?.notices ?? [],
-    reason: result?.kind === 'rejected' ? result.reason : null,
+    notices: isShown ? (answer?.notices ?? []) : [...(answer?.notices ?? []), unshown],
+    reason,
     oddBody,
   }
 }
@@ -156,45 +186,60 @@ async function sendOddBody(
   { id, customData, answer }: { readonly id: string; readonly customData: string; readonly answer: WebhookAnswer },
 ): Promise<OddBodyCheck> {
   const odd = oddBodyOf(customData)
-  const called = await desk.webhook.call(target, odd, { purpose: 'test', id })
-  const judged = judge(called)
-  const result =
-    called.kind === 'unavailable'
-      ? 'failed'
-      : judged.refusal !== null
-        ? 'refused'
-        : judged.answer?.subject === answer.subject
-          ? 'accepted'
-          : 'other subject'
-  return { result, customData: odd, attempts: judged.attempts }
+  return withAnswer(desk, target, odd, { purpose: 'test', id }, async (judged, { kind }) => {
+    const result =
+      kind === 'unavailable'
+        ? 'failed'
+        : judged.refusal !== null
+          ? 'refused'
+          : judged.answer?.subject === answer.subject
+            ? 'accepted'
+            : 'other subject'
+    return { result, customData: odd, attempts: judged.attempts }
+  })
+}
+
+/** Calls a webhook, and uses its result. */
+async function withAnswer<T>(
+  { webhook }: Pick<LoginDesk, 'webhook'>,
+  target: CustomProvider,
+  customData: string,
+  options: CallOptions,
+  use: (judged: Judged, result: WebhookResult) => Promise<T>,
+): Promise<T> {
+  const result = await webhook.call(target, customData, options)
+  return use(judge(result, target), result)
 }
 
 /**
- * Calls the provider's webhook while no connection to the database is held. Refuses every answer that is no approval.
+ * Calls the provider's webhook while no connection to the database is held, and uses its approval. Refuses every answer
+ * that is none.
  */
-async function askWebhook(
+async function withApproval<T>(
   desk: LoginDesk,
   { operation, playerId }: Pick<LoginAttempt, 'operation' | 'playerId'>,
   client: ClientRef,
   { customData, provider }: CustomCredentials,
-): Promise<Approval> {
+  use: (approval: Approval) => Promise<T>,
+): Promise<T> {
   const { projectId, environmentId } = client
   const name = provider ?? DEFAULT_PROVIDER
   const target = await findCustomProvider(desk, { projectId, environmentId, name })
   if (!target) throw new Refusal('customAuthDisabled')
 
-  const { answer, refusal, attempts } = judge(await desk.webhook.call(target, customData, { purpose: operation }))
-  const milliseconds = attempts.reduce((sum, attempt) => sum + attempt.milliseconds, 0)
-  const { subject = null, notes = [] } = answer ?? {}
-  const attempt = { environmentId, operation, provider: name, milliseconds, attempts, subject, notes }
-  if (refusal === null && answer !== null) {
-    const identity = { environmentId, provider: identityProvider(name), subject: answer.subject }
-    return { client, identity, answer, attempt }
-  }
-  const { kind, code, cause, facts } = refusal ?? new Refusal('customAuthInvalidResponse')
-  // The client receives the webhook's decision even when it cannot be logged.
-  const entry = { ...attempt, playerId, outcome: code }
-  await desk.run(logAttempt(entry)).catch((failure) => desk.warn('a login could not be logged', failure))
-  const about = { project: projectId, environment: environmentId, provider: name }
-  throw new Refusal(kind, { about, facts, cause })
+  return withAnswer(desk, target, customData, { purpose: operation }, async ({ answer, refusal, attempts }) => {
+    const milliseconds = attempts.reduce((sum, attempt) => sum + attempt.milliseconds, 0)
+    const { subject = null, notes = [] } = answer ?? {}
+    const attempt = { environmentId, operation, provider: name, milliseconds, attempts, subject, notes }
+    if (refusal === null && answer !== null) {
+      const identity = { environmentId, provider: identityProvider(name), subject: answer.subject }
+      return use({ client, identity, answer, attempt })
+    }
+    const { kind, code, cause, facts } = refusal ?? new Refusal('customAuthInvalidResponse')
+    // The client receives the webhook's decision even when it cannot be logged.
+    const entry = { ...attempt, playerId, outcome: code }
+    await desk.run(logAttempt(entry)).catch((failure) => desk.warn('a login could not be logged', failure))
+    const about = { project: projectId, environment: environmentId, provider: name }
+    throw new Refusal(kind, { about, facts, cause })
+  })
 }

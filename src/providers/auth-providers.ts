@@ -46,6 +46,16 @@ export const customProvider = answer("A login provider that calls a studio's web
       out.flag('True when calls are also signed by an Ed25519 key. Otherwise false, null, or absent over REST.'),
     ),
   ),
+  claims: out.optional(
+    out.orNull(
+      out.flag('True when access tokens carry the `claims` of an answer. Null, or absent over REST, when they do not.'),
+    ),
+  ),
+  denialReasons: out.optional(
+    out.orNull(
+      out.flag('True when clients receive the `reason` of a denial. Null, or absent over REST, when they do not.'),
+    ),
+  ),
   publicKey: out.optional(
     out.orNull(out.text('The public key of these signatures: `whpk_` and base64. It is another for another secret.')),
   ),
@@ -208,10 +218,12 @@ export function viewOfCustom(row: StoredProvider): CustomProviderView {
 }
 
 function settingsOf(stored: string) {
-  const { keySalt: _, publicKey, ...settings } = readWebhookSettings(stored)
+  const { keySalt: _, publicKey, claims, denialReasons, ...settings } = readWebhookSettings(stored)
   const certificates = [settings.caCertificates, settings.clientCertificate].filter((pem) => pem !== null)
   return {
     ...settings,
+    ...(claims && { claims }),
+    ...(denialReasons && { denialReasons }),
     publicKey: settings.ed25519 ? publicKey : null,
     certificatesExpireAt: certificates.length === 0 ? null : expiryOf(certificates.join('\n')).toISOString(),
   }

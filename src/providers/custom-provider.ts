@@ -14,7 +14,8 @@ export interface CustomProviderRef {
 /** Identifies a provider among all providers of the service. */
 export const providerKey = (environmentId: string, name: string): string => `${environmentId}/${name}`
 
-export interface CustomProvider extends Pick<WebhookSettings, 'timeoutMs' | 'attempts' | 'breakerAfter'> {
+export interface CustomProvider
+  extends Pick<WebhookSettings, 'timeoutMs' | 'attempts' | 'breakerAfter' | 'claims' | 'denialReasons'> {
   /** Identifies it among all providers of the service. */
   readonly key: string
   readonly projectId: string

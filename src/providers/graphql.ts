@@ -11,7 +11,17 @@ import { environment, providerName, reason } from '../declare/common.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { jsonOrNull } from '../declare/graphql/scalars.ts'
 import { answerType, argsOf, enumType, inputOf } from '../declare/graphql/shapes.ts'
-import { anyText, described, InputSource, int32, optional, type RequestOf, shape, text } from '../declare/shape.ts'
+import {
+  anyText,
+  described,
+  flag,
+  InputSource,
+  int32,
+  optional,
+  type RequestOf,
+  shape,
+  text,
+} from '../declare/shape.ts'
 import { ODD_BODY_RESULTS, type OddBodyCheck, type Rehearsal, rehearseLogin } from '../login/custom-login.ts'
 import { rehearseIdToken } from '../login/id-token-login.ts'
 import {
@@ -229,6 +239,12 @@ const testProviderRequest = shape({
   ),
   idToken: optional(described(idToken.idToken, 'For any other provider, which verifies it.')),
   nonce: optional(described(idToken.nonce, 'The nonce of the token. It is not used up.')),
+  oddBody: optional(
+    flag(
+      'Whether a custom provider is called a second time, with the same values in another notation. A ticket that works once is used up by the first call. Default: false.',
+    ),
+    false,
+  ),
 })
 
 /** A rehearsal needs what a login through the provider sends. */
@@ -312,7 +328,8 @@ const TestAuthProviderPayload = builder.objectRef<Rehearsal>('TestAuthProviderPa
     claims: t.field({
       type: 'JSON',
       nullable: true,
-      description: 'The claims that the access tokens of the login would carry. Null when there are none.',
+      description:
+        'The claims that the access tokens of the login would carry. Null when there are none, or the provider is without `claims`.',
       resolve: ({ answer }) => jsonOrNull(answer?.claims ?? null),
     }),
     claimsText: t.string({
@@ -333,20 +350,21 @@ const TestAuthProviderPayload = builder.objectRef<Rehearsal>('TestAuthProviderPa
     notices: t.field({
       type: [NoticeType],
       description:
-        "Peculiarities of the webhook's answer that prevent no login: a subject with white space around it, a repeated member, a misspelt one.",
+        "Peculiarities of the webhook's answer that prevent no login: a subject with white space around it, a repeated member, a misspelt one, the faults of claims.",
       resolve: ({ notices }) => [...notices],
     }),
     reason: t.field({
       type: DenialReasonType,
       nullable: true,
-      description: 'Why the webhook denied the player, as its client would receive it. Null for no reason.',
+      description:
+        'Why the webhook denied the player, as its client would receive it. Null for no reason, or when the provider is without `denialReasons`.',
       resolve: ({ reason }) => reason,
     }),
     oddBody: t.field({
       type: OddBodyType,
       nullable: true,
       description:
-        'A second call with the same values in another notation, after a first one that succeeded. Null when the login would fail.',
+        'A second call with the same values in another notation, after a first one that succeeded. Null when the login would fail, and unless `oddBody` of the input is true.',
       resolve: ({ oddBody }) => oddBody,
     }),
   }),
@@ -390,14 +408,14 @@ builder.mutationFields((t) => ({
       const caller = await requirePlatform(context, 'manage', { action: ACTIONS.testProvider, target: 'providers' })
       const { projectId } = caller
       const request = testProviderRequest.readInput(input, rehearsalFaults)
-      const { environment, provider, customData, idToken, nonce } = request
+      const { environment, provider, customData, idToken, nonce, oddBody } = request
       const environmentId = await findEnvironment(context.service.pool, projectId, environment)
       const rehearsal =
         idToken === null
           ? await rehearseLogin(
               context.service,
               { projectId, environmentId },
-              { provider, customData: customData ?? '{}' },
+              { provider, customData: customData ?? '{}', oddBody },
             )
           : await rehearseIdToken(context.service, environmentId, { provider, idToken, nonce })
       // The webhook can take ten seconds.

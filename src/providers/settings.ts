@@ -89,7 +89,7 @@ export interface SettingsChange {
 
 /** What a request does to what is stored: for every surface. */
 export const PROVIDERS =
-  'The providers as `{custom: {<name>: {enabled, url, secret, timeoutMs, attempts, breakerAfter, ed25519, caCertificates, clientCertificate, clientKey}}, google, apple, oidc: {<name>: {enabled, issuer, audiences}}, device: {enabled}}`. A `custom` replaces all custom providers: those that it does not name are removed. Without `custom`, or with null, all of them stay. The same is true of `oidc`. A custom provider without `secret` or `clientKey` keeps the stored one. An absent `google` or `apple` stays, and null removes it. An absent `device` stays, and so does null.'
+  'The providers as `{custom: {<name>: {enabled, url, secret, timeoutMs, attempts, breakerAfter, ed25519, claims, denialReasons, caCertificates, clientCertificate, clientKey}}, google, apple, oidc: {<name>: {enabled, issuer, audiences}}, device: {enabled}}`. A `custom` replaces all custom providers: those that it does not name are removed. Without `custom`, or with null, all of them stay. The same is true of `oidc`. A custom provider without `secret` or `clientKey` keeps the stored one. An absent `google` or `apple` stays, and null removes it. An absent `device` stays, and so does null.'
 
 export const authProvidersRequest = shape({
   environment,

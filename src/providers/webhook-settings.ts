@@ -39,6 +39,16 @@ const limits = {
     flag('Whether calls are also signed by an Ed25519 key, whose public key verifies them. Default: false.'),
     false,
   ),
+  claims: optional(
+    flag(
+      'Whether access tokens carry the member `claims` of an answer, for game servers. Default: false, it is ignored.',
+    ),
+    false,
+  ),
+  denialReasons: optional(
+    flag('Whether clients receive the member `reason` of a denial. Default: false, it is ignored.'),
+    false,
+  ),
 }
 
 export const webhookSettings = shape({
@@ -85,7 +95,7 @@ export function printWebhookSettings(
 ): string | null {
   const known = readWebhookSettings(before)
   const keySalt = known.keySalt ?? (ed25519 ? newKeySalt() : null)
-  const set = Object.fromEntries(Object.entries(others).filter(([, value]) => value !== null))
+  const set = Object.fromEntries(Object.entries(others).filter(([, value]) => value !== null && value !== false))
   if (keySalt === null) return Object.keys(set).length === 0 ? null : print(set)
   const publicKey = secret === null ? known.publicKey : printPublicKey(signingKeyOf(secret, keySalt))
   return print({ ...set, ed25519, keySalt, publicKey })

@@ -35,7 +35,10 @@ export interface LoginAnswer {
   readonly avatarUrl?: string | null
   /** Merged into the player's storage. */
   readonly data?: Readonly<Record<string, unknown>> | null
-  /** Carried by the player's access tokens until the next login, for game servers: up to 2,048 bytes of JSON. */
+  /**
+   * Only of a provider with `"claims": true`: carried by the player's access tokens until the next login, for game
+   * servers. Up to 2,048 bytes of JSON.
+   */
   readonly claims?: Readonly<Record<string, unknown>> | null
 }
 

@@ -18,7 +18,7 @@ import { storageFaults, TOO_MANY_KEYS } from '../players/storage.ts'
 import { claimFaults } from './claims.ts'
 
 /** Notes of the login log about ignored parts of an approval, for the studio. */
-export const LOGIN_NOTES = ['nickname ignored', 'avatar ignored'] as const
+export const LOGIN_NOTES = ['nickname ignored', 'avatar ignored', 'claims ignored'] as const
 export type LoginNote = (typeof LOGIN_NOTES)[number]
 
 /** A studio's answer about a player (spec 2.3). A null field stays as it is. */
@@ -28,12 +28,12 @@ export interface WebhookAnswer {
   readonly avatarUrl: string | null
   /** Storage keys and the raw text of their values. */
   readonly data: ReadonlyMap<string, string>
-  /** The text of an object that the access tokens of the login carry. */
+  /** The text of an object that the access tokens of the login carry. Null unless claims were asked for. */
   readonly claims: string | null
   readonly notes: readonly LoginNote[]
   /** Peculiarities that do not prevent a login, for the engineers of the webhook. */
   readonly notices: readonly Fault[]
-  /** Why `data` exceeds a limit of spec 8 by itself; null when it does not. If so, it was read only up to that member. */
+  /** Why `data` exceeds a limit of spec 8 by itself; null when it does not. */
   readonly overLimits: string | null
 }
 
@@ -56,25 +56,35 @@ export const webhookAnswer = shape({
   data: optional(object("Merged into the player's storage at every login and link.")),
   claims: optional(
     object(
-      `Carried by the access tokens of the login, as the claim \`claims\`, for game servers: up to ${MAX_CLAIMS_BYTES} bytes of JSON. A link ignores them.`,
+      `Only of a provider with \`"claims": true\`: carried by the access tokens of the login, as the claim \`claims\`, for game servers. Ignored beyond ${MAX_CLAIMS_BYTES} bytes of JSON, and by a link.`,
     ),
   ),
 })
 
-const FIELDS = Object.keys(webhookAnswer.fields)
+const { claims: _, ...always } = webhookAnswer.fields
+/** The members that count for every provider. */
+const FIELDS = Object.keys(always)
+const FIELDS_WITH_CLAIMS = [...FIELDS, 'claims']
 /** The longest JSON text of a field's name: in quotes, with each character as an escape of six characters. */
 const LONGEST_NAME = 2 + 6 * Math.max(...FIELDS.map((name) => name.length))
-/** The most members of an answer, known or not, and of its `data`. A repeated key counts each time. */
-const MAX_MEMBERS = 10 * MAX_STORAGE_KEYS
+
+/** The most members of an answer and of its objects, known or not. A repeated one counts each time. */
+const MAX_MEMBERS = 1_000_000
+
+export interface AnswerRules {
+  /** Whether the provider's claims count. Otherwise `claims` is a member like any that no rule knows. */
+  readonly claims: boolean
+}
 
 /**
  * Reads the body of a 200. Refuses any other content with `custom auth invalid response` (spec 2.3), with every fault
- * and its place as the cause, for the log. Walks through the text once, up to the first limit that it exceeds; the rest
- * is neither kept nor checked.
+ * and its place as the cause, for the log. Walks through the text once. An answer with too many
+ * members is refused, too: with `custom auth invalid data` if its `data` is over a limit as far as it was read.
  */
-export function readWebhookAnswer(text: string): WebhookAnswer {
+export function readWebhookAnswer(text: string, { claims: hasClaims }: AnswerRules): WebhookAnswer {
   const trimmed = trimJson(text)
   if (trimmed === '') throw invalid('the answer is empty: it must be a JSON object with a subject')
+  const fields = hasClaims ? FIELDS_WITH_CLAIMS : FIELDS
   const found = new Map<string, string>()
   const unknown = new Set<string>()
   const repeated = new Set<string>()
@@ -82,31 +92,37 @@ export function readWebhookAnswer(text: string): WebhookAnswer {
   let count = 0
 
   const isJson = walkMembers(text, 2, (member) => {
-    if (member.depth === 2) return data.take(member)
     count += 1
-    if (count > MAX_MEMBERS) throw invalid(`the answer has more than ${MAX_MEMBERS} members`)
-    const name = nameOf(text, member)
-    if (name === undefined) {
-      if (unknown.size < MAX_UNKNOWN && member.keyTo - member.keyFrom <= LONGEST_NAME) unknown.add(keyOf(text, member))
-      return true
+    if (member.depth === 2) data.take(member)
+    else {
+      const name = nameOf(text, member, fields)
+      if (name !== undefined) {
+        if (found.has(name)) repeated.add(name)
+        found.set(name, text.slice(member.valueFrom, member.valueTo))
+        if (name === 'data') data.end(member)
+      } else if (unknown.size < MAX_UNKNOWN && member.keyTo - member.keyFrom <= LONGEST_NAME) {
+        unknown.add(keyOf(text, member))
+      }
     }
-    if (found.has(name)) repeated.add(name)
-    found.set(name, text.slice(member.valueFrom, member.valueTo))
-    if (name === 'data') data.end(member)
-    return true
+    return count <= MAX_MEMBERS
   })
+  const { values } = data
+  const overLimits = data.overLimits()
+  if (count > MAX_MEMBERS) {
+    if (overLimits !== null) throw new Refusal('customAuthInvalidData', { cause: overLimits })
+    throw invalid(`the answer has more than ${MAX_MEMBERS} members`)
+  }
   if (!isJson) throw invalid(`the answer must be JSON: ${syntaxFault(text)}`)
   const kind = kindOf(trimmed)
   if (kind !== 'object') throw invalid(`the answer must be a JSON object, was ${A[kind]}`)
-  const { values, overLimits } = data
-  if (overLimits !== null && !found.has('subject')) throw new Refusal('customAuthInvalidData', { cause: overLimits })
 
-  // The `DataReader` already has the members of `data`.
   const kinds = new Map([...found].map(([name, raw]) => [name, kindOf(raw)]))
+  const claims = readClaims(found.get('claims'))
+  found.delete('claims')
+  // The `DataReader` already has the members of `data`.
   if (kinds.get('data') === 'object') found.delete('data')
   const faults: Fault[] = []
-  const { subject, nickname, avatarUrl, claims } = webhookAnswer.gather(new JsonSource(objectText(found)), faults)
-  if (claims !== null && kinds.get('claims') === 'object') faults.push(...claimFaults(claims))
+  const { subject, nickname, avatarUrl } = webhookAnswer.gather(new JsonSource(objectText(found)), faults)
   if (faults.length > 0) throw invalid(faults.map((fault) => wordsFor(fault, kinds, unknown)).join('; '))
   const notes: LoginNote[] = []
   const unlessIgnored = (said: string | null, max: number, note: LoginNote): string | null => {
@@ -114,16 +130,22 @@ export function readWebhookAnswer(text: string): WebhookAnswer {
     notes.push(note)
     return null
   }
-  return {
-    subject,
+  const profile = {
     nickname: unlessIgnored(nickname, MAX_NICKNAME, 'nickname ignored'),
     avatarUrl: unlessIgnored(avatarUrl, MAX_AVATAR_URL, 'avatar ignored'),
-    notes,
-    notices: noticesOf(subject, unknown, repeated),
-    data: values,
-    claims,
-    overLimits,
   }
+  if (claims.faults.length > 0) notes.push('claims ignored')
+  const notices = [...noticesOf(subject, fields, unknown, repeated), ...claims.faults]
+  return { subject, ...profile, data: values, claims: claims.text, notes, notices, overLimits }
+}
+
+/** The claims of an answer. Those with a fault are left out: they never prevent a login. */
+function readClaims(raw: string | undefined): { readonly text: string | null; readonly faults: readonly Fault[] } {
+  if (raw === undefined || raw === 'null') return { text: null, faults: [] }
+  const kind = kindOf(raw)
+  const faults =
+    kind === 'object' ? claimFaults(raw) : [{ path: 'claims', message: `must be an object, was ${A[kind]}` }]
+  return { text: faults.length === 0 ? raw : null, faults }
 }
 
 /** Members that no rule knows and that are compared with the fields. */
@@ -147,21 +169,26 @@ function wordsFor(
   unknown: ReadonlySet<string>,
 ): string {
   const kind = kinds.get(path)
-  const wanted = path === 'data' || path === 'claims' ? 'object' : 'string'
+  const wanted = path === 'data' ? 'object' : 'string'
   if (kind !== undefined && kind !== wanted) return `${path}: must be ${A[wanted]}, was ${A[kind]}`
   const alike = kind === undefined && [...unknown].find((name) => nearestName(name, FIELDS) === path)
   return `${path}: ${message}${alike ? `; the answer has ${JSON.stringify(alike)}, and names are case-sensitive` : ''}`
 }
 
-function noticesOf(subject: string, unknown: ReadonlySet<string>, repeated: ReadonlySet<string>): Fault[] {
+function noticesOf(
+  subject: string,
+  fields: readonly string[],
+  unknown: ReadonlySet<string>,
+  repeated: ReadonlySet<string>,
+): Fault[] {
   const notices: Fault[] = []
   const blank = blankNotice(subject)
   if (blank !== undefined) notices.push({ path: 'subject', message: blank })
   for (const path of repeated) notices.push({ path, message: REPEATED })
   for (const path of unknown) {
-    const meant = nearestName(path, FIELDS)
+    const meant = nearestName(path, fields)
     // Other members may be for other readers of the answer.
-    if (meant !== undefined) notices.push({ path, message: unknownMember(path, FIELDS) })
+    if (meant !== undefined) notices.push({ path, message: unknownMember(path, fields) })
   }
   return notices
 }
@@ -171,32 +198,23 @@ export function requireStorable({ overLimits }: WebhookAnswer): void {
   if (overLimits !== null) throw new Refusal('customAuthInvalidData', { cause: overLimits })
 }
 
-/** Gathers the members of `data` until one breaks a limit. An answer can repeat `data`: the last one counts. */
+/** Gathers the members of `data`. An answer can repeat `data` and its keys: the last one counts. */
 class DataReader {
   values = new Map<string, string>()
-  overLimits: string | null = null
   private readonly text: string
   /** The member whose own members follow. */
   private span: MemberSpan | undefined
   private isData = false
-  private count = 0
 
   constructor(text: string) {
     this.text = text
   }
 
-  take(member: MemberSpan): boolean {
+  take(member: MemberSpan): void {
     if (member.parent !== this.span) this.begin(member.parent)
-    if (!this.isData) return true
-    const key = keyOf(this.text, member)
-    const value = this.text.slice(member.valueFrom, member.valueTo)
-    this.values.set(key, value)
-    this.count += 1
-    const [fault] = storageFaults(new Map([[key, value]]))
-    if (fault) this.overLimits = `data${fault.path.slice('values'.length)}: ${fault.message}`
-    else if (this.count > MAX_MEMBERS) this.overLimits = `data: must have at most ${MAX_MEMBERS} members`
-    else if (this.values.size > MAX_STORAGE_KEYS) this.overLimits = `data: ${TOO_MANY_KEYS.message}`
-    return this.overLimits === null
+    // With one key more, what follows makes no difference.
+    if (!this.isData || this.values.size > MAX_STORAGE_KEYS) return
+    this.values.set(keyOf(this.text, member), this.text.slice(member.valueFrom, member.valueTo))
   }
 
   /** Called at the end of each `data`. For an empty `data`, `take` was not called. */
@@ -204,20 +222,25 @@ class DataReader {
     if (span !== this.span) this.begin(span)
   }
 
+  /** Why the members exceed a limit of spec 8; null when they do not. */
+  overLimits(): string | null {
+    const [fault] = storageFaults(this.values)
+    if (!fault) return null
+    return `data${fault === TOO_MANY_KEYS ? '' : fault.path.slice('values'.length)}: ${fault.message}`
+  }
+
   private begin(span: MemberSpan | undefined): void {
     this.span = span
-    this.isData = span !== undefined && nameOf(this.text, span) === 'data'
-    if (!this.isData) return
-    this.values = new Map()
-    this.count = 0
+    this.isData = span !== undefined && nameOf(this.text, span, FIELDS) === 'data'
+    if (this.isData) this.values = new Map()
   }
 }
 
 /** The field of a member; undefined for an unknown one. */
-function nameOf(text: string, member: MemberSpan): string | undefined {
+function nameOf(text: string, member: MemberSpan, fields: readonly string[]): string | undefined {
   if (member.keyTo - member.keyFrom > LONGEST_NAME) return undefined
   const key = keyOf(text, member)
-  return FIELDS.includes(key) ? key : undefined
+  return fields.includes(key) ? key : undefined
 }
 
 function keyOf(text: string, { keyFrom, keyTo }: MemberSpan): string {

@@ -44,7 +44,7 @@ export async function stopLogins(): Promise<void> {
   await game.stop()
 }
 
-export const provider = () => ({ enabled: true, url: operator.url, secret: operator.secret })
+export const provider = () => ({ enabled: true, url: operator.url, secret: operator.secret, claims: true })
 
 export async function provideAll(): Promise<void> {
   const { status: set } = await game.setProviders({

@@ -14,7 +14,7 @@ afterAll(() => game?.stop())
 beforeEach(async () => {
   operator = await startOperator()
   await game.setProviders({
-    default: { enabled: true, url: operator.url, secret: operator.secret },
+    default: { enabled: true, url: operator.url, secret: operator.secret, claims: true },
     off: { enabled: false, url: operator.url, secret: operator.secret },
   })
 })
@@ -90,25 +90,31 @@ describe('a dry run of a login', () => {
     expect(data.testAuthProvider.attempts.map((attempt: { status: number }) => attempt.status)).toEqual(attempts)
   })
 
-  it('names every fault of an answer, with those of its claims', async () => {
-    operator.answer(
-      approve(
-        `{"nickname":7,"claims":{"a":{"x":1,"x":2},"b":[{"__proto__":1}],"c":${'['.repeat(16)}${']'.repeat(16)}}}`,
-      ),
-    )
+  it('names every fault of an answer, and those of its claims in notices', async () => {
+    operator.answer(approve('{"nickname":7,"data":[]}'))
     const { data } = await rehearse({})
     expect(data.testAuthProvider.outcome).toBe('CUSTOM_AUTH_INVALID_RESPONSE')
     expect(data.testAuthProvider.attempts[0].cause.split('; ')).toEqual([
       'subject: is required',
       'nickname: must be a string, was a number',
-      'claims: must not nest deeper than 16',
-      'claims.a.x: must stand once',
-      'claims.b[0].__proto__: must have another name',
+      'data: must be an object, was an array',
     ])
-    operator.answer(approve({ subject: 'a', claims: { a: 'x'.repeat(3_000) } }))
-    expect((await rehearse({})).data.testAuthProvider.attempts[0].cause).toBe(
-      'claims: must be at most 2048 bytes of JSON, was 3008',
-    )
+    const noticesFor = async (claims: string) => {
+      operator.answer(approve(`{"subject":"a","claims":${claims}}`))
+      const { outcome, notices } = (await rehearse({})).data.testAuthProvider
+      expect(outcome).toBe('OK')
+      return notices
+    }
+    const deep = `${'['.repeat(16)}${']'.repeat(16)}`
+    expect(await noticesFor(`{"a":{"x":1,"x":2},"b":[{"__proto__":1}],"c":${deep}}`)).toEqual([
+      { path: 'claims', message: 'must not nest deeper than 16' },
+      { path: 'claims.a.x', message: 'must stand once' },
+      { path: 'claims.b[0].__proto__', message: 'must have another name' },
+    ])
+    expect(await noticesFor(`{"a":"${'x'.repeat(3_000)}"}`)).toEqual([
+      { path: 'claims', message: 'must be at most 2048 bytes of JSON, was 3008' },
+    ])
+    expect(await noticesFor('"x"')).toEqual([{ path: 'claims', message: 'must be an object, was a string' }])
   })
 
   it('shows the start of a refusal, without customData and secrets, and a hint', async () => {
@@ -271,8 +277,23 @@ describe('a dry run of a login', () => {
     expect(await hint()).toContain('and the 2 secrets that it replaced')
   })
 
-  it('finds a receiver that verifies JSON which it has parsed and printed again', async () => {
-    const careful = await rehearse({ customData: '{"player":"ada","n":[1]}' })
+  it('calls the webhook once, with nothing added, so that a ticket that works once is enough', async () => {
+    const used = new Set<string>()
+    operator.answer((hit, response) => {
+      const isFresh = !used.has(hit.customData)
+      used.add(hit.customData)
+      void (isFresh ? approve({ subject: 'ada' }) : status(401))(hit, response)
+    })
+    for (const oddBody of [undefined, null, false]) {
+      const customData = print({ ticket: `once, ${oddBody}` })
+      const { data } = await rehearse({ customData, oddBody })
+      expect(data.testAuthProvider).toMatchObject({ outcome: 'OK', oddBody: null })
+      expect(operator.hits.splice(0).map((hit) => hit.customData)).toEqual([customData])
+    }
+  })
+
+  it('finds, on demand, a receiver that verifies JSON which it has parsed and printed again', async () => {
+    const careful = await rehearse({ customData: '{"player":"ada","n":[1]}', oddBody: true })
     const { oddBody } = careful.data.testAuthProvider
     expect(oddBody).toMatchObject({ result: 'ACCEPTED', message: null, attempts: [{ status: 200 }] })
     const [plain, odd] = operator.hits
@@ -289,7 +310,7 @@ describe('a dry run of a login', () => {
       const isSigned = hit.headers['x-signature'] === signatureOf(operator.secret, printed)
       return isSigned ? approve({ subject: 'ada' })(hit, response) : status(401)(hit, response)
     })
-    const { data } = await rehearse({ customData: '{"player":"ada"}' })
+    const { data } = await rehearse({ customData: '{"player":"ada"}', oddBody: true })
     expect(data.testAuthProvider).toMatchObject({ status: 200, outcome: 'OK', oddBody: { result: 'REFUSED' } })
     expect(data.testAuthProvider.oddBody.message).toContain('verify the received bytes, before parsing')
   })

@@ -31,8 +31,13 @@ let custom: Record<string, Json> = {}
 let providersSet: Promise<unknown> = Promise.resolve()
 
 /** Adds or replaces a provider and keeps those of other tests: a PUT replaces the whole map. */
-export async function provide(name: string, url: string, secret = 'a shared secret'): Promise<void> {
-  custom[name] = { enabled: true, url, secret }
+export async function provide(
+  name: string,
+  url: string,
+  secret = 'a shared secret',
+  more: { readonly [setting: string]: Json } = {},
+): Promise<void> {
+  custom[name] = { enabled: true, url, secret, ...more }
   const all = { ...custom }
   providersSet = providersSet.then(async () => expect((await game.setProviders(all)).status).toBe(200))
   await providersSet

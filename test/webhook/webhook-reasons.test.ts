@@ -16,18 +16,19 @@ beforeAll(async () => {
     const { status, body, headers } = answer
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body)
   })
-  await provide('default', operator.url)
+  await provide('default', operator.url, 's', { denialReasons: true })
+  await provide('silent', operator.url, 's')
 })
 afterAll(async () => {
   await operator.close()
   await stopWebhookGame()
 })
 
-const rehearse = async () => {
+const rehearse = async (provider = 'default') => {
   const { data } = await game.graphql(
     game.platformKey,
     `mutation ($input: TestAuthProviderInput!) { testAuthProvider(input: $input) { outcome reason { code text } attempts { status } } }`,
-    { input: { environment: 'production', customData: '{}' } },
+    { input: { environment: 'production', customData: '{}', provider } },
   )
   return data.testAuthProvider
 }
@@ -38,8 +39,7 @@ describe('the header webhook-purpose', () => {
     const { body } = await game.login({})
     expect((await game.link(body.accessToken, {})).status).toBe(204)
     expect((await rehearse()).outcome).toBe('OK')
-    // The dry run asks twice: the second time in another notation.
-    expect(operator.hits.map(({ headers }) => headers['webhook-purpose'])).toEqual(['login', 'link', 'test', 'test'])
+    expect(operator.hits.map(({ headers }) => headers['webhook-purpose'])).toEqual(['login', 'link', 'test'])
     expect(decodeJwt(body.accessToken).sub).toEqual(expect.any(String))
   })
 })
@@ -69,6 +69,15 @@ describe('the reason of a refusal', () => {
     )
     expect(errors?.[0]?.extensions).toMatchObject({ code: 'CUSTOM_AUTH_REJECTED', details: { reason } })
     expect(await rehearse()).toEqual({ outcome: 'CUSTOM_AUTH_REJECTED', reason, attempts: [{ status }] })
+  })
+
+  it('reaches no client unless the provider has "denialReasons": true', async () => {
+    answer = { status: 200, body: '{"subject":"of a silent provider"}' }
+    const { accessToken } = (await game.login({}, { provider: 'silent' })).body
+    answer = { status: 403, body: '{"reason":{"code":"maintenance"}}' }
+    expect(refusalOf(await game.login({}, { provider: 'silent' }))).toEqual(REJECTED)
+    expect(refusalOf(await game.link(accessToken, {}, { provider: 'silent' }))).toEqual(REJECTED)
+    expect((await rehearse('silent')).reason).toBeNull()
   })
 
   it.each<[string, string | Uint8Array, Record<string, string>?]>([

@@ -12,6 +12,10 @@ export interface Settings {
   readonly breakerAfter?: number | null
   /** Whether calls are also signed by an Ed25519 key. */
   readonly ed25519?: boolean | null
+  /** Whether access tokens carry the claims of an answer. */
+  readonly claims?: boolean | null
+  /** Whether clients receive the reason of a denial. */
+  readonly denialReasons?: boolean | null
   /** In PEM; null for the public authorities. */
   readonly caCertificates?: string | null
   /** In PEM; null for none. */
@@ -23,6 +27,8 @@ const same = (one: Settings | undefined, other: Settings | undefined): boolean =
   one?.url === other?.url &&
   limitsOf(one) === limitsOf(other) &&
   signs(one) === signs(other) &&
+  (one?.claims === true) === (other?.claims === true) &&
+  (one?.denialReasons === true) === (other?.denialReasons === true) &&
   (one?.caCertificates ?? null) === (other?.caCertificates ?? null) &&
   (one?.clientCertificate ?? null) === (other?.clientCertificate ?? null)
 
@@ -84,6 +90,14 @@ export function effectsOf(
     effects.push('From the next login on, calls are also signed by an Ed25519 key. Its public key is shown then.')
   if (!signs(wanted) && signs(shown))
     effects.push('From the next login on, no Ed25519 key signs. A webhook that verifies by it refuses every login.')
+  if ((wanted.claims === true) !== (shown.claims === true))
+    effects.push(
+      `From the next login on, access tokens carry ${wanted.claims ? 'the claims that the webhook answers' : 'no claims'}.`,
+    )
+  if ((wanted.denialReasons === true) !== (shown.denialReasons === true))
+    effects.push(
+      `From the next denial on, clients receive ${wanted.denialReasons ? 'the reason that the webhook answers' : 'no reason'}.`,
+    )
   if ((wanted.caCertificates ?? null) !== (shown.caCertificates ?? null))
     effects.push(
       `From the next login on, ${name} is trusted if ${wanted.caCertificates ? 'one of these authorities' : 'a public authority'} signed its certificate.`,

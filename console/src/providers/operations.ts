@@ -7,7 +7,7 @@ export const providersQuery = graphql(`
       openBreakers
       custom {
         name enabled url hasSecret updatedAt replacedSecretsExpireAt timeoutMs attempts breakerAfter ed25519 publicKey
-        caCertificates clientCertificate certificatesExpireAt
+        claims denialReasons caCertificates clientCertificate certificatesExpireAt
       }
       oidc {
         name enabled issuer audiences jwksUrl subjectClaim nicknameClaim maxAgeSeconds updatedAt
@@ -26,7 +26,7 @@ export const setProvidersMutation = graphql(`
         google apple
         custom {
           name enabled url hasSecret updatedAt replacedSecretsExpireAt timeoutMs attempts breakerAfter ed25519 publicKey
-          caCertificates clientCertificate certificatesExpireAt
+          claims denialReasons caCertificates clientCertificate certificatesExpireAt
         }
         oidc {
           name enabled issuer audiences jwksUrl subjectClaim nicknameClaim maxAgeSeconds updatedAt

@@ -37,6 +37,8 @@ export function EditProvider(props: {
   const [attempts, setAttempts] = useState(String(provider?.attempts ?? ''))
   const [breakerAfter, setBreakerAfter] = useState(String(provider?.breakerAfter ?? ''))
   const [isSigned, setSigned] = useState(provider?.ed25519 === true)
+  const [hasClaims, setClaims] = useState(provider?.claims === true)
+  const [hasReasons, setReasons] = useState(provider?.denialReasons === true)
   const [caCertificates, setCaCertificates] = useState(provider?.caCertificates ?? '')
   const [clientCertificate, setClientCertificate] = useState(provider?.clientCertificate ?? '')
   const [clientKey, setClientKey] = useState('')
@@ -47,6 +49,8 @@ export function EditProvider(props: {
     attempts: numberOr(attempts),
     breakerAfter: numberOr(breakerAfter),
     ed25519: isSigned,
+    claims: hasClaims,
+    denialReasons: hasReasons,
     caCertificates: caCertificates.trim() === '' ? null : caCertificates,
     clientCertificate: clientCertificate.trim() === '' ? null : clientCertificate,
   }
@@ -130,6 +134,20 @@ export function EditProvider(props: {
         hint="The webhook then verifies by a public key, and needs no secret."
         value={isSigned}
         onChange={setSigned}
+      />
+      <CheckField
+        label="Claims of the webhook in access tokens"
+        name="claims"
+        hint="Your game servers read them, and so can the player."
+        value={hasClaims}
+        onChange={setClaims}
+      />
+      <CheckField
+        label="Reasons of denials for clients"
+        name="denialReasons"
+        hint="The client of a player whom the webhook denies receives its code and text."
+        value={hasReasons}
+        onChange={setReasons}
       />
       <TextField
         label={isKept ? 'New secret' : 'Secret'}

@@ -32,9 +32,11 @@ export function useSetProvider(): (change: ProviderChange) => Promise<ActionResu
     const others = custom
       .filter((one) => one.name !== name)
       .map((one) => {
-        const { enabled, url, timeoutMs, attempts, breakerAfter, ed25519, caCertificates, clientCertificate } = one
+        const { enabled, url, timeoutMs, attempts, breakerAfter, ed25519, claims, denialReasons } = one
+        const { caCertificates, clientCertificate } = one
         const limits = { timeoutMs, attempts, breakerAfter }
-        const settings: Settings = { enabled, url, ...limits, ed25519, caCertificates, clientCertificate }
+        const switches = { ed25519, claims, denialReasons }
+        const settings: Settings = { enabled, url, ...limits, ...switches, caCertificates, clientCertificate }
         return [one.name, settings] as const
       })
     const all = Object.fromEntries([...others, ...(wanted === undefined ? [] : [[name, wanted] as const])])

@@ -4,7 +4,7 @@ import type { ResultOf } from '../graphql.ts'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { type Fault, faultsOf, textOf } from '../ui/errors.ts'
-import { Form, SubmitButton, TextAreaField } from '../ui/form.tsx'
+import { CheckField, Form, SubmitButton, TextAreaField } from '../ui/form.tsx'
 import { Facts } from '../ui/page.tsx'
 import { Notice } from '../ui/states.tsx'
 import { keepText } from '../ui/storage.ts'
@@ -25,13 +25,14 @@ export function TestProvider({ provider, onClose }: { provider: CustomProvider; 
   const environment = useEnvironment()
   const last = lastOf(environment, provider.name)
   const [customData, setCustomData] = useState(sessionStorage.getItem(last) ?? '{\n  "ticket": "…"\n}')
+  const [isTwice, setTwice] = useState(false)
   const [result, setResult] = useState<Result>()
   const [fault, setFault] = useState<string>()
   const [faults, setFaults] = useState<readonly Fault[]>([])
 
   async function submit(): Promise<void> {
     keepText(sessionStorage, last, customData)
-    const input = { environment, provider: provider.name, customData }
+    const input = { environment, provider: provider.name, customData, oddBody: isTwice }
     const { data, error } = await client.mutation(testProviderMutation, { input })
     setResult(data?.testAuthProvider ?? undefined)
     setFault(error && textOf(error))
@@ -49,6 +50,13 @@ export function TestProvider({ provider, onClose }: { provider: CustomProvider; 
           onChange={setCustomData}
           rows={6}
           required
+        />
+        <CheckField
+          label="Send it again in another notation"
+          name="oddBody"
+          hint="Shows whether the webhook verifies the bytes that it receives. A ticket that works once is used up by the first call."
+          value={isTwice}
+          onChange={setTwice}
         />
         <div className="actions">
           <SubmitButton whileBusy="Waiting for the webhook…">{result ? 'Send again' : 'Send'}</SubmitButton>

@@ -55,6 +55,7 @@ export const errorName = (error: string): string => ERRORS[error] ?? words(error
 const NOTES: Readonly<Record<string, string>> = {
   NICKNAME_IGNORED: 'the nickname, which is too long or cannot be stored',
   AVATAR_IGNORED: 'the avatar, whose address is too long or cannot be stored',
+  CLAIMS_IGNORED: 'the claims, which have a fault',
 }
 
 /** A part of the webhook's answer that is not stored. */

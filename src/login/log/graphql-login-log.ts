@@ -98,13 +98,14 @@ function hintOf(replacedSecrets: number): string {
 }
 
 export const LoginNoteType = enumType('LoginNote', LOGIN_NOTES, {
-  description: "A part of the webhook's answer that was not stored. The player keeps its earlier value.",
+  description: "A part of the webhook's answer that was left out. A player keeps its earlier nickname and avatar.",
   values: {
     'nickname ignored': 'The nickname is too long or cannot be stored.',
     'avatar ignored': 'The address of the avatar is too long or cannot be stored.',
+    'claims ignored': 'The claims have a fault: the access tokens of the login carry none.',
   },
 })
-export const LOGIN_NOTES_DESCRIPTION = "The parts of the webhook's answer that were not stored."
+export const LOGIN_NOTES_DESCRIPTION = "The parts of the webhook's answer that were left out."
 
 const LoginLogEntryType = builder.prismaObject('LoginLogEntry', {
   interfaces: [NodeType],
