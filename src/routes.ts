@@ -47,9 +47,9 @@ import {
   loginOidcCall,
   switchCall,
 } from './login/rest-sign-in.ts'
+import { updatePlayerCall } from './login/update-player.ts'
 import { findPlayerCall, readPlayerCall, readStorageCall } from './players/rest.ts'
 import { deleteStorageCall, listStorageCall, setStorageCall } from './players/storage.ts'
-import { updatePlayerCall } from './players/update-player.ts'
 import { getAuthProviders, putAuthProviders } from './providers/rest.ts'
 import { crossHandleCall } from './scenario/cross-handle.ts'
 import { runCall } from './scenario/read-run.ts'

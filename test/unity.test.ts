@@ -240,6 +240,7 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
       expect(answer.status).toBe(200)
     }
     await set({ enabled: true, clientIds: [AUDIENCE] })
+    await game.setAccountPolicy({ linkTickets: true })
     await run('account', {}, { GOOGLE_TOKEN: await google.token({ sub: 'unity of google' }) })
     await set(null)
   })

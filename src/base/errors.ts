@@ -19,6 +19,7 @@ export const REFUSALS = {
   playerBanned: [403, 'player banned'],
   playerDeleted: [403, 'player deleted'],
   forbidden: [403, 'forbidden'],
+  profileNotAllowed: [403, 'profile not allowed'],
   xpNotAllowed: [403, 'xp not allowed'],
   persistedQueryRequired: [403, 'persisted query required'],
   handleServerOwned: [403, 'handle is server-owned'],

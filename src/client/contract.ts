@@ -758,6 +758,7 @@ export type RefusalCode =
   | 'player_banned'
   | 'player_deleted'
   | 'forbidden'
+  | 'profile_not_allowed'
   | 'xp_not_allowed'
   | 'persisted_query_required'
   | 'handle_is_server_owned'

@@ -26,7 +26,7 @@ export interface Fault {
 
 /** What the service tells of some refusals besides. */
 export interface Facts {
-  /** Of `identity_already_linked`: the way to the player that has the identity, for `switchPlayer`. */
+  /** Of `identity_already_linked`, where the environment gives tickets: the way to the other player, for `switchPlayer`. */
   readonly conflict?: { readonly ticket: string; readonly expiresAt: string }
   /** Of `custom_auth_rejected`: why the studio denied the player. */
   readonly reason?: { readonly code: string; readonly text: string | null }

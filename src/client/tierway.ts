@@ -218,7 +218,8 @@ export class Tierway {
 
   /**
    * Signs in to the player that has the identity of a refused link: with the `facts.conflict.ticket` of the error
-   * `identity_already_linked`, which works once, within ten minutes. The former player is signed out, as by a login.
+   * `identity_already_linked`, which works once, within ten minutes, and is there where the environment gives tickets.
+   * The former player is signed out, as by a login.
    */
   async switchPlayer(request: SwitchRequest, options?: CallOptions): Promise<void> {
     const headers = { 'x-sdk-key': this.#sdkKey }
@@ -293,7 +294,7 @@ export class Tierway {
     return this.#views.read(scenarioId, options)
   }
 
-  /** Changes the player's nickname, region and language. Fields that are left out stay. */
+  /** Changes the player's nickname, region and language, where the environment lets clients. Fields that are left out stay. */
   async update(request: PlayerUpdateRequest, options?: CallOptions): Promise<void> {
     await this.#change('/sdk/v1/player/update', request, options)
   }

@@ -203,7 +203,7 @@ export class PlayerRecords {
   }): void {
     const { books, playerId } = this
     const created = new Date(this.joinedMs).toISOString()
-    books.add('players', [playerId, this.nickname, avatar, region, language, status, created])
+    books.add('players', [playerId, this.nickname, avatar, region, language, false, status, created])
     books.add('last_logins', [playerId, this.lastLogin])
     const { scenarioId, nodeId } = this.scope
     const plan = this.last && this.whole ? freeze(planOf(this.runId, this.last)) : null

@@ -23,7 +23,7 @@ enumType('EventType', EVENT_TYPES, {
   values: {
     crossing: 'A handle of a node was crossed.',
     'inbox.received': 'A message arrived in the inbox of a player.',
-    'player.created': 'A player was created by a login.',
+    'player.created': 'A player was created by a login, or logged in for the first time after an import.',
     'run.cancelled': 'A run was cancelled.',
     'season.settled':
       'Tiers that a player had earned and not claimed were granted at the end of the season, or currencies ended.',

@@ -10,7 +10,7 @@ import type { Command } from '../transactions/command.ts'
 import type { Group } from '../transactions/group.ts'
 import type { GroupCommit } from '../transactions/group-commit.ts'
 import type { Player, PlayerRef } from '../transactions/player.ts'
-import { askPolicy } from './account-policy.ts'
+import { type AccountPolicy, askPolicy } from './account-policy.ts'
 import { erasePlayer } from './erase-player.ts'
 import { askDeletion, planDeletion } from './planned-deletions.ts'
 import { RefreshTokens } from './refresh-tokens.ts'
@@ -52,10 +52,11 @@ export function deleteOwnPlayer(
       requireLogin()
       if (playerId !== null && playerId.toLowerCase() !== caller.playerId)
         throw invalidRequest({ path: 'playerId', message: 'must be the id of the calling player' })
-      const { deletionDays } = policy()
+      const decided = policy()
+      const { deletionDays } = decided
       const before = askDeletion(player).value
       const deleteAt = before?.deleteAt ?? new Date(group.now.getTime() + deletionDays * DAY_MS)
-      if (deletionDays === 0) deleteByPlayer(group, player, caller.projectId)
+      if (deletionDays === 0) deleteByPlayer(group, player, caller.projectId, decided)
       else {
         if (!before) planDeletion(player, deleteAt)
         group.of(RefreshTokens).revokeAll(caller)
@@ -65,11 +66,16 @@ export function deleteOwnPlayer(
   }
 }
 
-/** Deletes a player by its own wish: its identities become free, so that its owner can begin anew. */
-function deleteByPlayer(group: Group, player: Player, projectId: string): void {
+/** Deletes a player by its own wish. The environment decides whether its owner can begin anew. */
+function deleteByPlayer(
+  group: Group,
+  player: Player,
+  projectId: string,
+  { identitiesAtDeletion }: AccountPolicy,
+): void {
   const { environmentId, playerId } = player
   const { status } = askStatus(player).value ?? {}
-  erasePlayer(group, player, { freesIdentities: true })
+  erasePlayer(group, player, { freesIdentities: identitiesAtDeletion === 'free' })
   const entry = { environmentId, action: 'player.delete', target: playerId }
   const actor = { kind: 'player', projectId, environmentId, playerId } as const
   group.of(AuditLog).add(actor, { ...entry, before: { status: status ?? null }, after: { status: 'deleted' } }, newId())
@@ -96,15 +102,15 @@ function deleteWhenDue(ref: PlayerRef, projectId: string): Command<void> {
     fresh: true,
     player: ref,
     *decide(group) {
-      const player = yield* group.rows(() => {
+      const { player, policy } = yield* group.rows(() => {
         const player = group.player(ref)
         askStatus(player)
         askDeletion(player)
-        return player
+        return { player, policy: askPolicy(group, ref) }
       })
       const deletion = askDeletion(player).value
       if (!deletion || deletion.deleteAt > group.now) return
-      deleteByPlayer(group, player, projectId)
+      deleteByPlayer(group, player, projectId, policy())
     },
   }
 }

@@ -4,7 +4,14 @@ import { requirePlatform, requirePlayer } from '../callers/access.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { answerType, enumType, inputOf } from '../declare/graphql/shapes.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { type AccountPolicy, readPolicy, setPolicy, WHEN_FULL } from './account-policy.ts'
+import {
+  type AccountPolicy,
+  CLIENT_PROFILE,
+  IDENTITIES_AT_DELETION,
+  readPolicy,
+  setPolicy,
+  WHEN_FULL,
+} from './account-policy.ts'
 import { deleteOwnPlayer, deletionAnswer } from './delete-own-player.ts'
 import { endedSessions, endOwnSessions, readSessions, session } from './own-sessions.ts'
 import { accountPolicyRequest, deletePlayerRequest, endSessionsRequest } from './requests.ts'
@@ -42,6 +49,23 @@ const WhenFullType = enumType('WhenFull', WHEN_FULL, {
   },
 })
 
+const IdentitiesAtDeletionType = enumType('IdentitiesAtDeletion', IDENTITIES_AT_DELETION, {
+  description: 'What becomes of the identities of a player that deletes itself.',
+  values: {
+    keep: 'They stay bound: a login with one of them is refused with `player deleted`.',
+    free: 'They become free: a login with one of them creates a new player.',
+  },
+})
+
+const ClientProfileType = enumType('ClientProfile', CLIENT_PROFILE, {
+  description: 'Whether clients change the nickname, the region and the language of their player.',
+  values: {
+    auto: 'Where a provider without a webhook is enabled: Google, Apple, an OpenID Connect issuer, or guests.',
+    allow: 'They do, also where a webhook checks the names.',
+    refuse: 'They do not: such a call is refused with `profile not allowed`.',
+  },
+})
+
 const AccountPolicyType = builder.objectRef<AccountPolicy>('AccountPolicy').implement({
   description: 'What an environment decides about the accounts of its players.',
   fields: (t) => ({
@@ -55,6 +79,17 @@ const AccountPolicyType = builder.objectRef<AccountPolicy>('AccountPolicy').impl
     }),
     deletionDays: t.exposeInt('deletionDays', {
       description: "The days between a player's call for its deletion and the deletion.",
+    }),
+    linkTickets: t.exposeBoolean('linkTickets', {
+      description: 'Whether the refusal of a link that meets another player has a ticket to that player.',
+    }),
+    identitiesAtDeletion: t.expose('identitiesAtDeletion', {
+      type: IdentitiesAtDeletionType,
+      description: 'What becomes of the identities of a player that deletes itself.',
+    }),
+    clientProfile: t.expose('clientProfile', {
+      type: ClientProfileType,
+      description: 'Whether clients change the nickname, the region and the language of their player.',
     }),
   }),
 })

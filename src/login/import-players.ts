@@ -1,6 +1,6 @@
 import type { PlatformCaller } from '../callers/callers.ts'
 import { askKey } from '../callers/keys.ts'
-import { addPlayer, type NewProfile } from '../players/create-player.ts'
+import { addAwaitedPlayer, type NewProfile } from '../players/create-player.ts'
 import type { Command } from '../transactions/command.ts'
 import { addIdentity, askOwner, type IdentityRef } from './identities.ts'
 
@@ -9,7 +9,7 @@ export type Imported = boolean
 
 /**
  * Adds a player of the studio's former service, with the identity by which it will log in. A subject that has a player
- * stays as it is, so that an import can be repeated. No event is told: nobody has begun to play.
+ * stays as it is, so that an import can be repeated. Its event follows with its first login.
  */
 export function importPlayer(caller: PlatformCaller, identity: IdentityRef, profile: NewProfile): Command<Imported> {
   return {
@@ -23,7 +23,7 @@ export function importPlayer(caller: PlatformCaller, identity: IdentityRef, prof
       }))
       requireKey()
       if (owner) return false
-      addIdentity(group, identity, addPlayer(group, identity, profile, { isTold: false }))
+      addIdentity(group, identity, addAwaitedPlayer(group, identity.environmentId, profile))
       return true
     },
   }

@@ -16,6 +16,7 @@ import { environment, IDENTITY_PROVIDER, playerId, reason } from '../declare/com
 import {
   anyText,
   described,
+  flag,
   int32,
   isUuid,
   object,
@@ -25,7 +26,7 @@ import {
   text,
   unlessEmpty,
 } from '../declare/shape.ts'
-import { DEFAULT_POLICY, WHEN_FULL } from './account-policy.ts'
+import { CLIENT_PROFILE, DEFAULT_POLICY, IDENTITIES_AT_DELETION, WHEN_FULL } from './account-policy.ts'
 
 /** The credentials that a client sends for the studio's webhook (spec 4.2). */
 export const credentials = {
@@ -177,6 +178,18 @@ export const accountPolicyRequest = shape({
       { min: 0, max: MAX_DELETION_DAYS },
     ),
     DEFAULT_POLICY.deletionDays,
+  ),
+  linkTickets: optional(
+    flag('Whether the refusal of a link that meets another player has a ticket to that player. Default: false.'),
+    DEFAULT_POLICY.linkTickets,
+  ),
+  identitiesAtDeletion: optional(
+    oneOf('The identities of a player that deletes itself: they stay bound, or become free.', IDENTITIES_AT_DELETION),
+    DEFAULT_POLICY.identitiesAtDeletion,
+  ),
+  clientProfile: optional(
+    oneOf('Whether clients change the nickname, the region and the language of their player.', CLIENT_PROFILE),
+    DEFAULT_POLICY.clientProfile,
   ),
   reason,
 })

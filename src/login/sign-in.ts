@@ -2,8 +2,8 @@ import { Refusal } from '../base/errors.ts'
 import type { ClientRef, PlayerCaller } from '../callers/callers.ts'
 import { askClient } from '../callers/keys.ts'
 import { toRefusal } from '../db/failures.ts'
-import { addPlayer, type NewProfile, Profiles } from '../players/create-player.ts'
-import { askStatus, requireActive, requireMayLogIn } from '../players/player-status.ts'
+import { addPlayer, askNickname, type NewProfile, Profiles, publishCreated } from '../players/create-player.ts'
+import { askStatus, endAwaiting, requireActive, requireMayLogIn } from '../players/player-status.ts'
 import { askKeys, bytesOf, hasRoomFor, putValues, TOO_MANY_KEYS } from '../players/storage.ts'
 import { askProvider } from '../providers/provider-ref.ts'
 import type { Command } from '../transactions/command.ts'
@@ -98,6 +98,7 @@ export function logIn(approval: Approval, input: LoginInput): Command<Session> {
         }),
       )
       const limit = owner && (yield* askSessionLimit(group, owner, policy()))
+      const imported = owner && askStatus(owner).value?.awaitsLogin ? yield* group.rows(() => askNickname(owner)) : null
       const refusal = refusalOf(() => {
         approved.require()
         // The limits of `data` itself were checked before, and a new player's storage is empty.
@@ -113,6 +114,11 @@ export function logIn(approval: Approval, input: LoginInput): Command<Session> {
       if (owner) {
         group.of(Profiles).change(owner, { nickname: answer.nickname, avatarUrl: answer.avatarUrl })
         cancelDeletion(owner)
+        if (imported) {
+          endAwaiting(owner)
+          const nickname = answer.nickname ?? imported.value?.nickname ?? null
+          publishCreated(group, owner, { nickname, provider: identity.provider })
+        }
       }
       putValues(player, answer.data)
       log(group, approval, player)

@@ -1,17 +1,20 @@
 import { hash } from 'node:crypto'
+import type { Pool } from 'pg'
 import { Refusal } from '../base/errors.ts'
 import { type Secrets, tryToOpen } from '../base/secrets.ts'
 import type { ClientRef, PlayerCaller } from '../callers/callers.ts'
 import { askStatus } from '../players/player-status.ts'
 import type { Group } from '../transactions/group.ts'
+import { askPolicy, readPolicy } from './account-policy.ts'
 import { askOwner, type IdentityRef } from './identities.ts'
 import { issueTokenPair, RefreshTokens, type TokenDesk, type TokenPair } from './refresh-tokens.ts'
 import { type Approval, type CountDesk, counted, linkIdentity, logIn, type Proof } from './sign-in.ts'
 import { askOnce } from './used-nonces.ts'
 
-// A link can meet another player, who has the identity already. The link is refused, and its answer has a ticket with which
-// the client can sign in to that player instead. It stands for two proofs: the login of the caller, and the identity that
-// the provider has just confirmed.
+// A link can meet another player, who has the identity already. The link is refused. Where the policy of the environment
+// says so, its answer has a ticket with which the client can sign in to that player instead. The ticket stands for two
+// proofs: the login of the caller, and the identity that the provider has just confirmed. It has nothing else of what
+// the provider said, and no provider is asked again.
 
 const TICKET_MS = 10 * 60_000
 
@@ -21,12 +24,15 @@ interface Ticket {
   readonly familyId: string | null
   readonly provider: string
   readonly identity: Pick<IdentityRef, 'provider' | 'subject'>
-  readonly answer: Pick<Approval['answer'], 'nickname' | 'avatarUrl' | 'claims'>
   readonly expiresAt: number
 }
 
 interface SwitchDesk extends TokenDesk, CountDesk {
   readonly secrets: Secrets
+}
+
+interface LinkDesk extends Pick<SwitchDesk, 'run' | 'secrets'> {
+  readonly pool: Pool
 }
 
 const contextOf = ({ projectId, environmentId }: Pick<ClientRef, 'projectId' | 'environmentId'>) => ({
@@ -36,9 +42,9 @@ const contextOf = ({ projectId, environmentId }: Pick<ClientRef, 'projectId' | '
   name: 'switch',
 })
 
-/** Links an identity. The refusal of one that another player has tells the way to that player. */
+/** Links an identity. The refusal of one that another player has brings a ticket, where the environment allows it. */
 export async function link(
-  { run, secrets }: Pick<SwitchDesk, 'run' | 'secrets'>,
+  { run, secrets, pool }: LinkDesk,
   approval: Approval,
   caller: PlayerCaller,
 ): Promise<IdentityRef> {
@@ -46,22 +52,21 @@ export async function link(
     await run(linkIdentity(approval, caller))
   } catch (error) {
     if (!(error instanceof Refusal) || error.kind !== 'identityAlreadyLinked') throw error
+    if (!(await readPolicy(pool, caller.environmentId)).linkTickets) throw error
     const { kind, about } = error
     throw new Refusal(kind, { about, facts: { conflict: conflictOf(secrets, approval, caller) } })
   }
   return approval.identity
 }
 
-function conflictOf(secrets: Secrets, { client, identity, answer, attempt }: Approval, caller: PlayerCaller) {
+function conflictOf(secrets: Secrets, { client, identity, attempt }: Approval, caller: PlayerCaller) {
   const expiresAt = Date.now() + TICKET_MS
   const { provider, subject } = identity
-  const { nickname, avatarUrl, claims } = answer
   const ticket: Ticket = {
     playerId: caller.playerId,
     familyId: caller.familyId,
     provider: attempt.provider,
     identity: { provider, subject },
-    answer: { nickname, avatarUrl, claims },
     expiresAt,
   }
   return {
@@ -94,7 +99,7 @@ export async function switchPlayer(
 function approvalOf(
   client: ClientRef,
   caller: PlayerCaller,
-  { provider, identity: { provider: boundAs, subject }, answer, expiresAt }: Ticket,
+  { provider, identity: { provider: boundAs, subject }, expiresAt }: Ticket,
   ticketHash: string,
 ): Approval {
   const { environmentId } = client
@@ -102,7 +107,7 @@ function approvalOf(
   return {
     client,
     identity,
-    answer: { ...answer, subject, data: new Map() },
+    answer: { subject, nickname: null, avatarUrl: null, data: new Map(), claims: null },
     attempt: { environmentId, operation: 'login', provider, milliseconds: 0, attempts: [], subject, notes: [] },
     ask: (group) => askTicket(group, caller, identity, { ticketHash, expiresAt }),
   }
@@ -117,11 +122,13 @@ function askTicket(
 ): Proof {
   askStatus(group.player(caller))
   const requireLogin = group.of(RefreshTokens).askLogin(caller)
+  const policy = askPolicy(group, identity)
   const owner = askOwner(group, identity)
   const once = askOnce(group, identity, ticketHash)
   return {
     require() {
       requireLogin()
+      if (!policy().linkTickets) throw rejected('must be of an environment that takes tickets')
       if (expiresAt <= Date.now()) throw rejected('has expired')
       if (once.isUsed()) throw rejected('was used before')
       if (!owner) throw rejected('must be of an identity that a player has: it was removed')

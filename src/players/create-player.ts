@@ -4,18 +4,29 @@ import type { Command } from '../transactions/command.ts'
 import type { Extension, Group } from '../transactions/group.ts'
 import { type Player, type PlayerRef, playerKey } from '../transactions/player.ts'
 import type { Statement } from '../transactions/statement.ts'
-import { nullable, table, text } from '../transactions/table.ts'
+import { boolean, nullable, table, text, writeOnly } from '../transactions/table.ts'
 import { admitNew } from './player-status.ts'
 
 export const profiles = table('players', {
   owner: ['environment_id', 'id'],
   key: {},
-  columns: { nickname: nullable(text), avatarUrl: nullable(text), region: nullable(text), language: nullable(text) },
+  columns: {
+    nickname: nullable(text),
+    avatarUrl: nullable(text),
+    region: nullable(text),
+    language: nullable(text),
+    awaitsLogin: writeOnly(boolean),
+  },
   kind: 'append',
   isVersioned: false,
 })
 
 const languageOf = profiles.one({ columns: ['language'] })
+
+const nicknameOf = profiles.one({ columns: ['nickname'] })
+
+/** Asks for the nickname of a player's profile. */
+export const askNickname = (player: Player) => player.one(nicknameOf)
 
 /** Asks for the language of a player's profile. */
 export const askLanguage = (player: Player) => player.one(languageOf)
@@ -32,7 +43,7 @@ export type ProfileChange = Partial<NewProfile>
 
 class NewPlayers implements Extension {
   static readonly stage = 'creates'
-  readonly rows: (PlayerRef & NewProfile)[] = []
+  readonly rows: (PlayerRef & NewProfile & { readonly awaitsLogin: boolean })[] = []
 
   save(): Statement[] {
     return profiles.save(this.rows)
@@ -70,32 +81,48 @@ export class Profiles implements Extension {
   }
 }
 
-/**
- * Adds a player to the writes of a group, and its event to the environment's stream (spec 6), unless nobody should be
- * told.
- */
+/** What listeners learn of a new player. */
+interface Created {
+  readonly nickname: string | null
+  /** The provider's name in identities. Null for a player without a login. */
+  readonly provider: string | null
+}
+
+/** Adds a player to the writes of a group, and its event to the environment's stream (spec 6). */
 export function addPlayer(
   group: Group,
   { environmentId, provider }: { environmentId: string; provider: string | null },
   profile: NewProfile,
-  { isTold = true } = {},
 ): Player {
+  const player = insertPlayer(group, environmentId, profile, false)
+  publishCreated(group, player, { nickname: profile.nickname, provider })
+  return player
+}
+
+/** Adds a player that has not begun to play. Its first login publishes its event. */
+export const addAwaitedPlayer = (group: Group, environmentId: string, profile: NewProfile): Player =>
+  insertPlayer(group, environmentId, profile, true)
+
+function insertPlayer(group: Group, environmentId: string, profile: NewProfile, awaitsLogin: boolean): Player {
   const player = group.create({ environmentId, playerId: newId() })
-  admitNew(player)
-  group.of(NewPlayers).rows.push({ environmentId, playerId: player.playerId, ...profile })
-  if (!isTold) return player
+  admitNew(player, awaitsLogin)
+  group.of(NewPlayers).rows.push({ environmentId, playerId: player.playerId, ...profile, awaitsLogin })
+  return player
+}
+
+/** Adds the event of a new player to the environment's stream (spec 6). */
+export function publishCreated(group: Group, { environmentId, playerId }: PlayerRef, data: Created): void {
   group.of(Stream).append({
     environmentId,
     type: 'player.created',
     handle: null,
-    playerId: player.playerId,
+    playerId,
     scenarioId: null,
     nodeId: null,
     runId: null,
     byClient: false,
-    data: { nickname: profile.nickname, provider },
+    data: { nickname: data.nickname, provider: data.provider },
   })
-  return player
 }
 
 /** Creates a player without a login: for development and tests. */

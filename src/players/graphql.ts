@@ -6,6 +6,7 @@ import { NodeType, nodesOf, orNull } from '../declare/graphql/node.ts'
 import { forwardPage, namesOf, PLAYERS_LIST, pageOf, readList } from '../declare/graphql/page.ts'
 import { answerType, argsOf, enumType, fieldsOf, inputOf } from '../declare/graphql/shapes.ts'
 import { shape, uuid } from '../declare/shape.ts'
+import { updatePlayer, updatePlayerCall } from '../login/update-player.ts'
 import { InventoryItemType, WalletType } from '../wallet/graphql.ts'
 import { findPlayer } from './find-player.ts'
 import { findReadable, findReadables } from './graphql-readable.ts'
@@ -37,7 +38,6 @@ import {
   storedKey,
   writtenValue,
 } from './storage.ts'
-import { updatePlayer, updatePlayerCall } from './update-player.ts'
 
 const StorageEntryType = answerType('StorageEntry', storageEntry)
 
@@ -282,7 +282,7 @@ builder.mutationFields((t) => ({
   updateProfile: t.field({
     type: UpdateProfilePayload,
     description:
-      'Changes the nickname, region and language of the calling player. A field that is absent or null stays.',
+      'Changes the nickname, region and language of the calling player, where the environment lets clients do so. A field that is absent or null stays.',
     args: inputOf('UpdateProfileInput', playerUpdateRequest),
     resolve: async (_root, { input }, context) => {
       const player = await requirePlayer(context, updatePlayerCall.action)

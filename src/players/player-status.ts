@@ -2,7 +2,7 @@ import { Refusal } from '../base/errors.ts'
 import type { Command } from '../transactions/command.ts'
 import type { Group, Steps } from '../transactions/group.ts'
 import type { One, Player, PlayerRef } from '../transactions/player.ts'
-import { type Column, instant, nullable, table, text } from '../transactions/table.ts'
+import { boolean, type Column, instant, nullable, table, text } from '../transactions/table.ts'
 
 export type { PlayerRef } from '../transactions/player.ts'
 
@@ -31,6 +31,12 @@ export interface Standing {
 
 const ACTIVE: Standing = { status: 'active', banKind: null, banUntil: null, banReason: null }
 
+/** What is remembered of a player's row. */
+interface Remembered extends Standing {
+  /** An imported player that has not logged in yet. */
+  readonly awaitsLogin: boolean
+}
+
 /** The columns of a {@link Standing}, in SQL, of the player `p`. */
 export const STANDING = 'p.status, p.ban_kind AS "banKind", p.ban_until AS "banUntil", p.ban_reason AS "banReason"'
 /** The present status of the player `p`, in SQL: a ban ends by time. */
@@ -54,29 +60,44 @@ const standings = table('players', {
     banKind: nullable(text),
     banUntil: nullable(instant),
     banReason: nullable(text),
+    awaitsLogin: boolean,
   },
   kind: 'state',
 })
 const standingRead = standings.one()
 
 /** A player's status. Null for an unknown player. */
-export function askStatus(player: Player): One<Standing> {
+export function askStatus(player: Player): One<Remembered> {
   return player.one(standingRead)
 }
 
 /** Notes that a player is active, in the group that creates it. */
-export function admitNew(player: Player): void {
-  player.slot(standingRead, '').note(ACTIVE)
+export function admitNew(player: Player, awaitsLogin: boolean): void {
+  player.slot(standingRead, '').note({ ...ACTIVE, awaitsLogin })
 }
 
+/** Sets the status of a player. Ask for it first, as for a ban. */
 export function setStatus(player: Player, status: Exclude<Status, 'banned'>): void {
-  player.one(standingRead).set({ ...ACTIVE, status })
+  change(player, { ...ACTIVE, status })
 }
 
 export function ban(player: Player, { kind, until, reason }: Ban): void {
-  player
-    .one(standingRead)
-    .set({ status: 'banned', banKind: kind === 'everything' ? null : kind, banUntil: until, banReason: reason })
+  change(player, {
+    status: 'banned',
+    banKind: kind === 'everything' ? null : kind,
+    banUntil: until,
+    banReason: reason,
+  })
+}
+
+/** Notes the first login of an imported player. Ask for its status first. */
+export function endAwaiting(player: Player): void {
+  change(player, { awaitsLogin: false })
+}
+
+function change(player: Player, changed: Partial<Remembered>): void {
+  const row = player.one(standingRead)
+  row.set({ ...ACTIVE, awaitsLogin: false, ...row.value, ...changed })
 }
 
 /** Refuses a banned, deleted or unknown player (spec 7.1). A ban of logins does not count. */

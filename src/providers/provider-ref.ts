@@ -51,6 +51,9 @@ const providers = table('auth_providers', {
   kind: 'append',
 })
 const enabledProvider = providers.one({ where: 't.enabled' })
+const withoutWebhook = providers.many(['environmentId'], ({ kind, name }) => keyOf(kind, name), {
+  where: "t.enabled AND t.kind <> 'custom'",
+})
 
 /**
  * Asks whether a provider is still enabled, since its approval can take long. The returned function refuses one that is
@@ -65,4 +68,10 @@ export function askProvider(
   return () => {
     if (!found.value) throw new Refusal(kind === 'custom' ? 'customAuthDisabled' : 'signInDisabled')
   }
+}
+
+/** Asks whether an environment has an enabled provider without a webhook. The returned function says it. */
+export function askSignIn(group: Group, { environmentId }: { readonly environmentId: string }): () => boolean {
+  const found = group.unowned.many(withoutWebhook, keyOf(environmentId))
+  return () => !found.isEmpty
 }

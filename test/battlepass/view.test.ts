@@ -142,6 +142,7 @@ describe('the view of a scenario', () => {
     ['fr', 'pt-BR', 'en', 'Frost'],
   ])('is in %s for a player of %s: in %s', async (wanted, profile, language, name) => {
     const pass = await enter(await publish(SHOWN, 'view-texts'))
+    if (profile) await game.setAccountPolicy({ clientProfile: 'ALLOW' })
     if (profile) await pass.player.post('/sdk/v1/player/update', { language: profile })
     const { body } = await read(pass, wanted)
     expect([body.language, body.passes[0].name, body.name]).toEqual([language, name, 'Test season'])

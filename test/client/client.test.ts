@@ -631,6 +631,7 @@ describe('sign-in without a webhook', () => {
   })
 
   it('switches to the player that a link meets, ends a lost device, takes the data along and asks for the deletion', async () => {
+    await game.setAccountPolicy({ linkTickets: true })
     const issuer = await accounts()
     const account = async () => ({ provider: 'studio', idToken: await issuer.token({ sub: 'of two players' }) })
     const lost = connect()

@@ -349,6 +349,34 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}login providers`, () 
     await opened.close()
   })
 
+  it('stand beside the policy of accounts, whose changes leave the other parts as they are', async () => {
+    const { game } = stage
+    await game.setAccountPolicy({ maxSessions: 3, linkTickets: true })
+    const opened = await stage.open('/env/production/providers')
+    const { page } = opened
+    const panel = page.getByRole('region', { name: 'Accounts of players' })
+    await panel.getByText('is refused, and lets the client sign in to that player').waitFor()
+    await panel.getByRole('button', { name: 'Change' }).click()
+    await page.getByText('Nothing is changed yet.').waitFor()
+    await page.getByLabel('Identities of a player that deletes itself').selectOption('FREE')
+    await page.getByLabel('Clients change nickname, region and language').selectOption('REFUSE')
+    await page.getByText('Its identities then: become free: a login creates a new player.').waitFor()
+    await opened.check('account-policy')
+    await confirm(page, 'Save')
+    await closeDialog(page)
+    await panel.getByText('become free: a login creates a new player').waitFor()
+    const { data } = await game.graphql(
+      game.platformKey,
+      '{ environments { name accountPolicy { maxSessions linkTickets identitiesAtDeletion clientProfile } } }',
+    )
+    expect((data as { environments: unknown[] }).environments).toContainEqual({
+      name: 'production',
+      accountPolicy: { maxSessions: 3, linkTickets: true, identitiesAtDeletion: 'FREE', clientProfile: 'REFUSE' },
+    })
+    await game.setAccountPolicy({})
+    await opened.close()
+  })
+
   it('show the log and the figures of logins, and cannot be tested by a viewer', async () => {
     const { game } = stage
     operator.answer((hit, response) => {

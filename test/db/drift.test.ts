@@ -100,6 +100,18 @@ const CHECKS: [check: string, table: string, row: Row, ...faults: Row[]][] = [
     { deletion_days: -1 },
     { deletion_days: 91 },
   ],
+  [
+    'account_policies_identities_at_deletion_check',
+    'account_policies',
+    { environment_id: ENVIRONMENT, identities_at_deletion: 'free' },
+    { identities_at_deletion: 'sell' },
+  ],
+  [
+    'account_policies_client_profile_check',
+    'account_policies',
+    { environment_id: ENVIRONMENT, client_profile: 'refuse' },
+    { client_profile: 'ask' },
+  ],
   ['boosts_percent_check', 'boosts', BOOST, { percent: 0 }, { percent: 1_001 }],
   ['boosts_ends_at_check', 'boosts', BOOST, { ends_at: '2026-12-01T00:00:00Z' }],
   ['boosts_audience_check', 'boosts', BOOST, { audience: 'nobody' }],

@@ -75,6 +75,8 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 export async function startWorld(): Promise<World> {
   // Each field is requested with all its subfields.
   const game = await startGame({ GRAPHQL_MAX_COST: '1000000000' })
+  // The owner changes its profile, and nobody else may.
+  await game.setAccountPolicy({ clientProfile: 'ALLOW' })
   const { pool, tokens, service } = game.app
   const studio = await startOperator(obey)
   const admin = await newOperator(pool, game.projectId, 'admin')

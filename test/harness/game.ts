@@ -74,6 +74,8 @@ export interface Game {
   publish(scenarioId: string, definition: Json, environment?: string): Promise<Answer>
   /** PUTs custom providers by name: the whole map of the environment. */
   setProviders(custom: Json, environment?: string): Promise<Answer>
+  /** Sets the account policy of production. Fields that are absent get their defaults. */
+  setAccountPolicy(policy: Readonly<Record<string, unknown>>): Promise<void>
   /** A custom login; `customData` as JSON text is sent verbatim. */
   login(customData: Json | string, options?: LoginOptions): Promise<Answer>
   /** Links an identity to the player of an access token. */
@@ -270,6 +272,14 @@ export async function startGame(env: Readonly<Record<string, string>> = {}, log?
         body: print({ environment, authProviders: { custom } }),
         headers: { authorization: `Bearer ${platformKey}` },
       }),
+    async setAccountPolicy(policy) {
+      const { errors } = await graphql(
+        platformKey,
+        'mutation ($input: SetAccountPolicyInput!) { setAccountPolicy(input: $input) { auditEntry { id } } }',
+        { input: { environment: 'production', reason: 'test', ...policy } },
+      )
+      if (errors) throw new Error(`the account policy was refused: ${JSON.stringify(errors)}`)
+    },
     login: (customData, options = {}) =>
       request('POST', '/sdk/v1/authorization/custom', loginRequest(customData, options)),
     link,

@@ -81,6 +81,7 @@ describe('the list', () => {
       ...{ image: 'ui/sorry', isRead: false, isClaimed: false, scenarioId: null, nodeId: null },
     })
     expect(Date.parse(messages[1].expiresAt) - Date.parse(messages[1].sentAt)).toBe(7 * 86_400_000)
+    await game.setAccountPolicy({ clientProfile: 'ALLOW' })
     await player.post('/sdk/v1/player/update', { language: 'pt' })
     const languages = async (body: object) =>
       (await list(player, body)).messages.map(({ language }: { language: string }) => language)

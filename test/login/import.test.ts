@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Game, startGame, times } from '../harness/game.ts'
+import { type Game, generateKeys, type Instance, startGame, startInstance, times } from '../harness/game.ts'
 import { startOperator, type Operator as Webhook } from '../harness/operator.ts'
 import { settled } from '../harness/settled.ts'
 import { auditRows, newOperator, obey } from '../support/desk.ts'
@@ -10,15 +10,20 @@ import { auditRows, newOperator, obey } from '../support/desk.ts'
 
 let game: Game
 let webhook: Webhook
+/** A second instance on the same database. */
+let other: Instance
 
 beforeAll(async () => {
-  game = await startGame()
+  const keys = await generateKeys()
+  game = await startGame(keys)
+  other = await startInstance(game.databaseUrl, keys)
   webhook = await startOperator(obey)
   const provider = { enabled: true, url: webhook.url, secret: webhook.secret }
   await game.setProviders({ default: provider, console: provider })
 })
 afterAll(async () => {
   await webhook?.close()
+  await other?.stop()
   await game?.stop()
 })
 
@@ -68,14 +73,60 @@ describe('an import', () => {
     expect(found).toEqual({ id: await logIn(subject), ...profile })
     expect((await playersOf('custom:console', plain))[0].id).toBe(await logIn(plain, 'console'))
     expect(await countPlayers()).toBe(before)
-    await settled(game.app.pool)
-    const events = await game.app.pool.query('SELECT FROM events WHERE player_id = $1', [found.id])
-    expect(events.rowCount, 'nobody is told').toBe(0)
     expect(await auditRows(game.app.pool, game.projectId, 'production')).toMatchObject(
       expect.arrayContaining([
         expect.objectContaining({ action: 'players.import', reason: 'we move', after: { lines: 2 } }),
       ]),
     )
+  })
+
+  const createdOf = async (playerId: string) => {
+    await settled(game.app.pool)
+    const { rows } = await game.app.pool.query(
+      `SELECT data::jsonb AS data FROM events WHERE player_id = $1 AND type = 'player.created'`,
+      [playerId],
+    )
+    return rows.map(({ data }) => data)
+  }
+
+  it('publishes `player.created` at the first login of each player, once, also when logins race on two instances', async () => {
+    const subjects = times(6, () => randomUUID())
+    await send(linesOf(subjects.map((subject) => ({ subject, nickname: `Ada of ${subject}` }))))
+    const logInAt = async ({ baseUrl }: { baseUrl: string }, subject: string) => {
+      const { status } = await fetch(`${baseUrl}/sdk/v1/authorization/custom`, {
+        method: 'POST',
+        headers: { 'x-sdk-key': game.sdkKey },
+        body: JSON.stringify({ customData: { player: subject } }),
+      })
+      expect(status).toBe(200)
+    }
+    for (const subject of subjects) {
+      const [{ id }] = await playersOf('custom', subject)
+      expect(await createdOf(id), 'an import is no login').toEqual([])
+      await Promise.all([game, other, game, other].map((at) => logInAt(at, subject)))
+      await logIn(subject)
+      expect(await createdOf(id)).toEqual([{ nickname: `Ada of ${subject}`, provider: 'custom' }])
+    }
+  })
+
+  it('publishes it with the name of the webhook and the provider of the login, and not for a refused login', async () => {
+    const subject = randomUUID()
+    await send(linesOf([{ provider: 'custom:console', subject, nickname: 'old' }]))
+    const [{ id }] = await playersOf('custom:console', subject)
+    const act = async (mutation: string) => {
+      const input = `input: { playerId: "${id}", reason: "test" }`
+      const { errors } = await game.graphql(
+        game.platformKey,
+        `mutation { ${mutation}(${input}) { auditEntry { id } } }`,
+      )
+      expect(errors).toBeUndefined()
+    }
+    await act('banPlayer')
+    expect((await game.login({ player: subject }, { provider: 'console' })).status).toBe(403)
+    expect(await createdOf(id)).toEqual([])
+    await act('unbanPlayer')
+    await game.login({ player: subject, answer: { nickname: 'new' } }, { provider: 'console' })
+    expect(await createdOf(id)).toEqual([{ nickname: 'new', provider: 'custom:console' }])
   })
 
   it('changes nothing of a subject that has a player, also a deleted one', async () => {

@@ -20,6 +20,7 @@ beforeAll(async () => {
     headers: { authorization: `Bearer ${game.platformKey}` },
   })
   expect(status).toBe(200)
+  await game.setAccountPolicy({ linkTickets: true })
 })
 afterAll(async () => {
   await game?.stop()

@@ -59,16 +59,8 @@ const refresh = ({ refreshToken }: Pick<Device, 'refreshToken'>, at: { baseUrl: 
 const sessionIds = async (device: Device): Promise<string[]> =>
   (await post(device, LIST)).body.sessions.map(({ sessionId }: { sessionId: string }) => sessionId)
 
+const FIELDS = 'maxSessions whenFull deletionDays linkTickets identitiesAtDeletion clientProfile'
 const GONE = { error: 'invalid token', code: 'invalid_token' }
-
-async function setPolicy(policy: object): Promise<void> {
-  const { errors } = await game.graphql(
-    game.platformKey,
-    `mutation ($input: SetAccountPolicyInput!) { setAccountPolicy(input: $input) { policy { maxSessions } } }`,
-    { input: { environment: 'production', reason: 'test', ...policy } },
-  )
-  expect(errors).toBeUndefined()
-}
 
 describe('the sessions of a player', () => {
   it('are listed with their device, their beginning and their last use, the last used first', async () => {
@@ -152,7 +144,7 @@ describe('the sessions of a player', () => {
 
 describe('a limit of sessions', () => {
   it('ends the session that began first, and never leaves more than it allows, on two instances at once', async () => {
-    await setPolicy({ maxSessions: 2 })
+    await game.setAccountPolicy({ maxSessions: 2 })
     const subject = newSubject()
     const [first, second] = [await logIn(subject), await logIn(subject)]
     expect((await refresh(first)).status).toBe(200)
@@ -178,7 +170,7 @@ describe('a limit of sessions', () => {
   })
 
   it('refuses a login that would be one too many where the environment says so, and logs it', async () => {
-    await setPolicy({ maxSessions: 1, whenFull: 'REFUSE' })
+    await game.setAccountPolicy({ maxSessions: 1, whenFull: 'REFUSE' })
     const subject = newSubject()
     const device = await logIn(subject)
     const refused = await game.login(by(subject))
@@ -192,19 +184,21 @@ describe('a limit of sessions', () => {
     expect(entry).toEqual({ outcome: 'too_many_sessions' })
     expect(await post(device, END, { session: 'all' })).toMatchObject({ body: { ended: 1 } })
     await logIn(subject)
-    await setPolicy({})
+    await game.setAccountPolicy({})
     await logIn(subject)
   })
 
   it("is an admin's to set, and every change is in the audit log", async () => {
     const mutation = `mutation ($input: SetAccountPolicyInput!) {
-      setAccountPolicy(input: $input) { policy { maxSessions whenFull deletionDays } auditEntry { action target } } }`
-    const input = { environment: 'production', reason: 'sharing of accounts', maxSessions: 3, deletionDays: 30 }
+      setAccountPolicy(input: $input) { policy { ${FIELDS} } auditEntry { action target } } }`
+    const own = { linkTickets: true, identitiesAtDeletion: 'FREE', clientProfile: 'REFUSE' }
+    const set = { maxSessions: 3, whenFull: 'END_OLDEST', deletionDays: 30, ...own }
+    const input = { environment: 'production', reason: 'sharing of accounts', maxSessions: 3, deletionDays: 30, ...own }
     const { errors } = await game.graphql(await game.key('operator'), mutation, { input })
     expect(errors?.[0]?.extensions.code).toBe('FORBIDDEN')
     const { data } = await game.graphql(game.platformKey, mutation, { input })
     expect(data.setAccountPolicy).toEqual({
-      policy: { maxSessions: 3, whenFull: 'END_OLDEST', deletionDays: 30 },
+      policy: set,
       auditEntry: { action: 'account_policy.set', target: 'production' },
     })
     expect((await game.graphql(game.platformKey, mutation, { input })).data.setAccountPolicy.auditEntry).toBeNull()
@@ -215,19 +209,16 @@ describe('a limit of sessions', () => {
       { path: 'maxSessions', message: 'must be 1 to 100' },
       { path: 'deletionDays', message: 'must be 0 to 90' },
     ])
-    const { data: read } = await game.graphql(
-      game.platformKey,
-      '{ environments { name accountPolicy { maxSessions whenFull deletionDays } } }',
-    )
-    expect(read.environments).toContainEqual({
-      name: 'production',
-      accountPolicy: { maxSessions: 3, whenFull: 'END_OLDEST', deletionDays: 30 },
-    })
+    const { data: read } = await game.graphql(game.platformKey, `{ environments { name accountPolicy { ${FIELDS} } } }`)
+    expect(read.environments).toContainEqual({ name: 'production', accountPolicy: set })
     expect(read.environments).toContainEqual({
       name: 'staging',
-      accountPolicy: { maxSessions: null, whenFull: 'END_OLDEST', deletionDays: 14 },
+      accountPolicy: {
+        ...{ maxSessions: null, whenFull: 'END_OLDEST', deletionDays: 14 },
+        ...{ linkTickets: false, identitiesAtDeletion: 'KEEP', clientProfile: 'AUTO' },
+      },
     })
-    await setPolicy({})
+    await game.setAccountPolicy({})
   })
 })
 
@@ -304,7 +295,12 @@ describe('the deletion that a player asks for', () => {
   const statusOf = async (playerId: string) =>
     (await query('SELECT status, nickname FROM players WHERE id = $1', [playerId]))[0]
 
-  it('ends its sessions at once, and erases it after the delay; its identity is then free', async () => {
+  async function expectDeleted(subject: string): Promise<void> {
+    const { status, body } = await game.login(by(subject))
+    expect([status, body.error, body.code]).toEqual([403, 'player deleted', 'player_deleted'])
+  }
+
+  it('ends its sessions at once, and erases it after the delay; its login is then refused with `player deleted`', async () => {
     const subject = newSubject()
     const device = deviceOf(await game.login(by(subject, { nickname: 'Ada', data: { a: 1 } })))
     expect(await post(device, DELETE, { playerId: randomUUID() })).toMatchObject({
@@ -331,7 +327,37 @@ describe('the deletion that a player asks for', () => {
     expect(await query('SELECT FROM login_log WHERE subject = $1', [subject])).toEqual([])
     const audit = await query('SELECT actor, action FROM audit_log WHERE target = $1', [device.playerId])
     expect(audit).toEqual([{ actor: `player:${device.playerId}`, action: 'player.delete' }])
-    expect((await logIn(subject)).playerId).not.toBe(device.playerId)
+    await expectDeleted(subject)
+    expect(await query('SELECT subject FROM login_log WHERE player_id = $1', [device.playerId])).toEqual([
+      { subject: null },
+    ])
+  })
+
+  const OUTCOMES: readonly (readonly [policy: object, at: 'once' | 'its time', isFree: boolean])[] = [
+    [{ deletionDays: 0 }, 'once', false],
+    [{ deletionDays: 0, identitiesAtDeletion: 'FREE' }, 'once', true],
+    [{ identitiesAtDeletion: 'FREE' }, 'its time', true],
+    [{ identitiesAtDeletion: 'KEEP' }, 'its time', false],
+  ]
+  it.each(OUTCOMES)('by the policy %j, at %s, frees all of its identities: %s', async (policy, at, isFree) => {
+    const subjects = [newSubject(), newSubject()]
+    const device = await logIn(subjects[0] ?? '')
+    expect((await game.link(device.accessToken, by(subjects[1] ?? ''))).status).toBe(204)
+    // The policy that counts is that of the moment of the deletion.
+    if (at === 'its time') await post(device, DELETE)
+    await game.setAccountPolicy(policy)
+    if (at === 'once') await post(device, DELETE)
+    else {
+      await bringForward(device.playerId)
+      await Promise.all([deleteDue(), deleteDue(other)])
+    }
+    expect(await statusOf(device.playerId)).toEqual({ status: 'deleted', nickname: null })
+    if (!isFree) for (const subject of subjects) await expectDeleted(subject)
+    else {
+      const [one, two] = await Promise.all(subjects.map((subject) => logIn(subject)))
+      expect(new Set([device.playerId, one?.playerId, two?.playerId]).size).toBe(3)
+    }
+    await game.setAccountPolicy({})
   })
 
   it('is cancelled by a login before its time, and not moved by a second call', async () => {
@@ -349,6 +375,7 @@ describe('the deletion that a player asks for', () => {
 
   it('either is cancelled by a login at the moment of its time, or has happened', async () => {
     const outcomes = new Set<string>()
+    await game.setAccountPolicy({ identitiesAtDeletion: 'FREE' })
     for (const round of times(12, (index) => index)) {
       const subject = newSubject()
       const device = await logIn(subject)
@@ -363,10 +390,11 @@ describe('the deletion that a player asks for', () => {
       expect((await logIn(subject)).playerId === device.playerId).toBe(status === 'active')
     }
     expect([...outcomes].every((status) => ['active', 'deleted'].includes(status))).toBe(true)
+    await game.setAccountPolicy({})
   })
 
   it('happens at once where the environment sets no delay, over GraphQL', async () => {
-    await setPolicy({ deletionDays: 0 })
+    await game.setAccountPolicy({ deletionDays: 0 })
     const device = await logIn(newSubject())
     const { data } = await game.graphql(
       device.accessToken,
@@ -375,6 +403,6 @@ describe('the deletion that a player asks for', () => {
     )
     expect(Date.parse(data.deleteOwnPlayer.deleteAt)).toBeLessThanOrEqual(Date.now() + 1_000)
     expect(await statusOf(device.playerId)).toMatchObject({ status: 'deleted' })
-    await setPolicy({})
+    await game.setAccountPolicy({})
   })
 })

@@ -104,14 +104,62 @@ describe('identities that are removed at once', () => {
 })
 
 describe('the profile that a player changes', () => {
+  const mutation =
+    'mutation ($input: UpdateProfileInput!) { updateProfile(input: $input) { player { nickname region language } } }'
+  const PROVIDERS: readonly (readonly [what: string, authProviders: object, isChanged: boolean])[] = [
+    ['a webhook alone', {}, false],
+    ['a block of Google that is only stored', { google: { webClientId: '1' } }, false],
+    ['guests that are disabled', { device: { enabled: false } }, false],
+    ['guests', { device: { enabled: true } }, true],
+    ['Google', { google: { enabled: true, clientIds: ['1'] } }, true],
+    ['Apple', { apple: { enabled: true, clientIds: ['1'] } }, true],
+    ['an issuer', { oidc: { corp: { enabled: true, issuer: 'https://id.example.com', audiences: ['1'] } } }, true],
+  ]
+  const NONE = { google: null, apple: null, oidc: {}, device: { enabled: false } }
+  const provide = async (authProviders: object) => {
+    const { status } = await game.request('PUT', `/platform/v1/projects/${game.projectId}/auth-providers`, {
+      body: JSON.stringify({ environment: 'production', authProviders: { ...NONE, ...authProviders } }),
+      headers: { authorization: `Bearer ${game.platformKey}` },
+    })
+    expect(status).toBe(200)
+  }
+
+  /** Whether a player changes its profile, which REST and GraphQL decide alike. Refused, it stays as it is. */
+  async function changes(): Promise<boolean> {
+    const player = await playerWith(newSubject())
+    const { status, text, body } = await player.post(UPDATE, { nickname: 'Ada', region: 'eu', language: 'en' })
+    const { errors } = await player.graphql(mutation, { input: { nickname: 'Grace' } })
+    const { nickname, region, language } = (await player.post('/sdk/v1/player/get', {})).body
+    const profile = [nickname, region, language]
+    if (status === 204) {
+      expect([text, errors, profile]).toEqual(['', undefined, ['Grace', 'eu', 'en']])
+      return true
+    }
+    expect([status, body.error, body.code, errors?.[0]?.extensions.code, profile]).toEqual([
+      403,
+      'profile not allowed',
+      'profile_not_allowed',
+      'PROFILE_NOT_ALLOWED',
+      [null, null, null],
+    ])
+    return false
+  }
+
+  it.each(PROVIDERS)('is its own, unless a policy says otherwise, with %s: %j %s', async (_, providers, isChanged) => {
+    await provide(providers)
+    expect(await changes()).toBe(isChanged)
+    await game.setAccountPolicy({ clientProfile: isChanged ? 'REFUSE' : 'ALLOW' })
+    expect(await changes()).toBe(!isChanged)
+    await game.setAccountPolicy({})
+    await provide({})
+  })
+
   it('takes the fields that are sent, over REST and GraphQL, and keeps the others', async () => {
+    await game.setAccountPolicy({ clientProfile: 'ALLOW' })
     const player = await playerWith(newSubject())
     expect((await player.post(UPDATE, { nickname: 'Ada', language: 'pt-BR' })).status).toBe(204)
     expect((await player.post(UPDATE, { region: 'eu-west', nickname: null })).status).toBe(204)
-    const { data } = await player.graphql(
-      'mutation ($input: UpdateProfileInput!) { updateProfile(input: $input) { player { nickname region language } } }',
-      { input: { nickname: 'Grace' } },
-    )
+    const { data } = await player.graphql(mutation, { input: { nickname: 'Grace' } })
     expect(data.updateProfile.player).toEqual({ nickname: 'Grace', region: 'eu-west', language: 'pt-BR' })
     expect((await player.post(UPDATE, {})).status).toBe(204)
     const { body } = await player.post('/sdk/v1/player/get', {})

@@ -1,9 +1,24 @@
 import { randomBytes } from 'node:crypto'
+import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { print } from '../../src/base/json.ts'
 import { type Answer, times } from '../harness/game.ts'
 import { until } from '../harness/until.ts'
-import { by, game, newSubject, other, playerOf, postTo, query, startLogins, stopLogins } from './logins.ts'
+import {
+  by,
+  countGame,
+  game,
+  newSubject,
+  operator,
+  other,
+  playerOf,
+  postTo,
+  profileOf,
+  query,
+  startLogins,
+  stopLogins,
+  storageOf,
+} from './logins.ts'
 
 // A link that meets another player, and the ticket that leads there.
 
@@ -14,6 +29,7 @@ beforeAll(async () => {
     headers: { authorization: `Bearer ${game.platformKey}` },
   })
   expect(status).toBe(200)
+  await game.setAccountPolicy({ linkTickets: true })
 })
 afterAll(stopLogins)
 
@@ -50,7 +66,7 @@ const rejected = ({ status, body }: Pick<Answer, 'status' | 'body'>) => [
 const REJECTED = (message: string) => [401, 'ticket_rejected', message]
 
 describe('a ticket of a link that met another player', () => {
-  it('signs in to that player with its claims, once; the guest stays as it is', async () => {
+  it('signs in to that player, once; the guest stays as it is', async () => {
     const { subject, owner, guest, conflict, ticket } = await meeting()
     const left = Date.parse(conflict.expiresAt) - Date.now()
     expect(left).toBeGreaterThan(9 * 60_000)
@@ -162,5 +178,60 @@ describe('a ticket of a link that met another player', () => {
     expect(errors).toBeUndefined()
     const refused = await asPlayer(guest.accessToken, { ticket }, SWITCH)
     expect([refused.status, refused.body.code]).toEqual([403, 'player_banned'])
+  })
+
+  it('brings nothing of what the webhook said of the refused link', async () => {
+    const subject = newSubject()
+    const owner = playerOf(await game.login(by(subject, { nickname: 'Ada', data: { kept: 1 } })))
+    const guest = await newGuest()
+    const said = {
+      nickname: 'Eve',
+      avatarUrl: 'https://a.example/eve.png',
+      claims: { role: 'thief' },
+      data: { new: 2 },
+    }
+    const refused = await game.link(guest.accessToken, by(subject, said))
+    expect(refused.status).toBe(409)
+    const { ticket } = refused.body.details.conflict
+    const hits = operator.hits.length
+    const { body } = await asPlayer(guest.accessToken, { ticket }, SWITCH)
+    expect(operator.hits.length, 'the webhook is not asked').toBe(hits)
+    expect(decodeJwt(body.accessToken)).not.toHaveProperty('claims')
+    const renewed = await asClient({ refreshToken: body.refreshToken }, '/sdk/v1/authorization/refresh')
+    expect(decodeJwt(renewed.body.accessToken)).not.toHaveProperty('claims')
+    expect(await profileOf(owner)).toMatchObject({ nickname: 'Ada', avatar_url: null })
+    expect(await storageOf(owner)).toEqual({ kept: '1' })
+    const guestId = decodeJwt(guest.accessToken).sub ?? ''
+    expect(await profileOf(guestId)).toMatchObject({ nickname: null, avatar_url: null })
+    expect(await storageOf(guestId)).toEqual({})
+    const logged = await query('SELECT attempts, notes FROM login_log WHERE player_id = ANY($1)', [[owner, guestId]])
+    expect(JSON.stringify(logged)).not.toMatch(/Eve|thief|eve\.png/)
+  })
+})
+
+describe('an environment without tickets', () => {
+  it('answers a refused link as the contract does, and takes no ticket from before', async () => {
+    const { guest, ticket, subject } = await meeting()
+    await game.setAccountPolicy({})
+    const headers = { authorization: `Bearer ${guest.accessToken}`, 'x-sdk-key': game.sdkKey }
+    const before = await countGame()
+    const refused = await game.link(guest.accessToken, by(subject))
+    expect([refused.status, refused.body]).toEqual([
+      409,
+      { error: 'identity already linked', code: 'identity_already_linked', requestId: expect.any(String) },
+    ])
+    const { errors } = await game.graphql(
+      headers,
+      'mutation ($input: LinkCustomInput!) { linkCustom(input: $input) { identity { subject } } }',
+      { input: { customData: by(subject) } },
+    )
+    expect(errors?.[0]?.extensions).toMatchObject({ code: 'IDENTITY_ALREADY_LINKED' })
+    expect(errors?.[0]?.extensions).not.toHaveProperty('details')
+    expect(rejected(await asPlayer(guest.accessToken, { ticket }, SWITCH))).toEqual(
+      REJECTED('must be of an environment that takes tickets'),
+    )
+    expect(await countGame()).toEqual(before)
+    await game.setAccountPolicy({ linkTickets: true })
+    expect((await asPlayer(guest.accessToken, { ticket }, SWITCH)).status).toBe(200)
   })
 })

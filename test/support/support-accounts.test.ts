@@ -93,6 +93,7 @@ describe('a ban', () => {
     const player = await seasoned()
     payload(await act('banPlayer', player))
     payload(await act('unbanPlayer', player))
+    await game.setAccountPolicy({ clientProfile: 'ALLOW' })
     for (const [path, body] of Object.entries(callsOf(player))) {
       if (!/\/(cross|unlink|player\/delete)$/.test(path))
         expect((await player.post(path, body)).status).toBeLessThan(300)

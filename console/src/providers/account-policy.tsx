@@ -8,20 +8,54 @@ import { Facts, Panel } from '../ui/page.tsx'
 import { Answer } from '../ui/states.tsx'
 import { accountPolicyQuery, setAccountPolicyMutation } from './operations.ts'
 
-// What the environment decides about the accounts of its players: their sessions, and the delay of deletions.
+// What the environment decides about the accounts of its players: their sessions, deletions, links and profiles.
 
 type WhenFull = 'END_OLDEST' | 'REFUSE'
+
+type IdentitiesAtDeletion = 'KEEP' | 'FREE'
+type ClientProfile = 'AUTO' | 'ALLOW' | 'REFUSE'
 
 interface Policy {
   readonly maxSessions: number | null
   readonly whenFull: WhenFull
   readonly deletionDays: number
+  readonly linkTickets: boolean
+  readonly identitiesAtDeletion: IdentitiesAtDeletion
+  readonly clientProfile: ClientProfile
 }
 
 const WHEN_FULL: readonly (readonly [WhenFull, string])[] = [
   ['END_OLDEST', 'ends the oldest session'],
   ['REFUSE', 'is refused'],
 ]
+
+const IDENTITIES: readonly (readonly [IdentitiesAtDeletion, string])[] = [
+  ['KEEP', 'stay bound: a login is refused'],
+  ['FREE', 'become free: a login creates a new player'],
+]
+
+const PROFILES: readonly (readonly [ClientProfile, string])[] = [
+  ['AUTO', 'where a provider without a webhook is enabled'],
+  ['ALLOW', 'always'],
+  ['REFUSE', 'never'],
+]
+
+const TICKETS: readonly (readonly ['no' | 'yes', string])[] = [
+  ['no', 'is refused'],
+  ['yes', 'is refused, and lets the client sign in to that player'],
+]
+
+const wordsOf = <K extends string>(words: readonly (readonly [K, string])[], key: K): string =>
+  words.find(([one]) => one === key)?.[1] ?? key
+
+/** The facts of a policy, by their names on the page. */
+const factsOf = (policy: Policy) => ({
+  Sessions: sessionsOf(policy),
+  'Deletion by the player': deletionOf(policy),
+  'Its identities then': wordsOf(IDENTITIES, policy.identitiesAtDeletion),
+  'A link that meets another player': wordsOf(TICKETS, policy.linkTickets ? 'yes' : 'no'),
+  'Clients change profiles': wordsOf(PROFILES, policy.clientProfile),
+})
 
 function sessionsOf({ maxSessions, whenFull }: Policy): string {
   if (maxSessions === null) return 'any number'
@@ -49,7 +83,7 @@ export function AccountPolicy() {
       }
     >
       <Answer of={result} onRetry={() => read({ requestPolicy: 'network-only' })}>
-        {() => policy && <Facts of={{ Sessions: sessionsOf(policy), 'Deletion by the player': deletionOf(policy) }} />}
+        {() => policy && <Facts of={factsOf(policy)} />}
       </Answer>
       {isOpen && policy && <EditPolicy policy={policy} onClose={() => setOpen(false)} />}
     </Panel>
@@ -64,12 +98,20 @@ function EditPolicy({ policy, onClose }: { policy: Policy; onClose: () => void }
   const [maxSessions, setMaxSessions] = useState(String(before.maxSessions ?? ''))
   const [whenFull, setWhenFull] = useState<WhenFull>(before.whenFull)
   const [deletionDays, setDeletionDays] = useState(String(before.deletionDays))
+  const [identitiesAtDeletion, setIdentities] = useState<IdentitiesAtDeletion>(before.identitiesAtDeletion)
+  const [linkTickets, setLinkTickets] = useState(before.linkTickets)
+  const [clientProfile, setClientProfile] = useState<ClientProfile>(before.clientProfile)
   const wanted: Policy = {
     maxSessions: maxSessions.trim() === '' ? null : Number(maxSessions),
     whenFull,
     deletionDays: Number(deletionDays),
+    identitiesAtDeletion,
+    linkTickets,
+    clientProfile,
   }
-  const isSame = sessionsOf(wanted) === sessionsOf(before) && deletionOf(wanted) === deletionOf(before)
+  const old: Readonly<Record<string, string>> = factsOf(before)
+  const changed = Object.entries(factsOf(wanted)).filter(([name, words]) => words !== old[name])
+  const isSame = changed.length === 0
   return (
     <ActionDialog
       title={`Accounts in ${environment}`}
@@ -78,8 +120,12 @@ function EditPolicy({ policy, onClose }: { policy: Policy; onClose: () => void }
           'Nothing is changed yet.'
         ) : (
           <>
-            <p>Sessions of a player, from the next login on: {sessionsOf(wanted)}.</p>
-            <p>Deletion: {deletionOf(wanted)}. Deletions that are planned keep their time.</p>
+            {changed.map(([name, words]) => (
+              <p key={name}>
+                {name}: {words}.
+              </p>
+            ))}
+            <p>Sessions that are too many end with the next login. Deletions that are planned keep their time.</p>
           </>
         )
       }
@@ -117,6 +163,28 @@ function EditPolicy({ policy, onClose }: { policy: Policy; onClose: () => void }
         value={deletionDays}
         onChange={setDeletionDays}
         required
+      />
+      <SelectField
+        label="Identities of a player that deletes itself"
+        name="identitiesAtDeletion"
+        value={identitiesAtDeletion}
+        onChange={(chosen) => setIdentities(chosen as IdentitiesAtDeletion)}
+        options={IDENTITIES}
+      />
+      <SelectField
+        label="A link that meets another player"
+        name="linkTickets"
+        value={linkTickets ? 'yes' : 'no'}
+        onChange={(chosen) => setLinkTickets(chosen === 'yes')}
+        options={TICKETS}
+        hint="The webhook is asked for the link, and not for that login."
+      />
+      <SelectField
+        label="Clients change nickname, region and language"
+        name="clientProfile"
+        value={clientProfile}
+        onChange={(chosen) => setClientProfile(chosen as ClientProfile)}
+        options={PROFILES}
       />
     </ActionDialog>
   )

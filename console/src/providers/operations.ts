@@ -146,7 +146,7 @@ export const accountPolicyQuery = graphql(`
   query ConsoleAccountPolicy {
     environments {
       id name
-      accountPolicy { maxSessions whenFull deletionDays }
+      accountPolicy { maxSessions whenFull deletionDays linkTickets identitiesAtDeletion clientProfile }
     }
   }
 `)
@@ -154,7 +154,7 @@ export const accountPolicyQuery = graphql(`
 export const setAccountPolicyMutation = graphql(`
   mutation ConsoleSetAccountPolicy($input: SetAccountPolicyInput!) {
     setAccountPolicy(input: $input) {
-      policy { maxSessions whenFull deletionDays }
+      policy { maxSessions whenFull deletionDays linkTickets identitiesAtDeletion clientProfile }
       auditEntry { id }
     }
   }

@@ -16,7 +16,7 @@ namespace Tierway
             this.caller = caller;
         }
 
-        /// <summary>Changes the player's profile. A field that is null stays.</summary>
+        /// <summary>Changes the player's profile, where the environment lets clients. A field that is null stays.</summary>
         public Task UpdateAsync(
             string nickname = null,
             string region = null,

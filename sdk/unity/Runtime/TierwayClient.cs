@@ -150,7 +150,8 @@ namespace Tierway
 
         /// <summary>
         /// Signs in to the player that has the identity of a refused link, with the ticket in
-        /// <see cref="TierwayException.Facts"/>. The former player is logged out, as by a login.
+        /// <see cref="TierwayException.Facts"/>, which is there where the environment gives tickets. The former player is
+        /// logged out, as by a login.
         /// </summary>
         /// <param name="ticket">The member <c>ticket</c> of <c>conflict</c>. It works once, within ten minutes.</param>
         /// <param name="deviceName">The player finds it in its sessions; null for none.</param>

@@ -124,6 +124,7 @@ namespace Tierway
         public const string SignInUnavailable = "sign_in_unavailable";
         public const string PlayerBanned = "player_banned";
         public const string PlayerDeleted = "player_deleted";
+        public const string ProfileNotAllowed = "profile_not_allowed";
         public const string XpNotAllowed = "xp_not_allowed";
         public const string Forbidden = "forbidden";
         public const string HandleServerOwned = "handle_is_server_owned";
