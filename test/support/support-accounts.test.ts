@@ -231,7 +231,7 @@ describe('deletePlayer', () => {
     // Ids, amounts and rewards of the game.
     ...['grant_job_players', 'player_list_rows'],
     // Hashes, and times that end access.
-    ...['ended_access', 'idempotency_keys', 'refresh_tokens'],
+    ...['ended_access', 'former_identities', 'idempotency_keys', 'refresh_tokens'],
   ]
 
   it('erases or keeps each table with rows of players, and keeps wallets, ledgers, inventory, passes, claims, runs and identities', async () => {
