@@ -215,7 +215,7 @@ export class PlayerRecords {
     for (const [currency, balance] of this.balances) books.add('wallets', [playerId, currency, balance])
     for (const [itemId, amount] of this.items) books.add('inventory', [playerId, itemId, amount])
     for (const { id, percent, startsAt, endsAt, reference } of this.boosts.values())
-      books.add('player_boosts', [playerId, id, percent, startsAt.toISOString(), endsAt.toISOString(), reference])
+      books.add('player_boosts', [playerId, id, percent, startsAt.toISOString(), endsAt.toISOString(), reference, null])
   }
 
   currentPass(): Pass {

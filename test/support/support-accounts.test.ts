@@ -229,7 +229,7 @@ describe('deletePlayer', () => {
     // Ids and amounts of the game, and the nickname of `player.created`, which is removed.
     ...['events', 'unnumbered_events', 'reward_payments', 'season_steps'],
     // Ids, amounts and rewards of the game.
-    ...['grant_job_players', 'player_list_rows'],
+    ...['grant_job_players', 'player_list_rows', 'premium_gifts'],
     // Hashes, and times that end access.
     ...['ended_access', 'former_identities', 'idempotency_keys', 'refresh_tokens'],
   ]
