@@ -280,7 +280,7 @@ export class PlayerRecords {
   private boost(boost: RewardBoost, reference: string): void {
     const { before, startsAt, endsAt } = lengthened([...this.boosts.values()], boost, new Date(this.nowMs))
     const id = before?.id ?? idAt(this.nowMs, this.boosts.size)
-    this.boosts.set(id, { id, percent: boost.percent, startsAt, endsAt, reference })
+    this.boosts.set(id, { id, percent: boost.percent, startsAt, endsAt, reference, parts: null })
   }
 
   balance(currency: string): bigint {

@@ -1,7 +1,7 @@
 import { invalidRequest, Refusal } from '../base/errors.ts'
 import { freeze, type Json, parseJson, thaw } from '../base/json.ts'
 import { type AddXpResult, addXp } from '../battlepass/add-xp.ts'
-import { aboutClaim, type ClaimResult, claimedLevel, giveTier } from '../battlepass/claim-tier.ts'
+import { aboutClaim, type ClaimResult, claimedLevel, giveTier, offerAt } from '../battlepass/claim-tier.ts'
 import { type ClaimError, newPass } from '../battlepass/decide.ts'
 import {
   aboutPass,
@@ -15,8 +15,16 @@ import {
 import { askPremiumGift, isGiftOf, notePremiumGift } from '../battlepass/premium-gifts.ts'
 import { newId } from '../db/ids.ts'
 import { requireActive } from '../players/player-status.ts'
+import type { Limits } from '../roles/role-limits.ts'
 import { type CrossResult, crossInRun } from '../scenario/cross-handle.ts'
-import { type Claimable, type ClaimKey, type Granted, readTierKey, tierKey } from '../scenario/definition.ts'
+import {
+  type Claimable,
+  type ClaimKey,
+  type Granted,
+  type Reward,
+  readTierKey,
+  tierKey,
+} from '../scenario/definition.ts'
 import { askPayments, removePayments } from '../scenario/reward-payments.ts'
 import { askActiveRun, askCancel, askRun, cancel } from '../scenario/runs.ts'
 import { requireScenario, Scenarios } from '../scenario/scenarios.ts'
@@ -82,6 +90,7 @@ export function grantXp(call: KeyedCall, input: NodeInput & { amount: bigint; so
 export function grantTier(
   call: KeyedCall,
   input: TierInput & { readonly choice?: number | null },
+  { maxCredit }: Pick<Limits, 'maxCredit'> = NO_LIMITS,
 ): Command<GrantedTier> {
   const { scenarioId, nodeId, level, track, choice = null } = input
   const picked = choice !== null && { choice }
@@ -101,6 +110,11 @@ export function grantTier(
         const outcome = { ...result, walletEntryIds: [] }
         return { outcome, before: { ...tier, claimed: restored.length === 0 }, after: { ...tier, claimed: true } }
       }
+      if (maxCredit !== null) {
+        const pass = requirePass(yield* group.rows(() => askPass(player, definition, input)?.askClaims()))
+        const tier = { level: claimedLevel(pass, level), track }
+        if (!pass.claimed.includes(tierKey(tier.level, track))) requireTierCredit(pass, tier, maxCredit, choice)
+      }
       const count = group.appendedCount
       const result = yield* giveTier(group, call.player, { ...input, runId })
       if (result.error) throw refusalOf(result.error)
@@ -110,6 +124,25 @@ export function grantTier(
       return { outcome, before: { ...tier, claimed }, after: { ...tier, success, error, granted } }
     },
   })
+}
+
+const NO_LIMITS = { maxCredit: null }
+
+/** Refuses a tier that pays, or can be claimed for, more of a currency than the role gives at once. */
+function requireTierCredit(pass: PassHandle, tier: Claimable, most: bigint, choice: number | null = null): void {
+  const { rewards = [], choice: options = [] } = offerAt(pass, tier) ?? {}
+  const picked = choice === null ? options : options.slice(choice, choice + 1)
+  for (const option of picked.length === 0 ? [[]] : picked) requireSum([...rewards, ...option], most, 'level')
+}
+
+function requireSum(rewards: readonly Reward[], most: bigint, path: string): void {
+  const sums = new Map<string, bigint>()
+  for (const { currency, amount } of rewards) if (currency) sums.set(currency, (sums.get(currency) ?? 0n) + amount)
+  for (const [currency, sum] of sums) {
+    if (sum <= most) continue
+    const message = `It pays ${sum} of ${JSON.stringify(currency)}: more than ${most}, the most that your role gives at once.`
+    throw new Refusal('creditLimitExceeded', { faults: [{ path, message }] })
+  }
 }
 
 /** A claim's "no" is a refusal of the action. The level and the season do not matter for a gift. */
@@ -137,11 +170,16 @@ const paidSince = (group: Group, player: Player, count: number): string[] =>
   group.appendedSince(count, walletLedger, player).map(({ id }) => id)
 
 /** Makes a claimed tier claimable again. The player keeps its rewards. */
-export function resetTier(call: SupportCall, { level, track, ...input }: TierInput): Command<Changed> {
+export function resetTier(
+  call: SupportCall,
+  { level, track, ...input }: TierInput,
+  { maxCredit }: Pick<Limits, 'maxCredit'> = NO_LIMITS,
+): Command<Changed> {
   const undone = { answers: CLAIM_ANSWERS, isUndone: (tiers: About) => tiers.includes(tierKey(level, track)) }
   return actOnPass(call, 'reset_tier', { ...input, level, track }, undone, (group, pass) => {
     claimedLevel(pass, level)
     if (pass.levelNode && track === 'bonus') throw new Refusal('tierNotFound')
+    if (!call.undoes && maxCredit !== null) requireTierCredit(pass, { level, track }, maxCredit)
     const tier = { scenarioId: input.scenarioId, nodeId: pass.node.id, level, track }
     const isClaimed = pass.claimed.includes(tierKey(level, track))
     const claims = isClaimed ? shownClaims(pass, [tierKey(level, track)]) : null
@@ -158,7 +196,11 @@ export function resetTier(call: SupportCall, { level, track, ...input }: TierInp
  * Lets a reward node that pays once pay the player again. The player keeps earlier rewards. Stored answers stay: what
  * they say was paid, and the next payment needs a new crossing.
  */
-export function resetReward(call: SupportCall, { scenarioId, nodeId }: NodeInput): Command<Changed> {
+export function resetReward(
+  call: SupportCall,
+  { scenarioId, nodeId }: NodeInput,
+  { maxCredit }: Pick<Limits, 'maxCredit'> = NO_LIMITS,
+): Command<Changed> {
   return act(call, {
     name: 'reset_reward',
     request: { scenarioId, nodeId },
@@ -168,9 +210,11 @@ export function resetReward(call: SupportCall, { scenarioId, nodeId }: NodeInput
     },
     decide(player, _group, { asked }) {
       const { nodes } = requireScenario(asked)
+      const node = nodes.get(nodeId)
+      if (maxCredit !== null && node?.type === 'reward') requireSum(node.rewards, maxCredit, 'nodeId')
       const count = removePayments(player, scenarioId, nodeId)
       // A node that an edit has removed may have paid.
-      if (count === 0 && nodes.get(nodeId)?.type !== 'reward') throw new Refusal('nodeNotFound')
+      if (count === 0 && node?.type !== 'reward') throw new Refusal('nodeNotFound')
       const at = { scenarioId, nodeId }
       return {
         outcome: { changed: count > 0 },
