@@ -9,6 +9,7 @@ import { rollUpHours } from '../figures/fold.ts'
 import { purgeLists } from '../grants/player-lists.ts'
 import { purgeJobPlayers } from '../grants/run-jobs.ts'
 import { deletePlanned } from '../login/delete-own-player.ts'
+import { purgeFormerIdentities } from '../login/identities.ts'
 import { purgeFirstLogins } from '../login/log/login-log.ts'
 import { purgeExpiredSecrets } from '../providers/rotate-secret.ts'
 import type { GroupCommit } from '../transactions/group-commit.ts'
@@ -51,6 +52,7 @@ export function createHousekeeping({
     'minutes of old calls': purgeCalls,
     'events past retention': (from, signal) => purgeFirstEvents(from, config.eventRetentionDays, signal),
     'old logins of the log': purgeFirstLogins,
+    'identities that were freed long ago': purgeFormerIdentities,
     'lists of players that have expired': purgeLists,
     'players of old grant jobs': purgeJobPlayers,
     'players who asked for their deletion': (from, signal) => deletePlanned(from, run, signal),

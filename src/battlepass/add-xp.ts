@@ -57,6 +57,8 @@ export interface GivenXp {
   /** The row of the ledger. Default: a new id. */
   readonly entryId?: string
   readonly reference?: string | null
+  /** The key that an earlier version gave to the call. */
+  readonly earlierKey?: string
 }
 
 /**
@@ -71,9 +73,9 @@ export function addXp(ref: PlayerRef, input: AddXp, given: GivenXp = { origin: '
 export function addServerXp(
   ref: PlayerRef,
   input: Omit<AddXp, 'runId'> & { readonly runId: string | null },
-  reference: string | null,
+  given: Pick<GivenXp, 'reference' | 'earlierKey'>,
 ): Command<AddXpResult> {
-  return xpCommand(ref, input, { origin: 'server', reference }, 'server.xp')
+  return xpCommand(ref, input, { origin: 'server', ...given }, 'server.xp')
 }
 
 function xpCommand(
@@ -89,6 +91,7 @@ function xpCommand(
     once: {
       operation,
       key,
+      earlierKey: given.earlierKey,
       request: { scenarioId, nodeId, runId, amount, source, ...reference },
       admit: (group) => admitActive(group, ref),
       about: (_result, group) => aboutPass(group, ref, input),

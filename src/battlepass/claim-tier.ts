@@ -362,7 +362,7 @@ interface ClaimOf extends Claimable {
   readonly plans?: ExecutionPlan[] | undefined
 }
 
-function offerAt({ node }: PassHandle, { level, track }: Claimable): Offer | undefined {
+export function offerAt({ node }: PassHandle, { level, track }: Claimable): Offer | undefined {
   return track === 'bonus' ? bonusOffer(node, level) : node.tiers.get(tierKey(level, track))
 }
 

@@ -15,23 +15,24 @@ import { askPass, type PassHandle } from './passes.ts'
 
 // From one season to the next: which one follows, and what a player takes along.
 
-/** Seasons that are passed over in search of the current one. */
-const MOST = 10
-
 /** The scenario whose season runs after the one that has ended here. Null while there is none. */
 export function seasonAfter(group: Group, { environmentId, scenarioId }: ScenarioRef): string | null {
   const scenarios = group.of(Scenarios)
   const now = scenarios.now({ environmentId, scenarioId })
-  let from = scenarioId
-  for (let count = 0; count < MOST; count += 1) {
+  const seen = new Set<string>()
+  for (let from = scenarioId; !seen.has(from); ) {
+    seen.add(from)
     const definition = scenarios.find({ environmentId, scenarioId: from })
-    const ended = [...(definition?.nodes.values() ?? [])].find(
+    const ended = [...(definition?.nodes.values() ?? [])].filter(
       (node): node is PassNode => node.type === 'battle-pass' && hasEnded(node, now) && nextOf(node) !== null,
     )
-    const next = ended && nextOf(ended)
-    if (!ended || !next || next === scenarioId) return null
-    const pass = nextPass(scenarios.find({ environmentId, scenarioId: next }), ended)
-    if (pass && inSeason(pass, now)) return next
+    const next = ended[0] ? nextOf(ended[0]) : null
+    if (next === null || next === scenarioId) return null
+    const after = scenarios.find({ environmentId, scenarioId: next })
+    for (const pass of ended) {
+      const follows = nextOf(pass) === next ? nextPass(after, pass) : null
+      if (follows && inSeason(follows, now)) return next
+    }
     from = next
   }
   return null

@@ -107,6 +107,10 @@ const passOf = passes.one({
 const claimsOf = tierClaims.many(['scenarioId', 'nodeId'], ({ level, track }) => tierKey(level, track), {
   columns: ['level', 'track'],
 })
+const claimRowsOf = tierClaims.many(['scenarioId', 'nodeId'], ({ level, track }) => tierKey(level, track), {
+  columns: ['level', 'track', 'granted', 'runId'],
+  isKept: false,
+})
 const grantOf = tierClaims.one({ columns: ['granted'], isKept: false })
 /** Calls on a pass do not need the others, so that memory does not grow by them. */
 const begunOf = passes.many([], ({ scenarioId, nodeId }) => keyOf(scenarioId, nodeId), {
@@ -141,6 +145,12 @@ export interface BegunPass extends NodeInput {
   readonly premiumOwned: boolean
   /** The number of claimed tiers. */
   readonly claimed: number
+}
+
+/** A claim as it is stored. */
+export interface ClaimRow extends Claimable {
+  readonly granted: readonly Granted[]
+  readonly runId: string
 }
 
 type StoredPass = NodeInput & Omit<Pass, 'claimed'>
@@ -235,6 +245,11 @@ export class PassHandle {
   askClaims(): this {
     this.claims ??= this.player.many(claimsOf, this.slot.key)
     return this
+  }
+
+  /** Asks for every claim with all that it says, by its tier. */
+  askClaimRows(): Many<ClaimRow> {
+    return this.player.many(claimRowsOf, this.slot.key)
   }
 
   /** Asks for the rewards that a tier granted when it was claimed. */

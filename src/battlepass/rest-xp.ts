@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { Refusal } from '../base/errors.ts'
 import { MAX_BATCH_PLAYERS, MAX_REFERENCE, MAX_SOURCE } from '../base/limits.ts'
 import { answer, out } from '../declare/answer.ts'
@@ -5,7 +6,7 @@ import { EXAMPLE_PASS, EXAMPLE_RUN, inScenario, requiredKey, runId } from '../de
 import { type ServerRequest, serverCall } from '../declare/route.ts'
 import { flag, int64, listOf, optional, type RequestOf, shape, text } from '../declare/shape.ts'
 import { runForEach, textsOf } from '../players/batch.ts'
-import { playerTarget } from '../players/player-target.ts'
+import { findTargets, playerTarget } from '../players/player-target.ts'
 import type { PlayerRef } from '../transactions/player.ts'
 import { type AddXpResult, addServerXp, addXpAnswer } from './add-xp.ts'
 import { startRun } from './start-run.ts'
@@ -30,9 +31,11 @@ type Grant = RequestOf<typeof grantShape>
 
 const grantXpRequest = shape(
   {
-    grants: listOf(`The grants: 1 to ${MAX_BATCH_PLAYERS}. Those of one player are made in their order.`, grantShape, {
-      max: MAX_BATCH_PLAYERS,
-    }),
+    grants: listOf(
+      `The grants: 1 to ${MAX_BATCH_PLAYERS}. Those of one player are made in their order. Repeated with the key, in any order or in part, each is made once.`,
+      grantShape,
+      { max: MAX_BATCH_PLAYERS },
+    ),
     idempotencyKey: requiredKey,
   },
   {
@@ -110,10 +113,20 @@ const NOTHING = { level: null, xp: null, leveledUp: null, maxLevel: null, plan: 
 
 type Giver = Pick<ServerRequest<unknown>, 'service' | 'caller'>
 
+interface Keys {
+  readonly idempotencyKey: string
+  readonly earlierKey: string
+}
+
 /** Makes one grant. A player without a run gets one first, in a transaction of its own, which may be repeated. */
-async function give({ service, caller }: Giver, player: PlayerRef, grant: Grant, key: string): Promise<AddXpResult> {
+async function give(
+  { service, caller }: Giver,
+  player: PlayerRef,
+  grant: Grant,
+  { idempotencyKey, earlierKey }: Keys,
+): Promise<AddXpResult> {
   const { player: _player, start, reference, ...input } = grant
-  const command = addServerXp(player, { ...input, idempotencyKey: key }, reference)
+  const command = addServerXp(player, { ...input, idempotencyKey }, { reference, earlierKey })
   return service.runAs(caller, command).catch(async (error) => {
     const hasNoRun = error instanceof Refusal && error.kind === 'runNotFound' && grant.runId === null
     if (!hasNoRun || !start) throw error
@@ -121,6 +134,32 @@ async function give({ service, caller }: Giver, player: PlayerRef, grant: Grant,
     return service.runAs(caller, command)
   })
 }
+
+/**
+ * The keys by which the grants of a call are remembered for their players. A grant is known by the key of the call, its
+ * pass, source and reference, and its number among those that are equal in these, which are numbered by their amounts:
+ * neither the order of a call nor what is missing in it matters.
+ */
+function keysOf(key: string, grants: readonly Grant[], players: readonly (PlayerRef | null)[]): readonly Keys[] {
+  const numbers = new Map<string, number>()
+  const keys: Keys[] = []
+  const places = [...grants.keys()].sort((a, b) => byAmount(grants[a] as Grant, grants[b] as Grant))
+  for (const place of places) {
+    const { scenarioId, nodeId, source, reference } = grants[place] as Grant
+    const name = JSON.stringify([key, scenarioId, nodeId, source, reference])
+    const mine = `${players[place]?.playerId}${name}`
+    const number = numbers.get(mine) ?? 0
+    numbers.set(mine, number + 1)
+    keys[place] = {
+      idempotencyKey: hash('sha256', `${number}${name}`, 'base64url'),
+      // Versions up to this one numbered the grants of a call. The next release does not look for it.
+      earlierKey: `${place}/${key}`,
+    }
+  }
+  return keys
+}
+
+const byAmount = (a: Grant, b: Grant): number => (a.amount === b.amount ? 0 : a.amount < b.amount ? -1 : 1)
 
 export const grantXpCall = serverCall({
   request: grantXpRequest,
@@ -131,13 +170,17 @@ export const grantXpCall = serverCall({
     answer: grantXpAnswer,
     refusals: [],
   },
-  run: async ({ caller, input: { grants, idempotencyKey }, service }) => ({
-    results: await runForEach(service.pool, caller.environmentId, {
-      targets: grants.map(({ player }) => player),
-      errors: GRANT_ERRORS,
-      nothing: NOTHING,
-      // Each grant is atomic, and remembered by the key of the call and its place.
-      run: (player, place) => give({ service, caller }, player, grants[place] as Grant, `${place}/${idempotencyKey}`),
-    }),
-  }),
+  async run({ caller, input: { grants, idempotencyKey }, service }) {
+    const targets = grants.map(({ player }) => player)
+    const players = await findTargets(service.pool, caller.environmentId, targets)
+    const keys = keysOf(idempotencyKey, grants, players)
+    return {
+      results: await runForEach(players, {
+        errors: GRANT_ERRORS,
+        nothing: NOTHING,
+        // Each grant is atomic, and remembered for its player.
+        run: (player, place) => give({ service, caller }, player, grants[place] as Grant, keys[place] as Keys),
+      }),
+    }
+  },
 })

@@ -4,7 +4,7 @@ import { EXAMPLE_PASS, inScenario } from '../declare/common.ts'
 import { serverCall } from '../declare/route.ts'
 import { listOf, shape } from '../declare/shape.ts'
 import { runForEach, textsOf } from '../players/batch.ts'
-import { checkTarget, targetShape } from '../players/player-target.ts'
+import { checkTarget, findTargets, targetShape } from '../players/player-target.ts'
 import { progressAnswer, readProgress } from './read-progress.ts'
 
 const progressOfPlayersRequest = shape(
@@ -66,8 +66,7 @@ export const progressOfPlayersCall = serverCall({
     refusals: ['scenarioNotFound', 'nodeNotFound'],
   },
   run: async ({ caller, input: { players: targets, ...pass }, service }) => ({
-    results: await runForEach(service.pool, caller.environmentId, {
-      targets,
+    results: await runForEach(await findTargets(service.pool, caller.environmentId, targets), {
       errors: PLAYER_ERRORS,
       nothing: NOTHING,
       run: (player) => service.run(readProgress(player, pass)),

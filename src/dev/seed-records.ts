@@ -217,7 +217,7 @@ export class PlayerRecords {
     for (const [currency, balance] of this.balances) books.add('wallets', [playerId, currency, balance])
     for (const [itemId, amount] of this.items) books.add('inventory', [playerId, itemId, amount])
     for (const { id, percent, startsAt, endsAt, reference } of this.boosts.values())
-      books.add('player_boosts', [playerId, id, percent, startsAt.toISOString(), endsAt.toISOString(), reference])
+      books.add('player_boosts', [playerId, id, percent, startsAt.toISOString(), endsAt.toISOString(), reference, null])
   }
 
   currentPass(): Pass {
@@ -282,7 +282,7 @@ export class PlayerRecords {
   private boost(boost: RewardBoost, reference: string): void {
     const { before, startsAt, endsAt } = lengthened([...this.boosts.values()], boost, new Date(this.nowMs))
     const id = before?.id ?? idAt(this.nowMs, this.boosts.size)
-    this.boosts.set(id, { id, percent: boost.percent, startsAt, endsAt, reference })
+    this.boosts.set(id, { id, percent: boost.percent, startsAt, endsAt, reference, parts: null })
   }
 
   balance(currency: string): bigint {

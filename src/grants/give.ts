@@ -1,6 +1,7 @@
 import { Refusal } from '../base/errors.ts'
 import { addXp } from '../battlepass/add-xp.ts'
 import { askPass, type NodeInput, type PassHandle, requirePass } from '../battlepass/passes.ts'
+import { askPremiumGift, isGiftOf, notePremiumGift } from '../battlepass/premium-gifts.ts'
 import { deliver, hasRoom, withdraw } from '../inbox/deliver.ts'
 import { askInbox, askMessage } from '../inbox/messages.ts'
 import { askStatus } from '../players/player-status.ts'
@@ -121,7 +122,7 @@ function* give(group: Group, player: Player, job: Job, { amount }: JobPlayer): A
   let done: Done | FailureCause | Refusal = { given: rewards }
   if (gift?.xp) done = yield* giveXp(group, player, job, { ...gift.xp, amount: gift.xp.amount ?? amount ?? 0n })
   else if (gift?.levels) done = yield* giveLevels(group, player, job, gift.levels)
-  else if (gift?.premium) done = yield* givePremium(group, player, gift.premium)
+  else if (gift?.premium) done = yield* givePremium(group, player, gift.premium, referenceOf(job))
   else if (!message && gift?.rewards) {
     yield* group.rows(() => askHoldings(player, rewards))
     requireRoom(player, rewards)
@@ -185,14 +186,22 @@ function askPassOf(
   return { definition, pass: askPass(player, definition, at)?.askClaims() }
 }
 
-function* givePremium(group: Group, player: Player, at: NodeInput): Acting {
-  const { definition, pass } = yield* group.rows(() => askPassOf(group, player, at))
+function* givePremium(group: Group, player: Player, at: NodeInput, reference: string): Acting {
+  const { definition, pass } = yield* group.rows(() => askPremium(group, player, at))
   requireScenario(definition)
-  const { node, current } = requirePass(pass)
+  const handle = requirePass(pass)
+  const { node, current } = handle
   if (!node.premium) return new Refusal('premiumNotAvailable')
   if (current.premiumOwned) return 'premium owned'
-  pass?.set(group, { ...current, premiumOwned: true })
+  handle.set(group, { ...current, premiumOwned: true })
+  notePremiumGift(handle, reference)
   return {}
+}
+
+function askPremium(group: Group, player: Player, at: NodeInput): ReturnType<typeof askPassOf> {
+  const asked = askPassOf(group, player, at)
+  if (asked.pass) askPremiumGift(asked.pass)
+  return asked
 }
 
 /** Takes back what a job gave, as far as the player still has it. */
@@ -200,7 +209,8 @@ function* undo(group: Group, player: Player, job: Job): Acting {
   const { undoOf, gift } = job
   const origin = (yield* group.rows(() => askJobPlayer(player, undoOf ?? ''))).value
   if (origin?.outcome !== 'granted') return 'nothing left'
-  if (gift?.premium) return yield* undoPremium(group, player, gift.premium)
+  const givenBy = `grant-job/${undoOf}`
+  if (gift?.premium) return yield* undoPremium(group, player, gift.premium, givenBy)
   const { messageId } = origin
   const given = origin.given ?? []
   const message = yield* group.rows(() => {
@@ -216,20 +226,25 @@ function* undo(group: Group, player: Player, job: Job): Acting {
     return { given }
   }
   if (messageId !== null && !message?.value) return 'nothing left'
-  const taken = takeBack(group, player, given, { reason: 'grant_job', reference: referenceOf(job) })
+  const taken = takeBack(group, player, given, {
+    ...{ reason: 'grant_job', reference: referenceOf(job) },
+    given: messageId === null ? givenBy : `inbox/${messageId}`,
+  })
   return taken.length === 0 ? 'nothing left' : { given: taken }
 }
 
-function* undoPremium(group: Group, player: Player, at: NodeInput): Acting {
+function* undoPremium(group: Group, player: Player, at: NodeInput, givenBy: string): Acting {
   const { definition, pass } = yield* group.rows(() => {
     askAnswers(player, PREMIUM_ANSWERS)
-    return askPassOf(group, player, at)
+    return askPremium(group, player, at)
   })
   requireScenario(definition)
   const handle = requirePass(pass)
   if (!handle.current.premiumOwned) return 'premium not owned'
+  if (!isGiftOf(handle, givenBy)) return 'nothing left'
   if (handle.claimed.some((tier) => tier.startsWith('premium'))) return new Refusal('premiumTiersClaimed')
   handle.set(group, { ...handle.current, premiumOwned: false })
+  notePremiumGift(handle, '')
   forgetAnswers(
     player,
     PREMIUM_ANSWERS,

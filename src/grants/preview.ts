@@ -152,6 +152,9 @@ const READ_UNDO = {
         SELECT FROM passes s WHERE (s.environment_id, s.player_id, s.scenario_id, s.node_id)
           = ($1, page.player_id, $5, $6) AND s.premium_owned
       ) AND NOT EXISTS (
+        SELECT FROM premium_gifts f WHERE (f.environment_id, f.player_id, f.scenario_id, f.node_id)
+          = ($1, page.player_id, $5, $6) AND f.reference <> 'grant-job/' || $2::text
+      ) AND NOT EXISTS (
         SELECT FROM tier_claims c WHERE (c.environment_id, c.player_id, c.scenario_id, c.node_id, c.track)
           = ($1, page.player_id, $5, $6, 'premium')
       )) AS premium,

@@ -1,3 +1,5 @@
+import type { Pool } from 'pg'
+import { purge } from '../db/purge.ts'
 import { DEFAULT_PROVIDER, providerRef } from '../providers/provider-ref.ts'
 import type { Extension, Group } from '../transactions/group.ts'
 import { keyOf, type One, type PlayerRef } from '../transactions/player.ts'
@@ -83,3 +85,7 @@ export function addIdentity(group: Group, ref: IdentityRef, { playerId }: Player
 export function removeIdentity(group: Group, ref: IdentityRef): void {
   find(group, ref).set(null)
 }
+
+/** Removes some identities that were freed before the oldest idempotency key. Returns how many. */
+export const purgeFormerIdentities = (pool: Pool): Promise<number> =>
+  purge(pool, 'former_identities', "freed_at < now() - interval '8 days'")

@@ -1,7 +1,5 @@
-import type { Pool } from 'pg'
 import { REFUSALS, Refusal, type RefusalKind } from '../base/errors.ts'
 import type { PlayerRef } from './player-status.ts'
-import { findTargets, type PlayerTarget } from './player-target.ts'
 
 // Calls of game servers for many players: one result for each, in the order of the request.
 
@@ -17,7 +15,6 @@ type Result<T, Kind extends RefusalKind> =
   | ({ readonly playerId: string | null; readonly error: TextOf<Kind> } & { readonly [Name in keyof T]: null })
 
 interface Batch<T, Kind extends RefusalKind> {
-  readonly targets: readonly PlayerTarget[]
   /** Refusals of one player. Any other one refuses the whole call, which can be repeated. */
   readonly errors: readonly Kind[]
   /** The members of a result without their values. */
@@ -26,17 +23,16 @@ interface Batch<T, Kind extends RefusalKind> {
   readonly run: (player: PlayerRef, place: number) => Promise<T>
 }
 
+/** Runs a command for each of these players. One that the environment does not have is null. */
 export async function runForEach<T, Kind extends RefusalKind>(
-  pool: Pool,
-  environmentId: string,
-  { targets, errors, nothing, run }: Batch<T, Kind>,
+  players: readonly (PlayerRef | null)[],
+  { errors, nothing, run }: Batch<T, Kind>,
 ): Promise<readonly Result<T, Kind>[]> {
   function refused(playerId: string | null, error: unknown): Result<T, Kind> {
     const kind = error instanceof Refusal ? errors.find((known) => known === error.kind) : undefined
     if (kind === undefined) throw error
     return { playerId, ...nothing, error: REFUSALS[kind][1] as TextOf<Kind> }
   }
-  const players = await findTargets(pool, environmentId, targets)
   const settled = await Promise.allSettled(
     players.map(async (player, place) => {
       if (!player) return refused(null, new Refusal('playerNotFound'))

@@ -40,16 +40,17 @@ export const playerTarget = nested('The player: `playerId`, or `provider` and `s
 
 /**
  * The players of targets, in their order, with one statement. Null for a player that the environment does not have. The
- * status of a player is not checked: commands do that.
+ * status of a player is not checked: commands do that. A player that is found by an identity comes with those who had it
+ * before: a trigger notes them.
  */
 export async function findTargets(
   pool: Pool,
   environmentId: string,
   targets: readonly PlayerTarget[],
 ): Promise<readonly (PlayerRef | null)[]> {
-  const { rows } = await pool.query<{ id: string | null }>({
+  const { rows } = await pool.query<{ id: string | null; formers: string[] | null }>({
     name: 'players-of-targets',
-    text: `SELECT coalesce(p.id, i.player_id) AS id
+    text: `SELECT coalesce(p.id, i.player_id) AS id, f.formers
       FROM unnest($2::uuid[], $3::text[], $4::text[]) WITH ORDINALITY AS t(player_id, provider, subject, n)
       LEFT JOIN LATERAL (
         SELECT id FROM players p WHERE p.environment_id = $1 AND p.id = t.player_id LIMIT 1
@@ -58,6 +59,11 @@ export async function findTargets(
         SELECT player_id FROM identities i
         WHERE i.environment_id = $1 AND i.provider = t.provider AND i.subject = t.subject LIMIT 1
       ) i ON true
+      LEFT JOIN LATERAL (
+        SELECT array_agg(f.player_id::text ORDER BY f.player_id) AS formers FROM former_identities f
+        WHERE f.environment_id = $1 AND f.player_id <> i.player_id
+          AND f.identity = sha256(convert_to(t.provider || ' ' || t.subject, 'UTF8'))
+      ) f ON true
       ORDER BY t.n`,
     values: [
       environmentId,
@@ -66,7 +72,9 @@ export async function findTargets(
       targets.map(({ subject }) => subject),
     ],
   })
-  return rows.map(({ id }) => (id === null ? null : { environmentId, playerId: id }))
+  return rows.map(({ id, formers }) =>
+    id === null ? null : { environmentId, playerId: id, ...(formers && { formers }) },
+  )
 }
 
 /** The player of one target. Refuses a missing one. */

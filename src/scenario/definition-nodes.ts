@@ -105,8 +105,8 @@ function readPass(reader: Reader, data: (name: string) => RawValue): Omit<PassNo
   const endsAt = reader.moment(data('endsAt'))
   const claimUntil = reader.moment(data('claimUntil')) ?? endsAt
   if (startsAt && endsAt && startsAt >= endsAt) reader.fault(data('endsAt').path, 'must be after startsAt')
-  if (startsAt && claimUntil && !endsAt && startsAt >= claimUntil)
-    reader.fault(data('claimUntil').path, 'must be after startsAt')
+  if (claimUntil && !endsAt)
+    reader.lateFault(data('claimUntil').path, 'needs endsAt: without it, the season never ends')
   if (endsAt && claimUntil && claimUntil < endsAt) reader.fault(data('claimUntil').path, 'must not be before endsAt')
   const announcedAt = readLate(reader, (own) => readAnnouncedAt(own, data('announcedAt'), startsAt), null)
   const endingAt = readLate(reader, (own) => readEndingAt(own, data('endingHours'), { startsAt, endsAt }), null)

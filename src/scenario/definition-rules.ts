@@ -160,3 +160,20 @@ export function checkCycles(reader: Reader, definition: Definition, paths: Reado
   }
   for (const nodeId of definition.nodes.keys()) visit(nodeId)
 }
+/** A player is led on to one season: another scenario, and the same one from each pass. */
+export function checkNext(
+  reader: Reader,
+  nodes: ReadonlyMap<string, Node>,
+  paths: ReadonlyMap<string, string>,
+  scenarioId: string | null,
+): void {
+  let first: { readonly path: string; readonly next: string } | undefined
+  for (const node of nodes.values()) {
+    const next = node.type === 'battle-pass' ? node.next?.scenarioId : null
+    if (!next) continue
+    const path = `${paths.get(node.id)}.data.next.scenarioId`
+    if (next === scenarioId) reader.lateFault(path, 'must be another scenario: a season does not follow itself')
+    first ??= { path, next }
+    if (next !== first.next) reader.lateFault(path, `must be the same as ${first.path}: ${JSON.stringify(first.next)}`)
+  }
+}

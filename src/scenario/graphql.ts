@@ -169,10 +169,10 @@ builder.queryFields((t) => ({
     args: inputOf('ValidateScenarioInput', validateRequest),
     resolve: async (_root, { input }, context) => {
       const { projectId } = await requirePlatform(context, 'read')
-      const { environment, definition } = validateRequest.readInput(input)
+      const { environment, scenarioId, definition } = validateRequest.readInput(input)
       const { pool } = context.service
       const environmentId = await findEnvironment(pool, projectId, environment)
-      return validateDefinition(definition, await readGameNow(pool, environmentId))
+      return validateDefinition(definition, await readGameNow(pool, environmentId), scenarioId)
     },
   }),
   scenarios: t.prismaConnection(

@@ -9,6 +9,7 @@ import {
   type BroughtTier,
   checkCycles,
   checkLevelNode,
+  checkNext,
   checkServerHandles,
   setRepeats,
 } from './definition-rules.ts'
@@ -25,9 +26,9 @@ export interface Validation {
   readonly notices: readonly Fault[]
 }
 
-/** `now` is the game's time, by which seasons lie in the past. */
-export function validateDefinition(text: string, now = new Date()): Validation {
-  const parsed = parseDefinition(text)
+/** `now` is the game's time, by which seasons lie in the past. Without its id, a scenario may name itself. */
+export function validateDefinition(text: string, now = new Date(), scenarioId: string | null = null): Validation {
+  const parsed = parseDefinition(text, { scenarioId })
   return parsed.ok
     ? { faults: [], notices: [...parsed.notices, ...pastSeasons(parsed.definition, now)] }
     : { faults: parsed.faults, notices: [] }
@@ -37,7 +38,10 @@ export function validateDefinition(text: string, now = new Date()): Validation {
  * Parses and validates a definition's text. A stored text was published under the rules of its time, so later rules do
  * not apply to it.
  */
-export function parseDefinition(text: string, { isStored = false } = {}): ParsedDefinition {
+export function parseDefinition(
+  text: string,
+  { isStored = false, scenarioId = null }: { readonly isStored?: boolean; readonly scenarioId?: string | null } = {},
+): ParsedDefinition {
   if (depthExceeds(text, MAX_DEPTH))
     return { ok: false, faults: [{ path: '', message: `must not nest deeper than ${MAX_DEPTH}` }] }
   const syntax = syntaxFault(text)
@@ -46,12 +50,12 @@ export function parseDefinition(text: string, { isStored = false } = {}): Parsed
   if (!isCleanText(text))
     return { ok: false, faults: [{ path: '', message: 'must not contain NUL or a lone surrogate' }] }
   const reader = new Reader(isStored)
-  const definition = readDefinition(reader, text.trim())
+  const definition = readDefinition(reader, text.trim(), scenarioId)
   if (reader.faults.length > 0) return { ok: false, faults: reader.reported }
   return { ok: true, definition, notices: reader.reportedNotices }
 }
 
-function readDefinition(reader: Reader, text: string): Definition {
+function readDefinition(reader: Reader, text: string, scenarioId: string | null): Definition {
   const scenario = reader.object({ path: '', raw: text }, ['name', 'start', 'nodes', 'edges', ...DISPLAY_MEMBERS], {
     isShared: true,
   })
@@ -89,6 +93,7 @@ function readDefinition(reader: Reader, text: string): Definition {
     checkServerHandles(reader, path, node, edges)
     if (node.type === 'battle-pass-level') checkLevelNode(reader, path, node, nodes)
   }
+  checkNext(reader, nodes, paths, scenarioId)
   checkCycles(reader, definition, paths)
   setRepeats(reader, definition, paths)
   noticeLanguages(reader)

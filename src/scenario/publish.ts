@@ -85,7 +85,7 @@ export async function publishWithin(
   text: string,
   publisher: Publisher | null,
 ): Promise<Publication> {
-  const parsed = parseDefinition(text)
+  const parsed = parseDefinition(text, { scenarioId: ref.scenarioId })
   if (!parsed.ok) throw invalidRequest(...parsed.faults)
   const now = await readGameNow(client, ref.environmentId)
   const notices = [...parsed.notices, ...pastSeasons(parsed.definition, now)]

@@ -61,7 +61,7 @@ export async function schedulePublication(
     // Otherwise several at once could pass the limit.
     await lockSeasons(client)
     const now = await readGameNow(client, environmentId)
-    const { notices, faults: ofDefinition } = validateDefinition(definition, now)
+    const { notices, faults: ofDefinition } = validateDefinition(definition, now, scenarioId)
     const faults = [...ofDefinition]
     const { rows: known } = await client.query<{ planned: number }>(
       "SELECT count(*)::int AS planned FROM scheduled_publications WHERE environment_id = $1 AND state = 'planned'",

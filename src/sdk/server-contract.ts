@@ -48,7 +48,7 @@ export interface PlayerProgress {
 }
 
 export interface GrantXpRequest {
-  /** The grants: 1 to 200. Those of one player are made in their order. */
+  /** The grants: 1 to 200. Those of one player are made in their order. Repeated with the key, in any order or in part, each is made once. */
   readonly grants: readonly {
     /** The player: `playerId`, or `provider` and `subject`. */
     readonly player: {

@@ -672,17 +672,23 @@ builder.mutationFields((t) => ({
     type: GrantTierPayload,
     description:
       'Claims a tier for a player, even one that it has not reached. Premium tiers require premium, and a tier with a choice the option.',
-    ...support('GrantTierInput', 'grant_tier', grantTierRequest, grantTier),
+    ...support('GrantTierInput', 'grant_tier', grantTierRequest, (call, input, _service, limits) =>
+      grantTier(call, input, limits),
+    ),
   }),
   resetTier: t.field({
     type: ChangePayload,
     description: 'Makes one claimed tier of one player claimable again. The player keeps its rewards.',
-    ...support('ResetTierInput', 'reset_tier', tierRequest, resetTier),
+    ...support('ResetTierInput', 'reset_tier', tierRequest, (call, input, _service, limits) =>
+      resetTier(call, input, limits),
+    ),
   }),
   resetReward: t.field({
     type: ChangePayload,
     description: 'Lets a reward node that pays once pay a player again. The player keeps its rewards.',
-    ...support('ResetRewardInput', 'reset_reward', rewardRequest, resetReward),
+    ...support('ResetRewardInput', 'reset_reward', rewardRequest, (call, input, _service, limits) =>
+      resetReward(call, input, limits),
+    ),
   }),
   grantPremium: t.field({
     type: ChangePayload,

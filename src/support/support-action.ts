@@ -116,9 +116,11 @@ export interface Action<Outcome, Asked> {
   readonly about?: (group: Group, outcome: Outcome) => About
 }
 
-interface Context<Asked> {
+export interface Context<Asked> {
   readonly asked: Asked
   readonly auditId: string
+  /** The state before the entry that this action undoes, as JSON. Null for an action that undoes none. */
+  readonly undone: string | null
 }
 
 /**
@@ -164,7 +166,7 @@ export function act<Outcome extends object, Asked = undefined>(
         if (isUndone) throw new Refusal('alreadyUndone')
       }
       const auditId = newId()
-      const decision = action.decide(player, group, { asked, auditId })
+      const decision = action.decide(player, group, { asked, auditId, undone: undone?.entry?.before ?? null })
       const done = 'outcome' in decision ? decision : yield* decision
       const { environmentId, playerId: target } = player
       const { before, after } = done

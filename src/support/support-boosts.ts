@@ -1,7 +1,7 @@
 import type { Json } from '../base/json.ts'
 import type { RewardBoost } from '../scenario/definition.ts'
 import type { Command } from '../transactions/command.ts'
-import { askBoosts, endBoostOf, giveBoost, type PlayerBoost } from '../wallet/player-boosts.ts'
+import { askBoosts, endBoostOf, giveBoost, type PlayerBoost, takeBoostOf } from '../wallet/player-boosts.ts'
 import { act, type Changed, type KeyedCall, type Recorded, type SupportCall } from './support-action.ts'
 
 export interface GrantedBoost extends Recorded {
@@ -20,15 +20,22 @@ export const grantBoost = (call: KeyedCall, { percent, minutes }: RewardBoost): 
     },
   })
 
-/** Ends a personal boost at once. Xp that it has given stays. Changes nothing when no such boost runs. */
+/**
+ * Ends a personal boost at once. Xp that it has given stays. Changes nothing when no such boost runs. An undo takes what is
+ * left of what the entry gave, and leaves the player what others gave.
+ */
 export const endPlayerBoost = (call: SupportCall, { boostId }: { readonly boostId: string }): Command<Changed> =>
   act(call, {
     name: 'end_boost',
     request: { boostId },
     ask: askBoosts,
     decide(player, group) {
-      const before = endBoostOf(player, boostId, group.now)
-      return { outcome: { changed: before !== null }, before: shown(before), after: null }
+      const { now } = group
+      const taken = call.undoes
+        ? takeBoostOf(player, { id: boostId, reference: `support/${call.undoes}`, now })
+        : { before: endBoostOf(player, boostId, now), after: null }
+      const { before = null, after = null } = taken ?? {}
+      return { outcome: { changed: before !== null }, before: shown(before), after: shown(after) }
     },
   })
 

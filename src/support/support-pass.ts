@@ -1,12 +1,30 @@
 import { invalidRequest, Refusal } from '../base/errors.ts'
+import { freeze, type Json, parseJson, thaw } from '../base/json.ts'
 import { type AddXpResult, addXp } from '../battlepass/add-xp.ts'
-import { aboutClaim, type ClaimResult, claimedLevel, giveTier } from '../battlepass/claim-tier.ts'
+import { aboutClaim, type ClaimResult, claimedLevel, giveTier, offerAt } from '../battlepass/claim-tier.ts'
 import { type ClaimError, newPass } from '../battlepass/decide.ts'
-import { aboutPass, askPass, NO_RUN, type NodeInput, type PassHandle, requirePass } from '../battlepass/passes.ts'
+import {
+  aboutPass,
+  askPass,
+  type ClaimRow,
+  NO_RUN,
+  type NodeInput,
+  type PassHandle,
+  requirePass,
+} from '../battlepass/passes.ts'
+import { askPremiumGift, isGiftOf, notePremiumGift } from '../battlepass/premium-gifts.ts'
 import { newId } from '../db/ids.ts'
 import { requireActive } from '../players/player-status.ts'
+import type { Limits } from '../roles/role-limits.ts'
 import { type CrossResult, crossInRun } from '../scenario/cross-handle.ts'
-import { type Claimable, tierKey } from '../scenario/definition.ts'
+import {
+  type Claimable,
+  type ClaimKey,
+  type Granted,
+  type Reward,
+  readTierKey,
+  tierKey,
+} from '../scenario/definition.ts'
 import { askPayments, removePayments } from '../scenario/reward-payments.ts'
 import { askActiveRun, askCancel, askRun, cancel } from '../scenario/runs.ts'
 import { requireScenario, Scenarios } from '../scenario/scenarios.ts'
@@ -17,6 +35,7 @@ import { walletLedger } from '../wallet/holdings.ts'
 import {
   act,
   type Changed,
+  type Context,
   type Done,
   type KeyedCall,
   type Recorded,
@@ -66,11 +85,12 @@ export function grantXp(call: KeyedCall, input: NodeInput & { amount: bigint; so
 
 /**
  * Claims a tier for the player, even one that it has not reached. Premium tiers require premium, and one with a choice
- * the option.
+ * the option. As the undo of a reset, it restores the claim, and pays nothing: the player has kept the rewards.
  */
 export function grantTier(
   call: KeyedCall,
   input: TierInput & { readonly choice?: number | null },
+  { maxCredit }: Pick<Limits, 'maxCredit'> = NO_LIMITS,
 ): Command<GrantedTier> {
   const { scenarioId, nodeId, level, track, choice = null } = input
   const picked = choice !== null && { choice }
@@ -79,8 +99,22 @@ export function grantTier(
     request: { scenarioId, nodeId, level, track, ...picked },
     about: (group) => aboutClaim(group, call.player, input),
     ask: (player, group) => askRunOf(player, group, scenarioId),
-    *decide(player, group, { asked }) {
-      const { runId } = requireRun(player, asked)
+    *decide(player, group, { asked, undone }) {
+      const { definition, runId } = requireRun(player, asked)
+      const removed = removedClaims(undone)
+      if (removed.length > 0) {
+        const pass = requirePass(yield* group.rows(() => askPass(player, definition, input)?.askClaims()))
+        const tier = { scenarioId, nodeId: pass.node.id, level: claimedLevel(pass, level), track }
+        const restored = restoreClaims(group, pass, tier, removed)
+        const result = { success: true, alreadyClaimed: true, error: null, granted: restored[0]?.granted ?? [] }
+        const outcome = { ...result, walletEntryIds: [] }
+        return { outcome, before: { ...tier, claimed: restored.length === 0 }, after: { ...tier, claimed: true } }
+      }
+      if (maxCredit !== null) {
+        const pass = requirePass(yield* group.rows(() => askPass(player, definition, input)?.askClaims()))
+        const tier = { level: claimedLevel(pass, level), track }
+        if (!pass.claimed.includes(tierKey(tier.level, track))) requireTierCredit(pass, tier, maxCredit, choice)
+      }
       const count = group.appendedCount
       const result = yield* giveTier(group, call.player, { ...input, runId })
       if (result.error) throw refusalOf(result.error)
@@ -90,6 +124,25 @@ export function grantTier(
       return { outcome, before: { ...tier, claimed }, after: { ...tier, success, error, granted, boosts } }
     },
   })
+}
+
+const NO_LIMITS = { maxCredit: null }
+
+/** Refuses a tier that pays, or can be claimed for, more of a currency than the role gives at once. */
+function requireTierCredit(pass: PassHandle, tier: Claimable, most: bigint, choice: number | null = null): void {
+  const { rewards = [], choice: options = [] } = offerAt(pass, tier) ?? {}
+  const picked = choice === null ? options : options.slice(choice, choice + 1)
+  for (const option of picked.length === 0 ? [[]] : picked) requireSum([...rewards, ...option], most, 'level')
+}
+
+function requireSum(rewards: readonly Reward[], most: bigint, path: string): void {
+  const sums = new Map<string, bigint>()
+  for (const { currency, amount } of rewards) if (currency) sums.set(currency, (sums.get(currency) ?? 0n) + amount)
+  for (const [currency, sum] of sums) {
+    if (sum <= most) continue
+    const message = `It pays ${sum} of ${JSON.stringify(currency)}: more than ${most}, the most that your role gives at once.`
+    throw new Refusal('creditLimitExceeded', { faults: [{ path, message }] })
+  }
 }
 
 /** A claim's "no" is a refusal of the action. The level and the season do not matter for a gift. */
@@ -117,17 +170,23 @@ const paidSince = (group: Group, player: Player, count: number): string[] =>
   group.appendedSince(count, walletLedger, player).map(({ id }) => id)
 
 /** Makes a claimed tier claimable again. The player keeps its rewards. */
-export function resetTier(call: SupportCall, { level, track, ...input }: TierInput): Command<Changed> {
+export function resetTier(
+  call: SupportCall,
+  { level, track, ...input }: TierInput,
+  { maxCredit }: Pick<Limits, 'maxCredit'> = NO_LIMITS,
+): Command<Changed> {
   const undone = { answers: CLAIM_ANSWERS, isUndone: (tiers: About) => tiers.includes(tierKey(level, track)) }
   return actOnPass(call, 'reset_tier', { ...input, level, track }, undone, (group, pass) => {
     claimedLevel(pass, level)
     if (pass.levelNode && track === 'bonus') throw new Refusal('tierNotFound')
+    if (!call.undoes && maxCredit !== null) requireTierCredit(pass, { level, track }, maxCredit)
     const tier = { scenarioId: input.scenarioId, nodeId: pass.node.id, level, track }
     const isClaimed = pass.claimed.includes(tierKey(level, track))
+    const claims = isClaimed ? shownClaims(pass, [tierKey(level, track)]) : null
     if (isClaimed) pass.removeClaim(group, level, track)
     return {
       outcome: { changed: isClaimed },
-      before: { ...tier, claimed: isClaimed },
+      before: { ...tier, claimed: isClaimed, ...(claims && { claims }) },
       after: { ...tier, claimed: false },
     }
   })
@@ -137,7 +196,11 @@ export function resetTier(call: SupportCall, { level, track, ...input }: TierInp
  * Lets a reward node that pays once pay the player again. The player keeps earlier rewards. Stored answers stay: what
  * they say was paid, and the next payment needs a new crossing.
  */
-export function resetReward(call: SupportCall, { scenarioId, nodeId }: NodeInput): Command<Changed> {
+export function resetReward(
+  call: SupportCall,
+  { scenarioId, nodeId }: NodeInput,
+  { maxCredit }: Pick<Limits, 'maxCredit'> = NO_LIMITS,
+): Command<Changed> {
   return act(call, {
     name: 'reset_reward',
     request: { scenarioId, nodeId },
@@ -147,9 +210,11 @@ export function resetReward(call: SupportCall, { scenarioId, nodeId }: NodeInput
     },
     decide(player, _group, { asked }) {
       const { nodes } = requireScenario(asked)
+      const node = nodes.get(nodeId)
+      if (maxCredit !== null && node?.type === 'reward') requireSum(node.rewards, maxCredit, 'nodeId')
       const count = removePayments(player, scenarioId, nodeId)
       // A node that an edit has removed may have paid.
-      if (count === 0 && nodes.get(nodeId)?.type !== 'reward') throw new Refusal('nodeNotFound')
+      if (count === 0 && node?.type !== 'reward') throw new Refusal('nodeNotFound')
       const at = { scenarioId, nodeId }
       return {
         outcome: { changed: count > 0 },
@@ -160,7 +225,10 @@ export function resetReward(call: SupportCall, { scenarioId, nodeId }: NodeInput
   })
 }
 
-/** Grants premium where it is sold. No price is charged, so `onPremiumPurchase` is not crossed. */
+/**
+ * Grants premium where it is sold. No price is charged, so `onPremiumPurchase` is not crossed. As the undo of a revocation
+ * with its tiers, it restores their claims, too, which pays nothing.
+ */
 export function grantPremium(call: SupportCall, input: NodeInput): Command<Changed> {
   return setPremium(call, 'grant_premium', input, true, { answers: [] })
 }
@@ -187,20 +255,84 @@ function setPremium(
   undone: Undone,
 ): Command<Changed> {
   const { scenarioId, withTiers } = input
-  return actOnPass(call, name, input, undone, (group, pass) => {
+  return actOnPass(call, name, input, undone, (group, pass, { auditId, undone: before }) => {
     const { current, node } = pass
+    const at = { scenarioId, nodeId: node.id }
+    const state = { ...at, premiumOwned: current.premiumOwned }
+    // Premium that the player has bought since, or that something else gave, is not of what is undone.
+    if (!owned && call.undoes && current.premiumOwned && !isGiftOf(pass, `support/${call.undoes}`))
+      return { outcome: { changed: false }, before: state, after: state }
     const claimedTiers = owned ? [] : [...pass.claimed].filter(isPremiumTier).sort()
     if (owned && !node.premium) throw new Refusal('premiumNotAvailable')
     if (!withTiers && claimedTiers.length > 0) throw new Refusal('premiumTiersClaimed')
+    const claims = withTiers ? shownClaims(pass, claimedTiers) : null
     pass.clearClaims(group, claimedTiers)
-    if (current.premiumOwned !== owned) pass.set(group, { ...current, premiumOwned: owned })
-    const at = { scenarioId, nodeId: node.id }
+    const isChange = current.premiumOwned !== owned
+    const restored = owned && isChange ? restoreClaims(group, pass, at, removedClaims(before)) : []
+    if (isChange) {
+      pass.set(group, { ...current, premiumOwned: owned })
+      notePremiumGift(pass, owned ? `support/${auditId}` : '')
+    }
+    const tiers = restored.map(({ level, track }) => tierKey(level, track))
     return {
-      outcome: { changed: current.premiumOwned !== owned || claimedTiers.length > 0 },
-      before: { ...at, premiumOwned: current.premiumOwned, ...(withTiers && { claimedTiers }) },
-      after: { ...at, premiumOwned: owned, ...(withTiers && { claimedTiers: [] }) },
+      outcome: { changed: isChange || claimedTiers.length > 0 },
+      before: { ...state, ...(withTiers && { claimedTiers, claims }) },
+      after: {
+        ...at,
+        premiumOwned: owned,
+        ...(withTiers && { claimedTiers: [] }),
+        ...(tiers.length > 0 && { claimedTiers: tiers }),
+      },
     }
   })
+}
+
+interface RemovedClaim extends ClaimRow {
+  readonly scenarioId: unknown
+  readonly nodeId: unknown
+}
+
+/** Claims for the audit log. What they granted is text, as it may hold larger integers than JSON readers keep. */
+const shownClaims = (pass: PassHandle, tiers: readonly ClaimKey[]): Json =>
+  tiers.flatMap((tier) => {
+    const row = pass.askClaimRows().get(tier)
+    return row ? [{ level: row.level, track: row.track, runId: row.runId, granted: freeze(row.granted as Json) }] : []
+  })
+
+/** The claims that an action removed, from its entry. Those of earlier versions say only which. */
+function removedClaims(before: string | null): readonly RemovedClaim[] {
+  const { scenarioId, nodeId, level, track, claimed, claims, claimedTiers } = (
+    before === null ? {} : parseJson(before)
+  ) as { readonly [name: string]: unknown }
+  const at = { scenarioId, nodeId }
+  if (claims)
+    return (claims as readonly (Claimable & { granted: string; runId: string })[]).map((claim) => ({
+      ...at,
+      ...claim,
+      granted: thaw(claim.granted) as readonly Granted[],
+    }))
+  const tiers =
+    claimed === true ? [{ level, track } as Claimable] : ((claimedTiers ?? []) as ClaimKey[]).map(readTierKey)
+  return tiers.map((tier) => ({ ...at, ...tier, granted: [], runId: NO_RUN }))
+}
+
+/** Restores claims of a pass, or of one tier of it, that nobody has made again. Returns them. */
+function restoreClaims(
+  group: Group,
+  pass: PassHandle,
+  { scenarioId, nodeId, ...tier }: NodeInput & Partial<Claimable>,
+  claims: readonly RemovedClaim[],
+): readonly ClaimRow[] {
+  const restored = claims.filter(
+    (one) =>
+      one.scenarioId === scenarioId &&
+      one.nodeId === nodeId &&
+      (tier.level ?? one.level) === one.level &&
+      (tier.track ?? one.track) === one.track &&
+      !pass.claimed.includes(tierKey(one.level, one.track)),
+  )
+  for (const { level, track, runId, granted } of restored) pass.addClaim(group, level, track, runId, granted)
+  return restored
 }
 
 /** Resets a pass: no xp, no premium, no claims. The player keeps its rewards. */
@@ -216,6 +348,7 @@ export function resetPass(call: SupportCall, input: NodeInput): Command<Changed>
     if (changed) {
       pass.clearClaims(group)
       pass.set(group, { ...newPass(node), activeOn })
+      if (premiumOwned) notePremiumGift(pass, '')
       if (xp > 0n) pass.addXp(group, { runId: NO_RUN, amount: -xp, source: 'support:reset', origin: 'operator' })
     }
     const at = { scenarioId: input.scenarioId, nodeId: node.id }
@@ -248,7 +381,7 @@ function actOnPass<Outcome extends object>(
   name: SupportAction,
   input: NodeInput & Partial<TierInput> & Revocation,
   { answers, isUndone = () => true }: Undone,
-  decide: (group: Group, pass: PassHandle) => Done<Outcome>,
+  decide: (group: Group, pass: PassHandle, context: Pick<Context<unknown>, 'auditId' | 'undone'>) => Done<Outcome>,
 ): Command<Outcome & Recorded> {
   const command = act(call, {
     name,
@@ -263,12 +396,15 @@ function actOnPass<Outcome extends object>(
     ask(player, group) {
       askAnswers(player, answers)
       const definition = group.of(Scenarios).find({ ...call.player, scenarioId: input.scenarioId })
-      return { definition, pass: askPass(player, definition, input)?.askClaims() }
+      const pass = askPass(player, definition, input)?.askClaims()
+      pass?.askClaimRows()
+      if (pass) askPremiumGift(pass)
+      return { definition, pass }
     },
-    decide(player, group, { asked }) {
+    decide(player, group, { asked, ...context }) {
       requireScenario(asked.definition)
       const known = requirePass(asked.pass)
-      const done = decide(group, known)
+      const done = decide(group, known, context)
       forgetAnswers(player, answers, ([scenarioId, nodeId, ...tiers]) => {
         const isOfPass = scenarioId === input.scenarioId && nodeId === known.node.id
         return isOfPass && isUndone(tiers)

@@ -3,7 +3,7 @@ import { Refusal } from '../base/errors.ts'
 import { freeze, type Json } from '../base/json.ts'
 import { withBoostsApart } from './earlier-answers.ts'
 import type { Group, Steps } from './group.ts'
-import { keyOf, type Player, type PlayerRef } from './player.ts'
+import { keyOf, type One, type Player, type PlayerRef } from './player.ts'
 import { json, nullable, table, text, writeOnly } from './table.ts'
 
 /** The engine that runs a command: writes of the game, its reads, reads of storage, or logins. */
@@ -40,6 +40,8 @@ export interface Once<Outcome> {
   readonly operation: string
   /** 1 to 255 characters; without one the command just runs. */
   readonly key: string | null | undefined
+  /** The key that an earlier version gave to the same request, if it was another one. */
+  readonly earlierKey?: string
   /** The request. The same key with another request is refused. */
   readonly request: Json
   /** Refuses callers that must not even get a stored answer. */
@@ -73,6 +75,8 @@ const storedAnswer = idempotencyKeys.one({
   isKept: false,
   isMostlyAbsent: true,
 })
+
+type StoredAnswer = NonNullable<ReturnType<typeof storedAnswer.decode>>
 
 const answersOf = idempotencyKeys.many(['operation'], ({ key }) => key, { columns: ['key', 'about'], isKept: false })
 
@@ -109,22 +113,42 @@ interface Keyed<Outcome> {
 }
 
 function* decideKeyed<Outcome>(group: Group, { command, player, once, key }: Keyed<Outcome>): Steps<Outcome | Refusal> {
-  const { operation } = once
+  const { operation, earlierKey } = once
   const decision = command.decide(group)
-  const slot = yield* group.rowsBefore(decision, () => group.player(player).one(storedAnswer, keyOf(operation, key)))
+  const place = keyOf(operation, key)
+  const { slot, earlier, formers } = yield* group.rowsBefore(decision, () => {
+    const own = group.player(player)
+    const slot = own.one(storedAnswer, place)
+    const earlier = earlierKey === undefined ? undefined : own.one(storedAnswer, keyOf(operation, earlierKey))
+    return { slot, earlier, formers: player.formers && askFormers(group, player, place) }
+  })
   const request = hash('sha256', freeze(once.request), 'base64url')
-  const stored = slot.value
+  const stored = slot.value ?? earlier?.value
   if (stored) {
     if (once.admit) yield* once.admit(group)
     if (stored.request === request) return withBoostsApart(stored.response) as Outcome
     if (once.reused) return once.reused()
     throw new Refusal('idempotencyKeyReused')
   }
+  if (formers?.some(({ value }) => value !== null)) {
+    if (once.admit) yield* once.admit(group)
+    const message = 'had another player when the key was used'
+    throw new Refusal('idempotencyKeyReused', { faults: [{ path: 'player', message }] })
+  }
   const outcome = yield* decision
   if (outcome instanceof Refusal) return outcome
   if (once.tookEffect?.(outcome) ?? true) {
     const about = once.about?.(outcome, group) ?? null
     slot.set({ operation, key, request, response: freeze(outcome as Json), about })
+    // A call that found the player by its identity before may still be on its way: its key is used, by another request.
+    for (const former of formers ?? []) former.set({ operation, key, request: '', response: 'null', about: null })
   }
   return outcome
+}
+
+/** Asks for the answers that players who had the identity before have stored under a key: in a transaction, with their locks. */
+function askFormers(group: Group, { environmentId, formers = [] }: PlayerRef, place: string): One<StoredAnswer>[] {
+  group.askTransaction()
+  if (group.path === 'memory') return []
+  return formers.map((playerId) => group.player({ environmentId, playerId }).one(storedAnswer, place))
 }

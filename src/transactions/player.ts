@@ -4,6 +4,8 @@ import type { Read } from './table.ts'
 export interface PlayerRef {
   readonly environmentId: string
   readonly playerId: string
+  /** Ids of players whose idempotency keys a call for this one must not use again. */
+  readonly formers?: readonly string[]
 }
 
 export type Slot = One<unknown> | Many<unknown>

@@ -5,7 +5,7 @@ import type { Reward } from '../scenario/definition.ts'
 import type { Group } from '../transactions/group.ts'
 import type { Player } from '../transactions/player.ts'
 import { bigint, table, text, uuid } from '../transactions/table.ts'
-import { askBoosts, giveBoost, shortenBoost } from './player-boosts.ts'
+import { askBoosts, giveBoost, takeBoost } from './player-boosts.ts'
 
 export const WALLET_CAUSES = [
   'tier_claim',
@@ -116,14 +116,19 @@ export function grant(group: Group, player: Player, rewards: readonly Reward[], 
 }
 
 /**
- * Takes rewards back, of each so much as the player still has, and returns what was taken: of a boost the minutes that it
- * was made shorter by, rounded up. Ask for the holdings first. Only in a transaction.
+ * Takes rewards back, of each so much as the player still has, and returns what was taken: of a boost the minutes that
+ * are left of what `given` gave, rounded up. Ask for the holdings first. Only in a transaction.
  */
-export function takeBack(group: Group, player: Player, rewards: readonly Reward[], cause: Cause): Reward[] {
+export function takeBack(
+  group: Group,
+  player: Player,
+  rewards: readonly Reward[],
+  { given: givenBy, ...cause }: Cause & { readonly given: string },
+): Reward[] {
   return rewards.flatMap((reward): Reward[] => {
     const { currency, itemId, amount: given, boost } = reward
     if (boost) {
-      const minutes = shortenBoost(player, boost, cause.reference, group.now)
+      const minutes = takeBoost(player, boost, givenBy, group.now)
       return minutes === 0 ? [] : [{ ...reward, boost: { ...boost, minutes } }]
     }
     const held = currency === null ? player.one(item, itemId) : null

@@ -4,7 +4,10 @@ import { newId } from '../db/ids.ts'
 import type { Boost } from '../scenario/boosts.ts'
 import type { RewardBoost } from '../scenario/definition.ts'
 import type { Player } from '../transactions/player.ts'
-import { instant, int, table, text, uuid } from '../transactions/table.ts'
+import { instant, int, json, nullable, table, text, uuid } from '../transactions/table.ts'
+
+/** How long what one reference gave lasts, in milliseconds; an empty reference for what is never taken back. */
+type Part = readonly [reference: string, ms: number]
 
 /** The boosts that players have for themselves, in all scenarios of their environment. */
 export const playerBoosts = table('player_boosts', {
@@ -15,6 +18,7 @@ export const playerBoosts = table('player_boosts', {
     endsAt: instant,
     /** What gave it, or made it longer at last, as in the ledger of the wallet. */
     reference: text,
+    parts: nullable(json<readonly Part[]>()),
   },
   kind: 'state',
   expired: `ends_at < now() - interval '1 day'`,
@@ -27,6 +31,8 @@ export interface PlayerBoost {
   readonly startsAt: Date
   readonly endsAt: Date
   readonly reference: string
+  /** What it is made of, from its start on. Null in rows of earlier versions. */
+  readonly parts: readonly Part[] | null
 }
 
 const MINUTE_MS = 60_000
@@ -72,22 +78,79 @@ export function lengthened<B extends Pick<PlayerBoost, 'percent' | 'startsAt' | 
 export function giveBoost(player: Player, boost: RewardBoost, reference: string, now: Date) {
   const own = player.many(ownBoosts)
   const { before, startsAt, endsAt } = lengthened(own.values(), boost, now)
-  const after: PlayerBoost = { id: before?.id ?? newId(), percent: boost.percent, startsAt, endsAt, reference }
+  const given = endsAt.getTime() - (before?.endsAt ?? startsAt).getTime()
+  const parts = joined([...(before ? partsOf(before) : []), [UNDONE.test(reference) ? reference : '', given]])
+  const after: PlayerBoost = { id: before?.id ?? newId(), percent: boost.percent, startsAt, endsAt, reference, parts }
   own.set(after.id, after)
   return { before, after }
 }
 
+/** The references of what can be taken back. */
+const UNDONE = /^(support|grant-job|inbox)\//
+
+/** The parts of a boost. An earlier version changes its end alone. */
+function partsOf({ startsAt, endsAt, reference, parts }: PlayerBoost): Part[] {
+  let left = endsAt.getTime() - startsAt.getTime()
+  const known: Part[] = []
+  for (const [from, ms] of parts ?? [[reference, left] as const]) {
+    known.push([from, Math.min(ms, left)])
+    left -= Math.min(ms, left)
+  }
+  return [...known, ['', left]]
+}
+
+/** Parts without empty ones, and with neighbours of one reference as one part. */
+function joined(parts: readonly Part[]): Part[] {
+  const all: Part[] = []
+  for (const [reference, ms] of parts) {
+    const last = all.at(-1)
+    if (last?.[0] === reference) all[all.length - 1] = [reference, last[1] + ms]
+    else if (ms > 0) all.push([reference, ms])
+  }
+  return all
+}
+
+/** Takes what is left of a reference out of a boost, up to so much. Returns the milliseconds taken. */
+function shorten(player: Player, held: PlayerBoost, reference: string, most: number, now: Date): number {
+  const nowMs = now.getTime()
+  let at = held.startsAt.getTime()
+  let taken = 0
+  const parts = partsOf(held).map(([from, ms]): Part => {
+    const end = at + ms
+    const left = from === reference ? Math.max(0, end - Math.max(at, nowMs)) : 0
+    const part = Math.min(left, most - taken)
+    at = end
+    taken += part
+    return [from, ms - part]
+  })
+  if (taken === 0) return 0
+  const endsAt = new Date(held.endsAt.getTime() - taken)
+  player.many(ownBoosts).set(held.id, endsAt > now ? { ...held, endsAt, parts: joined(parts) } : null)
+  return taken
+}
+
 /**
- * Makes the boost of this percentage that runs shorter, and returns by how many minutes, rounded up; 0 for none. Ask for
- * its boosts first. Only in a transaction.
+ * Takes back what a reference gave of a boost, as far as it is left, and returns the minutes, rounded up; 0 for none. Ask
+ * for the player's boosts first. Only in a transaction.
  */
-export function shortenBoost(player: Player, { percent, minutes }: RewardBoost, reference: string, now: Date): number {
+export function takeBoost(player: Player, { percent, minutes }: RewardBoost, reference: string, now: Date): number {
+  let taken = 0
+  for (const held of player.many(ownBoosts).values())
+    if (held.percent === percent && held.endsAt > now)
+      taken += shorten(player, held, reference, minutes * MINUTE_MS - taken, now)
+  return Math.ceil(taken / MINUTE_MS)
+}
+
+/** Takes what is left of a reference out of one boost that runs. Null when nothing is left; null after it for one that ended. */
+export function takeBoostOf(
+  player: Player,
+  { id, reference, now }: { readonly id: string; readonly reference: string; readonly now: Date },
+): { readonly before: PlayerBoost; readonly after: PlayerBoost | null } | null {
   const own = player.many(ownBoosts)
-  const held = own.values().find((boost) => boost.percent === percent && boost.endsAt > now)
-  if (!held) return 0
-  const endsMs = Math.max(now.getTime(), held.endsAt.getTime() - minutes * MINUTE_MS)
-  own.set(held.id, endsMs === now.getTime() ? null : { ...held, endsAt: new Date(endsMs), reference })
-  return Math.ceil((held.endsAt.getTime() - endsMs) / MINUTE_MS)
+  const before = own.get(id)
+  if (!before || before.endsAt <= now || shorten(player, before, reference, Number.MAX_SAFE_INTEGER, now) === 0)
+    return null
+  return { before, after: own.get(id) ?? null }
 }
 
 /** Ends a boost that runs. Null when the player has no such boost. Ask for its boosts first. Only in a transaction. */

@@ -273,7 +273,7 @@ describe('a boost', () => {
     )
     expect(errors).toBeUndefined()
     const input = { ...place, amount: 10n, source: 'match', runId: null, idempotencyKey: null }
-    await game.app.service.run(addServerXp(refOf(pass), input, null))
+    await game.app.service.run(addServerXp(refOf(pass), input, {}))
     expect(await entriesOf(pass)).toEqual([
       [10, null],
       [20, 10],

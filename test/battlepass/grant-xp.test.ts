@@ -201,6 +201,121 @@ describe('a call that is repeated with its key', () => {
   })
 })
 
+describe('the key of a call', () => {
+  const amounts = (...sent: readonly (readonly [TestPlayer, number])[]) =>
+    sent.map(([player, amount]) => grantOf(by(player), { amount, reference: 'match-1' }))
+
+  it.each([
+    ['in another order', [2, 0, 1]],
+    ['in part', [2, 1]],
+    ['backwards', [2, 1, 0]],
+  ])('makes each grant once when they are sent again %s', async (_, order) => {
+    const players = [await game.player(), await game.player(), await game.player()]
+    const grants = amounts(...players.map((player, n): [TestPlayer, number] => [player, 10 * (n + 1)]))
+    const key = newKey()
+    const first = (await give(grants, key)).body.results
+    const again = order.map((n) => grants[n] as object)
+    expect((await give(again, key, other.baseUrl)).body.results).toEqual(order.map((n) => first[n]))
+    expect(await Promise.all(players.map(xpOf))).toEqual(['10', '20', '30'])
+  })
+
+  it('makes each grant once when orders race on two instances', async () => {
+    const players = await Promise.all(times(12, () => game.player()))
+    const grants = players.flatMap((player) => times(3, (n) => grantOf(by(player), { amount: n + 1, source: 'loot' })))
+    const key = newKey()
+    const orders = times(12, (n) => [...grants.slice(n), ...grants.slice(0, n)])
+    const answers = await Promise.all(
+      orders.map((order, n) => give(n % 3 ? order : order.reverse(), key, n % 2 ? game.baseUrl : other.baseUrl)),
+    )
+    for (const { status, body } of answers)
+      expect([status, body.results.filter(({ error }: { error: unknown }) => error)]).toEqual([200, []])
+    expect(await Promise.all(players.map(xpOf))).toEqual(players.map(() => '6'))
+  })
+
+  it('refuses only the grant whose content differs', async () => {
+    const [a, b] = [await game.player(), await game.player()]
+    const key = newKey()
+    await give(amounts([a, 10], [b, 20]), key)
+    const { body } = await give(amounts([b, 20], [a, 11]), key)
+    expect(body.results.map(({ error }: { error: unknown }) => error)).toEqual([null, 'idempotency key reused'])
+    expect([await xpOf(a), await xpOf(b)]).toEqual(['10', '20'])
+  })
+
+  it('can be 255 characters long, with 200 grants', async () => {
+    const players = await Promise.all(times(200, () => game.player()))
+    const grants = players.map((player) => grantOf(by(player)))
+    const key = 'k'.repeat(255)
+    const [first, again] = [await give(grants, key), await give(grants.toReversed(), key)]
+    expect([first.status, again.body.results]).toEqual([200, first.body.results.toReversed()])
+    expect(new Set(await Promise.all(players.map(xpOf)))).toEqual(new Set(['100']))
+  })
+
+  it('is that of the version before, which numbered the grants', async () => {
+    const player = await game.player()
+    const key = newKey()
+    const { body } = await give([grantOf(by(player))], key)
+    await game.app.pool.query(`UPDATE idempotency_keys SET key = $1 WHERE operation = 'server.xp' AND player_id = $2`, [
+      `0/${key}`,
+      player.playerId,
+    ])
+    expect((await give([grantOf(by(player))], key)).body).toEqual(body)
+    expect(await xpOf(player)).toBe('100')
+  })
+
+  describe('of a player who has the identity of another one by now', () => {
+    const SUBJECT = { provider: 'custom', subject: 'anew' }
+    const bind = ({ playerId }: TestPlayer, { subject } = SUBJECT) =>
+      game.app.pool.query(
+        `INSERT INTO identities (environment_id, provider, subject, player_id) VALUES ($1, 'custom', $2, $3)`,
+        [game.environmentId, subject, playerId],
+      )
+    const free = ({ playerId }: TestPlayer) =>
+      game.app.pool.query('DELETE FROM identities WHERE player_id = $1', [playerId])
+    const call = async (path: string, input: object) => {
+      const answer = await fetch(`${game.baseUrl}/server/v1/${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}` },
+        body: JSON.stringify({ player: SUBJECT, ...input }),
+      })
+      return [answer.status, (await answer.json()).error]
+    }
+
+    it('gives nothing again, on each call of servers, and says why', async () => {
+      const former = await game.player()
+      await bind(former)
+      const money = { currency: 'gold', amount: 5, idempotencyKey: newKey() }
+      const match = newKey()
+      expect(await call('wallet/grant', { ...money, allowNew: true })).toEqual([200, undefined])
+      expect((await give([grantOf(SUBJECT)], match)).body.results).toMatchObject([{ error: null, xp: 100 }])
+      await free(former)
+      const anew = await game.player()
+      await bind(anew)
+
+      expect(await call('wallet/grant', { ...money, allowNew: true })).toEqual([422, 'idempotency key reused'])
+      const { body } = await give([grantOf(SUBJECT), grantOf(SUBJECT, { reference: 'new' })], match)
+      expect(body.results).toMatchObject([
+        { playerId: anew.playerId, error: 'idempotency key reused' },
+        { playerId: anew.playerId, error: null, xp: 100 },
+      ])
+      expect((await give([grantOf(SUBJECT)])).body.results).toMatchObject([{ error: null, xp: 200 }])
+    })
+
+    it('is used up for the former player, too, whose call is still on its way', async () => {
+      const [former, anew] = [await game.player(), await game.player()]
+      const target = { provider: 'custom', subject: 'late' }
+      await bind(former, target)
+      await free(former)
+      await bind(anew, target)
+      const match = newKey()
+      expect((await give([grantOf(target)], match)).body.results).toMatchObject([{ error: null }])
+      // As the call that found the former player by the identity before.
+      expect((await give([grantOf(by(former))], match)).body.results).toMatchObject([
+        { playerId: former.playerId, error: 'idempotency key reused' },
+      ])
+    })
+  })
+})
+
 describe('the limits of a pass', () => {
   it('are exact for 200 grants for one player in one call, and for two calls at once', async () => {
     const player = await game.player()

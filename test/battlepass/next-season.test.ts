@@ -116,7 +116,10 @@ describe('the season that follows', () => {
   it('is not started while it is not published, nor does a season follow itself', async () => {
     const [one, two] = newIds('one', 'two')
     await publish(one, { ...ENDED, next: { scenarioId: two } })
-    await publish(two, { ...ENDED, next: { scenarioId: two } })
+    await publish(two, ENDED)
+    const own = scenario([passNode('pass', { levels: LEVELS, more: { ...ENDED, next: { scenarioId: two } } })], [])
+    const refused = await game.publish(two, own)
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('a season does not follow itself')])
     const pass = await enter(one)
     expect(await start(pass, one)).not.toHaveProperty('next')
     expect(await start(pass, two)).not.toHaveProperty('next')
@@ -179,6 +182,18 @@ describe('what a player takes along', () => {
     expect(await handles(little.player)).toEqual(['pass onLevelUp', 'pass onLevelUp', 'after-onLevelUp onComplete'])
     // What it had is still there.
     expect(await progress(much, one)).toMatchObject({ xp: 450, premiumOwned: true })
+  })
+
+  it('is found after forty ended ones, and a ring of ended ones leads nowhere', async () => {
+    const chain = newIds(...times(40, (n) => `chain${n}`))
+    const last = chain.at(-1) as string
+    await publish(last, OPEN)
+    for (const [n, id] of chain.slice(0, -1).entries())
+      await publish(id, { ...ENDED, next: { scenarioId: chain[n + 1] } })
+    const pass = await enter(chain[0] as string)
+    expect((await start(pass, chain[0] as string)).next.scenarioId).toBe(last)
+    await publish(last, { ...ENDED, next: { scenarioId: chain[5] } })
+    expect(await start(pass, chain[0] as string)).not.toHaveProperty('next')
   })
 
   it('waits for the end of the season before, and comes with the next start', async () => {

@@ -735,7 +735,7 @@ describe('a copy of a scenario', () => {
     [
       'of all kinds, by the same time',
       '"announcedAt": "2026-10-25T10:00:00Z", "startsAt": "2026-11-01T10:00:00Z", "endsAt": "2026-11-29T10:00:00Z", "claimUntil": "2026-12-02T10:00:00Z"',
-      '"announcedAt": "2026-11-24T12:30:00Z", "startsAt": "2026-12-01T12:30:00Z", "endsAt": "2026-12-29T12:30:00Z", "claimUntil": "2027-01-01T12:30:00Z"',
+      '"announcedAt": "2026-11-25T12:30:00Z", "startsAt": "2026-12-01T12:30:00Z", "endsAt": "2026-12-29T12:30:00Z", "claimUntil": "2027-01-02T12:30:00Z"',
     ],
     [
       'but for texts that are none',
@@ -744,15 +744,39 @@ describe('a copy of a scenario', () => {
     ],
     ['where there is none', '"levels": []', '"levels": [], "startsAt": "2026-12-01T12:30:00Z"'],
   ])('has dates that move with its start: %s', (_which, before, after) => {
-    const copy = copyOf(passText(before), 'Two', '2026-12-01T12:30:00Z')
+    const copy = copyOf(passText(before), { id: 'two', name: 'Two', start: '2026-12-01T12:30:00Z' })
     expect(copy).toBe(passText(after).replace('"One"', '"Two"'))
   })
 
   it('starts with the first of its passes, and keeps the dates without a start', () => {
     const text = passText('"startsAt": "2026-11-08T00:00:00Z"', '"startsAt": "2026-11-01T00:00:00Z"')
     const moved = passText('"startsAt": "2027-01-08T00:00:00Z"', '"startsAt": "2027-01-01T00:00:00Z"')
-    expect(copyOf(text, 'One', '2027-01-01T00:00:00Z')).toBe(moved)
-    expect(copyOf(text, 'Two', '')).toBe(text.replace('"One"', '"Two"'))
+    expect(copyOf(text, { id: 'two', name: 'One', start: '2027-01-01T00:00:00Z' })).toBe(moved)
+    expect(copyOf(text, { id: 'two', name: 'Two', start: '' })).toBe(text.replace('"One"', '"Two"'))
+  })
+
+  it.each([
+    ['2026-10-01T00:00:00Z', '2026-11-01T00:00:00Z', '2026-11-01T00:00:00Z', '2026-12-01T00:00:00Z'],
+    ['2026-01-01T00:00:00Z', '2026-01-31T23:59:59Z', '2026-02-01T00:00:00Z', '2026-02-28T23:59:59Z'],
+    ['2026-12-31T00:00:00Z', '2027-01-07T00:00:00Z', '2027-03-31T00:00:00Z', '2027-04-07T00:00:00Z'],
+    ['2026-10-01T00:00:00Z', '2026-10-08T00:00:00Z', '2026-10-08T00:00:00Z', '2026-10-15T00:00:00Z'],
+  ])(
+    'moves by the calendar where the day of the month stays: %s to %s begins %s and ends %s',
+    (from, to, start, end) => {
+      const text = passText(`"startsAt": "${from}", "endsAt": "${to}"`)
+      expect(copyOf(text, { id: 'two', name: 'One', start })).toBe(
+        passText(`"startsAt": "${start}", "endsAt": "${end}"`),
+      )
+    },
+  )
+
+  it('does not follow itself, and keeps currencies that end', () => {
+    const convert = '"convert": [{"currency": "gold"}]'
+    const copy = (id: string, next: string) =>
+      copyOf(passText(`"next": {${next}}, "x": 1`), { id, name: 'One', start: '' })
+    expect(copy('two', '"scenarioId": "two", "carry": {"premium": true}')).toBe(passText('"x": 1'))
+    expect(copy('two', `"scenarioId": "two", ${convert}`)).toBe(passText(`"next": {${convert}}, "x": 1`))
+    expect(copy('three', '"scenarioId": "two"')).toBe(passText('"next": {"scenarioId": "two"}, "x": 1'))
   })
 })
 

@@ -231,6 +231,25 @@ describe('an undo', () => {
     expect(await minutesOf()).toEqual({ [String(kept?.playerId)]: [50, 60] })
   })
 
+  it('takes nothing of a boost that has used up what the job gave, nor premium that was bought since', async () => {
+    const one = await enter('season', { wallet: { gems: 10_000n } })
+    const { playerId } = one.player
+    const to = { playerIds: [playerId] }
+    const boost = await desk.give({ to, give: { rewards: [{ boost: { percent: 50, minutes: 1 } }] } })
+    const premium = await desk.give({ to, give: { premium: AT } })
+    await game.app.pool.query(
+      `UPDATE player_boosts SET starts_at = starts_at - interval '2 minutes', ends_at = ends_at + interval '1 hour'
+       WHERE player_id = $1`,
+      [playerId],
+    )
+    await supported('revokePremium', { playerId, ...AT })
+    expect((await one.premium()).body).toMatchObject({ success: true })
+    expect(await previewOf(premium.jobId)).toMatchObject({ players: 1, premium: 0 })
+    for (const { jobId } of [boost, premium])
+      expect(await undo(jobId)).toMatchObject({ granted: 0, failedByCause: [{ cause: 'NOTHING_LEFT' }] })
+    expect((await one.progress()).premiumOwned).toBe(true)
+  })
+
   it('revokes premium where no premium tier is claimed, and refuses xp', async () => {
     const [some, other] = [await enter('season'), await enter('season')]
     const players = idsOf([some.player, other.player])

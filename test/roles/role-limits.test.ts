@@ -106,6 +106,23 @@ describe('the limits of a role in an environment', () => {
     for (const as of [other, game.platformKey]) expect(codeOf(await give(as, mutation, player, input(1)))).toBe('ok')
   })
 
+  it('maxCredit: a tier is neither granted nor reset that pays more', async () => {
+    const player = await playing()
+    const tier = { ...PASS, level: 2, track: 'free' }
+    const { key: none } = await limited('support', { maxCredit: 1 })
+    const refused = async (mutation: Mutation) => {
+      const before = await everythingOf(game.app.pool, player.playerId)
+      expect(codeOf(await give(none, mutation, player, tier))).toBe('CREDIT_LIMIT_EXCEEDED')
+      expect(await everythingOf(game.app.pool, player.playerId)).toEqual(before)
+    }
+    await refused('grantTier')
+    expect(codeOf(await give(game.platformKey, 'grantTier', player, tier))).toBe('ok')
+    await refused('resetTier')
+    const { key: some } = await limited('support', { maxCredit: 1_000_000 })
+    for (const mutation of ['resetTier', 'grantTier'] as const)
+      expect(codeOf(await give(some, mutation, player, tier))).toBe('ok')
+  })
+
   it('maxCredit and the credit limit of a currency hold together: the lower one', async () => {
     const credit = (limit: number | null) =>
       admin.must('setCreditLimit', { currency: 'gems', limit }, 'currency { creditLimit }')

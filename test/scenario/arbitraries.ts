@@ -70,7 +70,6 @@ const dates = fc.subarray(DATES, { maxLength: 3 }).chain((chosen) =>
     { startsAt: chosen[0], endsAt: chosen[1], claimUntil: chosen[2] },
     { startsAt: chosen[0], endsAt: chosen[1] },
     { endsAt: chosen[0], claimUntil: chosen[1] },
-    { startsAt: chosen[0], claimUntil: chosen[1] },
     { startsAt: chosen[0], endsAt: null },
     { announcedAt: chosen.length > 1 ? chosen[0] : null, startsAt: chosen[1] },
     { startsAt: { at: '2026-10-25T02:30', timeZone: 'Europe/Berlin' } },

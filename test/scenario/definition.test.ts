@@ -773,6 +773,21 @@ describe('a faulty definition', () => {
       'nodes[1].data.claimUntil: must not be before endsAt',
     ],
     [
+      'claims that close of a season that never ends',
+      scenario([passNode('p', { more: { claimUntil: '2026-12-01T00:00:00Z' } })], []),
+      'nodes[1].data.claimUntil: needs endsAt: without it, the season never ends',
+    ],
+    [
+      'two passes that lead on to different seasons',
+      scenario(
+        ['a', 'b', 'c'].map((id, n) =>
+          passNode(id, { more: { endsAt: '2026-12-01T00:00:00Z', next: { scenarioId: n < 2 ? 'next' : 'other' } } }),
+        ),
+        [],
+      ),
+      'nodes[3].data.next.scenarioId: must be the same as nodes[1].data.next.scenarioId: "next"',
+    ],
+    [
       'a level node of an unknown pass',
       scenario([levelNode({ levelNumber: 1, passNodeId: 'start' })], []),
       'nodes[1].data.passNodeId: names no battle-pass node: "start"',

@@ -230,9 +230,9 @@ describe('deletePlayer', () => {
     // Ids and amounts of the game, and the nickname of `player.created`, which is removed.
     ...['events', 'unnumbered_events', 'reward_payments', 'season_steps'],
     // Ids, amounts and rewards of the game.
-    ...['grant_job_players', 'player_list_rows'],
+    ...['grant_job_players', 'player_list_rows', 'premium_gifts'],
     // Hashes, and times that end access.
-    ...['ended_access', 'idempotency_keys', 'refresh_tokens'],
+    ...['ended_access', 'former_identities', 'idempotency_keys', 'refresh_tokens'],
   ]
 
   it('erases or keeps each table with rows of players, and keeps wallets, ledgers, inventory, passes, claims, runs and identities', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { debitWallet } from '../../src/support/support-wallet.ts'
+import { CLAIM, PREMIUM, PROGRESS } from '../battlepass/pass-game.ts'
 import { times } from '../harness/game.ts'
 import { codeOf, type Input, type Mutation, payload, support } from './desk.ts'
 import {
@@ -31,6 +32,13 @@ async function read({ playerId }: Seasoned) {
 
 const latest = async (player: Seasoned): Promise<{ id: string; action: string; undoes: string | null }> =>
   (await read(player)).auditLog.nodes[0]
+
+/** What a player has, and what it has claimed. */
+async function standing(player: Seasoned) {
+  const { premiumOwned, claimedTiers } = (await player.post(PROGRESS, pass)).body
+  const { wallet } = await read(player)
+  return { premiumOwned, claimedTiers, wallet }
+}
 
 const keyed = (input: Input): Input => ({ ...input, idempotencyKey: fresh('key') })
 const gems = { currency: 'gems', amount: 5 }
@@ -102,6 +110,73 @@ describe('an undo', () => {
       expect((await read(player)).auditLog.nodes).toHaveLength(count)
     },
   )
+
+  it('of premium that was revoked with its tiers restores their claims, which pay nothing again', async () => {
+    const player = await seasoned()
+    const { runId } = player
+    const claim = (level: number) => player.post(CLAIM, { ...pass, runId, level, track: 'premium' })
+    const first = [(await claim(1)).body, (await claim(3)).body]
+    const before = await standing(player)
+    payload(await act('revokePremium', player, { ...pass, withTiers: true }))
+    payload(await act('grantPremium', player, { ...pass, undoes: (await latest(player)).id }))
+    expect(await standing(player)).toEqual(before)
+    for (const [n, level] of [1, 3].entries())
+      expect((await claim(level)).body).toEqual({ ...first[n], alreadyClaimed: true })
+    expect(await standing(player)).toEqual(before)
+  })
+
+  it('of a reset tier restores the claim, and pays nothing', async () => {
+    const player = await seasoned()
+    const tier = { ...pass, level: 1, track: 'free' }
+    const before = await standing(player)
+    payload(await act('resetTier', player, tier))
+    payload(await act('grantTier', player, keyed({ ...tier, undoes: (await latest(player)).id })))
+    expect(await standing(player)).toEqual(before)
+  })
+
+  it('of granted premium leaves premium that the player has bought since', async () => {
+    const player = await seasoned()
+    payload(await act('revokePremium', player, pass))
+    payload(await act('grantPremium', player, pass))
+    const { id: undoes } = await latest(player)
+    payload(await act('revokePremium', player, pass))
+    payload(await act('creditWallet', player, keyed({ currency: 'gems', amount: 950 })))
+    const { runId } = player
+    expect((await player.post(PREMIUM, { ...pass, runId })).body).toMatchObject({ success: true })
+    const before = await standing(player)
+    expect(payload(await act('revokePremium', player, { ...pass, undoes }))).toMatchObject({ changed: false })
+    expect(await standing(player)).toEqual(before)
+  })
+
+  it('of a boost takes what is left of it, and nothing of others with its percentage', async () => {
+    const player = await seasoned()
+    const gift = async (minutes: number) => {
+      payload(await act('grantBoost', player, keyed({ percent: 50, minutes })))
+      return (await latest(player)).id
+    }
+    const [first, second] = [await gift(60), await gift(30)]
+    const minutes = async () => {
+      const { rows } = await game.app.pool.query<{ minutes: number }>(
+        'SELECT round(extract(epoch FROM ends_at - starts_at) / 60)::int AS minutes FROM player_boosts WHERE player_id = $1',
+        [player.playerId],
+      )
+      return rows.map((row) => row.minutes)
+    }
+    const { boostId } = (await read(player)).boosts[0]
+    const end = async (undoes: string) => payload(await act('endPlayerBoost', player, { boostId, undoes })).changed
+    expect(await minutes()).toEqual([90])
+    const passed = async (by: number) =>
+      game.app.pool.query(
+        `UPDATE player_boosts SET starts_at = starts_at - $2 * interval '1 minute', ends_at = ends_at - $2 * interval '1 minute'
+         WHERE player_id = $1`,
+        [player.playerId, by],
+      )
+    const third = await gift(10)
+    expect([await end(second), await minutes()]).toEqual([true, [70]])
+    await passed(61)
+    expect([await end(first), await minutes()]).toEqual([false, [70]])
+    expect([await end(third), await minutes()]).toEqual([true, []])
+  })
 
   it('takes effect once when twelve operators undo at once, on two instances', async () => {
     const player = await seasoned()

@@ -74,7 +74,8 @@ export function NewScenarioDialog({ environment, published, onClose }: NewScenar
     const { data, error } = await client
       .query(scenarioTextQuery, variables, { requestPolicy: 'network-only' })
       .toPromise()
-    if (data?.scenario) return copyOf(data.scenario.definitionText, name || scenarioId, momentText(start))
+    const copy = { id: scenarioId, name: name || scenarioId, start: momentText(start) }
+    if (data?.scenario) return copyOf(data.scenario.definitionText, copy)
     setFault(error ? textOf(error) : `There is no scenario ${variables.scenarioId} any more.`)
     return undefined
   }
@@ -115,7 +116,7 @@ export function NewScenarioDialog({ environment, published, onClose }: NewScenar
           <TextField
             label="Starts (UTC)"
             name="startsAt"
-            hint="All dates of the copy move by the same time. A date with a zone of its own is in that zone."
+            hint="All dates of the copy move by the same time: by months where the day of the month stays. A date with a zone of its own is in that zone."
             type="datetime-local"
             step={1}
             value={start}

@@ -1,8 +1,9 @@
 import { startAt } from './model/dates.ts'
 import { readDefinition } from './model/definition.ts'
-import { inTurn, setName } from './model/edits.ts'
+import { type Edit, inTurn, setName, setValue } from './model/edits.ts'
 import { formatJson, printValue, type Value } from './text/json-edit.ts'
-import { parseJson } from './text/json-tree.ts'
+import { findNode, type Path } from './text/json-path.ts'
+import { parseJson, stringOf, valueAt } from './text/json-tree.ts'
 
 const edge = (from: string, handle: string, to: string): Value => ({ from, handle, to })
 const gold = (amount: bigint): Value => ({ currency: 'gold', amount })
@@ -54,9 +55,31 @@ export function textOfTemplate(template: Template, name: string): string {
   return root ? formatJson(text, root) : text
 }
 
+interface Copy {
+  /** The id of the copy, which does not follow itself. */
+  readonly id: string
+  readonly name: string
+  /** Empty for the dates of the other scenario. */
+  readonly start: string
+}
+
 /** The text of another scenario under a new name, with its dates moved to another start. The rest stays byte for byte. */
-export function copyOf(text: string, name: string, start: string): string {
+export function copyOf(text: string, { id, name, start }: Copy): string {
   const { definition } = readDefinition(text)
-  const edits = [setName(name), ...(start === '' ? [] : [startAt(start)])]
+  const edits = [setName(name), ...(start === '' ? [] : [startAt(start)]), followsNot(id)]
   return definition ? inTurn(...edits)(definition) : text
+}
+
+/** Removes what leads to this scenario from all passes. Currencies that end with them still do. */
+function followsNot(id: string): Edit {
+  return (definition) => {
+    const edits = definition.nodes.flatMap(({ index }) => {
+      const path: Path = ['nodes', index, 'data', 'next']
+      const next = findNode(definition.root, path)
+      if (next?.kind !== 'object' || stringOf(valueAt(next, 'scenarioId')) !== id) return []
+      if (!valueAt(next, 'convert')) return [setValue(path, undefined)]
+      return ['scenarioId', 'nodeId', 'carry'].map((name) => setValue([...path, name], undefined))
+    })
+    return inTurn(...edits)(definition)
+  }
 }

@@ -90,7 +90,7 @@ class World {
   async addXp(name: string, amount: number, source: string): Promise<void> {
     const ref = { environmentId: this.game.environmentId, playerId: await this.playerId(name) }
     const sent = { ...place, runId: await this.runOf(name), amount: BigInt(amount), source }
-    await this.game.app.service.run(addServerXp(ref, sent, null))
+    await this.game.app.service.run(addServerXp(ref, sent, {}))
   }
 
   async playerId(name: string): Promise<string> {

@@ -15,10 +15,35 @@ function clockOf(text: string): number {
   return Date.parse(`${day}T${time}Z`)
 }
 
+/** A move by whole months, and then by milliseconds. */
+interface Move {
+  readonly months: number
+  readonly ms: number
+}
+
+/** The same day and time of another month; its last day where the month is shorter. */
+function inMonth(clockMs: number, months: number): number {
+  const date = new Date(clockMs)
+  const day = date.getUTCDate()
+  date.setUTCMonth(date.getUTCMonth() + months)
+  // The month has no such day, so that it became one of the next month.
+  if (date.getUTCDate() !== day) date.setUTCDate(0)
+  return date.getTime()
+}
+
+/** The move from one time to another: by months where both are on the same day of the month. */
+function moveOf(from: number, to: number): Move {
+  const [before, after] = [new Date(from), new Date(to)]
+  if (before.getUTCDate() !== after.getUTCDate()) return { months: 0, ms: to - from }
+  const years = after.getUTCFullYear() - before.getUTCFullYear()
+  const months = 12 * years + after.getUTCMonth() - before.getUTCMonth()
+  return { months, ms: to - inMonth(from, months) }
+}
+
 /** A date whose clock is moved. The fraction of a second and the offset stay as they are. */
-function moved(text: string, byMs: number): string {
+function moved(text: string, { months, ms }: Move): string {
   const [, , time = '', fraction = '', offset = ''] = DATE.exec(text) ?? []
-  const iso = new Date(clockOf(text) + byMs).toISOString()
+  const iso = new Date(inMonth(clockOf(text), months) + ms).toISOString()
   const length = time.length === 5 && iso.slice(17, 19) === '00' ? 16 : 19
   return `${iso.slice(0, length)}${fraction}${offset}`
 }
@@ -32,7 +57,7 @@ interface PassDate {
 }
 
 /**
- * Moves the dates of all passes by the same time, so that the first of them starts at `start`, which is in UTC, or in
+ * Moves the dates of all passes by the same time, by months where the day of the month stays, so that the first of them starts at `start`, which is in UTC, or in
  * the zone that the date names. Where no pass has a start, each gets this one.
  */
 export function startAt(start: string): Edit {
@@ -42,11 +67,11 @@ export function startAt(start: string): Edit {
       DATES.flatMap((name) => dateAt(definition, ['nodes', index, 'data', name])),
     )
     const starts = dates.filter(({ path }) => path.includes('startsAt')).map(({ text }) => startOf(text))
-    const byMs = Date.parse(start) - Math.min(...starts)
+    const move = moveOf(Math.min(...starts), Date.parse(start))
     const edits =
       starts.length === 0
         ? passes.map(({ index }) => setValue(['nodes', index, 'data', 'startsAt'], start))
-        : dates.map(({ path, text }) => setValue(path, moved(text, byMs)))
+        : dates.map(({ path, text }) => setValue(path, moved(text, move)))
     return inTurn(...edits)(definition)
   }
 }

@@ -1,7 +1,7 @@
 import { banAction, unbanAction } from './account-actions.ts'
 import { endBoostAction, grantBoostAction } from './boost-actions.ts'
 import { withdrawMessageAction } from './message-actions.ts'
-import { grantPremiumAction, resetTierAction, revokePremiumAction } from './pass-actions.ts'
+import { grantPremiumAction, grantTierAction, resetTierAction, revokePremiumAction } from './pass-actions.ts'
 import type { PassRef, PlayerData, SupportAction, Values } from './support-action.ts'
 import type { Undo, UndoableEntry } from './undo.ts'
 import { creditAction, debitAction } from './wallet-actions.ts'
@@ -26,9 +26,22 @@ function actionOf(undo: Undo, player: PlayerData, now: number): SupportAction {
     case 'revoke premium':
       return revokePremiumAction(passAt(undo.at, player, now))
     case 'grant premium':
-      return grantPremiumAction(passAt(undo.at, player, now))
+      return {
+        ...grantPremiumAction(passAt(undo.at, player, now)),
+        effect: () => 'The player owns premium again. Claims that were removed with it are restored, and pay nothing.',
+      }
+    case 'restore tier':
+      return {
+        ...grantTierAction(passAt(undo.at, player, now), undo),
+        effect: () => 'The claim of the tier is restored. Nothing is paid: the player has kept its rewards.',
+        done: () => 'The claim is restored. Nothing was paid.',
+      }
     case 'end boost':
-      return endBoostAction(undo)
+      return {
+        ...endBoostAction(undo),
+        effect: () => `Takes what is left of this gift from the boost of ${undo.percent}%. What others gave stays.`,
+        done: (_values, { changed }) => (changed ? 'What was left was taken.' : 'Nothing of it was left.'),
+      }
     case 'grant boost':
       return filled(grantBoostAction(player), { percent: String(undo.percent), minutes: String(undo.minutes) })
     case 'withdraw':

@@ -33,6 +33,12 @@ export type Undo =
     }
   | { readonly by: 'grant premium' | 'revoke premium'; readonly at: Place }
   | { readonly by: 'end boost'; readonly boostId: string; readonly percent: number }
+  | {
+      readonly by: 'restore tier'
+      readonly at: Place
+      readonly level: number
+      readonly track: 'FREE' | 'PREMIUM' | 'BONUS'
+    }
   | { readonly by: 'grant boost'; readonly percent: number; readonly minutes: number }
   | { readonly by: 'withdraw'; readonly messageId: string }
   | { readonly by: 'unban' }
@@ -61,6 +67,11 @@ export function undoOf(entry: UndoableEntry, player: UndoPlayer, now: number): U
       const track = String(after.track).toUpperCase() as 'FREE' | 'PREMIUM' | 'BONUS'
       return has(player, at) ? { by: 'reset tier', at, level: Number(after.level), track } : NO_PASS
     }
+    case 'player.reset_tier': {
+      if (before.claimed !== true) return 'The tier was not claimed.'
+      const track = String(after.track).toUpperCase() as 'FREE' | 'PREMIUM' | 'BONUS'
+      return has(player, at) ? { by: 'restore tier', at, level: Number(after.level), track } : NO_PASS
+    }
     case 'player.grant_premium':
       if (before.premiumOwned === true) return 'The player had premium before.'
       return has(player, at) ? { by: 'revoke premium', at } : NO_PASS
@@ -68,11 +79,10 @@ export function undoOf(entry: UndoableEntry, player: UndoPlayer, now: number): U
       if (before.premiumOwned !== true) return 'The player had no premium.'
       return has(player, at) ? { by: 'grant premium', at } : NO_PASS
     case 'player.grant_boost':
-      if (entry.beforeText !== null) return 'It made a boost longer that the player had. A boost is ended as a whole.'
       return { by: 'end boost', boostId: String(after.boostId), percent: Number(after.percent) }
     case 'player.end_boost': {
       if (entry.beforeText === null) return 'No boost had to be ended.'
-      const leftMs = Date.parse(String(before.endsAt)) - Date.parse(entry.occurredAt)
+      const leftMs = Date.parse(String(before.endsAt)) - Date.parse(String(after.endsAt ?? entry.occurredAt))
       return { by: 'grant boost', percent: Number(before.percent), minutes: Math.max(1, Math.round(leftMs / 60_000)) }
     }
     case 'player.send_message':
@@ -99,7 +109,6 @@ const NO_PASS = 'The player has no such pass.'
 /** What cannot be undone, and what can be done instead. */
 const FINAL: Readonly<Record<string, string>> = {
   'player.grant_xp': 'Xp cannot be taken back alone. The pass can be reset, with all of its xp.',
-  'player.reset_tier': 'A grant of the tier would pay its rewards once more. Use “Grant a tier” if that is meant.',
   'player.reset_pass': 'The xp, the premium and the claims of before are in the entry: grant them again.',
   'player.withdraw_message': 'The text is not kept. Send a message again.',
   'player.remove_note': 'The text is not kept.',
