@@ -3,7 +3,7 @@ import type { ClientRef, PlayerCaller } from '../callers/callers.ts'
 import { askClient } from '../callers/keys.ts'
 import { toRefusal } from '../db/failures.ts'
 import { addPlayer, type NewProfile, Profiles } from '../players/create-player.ts'
-import { askStatus, requireActive, requireMayLogIn } from '../players/player-status.ts'
+import { askStatus, requireMayLogIn } from '../players/player-status.ts'
 import { askKeys, bytesOf, hasRoomFor, putValues, TOO_MANY_KEYS } from '../players/storage.ts'
 import { askProvider } from '../providers/provider-ref.ts'
 import type { Command } from '../transactions/command.ts'
@@ -152,7 +152,7 @@ export function linkIdentity(approval: Approval, caller: PlayerCaller): Command<
       )
       const refusal = refusalOf(() => {
         approved.require()
-        requireActive(player)
+        requireMayLogIn(player)
         requireLogin()
         if (owner && owner.playerId !== player.playerId) throw new Refusal('identityAlreadyLinked')
         requireRoom(player, answer)
