@@ -123,9 +123,10 @@ export async function issueOperatorToken(
   { operatorPool, tokens }: { readonly operatorPool: Pool; readonly tokens: Tokens },
   caller: PlatformCaller,
   { role, seconds, actor, reason }: OperatorTokenRequest,
+  person?: string,
 ): Promise<IssuedOperatorToken & { readonly auditId: string }> {
   const { projectId, keyId } = caller
-  const issued = await tokens.issueOperatorToken({ projectId, keyId, role, actor, seconds })
+  const issued = await tokens.issueOperatorToken({ projectId, keyId, role, actor, person, seconds })
   const { tokenId, expiresAt } = issued
   const auditId = await writeAudit(operatorPool, caller, {
     environmentId: null,

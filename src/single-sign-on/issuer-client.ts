@@ -49,7 +49,7 @@ export interface IssuerClient {
   begin(settings: IssuerSettings): Promise<{ readonly url: string; readonly proofs: Proofs }>
   /**
    * The claims of the person for whom the issuer sent the browser back, with those of its user info where the ID token
-   * lacks `wanted`. Throws an {@link IssuerFault}.
+   * lacks `wanted`. Without an e-mail address that is not verified. Throws an {@link IssuerFault}.
    */
   finish(settings: IssuerSettings, answer: URLSearchParams, proofs: Proofs, wanted: string): Promise<Claims>
   /** Throws an {@link IssuerFault} for an issuer that no sign-in would work with. */
@@ -180,14 +180,19 @@ export function createIssuerClient(options: ConnectionOptions): IssuerClient {
         })
         const claims = oauth.getValidatedIdTokenClaims(result)
         if (!claims) throw new IssuerFault('the issuer sent no ID token')
-        if (claims[wanted] !== undefined || server.userinfo_endpoint === undefined) return claims
+        const own = vouched(claims)
+        if (own[wanted] !== undefined || server.userinfo_endpoint === undefined) return own
         const info = await oauth.userInfoRequest(server, client, result.access_token, optionsOf(oauth))
-        return { ...(await oauth.processUserInfoResponse(server, client, claims.sub, info)), ...claims }
+        return { ...vouched(await oauth.processUserInfoResponse(server, client, claims.sub, info)), ...own }
       }),
 
     close: () => agent.destroy(),
   }
 }
+
+/** The claims of a document. An e-mail address that the document itself does not call verified is none. */
+const vouched = ({ email, ...claims }: Claims): Claims =>
+  email !== undefined && claims.email_verified === true ? { ...claims, email } : claims
 
 /** An error code of OAuth, such as `access_denied`. Anything else that was sent is not repeated. */
 const codeOf = (code: string): string => (/^[a-z_]{1,64}$/.test(code) ? code : 'with an unknown error')

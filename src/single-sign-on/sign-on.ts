@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Pool } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
 import { Refusal } from '../base/errors.ts'
@@ -136,11 +137,11 @@ async function asking<T>(warn: Desk['warn'], ask: () => Promise<T>): Promise<T> 
 }
 
 async function tokenOf(desk: Desk, settings: SignOnSettings, claims: Claims): Promise<string> {
-  const { projectId, keyId, sessionHours } = settings
+  const { projectId, keyId, sessionHours, issuer } = settings
   const actor = nameIn(claims)
   if (actor === undefined) throw new SignOnError('no_name')
   const role = roleIn(settings, claims)
-  const caller = { kind: 'platform', keyId, projectId, operator: { name: actor, isClaimed: false } } as const
+  const caller = { kind: 'platform', keyId, projectId, operator: { name: actor, isClaimed: false, person: personOf(issuer, claims) } } as const
   if (role === undefined) {
     await desk.auditDenied({ ...caller, role: 'analyst' }, ACTIONS.createOperatorToken, keyId)
     throw new SignOnError('no_role')
@@ -149,7 +150,7 @@ async function tokenOf(desk: Desk, settings: SignOnSettings, claims: Claims): Pr
   const person: PlatformCaller = { ...caller, role }
   try {
     const asked = { role, seconds, actor, reason: 'single sign-on' }
-    return (await issueOperatorToken(desk, person, asked)).token
+    return (await issueOperatorToken(desk, person, asked, caller.operator.person)).token
   } catch (error) {
     // The key ended meanwhile.
     if (error instanceof Refusal && error.kind === 'invalidToken') throw new SignOnError('off', { cause: error })
@@ -157,10 +158,13 @@ async function tokenOf(desk: Desk, settings: SignOnSettings, claims: Claims): Pr
   }
 }
 
-/** The name for the audit log: an e-mail address that the issuer has verified, or a name. */
+/** The person, whatever their name is. An issuer never gives an id again. */
+const personOf = (issuer: string, { sub }: Claims): string =>
+  hash('sha256', JSON.stringify([issuer, sub]), 'base64url').slice(0, 22)
+
+/** The name for the audit log: an e-mail address, or a name. */
 function nameIn(claims: Claims): string | undefined {
-  const email = claims.email_verified === true ? claims.email : undefined
-  return [email, claims.preferred_username, claims.sub].find(
+  return [claims.email, claims.preferred_username, claims.sub].find(
     (name): name is string =>
       typeof name === 'string' && name.length > 0 && name.length <= MAX_OPERATOR && !/\p{Cc}|^\s|\s$/u.test(name),
   )

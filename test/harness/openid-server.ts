@@ -25,7 +25,8 @@ export async function startOpenIdServer({
   requiresPkce = false,
 }: {
   readonly clients: readonly OpenIdClient[]
-  readonly claimsOf: (account: string) => Readonly<Record<string, unknown>>
+  /** Of an ID token, or of user info. */
+  readonly claimsOf: (account: string, use: string) => Readonly<Record<string, unknown>>
   readonly isTerse?: boolean
   readonly requiresPkce?: boolean
 }): Promise<OpenIdServer> {
@@ -49,7 +50,7 @@ export async function startOpenIdServer({
       profile: ['nickname', 'preferred_username', 'groups'],
       email: ['email', 'email_verified'],
     },
-    findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id, ...claimsOf(id) }) }),
+    findAccount: (_context, id) => ({ accountId: id, claims: (use) => ({ sub: id, ...claimsOf(id, use) }) }),
     cookies: { keys: ['a key of the test'] },
   })
   server.on('request', provider.callback())
