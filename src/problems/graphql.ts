@@ -20,7 +20,7 @@ export const ProblemKindType = enumType('ProblemKind', PROBLEM_KINDS, {
     'settlement incomplete': 'A season was settled in the last 7 days, and some of it did not fit a balance.',
     'publication failed': 'A planned publication was refused in the last 7 days.',
     'grant job failed': 'A grant job failed in the last 7 days.',
-    'grant job paused': 'A grant job is paused, by a person or since its key was revoked.',
+    'grant job paused': 'A grant job is paused.',
     'grant job awaits approval': 'A grant job awaits the approval of a second person.',
     'alerts fail': 'Messages to an alert webhook have failed for 10 minutes.',
   },
