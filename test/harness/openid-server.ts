@@ -47,7 +47,7 @@ export async function startOpenIdServer({
     conformIdTokenClaims: isTerse,
     claims: {
       openid: ['sub'],
-      profile: ['nickname', 'preferred_username', 'groups'],
+      profile: ['nickname', 'preferred_username', 'groups', 'realm_access'],
       email: ['email', 'email_verified'],
     },
     findAccount: (_context, id) => ({ accountId: id, claims: (use) => ({ sub: id, ...claimsOf(id, use) }) }),
