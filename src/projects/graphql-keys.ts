@@ -240,9 +240,10 @@ async function revoke(
 ): Promise<Audited & { id: string }> {
   const attempt = { action: `${kind}_key.revoke`, target: bareId(KEY_TYPES[kind], sent.id) }
   const caller = await requirePlatform(context, 'manage', attempt)
-  const asked = revokeRequests[kind].readInput(sent)
-  const { id: keyId, reason } = asked
-  const revoking = { kind, keyId, reason, allowLast: 'allowLast' in asked && asked.allowLast }
+  const asked: { readonly id: string; readonly reason: string; readonly allowLast?: boolean } =
+    revokeRequests[kind].readInput(sent)
+  const { id: keyId, reason, allowLast = false } = asked
+  const revoking = { kind, keyId, reason, allowLast }
   const revoked = () => revokeKey(context.service.operatorPool, caller, revoking)
   return { id: keyId, audit: auditRef(caller, await findTarget(context, caller, attempt, revoked)) }
 }
