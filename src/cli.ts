@@ -5,8 +5,9 @@ import { type Fault, Refusal } from './base/errors.ts'
 import { type Json, MAX_INT64, print, readInt } from './base/json.ts'
 import { MAX_NAME, MAX_SLUG } from './base/limits.ts'
 import { causeText } from './base/log.ts'
-import { generateSecretsKey } from './base/secrets.ts'
+import { createSecrets, generateSecretsKey } from './base/secrets.ts'
 import { VERSION } from './base/version.ts'
+import { loadSecretsKeys } from './callers/key-ring.ts'
 import { createPlatformKey, createSdkKey, createServerKey } from './callers/keys.ts'
 import { ROLES, type Role } from './callers/roles.ts'
 import { generateTokenKey } from './callers/tokens.ts'
@@ -14,6 +15,7 @@ import { isTurnedAway, tlsFault, toRefusal } from './db/failures.ts'
 import { migrate } from './db/migrate.ts'
 import { withDatabase } from './db/open.ts'
 import { poolerFault } from './db/pool.ts'
+import { rotateSecrets } from './db/sealed-secrets.ts'
 import { untilReachable } from './db/until-reachable.ts'
 import { keyLabel } from './declare/common.ts'
 import { InputSource, isUuid, shape } from './declare/shape.ts'
@@ -120,6 +122,22 @@ key
   .action((options) => {
     const keys = [{ ...generateSecretsKey() }]
     report(options, { secretsKeys: keys }, print(keys))
+  })
+
+program
+  .command('secrets')
+  .description('the secrets in the database')
+  .command('rotate')
+  .description('seal every secret in the database with the first key of SECRETS_KEYS; the service may run meanwhile')
+  .addOption(json())
+  .action(async (options) => {
+    const config = readConfig(process.env)
+    const secrets = createSecrets(await loadSecretsKeys(config))
+    const { kid, sealed, kept, unreadable } = await withDatabase(config, (pool) => rotateSecrets(pool, secrets))
+    const text = `${sealed} secrets were sealed with the key ${kid}, and ${kept} were before.`
+    const fault = unreadable.map((sentence) => `\nNot sealed anew: ${sentence}.`).join('')
+    report(options, { kid, sealed, kept, unreadable: [...unreadable] }, text + fault)
+    if (unreadable.length > 0) process.exitCode = 1
   })
 
 program

@@ -25,6 +25,7 @@ export interface Changes {
  * Kinds that are not here are events of the past: they are never over, and are forgotten with time.
  */
 const OVER_AFTER_MS: Readonly<Partial<Record<ProblemKind, number>>> = {
+  'secrets unreadable': 0,
   'logins fail': 10 * 60_000,
   'xp limited': 10 * 60_000,
   'settlement late': 0,

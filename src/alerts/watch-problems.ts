@@ -92,7 +92,7 @@ export async function tellWebhooks(round: Round): Promise<void> {
 }
 
 async function tell(round: Round, webhook: Taken): Promise<void> {
-  const message = webhook.pending === null ? await nextMessage(round.pool, webhook) : readMessage(webhook.pending)
+  const message = webhook.pending === null ? await nextMessage(round, webhook) : readMessage(webhook.pending)
   if (message === null || webhook.isPaused) return
   const failure = await tryToSend(round, webhook, message)
   // A later look of any instance sends it again.
@@ -128,10 +128,10 @@ async function note(pool: Pool, { id, taken, failures }: Taken, failure: string 
 }
 
 /** Stores the message about what has changed. Null when nothing has, or when another instance works on the webhook. */
-async function nextMessage(pool: Pool, webhook: Taken): Promise<AlertMessage | null> {
-  const { id, taken, environmentId, environment, project, link, kinds } = webhook
+async function nextMessage({ pool, secrets }: Round, webhook: Taken): Promise<AlertMessage | null> {
+  const { id, taken, environment, project, link, kinds } = webhook
   const before = parseJson(webhook.told) as readonly Told[]
-  const problems = await readProblems(pool, environmentId)
+  const problems = await readProblems({ pool, secrets }, webhook)
   const { told, began, ended } = changesOf(before, problems, { kinds, now: new Date(databaseNow()) })
   const isNews = began.length > 0 || ended.length > 0
   const text = textOf(told)

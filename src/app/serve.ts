@@ -11,6 +11,7 @@ import { isTurnedAway, tlsFault, toRefusal } from '../db/failures.ts'
 import { migrate } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
 import { poolerFault } from '../db/pool.ts'
+import { unreadableSecrets } from '../db/sealed-secrets.ts'
 import { untilReachable } from '../db/until-reachable.ts'
 import { consoleLink } from '../dev/console-link.ts'
 import { type DemoOperator, startDemoOperator } from '../dev/demo-operator.ts'
@@ -118,6 +119,7 @@ async function start(
           throw error
       })
     }
+    await refuseUnreadable(app, config, log)
     const port = await app.listen()
     const baseUrl = `http://${hostToCall(config.host)}:${port}`
     const demo = await shareDemo(baseUrl)
@@ -141,6 +143,19 @@ async function start(
 async function refuseUnsafe(app: App): Promise<void> {
   const fault = await app.whyNotDurable()
   if (fault !== undefined) throw new ConfigError([fault])
+}
+
+/** A start that misses a key of SECRETS_KEYS would log nobody in: say it before the earlier instances have ended. */
+async function refuseUnreadable({ pool, service }: App, { requireSecrets }: Config, log: Logger): Promise<void> {
+  const sentences = await unreadableSecrets(pool, service.secrets).catch((error) => {
+    // Without a migration, Postgres may be unreachable or lack a table yet. The list of problems looks again.
+    log.warn({ err: causeText(error) }, 'the secrets in the database could not be checked')
+    return []
+  })
+  if (sentences.length === 0) return
+  const advice = 'Add the key again, or set REQUIRE_SECRETS=false to start without these secrets and set them anew'
+  if (requireSecrets) throw new ConfigError(sentences.map((sentence) => `${sentence}. ${advice}`))
+  for (const sentence of sentences) log.error(sentence)
 }
 
 /** The fault of an address that cannot be listened on; undefined for any other error. */

@@ -95,6 +95,15 @@ export async function writeAudit(
   entry: AuditEntry,
 ): Promise<string> {
   await requireAccess(client, caller)
+  return recordAudit(client, caller, entry)
+}
+
+/** The same for work that was planned, which belongs to the project: its planner had access when it was planned. */
+export async function recordAudit(
+  client: ClientBase | Pool,
+  caller: PlatformCaller,
+  entry: AuditEntry,
+): Promise<string> {
   const id = newId()
   for (const statement of auditLog.save([rowOf(caller, id, entry)])) await client.query(statement)
   return id

@@ -6,20 +6,38 @@ export interface Maker {
   readonly keyId: string
   readonly operator: string | null
   readonly operatorIsClaimed: boolean
+  /** The person of a sign-in by an issuer. Null, or absent in older records, without one. */
+  readonly operatorPerson?: string | null
 }
 
 /**
- * Whether a caller is another person than the one who made something. Operators with tokens are told apart by their
- * names, for which a holder of the key vouches. Anybody else must have another key and no name that is the same.
+ * Whether a caller is another person than the one who made something. People who signed in by an issuer are told apart by
+ * their ids there. Operators with tokens are told apart by their names, for which a holder of the key vouches. Anybody
+ * else must have another key and no name that is the same.
  */
 export function isAnother(caller: PlatformCaller, made: Maker): boolean {
-  const { operator, operatorIsClaimed } = operatorOf(caller)
-  const isSameName = operator !== null && operator === made.operator
+  const { operator, operatorIsClaimed, operatorPerson } = makerOf(caller)
+  if (operatorPerson && made.operatorPerson) return operatorPerson !== made.operatorPerson
+  const isSameName = operator !== null && made.operator !== null && foldName(operator) === foldName(made.operator)
   const areVouched = operator !== null && made.operator !== null && !operatorIsClaimed && !made.operatorIsClaimed
   return !isSameName && (areVouched || caller.keyId !== made.keyId)
 }
 
-export const makerOf = (caller: PlatformCaller): Maker => ({ keyId: caller.keyId, ...operatorOf(caller) })
+export const makerOf = (caller: PlatformCaller): Maker => ({
+  ...{ keyId: caller.keyId, operatorPerson: caller.operator?.person ?? null },
+  ...operatorOf(caller),
+})
+
+/** A name as people read it: without case, invisible characters, and other forms of the same letters. */
+export const foldName = (name: string): string =>
+  name
+    .normalize('NFKC')
+    .replace(/[\p{Default_Ignorable_Code_Point}\p{C}]/gu, '')
+    .replace(/[\p{Z}\s]+/gu, ' ')
+    .trim()
+    .toUpperCase()
+    .toLowerCase()
+    .normalize('NFKC')
 
 /** The name of a caller for people: its own, with a mark where nobody vouches for it; else that of its key. */
 export function nameOf({ operator, keyId }: PlatformCaller): string {

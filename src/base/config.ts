@@ -32,6 +32,8 @@ export interface Config {
   readonly migrateOnStart: boolean
   /** Refuses a Postgres that can lose commits in a crash. */
   readonly requireFsync: boolean
+  /** Refuses to start without a key that seals a secret of the database. */
+  readonly requireSecrets: boolean
   /** Carries the live signal between instances. Null keeps it within this instance. */
   readonly redisUrl: string | null
   /** How long events are kept, for subscriptions that resume from a cursor. */
@@ -202,6 +204,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     callDeadlineMs: integer('CALL_DEADLINE_MS', 5_000, 1_000, 60_000),
     migrateOnStart: flag('MIGRATE_ON_START', true),
     requireFsync: flag('REQUIRE_FSYNC', production),
+    requireSecrets: flag('REQUIRE_SECRETS', true),
     redisUrl,
     eventRetentionDays: integer('EVENT_RETENTION_DAYS', 30, 1, 3650),
     ledgerRetentionMonths:

@@ -71,9 +71,10 @@ export function refusalWarnings(log: Logger, now = () => performance.now()) {
   }
 }
 
-/** The cause of an error in one line. The error of a host with several addresses has no text, but an error for each. */
+/** The cause of an error, or a detail, in one line. The error of a host with several addresses has no text, but an error for each. */
 export function causeText(error: unknown): string {
-  return error instanceof AggregateError ? error.errors.map(String).join('; ') : String(error)
+  if (error instanceof AggregateError) return error.errors.map(String).join('; ')
+  return error instanceof Error || typeof error !== 'object' ? String(error) : JSON.stringify(error)
 }
 
 /** One JSON object a line, to standard output if no destination is given. */

@@ -19,6 +19,8 @@ export interface SecretContext {
 
 /** Encrypts secrets for the database: AES-256-GCM, with the owner as associated data. */
 export interface Secrets {
+  /** The ids of the keys. The first one seals. */
+  readonly kids: readonly string[]
   /**
    * `v1.<kid>.<iv>.<ciphertext and tag>`, the last two in base64url. Sealing the same secret twice gives different
    * texts.
@@ -33,13 +35,15 @@ const IV_BYTES = 12
 const TAG_BYTES = 16
 const SEALED = /^v1\.([\w-]+)\.([\w-]{16})\.([\w-]{22,})$/
 
-/** The first key encrypts, all decrypt. To rotate, put a new key first, and keep an old one until nothing uses it. */
+/** The first key encrypts, all decrypt. To rotate, put a new key first, and keep the old one until `rotateSecrets` has sealed everything with the new one. */
 export function createSecrets(keys: readonly SecretsKey[]): Secrets {
   const [sealing] = keys
   if (!sealing) throw new Error('at least one secrets key is needed')
   const byId = new Map(keys.map(({ kid, key }) => [kid, Buffer.from(key, 'base64url')]))
 
   return {
+    kids: keys.map(({ kid }) => kid),
+
     seal(plain, context) {
       const iv = randomBytes(IV_BYTES)
       const cipher = createCipheriv(CIPHER, byId.get(sealing.kid) ?? '', iv, { authTagLength: TAG_BYTES })
@@ -62,6 +66,9 @@ export function createSecrets(keys: readonly SecretsKey[]): Secrets {
     },
   }
 }
+
+/** The id of the key that a secret is sealed with; undefined for a text that `seal` did not write. */
+export const kidOf = (sealed: string): string | undefined => SEALED.exec(sealed)?.[1]
 
 /** The secret; undefined where `open` would throw. */
 export function tryToOpen(secrets: Secrets, sealed: string, context: SecretContext): string | undefined {

@@ -14,6 +14,7 @@ import {
   byLevel,
   CLAIM_TRACKS,
   type Claimable,
+  type ClaimTrack,
   type Definition,
   type Granted,
   granted,
@@ -234,7 +235,7 @@ function askOffer(player: Player, offer: Offer | undefined): void {
 /** What was claimed of the tiers that a player has earned. */
 export interface ClaimedEarned {
   /** The claimed tiers, by level, each with its rewards but for those that were mailed. */
-  readonly claimed: readonly (Claimable & { readonly granted: readonly Granted[] })[]
+  readonly claimed: readonly { level: number; track: ClaimTrack; granted: readonly Granted[] }[]
   /** The plans of the claims that crossed something, in their order. */
   readonly plans: readonly ExecutionPlan[]
   /** Tiers that were not claimed, as their rewards do not fit or claims are closed. */

@@ -31,6 +31,8 @@ export interface Operator {
   readonly name: string
   /** True when the call itself names the person. False when the token does: a holder of the key vouched for it. */
   readonly isClaimed: boolean
+  /** Of a sign-in by an issuer: the same for a person whatever their name is, and another for everybody else. */
+  readonly person?: string
 }
 
 /**

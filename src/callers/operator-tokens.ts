@@ -13,6 +13,8 @@ export interface NewOperatorToken {
   readonly keyId: string
   readonly role: Role
   readonly actor: string
+  /** See `Operator`. */
+  readonly person?: string | undefined
   /** Its lifetime, in seconds. */
   readonly seconds: number
 }
@@ -54,20 +56,20 @@ export function createOperatorTokens(
   })
 
   async function verify(token: string): Promise<PlatformCaller> {
-    const { sub, prj, role, act, exp } = await ring.verify(kind, token)
+    const { sub, prj, role, act, per, exp } = await ring.verify(kind, token)
     const known = ROLES.find((one) => one === role)
     if (!isId(sub) || !isId(prj) || known === undefined || typeof act !== 'string' || exp === undefined)
       throw new Refusal('invalidToken')
-    const operator = { name: act, isClaimed: false }
+    const operator = { name: act, isClaimed: false, ...(typeof per === 'string' && { person: per }) }
     return { kind: 'platform', keyId: sub, projectId: prj, role: known, operator, expiresAt: exp * 1000 }
   }
 
   return {
-    async issueOperatorToken({ projectId, keyId, role, actor, seconds }) {
+    async issueOperatorToken({ projectId, keyId, role, actor, person, seconds }) {
       const issuedAt = Math.floor(Date.now() / 1000)
       const expiresAt = issuedAt + seconds
       const tokenId = randomUUID()
-      const claims = { prj: projectId, role, act: actor }
+      const claims = { prj: projectId, role, act: actor, ...(person !== undefined && { per: person }) }
       const token = await ring.sign(kind, { subject: keyId, issuedAt, expiresAt, tokenId, claims })
       return { token, tokenId, expiresAt: new Date(expiresAt * 1000) }
     },

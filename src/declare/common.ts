@@ -8,7 +8,7 @@ import {
   MAX_SLUG,
   nameFault,
 } from '../base/limits.ts'
-import { type Check, type Field, moment, optional, text, uuid } from './shape.ts'
+import { type Check, type Field, flag, moment, optional, text, uuid } from './shape.ts'
 
 // Fields of several requests.
 
@@ -51,6 +51,11 @@ export const reason = text(`The reason: 1 to ${MAX_REASON} characters, kept in t
 })
 
 /** The acting person: a name or an e-mail address. */
+export const allowLast = optional(
+  flag('True also ends the last way in for admins. Then only the command line makes an admin key. Default: false.'),
+  false,
+)
+
 export const operatorName = text(`The person who acts, by name or e-mail address: 1 to ${MAX_OPERATOR} characters.`, {
   max: MAX_OPERATOR,
   check: nameFault,

@@ -35,6 +35,7 @@ import { type PreviewedJob, type PreviewedUndo, previewGrantJob, previewUndo } f
 import {
   checkGift,
   createGrantJobRequest,
+  ENDED,
   type Gift,
   type JobState,
   jobRequest,
@@ -410,6 +411,17 @@ nodesOf('GrantJob', ['uuid'], async (context, [id = '']) => {
   const { projectId } = await requirePlatform(context, 'players')
   return context.prisma.grantJob.findFirst({ where: { id, environment: { projectId } } })
 })
+
+builder.prismaObjectField('PlatformKey', 'openGrantJobs', (t) =>
+  t.prismaField({
+    type: ['GrantJob'],
+    description:
+      'The grant jobs that it speaks for and that have not ended. They go on when it is revoked: cancel those that must not.',
+    select: { id: true },
+    resolve: (query, { id: keyId }, _args, { prisma }) =>
+      prisma.grantJob.findMany({ ...query, where: { keyId, state: { notIn: [...ENDED] } }, orderBy: { id: 'asc' } }),
+  }),
+)
 
 builder.queryField('grantJobs', (t) =>
   t.prismaConnection(

@@ -1,7 +1,7 @@
 import type { ClientBase, Pool } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
-import { operatorOf, writeAudit } from '../audit/audit-log.ts'
-import { isAnother } from '../audit/people.ts'
+import { writeAudit } from '../audit/audit-log.ts'
+import { isAnother, makerOf } from '../audit/people.ts'
 import { type Fault, invalidRequest, Refusal } from '../base/errors.ts'
 import { type Json, print } from '../base/json.ts'
 import { MAX_GRANT_JOBS } from '../base/limits.ts'
@@ -258,17 +258,17 @@ async function insert(
   after: Json,
 ): Promise<JobChange> {
   const id = newId()
-  const { operator, operatorIsClaimed } = operatorOf(caller)
+  const { operator, operatorIsClaimed, operatorPerson } = makerOf(caller)
   await client.query(
     `INSERT INTO grant_jobs (id, environment_id, target, list_id, undo_of, gift, message, most, reason, project_id,
-       key_id, operator, operator_is_claimed, idempotency_key, request_sha256, starts_at, state)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+       key_id, operator, operator_is_claimed, idempotency_key, request_sha256, operator_person, starts_at, state)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $17,
        CASE WHEN $16::timestamptz > now() THEN $16::timestamptz END,
        CASE WHEN $16::timestamptz > now() THEN 'planned' ELSE 'collecting' END)`,
     [
       ...[id, environmentId, printTarget(target), target.kind === 'list' ? target.listId : null, undoOf],
       ...[print(gift), message && JSON.stringify(message), most, reason, caller.projectId],
-      ...[caller.keyId, operator, operatorIsClaimed, key, request, startsAt],
+      ...[caller.keyId, operator, operatorIsClaimed, key, request, startsAt, operatorPerson],
     ],
   )
   await client.query(telling('UPDATE grant_jobs t SET told_at = now() WHERE t.id = $1'), [id])
@@ -308,12 +308,13 @@ interface Stored {
   readonly keyId: string
   readonly operator: string | null
   readonly operatorIsClaimed: boolean
+  readonly operatorPerson: string | null
 }
 
 async function lockJob(client: ClientBase, environmentId: string, jobId: string): Promise<Stored> {
   const { rows } = await client.query<Stored & { gift: string }>(
     `SELECT state, players, undo_of AS "undoOf", gift, key_id AS "keyId", operator,
-       operator_is_claimed AS "operatorIsClaimed"
+       operator_is_claimed AS "operatorIsClaimed", operator_person AS "operatorPerson"
      FROM grant_jobs WHERE environment_id = $1 AND id = $2 FOR NO KEY UPDATE`,
     [environmentId, jobId],
   )
@@ -362,14 +363,15 @@ export async function moveJob(
         faults: [{ path: 'jobId', message: 'is of a job that a second person must approve' }],
       })
     const sets = ['state = $2', 'told_at = now()', ...(to === 'cancelled' ? ['finished_at = clock_timestamp()'] : [])]
-    const { operator, operatorIsClaimed } = operatorOf(caller)
+    const { operator, operatorIsClaimed, operatorPerson } = makerOf(caller)
     const values: unknown[] = [jobId, to]
     if (name === 'approve') {
       sets.push('approved_at = clock_timestamp()', 'approved_by_key = $3', 'approved_by = $4')
       values.push(caller.keyId, operator)
     } else if (name === 'resume') {
       sets.push('note = NULL', 'key_id = $3', 'operator = $4', 'operator_is_claimed = $5')
-      values.push(caller.keyId, operator, operatorIsClaimed)
+      sets.push('operator_person = $6')
+      values.push(caller.keyId, operator, operatorIsClaimed, operatorPerson)
     }
     await client.query(telling(`UPDATE grant_jobs t SET ${sets.join(', ')} WHERE t.id = $1`), values)
     const entry = { environmentId, action, target: jobId, before: { state: job.state }, after: { state: to }, reason }

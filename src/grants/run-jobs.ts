@@ -165,7 +165,7 @@ class HeldJob {
     let after: string | null = job.afterPlayer ?? FIRST
     let { players, amount } = job
     while (after !== null) {
-      if (signal.aborted || !(await this.isKeyValid())) return
+      if (signal.aborted) return
       const page: { readonly players: readonly TargetPlayer[]; readonly after: string | null } = await readPage(
         { pool, run },
         { environmentId, target, until, after },
@@ -196,7 +196,6 @@ class HeldJob {
     const { pool, run, signal, holder, heldMs = HELD_MS } = this.runner
     const { environmentId } = job
     for (let after = job.afterPlayer ?? FIRST; ; ) {
-      if (!(await this.isKeyValid())) return
       const { rows } = await pool.query<{ playerId: string }>({ ...READ, values: [job.id, after] })
       for (let from = 0; from < rows.length; from += AT_ONCE) {
         const began = performance.now()
@@ -227,29 +226,6 @@ class HeldJob {
          WHERE t.id = $1::uuid AND t.holder = $2::uuid AND t.state = $3`,
       ),
       [this.job.id, this.runner.holder, from, to, note],
-    )
-  }
-
-  /** Whether the key of the operator who speaks for the job is valid. Without it, the job pauses. */
-  private async isKeyValid(): Promise<boolean> {
-    const { keyId, projectId, state } = this.job
-    const { rowCount } = await this.runner.pool.query({
-      name: 'grant-jobs-key',
-      text: 'SELECT FROM platform_keys WHERE id = $1 AND project_id = $2 AND revoked_at IS NULL',
-      values: [keyId, projectId],
-    })
-    if (rowCount === 1) return true
-    await this.stopFor(state)
-    return false
-  }
-
-  private async stopFor(state: JobState): Promise<void> {
-    const note = 'the platform key of the operator who speaks for the job was revoked'
-    if (state !== 'running') return this.move('collecting', 'failed', note)
-    await this.runner.pool.query(
-      telling(`UPDATE grant_jobs t SET state = 'paused', note = $3, told_at = now()
-        WHERE t.id = $1::uuid AND t.holder = $2::uuid AND t.state = 'running'`),
-      [this.job.id, this.runner.holder, note],
     )
   }
 }

@@ -3,6 +3,7 @@ import { parseJson } from '../base/json.ts'
 import {
   ATTEMPT_TIMEOUT_MS,
   type ConnectionOptions,
+  decodedBody,
   errorOf,
   guardedAgent,
   readAtMost,
@@ -44,14 +45,17 @@ export function createGuardedJson(options: ConnectionOptions): GuardedJson {
     const headers = { accept: 'application/json', 'user-agent': 'tierway' }
     const sent = request(url, { dispatcher: agent, headers, signal })
     // undici observes the signal only once it is connected.
-    const { statusCode, body } = await within(signal, sent)
+    const { statusCode, headers: answered, body } = await within(signal, sent)
     // Its reader receives the error of a broken body.
     body.on('error', () => undefined)
     if (statusCode !== 200) {
       body.destroy()
-      throw new DocumentFault(`status ${statusCode} at ${url}`)
+      const isRedirect = statusCode >= 300 && statusCode < 400 && answered.location !== undefined
+      throw new DocumentFault(`${isRedirect ? 'a redirect, ' : ''}status ${statusCode} at ${url}`)
     }
-    return (await readAtMost(body, MAX_BYTES)).toString('utf8')
+    const bytes = await readAtMost(decodedBody(body, answered), MAX_BYTES)
+    // Without a byte order mark, which some servers send.
+    return new TextDecoder().decode(bytes)
   }
 
   return { read, close: () => agent.destroy() }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { errors, type JWTPayload, jwtVerify } from 'jose'
+import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose'
 import { type Fault, Refusal } from '../base/errors.ts'
 import { isCleanText } from '../base/json.ts'
 import { MAX_NICKNAME, MAX_SUBJECT } from '../base/limits.ts'
@@ -10,6 +10,8 @@ import type { KeySets, KeySource } from './key-sets.ts'
 
 /** How far the clock of an issuer may differ from ours, in seconds. */
 const CLOCK_TOLERANCE = 10
+/** How far ahead of ours the clock of an issuer may be when it signs a token, in seconds. */
+const MAX_AHEAD = 300
 /** The oldest token that may carry a nonce, in seconds: used nonces are kept that long. */
 const NONCE_SECONDS = 86_400
 /** Asymmetric ones: a public key must never serve as a shared secret. */
@@ -51,6 +53,7 @@ export async function verifyIdToken(
 ): Promise<IdToken> {
   const payload = await verified(keySets, issuer, idToken)
   const faults = [...partyFaults(payload, issuer), ...nonceFaults(payload, nonce)]
+  if ((payload.iat ?? 0) > Date.now() / 1000 + MAX_AHEAD) faults.push(faultOf('it was issued in the future'))
   const subject = payload[issuer.subjectClaim]
   if (!isSubject(subject))
     faults.push(faultOf(`its claim ${issuer.subjectClaim} must be a string of 1 to ${MAX_SUBJECT} characters`))
@@ -65,6 +68,9 @@ export async function verifyIdToken(
 
 async function verified(keySets: KeySets, issuer: Issuer, idToken: string): Promise<JWTPayload> {
   const { issuers, audiences, algorithms, maxAgeSeconds } = issuer
+  // A token of another issuer must not have its key looked for.
+  const claimed = issuerOf(idToken)
+  if (claimed !== undefined && !issuers.includes(claimed)) throw rejected(faultOf(OTHER_ISSUER))
   try {
     const { payload } = await jwtVerify(idToken, keySets.keysOf(issuer), {
       algorithms: [...algorithms],
@@ -80,6 +86,16 @@ async function verified(keySets: KeySets, issuer: Issuer, idToken: string): Prom
     if (error instanceof errors.JOSEError) throw rejected(faultOf(wordsFor(error)))
     // A key of the issuer that no library can use, such as an RSA key that is too short.
     throw new Refusal('signInUnavailable', { cause: 'the key of the issuer cannot be used' })
+  }
+}
+
+/** What a token says of its issuer, unverified. Undefined for one that is no token, or that has no issuer. */
+function issuerOf(idToken: string): string | undefined {
+  try {
+    const { iss } = decodeJwt(idToken)
+    return typeof iss === 'string' ? iss : undefined
+  } catch {
+    return undefined
   }
 }
 
@@ -114,8 +130,9 @@ function nicknameIn(payload: JWTPayload, { nicknameClaim }: Issuer): Pick<IdToke
 const isSubject = (value: unknown): value is string =>
   typeof value === 'string' && value !== '' && isCleanText(value) && lengthOf(value, MAX_SUBJECT) <= MAX_SUBJECT
 
+const OTHER_ISSUER = 'it is of another issuer'
 const CLAIMS: Readonly<Record<string, string>> = {
-  iss: 'it is of another issuer',
+  iss: OTHER_ISSUER,
   aud: 'it was issued for another client: its audience (aud) is not accepted',
   iat: 'it is too old, or was issued in the future',
   nbf: 'it is not valid yet',

@@ -8,6 +8,8 @@ const MAX_AGE_MS = 10 * 60_000
 const MAX_STALE_MS = 6 * 60 * 60_000
 /** A token with an unknown key makes the service read the keys again, at most this often. */
 const SEEK_MS = 60_000
+/** Unknown keys of an issuer that are remembered. */
+const MAX_UNKNOWN = 1_000
 /** After a failure, the keys are not read again for this long: an issuer that hangs must not slow down each login. */
 const PAUSE_MS = 2_000
 const MAX_SETS = 1_000
@@ -24,7 +26,8 @@ export interface KeySource {
 export interface KeySets {
   /**
    * The keys of an issuer, as jose takes them. Finding a key fails with a {@link DocumentFault} when the keys cannot be
-   * had, and with `JWKSNoMatchingKey` for a key that is none of them.
+   * had, or when they were read too short a time ago to look for a key that is none of them; and with
+   * `JWKSNoMatchingKey` for a key that a later reading did not have either.
    */
   keysOf(source: KeySource): JWTVerifyGetKey
 }
@@ -49,6 +52,8 @@ class KeySet {
   private readAt = Number.NEGATIVE_INFINITY
   private soughtAt = Number.NEGATIVE_INFINITY
   private failed: { readonly at: number; readonly fault: unknown } | undefined
+  /** Ids of keys that a reading did not have, with its time. A forged token must not use up the reading of a good one. */
+  private readonly unknown = new LRUCache<string, number>({ max: MAX_UNKNOWN })
   private reading: Promise<JWTVerifyGetKey> | undefined
 
   constructor(read: () => Promise<JSONWebKeySet>, now: () => number) {
@@ -61,12 +66,19 @@ class KeySet {
     try {
       return await keys(...token)
     } catch (error) {
-      const isUnknown = error instanceof errors.JWKSNoMatchingKey
-      if (!isUnknown || this.now() - this.soughtAt < SEEK_MS) throw error
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
+      const [{ alg, kid = '' }] = token
+      const key = `${alg} ${kid}`
+      if (this.now() - (this.unknown.get(key) ?? Number.NEGATIVE_INFINITY) < SEEK_MS) throw error
+      if (this.now() - this.soughtAt < SEEK_MS)
+        throw new DocumentFault('the token has an unknown key, and the keys were read less than a minute ago')
       // The issuer may have begun to sign with a new key.
       this.soughtAt = this.now()
       const newer = await this.reload()
-      return newer(...token)
+      this.unknown.set(key, this.now())
+      const found = await newer(...token)
+      this.unknown.delete(key)
+      return found
     }
   }
 

@@ -5,7 +5,7 @@ import type { PlayerCaller } from '../callers/callers.ts'
 import { newId } from '../db/ids.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import type { RequestOf } from '../declare/shape.ts'
-import { askStatus, requireActive } from '../players/player-status.ts'
+import { askStatus, banOf, IS_BANNED, requireMayLogIn } from '../players/player-status.ts'
 import type { Command } from '../transactions/command.ts'
 import type { Group } from '../transactions/group.ts'
 import type { GroupCommit } from '../transactions/group-commit.ts'
@@ -28,7 +28,8 @@ const DAY_MS = 86_400_000
 
 /**
  * Plans the deletion of the calling player after the delay of its environment, and ends all of its sessions. Without a
- * delay it is deleted at once. Asking again does not move it.
+ * delay it is deleted at once. Asking again does not move it. A player with any ban is refused: its identities would be
+ * free.
  */
 export function deleteOwnPlayer(
   caller: PlayerCaller,
@@ -48,7 +49,7 @@ export function deleteOwnPlayer(
           requireLogin: group.of(RefreshTokens).askLogin(caller),
         }
       })
-      requireActive(player)
+      requireMayLogIn(player)
       requireLogin()
       if (playerId !== null && playerId.toLowerCase() !== caller.playerId)
         throw invalidRequest({ path: 'playerId', message: 'must be the id of the calling player' })
@@ -84,13 +85,14 @@ function deleteByPlayer(
 /** So many deletions are looked up at a time. */
 const BATCH = 100
 
-/** Deletes some of the players whose time has come. Returns their number. Several instances may do so at once. */
+/** Deletes some of the players whose time has come. One that is banned stays until its ban has ended. Returns their number. Several instances may do so at once. */
 export async function deletePlanned(pool: Pool, run: GroupCommit['run'], signal: AbortSignal): Promise<number> {
   const { rows } = await pool.query<PlayerRef & { projectId: string }>({
     name: 'due-deletions',
     text: `SELECT d.environment_id AS "environmentId", d.player_id AS "playerId", e.project_id AS "projectId"
       FROM planned_deletions d JOIN environments e ON e.id = d.environment_id
-      WHERE d.delete_at <= now() ORDER BY d.delete_at LIMIT ${BATCH}`,
+      JOIN players p ON (p.environment_id, p.id) = (d.environment_id, d.player_id)
+      WHERE d.delete_at <= now() AND NOT (${IS_BANNED}) ORDER BY d.delete_at LIMIT ${BATCH}`,
   })
   for (const { projectId, ...ref } of rows) if (!signal.aborted) await run(deleteWhenDue(ref, projectId))
   return rows.length
@@ -109,7 +111,8 @@ function deleteWhenDue(ref: PlayerRef, projectId: string): Command<void> {
         return { player, policy: askPolicy(group, ref) }
       })
       const deletion = askDeletion(player).value
-      if (!deletion || deletion.deleteAt > group.now) return
+      const { value: standing } = askStatus(player)
+      if (!deletion || deletion.deleteAt > group.now || !standing || banOf(standing)) return
       deleteByPlayer(group, player, projectId, policy())
     },
   }

@@ -3,7 +3,7 @@ import { Refusal } from '../base/errors.ts'
 import type { PlayerCaller } from '../callers/callers.ts'
 import { answer, out } from '../declare/answer.ts'
 import { IDENTITY_PROVIDER } from '../declare/common.ts'
-import { askStatus, refuseStanding, requireActive, STANDING, type Standing } from '../players/player-status.ts'
+import { askStatus, refuseStanding, requireMayLogIn, STANDING, type Standing } from '../players/player-status.ts'
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
 import { askIdentities, askOwner, type IdentityRef, removeIdentity } from './identities.ts'
@@ -83,7 +83,7 @@ export function unlinkOwnIdentity(
           }
         },
       )
-      requireActive(player)
+      requireMayLogIn(player)
       requireLogin()
       if (owner?.playerId !== caller.playerId) throw new Refusal('notFound')
       if (identities.keys().length === 1) throw new Refusal('lastIdentity')

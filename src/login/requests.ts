@@ -75,12 +75,17 @@ export const oidcToken = {
   provider: text('The name of the issuer in the settings of the environment.', { max: MAX_SLUG }),
   ...idToken,
 }
+/** Such as the zero id that iOS gives apps without permission: it would be one player for all of their devices. */
+const deviceFault = (id: string): string | undefined =>
+  new Set(id.replace(/[^\p{L}\p{N}]/gu, '')).size > 1 ? undefined : 'must not be one repeated character'
+
 export const device = {
   deviceId: text(
     'A text that the client made at random for this device and keeps. A client that sends it is this player.',
     {
       min: MIN_DEVICE_ID,
       max: MAX_DEVICE_ID,
+      check: deviceFault,
     },
   ),
 }

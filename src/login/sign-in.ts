@@ -158,7 +158,7 @@ export function linkIdentity(approval: Approval, caller: PlayerCaller): Command<
       )
       const refusal = refusalOf(() => {
         approved.require()
-        requireActive(player)
+        requireMayLogIn(player)
         requireLogin()
         if (owner && owner.playerId !== player.playerId) throw new Refusal('identityAlreadyLinked')
         requireRoom(player, answer)

@@ -1,4 +1,5 @@
 import { Refusal } from '../base/errors.ts'
+import { databaseNow } from '../db/ids.ts'
 import type { Command } from '../transactions/command.ts'
 import type { Group, Steps } from '../transactions/group.ts'
 import type { One, Player, PlayerRef } from '../transactions/player.ts'
@@ -39,12 +40,14 @@ interface Remembered extends Standing {
 
 /** The columns of a {@link Standing}, in SQL, of the player `p`. */
 export const STANDING = 'p.status, p.ban_kind AS "banKind", p.ban_until AS "banUntil", p.ban_reason AS "banReason"'
-/** The present status of the player `p`, in SQL: a ban ends by time. */
+/** Whether the player `p` has a ban of any kind, in SQL: a ban ends by time. */
+export const IS_BANNED = "p.status = 'banned' AND (p.ban_until IS NULL OR p.ban_until > now())"
+/** The present status of the player `p`, in SQL. */
 export const STATUS = "CASE WHEN p.status = 'banned' AND p.ban_until <= now() THEN 'active' ELSE p.status END"
 
-/** The ban of a player that has not ended; null without one. Its end is compared with the clock of this instance. */
+/** The ban of a player that has not ended; null without one. It ends by the clock of the database. */
 export function banOf({ status, banKind, banUntil, banReason }: Standing): Ban | null {
-  if (status !== 'banned' || (banUntil !== null && banUntil.getTime() <= Date.now())) return null
+  if (status !== 'banned' || (banUntil !== null && banUntil.getTime() <= databaseNow())) return null
   return { kind: banKind === 'login' ? 'login' : 'everything', until: banUntil, reason: banReason }
 }
 
@@ -105,7 +108,10 @@ export function requireActive(player: Player): void {
   refuseStanding(player.one(standingRead).value)
 }
 
-/** The same for a player that logs in, or goes on with a new token: every ban counts. */
+/**
+ * The same for a player that logs in, goes on with a new token, or changes what logs it in: every ban counts. What a ban
+ * holds, the player cannot free.
+ */
 export function requireMayLogIn(player: Player): void {
   const standing = player.one(standingRead).value
   const found = standing && banOf(standing)

@@ -10,6 +10,8 @@ import { MAX_PROBLEMS, PROBLEM_KINDS, type Problem, readProblems } from './probl
 export const ProblemKindType = enumType('ProblemKind', PROBLEM_KINDS, {
   description: 'What is wrong.',
   values: {
+    'secrets unreadable':
+      'Stored secrets of the environment or its project cannot be read, since SECRETS_KEYS lacks the key that they are sealed with.',
     'logins fail':
       'Logins through a provider fail, by its webhook or its issuer: at least 10 and one of twenty, in this hour and the one before.',
     'xp limited':
@@ -18,7 +20,7 @@ export const ProblemKindType = enumType('ProblemKind', PROBLEM_KINDS, {
     'settlement incomplete': 'A season was settled in the last 7 days, and some of it did not fit a balance.',
     'publication failed': 'A planned publication was refused in the last 7 days.',
     'grant job failed': 'A grant job failed in the last 7 days.',
-    'grant job paused': 'A grant job is paused, by a person or since its key was revoked.',
+    'grant job paused': 'A grant job is paused.',
     'grant job awaits approval': 'A grant job awaits the approval of a second person.',
     'alerts fail': 'Messages to an alert webhook have failed for 10 minutes.',
   },
@@ -58,8 +60,9 @@ builder.queryField('problems', (t) =>
     resolve: async (_root, args, context) => {
       const { projectId } = await requirePlatform(context, 'read')
       const { environment } = problemsRequest.readInput(args)
-      const { pool, operatorPool } = context.service
-      return readProblems(operatorPool, await findEnvironment(pool, projectId, environment))
+      const { pool, operatorPool, secrets } = context.service
+      const environmentId = await findEnvironment(pool, projectId, environment)
+      return readProblems({ pool: operatorPool, secrets }, { projectId, environmentId })
     },
   }),
 )

@@ -1,4 +1,6 @@
 import type { Pool } from 'pg'
+import type { Secrets } from '../base/secrets.ts'
+import { unreadableSecrets } from '../db/sealed-secrets.ts'
 import { readPassStatistics } from '../figures/pass-statistics.ts'
 import { floorTo, LENGTH_MS, type Range } from '../figures/range.ts'
 import type { LoginOutcome } from '../login/log/login-log.ts'
@@ -8,6 +10,7 @@ import { readGameNow } from '../scenario/game-clock.ts'
 // What needs a person in an environment now. It is found when it is asked for: nothing is stored.
 
 export const PROBLEM_KINDS = [
+  'secrets unreadable',
   'logins fail',
   'xp limited',
   'settlement late',
@@ -55,12 +58,22 @@ const RECENT = '7 days'
 /** Of each kind. */
 export const MAX_PROBLEMS = 20
 
-export async function readProblems(pool: Pool, environmentId: string): Promise<Problem[]> {
+interface Place {
+  readonly projectId: string
+  readonly environmentId: string
+}
+
+export async function readProblems(
+  { pool, secrets }: { readonly pool: Pool; readonly secrets: Secrets },
+  place: Place,
+): Promise<Problem[]> {
+  const { environmentId } = place
   // The hour before and this one, so that there are enough calls to judge by at its start, too.
   const now = new Date()
   const range = { from: new Date(floorTo('hour', now).getTime() - LENGTH_MS.hour), to: now }
   // One after the other: together they would take five connections of the pool.
   const found = [
+    ...(await lostSecrets(pool, secrets, place)),
     ...(await failingLogins(pool, environmentId, range)),
     ...(await clippedXp(pool, environmentId, range)),
     ...(await settlements(pool, environmentId)),
@@ -69,6 +82,13 @@ export async function readProblems(pool: Pool, environmentId: string): Promise<P
     ...(await failingAlerts(pool, environmentId)),
   ]
   return found.sort((a, b) => PROBLEM_KINDS.indexOf(a.kind) - PROBLEM_KINDS.indexOf(b.kind))
+}
+
+/** One for all, since one change mends them. */
+async function lostSecrets(pool: Pool, secrets: Secrets, place: Place): Promise<Problem[]> {
+  const sentences = await unreadableSecrets(pool, secrets, place)
+  if (sentences.length === 0) return []
+  return [{ kind: 'secrets unreadable', at: new Date(), text: `Secrets cannot be read: ${sentences.join('; ')}.` }]
 }
 
 async function failingLogins(pool: Pool, environmentId: string, range: Range): Promise<Problem[]> {

@@ -7,7 +7,7 @@ import { type NewKey, SHOWN_CHARACTERS } from '../callers/keys.ts'
 import type { IssuedOperatorToken } from '../callers/operator-tokens.ts'
 import { ROLES, type Role, roleIncludes } from '../callers/roles.ts'
 import { answer, out } from '../declare/answer.ts'
-import { environment, keyLabel, operatorName, reason } from '../declare/common.ts'
+import { allowLast, environment, keyLabel, operatorName, reason } from '../declare/common.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import type { Context } from '../declare/graphql/context.ts'
 import { bareId, globalId } from '../declare/graphql/global-id.ts'
@@ -230,7 +230,7 @@ const revokeRequest = (kind: KeyKind) =>
 const revokeRequests = {
   sdk: revokeRequest('sdk'),
   server: revokeRequest('server'),
-  platform: revokeRequest('platform'),
+  platform: shape({ ...revokeRequest('platform').fields, allowLast }),
 }
 
 async function revoke(
@@ -240,8 +240,10 @@ async function revoke(
 ): Promise<Audited & { id: string }> {
   const attempt = { action: `${kind}_key.revoke`, target: bareId(KEY_TYPES[kind], sent.id) }
   const caller = await requirePlatform(context, 'manage', attempt)
-  const { id: keyId, reason } = revokeRequests[kind].readInput(sent)
-  const revoking = { kind, keyId, reason }
+  const asked: { readonly id: string; readonly reason: string; readonly allowLast?: boolean } =
+    revokeRequests[kind].readInput(sent)
+  const { id: keyId, reason, allowLast = false } = asked
+  const revoking = { kind, keyId, reason, allowLast }
   const revoked = () => revokeKey(context.service.operatorPool, caller, revoking)
   return { id: keyId, audit: auditRef(caller, await findTarget(context, caller, attempt, revoked)) }
 }
@@ -372,7 +374,8 @@ builder.mutationFields((t) => ({
   }),
   revokePlatformKey: t.field({
     type: RevokePlatformKeyPayload,
-    description: 'Revokes a key: its next call is refused, and its open sockets and streams close.',
+    description:
+      'Revokes a key: its next call is refused, and its open sockets and streams close. What was planned with it goes on: see `plannedPublications` and `openGrantJobs`.',
     args: inputOf('RevokePlatformKeyInput', revokeRequests.platform),
     resolve: (_root, { input }, context) => revoke(context, 'platform', input),
   }),

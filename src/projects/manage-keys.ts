@@ -1,7 +1,7 @@
-import type { Pool } from 'pg'
+import type { ClientBase, Pool } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
 import { actorOf, writeAudit } from '../audit/audit-log.ts'
-import { Refusal } from '../base/errors.ts'
+import { invalidRequest, Refusal } from '../base/errors.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { createPlatformKey, createSdkKey, createServerKey, type NewKey } from '../callers/keys.ts'
 import type { IssuedOperatorToken } from '../callers/operator-tokens.ts'
@@ -83,15 +83,18 @@ const FIND: Readonly<Record<KeyKind, string>> = {
 export function revokeKey(
   pool: Pool,
   caller: PlatformCaller,
-  { kind, keyId, reason }: { kind: KeyKind; keyId: string; reason: string },
+  { kind, keyId, reason, allowLast = false }: { kind: KeyKind; keyId: string; reason: string; allowLast?: boolean },
 ): Promise<string> {
   return inTransaction(pool, async (client) => {
+    if (kind === 'platform')
+      await client.query('SELECT FROM projects WHERE id = $1 FOR NO KEY UPDATE', [caller.projectId])
     const { rows } = await client.query<{ prefix: string; environment_id: string | null }>(FIND[kind], [
       caller.projectId,
       keyId,
     ])
     const [found] = rows
     if (!found) throw new Refusal('notFound')
+    if (kind === 'platform' && !allowLast) await requireOtherAdmin(client, caller.projectId, keyId)
     // Before the revocation: a key may revoke itself.
     const auditId = await writeAudit(client, caller, {
       environmentId: found.environment_id,
@@ -110,6 +113,22 @@ export function revokeKey(
   })
 }
 
+/**
+ * Refuses to end a way of admins into a project that is the last one: a key that somebody holds, or single sign-on with a
+ * group of admins. Lock the project first: two admins must not each leave the other as the last one.
+ */
+export async function requireOtherAdmin(client: ClientBase, projectId: string, keyId: string): Promise<void> {
+  const { rows } = await client.query<{ id: string }>(
+    `SELECT k.id FROM platform_keys k LEFT JOIN single_sign_ons s ON s.key_id = k.id
+     WHERE k.project_id = $1 AND k.role = 'admin' AND k.revoked_at IS NULL
+       AND (s.key_id IS NULL OR s.groups::jsonb @> '[{"role": "admin"}]')`,
+    [projectId],
+  )
+  if (rows.length !== 1 || rows[0]?.id !== keyId) return
+  const message = `is the last way in for admins. Make another admin key first, or send allowLast: true. Afterwards only the command line makes one: npx tierway key create --kind platform --project ${projectId}`
+  throw invalidRequest({ path: 'allowLast', message })
+}
+
 export interface OperatorTokenRequest {
   /** At most the role of the key. */
   readonly role: Role
@@ -123,9 +142,10 @@ export async function issueOperatorToken(
   { operatorPool, tokens }: { readonly operatorPool: Pool; readonly tokens: Tokens },
   caller: PlatformCaller,
   { role, seconds, actor, reason }: OperatorTokenRequest,
+  person?: string,
 ): Promise<IssuedOperatorToken & { readonly auditId: string }> {
   const { projectId, keyId } = caller
-  const issued = await tokens.issueOperatorToken({ projectId, keyId, role, actor, seconds })
+  const issued = await tokens.issueOperatorToken({ projectId, keyId, role, actor, person, seconds })
   const { tokenId, expiresAt } = issued
   const auditId = await writeAudit(operatorPool, caller, {
     environmentId: null,

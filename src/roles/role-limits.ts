@@ -1,6 +1,7 @@
 import type { ClientBase, Pool } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
 import { writeAudit } from '../audit/audit-log.ts'
+import { foldName } from '../audit/people.ts'
 import { type Fault, Refusal } from '../base/errors.ts'
 import { print } from '../base/json.ts'
 import { type AttemptedAction, type AuditDenied, forbid } from '../callers/access.ts'
@@ -179,6 +180,16 @@ interface Gift {
   readonly idempotencyKey: string
 }
 
+/** Instead of the key of a person. */
+const ANY_KEY = '00000000-0000-0000-0000-000000000000'
+
+/** The key and the operator of a count. A person of a sign-in is the same with the next key of single sign-on. */
+function giverOf(keyId: string, operator: PlatformCaller['operator']): readonly [keyId: string, operator: string] {
+  if (operator?.person !== undefined) return [ANY_KEY, operator.person]
+  // A name that the call itself claims could be another one with each call.
+  return [keyId, operator?.isClaimed === false ? foldName(operator.name) : '']
+}
+
 /**
  * Counts a gift of a person, before it is given. A repeat is the same gift. Refuses one too many of the day. The returned
  * function takes it back, for a gift that was refused.
@@ -190,8 +201,7 @@ export async function countGift(
   { environmentId, idempotencyKey }: Gift,
 ): Promise<() => Promise<void>> {
   if (most === null) return async () => {}
-  // A name that the call itself claims could be another one with each call.
-  const values = [environmentId, keyId, operator?.isClaimed === false ? operator.name : '', idempotencyKey]
+  const values = [environmentId, ...giverOf(keyId, operator), idempotencyKey]
   const { rowCount } = await pool.query(
     `INSERT INTO gift_counts AS t (environment_id, key_id, operator, day, gifts)
      SELECT $1, $2, $3, (now() AT TIME ZONE 'UTC')::date, ARRAY[$4::text] WHERE $5::int > 0

@@ -21,6 +21,7 @@ import {
   MOST_LISTED,
   type PlannedPublication,
   PUBLICATION_STATES,
+  plannedBy,
   readPublication,
   schedulePublication,
 } from './scheduled.ts'
@@ -86,6 +87,16 @@ export const PublicationType = builder.objectRef<Planned>('ScheduledPublication'
     }),
   }),
 })
+
+builder.prismaObjectField('PlatformKey', 'plannedPublications', (t) =>
+  t.field({
+    type: [PublicationType],
+    description:
+      'The publications that were planned with it, by their time. They go on when it is revoked: cancel those that must not.',
+    select: { id: true },
+    resolve: ({ id }, _args, { service }) => plannedBy(service.operatorPool, id),
+  }),
+)
 
 builder.queryField('scheduledPublications', (t) =>
   t.field({

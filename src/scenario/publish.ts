@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
-import { writeAudit } from '../audit/audit-log.ts'
+import { recordAudit, writeAudit } from '../audit/audit-log.ts'
 import { type Fault, invalidRequest, Refusal } from '../base/errors.ts'
 import { RawJson } from '../base/json.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
@@ -126,7 +126,8 @@ export async function publishWithin(
   await endDrafts(client, ref, text)
   if (publisher) {
     const { caller, reason, source, planned } = publisher
-    auditId = await writeAudit(client, caller, {
+    const write = planned === undefined ? writeAudit : recordAudit
+    auditId = await write(client, caller, {
       environmentId: ref.environmentId,
       action: source ? ACTIONS.cloneScenario : ACTIONS.publishScenario,
       target: ref.scenarioId,

@@ -168,6 +168,20 @@ export async function readPublications(
 export const readPublication = async (pool: Pool, environmentId: string, id: string) =>
   (await readPublications(pool, environmentId, [id]))[0] ?? null
 
+/** What a key has planned, in the order of its times. It goes on when the key is revoked. */
+export async function plannedBy(
+  pool: Pool,
+  keyId: string,
+): Promise<(PlannedPublication & { readonly environmentId: string; readonly environment: string })[]> {
+  const { rows } = await pool.query(
+    `SELECT ${COLUMNS}, environment_id AS "environmentId",
+       (SELECT e.name FROM environments e WHERE e.id = environment_id) AS environment
+     FROM scheduled_publications WHERE state = 'planned' AND key_id = $1 ORDER BY publish_at, id`,
+    [keyId],
+  )
+  return rows
+}
+
 interface Due extends PlannedPublication {
   readonly environmentId: string
   readonly projectId: string
@@ -189,8 +203,8 @@ const END = `UPDATE scheduled_publications SET state = $3, version = $4, failure
   WHERE environment_id = $1 AND id = $2`
 
 /**
- * Publishes what is due, in the order of its times. One that is refused, as another version is current or its key was
- * revoked, has failed, and the others go on.
+ * Publishes what is due, in the order of its times, also where the key that planned it was revoked. One that is refused,
+ * as another version is current, has failed, and the others go on.
  */
 export async function publishDue(pool: Pool): Promise<void> {
   const { rows } = await pool.query<{ due: boolean }>(LOOK)
@@ -224,8 +238,7 @@ const publisherOf = ({ id, projectId, keyId, operator, isClaimed, reason, expect
   expected: expectedVersion === null ? null : { version: expectedVersion, path: 'expectedVersion' },
 })
 
-function failureOf({ kind, faults, message }: Refusal): string {
-  if (kind === 'invalidToken') return 'the platform key that planned it was revoked'
+function failureOf({ faults, message }: Refusal): string {
   const places = faults.map((fault) => (fault.path === '' ? fault.message : `${fault.path}: ${fault.message}`))
   return [message, ...places].join('; ')
 }

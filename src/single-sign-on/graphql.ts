@@ -75,7 +75,7 @@ builder.mutationFields((t) => ({
   setSingleSignOn: t.field({
     type: Payload,
     description:
-      "Lets people sign in to the console with the studio's own accounts. The issuer is asked for its configuration first. Everybody who is signed in so must sign in again. Requires a platform key: a token cannot make sessions that outlive it.",
+      "Lets people sign in to the console with the studio's own accounts. The issuer is asked for its configuration first. Sessions go on while the issuer, the client and the claim are the same and groups are only added at the end; otherwise everybody signs in again. Requires a platform key: a token cannot make sessions that outlive it.",
     args: inputOf('SetSingleSignOnInput', setRequest),
     resolve: async (_root, { input }, context) => {
       const caller = await requireMaker(context, ACTIONS.setSingleSignOn)
@@ -90,8 +90,7 @@ builder.mutationFields((t) => ({
     resolve: async (_root, { input }, context) => {
       const attempt = { action: ACTIONS.removeSingleSignOn, target: 'project' }
       const caller = await requirePlatform(context, 'manage', attempt)
-      const { reason } = removeRequest.readInput(input)
-      const auditId = await removeSignOn(context.service.operatorPool, caller, reason)
+      const auditId = await removeSignOn(context.service.operatorPool, caller, removeRequest.readInput(input))
       return { projectId: caller.projectId, audit: auditRef(caller, auditId) }
     },
   }),

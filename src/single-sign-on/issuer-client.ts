@@ -4,6 +4,7 @@ import {
   ATTEMPT_TIMEOUT_MS,
   BODILESS,
   type ConnectionOptions,
+  decodedBody,
   errorOf,
   guardedAgent,
   readAtMost,
@@ -49,7 +50,7 @@ export interface IssuerClient {
   begin(settings: IssuerSettings): Promise<{ readonly url: string; readonly proofs: Proofs }>
   /**
    * The claims of the person for whom the issuer sent the browser back, with those of its user info where the ID token
-   * lacks `wanted`. Throws an {@link IssuerFault}.
+   * lacks `wanted`. Without an e-mail address that is not verified. Throws an {@link IssuerFault}.
    */
   finish(settings: IssuerSettings, answer: URLSearchParams, proofs: Proofs, wanted: string): Promise<Claims>
   /** Throws an {@link IssuerFault} for an issuer that no sign-in would work with. */
@@ -84,12 +85,17 @@ export function createIssuerClient(options: ConnectionOptions): IssuerClient {
       // undici observes the signal only once it is connected.
       const { statusCode, headers, body } = await within(signal, sent)
       body.on('error', () => undefined)
-      const bytes = await readAtMost(body, MAX_BYTES)
+      if (statusCode >= 300 && statusCode < 400 && headers.location !== undefined) {
+        body.destroy()
+        throw new IssuerFault(`a redirect, status ${statusCode}, at ${new URL(url).origin}`)
+      }
+      const bytes = await readAtMost(decodedBody(body, headers), MAX_BYTES)
       return new Response(BODILESS.has(statusCode) ? null : bytes, {
         status: statusCode,
         headers: { 'content-type': String(headers['content-type'] ?? '') },
       })
     } catch (error) {
+      if (error instanceof IssuerFault) throw error
       throw new IssuerFault(`${errorOf(error, signal).replaceAll('_', ' ')} at ${new URL(url).origin}`, {
         cause: error,
       })
@@ -122,6 +128,16 @@ export function createIssuerClient(options: ConnectionOptions): IssuerClient {
       if (error instanceof IssuerFault) throw error
       if (error instanceof oauth.AuthorizationResponseError)
         throw new IssuerFault(`the issuer answered ${codeOf(error.error)}`, { cause: error, isRefusal: true })
+      if (
+        error instanceof oauth.WWWAuthenticateChallengeError ||
+        (error instanceof oauth.ResponseBodyError && error.error === 'invalid_client')
+      )
+        throw new IssuerFault(
+          'the issuer refused the client: its id or its secret is not the one that the issuer has',
+          {
+            cause: error,
+          },
+        )
       if (error instanceof oauth.ResponseBodyError)
         throw new IssuerFault(`the issuer answered ${codeOf(error.error)}`, { cause: error })
       if (error instanceof oauth.OperationProcessingError || error instanceof oauth.UnsupportedOperationError)
@@ -171,23 +187,47 @@ export function createIssuerClient(options: ConnectionOptions): IssuerClient {
             : isBasic
               ? oauth.ClientSecretBasic(clientSecret)
               : oauth.ClientSecretPost(clientSecret)
-        const response = await oauth.authorizationCodeGrantRequest(
-          ...([server, client, proof, parameters, settings.redirectUri, verifier, optionsOf(oauth)] as const),
-        )
-        const result = await oauth.processAuthorizationCodeResponse(server, client, response, {
-          expectedNonce: nonce,
-          requireIdToken: true,
+        const exchange = async (way: typeof proof) => {
+          const response = await oauth.authorizationCodeGrantRequest(
+            ...([server, client, way, parameters, settings.redirectUri, verifier, optionsOf(oauth)] as const),
+          )
+          return oauth.processAuthorizationCodeResponse(server, client, response, {
+            expectedNonce: nonce,
+            requireIdToken: true,
+          })
+        }
+        // Some issuers say that they take the secret in the header, and know this client by its form alone.
+        const mayPost = isBasic && (methods?.includes('client_secret_post') ?? true)
+        const result = await exchange(proof).catch((error) => {
+          const isRefused = error instanceof oauth.ResponseBodyError && error.error === 'invalid_client'
+          const isChallenged = error instanceof oauth.WWWAuthenticateChallengeError
+          if (clientSecret === null || !mayPost || !(isRefused || isChallenged)) throw error
+          return exchange(oauth.ClientSecretPost(clientSecret))
         })
         const claims = oauth.getValidatedIdTokenClaims(result)
         if (!claims) throw new IssuerFault('the issuer sent no ID token')
-        if (claims[wanted] !== undefined || server.userinfo_endpoint === undefined) return claims
+        const own = vouched(claims)
+        if (claimAt(own, wanted) !== undefined || server.userinfo_endpoint === undefined) return own
         const info = await oauth.userInfoRequest(server, client, result.access_token, optionsOf(oauth))
-        return { ...(await oauth.processUserInfoResponse(server, client, claims.sub, info)), ...claims }
+        return { ...vouched(await oauth.processUserInfoResponse(server, client, claims.sub, info)), ...own }
       }),
 
     close: () => agent.destroy(),
   }
 }
+
+/** A claim by its name, or by the path of a nested one, such as `realm_access.roles`. */
+export function claimAt(claims: Claims, name: string): unknown {
+  if (Object.hasOwn(claims, name)) return claims[name]
+  return name.split('.').reduce<unknown>((value, part) => {
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isObject && Object.hasOwn(value, part) ? (value as Claims)[part] : undefined
+  }, claims)
+}
+
+/** The claims of a document. An e-mail address that the document itself does not call verified is none. */
+const vouched = ({ email, ...claims }: Claims): Claims =>
+  email !== undefined && claims.email_verified === true ? { ...claims, email } : claims
 
 /** An error code of OAuth, such as `access_denied`. Anything else that was sent is not repeated. */
 const codeOf = (code: string): string => (/^[a-z_]{1,64}$/.test(code) ? code : 'with an unknown error')

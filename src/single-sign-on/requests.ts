@@ -1,6 +1,6 @@
 import { MAX_LABEL, MAX_SIGN_ON_GROUPS, MAX_SIGN_ON_SCOPES, MAX_SUBJECT, MAX_URL } from '../base/limits.ts'
 import { ROLES } from '../callers/roles.ts'
-import { reason } from '../declare/common.ts'
+import { allowLast, reason } from '../declare/common.ts'
 import { int32, listOf, oneOf, optional, type RequestOf, shape, text, texts } from '../declare/shape.ts'
 import { issuerFault } from '../providers/issuers.ts'
 import { urlFault } from '../webhook/webhook-url.ts'
@@ -50,7 +50,10 @@ export const setRequest = shape({
     DEFAULT_SCOPES,
   ),
   groupsClaim: optional(
-    text('The claim with the groups of a person, a text or a list of texts. Default: `groups`.', { max: MAX_LABEL }),
+    text(
+      'The claim with the groups of a person, a text or a list of texts. A nested one by its path, such as `realm_access.roles`. Default: `groups`.',
+      { max: MAX_LABEL },
+    ),
     'groups',
   ),
   groups: listOf(
@@ -70,4 +73,4 @@ export const setRequest = shape({
 })
 export type SetRequest = RequestOf<typeof setRequest>
 
-export const removeRequest = shape({ reason })
+export const removeRequest = shape({ reason, allowLast })

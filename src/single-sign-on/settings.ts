@@ -6,11 +6,12 @@ import { type SecretContext, type Secrets, tryToOpen } from '../base/secrets.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { createPlatformKey } from '../callers/keys.ts'
 import { inTransaction } from '../db/transaction.ts'
-import { refuseFaults } from '../declare/shape.ts'
+import { type RequestOf, refuseFaults } from '../declare/shape.ts'
+import { requireOtherAdmin } from '../projects/manage-keys.ts'
 import type { Webhook } from '../webhook/webhook.ts'
 import { newUrlFault } from '../webhook/webhook-url.ts'
 import { type IssuerClient, IssuerFault } from './issuer-client.ts'
-import type { GroupRole, SetRequest } from './requests.ts'
+import type { GroupRole, removeRequest, SetRequest } from './requests.ts'
 
 // The settings of single sign-on, one for each project.
 
@@ -80,7 +81,10 @@ const shown = ({ title, issuer, clientId, consoleUrl, scopes, groupsClaim, group
   groups: groups.map((one) => ({ ...one })),
 })
 
-/** Sets how people sign in. Everybody who is signed in so must sign in again. Returns the audit entry. */
+/**
+ * Sets how people sign in. Their sessions go on while the issuer, the client and the claim are the same and every group
+ * has its role and its place: further groups may follow. Otherwise everybody signs in again. Returns the audit entry.
+ */
 export async function setSignOn(
   { operatorPool, secrets, webhook, issuerClient }: Desk,
   caller: PlatformCaller,
@@ -108,8 +112,9 @@ export async function setSignOn(
     const isSameClient = before?.issuer === issuer && before.clientId === asked.clientId
     const kept = isSameClient ? before.clientSecret : null
     const clientSecret = sent === null ? kept : secrets.seal(sent, secretContext(projectId))
+    const keptKeyId = before?.isOn && isSameClient && keepsRoles(before, asked) ? before.keyId : null
     const note = { createdBy: actorOf(caller), label: `single sign-on: ${asked.title}`.slice(0, 64) }
-    const { id: keyId } = await createPlatformKey(client, projectId, 'admin', note)
+    const keyId = keptKeyId ?? (await createPlatformKey(client, projectId, 'admin', note)).id
     await client.query(
       `INSERT INTO single_sign_ons (project_id, key_id, title, issuer, client_id, client_secret, console_url, scopes,
          groups_claim, groups, session_hours)
@@ -130,16 +135,26 @@ export async function setSignOn(
       before: before && shown(before),
       after: { ...shown(after), ...(sent !== null && { clientSecretChanged: true }) },
     })
-    if (before) await revokeTokens(client, caller, before)
+    if (before && keptKeyId === null) await revokeTokens(client, caller, before)
     return auditId
   })
 }
 
+/** Whether everybody who has a role has the same one afterwards: the first group counts. */
+const keepsRoles = (before: Pick<SignOnSettings, 'groups' | 'groupsClaim'>, after: typeof before): boolean =>
+  before.groupsClaim === after.groupsClaim &&
+  before.groups.every(({ group, role }, at) => after.groups[at]?.group === group && after.groups[at].role === role)
+
 /** Ends single sign-on, and the sessions of everybody who is signed in so. Null when there was none. */
-export function removeSignOn(pool: Pool, caller: PlatformCaller, reason: string): Promise<string | null> {
+export function removeSignOn(
+  pool: Pool,
+  caller: PlatformCaller,
+  { reason, allowLast }: RequestOf<typeof removeRequest>,
+): Promise<string | null> {
   return inTransaction(pool, async (client) => {
     const before = await lockSignOn(client, caller.projectId)
     if (before === null) return null
+    if (!allowLast) await requireOtherAdmin(client, caller.projectId, before.keyId)
     await client.query('DELETE FROM single_sign_ons WHERE project_id = $1', [caller.projectId])
     const entry = { environmentId: null, action: ACTIONS.removeSingleSignOn, target: 'project', reason }
     const auditId = await writeAudit(client, caller, { ...entry, before: shown(before), after: null })

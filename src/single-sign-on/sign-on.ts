@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Pool } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
 import { Refusal } from '../base/errors.ts'
@@ -8,7 +9,7 @@ import type { PlatformCaller } from '../callers/callers.ts'
 import type { Role } from '../callers/roles.ts'
 import type { Tokens } from '../callers/tokens.ts'
 import { issueOperatorToken } from '../projects/manage-keys.ts'
-import { type Claims, type IssuerClient, IssuerFault, type Proofs } from './issuer-client.ts'
+import { type Claims, claimAt, type IssuerClient, IssuerFault, type Proofs } from './issuer-client.ts'
 import { openClientSecret, readSignOn, redirectUriOf, type SignOnSettings } from './settings.ts'
 
 // A sign-in by the studio's issuer: authorization code with PKCE. The browser carries what its end needs, sealed.
@@ -95,13 +96,14 @@ function issuerOf(secrets: Secrets, settings: SignOnSettings) {
 export async function beginSignOn(
   { pool, secrets, issuerClient, warn }: Desk,
   { projectId: sent, returnTo }: { readonly projectId: string; readonly returnTo: string | null },
-): Promise<{ readonly url: string; readonly ticket: string; readonly consoleUrl: string }> {
+): Promise<{ readonly url: string; readonly ticket: string; readonly state: string; readonly consoleUrl: string }> {
   const projectId = sent.toLowerCase()
   const settings = await requireSignOn(pool, projectId)
   const { url, proofs } = await asking(warn, () => issuerClient.begin(issuerOf(secrets, settings)))
   const expiresAt = Date.now() + TICKET_SECONDS * 1000
   const ticket: Ticket = { ...proofs, projectId, returnTo: pageOf(returnTo), expiresAt }
-  return { url, ticket: secrets.seal(JSON.stringify(ticket), context('ticket')), consoleUrl: settings.consoleUrl }
+  const sealed = secrets.seal(JSON.stringify(ticket), context('ticket'))
+  return { url, ticket: sealed, state: proofs.state, consoleUrl: settings.consoleUrl }
 }
 
 /** Finishes a sign-in with what the issuer sent the browser back with. Returns the sealed pass of the page. */
@@ -124,24 +126,32 @@ export async function finishSignOn(
 
 export const openPass = (secrets: Secrets, sealed: string | undefined): Pass => openSealed(secrets, sealed, 'pass')
 
+const FAILED = 'a sign-in by the issuer of the studio failed'
+
 /** A fault of the issuer is in the log, and the person gets its class. */
 async function asking<T>(warn: Desk['warn'], ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
   } catch (error) {
     if (!(error instanceof IssuerFault)) throw error
-    warn('a sign-in by the issuer of the studio failed', { reason: error.message })
+    warn(FAILED, error.message)
     throw new SignOnError(error.isRefusal ? 'refused' : 'unavailable', { cause: error })
   }
 }
 
 async function tokenOf(desk: Desk, settings: SignOnSettings, claims: Claims): Promise<string> {
-  const { projectId, keyId, sessionHours } = settings
+  const { projectId, keyId, sessionHours, issuer } = settings
   const actor = nameIn(claims)
   if (actor === undefined) throw new SignOnError('no_name')
   const role = roleIn(settings, claims)
-  const caller = { kind: 'platform', keyId, projectId, operator: { name: actor, isClaimed: false } } as const
+  const caller = {
+    kind: 'platform',
+    keyId,
+    projectId,
+    operator: { name: actor, isClaimed: false, person: personOf(issuer, claims) },
+  } as const
   if (role === undefined) {
+    desk.warn(FAILED, whyNoRole(settings, claims))
     await desk.auditDenied({ ...caller, role: 'analyst' }, ACTIONS.createOperatorToken, keyId)
     throw new SignOnError('no_role')
   }
@@ -149,7 +159,7 @@ async function tokenOf(desk: Desk, settings: SignOnSettings, claims: Claims): Pr
   const person: PlatformCaller = { ...caller, role }
   try {
     const asked = { role, seconds, actor, reason: 'single sign-on' }
-    return (await issueOperatorToken(desk, person, asked)).token
+    return (await issueOperatorToken(desk, person, asked, caller.operator.person)).token
   } catch (error) {
     // The key ended meanwhile.
     if (error instanceof Refusal && error.kind === 'invalidToken') throw new SignOnError('off', { cause: error })
@@ -157,18 +167,35 @@ async function tokenOf(desk: Desk, settings: SignOnSettings, claims: Claims): Pr
   }
 }
 
-/** The name for the audit log: an e-mail address that the issuer has verified, or a name. */
+/** The person, whatever their name is. An issuer never gives an id again. */
+const personOf = (issuer: string, { sub }: Claims): string =>
+  hash('sha256', JSON.stringify([issuer, sub]), 'base64url').slice(0, 22)
+
+/** The name for the audit log: an e-mail address, or a name. */
 function nameIn(claims: Claims): string | undefined {
-  const email = claims.email_verified === true ? claims.email : undefined
-  return [email, claims.preferred_username, claims.sub].find(
+  return [claims.email, claims.preferred_username, claims.sub].find(
     (name): name is string =>
       typeof name === 'string' && name.length > 0 && name.length <= MAX_OPERATOR && !/\p{Cc}|^\s|\s$/u.test(name),
   )
 }
 
+/** For the log. It names claims, and no values of a person. */
+function whyNoRole({ groupsClaim, groups }: SignOnSettings, claims: Claims): string {
+  const claim = claimAt(claims, groupsClaim)
+  const names = claimAt(claims, '_claim_names')
+  if (claim === undefined && typeof names === 'object' && names !== null && Object.hasOwn(names, groupsClaim))
+    return `the issuer left the claim ${groupsClaim} out, since the person is in too many groups for a token: let it send only groups that are assigned to the client, or roles`
+  if (claim === undefined) {
+    const known = Object.keys(claims).sort().join(', ')
+    return `neither the ID token nor the user info has the claim ${groupsClaim}, or its address is not verified; they have ${known}`
+  }
+  const count = Array.isArray(claim) ? claim.length : 1
+  return `none of the ${count} values of the claim ${groupsClaim} is one of the ${groups.length} groups with a role`
+}
+
 /** The role of the first group, in the order of the settings, that the person is in. */
 function roleIn({ groups, groupsClaim }: SignOnSettings, claims: Claims): Role | undefined {
-  const claim = claims[groupsClaim]
+  const claim = claimAt(claims, groupsClaim)
   const own = new Set(Array.isArray(claim) ? claim : [claim])
   return groups.find(({ group }) => own.has(group))?.role
 }

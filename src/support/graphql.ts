@@ -605,7 +605,7 @@ builder.mutationFields((t) => ({
   banPlayer: t.field({
     type: PlayerPayload,
     description:
-      'Bans a player: its calls are refused from the next one on, and its open sockets and streams close. Another ban replaces the one that the player has.',
+      'Bans a player: its calls are refused from the next one on, and its open sockets and streams close. Another ban replaces the one that the player has. A deletion that the player has asked for waits until the ban ends: `player { deleteAt }` and the audit entry have its time.',
     ...support('BanPlayerInput', 'ban', banRequest, (call, input) => banPlayer(call, banAsked(input)), checkBan),
   }),
   unbanPlayer: t.field({

@@ -18,6 +18,8 @@ import { requireActive } from '../players/player-status.ts'
 import type { Limits } from '../roles/role-limits.ts'
 import { type CrossResult, crossInRun } from '../scenario/cross-handle.ts'
 import {
+  assetsOf,
+  boostsOf,
   type Claimable,
   type ClaimKey,
   type Granted,
@@ -106,8 +108,11 @@ export function grantTier(
         const pass = requirePass(yield* group.rows(() => askPass(player, definition, input)?.askClaims()))
         const tier = { scenarioId, nodeId: pass.node.id, level: claimedLevel(pass, level), track }
         const restored = restoreClaims(group, pass, tier, removed)
-        const result = { success: true, alreadyClaimed: true, error: null, granted: restored[0]?.granted ?? [] }
-        const outcome = { ...result, walletEntryIds: [] }
+        const granted = restored[0]?.granted ?? []
+        const outcome: GrantedTier = {
+          ...{ success: true, alreadyClaimed: true, error: null, walletEntryIds: [] },
+          ...{ granted: assetsOf(granted), boosts: boostsOf(granted) },
+        }
         return { outcome, before: { ...tier, claimed: restored.length === 0 }, after: { ...tier, claimed: true } }
       }
       if (maxCredit !== null) {

@@ -2,6 +2,7 @@ import { Refusal } from '../base/errors.ts'
 import type { Json } from '../base/json.ts'
 import { erasePlayer } from '../login/erase-player.ts'
 import { askIdentities, askOwner, type IdentityRef, removeIdentity } from '../login/identities.ts'
+import { askDeletion } from '../login/planned-deletions.ts'
 import { RefreshTokens } from '../login/refresh-tokens.ts'
 import { askStatus, type Ban, ban, banOf, type Standing, setStatus, statusOf } from '../players/player-status.ts'
 import type { StorageValues } from '../players/requests.ts'
@@ -13,7 +14,7 @@ import { act, type Recorded, type SupportAction, type SupportCall } from './supp
 
 /**
  * Bans a player: its next call is refused, on every instance and with any token. A ban of logins refuses its logins and
- * refreshes. Replaces the ban that the player has.
+ * refreshes. Replaces the ban that the player has. A deletion that the player has asked for waits for its end.
  */
 export const banPlayer = (call: SupportCall, asked: Ban = PLAIN): Command<Recorded> =>
   changeStanding(call, 'ban', (_group, player) => ban(player, asked), asked)
@@ -39,17 +40,20 @@ function changeStanding(
   return act(call, {
     name,
     request: aboutBan(asked),
+    ask: askDeletion,
     decide(player, group) {
       const standing = askStatus(player)
       const before = aboutStanding(standing.value)
       change(group, player)
-      return { outcome: {}, before, after: aboutStanding(standing.value) }
+      const { deleteAt } = (name === 'ban' && askDeletion(player).value) || {}
+      const after = { ...aboutStanding(standing.value), ...(deleteAt && { deleteAt: deleteAt.toISOString() }) }
+      return { outcome: {}, before, after }
     },
   })
 }
 
 /** For the audit log. The past status of a ban that has ended is `active`. */
-function aboutStanding(standing: Standing | null): Json {
+function aboutStanding(standing: Standing | null): { readonly [name: string]: Json } {
   if (!standing) return { status: null }
   const found = banOf(standing)
   return { status: statusOf(standing), ...(found && aboutBan(found)) }

@@ -81,16 +81,21 @@ export function createPlainFetch(agent: Agent): typeof globalThis.fetch {
       body.on('error', () => undefined).destroy()
       throw new AnswerFault('too_large')
     }
-    // undici keeps the space after a header's value.
-    const encoding = String(headers['content-encoding'] ?? '')
-      .trim()
-      .toLowerCase()
-    const decode = DECODERS.get(encoding)
-    // The reader of the pipeline's end receives the error of a broken body.
-    const decoded = decode ? pipeline(body, decode(), () => undefined) : body
     // Read this way, all bytes that have arrived are one piece, even when they came in chunks of one byte.
-    return new Response(ReadableStream.from<Uint8Array>(decoded as Readable) as globalThis.ReadableStream<Uint8Array>)
+    const decoded = decodedBody(body, headers)
+    return new Response(ReadableStream.from<Uint8Array>(decoded) as globalThis.ReadableStream<Uint8Array>)
   }
+}
+
+/** A body without its compression. Bound what is read of it. */
+export function decodedBody(body: Readable, headers: Readonly<Record<string, unknown>>): Readable {
+  // undici keeps the space after a header's value.
+  const encoding = String(headers['content-encoding'] ?? '')
+    .trim()
+    .toLowerCase()
+  const decode = DECODERS.get(encoding)
+  // The reader of the pipeline's end receives the error of a broken body.
+  return decode ? pipeline(body, decode(), () => undefined) : body
 }
 
 /** Statuses without a body. `Response` refuses one. */

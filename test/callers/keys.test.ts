@@ -240,3 +240,55 @@ describe('the creation and revocation of keys', () => {
     })
   })
 })
+
+describe('the last way in for admins', () => {
+  it('is not ended without a word: a key or single sign-on, one by one and two at once', async () => {
+    const { pool } = game.app
+    const { projectId } = await createProject(pool, { name: 'Small', environments: ['production'] })
+    const [one, two] = [
+      await createPlatformKey(pool, projectId, 'admin'),
+      await createPlatformKey(pool, projectId, 'admin'),
+    ]
+    const support = await createPlatformKey(pool, projectId, 'support')
+    const revoke = async (by: string, id: string, more: object = {}) => {
+      const { errors } = await game.graphql(by, REVOKE_PLATFORM, { input: { id, reason: 'test', ...more } })
+      return errors?.[0]?.extensions.details?.[0] ?? errors?.[0]?.extensions.code ?? 'ok'
+    }
+    const refused = {
+      path: 'allowLast',
+      message: expect.stringContaining(`npx tierway key create --kind platform --project ${projectId}`),
+    }
+    // Each revokes the other one.
+    const ends = await Promise.all([revoke(one.key, two.id), revoke(two.key, one.id)])
+    expect(ends.filter((end) => end === 'ok')).toHaveLength(1)
+    const [left, id] = ends[0] === 'ok' ? [one.key, one.id] : [two.key, two.id]
+    expect(await revoke(left, support.id)).toBe('ok')
+    expect(await revoke(left, id)).toEqual(refused)
+
+    // Single sign-on without a group of admins is no way in; with one, it is.
+    const signOn = await createPlatformKey(pool, projectId, 'admin')
+    const setGroups = (groups: string) =>
+      pool.query(
+        `INSERT INTO single_sign_ons (project_id, key_id, title, issuer, client_id, console_url, scopes, groups_claim, groups, session_hours)
+         VALUES ($1, $2, 'Studio', 'https://studio.example', 'console', '', '{}', 'groups', $3, 8)
+         ON CONFLICT (project_id) DO UPDATE SET groups = excluded.groups`,
+        [projectId, signOn.id, groups],
+      )
+    await setGroups('[{"group":"all","role":"support"}]')
+    expect(await revoke(left, id)).toEqual(refused)
+    await setGroups('[{"group":"all","role":"support"},{"group":"leads","role":"admin"}]')
+    expect(await revoke(left, id)).toBe('ok')
+    // The person who is left signed in with single sign-on.
+    const { token } = await game.app.service.tokens.issueOperatorToken({
+      ...{ projectId, keyId: signOn.id, role: 'admin', actor: 'Ada', seconds: 60 },
+    })
+    expect(await revoke(token, signOn.id)).toEqual(refused)
+    const remove = async (more: object = {}) => {
+      const document = `mutation ($input: RemoveSingleSignOnInput!) { removeSingleSignOn(input: $input) { singleSignOn { title } } }`
+      const { errors } = await game.graphql(token, document, { input: { reason: 'test', ...more } })
+      return errors?.[0]?.extensions.details?.[0] ?? 'ok'
+    }
+    expect(await remove()).toEqual(refused)
+    expect(await remove({ allowLast: true })).toBe('ok')
+  })
+})

@@ -25,7 +25,8 @@ export async function startOpenIdServer({
   requiresPkce = false,
 }: {
   readonly clients: readonly OpenIdClient[]
-  readonly claimsOf: (account: string) => Readonly<Record<string, unknown>>
+  /** Of an ID token, or of user info. */
+  readonly claimsOf: (account: string, use: string) => Readonly<Record<string, unknown>>
   readonly isTerse?: boolean
   readonly requiresPkce?: boolean
 }): Promise<OpenIdServer> {
@@ -46,10 +47,10 @@ export async function startOpenIdServer({
     conformIdTokenClaims: isTerse,
     claims: {
       openid: ['sub'],
-      profile: ['nickname', 'preferred_username', 'groups'],
+      profile: ['nickname', 'preferred_username', 'groups', 'realm_access'],
       email: ['email', 'email_verified'],
     },
-    findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id, ...claimsOf(id) }) }),
+    findAccount: (_context, id) => ({ accountId: id, claims: (use) => ({ sub: id, ...claimsOf(id, use) }) }),
     cookies: { keys: ['a key of the test'] },
   })
   server.on('request', provider.callback())

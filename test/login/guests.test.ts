@@ -90,6 +90,7 @@ describe('a guest', () => {
 
   it.each([
     [undefined, 'is required'],
+    ['00000000-0000-0000-0000-000000000000', 'must not be one repeated character'],
     ['x'.repeat(31), 'must be 32 to 128 characters'],
     ['x'.repeat(129), 'must be 32 to 128 characters'],
     [5, 'must be a string'],

@@ -1,6 +1,8 @@
 import { createHash, createHmac, createPublicKey } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
 import { base64url, decodeJwt, type JWTPayload } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createKeySets } from '../../src/id-tokens/key-sets.ts'
 import { auditBooks } from '../harness/audit.ts'
 import { type Answer, type Game, startGame, times } from '../harness/game.ts'
 import { AUDIENCE, startIssuer, type TestIssuer } from '../harness/issuer.ts'
@@ -240,6 +242,15 @@ describe('a forged token', () => {
       },
       /signature does not match/,
     ],
+    [
+      'from a year ahead',
+      () =>
+        studio.token({
+          iat: Math.floor(Date.now() / 1000) + 31_536_000,
+          exp: Math.floor(Date.now() / 1000) + 31_539_600,
+        }),
+      /issued in the future/,
+    ],
     ['that is no token', () => 'not a token', /no signed token/],
     ['that is encrypted', () => `${part({ alg: 'dir', enc: 'A256GCM' })}..a.b.c`, /no signed token/],
   ])('%s is refused', async (_what, forge, message) => {
@@ -383,14 +394,53 @@ describe('the keys of an issuer', () => {
     await issuer.rotate()
     playerOf(await sent())
     expect(issuer.reads()).toBe(2)
-    for (const { status } of await Promise.all(times(5, (index) => sent({ kid: `unknown ${index}` }))))
-      expect(status).toBe(401)
+    for (const { status, headers } of await Promise.all(times(5, (index) => sent({ kid: `unknown ${index}` }))))
+      expect([status, headers.get('retry-after')]).toEqual([503, '1'])
     expect(issuer.reads()).toBe(2)
     await issuer.close()
     await provide()
   })
 
+  it('are read once a minute for keys that they lack, and a forged key never refuses a good one for good', async () => {
+    const issuer = await startIssuer('RS256')
+    let now = 0
+    const read = async (url: string) => (await fetch(url)).json()
+    const find = createKeySets({ read }, () => now).keysOf({ jwksUrl: issuer.keysUrl, issuer: issuer.url })
+    const outcome = async (kid: string) => {
+      const token = { payload: '', signature: '' }
+      const found = await Promise.resolve(find({ alg: 'RS256', kid }, token)).catch((error) => error)
+      return [found instanceof Error ? found.constructor.name : 'found', issuer.reads()]
+    }
+    expect(await outcome('key 1')).toEqual(['found', 1])
+    expect(await outcome('forged')).toEqual(['JWKSNoMatchingKey', 2])
+    expect(await outcome('forged')).toEqual(['JWKSNoMatchingKey', 2])
+    await issuer.rotate()
+    expect(await outcome('key 2')).toEqual(['DocumentFault', 2])
+    now += 60_000
+    expect(await outcome('key 2')).toEqual(['found', 3])
+    await issuer.close()
+  })
+
+  it('may be compressed, and may begin with a byte order mark', async () => {
+    const issuer = await startIssuer('RS256')
+    const keys = `\ufeff${JSON.stringify({ keys: [issuer.publicKey()] })}`
+    issuer.answerKeys(
+      (_request, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(keys)),
+    )
+    await provide({ oidc: { fresh: oidc({ issuer: issuer.url }) } })
+    playerOf(await login({ provider: 'fresh', idToken: await issuer.token({ sub: newSubject() }) }))
+    await issuer.close()
+    await provide()
+  })
+
   it.each<[string, Parameters<TestIssuer['answerKeys']>[0]]>([
+    [
+      'that are short only while they are compressed',
+      (_request, response) =>
+        void response
+          .writeHead(200, { 'content-encoding': 'gzip' })
+          .end(gzipSync(`{"keys":["${'x'.repeat(10_000_000)}"]}`)),
+    ],
     ['that fail', (_request, response) => void response.writeHead(500).end()],
     ['that redirect', (_request, response) => void response.writeHead(302, { location: studio.keysUrl }).end()],
     ['that are HTML', (_request, response) => void response.end('<html>')],

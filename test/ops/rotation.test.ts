@@ -1,26 +1,33 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { decodeProtectedHeader } from 'jose'
+import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { generateSecretsKey } from '../../src/base/secrets.ts'
 import { createPlatformKey, createSdkKey } from '../../src/callers/keys.ts'
+import { startCommandLine } from '../harness/command-line.ts'
 import { season } from '../harness/definitions.ts'
 import { type Operator, signatureOf, startOperator } from '../harness/operator.ts'
 import { COMMAND_LINE, type PageShell, startPageShell } from '../harness/page-shell.ts'
-import { type Service, startService, stopService, type World } from '../harness/service.ts'
+import { type Service, spawnService, startService, stopService, type World } from '../harness/service.ts'
 import { until } from '../harness/until.ts'
 import { openWorld } from '../harness/world.ts'
 
 const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
 const section = page.slice(page.indexOf('## Rotating keys'), page.indexOf('## Updates'))
-const [rotate = '', remove = ''] = [...section.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, commands]) => commands)
+const [rotate = '', seal = '', remove = ''] = [...section.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(
+  ([, commands]) => commands,
+)
 
 // Replaces Docker. `up` creates a file, and ends once the test has restarted its instances and removed the file. Each
 // shell has a file of its own.
 const DOCKER = `case "$*" in
   'run --rm tierway node dist/cli.js '*) shift 5; exec ${COMMAND_LINE} "$@" ;;
+  'compose exec -T tierway node dist/cli.js '*) shift 6; export SECRETS_KEYS="$(sed -n "s/^SECRETS_KEYS='\\(.*\\)'$/\\1/p" .env)"; exec ${COMMAND_LINE} "$@" ;;
   'compose up --detach --wait') touch "$UP"; while [ -e "$UP" ]; do sleep 0.05; done ;;
   *) echo "unknown: $*" >&2; exit 1 ;;
 esac`
+
+const DEVICE = 'a device that made this id by itself'
 
 type KeysName = 'TOKEN_KEYS' | 'SECRETS_KEYS'
 
@@ -46,7 +53,8 @@ beforeAll(async () => {
   const { TOKEN_KEYS, SECRETS_KEYS } = world.env
   writeFileSync(environmentFile(), `TOKEN_KEYS='${TOKEN_KEYS}'\nSECRETS_KEYS='${SECRETS_KEYS}'\nMETRICS_TOKEN=a\n`)
   instances = await Promise.all([start(), start()])
-  await setSecret(instances[0] as Service)
+  // The key of guests' ids is never set again.
+  await setSecret(instances[0] as Service, { device: { enabled: true } })
 })
 afterAll(async () => {
   for (const instance of instances) await stopService(instance)
@@ -80,7 +88,7 @@ async function call(instance: Service, method: string, path: string, headers: Re
   return { status: response.status, body: await response.json() }
 }
 
-async function setSecret(instance: Service): Promise<void> {
+async function setSecret(instance: Service, more: object = {}): Promise<void> {
   const { projectId, platformKey } = credentials
   const { url, secret } = webhook
   const { status } = await call(
@@ -88,7 +96,10 @@ async function setSecret(instance: Service): Promise<void> {
     'PUT',
     `/platform/v1/projects/${projectId}/auth-providers`,
     { authorization: `Bearer ${platformKey}` },
-    { environment: 'production', authProviders: { custom: { default: { enabled: true, url, secret } } } },
+    {
+      environment: 'production',
+      authProviders: { custom: { default: { enabled: true, url, secret } }, ...more },
+    },
   )
   expect(status).toBe(200)
 }
@@ -103,6 +114,13 @@ async function logIn(instance: Service): Promise<{ accessToken: string; refreshT
   const hit = webhook.hits.at(-1)
   expect(hit?.headers['x-signature']).toBe(signatureOf(webhook.secret, hit?.body ?? Buffer.of()))
   return body
+}
+
+/** The player of a device. */
+async function guestAt(instance: Service): Promise<string | undefined> {
+  const { status, body } = await client(instance, 'device', { deviceId: DEVICE })
+  expect(status).toBe(200)
+  return decodeJwt(body.accessToken).sub
 }
 
 async function progress(instance: Service, token: string): Promise<number> {
@@ -169,11 +187,12 @@ async function follow(commands: string, restarted: () => Promise<void>): Promise
 }
 
 describe('keys that are rotated by the commands of docs/operations.md', () => {
-  it('keep every token valid and every secret readable on every instance until the old key is removed; then logins can refresh, and secrets that were set again are readable', async () => {
+  it('keep every token valid and every secret readable on every instance until the old key is removed; then logins can refresh, guests are the same players, and all secrets are readable', async () => {
     const [oldToken] = keysIn('TOKEN_KEYS')
     const [oldSecret] = keysIn('SECRETS_KEYS')
     const { accessToken: earlier, refreshToken } = await logIn(instances[0] as Service)
     expect(decodeProtectedHeader(earlier).kid).toBe(oldToken?.kid)
+    const guest = await guestAt(instances[0] as Service)
     expect(await follow(rotate, () => expectUnderstood(earlier))).toBe(2)
     const [token, ...otherTokens] = keysIn('TOKEN_KEYS')
     const [secret, ...otherSecrets] = keysIn('SECRETS_KEYS')
@@ -181,12 +200,15 @@ describe('keys that are rotated by the commands of docs/operations.md', () => {
     const { accessToken } = await logIn(instances[0] as Service)
     expect(decodeProtectedHeader(accessToken).kid).toBe(token?.kid)
 
-    await setSecret(instances[0] as Service)
+    const { DATABASE_URL, TOKEN_KEYS } = world.env
+    const printed = await shell.run(seal, { DATABASE_URL, TOKEN_KEYS })
+    expect(printed).toMatch(new RegExp(`^[1-9]\\d* secrets were sealed with the key ${secret?.kid}, and`))
     expect(await follow(remove, async () => void (await logIn(instances[0] as Service)))).toBe(1)
     expect([keysIn('TOKEN_KEYS'), keysIn('SECRETS_KEYS')]).toEqual([[token], [secret]])
     for (const instance of instances) {
       expect([await progress(instance, accessToken), await progress(instance, earlier)]).toEqual([200, 401])
       await logIn(instance)
+      expect(await guestAt(instance)).toBe(guest)
     }
     const refreshed = await client(instances[1] as Service, 'refresh', { refreshToken })
     expect([refreshed.status, await progress(instances[0] as Service, refreshed.body.accessToken)]).toEqual([200, 200])
@@ -195,5 +217,20 @@ describe('keys that are rotated by the commands of docs/operations.md', () => {
     )
     expect(rows.length).toBeGreaterThan(0)
     for (const { sealed } of rows) expect(sealed).toContain(`v1.${secret?.kid}.`)
+  })
+  it('are named when one is missing that seals a secret: the start is refused, REQUIRE_SECRETS=false allows it, and `secrets rotate` ends with 1', async () => {
+    const [{ kid } = { kid: '' }] = keysIn('SECRETS_KEYS')
+    const env = { ...world.env, SECRETS_KEYS: JSON.stringify([generateSecretsKey()]) }
+    const missing = `SECRETS_KEYS lacks the key ${kid}, which seals the key of guests' ids (production of `
+    const refused = spawnService(env)
+    expect(await refused.exited).toEqual({ code: 1, signal: null })
+    expect(refused.errors).toContain(`  - ${missing}`)
+    expect(refused.errors).toContain('Add the key again, or set REQUIRE_SECRETS=false')
+    const forced = await startService({ ...env, REQUIRE_SECRETS: 'false' })
+    expect(forced.output).toContain(missing)
+    await stopService(forced)
+    const { output, exited } = startCommandLine(['secrets', 'rotate', '--json'], env)
+    expect((await exited)[0]).toBe(1)
+    expect(JSON.parse(output.out).unreadable[0]).toContain(missing)
   })
 })

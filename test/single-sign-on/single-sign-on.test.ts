@@ -1,13 +1,14 @@
 import { decodeJwt } from 'jose'
+import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { Desk } from '../grants/jobs.ts'
+import { Desk, newKey } from '../grants/jobs.ts'
 import { type Game, startGame } from '../harness/game.ts'
 import { type OpenIdServer, startOpenIdServer, Visitor } from '../harness/openid-server.ts'
 import { until } from '../harness/until.ts'
 import { newOperator } from '../support/desk.ts'
 
 const SECRET = 'the secret of the client'
-const PEOPLE: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+const PEOPLE: Record<string, Readonly<Record<string, unknown>>> = {
   ada: { email: 'ada@studio.example', email_verified: true, groups: ['everybody', 'live-ops'] },
   bob: { preferred_username: 'Bob B', groups: 'designers' },
   cleo: { email: 'cleo@studio.example', email_verified: true, groups: ['accounting'] },
@@ -19,6 +20,8 @@ const GROUPS = [
   { group: 'designers', role: 'DESIGNER' },
 ]
 
+/** The warnings of the service. */
+const lines: string[] = []
 let game: Game
 let server: OpenIdServer
 let terse: OpenIdServer
@@ -26,14 +29,14 @@ let admin: Desk
 let consoleUrl: string
 
 beforeAll(async () => {
-  game = await startGame()
+  game = await startGame({}, pino({ level: 'warn' }, { write: (line) => void lines.push(line) }))
   consoleUrl = `${game.baseUrl}/console`
   const redirectUri = `${consoleUrl}/sign-on/callback/${game.projectId}`
   const clients = [
     { id: 'console', redirectUri },
     { id: 'confidential', secret: SECRET, redirectUri },
   ]
-  const claimsOf = (account: string) => PEOPLE[account] ?? {}
+  const claimsOf = (account: string, use: string) => PEOPLE[`${account} in ${use}`] ?? PEOPLE[account] ?? {}
   server = await startOpenIdServer({ clients, claimsOf, requiresPkce: true })
   terse = await startOpenIdServer({ clients, claimsOf, isTerse: true, requiresPkce: true })
   admin = new Desk(game)
@@ -107,6 +110,58 @@ describe('single sign-on', () => {
     )
   })
 
+  it.each([
+    ['ID tokens', () => server.issuer],
+    ['user info', () => terse.issuer],
+  ])('takes an e-mail address of %s as a group only if it is verified', async (_where, issuer) => {
+    const groups = [
+      { group: 'someone@studio.example', role: 'ADMIN' },
+      { group: 'ada@studio.example', role: 'SUPPORT' },
+    ]
+    await set({ issuer: issuer(), groupsClaim: 'email', groups })
+    expect(await signOn('dora')).toEqual({ fault: 'no_role' })
+    expect(decodeJwt(await tokenOf('ada'))).toMatchObject({ act: 'ada@studio.example', role: 'support' })
+  })
+
+  it('takes the word of user info for its own e-mail address, not for that of the ID token', async () => {
+    PEOPLE['eve in id_token'] = { email: 'leader@studio.example' }
+    PEOPLE.eve = { email: 'eve@studio.example', email_verified: true, groups: ['live-ops'] }
+    await set()
+    expect(decodeJwt(await tokenOf('eve'))).toMatchObject({ act: 'eve@studio.example', role: 'support' })
+  })
+
+  it('knows a person under another name, in approvals and in the limits of a day', async () => {
+    await set({ groups: [...GROUPS.slice(0, 1), { group: 'live-ops', role: 'OPERATOR' }] })
+    const named = async (account: string, name: string, group = 'leads') => {
+      PEOPLE[account] = { preferred_username: name, groups: [group] }
+      return admin.of(await tokenOf(account))
+    }
+    const player = await game.player()
+    const gift = {
+      to: { playerIds: [player.playerId] },
+      give: { rewards: [{ currency: 'gold', amount: 1 }] },
+      allowNew: true,
+    }
+    await admin.must('setGrantPolicy', { approvalAbovePlayers: 0 }, 'auditEntry { id }')
+    const jobId = await (await named('finn', 'Finn')).create(gift)
+    await admin.reaches(jobId, 'AWAITING_APPROVAL')
+    expect(await (await named('finn', 'Somebody Else')).refused('approveGrantJob', { jobId })).toEqual([
+      'jobId: is of a job that a second person must approve',
+    ])
+    await (await named('gwen', 'Finn')).must('approveGrantJob', { jobId })
+    await admin.must('setGrantPolicy', {}, 'auditEntry { id }')
+
+    await admin.must('setRoleLimits', { role: 'OPERATOR', maxGiftsPerDay: 1 }, 'auditEntry { id }')
+    const credit = async (desk: Desk) => {
+      const gold = { environment: undefined, currency: 'gold', amount: 1, allowNew: true }
+      const input = { playerId: player.playerId, ...gold, idempotencyKey: newKey() }
+      return (await desk.must('creditWallet', input, 'error')).error
+    }
+    expect(await credit(await named('hal', 'Hal', 'live-ops'))).toBeNull()
+    expect(await credit(await named('hal', 'Hal again', 'live-ops'))).toBe('ROLE_LIMIT_EXCEEDED')
+    expect(await credit(await named('ida', 'Hal', 'live-ops'))).toBeNull()
+  })
+
   it('refuses a person without a group that has a role, on record', async () => {
     const { singleSignOn } = await set()
     expect(await signOn('cleo')).toEqual({ fault: 'no_role' })
@@ -150,9 +205,19 @@ describe('single sign-on', () => {
     expect(await faultAt(`${callback}?error=access_denied&state=${state}&iss=${server.issuer}`, visitor)).toBe(
       '/console/signed-on?fault=refused',
     )
-    for (const query of [`code=x&state=other`, `code=x&state=${state}`, 'error=%00<script>', ''] as const) {
-      await visitor.visit(start())
-      expect(await faultAt(`${callback}?${query}`, visitor)).toMatch(/fault=(unavailable|refused)$/)
+    for (const [query, fault] of [
+      // The state of nobody, and one that has ended, are not of this browser.
+      ['code=x&state=other', 'expired'],
+      [`code=x&state=${state}`, 'expired'],
+      ['error=%00<script>', 'expired'],
+      ['', 'expired'],
+      ['code=x&state=own', 'unavailable'],
+      ['error=%00<script>&state=own', 'refused'],
+    ] as const) {
+      const fresh =
+        new URL((await visitor.visit(start())).headers.get('location') ?? '').searchParams.get('state') ?? ''
+      const sent = query.replace('=own', `=${fresh}&iss=${encodeURIComponent(server.issuer)}`)
+      expect(await faultAt(`${callback}?${sent}`, visitor), query).toBe(`/console/signed-on?fault=${fault}`)
     }
     // An answer for another project is refused before anything is sent to its issuer.
     await visitor.visit(start())
@@ -169,12 +234,73 @@ describe('single sign-on', () => {
     expect([await fetchToken(), await fetchToken()]).toEqual([200, 401])
   })
 
+  it('succeeds in two tabs at once, and a foreign answer ends neither', async () => {
+    await set()
+    const visitor = new Visitor()
+    const begin = async () => (await visitor.visit(start())).headers.get('location') ?? ''
+    const [one, two] = [await begin(), await begin()]
+    const foreign = await visitor.visit(`${consoleUrl}/sign-on/callback/${game.projectId}?code=x&state=of-another`)
+    expect(foreign.headers.get('location')).toBe('/console/signed-on?fault=expired')
+    for (const tab of [one, two]) {
+      expect(await visitor.signIn(tab, 'ada', `${consoleUrl}/signed-on`)).toBe(`${consoleUrl}/signed-on`)
+      expect((await visitor.visit(`${consoleUrl}/sign-on/token`, { method: 'POST' })).status).toBe(200)
+    }
+    // Many begun sign-ins never make the headers of a browser too long.
+    for (const _ of Array.from({ length: 12 }))
+      expect((await visitor.visit(start({ return: `/console/${'a'.repeat(900)}` }))).status).toBe(302)
+    await visitor.signIn(start(), 'ada', `${consoleUrl}/signed-on`)
+  })
+
+  it.each<[what: string, settings: object, person: object, fault: string | undefined, said: string]>([
+    [
+      'the claim is missing',
+      { groupsClaim: 'teams' },
+      {},
+      'no_role',
+      'has the claim teams, or its address is not verified; they have ',
+    ],
+    [
+      'the person is in too many groups',
+      {},
+      { _claim_names: { groups: 'src1' }, _claim_sources: { src1: { endpoint: 'https://graph.example' } } },
+      ...(['no_role', 'since the person is in too many groups for a token'] as const),
+    ],
+    [
+      'no group has a role',
+      {},
+      { groups: ['a', 'b'] },
+      'no_role',
+      'none of the 2 values of the claim groups is one of the 3 groups with a role',
+    ],
+    [
+      'the secret is another',
+      { clientId: 'confidential', clientSecret: 'another' },
+      {},
+      'unavailable',
+      'the issuer refused the client',
+    ],
+    [
+      'the claim is nested',
+      { groupsClaim: 'realm_access.roles' },
+      { realm_access: { roles: ['leads'] } },
+      undefined,
+      '',
+    ],
+  ])('says in the log why it failed: %s', async (_what, settings, person, fault, said) => {
+    PEOPLE.nina = { preferred_username: 'Nina', ...person }
+    await set(settings)
+    lines.length = 0
+    expect((await signOn('nina')).fault).toBe(fault)
+    expect(lines.join('')).toContain(said)
+    expect(lines.join('')).not.toContain('[object Object]')
+  })
+
   it('keeps its cookies from scripts and from other sites, and no address has a token', async () => {
     await set({ consoleUrl: consoleUrl.replace('http:', 'https:') })
     const { headers } = await new Visitor().visit(start())
     expect(headers.getSetCookie()).toEqual([
       expect.stringMatching(
-        /^tierway_sign_on=v1\.\S+; Path=\/console\/sign-on; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/,
+        /^tierway_sign_on_[\w-]{16}=v1\.\S+; Path=\/console\/sign-on; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/,
       ),
     ])
     await set()
@@ -183,7 +309,7 @@ describe('single sign-on', () => {
     const finished = await visitor.visit(end)
     expect(finished.headers.get('location')).toBe('/console/signed-on')
     expect(finished.headers.getSetCookie()).toEqual([
-      expect.stringMatching(/^tierway_sign_on=; .*Max-Age=0/),
+      expect.stringMatching(/^tierway_sign_on_[\w-]{16}=; .*Max-Age=0/),
       expect.stringMatching(/^tierway_signed_on=v1\.\S+; .*HttpOnly; SameSite=Strict$/),
     ])
   })
@@ -199,7 +325,7 @@ describe('single sign-on', () => {
     expect([await option(), await option(`?project=${game.projectId}`)]).toEqual([none, none])
   })
 
-  it('ends for everybody when it is set again, removed, or its key is revoked', async () => {
+  it('ends for everybody when a role may change, it is removed, or its key is revoked; and for nobody when every role stays', async () => {
     const ends = async (end: (keyId: string) => Promise<unknown>) => {
       const { singleSignOn } = await set()
       const token = await tokenOf('ada')
@@ -208,7 +334,19 @@ describe('single sign-on', () => {
       await end(singleSignOn.keyId)
       await until('the session ends', async () => (await read()) === 'INVALID_TOKEN')
     }
-    await ends(() => set({ sessionHours: 1 }))
+    await set()
+    const token = await tokenOf('ada')
+    for (const kept of [{ sessionHours: 1 }, { groups: [...GROUPS, { group: 'new', role: 'ADMIN' }], title: 'Other' }])
+      await set(kept)
+    expect((await game.graphql(token, '{ project { name } }')).errors).toBeUndefined()
+    for (const changed of [
+      { groups: GROUPS.slice(1) },
+      { groups: [{ group: 'new', role: 'ADMIN' }, ...GROUPS] },
+      { groups: GROUPS.map((one) => ({ ...one, role: 'ANALYST' })) },
+      { groupsClaim: 'roles' },
+      { clientId: 'confidential', clientSecret: SECRET },
+    ])
+      await ends(() => set(changed))
     await ends(() => admin.must('removeSingleSignOn', { environment: undefined }, 'singleSignOn { title }'))
     expect(await signOn('ada').catch(String)).toEqual({ fault: 'off' })
     await ends((id) => admin.must('revokePlatformKey', { environment: undefined, id }, 'auditEntry { id }'))

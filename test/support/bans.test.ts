@@ -3,6 +3,7 @@ import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAccessWatch } from '../../src/callers/access-watch.ts'
 import { createServerKey } from '../../src/callers/keys.ts'
+import { deletePlanned } from '../../src/login/delete-own-player.ts'
 import { createTokenVerifier } from '../../src/sdk/server.ts'
 import { type Game, generateKeys, type Instance, startGame, startInstance, times } from '../harness/game.ts'
 import { startOperator, type Operator as Webhook } from '../harness/operator.ts'
@@ -72,10 +73,15 @@ const CALLS = {
       headers: { 'x-sdk-key': game.sdkKey },
     }),
   'a login': ({ subject }: LoggedIn) => game.login({ player: subject }),
+  'a link': ({ subject, token }: LoggedIn) => game.link(token, { player: `second of ${subject}` }),
+  'an unlink': ({ subject, post }: LoggedIn) =>
+    post('/sdk/v1/identities/unlink', { provider: 'custom', subject: `second of ${subject}` }),
+  // Last, since it ends the sessions.
+  'its own deletion': ({ post }: LoggedIn) => post('/sdk/v1/player/delete', {}),
 }
 type Call = keyof typeof CALLS
 const ALL = Object.keys(CALLS) as Call[]
-const LOGINS: readonly Call[] = ['a refresh', 'a login']
+const LOGINS: readonly Call[] = ['a refresh', 'a login', 'a link', 'an unlink', 'its own deletion']
 
 describe.each([
   { kind: 'EVERYTHING', refused: ALL },
@@ -113,6 +119,26 @@ describe.each([
     expect((await lift(player)).data.unbanPlayer).toEqual({ error: null, player: { status: 'ACTIVE', ban: null } })
     for (const name of ALL) expect((await CALLS[name](player)).status, name).toBeLessThan(300)
   })
+})
+
+it('a ban says that a deletion is planned, which waits until the ban has ended and frees the identity only then', async () => {
+  const player = await newPlayer()
+  const { pool, service } = game.app
+  await CALLS['its own deletion'](player)
+  const [planned] = (await pool.query('SELECT delete_at FROM planned_deletions WHERE player_id = $1', [player.playerId]))
+    .rows
+  const deleteAt = planned.delete_at.toISOString()
+  const selection = 'player { deleteAt } auditEntry { after }'
+  const { data } = await call('banPlayer', { playerId: player.playerId, kind: 'LOGIN', until: later() }, selection)
+  expect(data.banPlayer).toMatchObject({ player: { deleteAt }, auditEntry: { after: { status: 'banned', deleteAt } } })
+
+  await pool.query('UPDATE planned_deletions SET delete_at = now() WHERE player_id = $1', [player.playerId])
+  const deleteDue = () => deletePlanned(pool, service.run, new AbortController().signal)
+  expect(await deleteDue()).toBe(0)
+  expect((await CALLS['a login'](player)).status).toBe(403)
+  await letEnd(player)
+  expect(await deleteDue()).toBe(1)
+  expect((await logIn(game, player.subject)).playerId).not.toBe(player.playerId)
 })
 
 async function listed({ playerId }: LoggedIn, status: string): Promise<boolean> {

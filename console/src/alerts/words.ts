@@ -17,6 +17,7 @@ export const formatName = (format: Format): string => FORMATS.find(([one]) => on
 
 /** In the order in which the page of today lists them. */
 export const KINDS: readonly (readonly [Kind, string])[] = [
+  ['SECRETS_UNREADABLE', 'Stored secrets cannot be read'],
   ['LOGINS_FAIL', 'Logins fail by their provider'],
   ['XP_LIMITED', 'Limits hold back much xp'],
   ['SETTLEMENT_LATE', 'A season is not settled in time'],

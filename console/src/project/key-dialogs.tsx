@@ -13,6 +13,7 @@ import {
   createSdkKeyMutation,
   createServerKeyMutation,
   keyCountsQuery,
+  plannedWithKeyQuery,
   revokePlatformKeyMutation,
   revokeSdkKeyMutation,
   revokeServerKeyMutation,
@@ -188,6 +189,12 @@ export function RevokeKey({ of, onClose }: { of: Revoked; onClose: () => void })
   const client = useClient()
   const session = useOperator()
   const [{ data: counts }] = useQuery({ query: keyCountsQuery, requestPolicy: 'network-only' })
+  const [{ data: planned }] = useQuery({
+    ...{ query: plannedWithKeyQuery, variables: { id: of.key.id }, requestPolicy: 'network-only' },
+    pause: of.kind !== 'platform',
+  })
+
+  const validOf = (role: Role) => counts?.project.platformKeys.find((one) => one.role === role)?.keys
 
   async function run(reason: string): Promise<ActionResult> {
     const input = { id: keyId, reason }
@@ -200,14 +207,24 @@ export function RevokeKey({ of, onClose }: { of: Revoked; onClose: () => void })
       const { data, error } = await client.mutation(revokeServerKeyMutation, { input })
       return data?.revokeServerKey ? { done, auditEntry: data.revokeServerKey.auditEntry } : { error }
     }
-    const { data, error } = await client.mutation(revokePlatformKeyMutation, { input })
+    // The dialog says so.
+    const allowLast = of.role === 'ADMIN' && validOf(of.role) === 1
+    const { data, error } = await client.mutation(revokePlatformKeyMutation, { input: { ...input, allowLast } })
     return data?.revokePlatformKey ? { done, auditEntry: data.revokePlatformKey.auditEntry } : { error }
   }
 
   function effectsOf(): readonly string[] {
     if (of.kind === 'platform') {
-      const valid = counts?.project.platformKeys.find(({ role }) => role === of.role)?.keys
-      return platformRevocation(of.role, { valid, isOwn: keyId === session.keyId })
+      const work = planned?.node && 'plannedPublications' in planned.node ? planned.node : null
+      return platformRevocation(of.role, {
+        ...{ valid: validOf(of.role), isOwn: keyId === session.keyId },
+        planned: [
+          ...(work?.plannedPublications ?? []).map(
+            (one) => `the publication of ${one.scenarioId} in ${one.environment}`,
+          ),
+          ...(work?.openGrantJobs ?? []).map((one) => `the grant “${one.reason}” in ${one.environment}`),
+        ],
+      })
     }
     const counted = counts?.project.environments.find(({ name }) => name === of.environment)
     return of.kind === 'sdk'

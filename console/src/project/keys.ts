@@ -54,7 +54,7 @@ export const serverRevocation = (environment: string, valid: number | undefined)
 /** The effects of revoking a platform key. `valid` counts the valid keys of its role, with this one. */
 export const platformRevocation = (
   role: Role,
-  of: { readonly valid: number | undefined; readonly isOwn: boolean },
+  of: { readonly valid: number | undefined; readonly isOwn: boolean; readonly planned: readonly string[] },
 ): readonly string[] => [
   'The next call with this key is refused. Operator tokens that it made end with it, such as sessions of this console, and open connections close within two seconds.',
   ...(of.isOwn ? ['Your own session was made with this key: you are signed out, too.'] : []),
@@ -65,5 +65,8 @@ export const platformRevocation = (
       : [
           `It is the last valid key with the role ${role.toLowerCase()}.${role === 'ADMIN' ? ' After that, only the command line can make keys.' : ''}`,
         ]),
+  ...(of.planned.length === 0
+    ? []
+    : [`What was planned with it goes on: ${of.planned.join(', ')}. Cancel what must not.`]),
   'A revocation cannot be undone.',
 ]

@@ -75,6 +75,19 @@ export const keyCountsQuery = graphql(`
   }
 `)
 
+/** What was planned with a key, and goes on without it. */
+export const plannedWithKeyQuery = graphql(`
+  query ConsolePlannedWithKey($id: ID!) {
+    node(id: $id) {
+      id
+      ... on PlatformKey {
+        plannedPublications { id environment scenarioId publishAt }
+        openGrantJobs { id environment reason }
+      }
+    }
+  }
+`)
+
 export const createSdkKeyMutation = graphql(`
   mutation ConsoleCreateSdkKey($input: CreateSdkKeyInput!) {
     createSdkKey(input: $input) {

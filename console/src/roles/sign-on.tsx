@@ -131,7 +131,7 @@ function SetSignOn(props: {
       effect={
         typeof groups === 'string'
           ? groups
-          : `People of ${groups.length === 1 ? 'one group' : `${groups.length} groups`} sign in with their own accounts.${before ? ' Everybody who is signed in so must sign in again.' : ''} Let the issuer send people back to ${consoleUrl}/sign-on/callback/${projectId}.`
+          : `People of ${groups.length === 1 ? 'one group' : `${groups.length} groups`} sign in with their own accounts.${before ? ' Everybody signs in again if a role may change: another issuer, client, claim or order of groups.' : ''} Let the issuer send people back to ${consoleUrl}/sign-on/callback/${projectId}.`
       }
       confirm="Save"
       disabled={!isFilled || typeof groups === 'string'}

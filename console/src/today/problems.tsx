@@ -53,7 +53,7 @@ export function Problems({ at }: { at: number }) {
 function hrefOf({ kind, scenarioId, nodeId, grantJobId }: Problem, environment: string): string {
   const base = `/env/${encodeURIComponent(environment)}`
   if (grantJobId !== null) return jobHref(environment, grantJobId)
-  if (kind === 'LOGINS_FAIL') return `${base}/providers`
+  if (kind === 'LOGINS_FAIL' || kind === 'SECRETS_UNREADABLE') return `${base}/providers`
   if (kind === 'ALERTS_FAIL') return `${base}/alerts`
   if (scenarioId === null) return `${base}/battle-pass`
   if (nodeId !== null) return seasonHref(environment, scenarioId, nodeId)

@@ -19,8 +19,11 @@ import { getPage, SECURITY } from './page-files.ts'
 // scripts cannot read, and the page fetches its token by a POST of its own origin.
 
 const PATH = '/console/sign-on'
-const TICKET = 'tierway_sign_on'
+/** Followed by the beginning of the state: two tabs may sign in at once. */
+const TICKET = 'tierway_sign_on_'
 const PASS = 'tierway_signed_on'
+/** So many sign-ins of a browser may be under way. A cookie has up to 2 KB, and all headers 16. */
+const MOST_TICKETS = 3
 
 /** The page of the console that finishes a sign-in, or says why it failed. */
 const END = '/console/signed-on'
@@ -46,6 +49,16 @@ function cookieOf({ headers }: IncomingMessage, name: string): string | undefine
   return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1)
 }
 
+const ticketOf = (state: string | null): string => `${TICKET}${state?.replace(/[^\w-]/g, '').slice(0, 16) ?? ''}`
+
+/** The cookies of earlier sign-ins that would be too many with one more. Browsers send the oldest first. */
+const surplus = ({ headers }: IncomingMessage): readonly string[] =>
+  (headers.cookie ?? '')
+    .split('; ')
+    .filter((pair) => pair.startsWith(TICKET))
+    .slice(0, -(MOST_TICKETS - 1))
+    .map((pair) => pair.slice(0, pair.indexOf('=')))
+
 const redirect = (location: string, ...headers: readonly string[]): Reply => ({
   ...{ status: 302, body: '' },
   headers: [...SECURITY, 'location', location, 'cache-control', 'no-store', ...headers],
@@ -61,7 +74,7 @@ async function step(context: RestContext, request: IncomingMessage, run: () => P
     return await run()
   } catch (error) {
     if (!(error instanceof SignOnError)) throw error
-    return redirect(`${END}?fault=${error.fault}`, ...gone(TICKET))
+    return redirect(`${END}?fault=${error.fault}`, ...gone(ticketOf(queryOf(request).get('state'))))
   }
 }
 
@@ -82,20 +95,24 @@ export const signOnRoutes: readonly Route[] = [
       const projectId = query.get('project') ?? ''
       if (!isUuid(projectId)) throw new SignOnError('off')
       const begun = await beginSignOn(context.service, { projectId, returnTo: query.get('return') })
-      const ticket = { name: TICKET, value: begun.ticket, seconds: TICKET_SECONDS, sameSite: 'Lax' } as const
-      return redirect(begun.url, ...cookie({ ...ticket, isSecure: isSecure(begun.consoleUrl) }))
+      const ticket = {
+        name: ticketOf(begun.state),
+        value: begun.ticket,
+        seconds: TICKET_SECONDS,
+        sameSite: 'Lax',
+      } as const
+      const own = cookie({ ...ticket, isSecure: isSecure(begun.consoleUrl) })
+      return redirect(begun.url, ...surplus(request).flatMap(gone), ...own)
     }),
   ),
 
   getPage(`${PATH}/callback/:projectId`, (context, request, { projectId = '' }) =>
     step(context, request, async () => {
-      const finished = await finishSignOn(
-        context.service,
-        { answer: queryOf(request), projectId },
-        cookieOf(request, TICKET),
-      )
+      const answer = queryOf(request)
+      const ticket = ticketOf(answer.get('state'))
+      const finished = await finishSignOn(context.service, { answer, projectId }, cookieOf(request, ticket))
       const pass = { name: PASS, value: finished.pass, seconds: PASS_SECONDS, sameSite: 'Strict' } as const
-      return redirect(END, ...gone(TICKET), ...cookie({ ...pass, isSecure: isSecure(finished.consoleUrl) }))
+      return redirect(END, ...gone(ticket), ...cookie({ ...pass, isSecure: isSecure(finished.consoleUrl) }))
     }),
   ),
 
