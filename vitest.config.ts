@@ -5,6 +5,14 @@ import Order from './test/harness/order.ts'
 // One seed for all that is random in a run: workers inherit it, and the command that repeats a failure names it.
 process.env.SEED ??= String(Math.floor(Math.random() * 2 ** 31))
 
+export const reporters = [
+  './test/harness/progress.ts',
+  './test/harness/skipped.ts',
+  'default',
+  './test/harness/run-again.ts',
+  './test/harness/closing-line.ts',
+]
+
 export default defineConfig({
   // Vite would take graphql's ES modules and Node its CommonJS ones: two copies, whose types do not know each other.
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
@@ -26,6 +34,8 @@ export default defineConfig({
     // workers a core, a slow machine refuses calls that wait for five seconds, and the suite is hardly faster.
     maxWorkers: Math.min(4, 2 * availableParallelism()),
     sequence: { sequencer: Order },
-    reporters: ['default', './test/harness/run-again.ts', './test/harness/closing-line.ts'],
+    // A file prints one line, and one for each test that takes longer than this.
+    slowTestThreshold: 10_000,
+    reporters,
   },
 })

@@ -1,11 +1,11 @@
-import { patternOf, readTable } from './test/faults/table.ts'
-import base from './vitest.config.ts'
+import { FAULT_GUARANTEES, patternOf } from './test/guarantees.ts'
+import base, { reporters } from './vitest.config.ts'
 
-// `npm run test:faults`: the tests that test/faults/README.md names, and their results by its numbers.
+// `npm run test:faults`: the tests that test/README.md names with a number, and their results by it.
 
 // Workers inherit it.
 process.env.FULL_SCALE = '1'
-const tests = readTable().flatMap((guarantee) => guarantee.tests)
+const tests = FAULT_GUARANTEES.flatMap((guarantee) => guarantee.tests)
 const { test, ...config } = base
 
 export default {
@@ -14,11 +14,6 @@ export default {
     ...test,
     include: [...new Set(tests.map(({ file }) => `test/${file}`))],
     testNamePattern: `(${[...new Set(tests.map(({ title }) => patternOf(title)))].join('|')})$`,
-    reporters: [
-      'default',
-      './test/harness/run-again.ts',
-      './test/faults/result-table.ts',
-      './test/harness/closing-line.ts',
-    ],
+    reporters: [...reporters, './test/faults/result-table.ts'],
   },
 }

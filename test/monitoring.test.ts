@@ -10,14 +10,14 @@ import { endWithTests } from './harness/children.ts'
 import { passNode, scenario, season } from './harness/definitions.ts'
 import { freePort } from './harness/free-port.ts'
 import { type Game, generateKeys, type Instance, startGame, startInstance, times } from './harness/game.ts'
+import { without } from './harness/needs.ts'
 import { approve, type Operator, startOperator, status } from './harness/operator.ts'
 import { startTcpProxy, type TcpProxy } from './harness/tcp-proxy.ts'
 import { until } from './harness/until.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
-const withoutPrometheus =
-  spawnSync('promtool', ['--version']).status === 0 ? '' : 'SKIPPED, prometheus is not installed: '
+const withoutPrometheus = without('prometheus', 'promtool')
 const TOKEN = 'the-metrics-of-tests'
 /** Nothing listens there. */
 const NO_REPLICA = 'postgres://127.0.0.1:1/none'

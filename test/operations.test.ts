@@ -1,17 +1,16 @@
-import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createDatabase, type TestDatabase } from './harness/database.ts'
+import { without } from './harness/needs.ts'
 import { approve, type Operator, startOperator } from './harness/operator.ts'
 import { COMMAND_LINE, type PageShell, startPageShell } from './harness/page-shell.ts'
 import { type Service, startService, stopService } from './harness/service.ts'
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
 const page = read('docs/operations.md')
-const missing = ['curl', 'openssl'].filter((tool) => spawnSync(tool, ['--help']).error !== undefined)
-const withoutTools = missing.length === 0 ? '' : `: SKIPPED, there is no ${missing.join(' and no ')} here`
+const withoutTools = without('curl', 'openssl')
 
 /** The commands of the first production steps, by the heading of each. */
 const steps = new Map(
@@ -46,7 +45,7 @@ afterAll(async () => {
 })
 
 test.skipIf(withoutTools !== '')(
-  `the first production steps of docs/operations.md work, from the keys to the first login${withoutTools}`,
+  `${withoutTools}the first production steps of docs/operations.md work, from the keys to the first login`,
   async () => {
     expect([...steps.keys()]).toEqual([
       'Keys',

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { RawJson } from '../src/base/json.ts'
 import { demoSeason, rankedSeason } from '../src/dev/season.ts'
 import { generateKeys, startGame } from './harness/game.ts'
+import { without } from './harness/needs.ts'
 import { startPageShell } from './harness/page-shell.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -22,7 +22,7 @@ const pages = [
     .map((name) => `docs/${name}`),
 ]
 const withoutCode = (page: string) => read(page).replaceAll(/^```[\s\S]*?^```$/gm, '')
-const withoutCurl = spawnSync('curl', ['--version']).status === 0 ? '' : ': SKIPPED, there is no curl here'
+const withoutCurl = without('curl')
 
 describe('the pages', () => {
   test.each(pages)('%s links only to files and headings that exist', (page) => {
@@ -75,7 +75,7 @@ test('docs/operations.md and .env.example have every variable that the configura
   expect(example.toSorted()).toEqual(known.toSorted())
 })
 
-test.skipIf(withoutCurl !== '')(`the README's first calls work${withoutCurl}`, async () => {
+test.skipIf(withoutCurl !== '')(`${withoutCurl}the README's first calls work`, async () => {
   const game = await startGame()
   const shell = await startPageShell({ demo: game })
   try {
@@ -100,7 +100,7 @@ test.skipIf(withoutCurl !== '')(`the README's first calls work${withoutCurl}`, a
   }
 })
 
-test.skipIf(withoutCurl !== '')(`the commands of docs/server.md work${withoutCurl}`, async () => {
+test.skipIf(withoutCurl !== '')(`${withoutCurl}the commands of docs/server.md work`, async () => {
   const game = await startGame()
   const shell = await startPageShell({ demo: game })
   try {

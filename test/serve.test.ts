@@ -16,6 +16,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const SHIPPED = 'dist/server.js'
 
 const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'))
+const withoutIpv6 = hasIpv6 ? '' : 'SKIPPED, there is no IPv6 here: '
 
 /** A folder that keeps its database and its demo from one test to the next: making them takes seconds. */
 let used: string
@@ -107,8 +108,8 @@ const hasPostgres = async () =>
     () => false,
   )
 
-test.skipIf(!hasIpv6).each(['::', '::1'])(
-  'a service on HOST=%s prints an address at which it answers',
+test.skipIf(withoutIpv6 !== '').each(['::', '::1'])(
+  `${withoutIpv6}a service on HOST=%s prints an address at which it answers`,
   async (HOST) => {
     const service = await startHere({ HOST }, HOST === '::' ? SHIPPED : BUNDLE)
     expect(service.baseUrl()).toMatch(/^http:\/\/\[::1\]:\d+$/)
@@ -152,6 +153,7 @@ test('an unusable data directory is reported in one line', async () => {
 /** A user without an entry in /etc/passwd. */
 const NAMELESS = 23_456
 const isRoot = process.getuid?.() === 0
+const withoutRoot = isRoot ? '' : 'SKIPPED, the user is not root: '
 
 /** Each prepares the data directory, and names the user that starts the service. */
 const faults: Readonly<Record<string, readonly [prepare: () => Promise<number | undefined>, said: RegExp]>> = {
@@ -195,7 +197,7 @@ function expectOneSentence(service: Service, said: RegExp): void {
 }
 
 test.skipIf(!isRoot).each(Object.entries(faults))(
-  'a start that cannot succeed is one sentence with what to type: %s',
+  `${withoutRoot}a start that cannot succeed is one sentence with what to type: %s`,
   async (_, [prepare, said]) => {
     dataDir = await makeFolder()
     const service = spawnHere({}, await prepare())
@@ -205,7 +207,7 @@ test.skipIf(!isRoot).each(Object.entries(faults))(
 )
 
 test.skipIf(!isRoot || process.platform !== 'linux')(
-  'a start on a full disk is one sentence with what to type',
+  `${withoutRoot}a start on a full disk is one sentence with what to type`,
   async ({ skip }) => {
     dataDir = await makeFolder()
     if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m,mode=711', 'tmpfs', dataDir]).status !== 0) skip()

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
-// `npm run test:steady`: runs the suite several times while other processes keep the processor busy. A test that fails
-// here but not on a quiet machine depends on the time that something takes.
+// `npm run test:steady`: runs what `npm test` runs several times while other processes keep the processor busy. A test
+// that fails here but not on a quiet machine depends on the time that something takes.
 //
 //   npm run test:steady                             three runs at a load of four
 //   npm run test:steady -- --runs 10 test/events    ten runs of these files
@@ -31,7 +31,7 @@ const runs = Number(options.runs)
 try {
   for (let run = 1; run <= runs; run += 1) {
     console.log(`\n== run ${run} of ${runs}, beside ${load.length} busy processes`)
-    const args = files.length > 0 ? files : ['--exclude', '**/*.browser.test.ts']
+    const args = files.length > 0 ? files : ['--config', 'vitest.guarantees.config.ts']
     const suite = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...args], {
       cwd: ROOT,
       stdio: 'inherit',

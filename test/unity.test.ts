@@ -18,6 +18,7 @@ import { gold, scenario, season } from './harness/definitions.ts'
 import { type Game, generateKeys, type Keys, startGame } from './harness/game.ts'
 import { type Fate, type Gateway, type Passed, startGateway } from './harness/gateway.ts'
 import { AUDIENCE, startIssuer, type TestIssuer } from './harness/issuer.ts'
+import { without } from './harness/needs.ts'
 import { approve, type Operator, startOperator, status } from './harness/operator.ts'
 import { buildService, startService, stopService } from './harness/service.ts'
 import { settled } from './harness/settled.ts'
@@ -34,12 +35,8 @@ const CASE_TIMEOUT_MS = 120_000
 
 /** Why these tests cannot run here, or an empty text. */
 function reasonToSkip(): string {
-  for (const [tool, ...args] of [
-    ['mcs', '--version'],
-    ['mono', '--version'],
-  ] as const) {
-    if (spawnSync(tool, args).status !== 0) return `SKIPPED, ${tool} is not installed: `
-  }
+  const missing = without('mcs', 'mono')
+  if (missing !== '') return missing
   const out = join(tmpdir(), `tierway-unity-${process.pid}.dll`)
   const small = join(PACKAGE, 'Runtime/ITransport.cs')
   const found = spawnSync('mcs', ['-target:library', `-r:${HTTP}`, `-out:${out}`, small])

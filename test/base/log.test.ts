@@ -74,16 +74,24 @@ it('connections to Postgres that are lost together for one cause are logged in o
   const game = await startGame({ DATABASE_CONNECTIONS: '20' }, log)
   try {
     const { pool } = game.app
-    await Promise.all(times(8, () => pool.query('SELECT pg_sleep(0.05)')))
-    expect(pool.idleCount).toBeGreaterThan(3)
-    await execute(
-      game.databaseUrl,
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-        WHERE datname = current_database() AND pid <> pg_backend_pid()`,
-    )
-    const lost = () => lines.filter(({ msg }) => msg === 'a database connection was lost').map(({ err }) => err)
-    await until('the pool knows', () => lost().length > 0 && pool.totalCount < 4)
-    expect(lost()).toEqual([...new Set(lost())])
+    let lost = 0
+    pool.on('error', () => {
+      lost += 1
+    })
+    // Tasks of the service may hold some connections at this moment: only those that nobody uses count.
+    await until('several connections are lost', async () => {
+      const clients = await Promise.all(times(4, () => pool.connect()))
+      for (const client of clients) client.release()
+      await execute(
+        game.databaseUrl,
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+      )
+      return lost > 1
+    })
+    const causes = lines.filter(({ msg }) => msg === 'a database connection was lost').map(({ err }) => err)
+    expect(causes.length).toBeGreaterThan(0)
+    expect(causes).toEqual([...new Set(causes)])
   } finally {
     await game.stop()
   }

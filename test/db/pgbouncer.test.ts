@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,12 +6,12 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { endWithTests } from '../harness/children.ts'
 import { startCommandLine } from '../harness/command-line.ts'
 import { freePort } from '../harness/free-port.ts'
+import { without } from '../harness/needs.ts'
 import { type Service, spawnService, startService, stopService, type World } from '../harness/service.ts'
 import { until } from '../harness/until.ts'
 import { openWorld } from '../harness/world.ts'
 
-const withoutPgbouncer =
-  spawnSync('pgbouncer', ['-V']).error === undefined ? '' : ': SKIPPED, there is no pgbouncer here'
+const withoutPgbouncer = without('pgbouncer')
 /** PgBouncer does not run as root. */
 const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 
@@ -64,7 +64,7 @@ test.skipIf(withoutPgbouncer !== '').each([
   ['transaction', 'refuses', []],
   ['transaction', 'drops', [DROPPED]],
 ])(
-  `a start behind PgBouncer in %s mode that %s settings ends with code 1 and the reason${withoutPgbouncer}`,
+  `${withoutPgbouncer}a start behind PgBouncer in %s mode that %s settings ends with code 1 and the reason`,
   async (mode, _which, settings) => {
     const url = await startPgbouncer([`pool_mode=${mode}`, ...settings])
     const started = spawnService({ ...world.env, DATABASE_URL: url })
@@ -75,7 +75,7 @@ test.skipIf(withoutPgbouncer !== '').each([
 )
 
 test.skipIf(withoutPgbouncer !== '')(
-  `a migration behind PgBouncer changes nothing and leaves no lock behind${withoutPgbouncer}`,
+  `${withoutPgbouncer}a migration behind PgBouncer changes nothing and leaves no lock behind`,
   async () => {
     const url = await startPgbouncer(['pool_mode=transaction', DROPPED])
     const migration = startCommandLine(['migrate'], { ...world.env, DATABASE_URL: url })
@@ -87,7 +87,7 @@ test.skipIf(withoutPgbouncer !== '')(
 )
 
 test.skipIf(withoutPgbouncer !== '')(
-  `a service that started before its PgBouncer is never ready, and no statement runs${withoutPgbouncer}`,
+  `${withoutPgbouncer}a service that started before its PgBouncer is never ready, and no statement runs`,
   async () => {
     const port = await freePort()
     const { username, password } = new URL(world.env.DATABASE_URL)

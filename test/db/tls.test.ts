@@ -7,12 +7,12 @@ import { ConfigError, readConfig } from '../../src/base/config.ts'
 import { startCommandLine } from '../harness/command-line.ts'
 import { createDatabase, type TestDatabase } from '../harness/database.ts'
 import { generateKeys, type Keys } from '../harness/game.ts'
+import { without } from '../harness/needs.ts'
 import { buildService, type Service, spawnService, startService, stopService } from '../harness/service.ts'
 import { execute } from '../harness/sql.ts'
 import { type SystemPostgres, startSystemPostgres, withoutSystemPostgres } from '../harness/system-postgres.ts'
 
-const withoutOpenssl = spawnSync('openssl', ['version']).status === 0 ? '' : 'SKIPPED, openssl is not installed: '
-const skipped = withoutSystemPostgres || withoutOpenssl
+const skipped = withoutSystemPostgres || without('openssl')
 
 let folder: string
 /** The path of the file with the certificate of the authority, and of one that has signed nothing. */

@@ -242,18 +242,21 @@ test('a start cleans up after interrupted starts: a foreign lock file, and half 
   expect((await readdir(dataDir)).filter((name) => name.startsWith('postgres.new'))).toEqual([])
 })
 
-test.runIf(isRoot)('an embedded Postgres runs for a data directory that only root can enter', async () => {
-  dataDir = await makeFolder()
-  await chmod(dataDir, 0o700)
-  const first = await startEmbeddedPostgres({ dataDir })
-  await query(first.url, 'DROP TABLE IF EXISTS kept; CREATE TABLE kept ()')
-  await first.stop()
-  // The place of the cluster does not change once it is chosen.
-  await chmod(dataDir, 0o711)
-  const second = await startEmbeddedPostgres({ dataDir })
-  expect(await query(second.url, 'TABLE kept')).toEqual([])
-  await second.stop()
-})
+test.runIf(isRoot)(
+  `${isRoot ? '' : 'SKIPPED, the user is not root: '}an embedded Postgres runs for a data directory that only root can enter`,
+  async () => {
+    dataDir = await makeFolder()
+    await chmod(dataDir, 0o700)
+    const first = await startEmbeddedPostgres({ dataDir })
+    await query(first.url, 'DROP TABLE IF EXISTS kept; CREATE TABLE kept ()')
+    await first.stop()
+    // The place of the cluster does not change once it is chosen.
+    await chmod(dataDir, 0o711)
+    const second = await startEmbeddedPostgres({ dataDir })
+    expect(await query(second.url, 'TABLE kept')).toEqual([])
+    await second.stop()
+  },
+)
 
 test('a start that fails says why', async () => {
   const file = join(dataDir, 'file')

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { copyFile, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
@@ -21,6 +21,7 @@ import { createDatabase } from '../harness/database.ts'
 import { season } from '../harness/definitions.ts'
 import { expiringToken } from '../harness/expiring-token.ts'
 import { type Game, startGame, times } from '../harness/game.ts'
+import { without } from '../harness/needs.ts'
 import { type PostgresProxy, startProxy } from '../harness/proxy.ts'
 import { buildService, createWorld, startService, stopService } from '../harness/service.ts'
 import { settled } from '../harness/settled.ts'
@@ -618,8 +619,8 @@ describe('docs/listeners.md', () => {
     await subscription.close()
   })
 
-  const withoutCurl = spawnSync('curl', ['--version']).error === undefined ? '' : ': SKIPPED, there is no curl here'
-  test.skipIf(withoutCurl !== '')(`has curl commands that work${withoutCurl}`, async () => {
+  const withoutCurl = without('curl')
+  test.skipIf(withoutCurl !== '')(`${withoutCurl}has curl commands that work`, async () => {
     const player = await game.player()
     const start = await endOf(game)
     const commands = blocks('sh').filter((block) => block.startsWith('curl'))

@@ -3,8 +3,8 @@ import { cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { type NamedTest, patternOf } from '../guarantees.ts'
 import { apply, MUTATIONS } from './mutations.ts'
-import { type NamedTest, patternOf } from './table.ts'
 
 // `npm run test:mutations`: applies each mutation to a copy of the product, runs the tests that must fail, and prints a
 // table. The tests must first pass on the unchanged copy, so that a failure comes from the mutation.

@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { FAULT_GUARANTEES } from '../guarantees.ts'
 import { MUTATIONS, mutated } from './mutations.ts'
-import { readTable } from './table.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const named = readTable().flatMap(({ tests }) => tests)
+const named = FAULT_GUARANTEES.flatMap(({ tests }) => tests)
 
 describe('the mutations of the product', () => {
   it.each(MUTATIONS)('still apply: $what', async (mutation) => {

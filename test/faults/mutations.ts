@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { NamedTest } from './table.ts'
+import type { NamedTest } from '../guarantees.ts'
 
-// Ways to break the product, at least one for each guarantee of the README. Each must make the fault suite fail.
+// Ways to break the product, at least one for each guarantee of test/README.md. Each must make the fault suite fail.
 
 export interface Mutation {
   readonly what: string

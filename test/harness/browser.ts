@@ -1,35 +1,20 @@
-import { accessSync, constants } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Browser, chromium, type LaunchOptions, type Page } from 'playwright-core'
+import { findProgram } from './needs.ts'
 
 const CLIENT = fileURLToPath(new URL('../../dist/client', import.meta.url))
 /** The headless shell first: starts and pages of it cost a third of the CPU time. */
 const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
-/** The first of these programs that the system has. */
-export function findProgram(names: readonly string[]): string | undefined {
-  const folders = (process.env.PATH ?? '').split(delimiter)
-  return names
-    .flatMap((name) => folders.map((folder) => join(folder, name)))
-    .find((path) => {
-      try {
-        accessSync(path, constants.X_OK)
-        return true
-      } catch {
-        return false
-      }
-    })
-}
-
 /** The Chromium of the system; npm installs none. */
 const executablePath = findProgram(NAMES)
 
 /** Why tests in a browser cannot run here, or an empty text. */
-export const withoutChromium = executablePath === undefined ? 'SKIPPED, there is no chromium here: ' : ''
+export const withoutChromium = executablePath === undefined ? 'SKIPPED, chromium is not installed: ' : ''
 
 /** Chromium refuses its sandbox to root. */
 const launchOptions: LaunchOptions = {

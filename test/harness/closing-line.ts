@@ -1,9 +1,10 @@
-import { writeSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 import type { Reporter, SerializedError, TestModule, Vitest } from 'vitest/node'
 
 /**
  * Ends the output of a run with one line that a script can read: `12 passed, 0 failed, 1 skipped`. A failure outside a
  * test (a file that does not load, a hook, an unhandled error) counts as failed: the line agrees with the exit code.
+ * With `TEST_TOTAL`, a file in which it keeps the counts, the line is that of all runs so far.
  */
 export default class ClosingLine implements Reporter {
   private passed = 0
@@ -29,7 +30,15 @@ export default class ClosingLine implements Reporter {
   }
 
   private line(code: number): string {
-    const failed = code === 0 ? this.failed : Math.max(this.failed, 1)
-    return `${this.passed} passed, ${failed} failed${this.skipped > 0 ? `, ${this.skipped} skipped` : ''}`
+    if (code !== 0) this.failed = Math.max(this.failed, 1)
+    const counts = [this.passed, this.failed, this.skipped]
+    const file = process.env.TEST_TOTAL
+    if (file) {
+      const before: number[] = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : []
+      for (const [index, count] of before.entries()) counts[index] = (counts[index] ?? 0) + count
+      writeFileSync(file, JSON.stringify(counts))
+    }
+    const [passed, failed, skipped = 0] = counts
+    return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
   }
 }

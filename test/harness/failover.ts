@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { chownSync, existsSync, readFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -6,18 +6,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { endWithTests } from './children.ts'
 import { freePort } from './free-port.ts'
+import { without } from './needs.ts'
 import { execute } from './sql.ts'
 import { bin, NOBODY, withoutSystemPostgres } from './system-postgres.ts'
 import { until } from './until.ts'
 
-const missing = [
-  ...(['patroni', 'etcd', 'haproxy'] as const).filter((program) => spawnSync('which', [program]).status !== 0),
-  ...(withoutSystemPostgres === '' ? [] : ['postgresql']),
-]
 const DEADLINE_MS = 120_000
 
 /** Why tests of a failover cannot run here, as a prefix of their titles; an empty text when they can. */
-export const withoutFailover = missing.length > 0 ? `SKIPPED, without ${missing.join(', ')}: ` : ''
+export const withoutFailover = without('patroni', 'etcd', 'haproxy') || withoutSystemPostgres
 
 /** How a primary dies. */
 export type Death = 'its Postgres' | 'its machine'

@@ -1,6 +1,6 @@
 import puppeteer, { type Browser, type ElementHandle, type Page } from 'puppeteer-core'
-import { findProgram } from './browser.ts'
 import { STEP_MS } from './console.ts'
+import { findProgram } from './needs.ts'
 
 // Playwright drives only a Firefox of its own, which is not in Debian. Puppeteer drives the stock one, over WebDriver
 // BiDi.
@@ -9,7 +9,7 @@ import { STEP_MS } from './console.ts'
 const executablePath = findProgram(['firefox-esr', 'firefox'])
 
 /** Why tests in Firefox cannot run here, or an empty text. */
-export const withoutFirefox = executablePath === undefined ? 'SKIPPED, there is no firefox-esr here: ' : ''
+export const withoutFirefox = executablePath === undefined ? 'SKIPPED, firefox is not installed: ' : ''
 
 export const startFirefox = (): Promise<Browser> =>
   puppeteer.launch({

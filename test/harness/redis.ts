@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { freePort } from './free-port.ts'
+import { without } from './needs.ts'
 import { until } from './until.ts'
 
 const ATTEMPTS = 20
@@ -23,8 +24,7 @@ export interface RedisServer {
 }
 
 /** Why tests with Redis cannot run here, as a prefix of their titles; an empty text when they can. */
-export const withoutRedis: string =
-  spawnSync('redis-server', ['--version']).status === 0 ? '' : 'SKIPPED, redis-server is not installed: '
+export const withoutRedis: string = without('redis-server')
 
 export async function startRedis(): Promise<RedisServer> {
   const directory = await mkdtemp(join(tmpdir(), 'tierway-redis-'))

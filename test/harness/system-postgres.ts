@@ -19,7 +19,7 @@ export const [bin] = (existsSync(DEBIAN) ? readdirSync(DEBIAN) : [])
 export const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 
 /** Why tests with Debian's Postgres cannot run here; an empty text when they can. */
-export const withoutSystemPostgres = bin === undefined ? "SKIPPED, Debian's package postgresql is not installed: " : ''
+export const withoutSystemPostgres = bin === undefined ? 'SKIPPED, postgresql is not installed: ' : ''
 
 /** Debian's Postgres with its tools, for one test. The embedded Postgres has no pg_dump. */
 export interface SystemPostgres {

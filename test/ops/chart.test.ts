@@ -6,15 +6,15 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it, test } from 'vitest'
 import { parse } from 'yaml'
 import { createDatabase } from '../harness/database.ts'
+import { without } from '../harness/needs.ts'
 import { COMMAND_LINE, startPageShell } from '../harness/page-shell.ts'
 import { type Service, startService, stopService } from '../harness/service.ts'
 
 const CHART = fileURLToPath(new URL('../../ops/helm/tierway/', import.meta.url))
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
-const withoutGo = spawnSync('go', ['version']).status === 0 ? '' : 'SKIPPED, go is not installed: '
-const withoutKubectl =
-  spawnSync('kubectl', ['version', '--client']).status === 0 ? '' : 'SKIPPED, kubectl is not installed: '
-const withoutHelm = spawnSync('helm', ['version']).status === 0 ? '' : 'SKIPPED, helm is not installed: '
+const withoutGo = without('go')
+const withoutKubectl = without('kubectl', 'go')
+const withoutHelm = without('helm')
 
 // biome-ignore lint/suspicious/noExplicitAny: Kubernetes objects of every kind.
 type Manifest = any
@@ -287,8 +287,8 @@ describe.skipIf(withoutGo !== '')(`${withoutGo}the Helm chart`, () => {
   })
 })
 
-test.skipIf(withoutKubectl !== '' || withoutGo !== '')(
-  `${withoutKubectl || withoutGo}the commands of docs/operations.md make a Secret with which the chart's pods start`,
+test.skipIf(withoutKubectl !== '')(
+  `${withoutKubectl}the commands of docs/operations.md make a Secret with which the chart's pods start`,
   async () => {
     const page = read('docs/operations.md')
     const section = page.slice(page.indexOf('## Kubernetes'))

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -12,6 +12,7 @@ import { parse } from 'yaml'
 import { endWithTests } from '../harness/children.ts'
 import { season } from '../harness/definitions.ts'
 import { freePort } from '../harness/free-port.ts'
+import { without } from '../harness/needs.ts'
 import { type Service, startService, stopService, type World, type WorldPlayer } from '../harness/service.ts'
 import { until } from '../harness/until.ts'
 import { openWorld } from '../harness/world.ts'
@@ -35,7 +36,7 @@ const read = (name: string): string => readFileSync(new URL(`../../ops/proxy/${n
 const PROXIES = [
   {
     name: 'nginx',
-    version: ['nginx', '-v'],
+    program: 'nginx',
     file: 'nginx.conf',
     // The folders of the system belong to its own nginx.
     change: (text: string, folder: string) =>
@@ -47,14 +48,12 @@ const PROXIES = [
   },
   {
     name: 'HAProxy',
-    version: ['haproxy', '-v'],
+    program: 'haproxy',
     file: 'haproxy.cfg',
     change: (text: string) => text,
     command: (path: string) => ['haproxy', '-db', '-f', path],
   },
 ] as const
-
-const isMissing = ([command, option]: readonly [string, string]) => spawnSync(command, [option]).status !== 0
 
 let world: World
 let env: Readonly<Record<string, string>>
@@ -71,8 +70,8 @@ afterAll(async () => {
   await world?.close()
 })
 
-describe.each(PROXIES)('$name with the configuration of ops/proxy', ({ name, version, file, change, command }) => {
-  const missing = isMissing(version) ? `SKIPPED, ${name} is not installed: ` : ''
+describe.each(PROXIES)('$name with the configuration of ops/proxy', ({ program, file, change, command }) => {
+  const missing = without(program)
   let folder: string
   let proxy: ChildProcess
   let baseUrl: string

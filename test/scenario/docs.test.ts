@@ -1,13 +1,13 @@
-import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Game, startGame } from '../harness/game.ts'
+import { without } from '../harness/needs.ts'
 import { type Operator, startOperator } from '../harness/operator.ts'
 import { type PageShell, startPageShell } from '../harness/page-shell.ts'
 
 const page = readFileSync(new URL('../../docs/scenarios.md', import.meta.url), 'utf8')
-const withoutCurl = spawnSync('curl', ['--version']).status === 0 ? '' : ': SKIPPED, curl is not installed'
+const withoutCurl = without('curl')
 
 /** The commands of the page in order, each with the JSON answer that the page shows, if any. */
 const steps = [...page.matchAll(/^```sh\n([\s\S]*?)^```\n(?:\n```json\n([\s\S]*?)^```$)?/gm)].map(
@@ -35,7 +35,7 @@ describe('docs/scenarios.md', () => {
   })
 
   it.skipIf(withoutCurl !== '')(
-    `has commands that run as shown and print the answers shown${withoutCurl}`,
+    `${withoutCurl}has commands that run as shown and print the answers shown`,
     async () => {
       const mark = '---- next'
       const script = steps.map(({ commands }) => `${commands}\nprintf '\\n${mark}\\n'`).join('\n')

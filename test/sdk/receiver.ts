@@ -1,9 +1,10 @@
-import { type ChildProcess, execFile, type SpawnOptions, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process'
 import { connect } from 'node:net'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { signStandardWebhook, signWebhook } from '../../src/sdk/webhook.ts'
 import { endWithTests } from '../harness/children.ts'
+import { without } from '../harness/needs.ts'
 import { until } from '../harness/until.ts'
 
 const START_DEADLINE_MS = 30_000
@@ -209,9 +210,8 @@ export function testReceiver(start: (env: Readonly<Record<string, string>>) => P
     },
   )
 
-  const missing = ['curl', 'openssl'].filter((tool) => spawnSync(tool, ['--help']).error !== undefined)
-  const skipped = missing.length > 0 ? `: SKIPPED, there is no ${missing.join(' and no ')} here` : ''
-  test.skipIf(skipped !== '')(`prints commands that work${skipped}`, () =>
+  const skipped = without('curl', 'openssl')
+  test.skipIf(skipped !== '')(`${skipped}prints commands that work`, () =>
     withReceiver(async (receiver) => {
       const commands = receiver.output.split('\n').filter((line) => line.startsWith('  '))
       expect(commands).toHaveLength(3)

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -23,11 +22,12 @@ import { addServerXp } from '../../../src/battlepass/add-xp.ts'
 import { demoSeason } from '../../../src/dev/season.ts'
 import { schema } from '../../../src/schema.ts'
 import { type Game, type GraphqlAnswer, startGame } from '../../harness/game.ts'
+import { without } from '../../harness/needs.ts'
 import { type Operator, startOperator } from '../../harness/operator.ts'
 import { startPageShell } from '../../harness/page-shell.ts'
 
 const page = readFileSync(new URL('../../../docs/graphql.md', import.meta.url), 'utf8')
-const withoutCurl = spawnSync('curl', ['--version']).status === 0 ? '' : ': SKIPPED, there is no curl here'
+const withoutCurl = without('curl')
 
 interface Step {
   readonly name: string
@@ -223,7 +223,7 @@ describe.each(['as text', 'by hash, where only persisted operations run'])(
     })
 
     if (byHash) return
-    it.skipIf(withoutCurl !== '')(`has a first command that runs${withoutCurl}`, async () => {
+    it.skipIf(withoutCurl !== '')(`${withoutCurl}has a first command that runs`, async () => {
       const shell = await startPageShell({ demo: world.game })
       try {
         const printed = await shell.run(/^```sh\n([\s\S]*?)^```$/m.exec(page)?.[1] ?? '')

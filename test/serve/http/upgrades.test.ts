@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
@@ -7,12 +7,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ignoreUpgrades } from '../../../src/serve/http/upgrades.ts'
 import { season } from '../../harness/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../../harness/game.ts'
+import { without } from '../../harness/needs.ts'
 import { until } from '../../harness/until.ts'
 
 const PROGRESS = '/sdk/v1/battlepass/progress'
 const PLACE = '{"scenarioId":"season","nodeId":"pass"}'
 const SUCCESS = '{"level":1,"xp":0,"premiumOwned":false,"claimedTiers":[]}'
-const withoutCurl = spawnSync('curl', ['--version']).status === 0 ? '' : ': SKIPPED, there is no curl here'
+const withoutCurl = without('curl')
 const QUERY = '{"query":"{ __typename }"}'
 
 let game: Game
@@ -208,7 +209,7 @@ describe('an upgrade that the service does not support is ignored', () => {
     expect(end.match(/short/g)).toHaveLength(2)
   })
 
-  it.skipIf(withoutCurl !== '')(`by curl --http2${withoutCurl}`, async () => {
+  it.skipIf(withoutCurl !== '')(`${withoutCurl}by curl --http2`, async () => {
     const run = promisify(execFile)
     const { stdout } = await run('curl', [
       ...['-sS', '--http2', '-w', ' %{http_code} %{http_version}'],
