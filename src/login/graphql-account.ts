@@ -35,7 +35,8 @@ builder.prismaObjectFields('Player', (t) => ({
   deleteAt: t.field({
     type: 'DateTime',
     nullable: true,
-    description: 'The time of the deletion that the player has asked for. Null without one. A login cancels it, and it waits for the end of a ban.',
+    description:
+      'The time of the deletion that the player has asked for. Null without one. A login cancels it, and it waits for the end of a ban.',
     select: { plannedDeletion: { select: { deleteAt: true } } },
     resolve: ({ plannedDeletion }) => plannedDeletion?.deleteAt ?? null,
   }),

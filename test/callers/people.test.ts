@@ -4,7 +4,11 @@ import type { PlatformCaller } from '../../src/callers/callers.ts'
 
 // Who counts as a second person.
 
-const caller = (keyId: string, name?: string, { person, isClaimed = false }: { person?: string; isClaimed?: boolean } = {}) =>
+const caller = (
+  keyId: string,
+  name?: string,
+  { person, isClaimed = false }: { person?: string; isClaimed?: boolean } = {},
+) =>
   ({
     ...{ kind: 'platform', keyId, projectId: 'p', role: 'admin' },
     ...(name !== undefined && { operator: { name, isClaimed, ...(person !== undefined && { person }) } }),
@@ -19,8 +23,18 @@ describe('a second person', () => {
     ['the same name with a mark of direction', caller('k', 'carol'), caller('k', '\u202ecarol'), false],
     ['the same name with other spaces', caller('k', 'Ada L'), caller('k', 'Ada\u00a0 L '), false],
     ['the same name in wide letters', caller('k', 'carol'), caller('k', '\uff23arol'), false],
-    ['the same name in other code points', caller('k', 'Zo\u00eb Stra\u00dfe'), caller('k', 'Zoe\u0308 STRASSE'), false],
-    ['the same person under another name', caller('k', 'Ada', { person: '1' }), caller('l', 'Bob', { person: '1' }), false],
+    [
+      'the same name in other code points',
+      caller('k', 'Zo\u00eb Stra\u00dfe'),
+      caller('k', 'Zoe\u0308 STRASSE'),
+      false,
+    ],
+    [
+      'the same person under another name',
+      caller('k', 'Ada', { person: '1' }),
+      caller('l', 'Bob', { person: '1' }),
+      false,
+    ],
     ['another person of the same name', caller('k', 'Ada', { person: '1' }), caller('k', 'Ada', { person: '2' }), true],
     ['a token with the name of a person', caller('k', 'Ada', { person: '1' }), caller('l', 'ada'), false],
     ['a claimed name of the same key', caller('k', 'Ada'), caller('k', 'Bob', { isClaimed: true }), false],

@@ -47,7 +47,9 @@ beforeAll(async () => {
   await chmod(dataDir, 0o711)
   const fresh = { NODE_ENV: 'development', RATE_LIMITS: '', CONNECTION_LIMITS: '', REQUIRE_FSYNC: 'true' }
   service = spawnService({ ...fresh, TIERWAY_DATA_DIR: dataDir }, ROOT, SHIPPED)
-  await until('the service is ready', () => service.baseUrl !== '' || service.exit !== undefined, { deadlineMs: 170_000 })
+  await until('the service is ready', () => service.baseUrl !== '' || service.exit !== undefined, {
+    deadlineMs: 170_000,
+  })
   if (service.exit) throw new Error(service.output)
   demo = JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8'))
   studio = await startOperator()

@@ -333,7 +333,11 @@ describe('the deletion that a player asks for', () => {
     ])
   })
 
-  const OUTCOMES: readonly (readonly [policy: Readonly<Record<string, unknown>>, at: 'once' | 'its time', isFree: boolean])[] = [
+  const OUTCOMES: readonly (readonly [
+    policy: Readonly<Record<string, unknown>>,
+    at: 'once' | 'its time',
+    isFree: boolean,
+  ])[] = [
     [{ deletionDays: 0 }, 'once', false],
     [{ deletionDays: 0, identitiesAtDeletion: 'FREE' }, 'once', true],
     [{ identitiesAtDeletion: 'FREE' }, 'its time', true],

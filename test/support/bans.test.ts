@@ -125,8 +125,9 @@ it('a ban says that a deletion is planned, which waits until the ban has ended a
   const player = await newPlayer()
   const { pool, service } = game.app
   await CALLS['its own deletion'](player)
-  const [planned] = (await pool.query('SELECT delete_at FROM planned_deletions WHERE player_id = $1', [player.playerId]))
-    .rows
+  const [planned] = (
+    await pool.query('SELECT delete_at FROM planned_deletions WHERE player_id = $1', [player.playerId])
+  ).rows
   const deleteAt = planned.delete_at.toISOString()
   const selection = 'player { deleteAt } auditEntry { after }'
   const { data } = await call('banPlayer', { playerId: player.playerId, kind: 'LOGIN', until: later() }, selection)

@@ -208,7 +208,7 @@ export function RevokeKey({ of, onClose }: { of: Revoked; onClose: () => void })
       return data?.revokeServerKey ? { done, auditEntry: data.revokeServerKey.auditEntry } : { error }
     }
     // The dialog says so.
-    const allowLast = of.role === 'ADMIN' && validOf(of.role) === 1
+    const allowLast = of.kind === 'platform' && of.role === 'ADMIN' && validOf(of.role) === 1
     const { data, error } = await client.mutation(revokePlatformKeyMutation, { input: { ...input, allowLast } })
     return data?.revokePlatformKey ? { done, auditEntry: data.revokePlatformKey.auditEntry } : { error }
   }

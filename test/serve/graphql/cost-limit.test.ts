@@ -165,7 +165,9 @@ describe('a document that is refused', () => {
     const answers = []
     for (let index = 0; index < 5; index += 1) answers.push(await post({ query: invalid(index) }, null, address(1)))
     const codes = answers.map(({ text }) => errorsOf(text)[0].extensions.code)
-    expect(codes).toEqual(['INVALID_REQUEST', 'INVALID_REQUEST', 'RATE_LIMITED', 'RATE_LIMITED', 'RATE_LIMITED'].slice(0, 5))
+    expect(codes).toEqual(
+      ['INVALID_REQUEST', 'INVALID_REQUEST', 'RATE_LIMITED', 'RATE_LIMITED', 'RATE_LIMITED'].slice(0, 5),
+    )
     expect(answers.at(-1)?.headers.get('retry-after')).toMatch(/^\d+$/)
     // Another address has its own share.
     expect(errorsOf((await post({ query: invalid(9) }, null, address(2))).text)[0].extensions.code).toBe(
