@@ -10,6 +10,7 @@ import type { Stage } from './play.ts'
 const ENVIRONMENT = 'newer'
 const BEFORE = 'newer-before'
 const SEASON = 'newer-season'
+const NEWER_ACCOUNTS = { linkTickets: true, identitiesAtDeletion: 'FREE', clientProfile: 'ALLOW' }
 const DATES = { startsAt: '2020-01-01T00:00:00Z', endsAt: '2099-01-01T00:00:00Z' }
 
 const newerSeason = scenario(
@@ -156,7 +157,12 @@ export async function useNewerFeatures({ baseUrl, operator, values }: Stage): Pr
   await caller.rest('PUT', platform(caller, 'auth-providers'), admin(caller), {
     environment: ENVIRONMENT,
     authProviders: {
-      custom: { default: { enabled: true, url, secret, timeoutMs: 2000, attempts: 2, breakerAfter: 5, ed25519: true } },
+      custom: {
+        default: {
+          ...{ enabled: true, url, secret, timeoutMs: 2000, attempts: 2, breakerAfter: 5, ed25519: true },
+          ...{ claims: true, denialReasons: true },
+        },
+      },
       google: { enabled: true, clientIds },
       apple: { enabled: true, clientIds },
       oidc: { studio: { enabled: true, issuer: 'https://id.example.com', audiences: clientIds } },
@@ -164,12 +170,12 @@ export async function useNewerFeatures({ baseUrl, operator, values }: Stage): Pr
     },
   })
   await inNewer('rotateProviderSecret', { name: 'default', secret: 'another secret of the studio' })
-  await inNewer('setAccountPolicy', { maxSessions: 2, whenFull: 'END_OLDEST', deletionDays: 7 })
+  await inNewer('setAccountPolicy', { maxSessions: 2, whenFull: 'END_OLDEST', deletionDays: 7, ...NEWER_ACCOUNTS })
   const lines = `${JSON.stringify({ subject: 'imported', nickname: 'Imported' })}\n`
   await caller.rest('POST', platform(caller, `players.ndjson?environment=${ENVIRONMENT}`), admin(caller), lines)
 
   // Players who use them. The one of production is in no file of the corpus.
-  const guest = await login(caller, sdkKey, 'device', { deviceId: 'd'.repeat(40) })
+  const guest = await login(caller, sdkKey, 'device', { deviceId: 'the-device-of-a-guest-0123456789abcdef' })
   const claims = { answer: { subject: 'newer', claims: { vip: true } } }
   const player = await login(caller, sdkKey, 'custom', { customData: claims })
   await caller.rest('PUT', platform(caller, 'auth-providers'), admin(caller), {

@@ -31,8 +31,6 @@ const EACH_CASE = /^=== (.*)\n([\s\S]*?)^>>> ([\s\S]*?)(?:^<<< ([\s\S]*?))?(?=^=
 const PREPARES = 'Prepares.'
 /** A recording leaves this answer as it is, which is not that of 0.1.0. The line says why. */
 const DIFFERS = 'Differs:'
-/** The service does not answer so yet. */
-const AWAITED = 'Awaited:'
 
 /** Webhooks do what customData says: they answer with `status` the text of `answer`, or the string `text`. */
 export const obey: Respond = (hit, response) => {
@@ -48,7 +46,7 @@ export async function play(file: string, stage: Stage, isRecording = false): Pro
   let played = head
   for (const { title, remarks, request, recorded } of casesOf(file)) {
     const answer = await answerOf(request, remarks, stage)
-    const isKept = recorded !== '' && remarks.some((line) => line.startsWith(isRecording ? DIFFERS : AWAITED))
+    const isKept = isRecording && recorded !== '' && remarks.some((line) => line.startsWith(DIFFERS))
     played += [`=== ${title}`, ...remarks, `>>> ${request}`, `<<< ${isKept ? recorded : answer}`, '', ''].join('\n')
   }
   return played.trimEnd().concat('\n')
