@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { buildSchema, parse, validate } from 'graphql'
 import { describe, expect, test } from 'vitest'
 import { RawJson } from '../src/base/json.ts'
+import { ROLES } from '../src/callers/roles.ts'
 import { demoSeason, rankedSeason } from '../src/dev/season.ts'
 import { generateKeys, startGame } from './harness/game.ts'
 import { without } from './harness/needs.ts'
@@ -25,6 +26,14 @@ const withoutCode = (page: string) => read(page).replaceAll(/^```[\s\S]*?^```$/g
 const withoutCurl = without('curl')
 
 describe('the pages', () => {
+  // A column of the least role that is needed leaves out those that are never it.
+  test.each(pages)('%s names every role where it lists roles', (page) => {
+    for (const block of withoutCode(page).split(/\n\n+/)) {
+      const named = ROLES.filter((role) => block.includes(`\`${role}\``) || block.includes(`| ${role} |`))
+      if (named.length > 2 && !block.includes('role, at least')) expect([block, named]).toEqual([block, ROLES])
+    }
+  })
+
   test.each(pages)('%s links only to files and headings that exist', (page) => {
     for (const [, target = ''] of withoutCode(page).matchAll(/\]\(([^)]+)\)/g)) {
       if (target.startsWith('https://')) continue
