@@ -134,7 +134,6 @@ describe('the phases of a season as events', () => {
     ],
     ['its end and that it is closed', (at) => ({ endsAt: at(-HOUR_MS) }), ['SEASON_ENDED', 'SEASON_CLOSED']],
     ['nothing without dates', () => ({}), []],
-    ['nothing of claims that close while the season runs on', (at) => ({ claimUntil: at(-HOUR_MS) }), []],
   ])('of a season that is published when they have begun, only the last: %s', async (_what, dates, types) => {
     const id = newId()
     await publish(id, dates(await clock()))
