@@ -153,7 +153,12 @@ export const described = <T>(inner: Field<T>, description: string): Field<T> => 
 /** A field whose value is converted after reading. */
 export const mapped = <T, U>(inner: Field<T>, map: (value: T) => U): Field<U> => ({
   ...inner,
-  read: (source, name, faults) => map(inner.read(source, name, faults)),
+  read(source, name, faults) {
+    const before = faults.length
+    const value = inner.read(source, name, faults)
+    // A value with faults may be none that `map` knows. The request is refused, and nobody uses it.
+    return faults.length === before ? map(value) : (value as never)
+  },
 })
 
 /** A field whose value is checked as a whole. The paths of its faults are within the value. */

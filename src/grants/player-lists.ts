@@ -2,7 +2,7 @@ import type { ClientBase, Pool } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
 import { writeAudit } from '../audit/audit-log.ts'
 import { type Fault, invalidRequest } from '../base/errors.ts'
-import { MAX_INT64, readInt } from '../base/json.ts'
+import { isCleanText, MAX_INT64, readInt } from '../base/json.ts'
 import { LIST_DAYS, MAX_LIST_ROWS } from '../base/limits.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { newId } from '../db/ids.ts'
@@ -115,6 +115,7 @@ function readRow(values: ReadonlyMap<Column, string>): Omit<Row, 'line'> | strin
   const { playerId = null, provider = null, subject = null, amount = null } = Object.fromEntries(values)
   if (playerId !== null && !isUuid(playerId)) return 'has a playerId that is no id'
   if (subject === '' || provider === '') return 'has an empty provider or subject'
+  if (![subject, provider].every((value) => value === null || isCleanText(value))) return 'has a NUL character'
   const read = amount === null ? null : readInt(amount)
   if (read === undefined || (read !== null && (read < 1n || read > MAX_INT64)))
     return `has an amount that is not an integer from 1 to ${MAX_INT64}`

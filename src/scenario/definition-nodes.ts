@@ -36,15 +36,18 @@ import { PLAIN_MAIL, readMail } from './season-mail.ts'
 import { openToClients, readServerHandles, readXpRules } from './xp-rules.ts'
 
 /** The members of `data` that the service reads, by the type of the node. The game may have others there. */
-const DATA_MEMBERS: Readonly<Record<string, readonly string[]>> = {
-  reward: ['rewards', 'repeat'],
-  'battle-pass': [
-    ...['levels', 'tiers', 'premium', 'xp'],
-    ...['announcedAt', 'startsAt', 'endingHours', 'endsAt', 'claimUntil'],
-    ...['atEnd', 'mail', 'autoClaim', 'next', 'beyond', ...DISPLAY_MEMBERS],
+const DATA_MEMBERS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['reward', ['rewards', 'repeat']],
+  [
+    'battle-pass',
+    [
+      ...['levels', 'tiers', 'premium', 'xp'],
+      ...['announcedAt', 'startsAt', 'endingHours', 'endsAt', 'claimUntil'],
+      ...['atEnd', 'mail', 'autoClaim', 'next', 'beyond', ...DISPLAY_MEMBERS],
+    ],
   ],
-  'battle-pass-level': ['levelNumber', 'passNodeId', 'rewards'],
-}
+  ['battle-pass-level', ['levelNumber', 'passNodeId', 'rewards']],
+])
 
 export function readNode(reader: Reader, source: RawValue, brought: BroughtTier[]): Node {
   const node = reader.object(source, ['id', 'type', 'handles', 'data'], { isShared: true })
@@ -58,7 +61,7 @@ export function readNode(reader: Reader, source: RawValue, brought: BroughtTier[
   const dataValue = node('data')
   const dataText = dataValue.raw ?? '{}'
   const base = { id, data: new RawJson(dataText) }
-  const data = reader.object({ path: dataValue.path, raw: dataText }, DATA_MEMBERS[type], { isShared: true })
+  const data = reader.object({ path: dataValue.path, raw: dataText }, DATA_MEMBERS.get(type), { isShared: true })
   switch (type) {
     case 'start':
       return { ...base, type }

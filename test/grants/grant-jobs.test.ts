@@ -228,6 +228,8 @@ describe('a list of players', () => {
     const many = await desk.list(`provider,subject,amount\n${times(300, (n) => `custom,nobody-${n},${n}\n`).join('')}`)
     expect(many.body.details).toHaveLength(101)
     expect(many.body.details.at(-1).message).toMatch(/^300 rows/)
+    const withNul = await desk.list('provider,subject\ncustom,a\0b')
+    expect(withNul.body.details).toEqual([{ path: 'row 2', message: 'has a NUL character' }])
     for (const header of ['', 'playerId,provider,subject', 'provider', 'player', 'playerId,playerId'])
       expect((await desk.list(`${header}\n${playerId}`)).body.details[0].message).toMatch(/^the first row/)
     expect((await game.app.pool.query('SELECT count(*) FROM player_lists')).rows).toEqual(before.rows)

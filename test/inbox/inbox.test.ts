@@ -301,6 +301,7 @@ describe('a message of support', () => {
       await send(player, { rewards: GOLD }),
       await send(player, { rewards: twice }, admin.key),
       await send(player, { rewards: [], text: null }),
+      await send(player, { rewards: [{}] }),
       await send(player, {
         rewards: [{ currency: 'gold', itemId: 'hat', amount: 0 }],
         text: [EN, { ...EN, language: 'EN' }],
@@ -308,7 +309,15 @@ describe('a message of support', () => {
       }),
     ]
     expect(outcomes.map(codeOf)).toEqual([
-      ...['UNKNOWN_CURRENCY', 'CREDIT_LIMIT_EXCEEDED', 'ok', 'ok', 'INVALID_REQUEST', 'INVALID_REQUEST'],
+      ...[
+        'UNKNOWN_CURRENCY',
+        'CREDIT_LIMIT_EXCEEDED',
+        'ok',
+        'ok',
+        'INVALID_REQUEST',
+        'INVALID_REQUEST',
+        'INVALID_REQUEST',
+      ],
     ])
     expect(outcomes.at(-1)).toMatchObject({
       details: [

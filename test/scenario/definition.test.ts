@@ -54,6 +54,14 @@ describe('a valid definition', () => {
     expect(nextNodes(parsed.definition, 'start', 'onStart')).toEqual(['pass', 'level'])
   })
 
+  it.each(['constructor', '__proto__', 'toString'])(
+    'hands a node of the type %s to the client as any other',
+    (type) => {
+      const parsed = parseDefinition(print(scenario([{ id: 'a', type, data: { rewards: 1 } }], [])))
+      expect(parsed.ok && parsed.definition.nodes.get('a')).toMatchObject({ type: 'client', clientType: type })
+    },
+  )
+
   it('takes the rewards of a tier from its level nodes, which must agree, and adds a notice (decisions 11.2)', () => {
     const level = (id: string, rewards: Json): Json => ({
       id,
