@@ -5,7 +5,7 @@ import { RUN_CALL } from '../declare/contract.ts'
 import { playerCall } from '../declare/player-call.ts'
 import { int32, mustBeOneOf, oneOf, optional, type RequestOf, shape } from '../declare/shape.ts'
 import { Stream } from '../events/append.ts'
-import { admitActive } from '../players/player-status.ts'
+import { admitActive, requireActive } from '../players/player-status.ts'
 import {
   allRewards,
   assetsOf,
@@ -128,9 +128,11 @@ function* decideClaimOf(group: Group, ref: PlayerRef, input: ClaimTier, by: Clai
     if (asked && named !== null) askOffer(rows.player, offerAt(asked, { level: named, track }))
     return { rows, asked }
   })
-  // Before any other refusal: an unknown word is found when the request is read.
-  if (by === 'player' && track === 'bonus' && !mayHaveBonusTier(asked, input.level))
+  // Before what else is wrong with the request: an unknown word is found when it is read.
+  if (by === 'player' && track === 'bonus' && !mayHaveBonusTier(asked, input.level)) {
+    requireActive(rows.player)
     throw invalidRequest({ path: 'track', message: mustBeOneOf(TRACKS) })
+  }
   const { definition, run } = requireActiveRun(rows, scenarioId)
   const pass = requirePass(asked)
   const tier = { level: claimedLevel(pass, input.level), track, choice, by }
