@@ -134,7 +134,7 @@ program
     const config = readConfig(process.env)
     const secrets = createSecrets(await loadSecretsKeys(config))
     const { kid, sealed, kept, unreadable } = await withDatabase(config, (pool) => rotateSecrets(pool, secrets))
-    const text = `${sealed} secrets were sealed with the key ${kid}, and ${kept} were before.`
+    const text = `Secrets sealed with the key ${kid}: ${sealed} now, ${kept} before.`
     const fault = unreadable.map((sentence) => `\nNot sealed anew: ${sentence}.`).join('')
     report(options, { kid, sealed, kept, unreadable: [...unreadable] }, text + fault)
     if (unreadable.length > 0) process.exitCode = 1

@@ -161,6 +161,7 @@ describe('--json', () => {
     schema: () => [[], { schema: expect.stringContaining('type Query {') }],
     'key token': () => [[], { tokenKeys: [{ kty: 'OKP', crv: 'Ed25519', kid: some, x: some, d: some }] }],
     'key secrets': () => [[], { secretsKeys: [{ kid: some, key: some }] }],
+    'secrets rotate': () => [[], { kid: some, sealed: expect.any(Number), unreadable: [] }],
     'player token': () => [['--project', game.projectId], { playerId: id, accessToken: some }],
     seed: () => [
       ['--players', '1', '--days', '1', '--project', game.projectId],

@@ -609,7 +609,7 @@ describe('sign-in without a webhook', () => {
       'oidc:studio',
     ])
     const other = connect()
-    await other.loginGuest({ deviceId: 'x'.repeat(40) })
+    await other.loginGuest({ deviceId: 'another-device-0123456789abcdef01234567' })
     expect(other.playerId).not.toBe(playerId)
     await issuer.close()
   })

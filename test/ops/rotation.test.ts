@@ -202,7 +202,7 @@ describe('keys that are rotated by the commands of docs/operations.md', () => {
 
     const { DATABASE_URL, TOKEN_KEYS } = world.env
     const printed = await shell.run(seal, { DATABASE_URL, TOKEN_KEYS })
-    expect(printed).toMatch(new RegExp(`^[1-9]\\d* secrets were sealed with the key ${secret?.kid}, and`))
+    expect(printed).toMatch(new RegExp(`^Secrets sealed with the key ${secret?.kid}: [1-9]\\d* now, `))
     expect(await follow(remove, async () => void (await logIn(instances[0] as Service)))).toBe(1)
     expect([keysIn('TOKEN_KEYS'), keysIn('SECRETS_KEYS')]).toEqual([[token], [secret]])
     for (const instance of instances) {

@@ -138,7 +138,9 @@ it('a ban says that a deletion is planned, which waits until the ban has ended a
   expect(await deleteDue()).toBe(0)
   expect((await CALLS['a login'](player)).status).toBe(403)
   await letEnd(player)
+  await game.setAccountPolicy({ identitiesAtDeletion: 'FREE' })
   expect(await deleteDue()).toBe(1)
+  await game.setAccountPolicy({})
   expect((await logIn(game, player.subject)).playerId).not.toBe(player.playerId)
 })
 

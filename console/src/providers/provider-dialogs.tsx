@@ -136,14 +136,14 @@ export function EditProvider(props: {
         onChange={setSigned}
       />
       <CheckField
-        label="Claims of the webhook in access tokens"
+        label="Claims in access tokens"
         name="claims"
         hint="Your game servers read them, and so can the player."
         value={hasClaims}
         onChange={setClaims}
       />
       <CheckField
-        label="Reasons of denials for clients"
+        label="Clients see why a login is denied"
         name="denialReasons"
         hint="The client of a player whom the webhook denies receives its code and text."
         value={hasReasons}
