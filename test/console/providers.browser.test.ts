@@ -354,7 +354,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}login providers`, () 
     await game.setAccountPolicy({ maxSessions: 3, linkTickets: true })
     const opened = await stage.open('/env/production/providers')
     const { page } = opened
-    const panel = page.getByRole('region', { name: 'Accounts of players' })
+    const panel = page.locator('section.panel', { has: page.getByRole('heading', { name: 'Accounts of players' }) })
     await panel.getByText('is refused, and lets the client sign in to that player').waitFor()
     await panel.getByRole('button', { name: 'Change' }).click()
     await page.getByText('Nothing is changed yet.').waitFor()

@@ -15,6 +15,7 @@ import {
   makePartitions,
   type PartitionedTable,
 } from '../../src/db/partitions.ts'
+import { targetOf } from '../../src/db/pool.ts'
 import { createDatabase, type TestDatabase } from '../harness/database.ts'
 import { times } from '../harness/game.ts'
 import { openPool } from '../harness/sql.ts'
@@ -32,7 +33,8 @@ let database: TestDatabase
 let pool: pg.Pool
 beforeEach(async () => {
   database = await createDatabase()
-  pool = openPool(database.url)
+  // An archive opens a connection like those of its pool, with the settings of the service.
+  pool = openPool(database.url, targetOf({ url: database.url }))
 })
 afterEach(async () => {
   await pool?.end()
