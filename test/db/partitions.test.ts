@@ -268,7 +268,7 @@ describe('the archive of a partition', () => {
     await fill()
     const url = new URL(database.url)
     url.searchParams.set('application_name', 'archiving')
-    const own = openPool(url.href)
+    const own = openPool(url.href, targetOf({ url: url.href }))
     // The reader of the archive waits behind this lock, and its connection breaks there.
     const holder = await pool.connect()
     await holder.query('BEGIN; LOCK TABLE ONLY xp_ledger_first')

@@ -57,7 +57,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     what: 'grants of a batch without a key',
     file: 'src/battlepass/rest-xp.ts',
-    changes: [['idempotencyKey: key }, reference)', 'idempotencyKey: key && null }, reference)']],
+    changes: [['{ ...input, idempotencyKey }, {', '{ ...input, idempotencyKey: idempotencyKey && null }, {']],
     tests: [
       {
         file: 'faults/crash.test.ts',
