@@ -109,7 +109,7 @@ export function grantTier(
         const tier = { scenarioId, nodeId: pass.node.id, level: claimedLevel(pass, level), track }
         const restored = restoreClaims(group, pass, tier, removed)
         const granted = restored[0]?.granted ?? []
-        const outcome: Omit<GrantedTier, "auditId"> = {
+        const outcome: Omit<GrantedTier, 'auditId'> = {
           ...{ success: true, alreadyClaimed: true, error: null, walletEntryIds: [] },
           ...{ granted: assetsOf(granted), boosts: boostsOf(granted) },
         }
