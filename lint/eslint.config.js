@@ -90,6 +90,7 @@ const VALUE_TYPES = [
   'RewardBoost',
   'RewardGift',
   'RewardOption',
+  'RewardOrBoost',
   'RewardView',
   'RoleKeys',
   'RoleLimits',
