@@ -108,6 +108,12 @@ function faultOf({ status, text, cpuMs }: Sent): string | undefined {
   return 'polluted' in {} ? 'Object.prototype is polluted' : undefined
 }
 
+/** On a busy machine one call may be late, and is repeated, as its 503 asks for. */
+async function faultIn(...request: Parameters<typeof send>): Promise<string | undefined> {
+  const sent = await send(...request)
+  return faultOf(sent.status === 503 ? await send(...request) : sent)
+}
+
 const posts = routes.filter(({ method }) => method !== 'GET')
 
 describe('hostile JSON', () => {
@@ -118,7 +124,7 @@ describe('hostile JSON', () => {
       { method: 'POST', path: '/graphql' },
     ]
     for (const { method, path } of places) {
-      const fault = faultOf(await send(method, path, BODIES[what] ?? ''))
+      const fault = await faultIn(method, path, BODIES[what] ?? '')
       if (fault !== undefined) faults.push(`${method} ${path}: ${fault}`)
     }
     expect(faults).toEqual([])
@@ -135,7 +141,7 @@ describe('hostile JSON', () => {
         const texts = Object.entries(members).map(
           ([member, value]) => `${JSON.stringify(member)}:${member === name ? MEMBERS[what] : JSON.stringify(value)}`,
         )
-        const fault = faultOf(await send(method, request.path, `{${texts.join(',')}}`))
+        const fault = await faultIn(method, request.path, `{${texts.join(',')}}`)
         if (fault !== undefined) faults.push(`${method} ${path}, ${name}: ${fault}`)
       }
     }
