@@ -70,7 +70,7 @@ afterAll(async () => {
   await world?.close()
 })
 
-describe.each(PROXIES)('$name with the configuration of ops/proxy', ({ program, file, change, command }) => {
+describe.each(PROXIES)('$name with the configuration of ops/proxy', ({ name, program, file, change, command }) => {
   const missing = without(program)
   let folder: string
   let proxy: ChildProcess
