@@ -202,23 +202,27 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}a stream on two instances`,
         await pause(random(20))
       }
     }
-    /** Ends sessions of the instances in the middle of their transactions. */
+    /** Ends sessions of the instances in the middle of their transactions, each after some calls have taken effect. */
     async function breakSessions(): Promise<void> {
-      while (writing) {
+      for (let seen = 0; writing; seen = calls.size) {
         const { rowCount } = await pool.query(
           `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'tierway %'
              AND datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL LIMIT 1`,
         )
         broken += rowCount ?? 0
-        await pause(50)
+        // On a slow machine, a fixed pause would let no call through.
+        while (writing && calls.size < seen + 3) await pause(20)
       }
     }
     const beside = Promise.all([...sessions.map(rollBack), breakSessions()])
-    await Promise.all(players.map(write))
-    writing = false
-    await beside
-    await idle?.query('ROLLBACK')
-    for (const client of [idle, ...sessions]) await client?.end()
+    try {
+      await Promise.all(players.map(write))
+    } finally {
+      writing = false
+      await beside
+      await idle?.query('ROLLBACK')
+      for (const client of [idle, ...sessions]) await client?.end()
+    }
     console.log(`beside them: ${refused} refused, ${rolledBack} rolled back, ${broken} broken and ${repeated} repeated`)
 
     expect(broken).toBeGreaterThan(0)

@@ -215,19 +215,14 @@ describe('the phases of a season as events', () => {
   })
 
   describe('of scenarios that another release has published', () => {
-    const STORED = 'UPDATE scenarios SET scheduled_version = $3 WHERE environment_id = $1 AND id = $2'
-    /** Publishes as a release does that knows no phases. */
-    async function publishBefore(id: string, more: object, scheduled: number | null): Promise<void> {
-      await pool.query('INSERT INTO scenarios (environment_id, id, version) VALUES ($1, $2, 1)', [
-        game.environmentId,
-        id,
-      ])
-      await pool.query(STORED, [game.environmentId, id, scheduled])
-      await pool.query(
-        'INSERT INTO scenario_versions (environment_id, scenario_id, version, definition) VALUES ($1, $2, 1, $3)',
-        [game.environmentId, id, JSON.stringify(definition(more))],
+    /** In one statement, as a publication is one transaction: the season clock runs meanwhile. */
+    const STORED = `WITH published AS (
+        INSERT INTO scenarios (environment_id, id, version, scheduled_version) VALUES ($1, $2, 1, $3)
       )
-    }
+      INSERT INTO scenario_versions (environment_id, scenario_id, version, definition) VALUES ($1, $2, 1, $4)`
+    /** Publishes as a release does that knows no phases. */
+    const publishBefore = (id: string, more: object, scheduled: number | null) =>
+      pool.query(STORED, [game.environmentId, id, scheduled, JSON.stringify(definition(more))])
 
     it('are told when they begin; those of before an update are not', async () => {
       const [before, since] = [newId(), newId()]
