@@ -40,7 +40,7 @@ const auditLog = table('audit_log', {
   },
   kind: 'append',
 })
-const whatItWas = auditLog.one({ columns: ['action', 'target', 'before'], isKept: false })
+const whatItWas = auditLog.one({ columns: ['action', 'target', 'before', 'after'], isKept: false })
 const undoOf = auditLog.one({ by: ['projectId', 'undoes'], columns: ['id'], isKept: false })
 
 /** Asks for an entry, and whether another one undoes it. Two undos of a group would not see each other. */

@@ -1,6 +1,6 @@
 import { AuditLog, askUndo } from '../audit/audit-log.ts'
 import { invalidRequest, type REFUSALS, Refusal, type RefusalKind } from '../base/errors.ts'
-import type { Json } from '../base/json.ts'
+import { type Json, parseJson } from '../base/json.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { askKey } from '../callers/keys.ts'
 import { newId } from '../db/ids.ts'
@@ -119,8 +119,26 @@ export interface Action<Outcome, Asked> {
 export interface Context<Asked> {
   readonly asked: Asked
   readonly auditId: string
-  /** The state before the entry that this action undoes, as JSON. Null for an action that undoes none. */
-  readonly undone: string | null
+  /** Null for an action that undoes none. */
+  readonly undone: Undone | null
+}
+
+/** The entry that an action undoes: the state before and after it, `{}` where the entry has none. */
+export interface Undone {
+  readonly before: { readonly [name: string]: unknown }
+  readonly after: { readonly [name: string]: unknown }
+}
+
+/** Balances are read as texts, since they may be larger than numbers are exact. */
+const readState = (text: string | null): Undone['before'] =>
+  (parseJson((text ?? '{}').replaceAll(/"balance":(-?\d+)/g, '"balance":"$1"')) as Undone['before'] | null) ?? {}
+
+/** Refuses an undo of something else than its entry did. */
+export function requireUndoOf(entry: Undone['before'], asked: Readonly<Record<string, unknown>>): void {
+  const faults = Object.keys(asked)
+    .filter((path) => asked[path] !== entry[path])
+    .map((path) => ({ path, message: `must be ${entry[path]}, as in the entry that it undoes` }))
+  if (faults.length > 0) throw invalidRequest(...faults)
 }
 
 /**
@@ -166,7 +184,8 @@ export function act<Outcome extends object, Asked = undefined>(
         if (isUndone) throw new Refusal('alreadyUndone')
       }
       const auditId = newId()
-      const decision = action.decide(player, group, { asked, auditId, undone: undone?.entry?.before ?? null })
+      const entryOf = undone?.entry && { before: readState(undone.entry.before), after: readState(undone.entry.after) }
+      const decision = action.decide(player, group, { asked, auditId, undone: entryOf ?? null })
       const done = 'outcome' in decision ? decision : yield* decision
       const { environmentId, playerId: target } = player
       const { before, after } = done

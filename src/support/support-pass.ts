@@ -1,5 +1,5 @@
 import { invalidRequest, Refusal } from '../base/errors.ts'
-import { freeze, type Json, parseJson, thaw } from '../base/json.ts'
+import { freeze, type Json, thaw } from '../base/json.ts'
 import { type AddXpResult, addXp } from '../battlepass/add-xp.ts'
 import { aboutClaim, type ClaimResult, claimedLevel, giveTier, offerAt } from '../battlepass/claim-tier.ts'
 import { type ClaimError, newPass } from '../battlepass/decide.ts'
@@ -41,8 +41,10 @@ import {
   type Done,
   type KeyedCall,
   type Recorded,
+  requireUndoOf,
   type SupportAction,
   type SupportCall,
+  type Undone,
 } from './support-action.ts'
 
 export interface TierInput extends NodeInput, Claimable {}
@@ -103,10 +105,13 @@ export function grantTier(
     ask: (player, group) => askRunOf(player, group, scenarioId),
     *decide(player, group, { asked, undone }) {
       const { definition, runId } = requireRun(player, asked)
-      const removed = removedClaims(undone)
-      if (removed.length > 0) {
+      if (undone) {
         const pass = requirePass(yield* group.rows(() => askPass(player, definition, input)?.askClaims()))
         const tier = { scenarioId, nodeId: pass.node.id, level: claimedLevel(pass, level), track }
+        requireUndoOf(undone.after, tier)
+        const removed = removedClaims(undone)
+        if (removed.length === 0)
+          throw invalidRequest({ path: 'undoes', message: 'must be an entry that has reset a claimed tier' })
         const restored = restoreClaims(group, pass, tier, removed)
         const granted = restored[0]?.granted ?? []
         const outcome: Omit<GrantedTier, 'auditId'> = {
@@ -180,11 +185,12 @@ export function resetTier(
   { level, track, ...input }: TierInput,
   { maxCredit }: Pick<Limits, 'maxCredit'> = NO_LIMITS,
 ): Command<Changed> {
-  const undone = { answers: CLAIM_ANSWERS, isUndone: (tiers: About) => tiers.includes(tierKey(level, track)) }
-  return actOnPass(call, 'reset_tier', { ...input, level, track }, undone, (group, pass) => {
+  const forgotten = { answers: CLAIM_ANSWERS, isUndone: (tiers: About) => tiers.includes(tierKey(level, track)) }
+  return actOnPass(call, 'reset_tier', { ...input, level, track }, forgotten, (group, pass, { undone }) => {
     claimedLevel(pass, level)
     if (pass.levelNode && track === 'bonus') throw new Refusal('tierNotFound')
-    if (!call.undoes && maxCredit !== null) requireTierCredit(pass, { level, track }, maxCredit)
+    if (undone) requireUndoOf(undone.after, { scenarioId: input.scenarioId, level, track })
+    else if (maxCredit !== null) requireTierCredit(pass, { level, track }, maxCredit)
     const tier = { scenarioId: input.scenarioId, nodeId: pass.node.id, level, track }
     const isClaimed = pass.claimed.includes(tierKey(level, track))
     const claims = isClaimed ? shownClaims(pass, [tierKey(level, track)]) : null
@@ -246,8 +252,8 @@ export function revokePremium(call: SupportCall, { withTiers = false, ...input }
   if (!withTiers) return setPremium(call, 'revoke_premium', input, false, { answers: PREMIUM_ANSWERS })
   // Answers about premium itself are about no tier.
   const isUndone = (tiers: About) => tiers.length === 0 || tiers.some(isPremiumTier)
-  const undone = { answers: [...PREMIUM_ANSWERS, ...CLAIM_ANSWERS], isUndone }
-  return setPremium(call, 'revoke_premium', { ...input, withTiers }, false, undone)
+  const forgotten = { answers: [...PREMIUM_ANSWERS, ...CLAIM_ANSWERS], isUndone }
+  return setPremium(call, 'revoke_premium', { ...input, withTiers }, false, forgotten)
 }
 
 const isPremiumTier = (tier: string): boolean => tier.startsWith('premium')
@@ -257,12 +263,13 @@ function setPremium(
   name: SupportAction,
   input: Revocation,
   owned: boolean,
-  undone: Undone,
+  forgotten: Forgotten,
 ): Command<Changed> {
   const { scenarioId, withTiers } = input
-  return actOnPass(call, name, input, undone, (group, pass, { auditId, undone: before }) => {
+  return actOnPass(call, name, input, forgotten, (group, pass, { auditId, undone }) => {
     const { current, node } = pass
     const at = { scenarioId, nodeId: node.id }
+    if (undone) requireUndoOf(undone.after, at)
     const state = { ...at, premiumOwned: current.premiumOwned }
     // Premium that the player has bought since, or that something else gave, is not of what is undone.
     if (!owned && call.undoes && current.premiumOwned && !isGiftOf(pass, `support/${call.undoes}`))
@@ -273,7 +280,7 @@ function setPremium(
     const claims = withTiers ? shownClaims(pass, claimedTiers) : null
     pass.clearClaims(group, claimedTiers)
     const isChange = current.premiumOwned !== owned
-    const restored = owned && isChange ? restoreClaims(group, pass, at, removedClaims(before)) : []
+    const restored = owned && isChange ? restoreClaims(group, pass, at, removedClaims(undone)) : []
     if (isChange) {
       pass.set(group, { ...current, premiumOwned: owned })
       notePremiumGift(pass, owned ? `support/${auditId}` : '')
@@ -305,10 +312,9 @@ const shownClaims = (pass: PassHandle, tiers: readonly ClaimKey[]): Json =>
   })
 
 /** The claims that an action removed, from its entry. Those of earlier versions say only which. */
-function removedClaims(before: string | null): readonly RemovedClaim[] {
-  const { scenarioId, nodeId, level, track, claimed, claims, claimedTiers } = (
-    before === null ? {} : parseJson(before)
-  ) as { readonly [name: string]: unknown }
+function removedClaims(undone: Undone | null): readonly RemovedClaim[] {
+  if (!undone) return []
+  const { scenarioId, nodeId, level, track, claimed, claims, claimedTiers } = undone.before
   const at = { scenarioId, nodeId }
   if (claims)
     return (claims as readonly (Claimable & { granted: string; runId: string })[]).map((claim) => ({
@@ -370,10 +376,10 @@ const CLAIM_ANSWERS = ['claim', 'claim-all', 'support.grant_tier']
 export const PREMIUM_ANSWERS = ['premium', 'support.grant_premium']
 const PASS_ANSWERS = ['xp', 'server.xp', 'support.grant_xp', ...CLAIM_ANSWERS, ...PREMIUM_ANSWERS]
 
-/** The stored answers that an action undoes: those of some tiers, or of the whole pass. */
-interface Undone {
+/** The stored answers that an action makes untrue: those of some tiers, or of the whole pass. */
+interface Forgotten {
   readonly answers: readonly string[]
-  /** Of an answer about these tiers of the pass. Default: of each. */
+  /** Whether an answer about these tiers of the pass is. Default: each is. */
   readonly isUndone?: (tiers: About) => boolean
 }
 
@@ -385,7 +391,7 @@ function actOnPass<Outcome extends object>(
   call: SupportCall,
   name: SupportAction,
   input: NodeInput & Partial<TierInput> & Revocation,
-  { answers, isUndone = () => true }: Undone,
+  { answers, isUndone = () => true }: Forgotten,
   decide: (group: Group, pass: PassHandle, context: Pick<Context<unknown>, 'auditId' | 'undone'>) => Done<Outcome>,
 ): Command<Outcome & Recorded> {
   const command = act(call, {

@@ -1,7 +1,8 @@
+import { invalidRequest } from '../base/errors.ts'
 import { type CreditRules, requireCredit } from '../catalogue/currencies.ts'
 import type { Command } from '../transactions/command.ts'
 import { askWallet, balanceAfter, balanceOf, move } from '../wallet/holdings.ts'
-import { act, type KeyedCall, type Recorded } from './support-action.ts'
+import { act, type KeyedCall, type Recorded, requireUndoOf, type Undone } from './support-action.ts'
 
 export interface Moved extends Recorded {
   readonly balance: bigint
@@ -41,7 +42,8 @@ function moveMoney(
     name,
     request: { currency, amount },
     ask: askWallet,
-    decide(player, group, { auditId }) {
+    decide(player, group, { auditId, undone }) {
+      if (undone) requireUndoOfMove(undone, { currency, amount })
       check?.()
       const before = balanceOf(player, currency)
       const balance = balanceAfter(player, currency, amount)
@@ -51,4 +53,13 @@ function moveMoney(
       return { outcome: { balance, entryId }, before: { currency, balance: before }, after: { currency, balance } }
     },
   })
+}
+
+/** Refuses an undo in another currency, or of more than its entry has moved. */
+function requireUndoOfMove({ before, after }: Undone, { currency, amount }: MoneyInput): void {
+  requireUndoOf(after, { currency })
+  const moved = BigInt(String(before.balance)) - BigInt(String(after.balance))
+  if (moved > 0n ? amount <= moved : amount >= moved) return
+  const most = moved < 0n ? -moved : moved
+  throw invalidRequest({ path: 'amount', message: `must be at most ${most}, as in the entry that it undoes` })
 }

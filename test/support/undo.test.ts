@@ -134,6 +134,44 @@ describe('an undo', () => {
     expect(await standing(player)).toEqual(before)
   })
 
+  it.each<[string, Step, Step, string]>([
+    ['more than was credited', ['creditWallet', () => gems], ['debitWallet', () => ({ ...gems, amount: 6 })], 'amount'],
+    ['more than was debited', ['debitWallet', () => gems], ['creditWallet', () => ({ ...gems, amount: 6 })], 'amount'],
+    [
+      'another currency',
+      ['debitWallet', () => gems],
+      ['creditWallet', () => ({ currency: 'gold', amount: 5, allowNew: true })],
+      'currency',
+    ],
+    [
+      'another tier than the one that was granted',
+      ['grantTier', () => ({ ...pass, level: 5, track: 'free' })],
+      ['resetTier', () => ({ ...pass, level: 1, track: 'free' })],
+      'level',
+    ],
+    [
+      'another tier than the one that was reset',
+      ['resetTier', () => ({ ...pass, level: 1, track: 'free' })],
+      ['grantTier', () => ({ ...pass, level: 5, track: 'free' })],
+      'level',
+    ],
+    [
+      'a tier that was not claimed when it was reset',
+      ['resetTier', () => ({ ...pass, level: 5, track: 'free' })],
+      ['grantTier', () => ({ ...pass, level: 5, track: 'free' })],
+      'undoes',
+    ],
+  ])('of %s is refused, and changes nothing', async (_what, [done, input], [undo, inputOfUndo], path) => {
+    const player = await seasoned()
+    payload(await act(done, player, keyed(await input(player))))
+    const { id: undoes } = await latest(player)
+    const before = await standing(player)
+    const refused = await act(undo, player, keyed({ ...(await inputOfUndo(player)), undoes }))
+    expect(refused).toMatchObject({ code: 'INVALID_REQUEST', details: [{ path }] })
+    expect(await standing(player)).toEqual(before)
+    expect((await latest(player)).id).toBe(undoes)
+  })
+
   it('of granted premium leaves premium that the player has bought since', async () => {
     const player = await seasoned()
     payload(await act('revokePremium', player, pass))
