@@ -71,8 +71,10 @@ export function playerCalls(transport: Transport, login: PlayerLogin): PlayerCal
     player: async (signal) => (await unlessAborted(login.token(), signal)).playerId,
     call: async (path, body, shape, options) => send(path, { ...options, body: printExact(body) }, readerOf(shape)),
     async change(path, body, shape, options) {
-      const headers = { 'idempotency-key': keyOr(options?.idempotencyKey) }
-      return send(path, { ...options, body: printExact(body), headers, isChange: true }, readerOf(shape))
+      const idempotencyKey = keyOr(options?.idempotencyKey)
+      const headers = { 'idempotency-key': idempotencyKey }
+      const request = { ...options, body: printExact(body), headers, isChange: true, idempotencyKey }
+      return send(path, request, readerOf(shape))
     },
   }
 }

@@ -62,8 +62,10 @@ export class TierwayError extends Error {
   readonly requestId: string | null
   /** The same call may succeed later. The library has already retried as often as it may. */
   readonly retryable: boolean
-  /** The call may have taken effect. Repeat it with the same key to learn the outcome: it takes effect once. */
+  /** The call may have taken effect. Repeat it with `idempotencyKey` to learn the outcome: it takes effect once. */
   readonly outcomeUnknown: boolean
+  /** The key of a change that was sent, also a random one; null for other calls. */
+  readonly idempotencyKey: string | null = null
 
   constructor({ code, message, status, details, facts, requestId, retryable, outcomeUnknown, cause }: Properties) {
     super(textOf(message ?? code.replace(/_/g, ' '), details), cause === undefined ? undefined : { cause })
@@ -84,8 +86,8 @@ export class TierwayError extends Error {
   }
 
   toJSON(): object {
-    const { name, message, code, status, details, facts, requestId, retryable, outcomeUnknown } = this
-    return { name, message, code, status, details, facts, requestId, retryable, outcomeUnknown }
+    const { name, message, code, status, details, facts, requestId, retryable, outcomeUnknown, idempotencyKey } = this
+    return { name, message, code, status, details, facts, requestId, retryable, outcomeUnknown, idempotencyKey }
   }
 }
 

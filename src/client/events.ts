@@ -103,7 +103,7 @@ export function graphql<Data>(
   query: string,
   variables: object,
   shape: ShapeOf<Data>,
-  options?: CallOptions & ForPlayer & { readonly isChange?: boolean },
+  options?: CallOptions & ForPlayer & { readonly isChange?: boolean; readonly idempotencyKey?: string },
 ): Promise<Data> {
   return calls.send('/graphql', { ...options, body: JSON.stringify({ query, variables }) }, (text) =>
     dataOf(text, shape),

@@ -297,7 +297,7 @@ export class ScenarioSession {
     return this.during(async () => {
       const idempotencyKey = keyOr(options?.idempotencyKey)
       const input = { scenarioId, nodeId, runId, idempotencyKey }
-      const change = { ...options, isChange: true }
+      const change = { ...options, idempotencyKey, isChange: true }
       const { claimed } = (await graphql(this.#calls, CLAIM_ALL, { input }, CLAIMED, change)).claimAll
       const answer = {
         claimed: claimed.map(({ boosts, ...tier }) => ({

@@ -33,6 +33,8 @@ export interface PostRequest extends CallOptions {
   readonly headers: Readonly<Record<string, string>>
   /** The call changes something, so a lost answer leaves its outcome unknown. */
   readonly isChange?: boolean
+  /** Its key, in a header or in the body. Errors carry it. */
+  readonly idempotencyKey?: string
   /** The longest time of all attempts and the pauses between them. Default: as long as these take. */
   readonly deadlineMs?: number
 }
@@ -98,7 +100,13 @@ export function createTransport({ baseUrl, fetch, timeoutMs, retries }: Transpor
   }
 
   async function post<Answer>(path: string, request: PostRequest, read: Reader<Answer>): Promise<Answer> {
-    const { signal, retries: own = retries, isChange = false, deadlineMs = Number.POSITIVE_INFINITY } = request
+    const {
+      signal,
+      retries: own = retries,
+      isChange = false,
+      deadlineMs = Number.POSITIVE_INFINITY,
+      idempotencyKey = null,
+    } = request
     const endsAt = performance.now() + deadlineMs
     let mayHaveArrived = false
     for (let tried = 0; ; tried += 1) {
@@ -113,7 +121,7 @@ export function createTransport({ baseUrl, fetch, timeoutMs, retries }: Transpor
           continue
         }
         const isUnknown = isChange && mayHaveArrived && (error.retryable || error.code === 'invalid_answer')
-        throw isUnknown ? Object.assign(error, { outcomeUnknown: true }) : error
+        throw Object.assign(error, { outcomeUnknown: isUnknown, idempotencyKey })
       }
     }
   }

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { TierwayError } from '../../src/client/error.ts'
 import {
   type BattlePassSession,
   memoryStorage,
@@ -153,6 +154,26 @@ describe('a call on a bad network', () => {
       code: 'idempotency_key_reused',
       outcomeUnknown: false,
     })
+  })
+
+  it('names the key of a change that failed, by which its repeat counts once', async () => {
+    const tierway = await signedIn({ retries: 0 })
+    const pass = await passOf(tierway)
+    const failed = async (call: Promise<unknown>) => {
+      const error: unknown = await call.catch((thrown: unknown) => thrown)
+      if (!TierwayError.is(error)) throw error
+      return error
+    }
+    once(XP, 'unanswered')
+    const { idempotencyKey, outcomeUnknown } = await failed(pass.addXp(10))
+    expect([idempotencyKey, outcomeUnknown]).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/), true])
+    expect((await pass.addXp(10, { idempotencyKey: idempotencyKey as string })).xp).toBe(10n)
+    expect((await pass.addXp(5)).xp).toBe(15n)
+    once('/graphql', 'unanswered')
+    const claim = await failed(pass.claimAll({ idempotencyKey: 'all' }))
+    expect(JSON.parse(JSON.stringify(claim))).toMatchObject({ idempotencyKey: 'all' })
+    once('/sdk/v1/player/get', 'unanswered')
+    expect((await failed(tierway.player())).idempotencyKey).toBeNull()
   })
 
   it('rejects after its timeout', async () => {

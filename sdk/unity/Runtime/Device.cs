@@ -38,7 +38,7 @@ namespace Tierway
         private const int Bytes = 32;
 
         private readonly IDeviceStorage storage;
-        private readonly SemaphoreSlim making = new SemaphoreSlim(1);
+        private readonly Turns making = new Turns();
 
         public Device(IDeviceStorage storage)
         {

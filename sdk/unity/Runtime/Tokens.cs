@@ -119,7 +119,7 @@ namespace Tierway
         private readonly Func<string, CancellationToken, Task<TokenPair>> exchange;
         private readonly Action<SignedOutReason> signedOut;
         private readonly CancellationToken lifetime;
-        private readonly SemaphoreSlim storing = new SemaphoreSlim(1);
+        private readonly Turns storing = new Turns();
 
         private readonly object gate = new object();
         private HeldPair current;
@@ -245,7 +245,7 @@ namespace Tierway
                 if (isLoaded) return;
                 if (loading == null)
                 {
-                    mine = Begin();
+                    mine = new TaskCompletionSource<HeldPair>();
                     loading = mine.Task;
                 }
                 shared = loading;
@@ -280,7 +280,7 @@ namespace Tierway
                 // A refresh of an earlier login does not answer for this one.
                 if (refreshing == null || refreshed != stale)
                 {
-                    mine = Begin();
+                    mine = new TaskCompletionSource<HeldPair>();
                     refreshing = mine.Task;
                     refreshed = stale;
                 }
@@ -422,11 +422,6 @@ namespace Tierway
         private bool IsCoolingDown()
         {
             lock (gate) return sinceFailure != null && sinceFailure.Elapsed < CoolDown;
-        }
-
-        private static TaskCompletionSource<HeldPair> Begin()
-        {
-            return new TaskCompletionSource<HeldPair>(TaskCreationOptions.RunContinuationsAsynchronously);
         }
 
         private static async void Complete(TaskCompletionSource<HeldPair> mine, Func<Task<HeldPair>> work)

@@ -11,7 +11,10 @@ namespace Tierway
     /// <summary>Carries requests by UnityWebRequest. Call it on Unity's main thread.</summary>
     public sealed class UnityTransport : ITransport
     {
-        /// <summary>Continuations run in a frame of the game, not within a callback of the engine.</summary>
+        /// <summary>
+        /// Continuations run in a frame of the game, not within a callback of the engine. Such a task is only awaited,
+        /// in Unity's context: WhenAny of it needs a thread pool, which WebGL has not.
+        /// </summary>
         private const TaskCreationOptions Later = TaskCreationOptions.RunContinuationsAsynchronously;
 
         public async Task<TransportResponse> SendAsync(TransportRequest request, CancellationToken cancellationToken)

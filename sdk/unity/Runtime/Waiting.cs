@@ -1,10 +1,14 @@
 using System;
+using System.Collections.Generic;
 using System.Threading;
 using System.Threading.Tasks;
 
 namespace Tierway
 {
-    /// <summary>Waiting with a time limit, in the context of the caller.</summary>
+    /// <summary>
+    /// Waiting with a time limit, in the context of the caller. Nothing here may need the thread pool, since WebGL has
+    /// none: WhenAny of a task with RunContinuationsAsynchronously does, and so does a SemaphoreSlim that is waited for.
+    /// </summary>
     internal static class Waiting
     {
         /// <summary>
@@ -36,7 +40,7 @@ namespace Tierway
         public static async Task<T> OrCancelledAsync<T>(this Task<T> shared, CancellationToken cancellationToken)
         {
             if (shared.IsCompleted || !cancellationToken.CanBeCanceled) return await shared;
-            var cancelled = new TaskCompletionSource<T>(TaskCreationOptions.RunContinuationsAsynchronously);
+            var cancelled = new TaskCompletionSource<T>();
             using (cancellationToken.Register(() => cancelled.TrySetCanceled()))
             {
                 var first = await Task.WhenAny(shared, cancelled.Task);
@@ -55,6 +59,49 @@ namespace Tierway
             catch (Exception)
             {
                 // No caller waits for it any more.
+            }
+        }
+    }
+
+    /// <summary>Lets one after the other work, in the order in which they came.</summary>
+    internal sealed class Turns
+    {
+        private readonly Queue<TaskCompletionSource<bool>> waiting = new Queue<TaskCompletionSource<bool>>();
+        private bool isTaken;
+
+        /// <summary>Waits for a turn, which ends with <see cref="Release"/>. A cancelled wait takes no turn.</summary>
+        public async Task WaitAsync(CancellationToken cancellationToken)
+        {
+            cancellationToken.ThrowIfCancellationRequested();
+            var mine = new TaskCompletionSource<bool>();
+            lock (waiting)
+            {
+                if (!isTaken)
+                {
+                    isTaken = true;
+                    return;
+                }
+                waiting.Enqueue(mine);
+            }
+            using (cancellationToken.Register(() => mine.TrySetCanceled())) await mine.Task;
+        }
+
+        public void Release()
+        {
+            while (true)
+            {
+                TaskCompletionSource<bool> next;
+                lock (waiting)
+                {
+                    if (waiting.Count == 0)
+                    {
+                        isTaken = false;
+                        return;
+                    }
+                    next = waiting.Dequeue();
+                }
+                // Outside of the lock: the code behind the wait runs within this call.
+                if (next.TrySetResult(true)) return;
             }
         }
     }

@@ -25,6 +25,8 @@ namespace Tierway.Tests
             { "id-token", LoginTests.IdTokenAsync },
             { "account", AccountTests.AccountAsync },
             { "refresh", LoginTests.RefreshAsync },
+            { "parked-refresh", ParkedTests.RefreshAsync },
+            { "parked-turns", ParkedTests.TurnsAsync },
             { "adopt", LoginTests.AdoptAsync },
             { "early", LoginTests.EarlyAsync },
             { "clock", LoginTests.ClockAsync },
