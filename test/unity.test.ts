@@ -252,9 +252,9 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
     expect(callsTo(REFRESH)).toHaveLength(1)
   })
 
-  test.each(['refresh', 'turns'])('needs no thread pool, which WebGL does not have: %s', (name) =>
-    run(`parked-${name}`),
-  )
+  test.each(['refresh', 'turns'])('needs no thread pool, which WebGL does not have: %s', async (name) => {
+    await run(`parked-${name}`)
+  })
 
   test('adopts a token pair that another client has stored before it refreshes or ends the login', async () => {
     await run('adopt')

@@ -15,7 +15,15 @@ import { type RequestOf, refuseFaults } from '../declare/shape.ts'
 import { filterJson, readSegment } from '../listing/segments.ts'
 import { findTargets, type PlayerTarget } from '../players/player-target.ts'
 import type { InEnvironment } from '../projects/projects.ts'
-import { countGift, readLimits, requireJobSize, requireNoXpLimit, requireXp } from '../roles/role-limits.ts'
+import {
+  countGift,
+  readLimits,
+  requireGift,
+  requireJobSize,
+  requireNoXpLimit,
+  requireXp,
+} from '../roles/role-limits.ts'
+import type { PassNode } from '../scenario/definition.ts'
 import { currentDefinition } from '../scenario/scenarios.ts'
 import type { GroupCommit } from '../transactions/group-commit.ts'
 import {
@@ -78,6 +86,7 @@ export async function resolve(
     faults.push({ path: 'to.listId', message: 'is no list of players of this environment' })
   faults.push(...amountFaults(give, list?.hasAmounts ?? false))
   const at = give?.xp ?? give?.levels ?? give?.premium
+  let price: PassNode['premium'] = null
   if (at) {
     const path = `give.${give?.xp ? 'xp' : give?.levels ? 'levels' : 'premium'}`
     const definition = await run(currentDefinition({ environmentId, scenarioId: at.scenarioId }))
@@ -86,10 +95,18 @@ export async function resolve(
     else if (!pass) faults.push({ path: `${path}.nodeId`, message: 'is no battle pass of the scenario' })
     else if (give?.premium && !pass.node.premium)
       faults.push({ path: `${path}.nodeId`, message: 'is a battle pass that sells no premium' })
+    if (give?.premium) price = pass?.node.premium ?? null
   }
   refuseFaults(faults)
+  const { rewards } = totalOf(give, 1, list?.largest ?? 0n)
+  requireGift(
+    limits.maxCredit,
+    rewards.filter(({ itemId }) => itemId !== null),
+    'give.rewards',
+  )
+  if (price) requireGift(limits.maxCredit, [{ itemId: null, ...price }], 'give.premium')
   // What one player gets of a currency in all, by the rules of credits.
-  for (const { currency, amount } of totalOf(give, 1, list?.largest ?? 0n).rewards) {
+  for (const { currency, amount } of rewards) {
     if (currency === null) continue
     const index = give?.rewards?.findIndex((reward) => reward.currency === currency)
     const isAdmin = hasRight(caller.role, 'manage')

@@ -20,7 +20,7 @@ const RoleLimitsType = builder.objectRef<RoleLimits>('RoleLimits').implement({
     maxCredit: t.expose('maxCredit', {
       ...{ type: 'Int64', nullable: true },
       description:
-        'The largest amount of a currency that it gives a player at once. The credit limit of the currency holds, too. Null without a limit.',
+        'The largest amount of a currency or of an item that it gives a player at once. Premium counts by its price. The credit limit of the currency holds, too. Null without a limit.',
     }),
     maxXp: t.expose('maxXp', {
       ...{ type: 'Int64', nullable: true },

@@ -10,7 +10,7 @@ export const limitsRequest = shape({
   readsOnly: optional(flag('True lets the role change nothing in the environment. Default: false.'), false),
   maxCredit: optional(
     int64(
-      'The largest amount of a currency that it gives a player at once. The credit limit of the currency holds, too. Null: no limit.',
+      'The largest amount of a currency or of an item that it gives a player at once. Premium counts by its price. The credit limit of the currency holds, too. Null: no limit.',
       { min: 0n },
     ),
   ),

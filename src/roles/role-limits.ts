@@ -20,7 +20,7 @@ export type LimitedRole = (typeof LIMITED_ROLES)[number]
 export interface Limits {
   /** The role changes nothing in the environment. */
   readonly readsOnly: boolean
-  /** The largest amount of a currency that a player is given at once. */
+  /** The largest amount of a currency or of an item that a player is given at once. Premium counts by its price. */
   readonly maxCredit: bigint | null
   /** The most xp that a player is given at once. */
   readonly maxXp: bigint | null
@@ -154,6 +154,28 @@ export function requireXp({ maxXp }: Limits, { role }: PlatformCaller, xp: bigin
     path,
     message: `The xp is above ${maxXp}, the most that the role ${role} gives at once in this environment.`,
   })
+}
+
+/** An amount of a currency or of an item. Boosts have none. */
+interface Given {
+  readonly currency: string | null
+  readonly itemId: string | null
+  readonly amount: bigint
+}
+
+/** Refuses what gives a player more of a currency or of an item, in all, than the role gives at once. */
+export function requireGift(maxCredit: bigint | null, given: readonly Given[], path: string): void {
+  if (maxCredit === null) return
+  const sums = new Map<string, bigint>()
+  for (const { currency, itemId, amount } of given) {
+    const name = currency ?? itemId
+    if (name !== null) sums.set(name, (sums.get(name) ?? 0n) + amount)
+  }
+  for (const [name, sum] of sums) {
+    if (sum <= maxCredit) continue
+    const message = `It gives ${sum} of ${JSON.stringify(name)}: more than ${maxCredit}, the most that your role gives at once.`
+    throw new Refusal('creditLimitExceeded', { faults: [{ path, message }] })
+  }
 }
 
 /** Refuses levels, whose xp differs by player, where the role gives only so much xp at once. */

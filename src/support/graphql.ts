@@ -58,7 +58,7 @@ import { messageImage, messageText } from '../inbox/message-text.ts'
 import { findPlayer, findPlayers } from '../players/find-player.ts'
 import { BAN_KINDS, type Ban, type PlayerRef } from '../players/player-status.ts'
 import { storageKeys, storageValues } from '../players/requests.ts'
-import { countGift, type Limits, requireChangeable, requireXp } from '../roles/role-limits.ts'
+import { countGift, type Limits, requireChangeable, requireGift, requireXp } from '../roles/role-limits.ts'
 import { crossHandleRequest } from '../scenario/cross-handle.ts'
 import { CrossHandlePayloadType } from '../scenario/graphql-runs.ts'
 import { rewardList } from '../scenario/reward-list.ts'
@@ -693,7 +693,9 @@ builder.mutationFields((t) => ({
   grantPremium: t.field({
     type: ChangePayload,
     description: 'Grants premium without a price. Refused for a pass that sells none.',
-    ...support('GrantPremiumInput', 'grant_premium', premiumRequest, grantPremium),
+    ...support('GrantPremiumInput', 'grant_premium', premiumRequest, (call, input, _service, limits) =>
+      grantPremium(call, input, limits),
+    ),
   }),
   revokePremium: t.field({
     type: ChangePayload,
@@ -704,7 +706,9 @@ builder.mutationFields((t) => ({
   resetPass: t.field({
     type: ChangePayload,
     description: 'Resets a pass: no xp, no premium, no claims. The player keeps its rewards.',
-    ...support('ResetPassInput', 'reset_pass', passRequest, resetPass),
+    ...support('ResetPassInput', 'reset_pass', passRequest, (call, input, _service, limits) =>
+      resetPass(call, input, limits),
+    ),
   }),
   cancelRun: t.field({
     type: PlayerPayload,
@@ -751,6 +755,8 @@ builder.mutationFields((t) => ({
       'send_message',
       messageRequest,
       async (call, input, service, limits) => {
+        const items = input.rewards.filter(({ itemId }) => itemId !== null)
+        requireGift(limits.maxCredit, items, 'rewards')
         const currencies = [...new Set(input.rewards.flatMap((one) => one.currency ?? []))]
         const rules = await Promise.all(currencies.map(rulesFor(call, service, limits)))
         return sendMessage(call, input, new Map(currencies.map((one, index) => [one, rules[index] as CreditRules])))

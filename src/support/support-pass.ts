@@ -15,7 +15,7 @@ import {
 import { askPremiumGift, isGiftOf, notePremiumGift } from '../battlepass/premium-gifts.ts'
 import { newId } from '../db/ids.ts'
 import { requireActive } from '../players/player-status.ts'
-import type { Limits } from '../roles/role-limits.ts'
+import { type Limits, requireGift } from '../roles/role-limits.ts'
 import { type CrossResult, crossInRun } from '../scenario/cross-handle.ts'
 import {
   assetsOf,
@@ -138,21 +138,11 @@ export function grantTier(
 
 const NO_LIMITS = { maxCredit: null }
 
-/** Refuses a tier that pays, or can be claimed for, more of a currency than the role gives at once. */
+/** Refuses a tier that pays, or can be claimed for, more than the role gives at once. */
 function requireTierCredit(pass: PassHandle, tier: Claimable, most: bigint, choice: number | null = null): void {
   const { rewards = [], choice: options = [] } = offerAt(pass, tier) ?? {}
   const picked = choice === null ? options : options.slice(choice, choice + 1)
-  for (const option of picked.length === 0 ? [[]] : picked) requireSum([...rewards, ...option], most, 'level')
-}
-
-function requireSum(rewards: readonly Reward[], most: bigint, path: string): void {
-  const sums = new Map<string, bigint>()
-  for (const { currency, amount } of rewards) if (currency) sums.set(currency, (sums.get(currency) ?? 0n) + amount)
-  for (const [currency, sum] of sums) {
-    if (sum <= most) continue
-    const message = `It pays ${sum} of ${JSON.stringify(currency)}: more than ${most}, the most that your role gives at once.`
-    throw new Refusal('creditLimitExceeded', { faults: [{ path, message }] })
-  }
+  for (const option of picked.length === 0 ? [[]] : picked) requireGift(most, [...rewards, ...option], 'level')
 }
 
 /** A claim's "no" is a refusal of the action. The level and the season do not matter for a gift. */
@@ -222,7 +212,7 @@ export function resetReward(
     decide(player, _group, { asked }) {
       const { nodes } = requireScenario(asked)
       const node = nodes.get(nodeId)
-      if (maxCredit !== null && node?.type === 'reward') requireSum(node.rewards, maxCredit, 'nodeId')
+      if (node?.type === 'reward') requireGift(maxCredit, node.rewards, 'nodeId')
       const count = removePayments(player, scenarioId, nodeId)
       // A node that an edit has removed may have paid.
       if (count === 0 && node?.type !== 'reward') throw new Refusal('nodeNotFound')
@@ -240,8 +230,12 @@ export function resetReward(
  * Grants premium where it is sold. No price is charged, so `onPremiumPurchase` is not crossed. As the undo of a revocation
  * with its tiers, it restores their claims, too, which pays nothing.
  */
-export function grantPremium(call: SupportCall, input: NodeInput): Command<Changed> {
-  return setPremium(call, 'grant_premium', input, true, { answers: [] })
+export function grantPremium(
+  call: SupportCall,
+  input: NodeInput,
+  { maxCredit }: Pick<Limits, 'maxCredit'> = NO_LIMITS,
+): Command<Changed> {
+  return setPremium(call, 'grant_premium', input, true, { answers: [] }, maxCredit)
 }
 
 /** Premium to revoke. With its tiers, those that are claimed become claimable again: the player keeps their rewards. */
@@ -264,6 +258,7 @@ function setPremium(
   input: Revocation,
   owned: boolean,
   forgotten: Forgotten,
+  maxCredit: bigint | null = null,
 ): Command<Changed> {
   const { scenarioId, withTiers } = input
   return actOnPass(call, name, input, forgotten, (group, pass, { auditId, undone }) => {
@@ -276,6 +271,7 @@ function setPremium(
       return { outcome: { changed: false }, before: state, after: state }
     const claimedTiers = owned ? [] : [...pass.claimed].filter(isPremiumTier).sort()
     if (owned && !node.premium) throw new Refusal('premiumNotAvailable')
+    if (owned && node.premium && !undone) requireGift(maxCredit, [{ itemId: null, ...node.premium }], 'nodeId')
     if (!withTiers && claimedTiers.length > 0) throw new Refusal('premiumTiersClaimed')
     const claims = withTiers ? shownClaims(pass, claimedTiers) : null
     pass.clearClaims(group, claimedTiers)
@@ -347,9 +343,16 @@ function restoreClaims(
 }
 
 /** Resets a pass: no xp, no premium, no claims. The player keeps its rewards. */
-export function resetPass(call: SupportCall, input: NodeInput): Command<Changed> {
+export function resetPass(
+  call: SupportCall,
+  input: NodeInput,
+  { maxCredit }: Pick<Limits, 'maxCredit'> = NO_LIMITS,
+): Command<Changed> {
   return actOnPass(call, 'reset_pass', input, { answers: PASS_ANSWERS }, (group, pass) => {
     const { node, level } = pass
+    // What is claimed can be claimed again.
+    const again = [...pass.claimed].flatMap((tier) => pass.askClaimRows().get(tier)?.granted ?? [])
+    requireGift(maxCredit, assetsOf(again), 'nodeId')
     const { xp, premiumOwned, activeOn, xpCounts, beyond, ...crossed } = pass.current
     const claimedTiers = [...pass.claimed].sort()
     const hasCrossed = crossed.maxLevelCrossed || crossed.completed || crossed.completedNodes.length > 0

@@ -88,6 +88,11 @@ describe('the limits of a role in an environment', () => {
       'CREDIT_LIMIT_EXCEEDED',
     ],
     [
+      ...(['maxCredit of the items of a message', { maxCredit: 2 }, 'sendMessage'] as const),
+      (more) => ({ rewards: [1 + more, 1].map((amount) => ({ itemId: 'sword', amount })) }),
+      'CREDIT_LIMIT_EXCEEDED',
+    ],
+    [
       ...(['maxXp', { maxXp: 100 }, 'grantXp'] as const),
       (more) => ({ ...PASS, amount: 100 + more }),
       'ROLE_LIMIT_EXCEEDED',
@@ -121,6 +126,19 @@ describe('the limits of a role in an environment', () => {
     const { key: some } = await limited('support', { maxCredit: 1_000_000 })
     for (const mutation of ['resetTier', 'grantTier'] as const)
       expect(codeOf(await give(some, mutation, player, tier))).toBe('ok')
+  })
+
+  it('maxCredit: neither premium of a higher price is granted, nor a pass reset whose claims have paid more', async () => {
+    const player = await playing()
+    const { key: none } = await limited('support', { maxCredit: 1 })
+    expect(codeOf(await give(game.platformKey, 'grantTier', player, { ...PASS, level: 2, track: 'free' }))).toBe('ok')
+    const before = await everythingOf(game.app.pool, player.playerId)
+    for (const mutation of ['grantPremium', 'resetPass'] as const)
+      expect(codeOf(await give(none, mutation, player, PASS))).toBe('CREDIT_LIMIT_EXCEEDED')
+    expect(await everythingOf(game.app.pool, player.playerId)).toEqual(before)
+    const { key: some } = await limited('support', { maxCredit: 1_000_000 })
+    for (const mutation of ['grantPremium', 'resetPass'] as const)
+      expect(codeOf(await give(some, mutation, player, PASS))).toBe('ok')
   })
 
   it('maxCredit and the credit limit of a currency hold together: the lower one', async () => {
@@ -191,6 +209,12 @@ describe('the limits of a role in an environment', () => {
     const gold = (amount: number) => ({ rewards: [{ currency: 'gold', amount }] })
     const refused = (input: object) => desk.refused('createGrantJob', { idempotencyKey: randomUUID(), to, ...input })
     expect(await refused({ give: gold(51), limit: 10 })).toEqual([expect.stringContaining('above 50')])
+    expect(await refused({ give: { rewards: [{ itemId: 'sword', amount: 51 }] }, limit: 10 })).toEqual([
+      expect.stringContaining('give.rewards: It gives 51 of "sword": more than 50'),
+    ])
+    expect(await refused({ give: { premium: PASS }, limit: 10 })).toEqual([
+      expect.stringContaining('give.premium: It gives'),
+    ])
     expect(await refused({ give: { xp: { ...PASS, amount: 101 } }, limit: 10 })).toEqual([
       expect.stringContaining('give.xp.amount: The xp is above 100'),
     ])
