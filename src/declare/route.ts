@@ -32,6 +32,7 @@ import {
   type Source,
   withMember,
 } from './shape.ts'
+import { addUnknownMembers, queryFaults } from './unknown-names.ts'
 
 /** What every handler needs. */
 export interface RestContext {
@@ -194,8 +195,7 @@ const pagesReply = ({ type, pages }: PagesReply): Reply => ({
 /** The reader of a call whose idempotency key, if it takes one, may also come in the header. */
 function inputReader<F extends Fields>(shape: Shape<F>) {
   const isKeyed = 'idempotencyKey' in shape.fields
-  return (body: Source, request: IncomingMessage): RequestOf<Shape<F>> => {
-    const faults: Fault[] = []
+  return (body: Source, request: IncomingMessage, faults: Fault[] = []): RequestOf<Shape<F>> => {
     const source = isKeyed && request.headers['idempotency-key'] !== undefined ? withKey(body, request, faults) : body
     const input = shape.gather(source, faults)
     refuseFaults(faults)
@@ -300,6 +300,7 @@ export function serverPost<F extends Fields>(
   { request: shape, contract, run, action }: Call<F, ServerRequest<RequestOf<Shape<F>>>>,
 ): Route {
   const readInput = inputReader(shape)
+  const { schema } = shape
   const attempt = action === undefined ? undefined : { action, target: 'players' }
   return {
     method: 'POST',
@@ -308,7 +309,11 @@ export function serverPost<F extends Fields>(
     contract: { ...contract, access: 'server', request: shape },
     async respond(context, request) {
       const caller = await admitServer(request, accessFor(context, request), attempt)
-      const input = readInput(await readSource(context, request), request)
+      queryOf(request, [])
+      const body = await readSource(context, request)
+      const unknown: Fault[] = []
+      addUnknownMembers(unknown, body.values, schema)
+      const input = readInput(body, request, unknown)
       return reply(await run({ caller, input, service: context.service }))
     },
   }
@@ -370,6 +375,14 @@ function admitServer(request: IncomingMessage, access: Access, attempt?: Attempt
 const BY_PAGE: Fault = {
   path: 'Origin',
   message: 'must not be sent: only game servers make this call, since a browser cannot keep a server key secret',
+}
+
+/** The parameters of a request. Unknown and repeated ones are refused. */
+function queryOf({ url = '' }: IncomingMessage, known: readonly string[]): URLSearchParams {
+  const at = url.indexOf('?')
+  const query = new URLSearchParams(at < 0 ? '' : url.slice(at + 1))
+  refuseFaults(queryFaults(query, known))
+  return query
 }
 
 async function readSource({ maxBodyBytes }: RestContext, request: IncomingMessage): Promise<JsonSource> {
@@ -442,6 +455,9 @@ function platformCall(
     audited,
   }: Omit<PlatformHandler, 'run'> & { readonly run: (request: PlatformRequest) => Promise<Reply> },
 ): Route {
+  const parameters = (contract.parameters ?? []).flatMap(({ in: place, name }) =>
+    place === 'query' ? [String(name)] : [],
+  )
   return {
     method,
     path,
@@ -451,7 +467,7 @@ function platformCall(
       const attempt = audited && { action: audited.action, target: audited.target(params) }
       const access = accessFor(context, request)
       const caller = await requirePlatform(access, right, attempt, params.projectId?.toLowerCase())
-      const query = new URLSearchParams(request.url?.split('?', 2)[1])
+      const query = queryOf(request, parameters)
       const body = () => readSource(context, request)
       const lines = async (most: number) => readLines(await readBody(request, context.maxBodyBytes), most)
       const text = async (maxBytes: number) => textOf(await readBody(request, Math.max(maxBytes, context.maxBodyBytes)))

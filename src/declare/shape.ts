@@ -488,7 +488,7 @@ const FRACTION = /[:[,]\s*-?\d+[.eE]/
 export class JsonSource implements Source {
   /** The whole object, as it was sent. */
   readonly text: string
-  private readonly values: { readonly [name: string]: unknown }
+  readonly values: { readonly [name: string]: unknown }
   private mayRound: boolean | undefined
   private slices: ReadonlyMap<string, string> | undefined
 

@@ -17,6 +17,7 @@ import { operatorParameter, projectId, reasonParameter, requiredQuery } from '..
 import type { Line } from '../declare/request.ts'
 import type { PlatformHandler, PlatformRequest } from '../declare/route.ts'
 import { InputSource, optional, type RequestOf, refuseFaults, shape, text } from '../declare/shape.ts'
+import { addUnknownMembers } from '../declare/unknown-names.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { DEFAULT_PROVIDER, providerRef } from '../providers/provider-ref.ts'
 import { importPlayer } from './import-players.ts'
@@ -125,7 +126,10 @@ function read(lines: readonly Line[], faults: Fault[]): ImportedPlayer[] {
   for (const line of lines) {
     const found: Fault[] = []
     if ('fault' in line) found.push({ path: '', message: line.fault })
-    else players.push(importedPlayer.gather(line.source, found))
+    else {
+      addUnknownMembers(found, line.source.values, importedPlayer.schema)
+      players.push(importedPlayer.gather(line.source, found))
+    }
     if (found.length === 0) continue
     faulty += 1
     const place = `line ${line.number}`

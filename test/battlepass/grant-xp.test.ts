@@ -167,6 +167,19 @@ describe('xp that a game server gives', () => {
 })
 
 describe('a call that is repeated with its key', () => {
+  it('refuses members that it does not know, at any depth, and gives nothing', async () => {
+    const player = await game.player()
+    const response = await fetch(`${game.baseUrl}/server/v1/battlepass/xp`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body: print({ grants: [grantOf(by(player), { sorce: 'x' })], atomic: true, idempotencyKey: newKey() } as never),
+    })
+    expect(response.status).toBe(400)
+    const { details } = (await response.json()) as { details: readonly { path: string }[] }
+    expect(details.map(({ path }) => path).sort()).toEqual(['atomic', 'grants[0].sorce'])
+    expect(await xpOf(player)).toBeUndefined()
+  })
+
   it('answers the same and makes only the grants that are missing', async () => {
     const players = [await game.player(), await game.player(), await game.player()]
     const grants = players.map((player) => grantOf(by(player)))

@@ -113,6 +113,16 @@ describe('an export of players', () => {
     ])
   })
 
+  it.each([
+    ['stauts=banned', 'stauts', 'is unknown; did you mean status?'],
+    ['status=banned&status=active', 'status', 'must be given once'],
+  ])('is refused with a misspelt or repeated filter: %s', async (query, path, message) => {
+    const url = `${game.baseUrl}/platform/v1/projects/${game.projectId}/players.ndjson?environment=production&${query}`
+    const response = await fetch(url, { headers: { authorization: `Bearer ${operator.key}` } })
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ details: [{ path, message }] })
+  })
+
   it('is refused with every fault at once, to viewers and in other projects; denied exports are in the audit log', async () => {
     const { pool, projectId } = { pool: game.app.pool, projectId: game.projectId }
     const refused = await get({
