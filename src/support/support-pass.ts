@@ -23,7 +23,6 @@ import {
   type Claimable,
   type ClaimKey,
   type Granted,
-  type Reward,
   readTierKey,
   tierKey,
 } from '../scenario/definition.ts'
