@@ -103,7 +103,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the figures of a batt
     expect(cells.map(([level, reached, , , there]) => ({ level, reached, there }))).toEqual(steps)
 
     const stall = findStall(await levelsTold())
-    await page.getByText(`Most players stop at level ${stall?.level}.`).waitFor()
+    await page.getByText(`Players stop most at level ${stall?.level}.`).waitFor()
     await opened.check('battle-pass')
 
     await page.getByRole('link', { name: 'Xp', exact: true }).click()

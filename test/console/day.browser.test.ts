@@ -58,7 +58,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}an operator of the ga
     // Where players stop.
     await pages.getByRole('link', { name: 'Battle pass' }).click()
     await page.getByLabel('Time', { exact: true }).selectOption('Last 30 days')
-    await page.getByText(/^Most players stop at level \d+\.$/).waitFor()
+    await page.getByText(/^Players stop most at level \d+\.$/).waitFor()
 
     // A change of a tier: its effect, its publication, and the return to the old version.
     await pages.getByRole('link', { name: 'Designer' }).click()

@@ -241,6 +241,11 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
     await page.getByRole('combobox', { name: 'Search players, pages and commands' }).fill(player?.playerId ?? '')
     await page.getByRole('option', { name: player?.nickname ?? '' }).waitFor()
     await opened.check('command-menu')
+    // The Enter that ends a conversion, as of Japanese, is of the text.
+    await page.evaluate(
+      `document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', isComposing: true, bubbles: true }))`,
+    )
+    await page.getByRole('option', { name: player?.nickname ?? '' }).waitFor()
     await page.keyboard.press('Enter')
     await page.waitForURL(`**/players/${player?.playerId}`)
     await page.keyboard.press('Control+k')

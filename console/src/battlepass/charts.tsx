@@ -75,7 +75,7 @@ function StepsView(props: ChartsProps) {
     <>
       {stall && (
         <Notice tone="warning">
-          <strong>Most players stop at level {stall.level}.</strong> Of the{' '}
+          <strong>Players stop most at level {stall.level}.</strong> Of the{' '}
           {number(levels.find(({ level }) => level === stall.level)?.reached ?? 0)} who have reached it,{' '}
           {number(stall.players)} ({percent(stall.share)}) have not reached level {next?.level}. Some of them may still
           be playing: {number(next?.reachedInRange ?? 0)} reached level {next?.level} in this time.

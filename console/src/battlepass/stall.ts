@@ -11,19 +11,21 @@ export interface Stall {
   readonly share: number
 }
 
-/** Fewer players say little about a level. */
+/** Fewer players who stop, or a smaller share, say little about a level. */
 const MIN_PLAYERS = 10
+const MIN_SHARE = 0.05
 
 /**
  * The level where the largest share of players has not gone on. Levels that few players have reached do not count, nor
- * does the last level. Undefined when nothing can be said.
+ * does the last level. Undefined when few players stop at any level.
  */
 export function findStall(levels: readonly ReachedLevel[]): Stall | undefined {
   const first = levels[0]?.reached ?? 0
   const enough = Math.max(MIN_PLAYERS, first * 0.05)
   const stalls = levels.slice(0, -1).flatMap(({ level, reached }, index): Stall[] => {
     const players = reached - (levels[index + 1]?.reached ?? 0)
-    return reached >= enough && players > 0 ? [{ level, players, share: players / reached }] : []
+    const share = players / reached
+    return reached >= enough && players >= MIN_PLAYERS && share >= MIN_SHARE ? [{ level, players, share }] : []
   })
   return stalls.reduce<Stall | undefined>(
     (most, one) => (most === undefined || one.share > most.share ? one : most),

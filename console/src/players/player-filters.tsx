@@ -6,6 +6,7 @@ import { readDefinition } from '../scenario/read-definition.ts'
 import { segmentNamesQuery } from '../segments/operations.ts'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button } from '../ui/button.tsx'
+import { isEnter } from '../ui/enter.ts'
 import { withParameters } from '../ui/filters.tsx'
 import { type Option, SelectField, TextField } from '../ui/form.tsx'
 import { usePages } from '../ui/pages.ts'
@@ -173,7 +174,7 @@ export function PlayerFilters({ withoutSearch = false }: { withoutSearch?: boole
         onBlur={() => set(texts)}
         onKeyDown={(event) => {
           // The form around the filters is not sent.
-          if (event.key !== 'Enter') return
+          if (!isEnter(event)) return
           event.preventDefault()
           set(texts)
         }}

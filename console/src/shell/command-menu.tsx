@@ -6,6 +6,7 @@ import { addressOf, routes } from '../routes.tsx'
 import { mayOf, useOperator } from '../session/permission.tsx'
 import { endSession } from '../session/session.ts'
 import { Dialog } from '../ui/dialog.tsx'
+import { isEnter } from '../ui/enter.ts'
 import { prefer } from '../ui/preferences.ts'
 import { words } from '../ui/words.ts'
 import { findPlayersQuery } from './operations.ts'
@@ -90,7 +91,7 @@ export function CommandMenu(props: {
     if (step !== undefined) {
       event.preventDefault()
       setPlace((active + step + found.length) % found.length)
-    } else if (event.key === 'Enter') {
+    } else if (isEnter(event)) {
       event.preventDefault()
       run(found[active])
     }

@@ -84,7 +84,7 @@ function ChangeText({ now, before, than }: { now: number; before: number; than: 
         {sign}
         {percent} %
       </strong>{' '}
-      <span className="muted">{than}</span>
+      <span className="muted">vs. {than}</span>
     </span>
   )
 }
