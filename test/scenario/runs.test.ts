@@ -753,9 +753,9 @@ describe('publishing a scenario', () => {
     expect((await get(place(scenarioId))).body.error).toBe('scenario not found')
   })
 
-  it('ignores the parameter version and unknown parameters', async () => {
-    const { status, body } = await put(place('ignoring', '?environment=production&version=one&x=1'), scenario([], []))
-    expect([status, body.version]).toEqual([200, 1])
+  it('refuses a publication with a version or another unknown parameter', async () => {
+    const { status, body } = await put(place('refusing', '?environment=production&version=1&x=1'), scenario([], []))
+    expect([status, body.details.map(({ path }: { path: string }) => path)]).toEqual([400, ['version', 'x']])
   })
 
   it('answers a read with 400 and every fault for an invalid version, and with 404 for an unknown one', async () => {
