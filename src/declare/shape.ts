@@ -94,7 +94,7 @@ export class Shape<F extends Fields> {
     return this.read(new InputSource(input), check)
   }
 
-  /** The JSON Schema of the request. Unknown members are ignored, and null counts as absent. */
+  /** The JSON Schema of the request. Null counts as absent. Unknown members are the route's to ignore or to refuse. */
   get schema(): Schema {
     const properties = this.entries.map(([name, { schema, description, isRequired }]) => {
       const described = description === '' ? schema : { ...schema, description }
