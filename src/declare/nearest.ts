@@ -3,14 +3,19 @@ import { memberNames } from '../base/json.ts'
 import { nearestName } from '../base/nearest-name.ts'
 import { REPEATED } from './blanks.ts'
 
-export function unknownMember(name: string, known: readonly string[]): string {
+/** What the sender of an unknown name may have meant. */
+export function meantBy(name: string, known: readonly string[]): string {
   const nearest = nearestName(name, known)
-  const meant = nearest === undefined ? `known are ${known.join(', ')}` : `did you mean ${nearest}?`
-  return `is ignored: no rule knows this member; ${meant}`
+  return nearest === undefined ? `known are ${known.join(', ')}` : `did you mean ${nearest}?`
 }
 
+export const unknownMember = (name: string, known: readonly string[]): string =>
+  `is ignored: no rule knows this member; ${meantBy(name, known)}`
+
 /** What an answer names at most. A request of a megabyte can have a hundred thousand members. */
-const MAX_NOTICES = 100
+export const MAX_NOTICES = 100
+/** The characters of a name that an answer repeats. */
+export const MAX_NAME = 64
 
 /**
  * Notices about the members of a JSON object: those that are repeated, and those that no rule knows. With `onlyAlike`,
@@ -37,7 +42,7 @@ export function memberNotices(
   const notices: Fault[] = []
   for (const name of memberNames(json)) {
     if (notices.length >= MAX_NOTICES) break
-    const path = `${prefix}${name.slice(0, 64)}`
+    const path = `${prefix}${name.slice(0, MAX_NAME)}`
     if (seen.has(name)) {
       if (!repeated.has(name)) notices.push({ path, message: REPEATED })
       repeated.add(name)

@@ -9,6 +9,7 @@ import type { PlatformCaller } from '../callers/callers.ts'
 import type { Role } from '../callers/roles.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { findEnvironment } from '../projects/projects.ts'
+import { assetKey, assetsOf, type Granted } from '../scenario/definition.ts'
 
 // What a role may do less of in one environment than in others. Admins set the limits, and have none.
 
@@ -156,24 +157,16 @@ export function requireXp({ maxXp }: Limits, { role }: PlatformCaller, xp: bigin
   })
 }
 
-/** An amount of a currency or of an item. Boosts have none. */
-interface Given {
-  readonly currency: string | null
-  readonly itemId: string | null
-  readonly amount: bigint
-}
-
 /** Refuses what gives a player more of a currency or of an item, in all, than the role gives at once. */
-export function requireGift(maxCredit: bigint | null, given: readonly Given[], path: string): void {
+export function requireGift(maxCredit: bigint | null, given: readonly Granted[], path: string): void {
   if (maxCredit === null) return
+  const assets = assetsOf(given)
   const sums = new Map<string, bigint>()
-  for (const { currency, itemId, amount } of given) {
-    const name = currency ?? itemId
-    if (name !== null) sums.set(name, (sums.get(name) ?? 0n) + amount)
-  }
-  for (const [name, sum] of sums) {
+  for (const one of assets) sums.set(assetKey(one), (sums.get(assetKey(one)) ?? 0n) + one.amount)
+  for (const one of assets) {
+    const sum = sums.get(assetKey(one)) ?? 0n
     if (sum <= maxCredit) continue
-    const message = `It gives ${sum} of ${JSON.stringify(name)}: more than ${maxCredit}, the most that your role gives at once.`
+    const message = `It gives ${sum} of ${JSON.stringify(one.currency ?? one.itemId)}: more than ${maxCredit}, the most that your role gives at once.`
     throw new Refusal('creditLimitExceeded', { faults: [{ path, message }] })
   }
 }
