@@ -119,7 +119,14 @@ async function playRound(
     await round.load({ calls: 50 })
   } else {
     let isOver = false
-    const broken = breakConnections(cluster, fault, random.fork(), () => isOver, round.tell)
+    const broken = breakConnections(
+      cluster,
+      fault,
+      random.fork(),
+      () => isOver,
+      round.tell,
+      () => round.answered,
+    )
     await round.load({ calls: CALLS }).finally(() => {
       isOver = true
     })

@@ -145,8 +145,8 @@ type Blow = Extract<Fault, 'cut' | 'cut within messages' | 'lost answers' | 'fro
 const BLOWS: readonly Blow[] = ['cut', 'cut within messages', 'lost answers', 'frozen']
 
 /**
- * Breaks connections of the instances in one way, or in all, until `isOver`. Where callers repeat each call until it is
- * acknowledged, `acknowledged` counts these: one more comes before the next fault, or a slow machine would never end.
+ * Breaks connections of the instances in one way, or in all, until `isOver`. `acknowledged` counts the calls that were
+ * answered: one more comes before the next fault, or no call would ever come through on a slow machine.
  */
 export async function breakConnections(
   { instances }: Cluster,
@@ -154,14 +154,15 @@ export async function breakConnections(
   random: Random,
   isOver: () => boolean,
   tell: (what: string) => void,
-  acknowledged?: () => number,
+  acknowledged: () => number,
 ): Promise<void> {
   if (fault === 'none' || fault === 'killed' || fault === 'stopped') return
   let before = -1
   while (!isOver()) {
     await pause(random.int(20, 120))
-    if (acknowledged?.() === before) continue
-    before = acknowledged?.() ?? before
+    const now = acknowledged()
+    if (now === before) continue
+    before = now
     const { proxy, name } = random.one(instances)
     const blow = fault === 'all' ? random.one(BLOWS) : fault
     tell(`${blow} (${name})`)

@@ -32,6 +32,7 @@ export class Round {
   private since = new Date(0)
   private restored = Number.NEGATIVE_INFINITY
   private made = 0
+  private answers = 0
   /** The faults that were made on purpose. */
   readonly tale: string[] = []
 
@@ -45,6 +46,11 @@ export class Round {
   /** How many calls have an unknown outcome and may have taken effect. */
   get unknown(): number {
     return this.calls.filter(({ answer, effect }) => answer === undefined && effect !== 'never').length
+  }
+
+  /** How many calls have an answer so far. */
+  get answered(): number {
+    return this.answers
   }
 
   /** How many calls were made so far. */
@@ -141,6 +147,7 @@ export class Round {
     }
     call.answered = performance.now()
     call.answer = heard
+    this.answers += 1
   }
 
   /** Restores every table to the start of the round, with the instances running. */
