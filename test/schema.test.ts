@@ -12,6 +12,7 @@ import {
   isObjectType,
 } from 'graphql'
 import { describe, expect, it } from 'vitest'
+import { rightOf } from '../src/declare/graphql/needed-rights.ts'
 import { printedSchema, schema } from '../src/schema.ts'
 import { buildService } from './harness/service.ts'
 
@@ -388,6 +389,8 @@ describe('the schema (decisions 9)', () => {
       'DenialReason.text',
       'TestAuthProviderPayload.reason',
     ])
+    // What a caller may not read is null, and the rest of the player stands.
+    for (const { name, field } of fields) if (rightOf(field.extensions)) mayBeAbsent.add(name)
     const ofAnyEvent = /^\w*Event\.(scenarioId|nodeId|runId|handle)$/
     const nullable = fields.filter(({ field }) => !isNonNullType(field.type)).map(({ name }) => name)
     const isMutation = (name: string) => name.startsWith('Mutation.')

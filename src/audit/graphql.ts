@@ -6,6 +6,7 @@ import { checkSpan, environment, span } from '../declare/common.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import type { Context } from '../declare/graphql/context.ts'
 import { globalId } from '../declare/graphql/global-id.ts'
+import { needs } from '../declare/graphql/needed-rights.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
 import { namesOf, pageOf } from '../declare/graphql/page.ts'
 import { jsonOrNull } from '../declare/graphql/scalars.ts'
@@ -179,6 +180,8 @@ builder.queryField('auditLog', (t) =>
 builder.prismaObjectField('Player', 'auditLog', (t) =>
   t.prismaConnection(
     {
+      nullable: true,
+      extensions: needs('act'),
       type: 'AuditLogEntry',
       cursor: 'projectId_id',
       description:

@@ -3,6 +3,7 @@ import { MAX_NOTES } from '../base/limits.ts'
 import { requirePlatform } from '../callers/access.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { globalId } from '../declare/graphql/global-id.ts'
+import { needs } from '../declare/graphql/needed-rights.ts'
 import { NodeType, nodesOf, orNull } from '../declare/graphql/node.ts'
 import { namesOf, PLAYERS_LIST, pageOf } from '../declare/graphql/page.ts'
 import { findPlayer } from '../players/find-player.ts'
@@ -47,7 +48,9 @@ builder.prismaObjectField('Player', 'notes', (t) =>
   t.prismaConnection(
     {
       type: 'PlayerNote',
-      ...PLAYERS_LIST,
+      cursor: PLAYERS_LIST.cursor,
+      nullable: true,
+      extensions: { ...PLAYERS_LIST.extensions, ...needs('players') },
       description: `Notes of operators, the latest first: up to ${MAX_NOTES}. For platform keys.`,
       resolve: async (query, { environmentId, id: playerId }, _args, context) => {
         await requirePlatform(context, 'players')

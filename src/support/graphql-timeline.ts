@@ -4,6 +4,7 @@ import { requirePlatform } from '../callers/access.ts'
 import { hasRight } from '../callers/roles.ts'
 import { FOREIGN_CURSOR } from '../declare/cursor.ts'
 import { builder } from '../declare/graphql/builder.ts'
+import { needs } from '../declare/graphql/needed-rights.ts'
 import { forwardPage, namesOf, readList } from '../declare/graphql/page.ts'
 import { argsOf, enumType } from '../declare/graphql/shapes.ts'
 import { optional, shape, someOf } from '../declare/shape.ts'
@@ -111,6 +112,8 @@ builder.prismaObjectField('Player', 'timeline', (t) =>
   t.connection(
     {
       type: TimelineEntryType,
+      nullable: true,
+      extensions: needs('players'),
       description:
         'What happened to the player, the latest first: logins, levels, claims and purchases, actions of operators, messages and notes, as far back as each of them is kept. For platform keys.',
       args: argsOf(timelineRequest),

@@ -177,6 +177,34 @@ describe('the timeline of a player', () => {
     ])
   })
 
+  it.each(['timeline', 'notes', 'loginLog', 'auditLog'])(
+    'does not run a mutation whose caller may not read the %s that it selects',
+    async (list) => {
+      await game.setAccountPolicy({ clientProfile: 'ALLOW' })
+      const player = await busy()
+      const rename = `mutation Rename($skip: Boolean = false) {
+        updateProfile(input: { nickname: "Changed" }) { player { nickname ...Support @skip(if: $skip) } }
+      }
+      fragment Support on Player { ${list} { nodes { id } } }`.replace(
+        'timeline { nodes { id } }',
+        'timeline { nodes { kind } }',
+      )
+      const refused = await player.graphql(rename)
+      const path = `updateProfile.player.${list}`
+      expect(refused.errors).toMatchObject([{ extensions: { code: 'FORBIDDEN', details: [{ path }] } }])
+      expect((await player.graphql('{ me { nickname } }')).data.me.nickname).not.toBe('Changed')
+      const done = await player.graphql(rename, { skip: true })
+      expect(done).toMatchObject({ data: { updateProfile: { player: { nickname: 'Changed' } } } })
+    },
+  )
+
+  it('leaves the rest of an answer when a part of it is forbidden', async () => {
+    const player = await busy()
+    const { data, errors } = await player.graphql('{ me { playerId timeline { nodes { kind } } } }')
+    expect(data.me).toEqual({ playerId: player.playerId, timeline: null })
+    expect(errors).toMatchObject([{ path: ['me', 'timeline'], extensions: { code: 'FORBIDDEN' } }])
+  })
+
   it('refuses cursors of another player, of other kinds and of nobody', async () => {
     const [one, two] = [await busy(), await busy()]
     const { endCursor } = await page(one, 1, null)

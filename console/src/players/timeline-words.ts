@@ -5,7 +5,9 @@ import { words } from '../ui/words.ts'
 import { messageTitle } from './message-words.ts'
 import type { timelineQuery } from './operations.ts'
 
-export type TimelineEntry = NonNullable<ResultOf<typeof timelineQuery>['player']>['timeline']['nodes'][number]
+type Player = NonNullable<ResultOf<typeof timelineQuery>['player']>
+
+export type TimelineEntry = NonNullable<Player['timeline']>['nodes'][number]
 
 /** The kinds of entries, each with its name as a filter, and the role that it needs if that is not viewer. */
 export const KINDS = [

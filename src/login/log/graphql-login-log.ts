@@ -4,6 +4,7 @@ import { databaseNow, firstIdAt } from '../../db/ids.ts'
 import { environment, playerId, providerName } from '../../declare/common.ts'
 import { builder } from '../../declare/graphql/builder.ts'
 import { globalId } from '../../declare/graphql/global-id.ts'
+import { needs } from '../../declare/graphql/needed-rights.ts'
 import { NodeType, nodesOf } from '../../declare/graphql/node.ts'
 import { namesOf, pageOf } from '../../declare/graphql/page.ts'
 import { argsOf, enumType } from '../../declare/graphql/shapes.ts'
@@ -184,6 +185,8 @@ builder.queryField('loginLog', (t) =>
 builder.prismaObjectField('Player', 'loginLog', (t) =>
   t.prismaConnection(
     {
+      nullable: true,
+      extensions: needs('players'),
       type: 'LoginLogEntry',
       cursor: 'environmentId_id',
       description: "The player's logins and links of the last 30 days, the latest first. For platform keys.",

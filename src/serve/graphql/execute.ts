@@ -4,6 +4,7 @@ import type { Context } from '../../declare/graphql/context.ts'
 import { exactVariables } from '../../declare/graphql/exact-objects.ts'
 import type { RefuseCost } from './cost-limit.ts'
 import { type Mask, maskedResult } from './failures.ts'
+import { refuseForbiddenAnswer } from './mutation-rights.ts'
 import type { CountOperation } from './operation-metrics.ts'
 
 /** The rules of every operation, subscriptions included. */
@@ -22,7 +23,8 @@ export interface ExecuteOptions {
 export function createExecute({ refuseCost, mask, count }: ExecuteOptions) {
   const execute = async (args: ExecutionArgs): Promise<ExecutionResult> => {
     const started = performance.now()
-    const refusing = refuseCost(args)
+    const costly = refuseCost(args)
+    const refusing = (isPromise(costly) ? await costly : costly) ?? refuseForbiddenAnswer(args)
     const refused = isPromise(refusing) ? await refusing : refusing
     const result = refused ?? (await executePlain({ ...args, variableValues: exactVariables(args) }))
     const context = args.contextValue as Context

@@ -1,0 +1,8 @@
+import type { Right } from '../../callers/roles.ts'
+
+/** The extensions of a field that only operators with this right may read. It is nullable, and refuses others itself. */
+export const needs = (right: Right) => ({ right })
+
+/** The right that a field needs, if any. */
+export const rightOf = (extensions: Readonly<Record<string, unknown>>): Right | undefined =>
+  extensions.right as Right | undefined
