@@ -27,7 +27,7 @@ import {
 import { type ExecutionPlan, joined, type Walk } from '../scenario/plan.ts'
 import { askPaid } from '../scenario/reward-payments.ts'
 import { askRunRows, notePlan, type Run, record, requireActiveRun, rewardsOf, settleWalk } from '../scenario/runs.ts'
-import { Scenarios } from '../scenario/scenarios.ts'
+import { requireScenario, Scenarios } from '../scenario/scenarios.ts'
 import type { About, Command } from '../transactions/command.ts'
 import type { Group, Steps } from '../transactions/group.ts'
 import type { One, Player, PlayerRef } from '../transactions/player.ts'
@@ -115,14 +115,16 @@ export function aboutClaim(group: Group, ref: PlayerRef, input: ClaimInput): Abo
   return aboutPass(group, ref, input, claimed === null ? [] : [tierKey(claimed, track)])
 }
 
-/** Claims a tier as a gift of support: the player's level and the season do not matter. */
-export const giveTier = (group: Group, ref: PlayerRef, input: ClaimTier): Steps<ClaimResult> =>
+type GivenTier = Omit<ClaimTier, 'runId'> & { readonly runId: string | null }
+
+/** Claims a tier as a gift of support: the player's level and the season do not matter. Without a run nothing is crossed. */
+export const giveTier = (group: Group, ref: PlayerRef, input: GivenTier): Steps<ClaimResult> =>
   decideClaimOf(group, ref, input, 'support')
 
-function* decideClaimOf(group: Group, ref: PlayerRef, input: ClaimTier, by: ClaimedBy): Steps<ClaimResult> {
-  const { scenarioId, track, choice } = input
+function* decideClaimOf(group: Group, ref: PlayerRef, input: GivenTier, by: ClaimedBy): Steps<ClaimResult> {
+  const { scenarioId, runId, track, choice } = input
   const { rows, asked } = yield* group.rows(() => {
-    const rows = askRunRows(group, ref, input)
+    const rows = askRunRows(group, ref, { scenarioId, runId: runId ?? NO_RUN })
     const asked = askPass(rows.player, rows.definition, input)?.askClaims()
     const named = asked?.levelNode?.levelNumber ?? input.level
     if (asked && named !== null) askOffer(rows.player, offerAt(asked, { level: named, track }))
@@ -133,7 +135,8 @@ function* decideClaimOf(group: Group, ref: PlayerRef, input: ClaimTier, by: Clai
     requireActive(rows.player)
     throw invalidRequest({ path: 'track', message: mustBeOneOf(TRACKS) })
   }
-  const { definition, run } = requireActiveRun(rows, scenarioId)
+  const { definition, run } =
+    runId === null ? { definition: requireScenario(rows.definition), run: null } : requireActiveRun(rows, scenarioId)
   const pass = requirePass(asked)
   const tier = { level: claimedLevel(pass, input.level), track, choice, by }
   const { success, alreadyClaimed, error, granted } = yield* claim(group, pass, { definition, run }, tier)
@@ -281,26 +284,61 @@ export function* claimForPlayer(
   plan: ExecutionPlan | null,
 ): Steps<ExecutionPlan | null> {
   const { claimed, plans } = yield* claimEarned(group, pass, { definition, run }, { by: 'player' })
+  const completions = yield* completeClaimed(group, pass, { definition, run })
   const now = run?.value
-  if (claimed.length === 0 || !now) return plan
+  if (!now) return plan
   const { player, node } = pass
-  const { environmentId, playerId } = player
   const { runId, scenarioId } = now
-  group.of(Stream).append({
-    ...{ environmentId, playerId, scenarioId, nodeId: node.id, runId },
-    ...{ type: 'tiers.claimed', handle: null, byClient: false, data: { claimed } },
-  })
-  const all = claimed.flatMap(({ granted }) => granted)
-  const whole = joined(plan, {
-    runId,
-    status: now.status === 'completed' ? 'completed' : 'active',
-    crossed: plans.flatMap(({ crossed }) => crossed),
-    entered: plans.flatMap(({ entered }) => entered),
-    granted: assetsOf(all),
-    boosts: boostsOf(all),
-  })
-  notePlan(player, runId, whole)
+  let whole = plan
+  if (claimed.length > 0) {
+    const { environmentId, playerId } = player
+    group.of(Stream).append({
+      ...{ environmentId, playerId, scenarioId, nodeId: node.id, runId },
+      ...{ type: 'tiers.claimed', handle: null, byClient: false, data: { claimed } },
+    })
+    const all = claimed.flatMap(({ granted }) => granted)
+    whole = joined(plan, {
+      runId,
+      status: now.status === 'completed' ? 'completed' : 'active',
+      crossed: plans.flatMap(({ crossed }) => crossed),
+      entered: plans.flatMap(({ entered }) => entered),
+      granted: assetsOf(all),
+      boosts: boostsOf(all),
+    })
+  }
+  for (const completion of completions) whole = joined(whole, completion)
+  if (whole && whole !== plan) notePlan(player, runId, whole)
   return whole
+}
+
+/**
+ * Completes the level nodes of the pass that are active although a tier of theirs is claimed: on a pass with `autoClaim`
+ * nobody claims on them. Each completion may enter the next. Returns the plans, in their order.
+ */
+function* completeClaimed(
+  group: Group,
+  pass: PassHandle,
+  { definition, run }: { readonly definition: Definition; readonly run: One<Run> | null },
+): Steps<readonly ExecutionPlan[]> {
+  const plans: ExecutionPlan[] = []
+  const tried = new Set<string>()
+  for (;;) {
+    const active = run?.value?.status === 'active' ? run.value : null
+    const stays = active?.active.flatMap((id) => (tried.has(id) ? [] : claimedOn(pass, definition, id)))[0]
+    if (!active || !stays) return plans
+    tried.add(stays.levelNodeId)
+    yield* claim(group, pass, { definition, run: active }, { ...stays, by: 'player', plans })
+  }
+}
+
+/** The claimed tier of a level node of the pass, if any. */
+function claimedOn(pass: PassHandle, definition: Definition, nodeId: string) {
+  const node = definition.nodes.get(nodeId)
+  if (node?.type !== 'battle-pass-level' || node.passNodeId !== pass.node.id) return []
+  const level = node.levelNumber
+  return TRACKS.filter((track) => pass.current.claimed.has(tierKey(level, track))).map((track) => ({
+    ...{ level, track, levelNodeId: nodeId },
+  }))
 }
 
 /** The tiers that a player has earned and not claimed, by level; of bonus tiers only those that it may claim on the day. */
@@ -357,6 +395,8 @@ export function claimedLevel({ levelNode }: PassHandle, level: number | null): n
 }
 
 interface ClaimOf extends Claimable {
+  /** The level node on which it is claimed. Default: that of the call, if any. */
+  readonly levelNodeId?: string
   readonly choice?: number | null | undefined
   readonly by?: ClaimedBy
   /** Takes the rewards of the tier, instead of the wallet. Those of reward nodes are paid all the same. */
@@ -382,11 +422,11 @@ function* claim(
   tier: ClaimOf,
 ): Steps<Claimed> {
   const { player, node, scenarioId } = pass
-  const { level, track, by, mail, plans } = tier
+  const { level, track, by, mail, plans, levelNodeId = pass.levelNode?.id } = tier
   const before = pass.current
   const request = {
     ...{ level, track, by, choice: tier.choice ?? null },
-    ...{ offer: offerAt(pass, tier), levelNodeId: pass.levelNode?.id },
+    ...{ offer: offerAt(pass, tier), levelNodeId },
   }
   const decision = decideClaim(node, before, request, pass.nowIn(group))
   if (decision.kind === 'refused') return refused(decision.error)
@@ -405,8 +445,10 @@ function* claim(
 
   const plan = run && record(group, player, run, step)
   if (plan) plans?.push(plan)
+  // What a gift without a run completes is crossed in the next run.
+  const isApart = run === null && by === 'support'
   if (isRepeat) {
-    if (decision.next !== before) pass.set(group, decision.next)
+    if (decision.next !== before && !isApart) pass.set(group, decision.next)
     // A repeat can complete a level node, which may lead to reward nodes: the answer has what this call paid, too.
     const all = [...(original?.value?.granted ?? []), ...rewards.map(granted)]
     return { success: true, alreadyClaimed: true, error: null, granted: all }
@@ -417,7 +459,8 @@ function* claim(
   // The tier's own rewards, then those of the reward nodes that its crossings led to.
   const all = rewards.map(granted)
   pass.addClaim(group, level, track, run?.runId ?? NO_RUN, all)
-  pass.set(group, decision.next)
+  const { completed, completedNodes } = isApart ? before : decision.next
+  pass.set(group, { ...decision.next, completed, completedNodes })
   return { success: true, alreadyClaimed: false, error: null, granted: all }
 }
 

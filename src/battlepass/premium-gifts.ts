@@ -1,5 +1,9 @@
+import type { Definition } from '../scenario/definition.ts'
+import { askActiveRun, askRun } from '../scenario/runs.ts'
+import type { Group, Steps } from '../transactions/group.ts'
 import { keyOf, type One } from '../transactions/player.ts'
 import { table, text } from '../transactions/table.ts'
+import { askEveryTier, claimForPlayer } from './claim-tier.ts'
 import type { NodeInput, PassHandle } from './passes.ts'
 
 // What gave a player its premium, if that can be undone: an action of support or a grant job. Premium that a player buys
@@ -28,3 +32,22 @@ export const notePremiumGift = (pass: PassHandle, reference: string): void =>
 /** Whether premium that a player owns may be of this reference. Gifts of earlier versions have no row. */
 export const isGiftOf = (pass: PassHandle, reference: string): boolean =>
   (askPremiumGift(pass).value?.reference ?? reference) === reference
+
+/** Gives premium without its price. Ask for the claims, and for what gave it, first. */
+export function givePremium(group: Group, pass: PassHandle, reference: string): void {
+  pass.set(group, { ...pass.current, premiumOwned: true })
+  notePremiumGift(pass, reference)
+}
+
+/** Claims for the player what its premium has earned, as a purchase does: in an active run of a pass with `autoClaim`. */
+export function* claimForPremium(group: Group, pass: PassHandle, definition: Definition): Steps<void> {
+  if (pass.node.autoClaim !== 'always') return
+  const { player, scenarioId } = pass
+  const run = yield* group.rows(() => {
+    const active = askActiveRun(player, scenarioId)
+    const run = active.isKnown && active.value ? askRun(player, active.value.runId) : null
+    askEveryTier(pass, definition, run?.key ?? null)
+    return run
+  })
+  if (run?.value) yield* claimForPlayer(group, pass, { definition, run }, null)
+}

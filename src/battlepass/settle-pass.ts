@@ -23,8 +23,7 @@ import type { Command } from '../transactions/command.ts'
 import type { Group } from '../transactions/group.ts'
 import type { Player, PlayerRef } from '../transactions/player.ts'
 import { askWallet, balanceOf, move, overflowOf } from '../wallet/holdings.ts'
-import { bonusOffer } from './beyond.ts'
-import { askAllTiers, type ClaimedEarned, claimEarned } from './claim-tier.ts'
+import { askAllTiers, type ClaimedEarned, claimEarned, earnedOf, offerAt } from './claim-tier.ts'
 import { NO_RUN, type NodeInput, type PassHandle } from './passes.ts'
 
 /** What happened to a player at the end of a season. */
@@ -149,15 +148,17 @@ function endCurrencies(group: Group, player: Player, { scenarioId, node }: PassH
 }
 
 /**
- * Whether the tiers are mailed: the pass says so, and the inbox has room for as many messages as they may need. Into a full
- * inbox nothing is put, so that the player gets its rewards at once.
+ * Whether the tiers are mailed: the pass says so, and the inbox has room for as many messages as the earned ones may need.
+ * Into a full inbox nothing is put, so that the player gets its rewards at once.
  */
-function hasRoomForMail(group: Group, { player, node }: PassHandle): boolean {
-  if (node.mail === null) return false
-  const bonus = bonusOffer(node, 1)
-  const all = [...node.tiers.values(), ...(bonus ? [bonus] : [])].flatMap(allRewards)
+function hasRoomForMail(group: Group, pass: PassHandle): boolean {
+  if (pass.node.mail === null) return false
+  const all = earnedOf(pass, 'season end', pass.nowIn(group)).flatMap((tier) => {
+    const offer = offerAt(pass, tier)
+    return offer ? allRewards(offer) : []
+  })
   const messages = Math.ceil(summed(all).length / MAX_REWARDS)
-  return hasRoom(group, player, Math.max(messages, 1))
+  return hasRoom(group, pass.player, Math.max(messages, 1))
 }
 
 const DAY_MS = 86_400_000

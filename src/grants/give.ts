@@ -1,7 +1,7 @@
 import { Refusal } from '../base/errors.ts'
 import { addXp } from '../battlepass/add-xp.ts'
 import { askPass, type NodeInput, type PassHandle, requirePass } from '../battlepass/passes.ts'
-import { askPremiumGift, isGiftOf, notePremiumGift } from '../battlepass/premium-gifts.ts'
+import { askPremiumGift, claimForPremium, givePremium, isGiftOf, notePremiumGift } from '../battlepass/premium-gifts.ts'
 import { deliver, hasRoom, withdraw } from '../inbox/deliver.ts'
 import { askInbox, askMessage } from '../inbox/messages.ts'
 import { askStatus } from '../players/player-status.ts'
@@ -122,7 +122,7 @@ function* give(group: Group, player: Player, job: Job, { amount }: JobPlayer): A
   let done: Done | FailureCause | Refusal = { given: rewards }
   if (gift?.xp) done = yield* giveXp(group, player, job, { ...gift.xp, amount: gift.xp.amount ?? amount ?? 0n })
   else if (gift?.levels) done = yield* giveLevels(group, player, job, gift.levels)
-  else if (gift?.premium) done = yield* givePremium(group, player, gift.premium, referenceOf(job))
+  else if (gift?.premium) done = yield* giveOwnership(group, player, gift.premium, referenceOf(job))
   else if (!message && gift?.rewards) {
     yield* group.rows(() => askHoldings(player, rewards))
     requireRoom(player, rewards)
@@ -186,15 +186,15 @@ function askPassOf(
   return { definition, pass: askPass(player, definition, at)?.askClaims() }
 }
 
-function* givePremium(group: Group, player: Player, at: NodeInput, reference: string): Acting {
-  const { definition, pass } = yield* group.rows(() => askPremium(group, player, at))
-  requireScenario(definition)
-  const handle = requirePass(pass)
+function* giveOwnership(group: Group, player: Player, at: NodeInput, reference: string): Acting {
+  const asked = yield* group.rows(() => askPremium(group, player, at))
+  const definition = requireScenario(asked.definition)
+  const handle = requirePass(asked.pass)
   const { node, current } = handle
   if (!node.premium) return new Refusal('premiumNotAvailable')
   if (current.premiumOwned) return 'premium owned'
-  handle.set(group, { ...current, premiumOwned: true })
-  notePremiumGift(handle, reference)
+  givePremium(group, handle, reference)
+  yield* claimForPremium(group, handle, definition)
   return {}
 }
 

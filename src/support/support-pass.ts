@@ -12,7 +12,7 @@ import {
   type PassHandle,
   requirePass,
 } from '../battlepass/passes.ts'
-import { askPremiumGift, isGiftOf, notePremiumGift } from '../battlepass/premium-gifts.ts'
+import { askPremiumGift, claimForPremium, givePremium, isGiftOf, notePremiumGift } from '../battlepass/premium-gifts.ts'
 import { newId } from '../db/ids.ts'
 import { requireActive } from '../players/player-status.ts'
 import { type Limits, requireGift } from '../roles/role-limits.ts'
@@ -22,6 +22,7 @@ import {
   boostsOf,
   type Claimable,
   type ClaimKey,
+  type Definition,
   type Granted,
   readTierKey,
   tierKey,
@@ -30,7 +31,7 @@ import { askPayments, removePayments } from '../scenario/reward-payments.ts'
 import { askActiveRun, askCancel, askRun, cancel } from '../scenario/runs.ts'
 import { requireScenario, Scenarios } from '../scenario/scenarios.ts'
 import { type About, askAnswers, type Command, forgetAnswers } from '../transactions/command.ts'
-import type { Group } from '../transactions/group.ts'
+import type { Group, Steps } from '../transactions/group.ts'
 import type { Player } from '../transactions/player.ts'
 import { walletLedger } from '../wallet/holdings.ts'
 import {
@@ -87,8 +88,8 @@ export function grantXp(call: KeyedCall, input: NodeInput & { amount: bigint; so
 }
 
 /**
- * Claims a tier for the player, even one that it has not reached. Premium tiers require premium, and one with a choice
- * the option. As the undo of a reset, it restores the claim, and pays nothing: the player has kept the rewards.
+ * Claims a tier for the player, even one that it has not reached, in its active run if it has one. Premium tiers require
+ * premium, and one with a choice the option. As the undo of a reset, it restores the claim, and pays nothing: the player has kept the rewards.
  */
 export function grantTier(
   call: KeyedCall,
@@ -103,7 +104,9 @@ export function grantTier(
     about: (group) => aboutClaim(group, call.player, input),
     ask: (player, group) => askRunOf(player, group, scenarioId),
     *decide(player, group, { asked, undone }) {
-      const { definition, runId } = requireRun(player, asked)
+      requireActive(player)
+      const definition = requireScenario(asked.definition)
+      const runId = asked.run.value?.runId ?? null
       if (undone) {
         const pass = requirePass(yield* group.rows(() => askPass(player, definition, input)?.askClaims()))
         const tier = { scenarioId, nodeId: pass.node.id, level: claimedLevel(pass, level), track }
@@ -260,7 +263,7 @@ function setPremium(
   maxCredit: bigint | null = null,
 ): Command<Changed> {
   const { scenarioId, withTiers } = input
-  return actOnPass(call, name, input, forgotten, (group, pass, { auditId, undone }) => {
+  return actOnPass(call, name, input, forgotten, function* (group, pass, { auditId, undone, definition }) {
     const { current, node } = pass
     const at = { scenarioId, nodeId: node.id }
     if (undone) requireUndoOf(undone.after, at)
@@ -276,9 +279,12 @@ function setPremium(
     pass.clearClaims(group, claimedTiers)
     const isChange = current.premiumOwned !== owned
     const restored = owned && isChange ? restoreClaims(group, pass, at, removedClaims(undone)) : []
-    if (isChange) {
-      pass.set(group, { ...current, premiumOwned: owned })
-      notePremiumGift(pass, owned ? `support/${auditId}` : '')
+    if (isChange && owned) {
+      givePremium(group, pass, `support/${auditId}`)
+      yield* claimForPremium(group, pass, definition)
+    } else if (isChange) {
+      pass.set(group, { ...current, premiumOwned: false })
+      notePremiumGift(pass, '')
     }
     const tiers = restored.map(({ level, track }) => tierKey(level, track))
     return {
@@ -385,6 +391,10 @@ interface Forgotten {
   readonly isUndone?: (tiers: About) => boolean
 }
 
+interface OnPass extends Pick<Context<unknown>, 'auditId' | 'undone'> {
+  readonly definition: Definition
+}
+
 /**
  * An action on one pass, in a group of its own: it may remove rows that other commands of the group have just written.
  * Forgets the stored answers that it undoes.
@@ -394,7 +404,7 @@ function actOnPass<Outcome extends object>(
   name: SupportAction,
   input: NodeInput & Partial<TierInput> & Revocation,
   { answers, isUndone = () => true }: Forgotten,
-  decide: (group: Group, pass: PassHandle, context: Pick<Context<unknown>, 'auditId' | 'undone'>) => Done<Outcome>,
+  decide: (group: Group, pass: PassHandle, context: OnPass) => Done<Outcome> | Steps<Done<Outcome>>,
 ): Command<Outcome & Recorded> {
   const command = act(call, {
     name,
@@ -414,10 +424,11 @@ function actOnPass<Outcome extends object>(
       if (pass) askPremiumGift(pass)
       return { definition, pass }
     },
-    decide(player, group, { asked, ...context }) {
-      requireScenario(asked.definition)
+    *decide(player, group, { asked, auditId, undone }) {
+      const definition = requireScenario(asked.definition)
       const known = requirePass(asked.pass)
-      const done = decide(group, known, context)
+      const decision = decide(group, known, { auditId, undone, definition })
+      const done = 'outcome' in decision ? decision : yield* decision
       forgetAnswers(player, answers, ([scenarioId, nodeId, ...tiers]) => {
         const isOfPass = scenarioId === input.scenarioId && nodeId === known.node.id
         return isOfPass && isUndone(tiers)

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/base/json.ts'
 import { addXp } from '../../src/battlepass/add-xp.ts'
 import { createServerKey } from '../../src/callers/keys.ts'
+import { Desk } from '../grants/jobs.ts'
 import { gold, item, passNode, scenario, season, tier } from '../harness/definitions.ts'
 import { times } from '../harness/game.ts'
 import { claimRefused, enter, game, handles, MAX_INT64, startPassGame, stopPassGame } from './pass-game.ts'
@@ -78,6 +79,67 @@ describe('a pass that claims for its players', () => {
     expect(await claimed(pass)).toEqual(['1 free', '1 premium', '2 free', '2 premium'])
     await pass.xp(50)
     expect((await claimed(pass)).slice(4)).toEqual(['3 free', '3 premium'])
+  })
+
+  it.each([
+    [
+      'support',
+      (playerId: string, place: object) =>
+        game.graphql(
+          game.platformKey,
+          'mutation ($input: GrantPremiumInput!) { grantPremium(input: $input) { changed } }',
+          {
+            input: { ...place, playerId, reason: 'test' },
+          },
+        ),
+    ],
+    [
+      'a grant job',
+      (playerId: string, premium: object) => new Desk(game).give({ to: { playerIds: [playerId] }, give: { premium } }),
+    ],
+  ])('claims past premium tiers when %s gives premium, once', async (_, give) => {
+    const pass = await begin()
+    await pass.xp(150)
+    for (const _again of [1, 2]) await give(pass.player.playerId, pass.place)
+    expect(await claimed(pass)).toEqual(['1 free', '1 premium', '2 free', '2 premium'])
+    const { data } = await pass.player.graphql('{ events(types: [TIERS_CLAIMED], first: 9) { nodes { data } } }')
+    const tiers = data.events.nodes.map(({ data }: { data: { claimed: { level: number }[] } }) => data.claimed.length)
+    expect(tiers).toEqual([2, 2])
+  })
+
+  it('completes the level nodes of claimed tiers, also those that are entered later', async () => {
+    const levelNode = (levelNumber: number) => {
+      return { id: `level-${levelNumber}`, type: 'battle-pass-level', data: { passNodeId: 'pass', levelNumber } }
+    }
+    const nodes = [
+      passNode('pass', { levels: [0, 100, 200], tiers: times(3, (n) => tier(n + 1, 'free')), more: ALWAYS }),
+      ...[levelNode(2), levelNode(1), levelNode(3)],
+      { id: 'cup', type: 'reward', data: { rewards: [item('cup')] } },
+    ]
+    const edges = [
+      { from: 'start', handle: 'onStart', to: 'pass' },
+      { from: 'pass', handle: 'onLevelUp', to: 'level-2' },
+      { from: 'level-2', handle: 'onComplete', to: 'level-1' },
+      { from: 'level-1', handle: 'onComplete', to: 'cup' },
+      { from: 'cup', handle: 'onComplete', to: 'level-3' },
+    ]
+    const { status, text } = await game.publish('auto-levels', scenario(nodes, edges))
+    expect(status, text).toBe(200)
+    const pass = await enter('auto-levels')
+    const { plan } = (await pass.xp(100)).body
+    expect(plan).toMatchObject({
+      crossed: [
+        { nodeId: 'pass', handle: 'onLevelUp' },
+        { nodeId: 'level-2', handle: 'onComplete' },
+        { nodeId: 'level-1', handle: 'onComplete' },
+        { nodeId: 'cup', handle: 'onComplete' },
+      ],
+      granted: [given(gold(10)), given(gold(20)), given(item('cup'))],
+    })
+    const run = async () => (await pass.player.post('/sdk/v1/scenarios/run', { runId: pass.runId })).body
+    expect((await run()).active.map(({ nodeId }: { nodeId: string }) => nodeId)).toEqual(['pass', 'level-3'])
+    await pass.xp(10)
+    expect(await pass.holdings()).toEqual({ wallet: { gold: '30' }, items: { cup: '1' } })
   })
 
   it('repeats nothing with a repeated key, nor with calls at once', async () => {

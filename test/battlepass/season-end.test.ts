@@ -180,6 +180,24 @@ describe('tiers that were earned and not claimed, once claims have closed', () =
       expect(await full.pass.holdings()).toMatchObject({ wallet: { gold: '60' } })
       expect((await mailed(rich.pass)).unclaimed).toBe(1)
     })
+
+    it('and never more than the inbox holds, however many bonus tiers a player has earned', async () => {
+      const beyond = { every: 1, rewards: [{ boost: { percent: 10, minutes: 5 } }] }
+      const { pass, end } = await ended({}, { ...MAIL, beyond })
+      await game.app.pool.query(
+        `INSERT INTO inbox_messages (environment_id, player_id, id, kind, reference, expires_at)
+         SELECT $1, $2, gen_random_uuid(), 'message', 'test', '2090-01-01' FROM generate_series(1, 499)`,
+        [pass.player.environmentId, pass.player.playerId],
+      )
+      // Forty boosts of bonus tiers take two messages: boosts are not added up.
+      await pass.xp(190)
+      await end()
+      const { rows } = await game.app.pool.query('SELECT count(*)::int FROM inbox_messages WHERE player_id = $1', [
+        pass.player.playerId,
+      ])
+      expect(rows).toEqual([{ count: 499 }])
+      expect(await pass.holdings()).toMatchObject({ wallet: { gold: '150' } })
+    })
   })
 
   it.each([

@@ -196,10 +196,25 @@ describe('grantTier', () => {
     expect((await events(player)).filter(({ nodeId }) => nodeId === 'third')).toHaveLength(1)
   })
 
-  it('is RUN_NOT_ACTIVE without an active run', async () => {
+  it('pays a player without an active run, and the next run crosses what is completed', async () => {
     const player = await game.player()
-    expect(codeOf(await give(player, 1, 'free'))).toBe('RUN_NOT_ACTIVE')
-    expect(await rowsOf(player)).toEqual([])
+    const third = { nodeId: 'third' }
+    for (const alreadyClaimed of [false, true]) {
+      const { result } = payload(await give(player, 3, 'free', third))
+      expect(result).toEqual({
+        ...{ success: true, alreadyClaimed, error: null },
+        granted: [{ amount: '30', currency: 'gold', itemId: null }],
+      })
+    }
+    expect([await balances(player), (await progress(player)).claimedTiers]).toEqual([
+      { gold: '30' },
+      [{ level: 3, track: 'free' }],
+    ])
+    expect((await events(player)).filter(({ nodeId }) => nodeId === 'third')).toEqual([])
+    const runId = await player.start('season')
+    const claim = { ...pass, ...third, runId, track: 'free' }
+    expect((await player.post(CLAIM, claim)).body).toMatchObject({ success: true, alreadyClaimed: true })
+    expect((await events(player)).filter(({ nodeId }) => nodeId === 'third')).toHaveLength(1)
   })
 
   it('grants once when twenty-five calls race twenty-five claims of the player', async () => {

@@ -331,10 +331,8 @@ class Turn {
       case 'grantTier': {
         if (this.state.status === 'banned') return no('player_banned')
         const run = this.activeRun(request.scenario)
-        if (run === undefined) return no('run_not_active')
-        return request.kind === 'grantXp'
-          ? this.addXp({ ...request, run })
-          : this.claim({ ...request, run }, { isGift: true })
+        if (request.kind === 'grantTier') return this.claim({ ...request, run }, { isGift: true })
+        return run === undefined ? no('run_not_active') : this.addXp({ ...request, run })
       }
       case 'xp':
         return this.session(request.scenario, request.run) ?? this.addXp(request)
@@ -363,17 +361,18 @@ class Turn {
   }
 
   private claim(
-    request: Place & { run: string; level: number; track: Track },
+    request: Place & { run: string | undefined; level: number; track: Track },
     { isGift }: { isGift: boolean },
   ): Answer {
     const found = this.place(request)
     if (!found) return no('node_not_found')
     const { pass, data, levelNode } = found
-    const { level, track } = request
+    const { run, level, track } = request
     const key = `${track}:${level}`
     const causes: Crossed[] = []
     const onNode = (before: PassState): PassState => {
-      if (levelNode === undefined || before.nodes.includes(levelNode)) return before
+      // Without a run nothing is crossed, and the next run may still cross it.
+      if (run === undefined || levelNode === undefined || before.nodes.includes(levelNode)) return before
       causes.push(crossing(levelNode, 'onComplete'))
       return { ...before, nodes: [...before.nodes, levelNode] }
     }
@@ -381,7 +380,7 @@ class Turn {
     if (earlier) {
       const after = onNode(pass)
       if (after !== pass) this.setPass(request, after)
-      const plan = this.walk(request.run, causes)
+      const plan = this.walk(run, causes)
       const paid = [...earlier, ...(plan?.granted ?? [])]
       return ok({ success: true, alreadyClaimed: true, error: null, granted: paid })
     }
@@ -394,8 +393,9 @@ class Turn {
     const granted = tier.rewards.map(rewardText)
     this.grant(tier.rewards)
     const claimed = onNode({ ...pass, claims: { ...pass.claims, [key]: granted } })
-    this.complete(request, { ...found, pass: claimed }, causes)
-    this.walk(request.run, causes)
+    if (run === undefined) this.setPass(request, claimed)
+    else this.complete(request, { ...found, pass: claimed }, causes)
+    this.walk(run, causes)
     return ok({ success: true, alreadyClaimed: false, error: null, granted })
   }
 
@@ -442,9 +442,9 @@ class Turn {
   }
 
   /** Follows the edges of the crossed handles. Null without any. */
-  private walk(runId: string, causes: readonly Crossed[], entered: readonly string[] = []): Plan | null {
-    const run = this.state.runs[runId]
-    if (causes.length === 0 || !run) return null
+  private walk(runId: string | undefined, causes: readonly Crossed[], entered: readonly string[] = []): Plan | null {
+    const run = runId === undefined ? undefined : this.state.runs[runId]
+    if (causes.length === 0 || runId === undefined || !run) return null
     const active = new Set(run.active.filter((id) => this.node(id)))
     const visits = entered.map((id) => this.entered(id))
     const crossed: Crossed[] = []
