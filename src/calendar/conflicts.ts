@@ -33,6 +33,7 @@ export const CONFLICT_KINDS = [
   'gap between seasons',
   'next season missing',
   'publication outdated',
+  'publications at once',
 ] as const
 export type ConflictKind = (typeof CONFLICT_KINDS)[number]
 
@@ -63,6 +64,7 @@ export const conflictsOf = (planned: Planned): Conflict[] => [
   ...planned.boosts.flatMap((boost) => idleBoost(boost, planned.seasons)),
   ...planned.seasons.flatMap((season) => brokenChain(season, planned.seasons)),
   ...outdated(planned),
+  ...atOnce(planned),
 ]
 
 const ms = (at: Date | null, otherwise: number): number => at?.getTime() ?? otherwise
@@ -104,3 +106,16 @@ function outdated({ plans, versions }: Planned): Conflict[] {
     return []
   })
 }
+
+/** Publications of a scenario for the same second, of which nobody has said which one stays. By their times. */
+const atOnce = ({ plans }: Planned): Conflict[] =>
+  plans.flatMap(({ id, scenarioId, publishAt }, index): Conflict[] => {
+    const isTwice = plans
+      .slice(0, index)
+      .some((other) => other.scenarioId === scenarioId && secondOf(other.publishAt) === secondOf(publishAt))
+    return isTwice
+      ? [{ ...NOTHING, kind: 'publications at once', scenarioId, publicationId: id, startsAt: publishAt }]
+      : []
+  })
+
+const secondOf = (at: Date): number => Math.floor(at.getTime() / 1000)

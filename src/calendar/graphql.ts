@@ -20,6 +20,8 @@ const KindType = enumType('CalendarConflictKind', CONFLICT_KINDS, {
     'gap between seasons': 'The next season starts after the season has ended: none takes xp in between.',
     'next season missing': 'The next season of a season is not published.',
     'publication outdated': 'A planned publication that would fail as of now: another version is current.',
+    'publications at once':
+      'A planned publication for the same second as another one of its scenario: either may be current afterwards.',
   },
 })
 

@@ -67,6 +67,8 @@ export interface JobChange {
 export interface Resolved {
   readonly target: Target | { readonly kind: 'players'; readonly players: readonly ListedPlayer[] }
   readonly message: GiftMessage | null
+  /** The pass of xp, levels or premium. */
+  readonly pass: PassNode | null
 }
 
 /**
@@ -86,7 +88,7 @@ export async function resolve(
     faults.push({ path: 'to.listId', message: 'is no list of players of this environment' })
   faults.push(...amountFaults(give, list?.hasAmounts ?? false))
   const at = give?.xp ?? give?.levels ?? give?.premium
-  let price: PassNode['premium'] = null
+  let node: PassNode | null = null
   if (at) {
     const path = `give.${give?.xp ? 'xp' : give?.levels ? 'levels' : 'premium'}`
     const definition = await run(currentDefinition({ environmentId, scenarioId: at.scenarioId }))
@@ -95,7 +97,7 @@ export async function resolve(
     else if (!pass) faults.push({ path: `${path}.nodeId`, message: 'is no battle pass of the scenario' })
     else if (give?.premium && !pass.node.premium)
       faults.push({ path: `${path}.nodeId`, message: 'is a battle pass that sells no premium' })
-    if (give?.premium) price = pass?.node.premium ?? null
+    node = pass?.node ?? null
   }
   refuseFaults(faults)
   const { rewards } = totalOf(give, 1, list?.largest ?? 0n)
@@ -104,7 +106,7 @@ export async function resolve(
     rewards.filter(({ itemId }) => itemId !== null),
     'give.rewards',
   )
-  if (price) requireGift(limits.maxCredit, [{ itemId: null, ...price }], 'give.premium')
+  if (give?.premium && node?.premium) requireGift(limits.maxCredit, [{ itemId: null, ...node.premium }], 'give.premium')
   // What one player gets of a currency in all, by the rules of credits.
   for (const { currency, amount } of rewards) {
     if (currency === null) continue
@@ -116,7 +118,7 @@ export async function resolve(
   if (give?.xp) requireXp(limits, caller, give.xp.amount ?? list?.largest ?? 0n, 'give.xp.amount')
   if (give?.levels) requireNoXpLimit(limits, caller, 'give.levels')
   requireJobSize(limits, caller, limit)
-  return { target, message: message && { texts: message, image, days: expiresInDays } }
+  return { target, message: message && { texts: message, image, days: expiresInDays }, pass: node }
 }
 
 function amountFaults(give: Preview['give'], hasAmounts: boolean): Fault[] {

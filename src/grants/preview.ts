@@ -1,8 +1,13 @@
 import type { Pool } from 'pg'
+import { invalidRequest } from '../base/errors.ts'
+import { MAX_INT64 } from '../base/json.ts'
+import { MAX_INBOX } from '../base/limits.ts'
+import { inSeason } from '../battlepass/decide.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import type { InEnvironment } from '../projects/projects.ts'
-import { assetKey, type Granted } from '../scenario/definition.ts'
-import { needsApproval, readPolicy, type Target, type Total, totalOf } from './job.ts'
+import { assetKey, type Granted, type PassNode } from '../scenario/definition.ts'
+import { readGameNow } from '../scenario/game-clock.ts'
+import { isTooMuch, needsApproval, readPolicy, type Target, type Total, totalOf } from './job.ts'
 import { resolve, type Sources } from './manage-jobs.ts'
 import type { FailureCause } from './outcomes.ts'
 import type { Gift, Preview } from './requests.ts'
@@ -26,7 +31,9 @@ export interface PreviewedJob {
   readonly failing: readonly { readonly cause: FailureCause; readonly players: number }[]
 }
 
-/** What a job would do now. Refuses what `createGrantJob` refuses. Writes nothing. */
+/**
+ * What a job would do now. Refuses what `createGrantJob` refuses, and a job that would fail as a whole. Writes nothing.
+ */
 export async function previewGrantJob(
   sources: Sources,
   caller: PlatformCaller,
@@ -34,7 +41,8 @@ export async function previewGrantJob(
 ): Promise<PreviewedJob> {
   const { environmentId, give, limit } = asked
   const { operatorPool: pool, run } = sources
-  const { target } = await resolve(sources, caller, asked)
+  const { target, pass, message } = await resolve(sources, caller, asked)
+  const giving = { environmentId, give, pass, isMessage: message !== null, now: await readGameNow(pool, environmentId) }
   const end = performance.now() + BUDGET_MS
   const failing = new Map<FailureCause, number>()
   let [players, amount] = [0, 0n]
@@ -46,10 +54,15 @@ export async function previewGrantJob(
     players += page.players.length
     for (const one of page.players) amount += one.amount ?? 0n
     largest = [...largest, ...page.players.filter((one) => one.amount !== null)].sort(byAmount).slice(0, LARGEST)
-    for (const { cause, count } of await failingOf(pool, environmentId, give, page.players))
+    for (const { cause, count } of await failingOf(pool, giving, page.players))
       failing.set(cause, (failing.get(cause) ?? 0) + count)
   }
   const total = totalOf(give, players, amount)
+  if (isTooMuch(total))
+    throw invalidRequest({
+      path: 'give',
+      message: 'would pass the largest 64-bit integer in all: no player gets anything',
+    })
   return {
     ...{ players, isExact: after === null, total },
     needsApproval: needsApproval(await readPolicy(pool, environmentId), players, total),
@@ -68,30 +81,74 @@ const byAmount = (a: TargetPlayer, b: TargetPlayer): number => {
   return one === other ? 0 : one > other ? -1 : 1
 }
 
-async function failingOf(pool: Pool, environmentId: string, gift: Gift | null, players: readonly TargetPlayer[]) {
-  const run = gift?.xp ?? gift?.levels ?? null
-  const premium = gift?.premium ?? null
+interface Giving {
+  readonly environmentId: string
+  readonly give: Gift | null
+  readonly pass: PassNode | null
+  readonly isMessage: boolean
+  /** The game's time. */
+  readonly now: Date
+}
+
+/** The causes that are known before, in the order in which a job looks for them (`give.ts`). */
+async function failingOf(
+  pool: Pool,
+  { environmentId, give, pass, isMessage, now }: Giving,
+  players: readonly TargetPlayer[],
+) {
+  const run = give?.xp ?? give?.levels ?? null
+  const premium = give?.premium ?? null
   const at = run ?? premium
+  const isClosed = run !== null && pass !== null && !inSeason(pass, now)
+  const top = give?.levels ? (pass?.levels.at(-1)?.xp ?? null) : null
+  // Of one player: what is the same for each, and how many times its amount of the list.
+  const once = isMessage ? [] : totalOf(give, 1, 0n).rewards
+  const listed = isMessage ? [] : totalOf(give, 0, 1n).rewards
+  const rewards = once.flatMap(({ currency, itemId, amount, boost }, index) =>
+    boost ? [] : [{ currency, itemId, amount: String(amount), times: String(listed[index]?.amount ?? 0n) }],
+  )
   const { rows } = await pool.query<{ cause: FailureCause; count: number }>({
     name: 'grant-preview',
     text: `SELECT cause, count(*)::int AS count FROM (
         SELECT CASE WHEN p.status = 'deleted' THEN 'player deleted'
+          WHEN $7::boolean AND (
+            SELECT count(*) FROM inbox_messages m WHERE (m.environment_id, m.player_id) = ($1, k.id) AND m.expires_at > now()
+          ) >= ${MAX_INBOX} THEN 'inbox full'
+          WHEN $8::numeric IS NOT NULL AND EXISTS (
+            SELECT FROM passes s WHERE (s.environment_id, s.player_id, s.scenario_id, s.node_id) = ($1, k.id, $5, $6)
+              AND s.xp >= $8::numeric
+          ) THEN 'top level reached'
           WHEN $3::boolean AND p.status = 'banned' AND p.ban_kind IS DISTINCT FROM 'login'
             AND (p.ban_until IS NULL OR p.ban_until > clock_timestamp()) THEN 'player banned'
           WHEN $3::boolean AND NOT EXISTS (
             SELECT FROM runs r WHERE (r.environment_id, r.player_id, r.scenario_id, r.status) = ($1, k.id, $5, 'active')
           ) THEN 'run not active'
+          WHEN $9::boolean THEN 'season closed'
+          WHEN $10::boolean AND EXISTS (
+            SELECT FROM passes s WHERE (s.environment_id, s.player_id, s.scenario_id, s.node_id) = ($1, k.id, $5, $6)
+              AND s.xp + coalesce($11::numeric, k.amount, 0) > ${MAX_INT64}
+          ) THEN 'xp limit exceeded'
           WHEN $4::boolean AND EXISTS (
             SELECT FROM passes s WHERE (s.environment_id, s.player_id, s.scenario_id, s.node_id) = ($1, k.id, $5, $6)
               AND s.premium_owned
-          ) THEN 'premium owned' END AS cause
-        FROM unnest($2::uuid[]) AS k(id) CROSS JOIN LATERAL (
+          ) THEN 'premium owned'
+          WHEN EXISTS (
+            SELECT FROM json_to_recordset($12::json) AS g ("currency" text, "itemId" text, amount numeric, times numeric)
+            WHERE g.amount + g.times * coalesce(k.amount, 0) + coalesce(
+              (SELECT w.balance FROM wallets w
+               WHERE (w.environment_id, w.player_id, w.currency) = ($1, k.id, g."currency")),
+              (SELECT i.amount FROM inventory i
+               WHERE (i.environment_id, i.player_id, i.item_id) = ($1, k.id, g."itemId")), 0) > ${MAX_INT64}
+          ) THEN 'balance limit exceeded' END AS cause
+        FROM unnest($2::uuid[], $13::numeric[]) AS k(id, amount) CROSS JOIN LATERAL (
           SELECT * FROM players p WHERE p.environment_id = $1 AND p.id = k.id LIMIT 1
         ) p
       ) f WHERE cause IS NOT NULL GROUP BY cause`,
     values: [
       ...[environmentId, players.map(({ playerId }) => playerId), run !== null, premium !== null],
-      ...[at?.scenarioId ?? '', at?.nodeId ?? ''],
+      ...[at?.scenarioId ?? '', at?.nodeId ?? '', isMessage, top === null ? null : String(top), isClosed],
+      ...[give?.xp !== undefined && give?.xp !== null, give?.xp?.amount == null ? null : String(give.xp.amount)],
+      ...[JSON.stringify(rewards), players.map(({ amount }) => (amount === null ? null : String(amount)))],
     ],
   })
   return rows

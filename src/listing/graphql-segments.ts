@@ -43,7 +43,7 @@ function countOf(segment: Counted, { service }: Context): Promise<PlayerCount> {
   if (known) return known
   const { environmentId, filter } = segment
   const counted = searchOf(service.run, readFilterJson(filter), environmentId).then((search) =>
-    countPlayers(service.operatorPool, search),
+    countPlayers(service.operatorPool, { ...search, isPresent: true }),
   )
   counts.set(segment, counted)
   return counted
@@ -68,7 +68,7 @@ builder.prismaObject('Segment', {
     }),
     playerCount: t.field({
       type: 'Count',
-      description: `The number of its players now, counted up to ${inThousands(MAX_COUNT)}. When \`playerCountIsExact\` is false, there may be more.`,
+      description: `The number of its players now, as a grant takes them: without deleted ones, unless the segment asks for these. Counted up to ${inThousands(MAX_COUNT)}. When \`playerCountIsExact\` is false, there may be more.`,
       select: { filter: true, environmentId: true },
       resolve: async (segment, _args, context) => (await countOf(segment, context)).count,
     }),

@@ -60,7 +60,7 @@ export const filterRequest = shape({
   segment: optional(
     described(
       segmentName,
-      'Only players of this segment. Other filters narrow it further; none may be one of its own.',
+      'Only players of this segment. Other filters narrow it further. A range may narrow one of its own; any other filter of its own must have the same value.',
     ),
   ),
   ...playerFilter.fields,

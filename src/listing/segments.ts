@@ -1,7 +1,7 @@
 import type { ClientBase, Pool } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
 import { writeAudit } from '../audit/audit-log.ts'
-import { invalidRequest, Refusal } from '../base/errors.ts'
+import { type Fault, invalidRequest, Refusal } from '../base/errors.ts'
 import { type Json, parseJson, print } from '../base/json.ts'
 import { MAX_SEGMENT, MAX_SEGMENTS, SEGMENT_NAME } from '../base/limits.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
@@ -84,7 +84,10 @@ export async function readSegment(pool: Pool, environmentId: string, name: strin
 
 type Filter = RequestOf<typeof filterRequest>
 
-/** A request with the filters of its segment as they are now. Refuses a filter that the segment has, with another value. */
+/**
+ * A request with the filters of its segment as they are now. A range of the request narrows that of the segment. Refuses
+ * any other filter that the segment has, with another value.
+ */
 export async function withSegment<Asked extends Omit<Filter, 'environment'>>(
   pool: Pool,
   environmentId: string,
@@ -92,13 +95,25 @@ export async function withSegment<Asked extends Omit<Filter, 'environment'>>(
 ): Promise<Asked> {
   if (asked.segment === null) return asked
   const segment = await readSegment(pool, environmentId, asked.segment)
-  const own = Object.entries(segment).filter(([, value]) => value !== null)
-  const given = asked as Readonly<Record<string, unknown>>
-  const twice = own.filter(([name, value]) => (given[name] ?? null) !== null && given[name] !== value)
-  refuseFaults(twice.map(([path]) => ({ path, message: 'is a filter of the segment already' })))
-  const merged = { ...asked, ...Object.fromEntries(own) }
-  refuseFaults(checkFilter({ ...merged, environment: '' }))
-  return merged
+  const merged: Record<string, unknown> = { ...asked }
+  const faults: Fault[] = []
+  for (const [path, own] of Object.entries(segment)) {
+    const given = merged[path] ?? null
+    merged[path] = given === null || own === null ? (given ?? own) : narrower(path, own, given)
+    if (merged[path] === undefined) faults.push({ path, message: 'is a filter of the segment already' })
+  }
+  refuseFaults(faults)
+  const whole = merged as unknown as Asked
+  refuseFaults(checkFilter({ ...whole, environment: '' }))
+  return whole
+}
+
+/** The filter that has the players of both; undefined where two values exclude each other. */
+function narrower(path: string, one: unknown, other: unknown): unknown {
+  const [a, b] = [Number(one), Number(other)]
+  if (path.endsWith('From')) return a > b ? one : other
+  if (path.endsWith('To')) return a < b ? one : other
+  return one === other ? one : undefined
 }
 
 /** Makes a segment. One that is there with the same filters stays as it is. */

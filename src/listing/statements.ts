@@ -24,6 +24,8 @@ export interface ListedPass {
 export interface PlayerFilter {
   readonly environmentId: string
   readonly status?: Status | null
+  /** Whether deleted players are left out where no status is asked for. */
+  readonly isPresent?: boolean
   readonly region?: string | null
   readonly language?: string | null
   readonly createdFrom?: Date | null
@@ -185,7 +187,7 @@ export class ListPart {
       const [first = '', ...others] = OF_STATUS[status]
       ask('p', [first], status === 'active' ? null : 'id')
       ask('p', others)
-    }
+    } else if (filter.isPresent) ask('p', ["p.status <> 'deleted'"])
     const levels = [
       ...(isGiven(levelFrom) ? [`${LEVEL} >= ${levelFrom}`] : []),
       ...(isGiven(levelTo) ? [`${LEVEL} <= ${levelTo}`] : []),

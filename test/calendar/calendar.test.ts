@@ -169,6 +169,16 @@ describe('conflicts', () => {
       { plans: [plan('2030-01-01', 0), plan('2030-01-02', 0)] },
       ['publication outdated'],
     ],
+    [
+      'two publications within one second',
+      { plans: [plan('2030-01-01', null), plan('2030-01-01', null), plan('2030-01-02', null)] },
+      ['publications at once'],
+    ],
+    [
+      'publications of two scenarios at once',
+      { plans: [plan('2030-01-01', null), { ...plan('2030-01-01', null), scenarioId: 'b' }] },
+      [],
+    ],
   ])('of %s', (_what, planned, kinds) => {
     expect(conflictsOf({ ...NONE, ...planned }).map(({ kind }) => kind)).toEqual(kinds)
   })

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { missingXp } from '../../src/grants/give.ts'
 import { runJobs } from '../../src/grants/run-jobs.ts'
 import { enter, game, MAX_INT64, startPassGame, stopPassGame, supported } from '../battlepass/pass-game.ts'
+import { season } from '../harness/definitions.ts'
 import { times } from '../harness/game.ts'
 import { auditRows, newOperator } from '../support/desk.ts'
 import { Desk, holdingsOf, newKey, runner } from './jobs.ts'
@@ -248,7 +249,7 @@ describe('the players of a filter', () => {
       'segment { segmentId playerCount playerCountIsExact filter { region status } }',
     )
     expect(segment).toMatchObject({
-      playerCount: 2,
+      playerCount: 1,
       playerCountIsExact: true,
       filter: { region: 'frozen', status: null },
     })
@@ -321,6 +322,85 @@ describe('the players of a filter', () => {
       { cause: 'RUN_NOT_ACTIVE', players: 1 },
     ])
     expect((await desk.preview({ to: players, give: { premium: AT } })).failing).toHaveLength(2)
+  })
+
+  it.each<[cause: string, input: object, prepare: (playerId: string) => unknown]>([
+    [
+      'TOP_LEVEL_REACHED',
+      { give: { levels: { ...AT, levels: 1 } } },
+      (playerId) => supported('grantXp', { ...AT, playerId, amount: '400', source: 'test', idempotencyKey: newKey() }),
+    ],
+    [
+      'XP_LIMIT_EXCEEDED',
+      { give: { xp: { ...AT, amount: 5 } } },
+      (playerId) =>
+        supported('grantXp', { ...AT, playerId, amount: MAX_INT64, source: 'test', idempotencyKey: newKey() }),
+    ],
+    [
+      'BALANCE_LIMIT_EXCEEDED',
+      { give: { rewards: [{ itemId: 'hat', amount: 1 }, gold(5), gold(6)] } },
+      (playerId) =>
+        supported('creditWallet', { playerId, currency: 'gold', amount: MAX_INT64 - 10n, idempotencyKey: newKey() }),
+    ],
+    [
+      'INBOX_FULL',
+      { give: { rewards: [gold()] }, message: TEXT },
+      (playerId) =>
+        game.app.pool.query(
+          `INSERT INTO inbox_messages (environment_id, player_id, id, kind, reference, expires_at)
+           SELECT $1, $2, gen_random_uuid(), 'message', 'test', '2090-01-01' FROM generate_series(1, 500)`,
+          [game.environmentId, playerId],
+        ),
+    ],
+    ['SEASON_CLOSED', { give: { xp: { scenarioId: 'over', nodeId: 'pass', amount: 5 } } }, () => undefined],
+  ])('fail in the preview as in the job: %s', async (cause, input, prepare) => {
+    const closed = { startsAt: '2020-01-01T00:00:00Z', endsAt: '2021-01-01T00:00:00Z' }
+    await game.publish('over', season({ more: closed as never }))
+    const scenarioId = cause === 'SEASON_CLOSED' ? 'over' : 'season'
+    const [one, other] = [await enter(scenarioId), await enter(scenarioId)]
+    await prepare(one.player.playerId)
+    const asked = { ...input, to: to(one.player, other.player) }
+    const { failing } = await desk.preview(asked)
+    expect(failing).toEqual([{ cause, players: cause === 'SEASON_CLOSED' ? 2 : 1 }])
+    expect((await desk.give(asked)).failedByCause).toEqual(failing)
+  })
+
+  it('are not given more than a 64-bit integer holds in all: the preview refuses it, and the job fails', async () => {
+    const players = await crowd(2)
+    const asked = { to: to(...players), give: { rewards: [gold(MAX_INT64)] } }
+    const { errors } = await game.graphql(
+      game.platformKey,
+      'query ($input: PreviewGrantJobInput!) { previewGrantJob(input: $input) { players } }',
+      { input: { environment: 'production', ...asked, give: { rewards: [gold(String(MAX_INT64) as never)] } } },
+    )
+    expect(errors?.[0]?.extensions).toMatchObject({ code: 'INVALID_REQUEST', details: [{ path: 'give' }] })
+    expect(await desk.give(asked)).toMatchObject({ state: 'FAILED', granted: 0 })
+  })
+})
+
+describe('a list of a segment', () => {
+  const find = async (args: string) => {
+    const { data, errors } = await game.graphql(
+      game.platformKey,
+      `{ players(environment: "production", segment: "new", ${args}) { nodes { playerId } } }`,
+    )
+    return errors?.[0]?.extensions.details ?? data.players.nodes.map(({ playerId }: { playerId: string }) => playerId)
+  }
+
+  it('takes the values of the segment again, and ranges that narrow its own', async () => {
+    const early = await game.player()
+    const late = await game.player()
+    const ids = [early.playerId, late.playerId]
+    await game.app.pool.query(`UPDATE players SET region = 'range' WHERE id = ANY ($1)`, [ids])
+    const filter = { region: 'range', createdFrom: '2020-01-01T00:00:00Z', createdTo: '2090-01-01T00:00:00Z' }
+    await desk.must('createSegment', { name: 'new', filter }, 'segment { name }')
+    // The first digits of an id are the milliseconds of the creation.
+    const then = new Date(Number.parseInt(late.playerId.replace('-', '').slice(0, 12), 16)).toISOString()
+    expect(await find('region: "range", createdFrom: "2020-01-01T00:00:00Z"')).toEqual([late.playerId, early.playerId])
+    expect(await find(`createdFrom: "${then}"`)).toEqual([late.playerId])
+    expect(await find(`createdFrom: "2010-01-01T00:00:00Z", createdTo: "${then}"`)).toEqual([early.playerId])
+    expect(await find('region: "other"')).toEqual([{ path: 'region', message: 'is a filter of the segment already' }])
+    expect(await find('createdFrom: "2095-01-01T00:00:00Z"')).toMatchObject([{ path: 'createdTo' }])
   })
 })
 

@@ -79,6 +79,8 @@ export function conflictText(
       return `Between ${scenarioId} and its next season nothing takes xp: from ${day(startsAt)} to ${day(endsAt)}.`
     case 'NEXT_SEASON_MISSING':
       return `The next season of ${scenarioId} is not published. It ends ${day(startsAt)}.`
+    case 'PUBLICATIONS_AT_ONCE':
+      return `Two publications of ${scenarioId} are planned for ${day(startsAt)}: either may be current afterwards.`
     default:
       return `The publication of ${scenarioId} ${day(startsAt)} would fail: another version than it expects is current.`
   }
