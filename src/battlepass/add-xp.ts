@@ -1,4 +1,5 @@
 import { type Fault, Refusal, type RefusalKind } from '../base/errors.ts'
+import { MAX_INT64 } from '../base/json.ts'
 import { MAX_SOURCE } from '../base/limits.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import { EXAMPLE_RUN, idempotencyKey, inRun, type Unkeyed } from '../declare/common.ts'
@@ -12,6 +13,7 @@ import type { Definition, PassNode } from '../scenario/definition.ts'
 import { EXAMPLE_PLAN, type ExecutionPlan, executionPlan } from '../scenario/plan.ts'
 import { askActive, askRunRows, askWalk, type Run, record, requireActiveRun, settleWalk } from '../scenario/runs.ts'
 import { Scenarios } from '../scenario/scenarios.ts'
+import type { XpSender } from '../scenario/xp-rules.ts'
 import type { Command } from '../transactions/command.ts'
 import type { Group, Steps } from '../transactions/group.ts'
 import type { Player, PlayerRef } from '../transactions/player.ts'
@@ -173,7 +175,7 @@ export function* giveXp(group: Group, gift: Gift): Steps<AddXpResult | Refusal> 
   if (decision.kind === 'refused') {
     if (decision.reason === 'xpNotAllowed') count('not_allowed')
     if (decision.reason !== 'xpLimitReached')
-      throw new Refusal(decision.reason, { faults: notAllowed(node, decision.reason, source) })
+      throw new Refusal(decision.reason, { faults: faultsOf(gift, pass.nowIn(group), decision.reason) })
     const { limited, next } = decision
     count('refused')
     if (limited.isFirst) {
@@ -216,11 +218,30 @@ function limitMessage({ by, limit, day }: Limited, source: string): string {
   return `is over the limit of ${limit} ${what} ${span[kind as keyof typeof span]}`
 }
 
-function notAllowed({ xpRules }: PassNode, reason: RefusalKind, source: string): Fault[] {
-  if (reason !== 'xpNotAllowed') return []
-  const isKnown = xpRules?.sources.has(source) || xpRules?.others
-  const message = isKnown ? 'is a source whose xp only servers of the game give' : 'is no source of this pass'
-  return [{ path: 'source', message }]
+/** What is wrong with xp that is refused, where the contract leaves room for it. */
+function faultsOf({ pass, amount, source, origin, boosts }: Gift, now: Date, reason: RefusalKind): Fault[] {
+  const { node, current } = pass
+  if (reason === 'xpNotAllowed')
+    return [{ path: 'source', message: `${sourceFault(node.xpRules, source)}${sourcesOf(node.xpRules, origin)}` }]
+  if (reason !== 'xpLimitExceeded') return []
+  const bonus = bonusOf(node, current, { amount, source, origin }, { boosts: boosts ?? NO_BOOSTS, now })
+  if (bonus === 0n) return []
+  return [{ path: 'amount', message: `with its bonus of ${bonus} would raise the xp ${current.xp} above ${MAX_INT64}` }]
+}
+
+function sourceFault(rules: PassNode['xpRules'], source: string): string {
+  if (rules?.sources.has(source)) return 'is a source whose xp only servers of the game give'
+  if (source === '') return 'is required by this pass'
+  return rules?.others ? 'is a source that only servers of the game may send' : 'is no source of this pass'
+}
+
+/** The sources that a caller may send, as an end of a sentence. */
+function sourcesOf(rules: PassNode['xpRules'], origin: XpOrigin): string {
+  const isOpen = (from: XpSender) => from === 'client' || origin !== 'client'
+  const open = [...(rules?.sources ?? [])].flatMap(([name, { from }]) => (isOpen(from) ? [`\`${name}\``] : []))
+  if (open.length === 0) return ''
+  const who = origin === 'client' ? 'clients' : 'servers'
+  return `; ${who} may send ${open.slice(0, 10).join(', ')}${open.length > 10 ? ` and ${open.length - 10} more` : ''}`
 }
 
 export const addXpCall = playerCall({

@@ -5,7 +5,7 @@ import { answer, out } from '../declare/answer.ts'
 import { EXAMPLE_PASS, EXAMPLE_RUN, inScenario, requiredKey, runId } from '../declare/common.ts'
 import { type ServerRequest, serverCall } from '../declare/route.ts'
 import { flag, int64, listOf, optional, type RequestOf, shape, text } from '../declare/shape.ts'
-import { runForEach, textsOf } from '../players/batch.ts'
+import { details, runForEach, textsOf } from '../players/batch.ts'
 import { findTargets, playerTarget } from '../players/player-target.ts'
 import type { PlayerRef } from '../transactions/player.ts'
 import { type AddXpResult, addServerXp, addXpAnswer } from './add-xp.ts'
@@ -82,6 +82,7 @@ const grantResult = answer(
     maxLevel: out.orNull(maxLevel),
     plan,
     error: out.orNull(out.oneOf(textsOf(GRANT_ERRORS))),
+    details,
   },
   { name: 'XpGrantResult' },
 )

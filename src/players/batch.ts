@@ -1,4 +1,5 @@
-import { REFUSALS, Refusal, type RefusalKind } from '../base/errors.ts'
+import { type Fault, REFUSALS, Refusal, type RefusalKind } from '../base/errors.ts'
+import { answer, out } from '../declare/answer.ts'
 import type { PlayerRef } from './player-status.ts'
 
 // Calls of game servers for many players: one result for each, in the order of the request.
@@ -9,10 +10,26 @@ type TextOf<Kind extends RefusalKind> = (typeof REFUSALS)[Kind][1]
 export const textsOf = <Kind extends RefusalKind>(kinds: readonly Kind[]): readonly TextOf<Kind>[] =>
   kinds.map((kind) => REFUSALS[kind][1])
 
+/** What is wrong, as the player's own call answers it. */
+export const details = out.optional(
+  out.list(
+    answer(
+      'What is wrong.',
+      { path: out.text('The member that it concerns; may be empty.'), message: out.text('What is wrong.') },
+      { name: 'Detail' },
+    ),
+    'What the `error` concerns, as in the answer to a call of the player. Absent without any.',
+  ),
+)
+
+type Details = readonly { readonly [Name in keyof Fault]: string }[]
+
 /** A result, or an error with null for everything else. */
 type Result<T, Kind extends RefusalKind> =
   | ({ readonly playerId: string; readonly error: null } & T)
-  | ({ readonly playerId: string | null; readonly error: TextOf<Kind> } & { readonly [Name in keyof T]: null })
+  | ({ readonly playerId: string | null; readonly error: TextOf<Kind>; readonly details?: Details } & {
+      readonly [Name in keyof T]: null
+    })
 
 interface Batch<T, Kind extends RefusalKind> {
   /** Refusals of one player. Any other one refuses the whole call, which can be repeated. */
@@ -31,7 +48,11 @@ export async function runForEach<T, Kind extends RefusalKind>(
   function refused(playerId: string | null, error: unknown): Result<T, Kind> {
     const kind = error instanceof Refusal ? errors.find((known) => known === error.kind) : undefined
     if (kind === undefined) throw error
-    return { playerId, ...nothing, error: REFUSALS[kind][1] as TextOf<Kind> }
+    const { faults } = error as Refusal
+    return {
+      ...{ playerId, ...nothing, error: REFUSALS[kind][1] as TextOf<Kind> },
+      ...(faults.length > 0 && { details: faults }),
+    }
   }
   const settled = await Promise.allSettled(
     players.map(async (player, place) => {

@@ -112,6 +112,16 @@ export interface XpGrantResult {
     | 'balance limit exceeded'
     | 'idempotency key reused'
     | null
+  /** What the `error` concerns, as in the answer to a call of the player. Absent without any. */
+  readonly details?: readonly Detail[]
+}
+
+/** What is wrong. */
+export interface Detail {
+  /** The member that it concerns; may be empty. */
+  readonly path: string
+  /** What is wrong. */
+  readonly message: string
 }
 
 export interface WalletGrantRequest {
@@ -236,6 +246,8 @@ export const PLAYERS_PROGRESS_RESPONSE: ShapeOf<PlayersProgressResponse> = {
   members: { results: { list: PLAYER_PROGRESS } },
 }
 
+export const DETAIL: ShapeOf<Detail> = { members: { path: 'string', message: 'string' } }
+
 export const XP_GRANT_RESULT: ShapeOf<XpGrantResult> = {
   members: {
     playerId: { orNull: 'string' },
@@ -245,6 +257,7 @@ export const XP_GRANT_RESULT: ShapeOf<XpGrantResult> = {
     maxLevel: { orNull: 'boolean' },
     plan: { orNull: EXECUTION_PLAN },
     error: { orNull: 'string' },
+    details: { ifPresent: { list: DETAIL } },
   },
 }
 

@@ -143,8 +143,12 @@ export function takeBack(
 
 /** The balance after a change. Refuses a change that it does not allow. */
 export function balanceAfter(player: Player, currency: string, amount: bigint): bigint {
-  const balance = balanceOf(player, currency) + amount
-  if (balance < 0n) throw new Refusal('insufficientFunds')
+  const before = balanceOf(player, currency)
+  const balance = before + amount
+  if (balance < 0n) {
+    const message = `The balance of ${JSON.stringify(currency)} is ${before}.`
+    throw new Refusal('insufficientFunds', { faults: [{ path: '', message }] })
+  }
   if (balance > MAX_INT64) throw new Refusal('balanceLimitExceeded', { faults: [balanceOverflow(currency)] })
   return balance
 }

@@ -259,7 +259,10 @@ describe('a boost', () => {
     const pass = await enter(await publish())
     await pass.xp(MAX_INT64 - 10n)
     await boost(pass.place.scenarioId)
-    expect(await pass.xp(6)).toMatchObject({ status: 409, body: { error: 'xp limit exceeded' } })
+    const details = [
+      { path: 'amount', message: expect.stringMatching(/^with its bonus of \d+ would raise the xp \d+ above/) },
+    ]
+    expect(await pass.xp(6)).toMatchObject({ status: 409, body: { error: 'xp limit exceeded', details } })
     expect((await pass.xp(5)).status).toBe(200)
   })
 

@@ -135,6 +135,9 @@ describe('xp that a game server gives', () => {
     ])
     expect(body.results[0]).toEqual({ playerId: null, ...NOTHING, error: 'player not found' })
     expect(body.results[1]).toEqual({ playerId: banned.playerId, ...NOTHING, error: 'player banned' })
+    expect(body.results[6].details).toEqual([
+      { path: 'source', message: 'is no source of this pass; servers may send `match`' },
+    ])
   })
 
   it('names every fault of a request at once, with its place, and gives nothing', async () => {

@@ -2,7 +2,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/base/json.ts'
 import { auditBooks } from '../harness/audit.ts'
 import { passNode, scenario, season } from '../harness/definitions.ts'
-import { type Game, generateKeys, type Instance, startGame, startInstance, type TestPlayer } from '../harness/game.ts'
+import {
+  type Game,
+  generateKeys,
+  type Instance,
+  startGame,
+  startInstance,
+  type TestPlayer,
+  times,
+} from '../harness/game.ts'
 import { settled } from '../harness/settled.ts'
 import { XP } from './pass-game.ts'
 
@@ -72,10 +80,22 @@ describe('xp of a source that servers give', () => {
     expect((await xp(10, 'quest')).body.xp).toBe(10)
   })
 
-  it('is refused for a source that the pass does not know', async () => {
-    const { xp } = await enter({ others: false, sources: { match: {} } })
-    const { status, body } = await xp(10, 'cheat')
-    expect([status, body.details]).toEqual([403, [{ path: 'source', message: 'is no source of this pass' }]])
+  it.each([
+    ['cheat', { others: false, sources: { match: {} } }, 'is no source of this pass; clients may send `match`'],
+    ['', { others: false, sources: { match: {} } }, 'is required by this pass; clients may send `match`'],
+    ['cheat', { from: 'server' }, 'is a source that only servers of the game may send'],
+    [
+      'cheat',
+      {
+        others: false,
+        sources: { won: { from: 'server' }, ...Object.fromEntries(times(12, (n) => [`quest-${n}`, {}])) },
+      },
+      `is no source of this pass; clients may send ${times(10, (n) => `\`quest-${n}\``).join(', ')} and 2 more`,
+    ],
+  ])('of the source "%s" is refused by %j with what the pass takes', async (source, rules, message) => {
+    const { xp } = await enter(rules)
+    const { status, body } = await xp(10, source)
+    expect([status, body.details]).toEqual([403, [{ path: 'source', message }]])
   })
 })
 

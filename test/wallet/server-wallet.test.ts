@@ -76,6 +76,8 @@ describe('a wallet that a game server changes', () => {
     const player = await game.player()
     const answer = await send(`wallet/${call}`, { ...by(player), idempotencyKey: 'b', ...(more as object) })
     expect([answer.status, answer.error]).toEqual([status, error])
+    if (error === 'insufficient funds')
+      expect(answer.details).toEqual([{ path: '', message: 'The balance of "gold" is 0.' }])
     expect(await ledgerOf(player)).toEqual([])
   })
 
