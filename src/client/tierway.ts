@@ -47,6 +47,7 @@ import { Listeners } from './listeners.ts'
 import { PlayerLogin, type SignedOut } from './login.ts'
 import type { Fetch } from './platform.ts'
 import { type Scenario, ScenarioSession, startSession } from './scenario.ts'
+import { Sockets } from './socket.ts'
 import { memoryStorage, type Storage } from './storage.ts'
 import {
   type CallOptions,
@@ -69,7 +70,7 @@ export interface TierwayOptions {
   readonly storage?: Storage
   /**
    * The function that makes requests. Default: the platform's `fetch`. In React Native pass that of `expo/fetch`, which
-   * streams.
+   * streams: events need it where no WebSocket can be opened.
    */
   readonly fetch?: Fetch
   /** The longest time of one attempt, in milliseconds. Default: 10,000. */
@@ -138,7 +139,7 @@ export class Tierway {
       signedOut: (why) => this.#listeners.emit('signedOut', { why }),
     })
     this.#device = new Device(this.keep)
-    this.calls = playerCalls(this.#transport, this.#login)
+    this.calls = playerCalls(this.#transport, new Sockets(baseUrl), this.#login)
     this.#views = new Views(this.calls)
     this.storage = new PlayerStorage(this.calls)
   }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
   type LevelUp,
   memoryStorage,
@@ -16,6 +16,7 @@ import { AUDIENCE, startIssuer } from '../harness/issuer.ts'
 import { type Operator, startOperator } from '../harness/operator.ts'
 import { settled } from '../harness/settled.ts'
 import { until } from '../harness/until.ts'
+import { describeWays } from './ways.ts'
 
 // The client library against the service: sessions, exact values, errors, events (spec 1, 2, 4, 6).
 
@@ -255,7 +256,7 @@ describe('a scenario session (spec 1: it supplies the ids)', () => {
   })
 })
 
-describe('following a session', () => {
+describeWays('following a session', () => {
   /** Two devices of one player, and what the first one hears. */
   async function twoDevices() {
     const tierway = await signedIn()
@@ -710,7 +711,7 @@ describe('sign-in without a webhook', () => {
   })
 })
 
-describe('events (spec 6)', () => {
+describeWays('events (spec 6)', () => {
   it('arrive live and in order, and go on from a cursor', async () => {
     const tierway = await signedIn()
     const pass = (await tierway.scenario('season-1').start()).battlePass('pass')
@@ -771,8 +772,11 @@ describe('events (spec 6)', () => {
     const tierway = await signedIn()
     await expect(tierway.events({ after: 'nonsense' }).next()).rejects.toMatchObject({ code: 'invalid_request' })
   })
+})
 
+describe('events of a platform that has neither', () => {
   it('fail with no_stream when fetch gives no body to read', async () => {
+    vi.stubGlobal('WebSocket', undefined)
     const storage = memoryStorage()
     await signedIn({ storage })
     const whole: TierwayOptions['fetch'] = async (url, init) => {
@@ -782,6 +786,7 @@ describe('events (spec 6)', () => {
     }
     const tierway = connect({ storage, fetch: whole })
     await expect(tierway.events({ after: undefined }).next()).rejects.toMatchObject({ code: 'no_stream' })
+    vi.unstubAllGlobals()
   })
 })
 

@@ -1,4 +1,5 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { WebSocket } from 'ws'
 import { TierwayError } from '../../src/client/error.ts'
 import {
   type BattlePassSession,
@@ -16,7 +17,9 @@ import { type HttpProxy, type Mishap, startHttpProxy } from '../harness/http-pro
 import { type Operator, startOperator } from '../harness/operator.ts'
 import { SEED } from '../harness/seed.ts'
 import { settled } from '../harness/settled.ts'
+import { startTcpProxy } from '../harness/tcp-proxy.ts'
 import { until } from '../harness/until.ts'
+import { describeWays } from './ways.ts'
 
 // The client library on a bad network: each call counts once, and no login is lost (spec 4.1, 5).
 
@@ -880,7 +883,7 @@ describe('an outbox', () => {
   })
 })
 
-describe('events', () => {
+describeWays('events', () => {
   it('end when the login ends on the service', async () => {
     const storage = memoryStorage()
     const tierway = await signedIn({ storage })
@@ -929,5 +932,97 @@ describe('events', () => {
     await hearing
     expect(heard).toEqual([100n, 200n, 300n])
     ending.abort()
+  })
+})
+
+describe('a socket for events', () => {
+  beforeEach(() => void vi.stubGlobal('WebSocket', WebSocket))
+  afterEach(() => void vi.unstubAllGlobals())
+
+  /** A player whose events over HTTP are counted. */
+  async function counted() {
+    let streams = 0
+    const tierway = await signedIn({
+      fetch: (url, request) => {
+        if (request.headers.accept === 'text/event-stream') streams += 1
+        return fetch(url, request)
+      },
+    })
+    return { tierway, pass: await passOf(tierway), streams: () => streams }
+  }
+  /** Loses every socket, and all other calls if `what` is `all`. Returns how many sockets were lost. */
+  function lose(what: 'sockets' | 'all'): () => number {
+    let sockets = 0
+    proxy.mishap = (_path, method) => {
+      if (method === 'GET') sockets += 1
+      return method === 'GET' || what === 'all' ? 'lost' : undefined
+    }
+    return () => sockets
+  }
+
+  it('is not needed: events come over HTTP where the network lets no socket through', async () => {
+    const { tierway, pass, streams } = await counted()
+    const lost = lose('sockets')
+    const events = tierway.events({ handles: ['onLevelUp'] })
+    const first = events.next()
+    await until('they come over HTTP', () => streams() > 0)
+    await pass.addXp(100)
+    expect((await first).value).toMatchObject({ handle: 'onLevelUp', data: { xp: 100n } })
+    await events.return(undefined)
+    // The next stream of the same client does not try a socket first.
+    const before = lost()
+    const after = tierway.events({ handles: ['onLevelUp'] })
+    const second = after.next()
+    await until('it is open', () => streams() > 1)
+    expect(lost()).toBe(before)
+    await pass.addXp(100)
+    expect((await second).value).toMatchObject({ data: { xp: 200n } })
+    await after.return(undefined)
+  })
+
+  it('is still used after there was no network at all', async () => {
+    const { tierway, pass, streams } = await counted()
+    const before = proxy.seen.filter((path) => path === '/graphql').length
+    const events = tierway.events({ handles: ['onLevelUp'] })
+    const first = events.next()
+    // The first call reads the end of the stream, the second one is the socket.
+    await until('it is open', () => proxy.seen.filter((path) => path === '/graphql').length >= before + 2)
+    const lost = lose('all')
+    proxy.cut()
+    await until('it was tried several times', () => lost() > 3)
+    proxy.mishap = () => undefined
+    await pass.addXp(100)
+    expect((await first).value).toMatchObject({ data: { xp: 100n } })
+    expect(streams()).toBe(0)
+    await events.return(undefined)
+  })
+
+  it('that carries nothing more is replaced, and no event is lost', async () => {
+    const wire = await startTcpProxy(() => game.baseUrl)
+    try {
+      const tierway = await signedIn({ baseUrl: wire.baseUrl })
+      const pass = (await tierway.scenario('random').start()).battlePass('pass')
+      // Signs of life are looked for a hundred times as often.
+      const { setInterval } = globalThis
+      vi.stubGlobal('setInterval', (beat: () => void, ms: number) => setInterval(beat, ms / 100))
+      const events = tierway.events({ handles: ['onLevelUp'] })
+      const first = events.next()
+      let isHeard = false
+      void first.then(() => {
+        isHeard = true
+      })
+      await until('the socket is open', async () => {
+        await pass.addXp(100)
+        return isHeard
+      })
+      const heard = (await first).value?.data.xp
+      wire.freezeSockets()
+      const second = events.next()
+      await pass.addXp(200)
+      expect((await second).value?.data.xp).toBeGreaterThan(heard as bigint)
+      await events.return(undefined)
+    } finally {
+      await wire.close()
+    }
   })
 })

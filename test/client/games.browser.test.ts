@@ -13,6 +13,9 @@ import { type Operator, startOperator } from '../harness/operator.ts'
 import { buildService } from '../harness/service.ts'
 import { until } from '../harness/until.ts'
 
+/** One more than the connections over HTTP that a browser makes to one host, for all tabs together. */
+const TABS = 7
+
 // The client library and the example game in a real browser, against the service over real sockets.
 
 describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
@@ -273,6 +276,28 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
       await second.getByLabel('Your name').waitFor()
     })
 
+    it('is played in each of seven tabs, which all follow the player', async () => {
+      const first = await openGame()
+      const name = await logIn(first)
+      const tabs = [first]
+      for (let tab = 2; tab <= TABS; tab += 1) {
+        const opened = await openGame()
+        await opened.getByRole('button', { name: 'Play a match' }).waitFor()
+        tabs.push(opened)
+      }
+      const last = tabs.at(-1) as Page
+      await until('every tab gains a level', async () => {
+        await play(last)
+        return (await Promise.all(tabs.map(levelOf))).every((level) => level >= 2)
+      })
+      for (const tab of tabs) await play(tab)
+      await until('every match counts', async () => {
+        const sums = await Promise.all(tabs.map(earned))
+        return (await booksOf(name)).xp === sums.reduce((sum, xp) => sum + xp, 0n)
+      })
+      expect(faults).toEqual([])
+    })
+
     it('goes on after the service was unreachable, and counts every match once', async () => {
       const proxy: HttpProxy = await startHttpProxy(() => game.baseUrl)
       try {
@@ -330,6 +355,36 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
   const connection = (more: object = {}) => ({ baseUrl: game.baseUrl, sdkKey: game.sdkKey, ...more })
 
   describe('the library', () => {
+    it('follows seven sessions over one WebSocket, while calls go on', async () => {
+      const page = await openEmpty()
+      const sockets: string[] = []
+      page.on('websocket', (socket) => sockets.push(socket.url()))
+      const follow = `const tierway = new Tierway(given)
+        await tierway.login({ customData: { player: given.name } })
+        const sessions = []
+        for (let count = 0; count < given.count; count += 1) sessions.push(await tierway.scenario('open').start())
+        const heard = sessions.map(() => [])
+        sessions.forEach((session, index) => {
+          session.on('crossed', ({ handle, toLevel }) => heard[index].push(handle + ' ' + toLevel))
+          session.follow()
+        })
+        const pass = sessions[0].battlePass('pass')
+        const levels = []
+        while (heard.some((crossings) => crossings.length < 3)) {
+          const { leveledUp, level } = await pass.addXp(600n)
+          if (leveledUp) levels.push('onLevelUp ' + level)
+          await new Promise((resolve) => setTimeout(resolve, 50))
+        }
+        return { levels, heard }`
+      const given = connection({ name: newName(), count: TABS })
+      const { levels, heard } = await inPage<{ levels: string[]; heard: string[][] }>(page, follow, given)
+      expect(sockets).toEqual([`${game.baseUrl.replace('http', 'ws')}/graphql`])
+      // The session that made the calls hears all of them; the others those after they began to follow.
+      expect(heard[0]?.slice(0, 3)).toEqual(levels.slice(0, 3))
+      for (const crossings of heard) expect(levels.join()).toContain(crossings.slice(0, 3).join())
+      expect(faults).toEqual([])
+    })
+
     it('keeps 64-bit integers exact in xp, storage and raw storage', async () => {
       const page = await openEmpty()
       const raw = '{ "b" : 1.0,\t"a":-9223372036854775808, "b": 1e3 , "c":"é"}'
