@@ -713,6 +713,29 @@ describe('an outbox', () => {
     outbox.close()
   })
 
+  it('sends xp in the order in which it was earned, although the clock was set back in between', async () => {
+    const storage = memoryStorage()
+    const tierway = await signedIn({ storage, retries: 0 })
+    const pass = await passOf(tierway)
+    proxy.mishap = (path) => (path === XP ? 'lost' : undefined)
+    const ahead = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + DAY_MS)
+    const closed = new Outbox(tierway)
+    const first = closed.addXp(pass, 1)
+    ahead.mockRestore()
+    await first
+    closed.close()
+
+    const outbox = new Outbox(tierway)
+    const sent: bigint[] = []
+    outbox.on('sent', ({ xp }) => sent.push(xp.amount))
+    await outbox.addXp(pass, 2)
+    await outbox.addXp(pass, 3)
+    proxy.mishap = () => undefined
+    await until('all is sent', () => sent.length === 3)
+    expect(sent).toEqual([1n, 2n, 3n])
+    outbox.close()
+  })
+
   it('accepts xp for a known run in a game that starts offline', async () => {
     const storage = memoryStorage()
     const { runId } = await (await signedIn({ storage })).scenario('season-1').start()

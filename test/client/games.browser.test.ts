@@ -538,6 +538,52 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
       expect(await inPage(tab, `${begin} await outbox.flush(); return outbox.size()`, connection())).toBe(0)
     })
 
+    it("counts xp whose answer was lost once, by the service's time, whatever the clock of the device says", async () => {
+      const DAY_MS = 86_400_000
+      const name = newName()
+      const device = await browser.newContext()
+      await device.addInitScript(`{
+        const now = Date.now
+        Date.now = () => now() + Number(globalThis.localStorage?.skew ?? 0)
+      }`)
+      /** A page that begins with another clock. */
+      const reopened = async (skewMs: number) => {
+        for (const page of device.pages()) await page.close()
+        const page = await openEmpty(device)
+        await page.evaluate(`localStorage.skew = ${skewMs}`)
+        return page
+      }
+      const begin = `${CONNECT} const outbox = new Outbox(tierway), heard = [];
+        outbox.on('sent', ({ xp }) => heard.push(['sent', String(xp.amount)]))
+        outbox.on('refused', ({ xp, error }) => heard.push([error.code, String(xp.amount)]));`
+      const queue = `${begin} if (!(await tierway.restore())) await tierway.login({ customData: { player: given.name } })
+        const pass = (await tierway.scenario('open').start()).battlePass('pass')
+        await outbox.addXp(pass, given.xp); await outbox.flush().catch(() => undefined); return outbox.size()`
+      const send = `${begin} await tierway.restore(); await outbox.flush(); return heard`
+      /** Adds xp, which counts, and loses the answer. */
+      const loseAnswer = async (page: Page, xp: number) => {
+        await device.route('**/battlepass/xp', async (route) => {
+          await route.fetch()
+          await route.abort()
+        })
+        expect(await inPage(page, queue, connection({ name, xp, retries: 0 }))).toBe(1)
+        await device.unrouteAll({ behavior: 'wait' })
+      }
+      await loseAnswer(await reopened(0), 10)
+      expect(await inPage(await reopened(30 * DAY_MS), send, connection())).toEqual([['sent', '10']])
+
+      await loseAnswer(await reopened(0), 100)
+      const page = await reopened(-30 * DAY_MS)
+      // The service has forgotten the key meanwhile.
+      await page.evaluate(`for (const key of Object.keys(localStorage).filter((key) => key.includes(':xp:'))) {
+        const entry = JSON.parse(localStorage[key])
+        localStorage[key] = JSON.stringify({ ...entry, triedAt: entry.triedAt - ${7 * DAY_MS} })
+      }`)
+      expect(await inPage(page, send, connection())).toEqual([['timeout', '100']])
+      await device.close()
+      expect((await booksOf(name, 'open')).xp).toBe(110n)
+    })
+
     it('works in memory when the browser denies its storage, or the storage is full', async () => {
       const use = `const storage = kept()
         const tierway = new Tierway({ ...given, storage })
