@@ -184,7 +184,7 @@ async function* streamed(
     const request = { body: JSON.stringify(body), headers: { ...headers, accept: 'text/event-stream' } }
     const response = await calls.transport.open('/graphql', request, ending.signal)
     if (!response.ok) throw refusalOf(response, await response.text())
-    if (!response.body) throw new TierwayError({ code: 'no_stream' })
+    if (!response.body || typeof TextDecoder === 'undefined') throw new TierwayError({ code: 'no_stream' })
     for await (const frame of framesOf(response.body, isAlive)) {
       const json = /^event: next\ndata: (.*)$/m.exec(frame)?.[1]
       if (json !== undefined) yield parsed(json)

@@ -40,7 +40,7 @@ import {
   TOKEN_PAIR,
 } from './contract.ts'
 import { Device } from './device.ts'
-import { refuseOptions, TierwayError } from './error.ts'
+import { type OptionCheck, refuseOptions, TierwayError } from './error.ts'
 import { type EventOptions, listen, type TierwayEvent } from './events.ts'
 import { membersOf, printExact } from './json.ts'
 import { Listeners } from './listeners.ts'
@@ -113,9 +113,9 @@ export class Tierway {
   /** @internal The storage for data that must outlive the page. */
   readonly keep: { readonly storage: Storage; readonly prefix: string }
 
-  /** Throws `invalid_request` for a faulty option. */
   readonly #views: Views
 
+  /** Throws `invalid_request` for a faulty option, and where the platform lacks something. */
   constructor(options: TierwayOptions) {
     checkOptions(options)
     const { baseUrl, sdkKey, storage, fetch, timeoutMs, retries } = options
@@ -456,9 +456,18 @@ export class PlayerStorage {
   }
 }
 
+/** What every client needs of the platform. */
+const NEEDED = ['AbortController', 'atob', 'performance']
+const MISSING = 'is missing on this platform: load a polyfill first'
+
 function checkOptions(given: { readonly [Name in keyof TierwayOptions]?: unknown } = {}): void {
   const { baseUrl, sdkKey, timeoutMs = 1, retries = 0 } = given
+  const platform = globalThis as Readonly<Record<string, unknown>>
   refuseOptions([
+    ...NEEDED.map((name): OptionCheck => [platform[name] !== undefined, name, MISSING]),
+    [(given.fetch ?? platform.fetch) !== undefined, 'fetch', MISSING],
+    // Only events over HTTP are decoded.
+    [platform.TextDecoder !== undefined || platform.WebSocket !== undefined, 'TextDecoder', MISSING],
     [isUrl(baseUrl), 'baseUrl', 'must be an http or https URL such as https://play.example.com'],
     [typeof sdkKey === 'string' && VISIBLE.test(sdkKey), 'sdkKey', 'must be an SDK key such as twsdk_…'],
     [isTime(timeoutMs), 'timeoutMs', 'must be 1 to 2147483647'],

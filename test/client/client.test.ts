@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
   type LevelUp,
   memoryStorage,
@@ -527,6 +527,34 @@ describe('errors', () => {
     await expect(run.cross('pass', 'onLevelUp')).rejects.toMatchObject({ code: 'handle_is_server_owned', status: 403 })
   })
 
+  it.each([
+    ['AbortController', {}],
+    ['atob', {}],
+    ['performance', {}],
+    ['fetch', {}],
+    ['TextDecoder', { WebSocket: undefined }],
+  ])('name what the platform lacks when a client is made: %s', (name, besides) => {
+    const made = () => {
+      for (const [lacking, value] of Object.entries({ ...besides, [name]: undefined })) vi.stubGlobal(lacking, value)
+      try {
+        return connect()
+      } catch (error) {
+        return error
+      } finally {
+        vi.unstubAllGlobals()
+      }
+    }
+    const message = 'is missing on this platform: load a polyfill first'
+    expect(made()).toMatchObject({ code: 'invalid_request', details: [{ path: name, message }] })
+  })
+
+  it('come instead of a player without an id', async () => {
+    const pair = JSON.stringify({ accessToken: `a.${btoa('{"iat":1,"exp":2}')}.c`, refreshToken: 'r' })
+    const tierway = connect({ fetch: async () => new Response(pair), retries: 0 })
+    await expect(tierway.loginGuest()).rejects.toMatchObject({ code: 'invalid_answer' })
+    expect(tierway.playerId).toBeNull()
+  })
+
   it('of a login have a code for each cause (spec 7.1)', async () => {
     operator.answer((_hit, response) => void response.writeHead(403).end())
     await expect(connect().login({ customData: {} })).rejects.toMatchObject({
@@ -774,8 +802,10 @@ describeWays('events (spec 6)', () => {
   })
 })
 
-describe('events of a platform that has neither', () => {
-  it('fail with no_stream when fetch gives no body to read', async () => {
+describe('events of a platform that has no WebSocket', () => {
+  afterEach(() => void vi.unstubAllGlobals())
+
+  it('fail with no_stream when fetch gives no body to read, or nothing decodes it', async () => {
     vi.stubGlobal('WebSocket', undefined)
     const storage = memoryStorage()
     await signedIn({ storage })
@@ -786,7 +816,10 @@ describe('events of a platform that has neither', () => {
     }
     const tierway = connect({ storage, fetch: whole })
     await expect(tierway.events({ after: undefined }).next()).rejects.toMatchObject({ code: 'no_stream' })
-    vi.unstubAllGlobals()
+    const streaming = connect({ storage })
+    vi.stubGlobal('TextDecoder', undefined)
+    const after = cursorAt(game.environmentId, 0n)
+    await expect(streaming.events({ after }).next()).rejects.toMatchObject({ code: 'no_stream' })
   })
 })
 
