@@ -44,14 +44,27 @@ export interface PlayerCalls {
   renew(): Promise<unknown>
   /** The id of the signed-in player. */
   player(signal?: Signal): Promise<string>
+  /** The same calls for one player only: the one who is signed in, or else signs in before the first of them. */
+  ofPlayer(): PlayerCalls
+  /** Whether the calls are made for this player. */
+  isFor(playerId: string): boolean
   readonly transport: Transport
   readonly sockets: Sockets
 }
 
-export function playerCalls(transport: Transport, sockets: Sockets, login: PlayerLogin): PlayerCalls {
+/** Calls for whoever is signed in, or for one owner only. */
+export function playerCalls(
+  transport: Transport,
+  sockets: Sockets,
+  login: PlayerLogin,
+  owner?: { playerId: string | null },
+): PlayerCalls {
+  const isFor = (playerId: string) => (owner?.playerId ?? playerId) === playerId
+
   async function withToken<Answer>(make: (headers: Bearer) => Promise<Answer>, { signal, playerId }: ForPlayer = {}) {
     const token = await unlessAborted(login.token(), signal)
-    if (playerId !== undefined && playerId !== token.playerId) throw signedOut()
+    if (!isFor(token.playerId) || (playerId ?? token.playerId) !== token.playerId) throw signedOut()
+    if (owner) owner.playerId = token.playerId
     try {
       return await make(bearer(token))
     } catch (error) {
@@ -69,6 +82,8 @@ export function playerCalls(transport: Transport, sockets: Sockets, login: Playe
   return {
     transport,
     sockets,
+    ofPlayer: () => playerCalls(transport, sockets, login, { playerId: login.playerId }),
+    isFor,
     send,
     withToken,
     renew: async () => login.replace(await login.token()),

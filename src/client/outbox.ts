@@ -104,7 +104,7 @@ export class Outbox {
   ): Promise<QueuedXp> {
     const { session, nodeId } = pass
     const { playerId } = this.#tierway
-    if (playerId === null) throw new TierwayError({ code: 'signed_out', status: 401 })
+    if (playerId === null || !session.isFor(playerId)) throw new TierwayError({ code: 'signed_out', status: 401 })
     const { scenarioId, runId } = session
     const xp = { key: newKey(), scenarioId, nodeId, runId, amount: exactXp(amount), source }
     this.#sessions.set(runId, session)

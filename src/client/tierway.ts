@@ -343,8 +343,8 @@ export class Tierway {
   /** A scenario, which the player can start. */
   scenario(scenarioId: string): Scenario {
     return {
-      start: (options) => startSession(this.calls, scenarioId, options),
-      open: (runId) => new ScenarioSession(this.calls, scenarioId, { runId, isResumed: true }),
+      start: (options) => startSession(this.calls.ofPlayer(), scenarioId, options),
+      open: (runId) => new ScenarioSession(this.calls.ofPlayer(), scenarioId, { runId, isResumed: true }),
     }
   }
 

@@ -689,6 +689,40 @@ describe('a login', () => {
   })
 })
 
+describe('a session of a player who is no longer signed in', () => {
+  it('makes no call for another player: each rejects with signed_out, until its own player is back', async () => {
+    const tierway = await signedIn()
+    const name = `faults ${players}`
+    const started = await passOf(tierway)
+    const opened = tierway.scenario('season-1').open(started.session.runId).battlePass('pass')
+    const outbox = new Outbox(tierway)
+    await tierway.login({ customData: { player: 'the next one' } })
+    const errors: unknown[] = []
+    started.session.follow({ onError: (error) => errors.push(error) })
+    for (const pass of [started, opened])
+      for (const call of [
+        () => pass.progress(),
+        () => pass.season(),
+        () => pass.addXp(5),
+        () => pass.claim(1, 'free'),
+        () => pass.claimAll(),
+        () => pass.buyPremium(),
+        () => pass.session.refresh(),
+        () => pass.session.cross('hello', 'onComplete'),
+        () => outbox.addXp(pass, 5),
+      ])
+        await expect(call()).rejects.toMatchObject({ code: 'signed_out', status: 401 })
+    await until('it no longer follows', () => errors.length > 0)
+    expect(errors).toMatchObject([{ code: 'signed_out' }])
+    await tierway.login({ customData: { player: name } })
+    expect((await started.addXp(5)).xp).toBe(5n)
+    await outbox.addXp(opened, 5)
+    await outbox.flush()
+    expect((await opened.progress()).xp).toBe(10n)
+    outbox.close()
+  })
+})
+
 describe('an outbox', () => {
   it('sends xp that was earned offline in order and exactly once, also after the page was closed', async () => {
     const storage = memoryStorage()
