@@ -4,6 +4,7 @@ import { printExact } from './json.ts'
 import { type PlayerLogin, signedOut, type Token } from './login.ts'
 import type { Signal } from './platform.ts'
 import type { ShapeOf } from './shape.ts'
+import type { Sockets } from './socket.ts'
 import {
   type CallOptions,
   type ChangeOptions,
@@ -14,7 +15,8 @@ import {
   type Transport,
 } from './transport.ts'
 
-type Headers = Readonly<Record<string, string>>
+/** The header that says who calls. */
+export type Bearer = { readonly authorization: string }
 type PlayerRequest = Omit<PostRequest, 'headers'> & Partial<Pick<PostRequest, 'headers'>> & ForPlayer
 
 export interface ForPlayer {
@@ -37,18 +39,32 @@ export interface PlayerCalls {
   /** Makes a call whose body is already text, and reads its answer with the function. */
   send<Answer>(path: string, request: PlayerRequest, read: Reader<Answer>): Promise<Answer>
   /** Makes a call with the player's token. When the token is refused, the call is made once more with a new one. */
-  withToken<Answer>(make: (headers: Headers) => Promise<Answer>, options?: ForPlayer): Promise<Answer>
+  withToken<Answer>(make: (headers: Bearer) => Promise<Answer>, options?: ForPlayer): Promise<Answer>
   /** Exchanges the player's token. Rejects with `signed_out` when the login has ended. */
   renew(): Promise<unknown>
   /** The id of the signed-in player. */
   player(signal?: Signal): Promise<string>
+  /** The same calls for one player only: the one who is signed in, or else signs in before the first of them. */
+  ofPlayer(): PlayerCalls
+  /** Whether the calls are made for this player. */
+  isFor(playerId: string): boolean
   readonly transport: Transport
+  readonly sockets: Sockets
 }
 
-export function playerCalls(transport: Transport, login: PlayerLogin): PlayerCalls {
-  async function withToken<Answer>(make: (headers: Headers) => Promise<Answer>, { signal, playerId }: ForPlayer = {}) {
+/** Calls for whoever is signed in, or for one owner only. */
+export function playerCalls(
+  transport: Transport,
+  sockets: Sockets,
+  login: PlayerLogin,
+  owner?: { playerId: string | null },
+): PlayerCalls {
+  const isFor = (playerId: string) => (owner?.playerId ?? playerId) === playerId
+
+  async function withToken<Answer>(make: (headers: Bearer) => Promise<Answer>, { signal, playerId }: ForPlayer = {}) {
     const token = await unlessAborted(login.token(), signal)
-    if (playerId !== undefined && playerId !== token.playerId) throw signedOut()
+    if (!isFor(token.playerId) || (playerId ?? token.playerId) !== token.playerId) throw signedOut()
+    if (owner) owner.playerId = token.playerId
     try {
       return await make(bearer(token))
     } catch (error) {
@@ -65,6 +81,9 @@ export function playerCalls(transport: Transport, login: PlayerLogin): PlayerCal
 
   return {
     transport,
+    sockets,
+    ofPlayer: () => playerCalls(transport, sockets, login, { playerId: login.playerId }),
+    isFor,
     send,
     withToken,
     renew: async () => login.replace(await login.token()),
@@ -79,7 +98,7 @@ export function playerCalls(transport: Transport, login: PlayerLogin): PlayerCal
   }
 }
 
-const bearer = ({ accessToken }: Token) => ({ authorization: `Bearer ${accessToken}` })
+const bearer = ({ accessToken }: Token): Bearer => ({ authorization: `Bearer ${accessToken}` })
 
 /** One token request serves all calls, so a call that is aborted stops waiting without ending the request. */
 export function unlessAborted<Value>(pending: Promise<Value>, signal: Signal | undefined): Promise<Value> {

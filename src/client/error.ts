@@ -13,7 +13,7 @@ export type ErrorCode =
   | 'signed_out'
   /** The answer did not come from the service: a proxy's page, for example. */
   | 'invalid_answer'
-  /** The given `fetch` does not stream bodies. Pass one that does. */
+  /** The given `fetch` does not stream bodies, or the platform has no `TextDecoder` for them. Give both. */
   | 'no_stream'
 
 /** One fault of a request. */

@@ -1,5 +1,5 @@
 import { invalidAnswer, parsed, readAs } from './answers.ts'
-import type { ForPlayer, PlayerCalls } from './calls.ts'
+import type { Bearer, ForPlayer, PlayerCalls } from './calls.ts'
 import { EVENT_FIELDS, type EventFields } from './contract.ts'
 import { type ErrorCode, TierwayError } from './error.ts'
 import { framesOf } from './frames.ts'
@@ -93,7 +93,7 @@ async function pauseOffline(ms: number, signal?: Signal): Promise<void> {
 const STREAM_CURSOR: ShapeOf<{ readonly streamCursor: string }> = { members: { streamCursor: 'string' } }
 
 /** The present end of the player's stream. */
-export async function streamCursor(calls: PlayerCalls, options: ForPlayer): Promise<string> {
+export async function streamCursor(calls: PlayerCalls, options: CallOptions & ForPlayer): Promise<string> {
   return (await graphql(calls, CURSOR, {}, STREAM_CURSOR, options)).streamCursor
 }
 
@@ -106,12 +106,11 @@ export function graphql<Data>(
   options?: CallOptions & ForPlayer & { readonly isChange?: boolean; readonly idempotencyKey?: string },
 ): Promise<Data> {
   return calls.send('/graphql', { ...options, body: JSON.stringify({ query, variables }) }, (text) =>
-    dataOf(text, shape),
+    dataOf(parsed(text), shape),
   )
 }
 
-function dataOf<Data>(text: string, shape: ShapeOf<Data>): Data {
-  const body = parsed(text)
+function dataOf<Data>(body: unknown, shape: ShapeOf<Data>): Data {
   const { data, errors } = isObject(body) ? body : {}
   if (errors === undefined) return readAs(shape, data)
   const refusal = graphqlRefusal(Array.isArray(errors) ? errors[0] : undefined)
@@ -129,48 +128,78 @@ async function* connect(
 ): AsyncGenerator<TierwayEvent, void, undefined> {
   const ending = new AbortController()
   const end = () => ending.abort()
-  let timer = setTimeout(end, SILENCE_MS)
   signal?.addEventListener('abort', end)
-  const isAlive = () => {
-    clearTimeout(timer)
-    timer = setTimeout(end, SILENCE_MS)
-  }
   try {
-    const frames = await calls.withToken(
+    const { results, first } = await calls.withToken(
       async (headers) => {
-        const body = JSON.stringify({ query: EVENTS, variables })
-        const request = { body, headers: { ...headers, accept: 'text/event-stream' } }
-        const response = await calls.transport.open('/graphql', request, ending.signal)
-        if (!response.ok) throw refusalOf(response, await response.text())
-        if (!response.body) throw new TierwayError({ code: 'no_stream' })
-        const found = framesOf(response.body, isAlive)
-        const first = await found.next()
-        // A refusal is the first frame. The token is then replaced, as for any call.
+        const results = subscribe(calls, headers, { query: EVENTS, variables }, ending.signal)
+        const first = await results.next()
+        // A refusal is the first result. The token is then replaced, as for any call.
         if (!first.done) eventOf(first.value)
-        return { found, first }
+        return { results, first }
       },
       { playerId, signal: ending.signal },
     )
-    for (let next = frames.first; !next.done; next = await frames.found.next()) {
-      const event = eventOf(next.value)
-      if (event) yield event
-      else if (/^event: complete$/m.test(next.value)) completed()
-    }
+    for (let next = first; !next.done; next = await results.next()) yield eventOf(next.value)
+    completed()
   } catch (error) {
     if (TierwayError.is(error)) throw error
     throw new TierwayError({ code: 'network_error', retryable: true, cause: error })
   } finally {
-    clearTimeout(timer)
     signal?.removeEventListener('abort', end)
     end()
   }
 }
 
-function eventOf(frame: string): TierwayEvent | null {
-  const json = /^event: next\ndata: (.*)$/m.exec(frame)?.[1]
-  if (json === undefined) return null
-  return dataOf(json, EVENT_DATA).events
+/** The results of a subscription, over a socket where there is one. Throws when the connection breaks. */
+function subscribe(
+  calls: PlayerCalls,
+  headers: Bearer,
+  body: object,
+  signal: Signal,
+): AsyncGenerator<unknown, void, undefined> {
+  const { blockedMs } = calls.sockets
+  if (blockedMs > 0) return streamed(calls, headers, body, { signal, longestMs: blockedMs })
+  const call = () => streamCursor(calls, { signal, retries: 0 })
+  return calls.sockets.subscribe(headers.authorization, body, { signal, call })
 }
+
+/** The results of a subscription over server-sent events, for at most this time. */
+async function* streamed(
+  calls: PlayerCalls,
+  headers: Bearer,
+  body: object,
+  { signal, longestMs }: { readonly signal: Signal; readonly longestMs: number },
+): AsyncGenerator<unknown, void, undefined> {
+  const ending = new AbortController()
+  const end = () => ending.abort()
+  const limit = longestMs < Number.POSITIVE_INFINITY ? setTimeout(end, longestMs) : undefined
+  let silence = setTimeout(end, SILENCE_MS)
+  const isAlive = () => {
+    clearTimeout(silence)
+    silence = setTimeout(end, SILENCE_MS)
+  }
+  signal.addEventListener('abort', end)
+  try {
+    const request = { body: JSON.stringify(body), headers: { ...headers, accept: 'text/event-stream' } }
+    const response = await calls.transport.open('/graphql', request, ending.signal)
+    if (!response.ok) throw refusalOf(response, await response.text())
+    if (!response.body || typeof TextDecoder === 'undefined') throw new TierwayError({ code: 'no_stream' })
+    for await (const frame of framesOf(response.body, isAlive)) {
+      const json = /^event: next\ndata: (.*)$/m.exec(frame)?.[1]
+      if (json !== undefined) yield parsed(json)
+      else if (/^event: complete$/m.test(frame)) return
+    }
+    throw new Error('the stream broke')
+  } finally {
+    clearTimeout(limit)
+    clearTimeout(silence)
+    signal.removeEventListener('abort', end)
+    end()
+  }
+}
+
+const eventOf = (result: unknown): TierwayEvent => dataOf(result, EVENT_DATA).events
 
 const EVENT_DATA: ShapeOf<{ readonly events: TierwayEvent }> = {
   members: {

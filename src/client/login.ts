@@ -1,4 +1,4 @@
-import { readAs } from './answers.ts'
+import { invalidAnswer, readAs } from './answers.ts'
 import type { TokenPair } from './contract.ts'
 import { TierwayError } from './error.ts'
 import type { ShapeOf } from './shape.ts'
@@ -264,8 +264,9 @@ export function signedOut(cause?: unknown): TierwayError {
 
 function loginOf({ accessToken, refreshToken }: TokenPair): Login {
   const { sub, iat, exp } = claimsOf(accessToken)
+  if (!sub) throw invalidAnswer('the answer did not come from the service: its token names no player')
   const lifetimeMs = iat !== undefined && exp !== undefined ? (exp - iat) * 1_000 : DAY_MS
-  return { accessToken, refreshToken, playerId: sub ?? '', receivedAt: Date.now(), lifetimeMs }
+  return { accessToken, refreshToken, playerId: sub, receivedAt: Date.now(), lifetimeMs }
 }
 
 /** The claims of an access token. They are not verified here: the service verifies each token that it receives. */

@@ -32,7 +32,7 @@ export interface OutboxEvents {
 /** The stored form. */
 interface Entry extends QueuedXp {
   readonly playerId: string
-  /** `Date.now()` when it was first sent; null before. */
+  /** When it was first sent, by the service's clock, in milliseconds since 1970; null before. */
   readonly triedAt: number | null
 }
 
@@ -74,7 +74,8 @@ export class Outbox {
   /** Sessions of this page. They take in the answers. */
   readonly #sessions = new Map<string, ScenarioSession>()
   readonly #stopHearing: () => void
-  #number = 0
+  /** The number of the last place. */
+  #last: Promise<number> | undefined
   #sending: Promise<void> | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #failed = 0
@@ -103,11 +104,11 @@ export class Outbox {
   ): Promise<QueuedXp> {
     const { session, nodeId } = pass
     const { playerId } = this.#tierway
-    if (playerId === null) throw new TierwayError({ code: 'signed_out', status: 401 })
+    if (playerId === null || !session.isFor(playerId)) throw new TierwayError({ code: 'signed_out', status: 401 })
     const { scenarioId, runId } = session
     const xp = { key: newKey(), scenarioId, nodeId, runId, amount: exactXp(amount), source }
     this.#sessions.set(runId, session)
-    await this.#write(this.#nextPlace(xp.key), { ...xp, playerId, triedAt: null })
+    await this.#write(await this.#nextPlace(xp.key), { ...xp, playerId, triedAt: null })
     this.#wake()
     return xp
   }
@@ -177,9 +178,10 @@ export class Outbox {
   async #send(place: string, { playerId, triedAt, ...xp }: Entry): Promise<void> {
     const { key, ...body } = xp
     try {
-      if (triedAt !== null && Date.now() - triedAt > LONGEST_WAIT_MS)
+      const now = await this.#serviceTime()
+      if (triedAt !== null && now - triedAt > LONGEST_WAIT_MS)
         throw new TierwayError({ code: 'timeout', message: 'it has waited too long', outcomeUnknown: true })
-      if (triedAt === null) await this.#write(place, { ...xp, playerId, triedAt: Date.now() })
+      if (triedAt === null) await this.#write(place, { ...xp, playerId, triedAt: now })
       const session = this.#sessions.get(xp.runId)
       const send = async () => {
         const options = { idempotencyKey: key, playerId }
@@ -196,6 +198,13 @@ export class Outbox {
       await this.#remove(place)
       this.#listeners.emit('refused', { xp, error })
     }
+  }
+
+  /** The clock of the device may be set at any time. It is used where answers have no date. */
+  async #serviceTime(): Promise<number> {
+    const { transport } = this.#tierway.calls
+    if (transport.serviceTime() === undefined) await this.#tierway.player()
+    return Math.round(transport.serviceTime() ?? Date.now())
   }
 
   /** The stored grants of the player, in the order in which they were earned. */
@@ -221,10 +230,21 @@ export class Outbox {
     }
   }
 
-  /** A key of its own for each grant, so that tabs do not overwrite each other. Later keys sort later. */
-  #nextPlace(key: string): string {
-    this.#number = Math.max(this.#number + 1, Date.now() * 1_000)
-    return `${this.#prefix}${String(this.#number).padStart(NUMBER_DIGITS, '0')}-${key}`
+  /**
+   * A key of its own for each grant, so that tabs do not overwrite each other. Later keys sort later, also when the clock
+   * of the device was set back.
+   */
+  async #nextPlace(key: string): Promise<string> {
+    this.#last ??= this.#lastPlace().catch(() => 0)
+    this.#last = this.#last.then((last) => Math.max(last + 1, Date.now() * 1_000))
+    return `${this.#prefix}${String(await this.#last).padStart(NUMBER_DIGITS, '0')}-${key}`
+  }
+
+  /** The number of the last stored grant. */
+  async #lastPlace(): Promise<number> {
+    const places = await patient(() => this.#storage.keys(this.#prefix))
+    const numbers = places.map((place) => place.slice(this.#prefix.length).match(/^(\d{16})-/)?.[1])
+    return Math.max(0, ...numbers.map((number) => Number(number ?? 0)))
   }
 
   async #write(place: string, entry: Entry): Promise<void> {

@@ -35,3 +35,13 @@ export interface FetchResponse {
 export interface FetchBody {
   getReader(): { read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }> }
 }
+
+/** The part of the platform's `WebSocket` that is used. */
+export interface PlatformSocket {
+  onopen: (() => void) | null
+  onmessage: ((event: { readonly data: unknown }) => void) | null
+  onclose: ((event: { readonly code: number }) => void) | null
+  onerror: (() => void) | null
+  send(text: string): void
+  close(): void
+}

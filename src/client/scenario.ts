@@ -97,7 +97,8 @@ export async function startSession(
 
 /**
  * A player's run of a scenario. It knows the ids, and the state of the run from the answers of its calls. `refresh`
- * takes in calls that were made elsewhere; `follow` does so as they happen.
+ * takes in calls that were made elsewhere; `follow` does so as they happen. While another player is signed in, its calls
+ * reject with `signed_out`.
  */
 export class ScenarioSession {
   readonly scenarioId: string
@@ -269,6 +270,11 @@ export class ScenarioSession {
     for (const { crossing, details } of this.#accounts.end()) this.#emitCrossing(crossing, details)
     this.#isUnsure = false
     if (this.#underWay.size === 0) this.#accounts.settle()
+  }
+
+  /** @internal For an outbox. */
+  isFor(playerId: string): boolean {
+    return this.#calls.isFor(playerId)
   }
 
   /** @internal For nodes: a read of this scenario. */

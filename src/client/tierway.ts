@@ -40,13 +40,14 @@ import {
   TOKEN_PAIR,
 } from './contract.ts'
 import { Device } from './device.ts'
-import { refuseOptions, TierwayError } from './error.ts'
+import { type OptionCheck, refuseOptions, TierwayError } from './error.ts'
 import { type EventOptions, listen, type TierwayEvent } from './events.ts'
 import { membersOf, printExact } from './json.ts'
 import { Listeners } from './listeners.ts'
 import { PlayerLogin, type SignedOut } from './login.ts'
 import type { Fetch } from './platform.ts'
 import { type Scenario, ScenarioSession, startSession } from './scenario.ts'
+import { Sockets } from './socket.ts'
 import { memoryStorage, type Storage } from './storage.ts'
 import {
   type CallOptions,
@@ -69,7 +70,7 @@ export interface TierwayOptions {
   readonly storage?: Storage
   /**
    * The function that makes requests. Default: the platform's `fetch`. In React Native pass that of `expo/fetch`, which
-   * streams.
+   * streams: events need it where no WebSocket can be opened.
    */
   readonly fetch?: Fetch
   /** The longest time of one attempt, in milliseconds. Default: 10,000. */
@@ -112,9 +113,9 @@ export class Tierway {
   /** @internal The storage for data that must outlive the page. */
   readonly keep: { readonly storage: Storage; readonly prefix: string }
 
-  /** Throws `invalid_request` for a faulty option. */
   readonly #views: Views
 
+  /** Throws `invalid_request` for a faulty option, and where the platform lacks something. */
   constructor(options: TierwayOptions) {
     checkOptions(options)
     const { baseUrl, sdkKey, storage, fetch, timeoutMs, retries } = options
@@ -138,7 +139,7 @@ export class Tierway {
       signedOut: (why) => this.#listeners.emit('signedOut', { why }),
     })
     this.#device = new Device(this.keep)
-    this.calls = playerCalls(this.#transport, this.#login)
+    this.calls = playerCalls(this.#transport, new Sockets(baseUrl), this.#login)
     this.#views = new Views(this.calls)
     this.storage = new PlayerStorage(this.calls)
   }
@@ -342,8 +343,8 @@ export class Tierway {
   /** A scenario, which the player can start. */
   scenario(scenarioId: string): Scenario {
     return {
-      start: (options) => startSession(this.calls, scenarioId, options),
-      open: (runId) => new ScenarioSession(this.calls, scenarioId, { runId, isResumed: true }),
+      start: (options) => startSession(this.calls.ofPlayer(), scenarioId, options),
+      open: (runId) => new ScenarioSession(this.calls.ofPlayer(), scenarioId, { runId, isResumed: true }),
     }
   }
 
@@ -455,9 +456,18 @@ export class PlayerStorage {
   }
 }
 
+/** What every client needs of the platform. */
+const NEEDED = ['AbortController', 'atob', 'performance']
+const MISSING = 'is missing on this platform: load a polyfill first'
+
 function checkOptions(given: { readonly [Name in keyof TierwayOptions]?: unknown } = {}): void {
   const { baseUrl, sdkKey, timeoutMs = 1, retries = 0 } = given
+  const platform = globalThis as Readonly<Record<string, unknown>>
   refuseOptions([
+    ...NEEDED.map((name): OptionCheck => [platform[name] !== undefined, name, MISSING]),
+    [(given.fetch ?? platform.fetch) !== undefined, 'fetch', MISSING],
+    // Only events over HTTP are decoded.
+    [platform.TextDecoder !== undefined || platform.WebSocket !== undefined, 'TextDecoder', MISSING],
     [isUrl(baseUrl), 'baseUrl', 'must be an http or https URL such as https://play.example.com'],
     [typeof sdkKey === 'string' && VISIBLE.test(sdkKey), 'sdkKey', 'must be an SDK key such as twsdk_…'],
     [isTime(timeoutMs), 'timeoutMs', 'must be 1 to 2147483647'],

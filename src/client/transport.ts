@@ -26,6 +26,11 @@ export interface Transport {
   post<Answer>(path: string, request: PostRequest, read: Reader<Answer>): Promise<Answer>
   /** One attempt. Its body is not read yet. */
   open(path: string, request: PostRequest, signal: Signal): Promise<FetchResponse>
+  /**
+   * The time of the service, in milliseconds since 1970, by its last answer. Undefined before an answer that has one, and
+   * when the clocks of the device disagree about the time since then: one was set, or the device slept.
+   */
+  serviceTime(): number | undefined
 }
 
 export interface PostRequest extends CallOptions {
@@ -49,6 +54,8 @@ export interface TransportOptions {
 const SHORTEST_WAIT_MS = 200
 const LONGEST_WAIT_MS = 5_000
 const LONGEST_RETRY_AFTER_MS = 60_000
+/** Clocks of a device that differ by more disagree. */
+const CLOCK_DIFFERENCE_MS = 60_000
 /** Statuses of failures that pass by themselves, of the service and of proxies before it. */
 const PASSING = [408, 429, 502, 503, 504]
 /** The service has already called the studio's webhook three times. */
@@ -56,6 +63,19 @@ const FINAL: readonly ErrorCode[] = ['custom_auth_unavailable', 'custom_auth_inv
 
 export function createTransport({ baseUrl, fetch, timeoutMs, retries }: TransportOptions): Transport {
   const base = baseUrl.replace(/\/+$/, '')
+  let heard: { readonly time: number; readonly date: number; readonly tick: number } | undefined
+
+  function hear({ headers }: FetchResponse): void {
+    const time = Date.parse(headers.get('date') ?? '')
+    if (time > 0) heard = { time, date: Date.now(), tick: performance.now() }
+  }
+
+  function serviceTime(): number | undefined {
+    if (!heard) return undefined
+    const passed = performance.now() - heard.tick
+    const byDate = Date.now() - heard.date
+    return Math.abs(passed - byDate) < CLOCK_DIFFERENCE_MS ? heard.time + passed : undefined
+  }
 
   function open(path: string, { body, headers }: PostRequest, signal: Signal): Promise<FetchResponse> {
     return fetch(base + path, {
@@ -88,7 +108,10 @@ export function createTransport({ baseUrl, fetch, timeoutMs, retries }: Transpor
       const text = await response.text()
       // A 304 answers a request that names what the caller has.
       if (!response.ok && response.status !== 304) throw refusalOf(response, text)
-      return read(text, response.status, response.headers)
+      const answer = read(text, response.status, response.headers)
+      // Only now it is known to come from the service, and not from a network with a clock of its own.
+      hear(response)
+      return answer
     } catch (error) {
       if (TierwayError.is(error)) throw error
       throwIfAborted(signal)
@@ -126,7 +149,7 @@ export function createTransport({ baseUrl, fetch, timeoutMs, retries }: Transpor
     }
   }
 
-  return { post, open }
+  return { post, open, serviceTime }
 }
 
 /** The wait that the service asks for, by refusal. */

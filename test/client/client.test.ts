@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
   type LevelUp,
   memoryStorage,
@@ -16,6 +16,7 @@ import { AUDIENCE, startIssuer } from '../harness/issuer.ts'
 import { type Operator, startOperator } from '../harness/operator.ts'
 import { settled } from '../harness/settled.ts'
 import { until } from '../harness/until.ts'
+import { describeWays } from './ways.ts'
 
 // The client library against the service: sessions, exact values, errors, events (spec 1, 2, 4, 6).
 
@@ -255,7 +256,7 @@ describe('a scenario session (spec 1: it supplies the ids)', () => {
   })
 })
 
-describe('following a session', () => {
+describeWays('following a session', () => {
   /** Two devices of one player, and what the first one hears. */
   async function twoDevices() {
     const tierway = await signedIn()
@@ -526,6 +527,34 @@ describe('errors', () => {
     await expect(run.cross('pass', 'onLevelUp')).rejects.toMatchObject({ code: 'handle_is_server_owned', status: 403 })
   })
 
+  it.each([
+    ['AbortController', {}],
+    ['atob', {}],
+    ['performance', {}],
+    ['fetch', {}],
+    ['TextDecoder', { WebSocket: undefined }],
+  ])('name what the platform lacks when a client is made: %s', (name, besides) => {
+    const made = () => {
+      for (const [lacking, value] of Object.entries({ ...besides, [name]: undefined })) vi.stubGlobal(lacking, value)
+      try {
+        return connect()
+      } catch (error) {
+        return error
+      } finally {
+        vi.unstubAllGlobals()
+      }
+    }
+    const message = 'is missing on this platform: load a polyfill first'
+    expect(made()).toMatchObject({ code: 'invalid_request', details: [{ path: name, message }] })
+  })
+
+  it('come instead of a player without an id', async () => {
+    const pair = JSON.stringify({ accessToken: `a.${btoa('{"iat":1,"exp":2}')}.c`, refreshToken: 'r' })
+    const tierway = connect({ fetch: async () => new Response(pair), retries: 0 })
+    await expect(tierway.loginGuest()).rejects.toMatchObject({ code: 'invalid_answer' })
+    expect(tierway.playerId).toBeNull()
+  })
+
   it('of a login have a code for each cause (spec 7.1)', async () => {
     operator.answer((_hit, response) => void response.writeHead(403).end())
     await expect(connect().login({ customData: {} })).rejects.toMatchObject({
@@ -710,7 +739,7 @@ describe('sign-in without a webhook', () => {
   })
 })
 
-describe('events (spec 6)', () => {
+describeWays('events (spec 6)', () => {
   it('arrive live and in order, and go on from a cursor', async () => {
     const tierway = await signedIn()
     const pass = (await tierway.scenario('season-1').start()).battlePass('pass')
@@ -771,8 +800,13 @@ describe('events (spec 6)', () => {
     const tierway = await signedIn()
     await expect(tierway.events({ after: 'nonsense' }).next()).rejects.toMatchObject({ code: 'invalid_request' })
   })
+})
 
-  it('fail with no_stream when fetch gives no body to read', async () => {
+describe('events of a platform that has no WebSocket', () => {
+  afterEach(() => void vi.unstubAllGlobals())
+
+  it('fail with no_stream when fetch gives no body to read, or nothing decodes it', async () => {
+    vi.stubGlobal('WebSocket', undefined)
     const storage = memoryStorage()
     await signedIn({ storage })
     const whole: TierwayOptions['fetch'] = async (url, init) => {
@@ -782,6 +816,10 @@ describe('events (spec 6)', () => {
     }
     const tierway = connect({ storage, fetch: whole })
     await expect(tierway.events({ after: undefined }).next()).rejects.toMatchObject({ code: 'no_stream' })
+    const streaming = connect({ storage })
+    vi.stubGlobal('TextDecoder', undefined)
+    const after = cursorAt(game.environmentId, 0n)
+    await expect(streaming.events({ after }).next()).rejects.toMatchObject({ code: 'no_stream' })
   })
 })
 

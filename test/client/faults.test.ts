@@ -1,4 +1,5 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { WebSocket } from 'ws'
 import { TierwayError } from '../../src/client/error.ts'
 import {
   type BattlePassSession,
@@ -16,7 +17,9 @@ import { type HttpProxy, type Mishap, startHttpProxy } from '../harness/http-pro
 import { type Operator, startOperator } from '../harness/operator.ts'
 import { SEED } from '../harness/seed.ts'
 import { settled } from '../harness/settled.ts'
+import { startTcpProxy } from '../harness/tcp-proxy.ts'
 import { until } from '../harness/until.ts'
+import { describeWays } from './ways.ts'
 
 // The client library on a bad network: each call counts once, and no login is lost (spec 4.1, 5).
 
@@ -686,6 +689,40 @@ describe('a login', () => {
   })
 })
 
+describe('a session of a player who is no longer signed in', () => {
+  it('makes no call for another player: each rejects with signed_out, until its own player is back', async () => {
+    const tierway = await signedIn()
+    const name = `faults ${players}`
+    const started = await passOf(tierway)
+    const opened = tierway.scenario('season-1').open(started.session.runId).battlePass('pass')
+    const outbox = new Outbox(tierway)
+    await tierway.login({ customData: { player: 'the next one' } })
+    const errors: unknown[] = []
+    started.session.follow({ onError: (error) => errors.push(error) })
+    for (const pass of [started, opened])
+      for (const call of [
+        () => pass.progress(),
+        () => pass.season(),
+        () => pass.addXp(5),
+        () => pass.claim(1, 'free'),
+        () => pass.claimAll(),
+        () => pass.buyPremium(),
+        () => pass.session.refresh(),
+        () => pass.session.cross('hello', 'onComplete'),
+        () => outbox.addXp(pass, 5),
+      ])
+        await expect(call()).rejects.toMatchObject({ code: 'signed_out', status: 401 })
+    await until('it no longer follows', () => errors.length > 0)
+    expect(errors).toMatchObject([{ code: 'signed_out' }])
+    await tierway.login({ customData: { player: name } })
+    expect((await started.addXp(5)).xp).toBe(5n)
+    await outbox.addXp(opened, 5)
+    await outbox.flush()
+    expect((await opened.progress()).xp).toBe(10n)
+    outbox.close()
+  })
+})
+
 describe('an outbox', () => {
   it('sends xp that was earned offline in order and exactly once, also after the page was closed', async () => {
     const storage = memoryStorage()
@@ -707,6 +744,29 @@ describe('an outbox', () => {
     await until('all is sent', async () => (await outbox.size()) === 0)
     expect(sent).toEqual(['match 1 1 1', 'match 2 2 3', 'match 3 3 6'])
     expect((await pass.progress()).xp).toBe(6n)
+    outbox.close()
+  })
+
+  it('sends xp in the order in which it was earned, although the clock was set back in between', async () => {
+    const storage = memoryStorage()
+    const tierway = await signedIn({ storage, retries: 0 })
+    const pass = await passOf(tierway)
+    proxy.mishap = (path) => (path === XP ? 'lost' : undefined)
+    const ahead = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + DAY_MS)
+    const closed = new Outbox(tierway)
+    const first = closed.addXp(pass, 1)
+    ahead.mockRestore()
+    await first
+    closed.close()
+
+    const outbox = new Outbox(tierway)
+    const sent: bigint[] = []
+    outbox.on('sent', ({ xp }) => sent.push(xp.amount))
+    await outbox.addXp(pass, 2)
+    await outbox.addXp(pass, 3)
+    proxy.mishap = () => undefined
+    await until('all is sent', () => sent.length === 3)
+    expect(sent).toEqual([1n, 2n, 3n])
     outbox.close()
   })
 
@@ -880,7 +940,7 @@ describe('an outbox', () => {
   })
 })
 
-describe('events', () => {
+describeWays('events', () => {
   it('end when the login ends on the service', async () => {
     const storage = memoryStorage()
     const tierway = await signedIn({ storage })
@@ -929,5 +989,97 @@ describe('events', () => {
     await hearing
     expect(heard).toEqual([100n, 200n, 300n])
     ending.abort()
+  })
+})
+
+describe('a socket for events', () => {
+  beforeEach(() => void vi.stubGlobal('WebSocket', WebSocket))
+  afterEach(() => void vi.unstubAllGlobals())
+
+  /** A player whose events over HTTP are counted. */
+  async function counted() {
+    let streams = 0
+    const tierway = await signedIn({
+      fetch: (url, request) => {
+        if (request.headers.accept === 'text/event-stream') streams += 1
+        return fetch(url, request)
+      },
+    })
+    return { tierway, pass: await passOf(tierway), streams: () => streams }
+  }
+  /** Loses every socket, and all other calls if `what` is `all`. Returns how many sockets were lost. */
+  function lose(what: 'sockets' | 'all'): () => number {
+    let sockets = 0
+    proxy.mishap = (_path, method) => {
+      if (method === 'GET') sockets += 1
+      return method === 'GET' || what === 'all' ? 'lost' : undefined
+    }
+    return () => sockets
+  }
+
+  it('is not needed: events come over HTTP where the network lets no socket through', async () => {
+    const { tierway, pass, streams } = await counted()
+    const lost = lose('sockets')
+    const events = tierway.events({ handles: ['onLevelUp'] })
+    const first = events.next()
+    await until('they come over HTTP', () => streams() > 0)
+    await pass.addXp(100)
+    expect((await first).value).toMatchObject({ handle: 'onLevelUp', data: { xp: 100n } })
+    await events.return(undefined)
+    // The next stream of the same client does not try a socket first.
+    const before = lost()
+    const after = tierway.events({ handles: ['onLevelUp'] })
+    const second = after.next()
+    await until('it is open', () => streams() > 1)
+    expect(lost()).toBe(before)
+    await pass.addXp(100)
+    expect((await second).value).toMatchObject({ data: { xp: 200n } })
+    await after.return(undefined)
+  })
+
+  it('is still used after there was no network at all', async () => {
+    const { tierway, pass, streams } = await counted()
+    const before = proxy.seen.filter((path) => path === '/graphql').length
+    const events = tierway.events({ handles: ['onLevelUp'] })
+    const first = events.next()
+    // The first call reads the end of the stream, the second one is the socket.
+    await until('it is open', () => proxy.seen.filter((path) => path === '/graphql').length >= before + 2)
+    const lost = lose('all')
+    proxy.cut()
+    await until('it was tried several times', () => lost() > 3)
+    proxy.mishap = () => undefined
+    await pass.addXp(100)
+    expect((await first).value).toMatchObject({ data: { xp: 100n } })
+    expect(streams()).toBe(0)
+    await events.return(undefined)
+  })
+
+  it('that carries nothing more is replaced, and no event is lost', async () => {
+    const wire = await startTcpProxy(() => game.baseUrl)
+    try {
+      const tierway = await signedIn({ baseUrl: wire.baseUrl })
+      const pass = (await tierway.scenario('random').start()).battlePass('pass')
+      // Signs of life are looked for a hundred times as often.
+      const { setInterval } = globalThis
+      vi.stubGlobal('setInterval', (beat: () => void, ms: number) => setInterval(beat, ms / 100))
+      const events = tierway.events({ handles: ['onLevelUp'] })
+      const first = events.next()
+      let isHeard = false
+      void first.then(() => {
+        isHeard = true
+      })
+      await until('the socket is open', async () => {
+        await pass.addXp(100)
+        return isHeard
+      })
+      const heard = (await first).value?.data.xp
+      wire.freezeSockets()
+      const second = events.next()
+      await pass.addXp(200)
+      expect((await second).value?.data.xp).toBeGreaterThan(heard as bigint)
+      await events.return(undefined)
+    } finally {
+      await wire.close()
+    }
   })
 })

@@ -13,6 +13,9 @@ import { type Operator, startOperator } from '../harness/operator.ts'
 import { buildService } from '../harness/service.ts'
 import { until } from '../harness/until.ts'
 
+/** One more than the connections over HTTP that a browser makes to one host, for all tabs together. */
+const TABS = 7
+
 // The client library and the example game in a real browser, against the service over real sockets.
 
 describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
@@ -273,6 +276,28 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
       await second.getByLabel('Your name').waitFor()
     })
 
+    it('is played in each of seven tabs, which all follow the player', async () => {
+      const first = await openGame()
+      const name = await logIn(first)
+      const tabs = [first]
+      for (let tab = 2; tab <= TABS; tab += 1) {
+        const opened = await openGame()
+        await opened.getByRole('button', { name: 'Play a match' }).waitFor()
+        tabs.push(opened)
+      }
+      const last = tabs.at(-1) as Page
+      await until('every tab gains a level', async () => {
+        await play(last)
+        return (await Promise.all(tabs.map(levelOf))).every((level) => level >= 2)
+      })
+      for (const tab of tabs) await play(tab)
+      await until('every match counts', async () => {
+        const sums = await Promise.all(tabs.map(earned))
+        return (await booksOf(name)).xp === sums.reduce((sum, xp) => sum + xp, 0n)
+      })
+      expect(faults).toEqual([])
+    })
+
     it('goes on after the service was unreachable, and counts every match once', async () => {
       const proxy: HttpProxy = await startHttpProxy(() => game.baseUrl)
       try {
@@ -330,6 +355,36 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
   const connection = (more: object = {}) => ({ baseUrl: game.baseUrl, sdkKey: game.sdkKey, ...more })
 
   describe('the library', () => {
+    it('follows seven sessions over one WebSocket, while calls go on', async () => {
+      const page = await openEmpty()
+      const sockets: string[] = []
+      page.on('websocket', (socket) => sockets.push(socket.url()))
+      const follow = `const tierway = new Tierway(given)
+        await tierway.login({ customData: { player: given.name } })
+        const sessions = []
+        for (let count = 0; count < given.count; count += 1) sessions.push(await tierway.scenario('open').start())
+        const heard = sessions.map(() => [])
+        sessions.forEach((session, index) => {
+          session.on('crossed', ({ handle, toLevel }) => heard[index].push(handle + ' ' + toLevel))
+          session.follow()
+        })
+        const pass = sessions[0].battlePass('pass')
+        const levels = []
+        while (heard.some((crossings) => crossings.length < 3)) {
+          const { leveledUp, level } = await pass.addXp(600n)
+          if (leveledUp) levels.push('onLevelUp ' + level)
+          await new Promise((resolve) => setTimeout(resolve, 50))
+        }
+        return { levels, heard }`
+      const given = connection({ name: newName(), count: TABS })
+      const { levels, heard } = await inPage<{ levels: string[]; heard: string[][] }>(page, follow, given)
+      expect(sockets).toEqual([`${game.baseUrl.replace('http', 'ws')}/graphql`])
+      // The session that made the calls hears all of them; the others those after they began to follow.
+      expect(heard[0]?.slice(0, 3)).toEqual(levels.slice(0, 3))
+      for (const crossings of heard) expect(levels.join()).toContain(crossings.slice(0, 3).join())
+      expect(faults).toEqual([])
+    })
+
     it('keeps 64-bit integers exact in xp, storage and raw storage', async () => {
       const page = await openEmpty()
       const raw = '{ "b" : 1.0,\t"a":-9223372036854775808, "b": 1e3 , "c":"é"}'
@@ -481,6 +536,52 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}in Chromium`, () => {
       await context.setOffline(false)
       await until('it is counted', async () => (await booksOf(name, 'open')).xp === 11_111n)
       expect(await inPage(tab, `${begin} await outbox.flush(); return outbox.size()`, connection())).toBe(0)
+    })
+
+    it("counts xp whose answer was lost once, by the service's time, whatever the clock of the device says", async () => {
+      const DAY_MS = 86_400_000
+      const name = newName()
+      const device = await browser.newContext()
+      await device.addInitScript(`{
+        const now = Date.now
+        Date.now = () => now() + Number(globalThis.localStorage?.skew ?? 0)
+      }`)
+      /** A page that begins with another clock. */
+      const reopened = async (skewMs: number) => {
+        for (const page of device.pages()) await page.close()
+        const page = await openEmpty(device)
+        await page.evaluate(`localStorage.skew = ${skewMs}`)
+        return page
+      }
+      const begin = `${CONNECT} const outbox = new Outbox(tierway), heard = [];
+        outbox.on('sent', ({ xp }) => heard.push(['sent', String(xp.amount)]))
+        outbox.on('refused', ({ xp, error }) => heard.push([error.code, String(xp.amount)]));`
+      const queue = `${begin} if (!(await tierway.restore())) await tierway.login({ customData: { player: given.name } })
+        const pass = (await tierway.scenario('open').start()).battlePass('pass')
+        await outbox.addXp(pass, given.xp); await outbox.flush().catch(() => undefined); return outbox.size()`
+      const send = `${begin} await tierway.restore(); await outbox.flush(); return heard`
+      /** Adds xp, which counts, and loses the answer. */
+      const loseAnswer = async (page: Page, xp: number) => {
+        await device.route('**/battlepass/xp', async (route) => {
+          await route.fetch()
+          await route.abort()
+        })
+        expect(await inPage(page, queue, connection({ name, xp, retries: 0 }))).toBe(1)
+        await device.unrouteAll({ behavior: 'wait' })
+      }
+      await loseAnswer(await reopened(0), 10)
+      expect(await inPage(await reopened(30 * DAY_MS), send, connection())).toEqual([['sent', '10']])
+
+      await loseAnswer(await reopened(0), 100)
+      const page = await reopened(-30 * DAY_MS)
+      // The service has forgotten the key meanwhile.
+      await page.evaluate(`for (const key of Object.keys(localStorage).filter((key) => key.includes(':xp:'))) {
+        const entry = JSON.parse(localStorage[key])
+        localStorage[key] = JSON.stringify({ ...entry, triedAt: entry.triedAt - ${7 * DAY_MS} })
+      }`)
+      expect(await inPage(page, send, connection())).toEqual([['timeout', '100']])
+      await device.close()
+      expect((await booksOf(name, 'open')).xp).toBe(110n)
     })
 
     it('works in memory when the browser denies its storage, or the storage is full', async () => {

@@ -1,5 +1,5 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 
 export interface Passed {
@@ -113,6 +113,24 @@ export async function startGateway(baseUrl: string | (() => string)): Promise<Ga
     })
   }
 
+  // A WebSocket passes, or its connection breaks.
+  server.on('upgrade', ({ method = '', url: path = '', headers, rawHeaders }, socket: Socket, head) => {
+    const call: Passed = { method, path, headers, body: '' }
+    passed.push(call)
+    if (fateOf(call) !== 'pass') return void socket.destroy()
+    const { hostname, port } = new URL(target())
+    const onward = connect(Number(port), hostname, () => {
+      const pairs = rawHeaders.map((text, index) => (index % 2 === 0 ? `\r\n${text}: ` : text))
+      onward.write(`${method} ${path} HTTP/1.1${pairs.join('')}\r\n\r\n`)
+      onward.write(head)
+      onward.pipe(socket).pipe(onward)
+    })
+    for (const [one, other] of [
+      [socket, onward],
+      [onward, socket],
+    ] as const)
+      one.on('error', () => other.destroy()).on('close', () => other.destroy())
+  })
   server.on('connection', (socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))

@@ -41,8 +41,8 @@ export type Mishap = keyof typeof FATES | Extract<Fate, { readonly after: unknow
 /** A proxy to the service that fails on demand. */
 export interface HttpProxy extends Pick<Gateway, 'cut' | 'close'> {
   readonly baseUrl: string
-  /** The mishap of a call to a path; undefined when the call passes. */
-  mishap: (path: string) => Mishap | undefined
+  /** The mishap of a call to a path; undefined when the call passes. A WebSocket is a GET, whose connection breaks. */
+  mishap: (path: string, method: string) => Mishap | undefined
   /** The paths of all calls so far. */
   readonly seen: readonly string[]
 }
@@ -58,8 +58,8 @@ export async function startHttpProxy(target: () => string): Promise<HttpProxy> {
     cut: gateway.cut,
     close: gateway.close,
   }
-  gateway.decide(({ path }) => {
-    const mishap = proxy.mishap(path)
+  gateway.decide(({ path, method }) => {
+    const mishap = proxy.mishap(path, method)
     return mishap === undefined ? 'pass' : typeof mishap === 'string' ? FATES[mishap] : mishap
   })
   return proxy

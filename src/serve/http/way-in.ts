@@ -24,7 +24,8 @@ export interface WayInOptions {
 const ALLOWED_HEADERS =
   'authorization, content-type, idempotency-key, if-match, if-none-match, traceparent, tracestate, x-operator, ' +
   'x-request-id, x-sdk-key'
-const EXPOSED_HEADERS = 'etag, ratelimit, ratelimit-policy, retry-after, tierway-as-of, tierway-game-time, x-request-id'
+const EXPOSED_HEADERS =
+  'date, etag, ratelimit, ratelimit-policy, retry-after, tierway-as-of, tierway-game-time, x-request-id'
 
 interface Endpoint {
   readonly path: string

@@ -249,7 +249,7 @@ describe('a request over HTTP', () => {
       expect([method, named.headers.get('x-request-id')]).toEqual([method, 'client-1:a.b_c'])
       expect(named.headers.get('access-control-allow-origin')).toBe(ORIGIN)
       expect(named.headers.get('access-control-expose-headers')).toBe(
-        'ratelimit, ratelimit-policy, retry-after, tierway-game-time, x-request-id',
+        'date, ratelimit, ratelimit-policy, retry-after, tierway-game-time, x-request-id',
       )
       await named.text()
       const other = await ask(method, { ...headers, 'x-request-id': '<script>' }, more)

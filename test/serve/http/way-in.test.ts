@@ -79,7 +79,7 @@ describe('CORS of REST', () => {
   const OPEN = {
     'access-control-allow-origin': ORIGIN,
     'access-control-expose-headers':
-      'etag, ratelimit, ratelimit-policy, retry-after, tierway-as-of, tierway-game-time, x-request-id',
+      'date, etag, ratelimit, ratelimit-policy, retry-after, tierway-as-of, tierway-game-time, x-request-id',
     vary: 'origin',
   }
 
