@@ -16,6 +16,7 @@ import { withoutChromium } from '../harness/browser.ts'
 import { type ConsoleStage, startConsole } from '../harness/console.ts'
 import { closeDialog, confirm, loseAnswer } from '../harness/console-dialog.ts'
 import type { TestPlayer } from '../harness/game.ts'
+import { workbookOf } from '../harness/workbook.ts'
 
 describe('the fields of a grant', () => {
   const place = { scenarioId: 's', nodeId: 'pass' }
@@ -261,6 +262,15 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the pages of grants`,
     // The browser notes the refused request.
     opened.complaints.splice(0)
     await opened.check('grant-file')
+    const ids = [
+      ['provider', 'subject', 'amount'],
+      ['custom', 123, 5],
+    ]
+    await page.getByLabel('CSV file or workbook').setInputFiles({
+      ...{ name: 'players.xlsx', mimeType: '', buffer: workbookOf([{ name: 'Winners', rows: ids }]) },
+    })
+    await page.getByText('The sheet Winners is used.').waitFor()
+    await page.getByRole('row', { name: '2 Cell B2 is the number 123.' }).waitFor()
     await stage.game.app.pool.query('UPDATE players SET nickname = $1 WHERE id = $2', [
       'Bea of the grant',
       bea.playerId,
@@ -271,6 +281,8 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the pages of grants`,
     await page.getByLabel('Reason').fill('prizes')
     await page.getByRole('cell', { name: '7', exact: true }).waitFor()
     const name = `Bea of the grant …${bea.playerId.slice(-8)}`
+    const first = page.getByRole('table', { name: 'The players of the file' })
+    await first.getByRole('row', { name: `3 ${name} 7` }).waitFor()
     await page.getByRole('table', { name: 'The largest amounts' }).getByRole('link', { name }).waitFor()
     await page.getByRole('button', { name: 'Give gems by the list to 2 players' }).click()
     await page.getByText('done', { exact: true }).waitFor()

@@ -13,6 +13,17 @@ export interface PlayerList {
   readonly players: number
   /** The list has an amount for each player. */
   readonly hasAmounts: boolean
+  /** The first rows, with the players that they name. */
+  readonly first: readonly FirstRow[]
+}
+
+export interface FirstRow {
+  readonly row: number
+  readonly playerId: string
+  readonly provider: string | null
+  readonly subject: string | null
+  /** As JSON has it, which is exact up to 2^53. */
+  readonly amount: number | null
 }
 
 /** A fault of a row, or of the whole file when there is no row. */
@@ -24,11 +35,12 @@ export interface RowFault {
 export type Uploaded = PlayerList | { readonly problem: string; readonly faults: readonly RowFault[] }
 
 /** Uploads a CSV. With any fault the service stores nothing. */
-export async function uploadList({ token, projectId }: Caller, environment: string, csv: Blob): Promise<Uploaded> {
+export async function uploadList({ token, projectId }: Caller, environment: string, csv: string): Promise<Uploaded> {
   let answer: {
     readonly listId?: string
     readonly players?: number
     readonly total?: number | null
+    readonly first?: readonly FirstRow[]
     readonly error?: string
     readonly details?: readonly { readonly path: string; readonly message: string }[]
   }
@@ -43,8 +55,8 @@ export async function uploadList({ token, projectId }: Caller, environment: stri
   } catch {
     return { problem: 'The file could not be sent. Nothing was stored: try again.', faults: [] }
   }
-  const { listId, players = 0, total, error, details = [] } = answer
-  if (listId !== undefined) return { listId, players, hasAmounts: total !== null && total !== undefined }
+  const { listId, players = 0, total, first = [], error, details = [] } = answer
+  if (listId !== undefined) return { listId, players, hasAmounts: total !== null && total !== undefined, first }
   return {
     problem:
       details.length > 0
