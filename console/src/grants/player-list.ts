@@ -1,12 +1,8 @@
+import { sessionFetch } from '../session/client.ts'
 import { saveFile } from '../ui/csv.ts'
 import { sentence } from '../ui/errors.ts'
 
 // Lists of players and of outcomes as CSV, over REST.
-
-export interface Caller {
-  readonly token: string
-  readonly projectId: string
-}
 
 export interface PlayerList {
   readonly listId: string
@@ -35,7 +31,7 @@ export interface RowFault {
 export type Uploaded = PlayerList | { readonly problem: string; readonly faults: readonly RowFault[] }
 
 /** Uploads a CSV. With any fault the service stores nothing. */
-export async function uploadList({ token, projectId }: Caller, environment: string, csv: string): Promise<Uploaded> {
+export async function uploadList(projectId: string, environment: string, csv: string): Promise<Uploaded> {
   let answer: {
     readonly listId?: string
     readonly players?: number
@@ -46,9 +42,9 @@ export async function uploadList({ token, projectId }: Caller, environment: stri
   }
   try {
     const query = new URLSearchParams({ environment })
-    const response = await fetch(`/platform/v1/projects/${projectId}/player-lists?${query}`, {
+    const response = await sessionFetch(`/platform/v1/projects/${projectId}/player-lists?${query}`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'text/csv' },
+      headers: { 'content-type': 'text/csv' },
       body: csv,
     })
     answer = await response.json()
@@ -67,16 +63,10 @@ export async function uploadList({ token, projectId }: Caller, environment: stri
 }
 
 /** Saves the players of a job with their outcomes. Returns the reason of a failure in a sentence. */
-export async function saveOutcomes(
-  { token, projectId }: Caller,
-  jobId: string,
-  reason: string,
-): Promise<string | undefined> {
+export async function saveOutcomes(projectId: string, jobId: string, reason: string): Promise<string | undefined> {
   try {
     const query = new URLSearchParams({ reason })
-    const response = await fetch(`/platform/v1/projects/${projectId}/grant-jobs/${jobId}/players.csv?${query}`, {
-      headers: { authorization: `Bearer ${token}` },
-    })
+    const response = await sessionFetch(`/platform/v1/projects/${projectId}/grant-jobs/${jobId}/players.csv?${query}`)
     if (!response.ok) return sentence(String((await response.json()).error))
     saveFile(`grant-${jobId}.csv`, await response.blob())
     return undefined

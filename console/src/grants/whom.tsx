@@ -51,7 +51,7 @@ const ID_COLUMNS = ['playerId', 'provider', 'subject']
 
 export function useUpload(): Upload {
   const environment = useEnvironment()
-  const { token, projectId } = useOperator()
+  const { projectId } = useOperator()
   const [isBusy, setBusy] = useState(false)
   const [result, setResult] = useState<Uploaded>()
   const [sent, setSent] = useState<{ readonly file: File; readonly workbook: SheetTable['workbook'] }>()
@@ -61,7 +61,7 @@ export function useUpload(): Upload {
     try {
       const { csv, workbook } = await readSheetTable(file, { textColumns: ID_COLUMNS, sheet })
       setSent({ file, workbook })
-      setResult(await uploadList({ token, projectId }, environment, csv))
+      setResult(await uploadList(projectId, environment, csv))
     } catch (error) {
       if (!(error instanceof SheetFault)) throw error
       setSent({ file, workbook: error.workbook })

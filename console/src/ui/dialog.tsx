@@ -3,7 +3,8 @@ import { type ReactNode, useId, useLayoutEffect, useRef } from 'react'
 /** A modal dialog. Escape, the cross and a click outside close it. The focus then returns to where it was. */
 export function Dialog(props: {
   readonly title: string
-  readonly onClose: () => void
+  /** Without it, nothing closes the dialog. */
+  readonly onClose?: () => void
   readonly wide?: boolean
   /** Set while it shows something that is not shown again: then neither Escape nor a click outside closes it. */
   readonly stays?: boolean
@@ -32,24 +33,26 @@ export function Dialog(props: {
       aria-labelledby={titleId}
       onClose={() => {
         // React's strict mode closes and opens each dialog once more.
-        if (!ref.current?.open) props.onClose()
+        if (!ref.current?.open) props.onClose?.()
       }}
       onCancel={(event) => {
         // The browser would close it now and say so later. A dialog that is opened in between would be closed, too.
         if (event.target !== ref.current) return
         event.preventDefault()
-        if (!props.stays) props.onClose()
+        if (!props.stays) props.onClose?.()
       }}
       onClick={(event) => {
-        if (event.target === ref.current && !props.stays) props.onClose()
+        if (event.target === ref.current && !props.stays) props.onClose?.()
       }}
     >
       <div className="dialog-body">
         <header>
           <h2 id={titleId}>{props.title}</h2>
-          <button type="button" className="button quiet" aria-label="Close" onClick={props.onClose}>
-            ×
-          </button>
+          {props.onClose && (
+            <button type="button" className="button quiet" aria-label="Close" onClick={props.onClose}>
+              ×
+            </button>
+          )}
         </header>
         {props.children}
       </div>
