@@ -166,7 +166,8 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
     const saved = await saving
     expect(saved.suggestedFilename()).toBe('pass.csv')
     const csv = await readFile(await saved.path(), 'utf8')
-    expect(csv).toBe('level,xp,free,premium\r\n1,0,,\r\n2,100,50 gold,\r\n3,9007199254740993,,\r\n')
+    // With a mark of UTF-8, by which spreadsheets know it.
+    expect(csv).toBe('\ufefflevel,xp,free,premium\r\n1,0,,\r\n2,100,50 gold,\r\n3,9007199254740993,,\r\n')
     const file = join(tmpdir(), `designer-${process.pid}.csv`)
     await writeFile(file, csv)
     await page.getByLabel('Import a table').setInputFiles(file)
@@ -334,7 +335,14 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
     await page.getByRole('button', { name: 'Add', exact: true }).click()
     await page.getByRole('heading', { name: 'cutscene' }).waitFor()
     await page.getByLabel('cutscene node cutscene').focus()
+    for (const key of ['Tab', 'Shift+Tab']) await page.keyboard.press(key)
+    const outline = "getComputedStyle(document.activeElement.querySelector('div')).outlineStyle"
+    expect(await page.evaluate(outline)).toBe('solid')
     await page.keyboard.press('Delete')
+    await page.getByRole('dialog').getByRole('button', { name: 'Keep it' }).click()
+    await page.getByLabel('cutscene node cutscene').focus()
+    await page.keyboard.press('Delete')
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
     await page.getByLabel('cutscene node cutscene').waitFor({ state: 'detached' })
     await valid(page)
     await opened.close()

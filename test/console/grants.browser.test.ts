@@ -11,7 +11,13 @@ import {
 } from '../../console/src/grants/gift.ts'
 import { isOutdated, withProgress } from '../../console/src/grants/job-progress.ts'
 import { messageOf, NO_MESSAGE } from '../../console/src/grants/message-fields.ts'
-import { filterParameters, filtersText, playerFilterOf, readFilters } from '../../console/src/players/filters.ts'
+import {
+  filterParameters,
+  filtersText,
+  playerFilterOf,
+  readFilters,
+  unreadFilters,
+} from '../../console/src/players/filters.ts'
 import { withoutChromium } from '../harness/browser.ts'
 import { type ConsoleStage, startConsole } from '../harness/console.ts'
 import { closeDialog, confirm, loseAnswer } from '../harness/console-dialog.ts'
@@ -101,6 +107,19 @@ describe('the fields of a grant', () => {
     expect(filtersText(filter)).toBe(
       'status active, last login from 2026-02-01 14:30, last login until 2026-02-01, on s / p, from level 3, without premium',
     )
+  })
+
+  it('name what an address has that is no filter, since a list without it has other players', () => {
+    const unread = (address: string) => unreadFilters(new URLSearchParams(address))
+    expect(unread('status=ACTIVE&seen=2026-02-01&scenario=s&pass=p&from=3&premium=no&sort=oldest&whom=filter')).toEqual(
+      [],
+    )
+    expect(unread('stauts=BANNED&status=banned&seen=yesterday&from=3&premium=no&scenario=s')).toEqual([
+      ...['stauts=BANNED', 'status=banned', 'seen=yesterday', 'from=3', 'premium=no', 'scenario=s'],
+    ])
+    expect(unread('scenario=s&pass=p&from=many&to=-1&premium=maybe&search=')).toEqual([
+      ...['from=many', 'to=-1', 'premium=maybe'],
+    ])
   })
 
   it('follow events: counts of the same state are shown, another state is read again', () => {

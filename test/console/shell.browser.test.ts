@@ -338,6 +338,20 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
     await again.close()
   })
 
+  it('keeps the focus in the page: at its title, or at the tab that was chosen', async () => {
+    const { page, close } = await stage.open('/env/production/players')
+    const place = "[document.activeElement.tagName, document.activeElement.textContent].join(' ')"
+    const focused = (what: string) =>
+      until(`the focus is on ${what}`, async () => String(await page.evaluate(place)).startsWith(what))
+    await page.getByRole('table', { name: 'Players' }).getByRole('link').first().press('Enter')
+    await page.getByRole('navigation', { name: 'Parts of the player' }).waitFor()
+    await focused('H1')
+    await page.getByRole('link', { name: 'Wallet ledger' }).press('Enter')
+    await page.waitForURL('**/wallet')
+    await focused('A Wallet ledger')
+    await close()
+  })
+
   it('asks for a new sign-in when the token is invalid, and goes on at the same page', async () => {
     const { page, close } = await stage.open('/env/production/players')
     await page.evaluate("sessionStorage.setItem('tierway.operator-token', 'nonsense')")

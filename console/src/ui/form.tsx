@@ -13,6 +13,7 @@ import {
 import { MAX_REASON } from '../../../src/base/limits.ts'
 import { Button } from './button.tsx'
 import { type Fault, faultText, inWords, type Labels, sentence } from './errors.ts'
+import type { Option } from './option.ts'
 import { Notice } from './states.tsx'
 
 interface FormContext {
@@ -229,9 +230,6 @@ export function TextAreaField(
     </Field>
   )
 }
-
-/** A choice: a value and its text, which may be the same. */
-export type Option = string | readonly [value: string, text: string]
 
 export function SelectField(
   props: FieldProps & {
