@@ -134,8 +134,8 @@ function NewGrant() {
           />
           <Panel title="4. When and why">
             <TextField
-              type="datetime-local"
-              label="Starts (UTC)"
+              isMoment
+              label="Starts"
               name="startsAt"
               hint="Empty: at once. The players are looked up when it starts."
               value={start}

@@ -76,7 +76,7 @@ export function PlayerFilters({ withoutSearch = false }: { withoutSearch?: boole
     <TextField
       label={label}
       name={name}
-      type={type}
+      {...(type === 'moment' ? { isMoment: true } : { type })}
       placeholder={placeholder}
       value={texts[name] ?? ''}
       onChange={(entered) => {
@@ -134,10 +134,10 @@ export function PlayerFilters({ withoutSearch = false }: { withoutSearch?: boole
       >
         <summary>{withoutSearch ? 'By time and battle pass' : 'By time, battle pass and provider'}</summary>
         <div className="filters">
-          {field('created', 'Created from (UTC)', 'datetime-local')}
-          {field('createdTo', 'Created before (UTC)', 'datetime-local')}
-          {field('seen', 'Last login from (UTC)', 'datetime-local')}
-          {field('seenTo', 'Last login before (UTC)', 'datetime-local')}
+          {field('created', 'Created from', 'moment')}
+          {field('createdTo', 'Created before', 'moment')}
+          {field('seen', 'Last login from', 'moment')}
+          {field('seenTo', 'Last login before', 'moment')}
           <SelectField
             label="Scenario"
             name="scenario"
