@@ -1,13 +1,15 @@
-import { useCallback, useEffect, useMemo, useState } from 'react'
+import { useCallback, useMemo, useState } from 'react'
 import { Provider } from 'urql'
 import { Router } from 'wouter'
 import { PlayerNamesProvider } from './players/player-name.tsx'
 import { createClient } from './session/client.ts'
 import { OtherSession } from './session/other-session.tsx'
-import { endSession, type Session, useIsAsking, useOffer, useSession } from './session/session.ts'
+import { Renewal } from './session/renewal.tsx'
+import { type Session, useIsAsking, useOffer, useSession } from './session/session.ts'
 import { SignIn } from './session/sign-in.tsx'
-import { isEnd } from './session/sign-on.ts'
+import { isEnd, isRenewal } from './session/sign-on.ts'
 import { SignedOn } from './session/signed-on.tsx'
+import { SignedOnAgain } from './session/signed-on-again.tsx'
 import { SocketProvider } from './session/socket.tsx'
 import { Shell } from './shell/shell.tsx'
 import { encodedLocation } from './ui/address.ts'
@@ -30,8 +32,10 @@ export function App() {
         ) : (
           <SignIn />
         )
+      ) : isRenewal() ? (
+        <SignedOnAgain isOver={offer === null} />
       ) : (
-        <SignedIn key={session.token} session={session} />
+        <SignedIn key={session.projectId} session={session} />
       )}
       {session !== null && offer !== null && <OtherSession session={session} offer={offer} />}
       <Toasts />
@@ -39,19 +43,15 @@ export function App() {
   )
 }
 
-/** The console of a signed-in person. A new session begins with empty caches. */
+/** The console of a signed-in person. Another sign-in in the same project keeps the page, and what was typed in it. */
 function SignedIn({ session }: { session: Session }) {
-  const client = useMemo(() => createClient(session.token), [session.token])
-  useEffect(() => {
-    const left = Math.max(0, session.expiresAt - Date.now())
-    const timer = setTimeout(() => endSession('Your session has expired. Sign in to continue where you were.'), left)
-    return () => clearTimeout(timer)
-  }, [session])
+  const client = useMemo(() => createClient(), [])
   return (
     <Provider value={client}>
-      <SocketProvider token={session.token}>
-        <PlayerNamesProvider token={session.token}>
+      <SocketProvider>
+        <PlayerNamesProvider>
           <Shell session={session} />
+          <Renewal session={session} />
         </PlayerNamesProvider>
       </SocketProvider>
     </Provider>

@@ -12,8 +12,10 @@ import { findTargets, type PlayerTarget } from '../players/player-target.ts'
 
 // Lists of players, whose rows never change: a CSV that was uploaded, or the players that a request names.
 
-/** So many faulty rows are told. */
+/** Faulty rows that a refusal names. */
 const MAX_FAULTY_ROWS = 100
+/** Rows that the answer to an upload shows with their players. */
+const FIRST_ROWS = 10
 /** Players that are looked up, and rows that are written, with one statement. */
 const AT_A_TIME = 5_000
 
@@ -31,12 +33,29 @@ interface Row {
 
 const COLUMNS = ['playerId', 'provider', 'subject', 'amount'] as const
 type Column = (typeof COLUMNS)[number]
+/** Spreadsheets save a comma or a semicolon by the language of the computer, and copy tabs. */
+const SEPARATORS = [',', ';', '\t']
+
+/** A row of a list and the player that it names. */
+export interface FirstRow {
+  readonly row: number
+  readonly playerId: string
+  readonly provider: string | null
+  readonly subject: string | null
+  readonly amount: bigint | null
+}
+
+export interface ReadList {
+  readonly players: readonly ListedPlayer[]
+  readonly first: readonly FirstRow[]
+}
 
 /** The players of a CSV. Refuses it with the faults of all rows, each with its line. */
-export async function readCsv(pool: Pool, environmentId: string, text: string): Promise<ListedPlayer[]> {
+export async function readCsv(pool: Pool, environmentId: string, text: string): Promise<ReadList> {
   const faults = new RowFaults()
   const rows = parseRows(text, faults)
   const players: ListedPlayer[] = []
+  const firstRows: FirstRow[] = []
   const lineOf = new Map<string, number>()
   for (let from = 0; from < rows.length; from += AT_A_TIME) {
     const some = rows.slice(from, from + AT_A_TIME)
@@ -45,20 +64,28 @@ export async function readCsv(pool: Pool, environmentId: string, text: string): 
       environmentId,
       some.map(({ target }) => target),
     )
-    for (const [index, { line, amount }] of some.entries()) {
+    for (const [index, { line, amount, target }] of some.entries()) {
       const playerId = found[index]?.playerId
       const first = playerId === undefined ? undefined : lineOf.get(playerId)
-      if (playerId === undefined) faults.add(line, 'is no player of this environment')
+      if (playerId === undefined) faults.add(line, `is no player of this environment${shortened(target)}`)
       else if (first !== undefined) faults.add(line, `has the player of row ${first} again`)
       else {
         lineOf.set(playerId, line)
         players.push({ playerId, amount })
+        const { provider, subject } = target
+        if (firstRows.length < FIRST_ROWS) firstRows.push({ row: line, playerId, provider, subject, amount })
       }
     }
   }
   faults.refuse()
-  return players
+  return { players, first: firstRows }
 }
+
+/** What a spreadsheet makes of a long id, such as `1.23457E+15`. */
+const shortened = ({ subject }: PlayerTarget): string =>
+  subject !== null && /^\d([.,]\d+)?e\+\d+$/i.test(subject)
+    ? ': a spreadsheet has rounded the id, so its column must be formatted as text before ids are entered'
+    : ''
 
 class RowFaults {
   private readonly faults: { readonly line: number; readonly message: string }[] = []
@@ -83,8 +110,11 @@ const bodyFault = (message: string) => invalidRequest({ path: '', message })
 
 function parseRows(text: string, faults: RowFaults): Row[] {
   const lines = text.replace(/^\ufeff/, '').split(/\r?\n/)
-  const header = splitLine(lines[0] ?? '') ?? []
-  const columns = header.map((name) => COLUMNS.find((known) => known === name.trim()))
+  const [head = ''] = lines
+  const separator = SEPARATORS.find((one) => head.includes(one)) ?? ','
+  const quoted = new RegExp(`"((?:[^"]|"")*)"(?=${separator}|$)`, 'y')
+  const header = splitLine(head, separator, quoted) ?? []
+  const columns = header.map((name) => COLUMNS.find((known) => known.toLowerCase() === name.trim().toLowerCase()))
   const isComplete = columns.includes('playerId') !== (columns.includes('provider') && columns.includes('subject'))
   if (columns.includes(undefined) || new Set(columns).size < columns.length || !isComplete)
     throw bodyFault(
@@ -93,7 +123,7 @@ function parseRows(text: string, faults: RowFaults): Row[] {
   const rows: Row[] = []
   for (const [index, line] of lines.entries()) {
     if (index === 0 || line.trim() === '') continue
-    const values = splitLine(line)
+    const values = splitLine(line, separator, quoted)
     if (values === undefined || values.length !== columns.length) {
       faults.add(
         index + 1,
@@ -123,21 +153,20 @@ function readRow(values: ReadonlyMap<Column, string>): Omit<Row, 'line'> | strin
 }
 
 /** The values of a line of CSV; undefined when a quotation mark is not closed. A value holds no line end. */
-function splitLine(line: string): string[] | undefined {
-  if (!line.includes('"')) return line.split(',')
+function splitLine(line: string, separator: string, quoted: RegExp): string[] | undefined {
+  if (!line.includes('"')) return line.split(separator)
   const values: string[] = []
   let at = 0
   for (;;) {
     let value: string
     if (line[at] === '"') {
-      const match = /"((?:[^"]|"")*)"(?=,|$)/y
-      match.lastIndex = at
-      const found = match.exec(line)
+      quoted.lastIndex = at
+      const found = quoted.exec(line)
       if (!found) return undefined
       value = (found[1] ?? '').replaceAll('""', '"')
       at += found[0].length
     } else {
-      const end = line.indexOf(',', at)
+      const end = line.indexOf(separator, at)
       value = line.slice(at, end === -1 ? line.length : end)
       at += value.length
     }

@@ -22,8 +22,33 @@ const listAnswer = answer(
     listId: out.text('The id, for `to: {listId}` of a grant job.'),
     players: out.int32('Its players.'),
     total: out.orNull(out.int64('The sum of the amounts. Null without amounts.')),
+    first: out.list(
+      answer('A row of the list, with the player that it names.', {
+        row: out.int32('The number of its line, from 1.'),
+        playerId: out.id('The player.'),
+        provider: out.orNull(out.text('The provider of the row. Null with an id.')),
+        subject: out.orNull(out.text('The subject of the row. Null with an id.')),
+        amount: out.orNull(out.int64('The amount of the row. Null without amounts.')),
+      }),
+      'The first ten rows, to be looked at before anything is given.',
+    ),
   },
-  { name: 'PlayerList', example: { listId: '019aa4c5-7a10-7f42-9a55-3c1b7a0f9e21', players: 2, total: 150 } },
+  {
+    name: 'PlayerList',
+    example: {
+      ...{ listId: '019aa4c5-7a10-7f42-9a55-3c1b7a0f9e21', players: 2, total: 150 },
+      first: [
+        {
+          ...{ row: 2, playerId: '019aa4c5-7a10-7f42-9a55-3c1b7a0f9e11', provider: 'custom', subject: 'player-1' },
+          amount: 100,
+        },
+        {
+          ...{ row: 3, playerId: '019aa4c5-7a10-7f42-9a55-3c1b7a0f9e12', provider: 'custom', subject: 'player-2' },
+          amount: 50,
+        },
+      ],
+    },
+  },
 )
 
 const querySchema = shape({ environment, reason: optional(reason) })
@@ -33,7 +58,7 @@ export const postPlayerList: PlatformHandler = {
   contract: {
     id: 'createPlayerList',
     tag: 'Platform',
-    summary: `Upload a list of players as CSV, for a grant job: up to ${MAX_LIST_ROWS} players and ${MAX_LIST_BYTES} bytes. The first row names the columns: \`playerId\`, or \`provider\` and \`subject\`; and \`amount\`, if players get different amounts. With any fault nothing is stored, and the first faulty rows are told.`,
+    summary: `Upload a list of players as CSV, for a grant job: up to ${MAX_LIST_ROWS} players and ${MAX_LIST_BYTES} bytes. The first row names the columns: \`playerId\`, or \`provider\` and \`subject\`; and \`amount\`, if players get different amounts. Commas, semicolons or tabs separate them. With any fault nothing is stored, and the first faulty rows are told.`,
     body: {
       schema: { type: 'string', description: 'A CSV with a header row, in UTF-8.' },
       example: 'provider,subject,amount\ncustom,player-1,100\ncustom,player-2,50\n',
@@ -52,9 +77,12 @@ export const postPlayerList: PlatformHandler = {
     const asked = querySchema.readInput(Object.fromEntries(query))
     const attempt = { action: ACTIONS.createPlayerList, target: 'players' }
     const environmentId = await findChangeable(service, caller, attempt, asked.environment)
-    const players = await readCsv(service.operatorPool, environmentId, await text(MAX_LIST_BYTES))
+    const { players, first } = await readCsv(service.operatorPool, environmentId, await text(MAX_LIST_BYTES))
     const { reason } = asked
-    return { ...(await createList(service.operatorPool, caller, environmentId, { players, reason })) }
+    return {
+      ...(await createList(service.operatorPool, caller, environmentId, { players, reason })),
+      first: first.map((row) => ({ ...row })),
+    }
   },
 }
 

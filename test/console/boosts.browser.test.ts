@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { effectOf, linesOf, previewText, targetText } from '../../console/src/boosts/boost-fields.ts'
-import { fieldOf, momentOf } from '../../console/src/ui/moment-field.ts'
+import { fieldOf, localOf, momentOf, utcOf } from '../../console/src/ui/moment-field.ts'
 import { withoutChromium } from '../harness/browser.ts'
 import { type ConsoleStage, startConsole } from '../harness/console.ts'
 import { closeDialog, confirm, loseAnswer } from '../harness/console-dialog.ts'
@@ -9,6 +9,9 @@ import { season } from '../harness/definitions.ts'
 describe('the fields of a boost', () => {
   it('are read as a person types them', () => {
     expect(momentOf('2027-01-15T18:00')).toBe('2027-01-15T18:00:00.000Z')
+    for (const utc of ['2027-01-15T18:00', '2027-07-15T18:00:30', '2027-03-28T01:30'])
+      expect([new Date(localOf(utc)).toISOString().startsWith(utc), utcOf(localOf(utc))]).toEqual([true, utc])
+    expect([localOf(''), utcOf('')]).toEqual(['', ''])
     expect([momentOf(''), momentOf('2027')]).toEqual([undefined, '2027-01-01T00:00:00.000Z'])
     expect(['2027-01-15T18:00:00.000Z', '2027-01-15T18:00:30.000Z'].map(fieldOf)).toEqual([
       '2027-01-15T18:00',

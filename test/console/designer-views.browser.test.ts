@@ -8,7 +8,7 @@ import { type ConsoleStage, startConsole } from '../harness/console.ts'
 import { season } from '../harness/definitions.ts'
 import { cell, keptText, publish, published, SUMMER, valid, view } from '../harness/designer.ts'
 import { until } from '../harness/until.ts'
-import { workbook } from '../harness/workbook.ts'
+import { workbook, workbookOf } from '../harness/workbook.ts'
 
 let stage: ConsoleStage
 
@@ -112,7 +112,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
     await opened.close()
   })
 
-  it('import the first sheet of a workbook, chosen or dropped, and say what cannot be read', async () => {
+  it('import a sheet of a workbook, chosen or dropped, and say which one and what cannot be read', async () => {
     const opened = await open('xlsx', 'table')
     const { page } = opened
     const choose = (buffer: Buffer) =>
@@ -127,7 +127,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
     await dialog.getByText('Line 3, xp “one”').waitFor()
     await page.keyboard.press('Escape')
     await choose(workbook(rows(2 ** 53)))
-    await dialog.getByText('The workbook has rounded the number').waitFor()
+    await dialog.getByText('Cell C3 is a number of more than fifteen digits').waitFor()
     await page.keyboard.press('Escape')
     await choose(Buffer.from('PK, but no workbook'))
     await dialog.getByText('The file is no workbook that can be read.').waitFor()
@@ -135,13 +135,21 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
     await choose(Buffer.alloc(500_001))
     await dialog.getByText('The workbook has more than 500 kB.').waitFor()
     await page.keyboard.press('Escape')
+    const levels = (second: readonly (string | number)[]) => [
+      ['level', 'note', 'xp', 'free'],
+      [1, null, 0, null],
+      second,
+    ]
     await choose(
-      workbook([
-        ['level', 'note', 'xp', 'free'],
-        [1, null, 0, null],
-        [2, 'x', 120, '60 gold'],
+      workbookOf([
+        { name: 'old', state: 'hidden', rows: [['level', 'xp']] },
+        { name: 'draft', rows: [...levels([2, 'x', 90, '1 gold']), [3, null, 95, null]] },
+        { name: 'final', rows: levels([2, 'x', 120, '60 gold']) },
       ]),
     )
+    await dialog.getByText('The table has 3 levels.').waitFor()
+    expect(await dialog.getByLabel('Sheet').locator('option').allTextContents()).toEqual(['draft', 'final'])
+    await dialog.getByLabel('Sheet').selectOption('final')
     await dialog.getByText('The table has 2 levels.').waitFor()
     await dialog.getByRole('button', { name: 'Import', exact: true }).click()
     await until('the level has the xp', async () => (await cell(page, 2, 'xp').inputValue()) === '120')
@@ -158,7 +166,8 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
     const saved = await saving
     expect(saved.suggestedFilename()).toBe('pass.csv')
     const csv = await readFile(await saved.path(), 'utf8')
-    expect(csv).toBe('level,xp,free,premium\r\n1,0,,\r\n2,100,50 gold,\r\n3,9007199254740993,,\r\n')
+    // With a mark of UTF-8, by which spreadsheets know it.
+    expect(csv).toBe('\ufefflevel,xp,free,premium\r\n1,0,,\r\n2,100,50 gold,\r\n3,9007199254740993,,\r\n')
     const file = join(tmpdir(), `designer-${process.pid}.csv`)
     await writeFile(file, csv)
     await page.getByLabel('Import a table').setInputFiles(file)
@@ -326,7 +335,14 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
     await page.getByRole('button', { name: 'Add', exact: true }).click()
     await page.getByRole('heading', { name: 'cutscene' }).waitFor()
     await page.getByLabel('cutscene node cutscene').focus()
+    for (const key of ['Tab', 'Shift+Tab']) await page.keyboard.press(key)
+    const outline = "getComputedStyle(document.activeElement.querySelector('div')).outlineStyle"
+    expect(await page.evaluate(outline)).toBe('solid')
     await page.keyboard.press('Delete')
+    await page.getByRole('dialog').getByRole('button', { name: 'Keep it' }).click()
+    await page.getByLabel('cutscene node cutscene').focus()
+    await page.keyboard.press('Delete')
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
     await page.getByLabel('cutscene node cutscene').waitFor({ state: 'detached' })
     await valid(page)
     await opened.close()

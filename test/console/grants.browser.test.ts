@@ -11,11 +11,18 @@ import {
 } from '../../console/src/grants/gift.ts'
 import { isOutdated, withProgress } from '../../console/src/grants/job-progress.ts'
 import { messageOf, NO_MESSAGE } from '../../console/src/grants/message-fields.ts'
-import { filterParameters, filtersText, playerFilterOf, readFilters } from '../../console/src/players/filters.ts'
+import {
+  filterParameters,
+  filtersText,
+  playerFilterOf,
+  readFilters,
+  unreadFilters,
+} from '../../console/src/players/filters.ts'
 import { withoutChromium } from '../harness/browser.ts'
 import { type ConsoleStage, startConsole } from '../harness/console.ts'
 import { closeDialog, confirm, loseAnswer } from '../harness/console-dialog.ts'
 import type { TestPlayer } from '../harness/game.ts'
+import { workbookOf } from '../harness/workbook.ts'
 
 describe('the fields of a grant', () => {
   const place = { scenarioId: 's', nodeId: 'pass' }
@@ -100,6 +107,19 @@ describe('the fields of a grant', () => {
     expect(filtersText(filter)).toBe(
       'status active, last login from 2026-02-01 14:30, last login until 2026-02-01, on s / p, from level 3, without premium',
     )
+  })
+
+  it('name what an address has that is no filter, since a list without it has other players', () => {
+    const unread = (address: string) => unreadFilters(new URLSearchParams(address))
+    expect(unread('status=ACTIVE&seen=2026-02-01&scenario=s&pass=p&from=3&premium=no&sort=oldest&whom=filter')).toEqual(
+      [],
+    )
+    expect(unread('stauts=BANNED&status=banned&seen=yesterday&from=3&premium=no&scenario=s')).toEqual([
+      ...['stauts=BANNED', 'status=banned', 'seen=yesterday', 'from=3', 'premium=no', 'scenario=s'],
+    ])
+    expect(unread('scenario=s&pass=p&from=many&to=-1&premium=maybe&search=')).toEqual([
+      ...['from=many', 'to=-1', 'premium=maybe'],
+    ])
   })
 
   it('follow events: counts of the same state are shown, another state is read again', () => {
@@ -191,6 +211,15 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the pages of grants`,
     await page.getByLabel('Percent more xp').fill('50')
     const inAWeek = new Date(Date.now() + 7 * 86_400_000).toISOString().slice(0, 16)
     await page.getByLabel('Starts (UTC)').fill(inAWeek)
+    // By the clock of the computer, it is the same moment.
+    await page.getByRole('button', { name: 'Times: UTC. Switch.' }).click()
+    const local = page.getByLabel('Starts (local time)')
+    const shown = await local.inputValue()
+    expect([1, 2]).toContain((Date.parse(`${shown}Z`) - Date.parse(`${inAWeek}Z`)) / 3_600_000)
+    await local.fill(shown.replace(/^\d{4}/, '2098'))
+    await local.fill(shown)
+    await page.getByRole('button', { name: 'Times: local. Switch.' }).click()
+    expect(await page.getByLabel('Starts (UTC)').inputValue()).toBe(inAWeek)
     await page.getByLabel('Reason').fill('the weekend')
     await page.getByRole('button', { name: /^Give 50% more xp for 60 minutes to \d+ players later$/ }).click()
     await page.getByRole('heading', { name: 'Grant: 50% more xp for 60 minutes' }).waitFor()
@@ -261,6 +290,15 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the pages of grants`,
     // The browser notes the refused request.
     opened.complaints.splice(0)
     await opened.check('grant-file')
+    const ids = [
+      ['provider', 'subject', 'amount'],
+      ['custom', 123, 5],
+    ]
+    await page.getByLabel('CSV file or workbook').setInputFiles({
+      ...{ name: 'players.xlsx', mimeType: '', buffer: workbookOf([{ name: 'Winners', rows: ids }]) },
+    })
+    await page.getByText('The sheet Winners is used.').waitFor()
+    await page.getByRole('row', { name: '2 Cell B2 is the number 123.' }).waitFor()
     await stage.game.app.pool.query('UPDATE players SET nickname = $1 WHERE id = $2', [
       'Bea of the grant',
       bea.playerId,
@@ -271,6 +309,8 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the pages of grants`,
     await page.getByLabel('Reason').fill('prizes')
     await page.getByRole('cell', { name: '7', exact: true }).waitFor()
     const name = `Bea of the grant …${bea.playerId.slice(-8)}`
+    const first = page.getByRole('table', { name: 'The players of the file' })
+    await first.getByRole('row', { name: `3 ${name} 7` }).waitFor()
     await page.getByRole('table', { name: 'The largest amounts' }).getByRole('link', { name }).waitFor()
     await page.getByRole('button', { name: 'Give gems by the list to 2 players' }).click()
     await page.getByText('done', { exact: true }).waitFor()

@@ -254,6 +254,28 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a support action`, ()
     await opened.close()
   })
 
+  it('shows the new figures also under a translation of the browser, which replaces texts by its own', async () => {
+    const player = await newPlayer()
+    const { page, close } = await open(player, '/passes')
+    await page.getByText('600 xp').first().waitFor()
+    await page.evaluate(`
+      const texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT)
+      const found = []
+      while (texts.nextNode()) found.push(texts.currentNode)
+      for (const text of found) {
+        if (text.parentElement.closest('[translate=no]')) continue
+        const font = document.createElement('font')
+        font.textContent = text.data
+        text.replaceWith(font)
+      }`)
+    await page.getByRole('button', { name: 'Grant xp' }).click()
+    await page.getByRole('dialog').getByLabel('Xp').fill('600')
+    await confirm(page, 'Grant')
+    await closeDialog(page)
+    await page.locator('main').getByText('1,200 xp').first().waitFor()
+    await close()
+  })
+
   it('is refused on a pass without an active run, as the dialog says before', async () => {
     const player = await newPlayer()
     const { game } = stage
@@ -289,6 +311,20 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a support action`, ()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await until('the button has the focus', async () => (await focused()) === 'Credit')
+
+    // What was typed is not lost by a slip.
+    await page.getByRole('button', { name: 'Credit' }).press('Enter')
+    const reason = page.getByRole('dialog').getByLabel('Reason')
+    await reason.fill('a long story')
+    for (const slip of [() => page.keyboard.press('Escape'), () => page.mouse.click(5, 5)]) {
+      await slip()
+      await slip()
+      await page.getByRole('dialog').getByRole('button', { name: 'Keep it' }).click()
+      expect(await reason.inputValue()).toBe('a long story')
+    }
+    await reason.press('Escape')
+    await page.getByRole('dialog').getByRole('button', { name: 'Discard it' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     await choose(page, 'More', 'Ban the player')
     await page.getByRole('button', { name: 'Cancel' }).press('Enter')
     await until('the button of the menu has the focus', async () => (await focused()) === 'More ▾')

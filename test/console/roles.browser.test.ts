@@ -5,6 +5,7 @@ import { withoutChromium } from '../harness/browser.ts'
 import { type ConsoleStage, startConsole } from '../harness/console.ts'
 import { closeDialog, confirm } from '../harness/console-dialog.ts'
 import { startOpenIdServer } from '../harness/openid-server.ts'
+import { until } from '../harness/until.ts'
 
 const NONE = { readsOnly: false, maxCredit: null, maxXp: null, maxGiftsPerDay: null, maxJobPlayers: null }
 
@@ -170,6 +171,21 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}roles in the console`
     )
     await ada.page.getByText('ada@studio.example').waitFor()
     await ada.page.getByText('designer', { exact: true }).waitFor()
+    // A session that has ended is renewed in a window of its own, over the page.
+    await ada.page.route(
+      '**/graphql',
+      (route) =>
+        route.fulfill({ json: { errors: [{ message: 'invalid token', extensions: { code: 'INVALID_TOKEN' } }] } }),
+      { times: 1 },
+    )
+    await ada.page.getByRole('button', { name: 'Refresh' }).click()
+    const renewal = ada.page.getByRole('dialog', { name: 'Sign in again' })
+    const opening = ada.page.waitForEvent('popup')
+    await renewal.getByRole('button', { name: 'Sign in with Studio account' }).click()
+    const popup = await opening
+    await popup.getByRole('button', { name: 'Continue' }).click()
+    await renewal.waitFor({ state: 'detached' })
+    await until('the window is closed', () => popup.isClosed())
     const eve = await signInAs('eve', '')
     await eve.page.getByText('Your account has no role here.').waitFor()
     await eve.page.getByText('Sign in with a platform key').click()

@@ -279,6 +279,79 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
     }
   })
 
+  const shortToken = async (expiresInSeconds: number, key = stage.game.platformKey) => {
+    const { data } = await stage.game.graphql(
+      key,
+      'mutation ($input: CreateOperatorTokenInput!) { createOperatorToken(input: $input) { token } }',
+      { input: { role: 'ADMIN', actor: 'Ada', expiresInSeconds, reason: 'test' } },
+    )
+    return data.createOperatorToken.token as string
+  }
+  const signInAgain = async (page: Page) => {
+    const dialog = page.getByRole('dialog', { name: 'Sign in again' })
+    expect(await dialog.getByLabel('Your name').inputValue()).toBe('Ada')
+    await dialog.getByLabel('Platform key').fill(stage.game.platformKey)
+    await dialog.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await dialog.waitFor({ state: 'detached' })
+  }
+
+  it('signs in again over the page when the session expires or is refused, and keeps what was typed in every tab', async () => {
+    const opened = await stage.blank()
+    const { page } = opened
+    const { baseUrl } = stage.game
+    await page.goto(`${baseUrl}/console/env/production/boosts#token=${await shortToken(30)}`)
+    // A session of minutes says so in advance.
+    await page.getByText('Your session ends in 1 minute.').waitFor()
+    const other = await page.context().newPage()
+    await other.goto(`${baseUrl}/console/env/production/grants/new`)
+    await other.getByLabel('Reason').fill('the outage of Friday')
+    await page.getByRole('button', { name: 'New boost' }).click()
+    const form = page.getByRole('dialog', { name: 'New boost in production' })
+    await form.getByLabel('Reason').fill('the weekend')
+    for (const tab of [page, other]) await tab.getByText('Your session has expired.').waitFor()
+    await opened.check('shell-sign-in-again')
+    await page.keyboard.press('Escape')
+    await signInAgain(page)
+    expect(await form.getByLabel('Reason').inputValue()).toBe('the weekend')
+    await other.getByRole('dialog').waitFor({ state: 'detached' })
+    expect(await other.getByLabel('Reason').inputValue()).toBe('the outage of Friday')
+    await other.close()
+    await opened.close()
+
+    // A token ends with its key, too. What was sent waits for the sign-in, and is then sent.
+    const again = await stage.blank()
+    const key = await stage.game.key('admin')
+    const token = await shortToken(3600, key)
+    await again.page.goto(`${baseUrl}/console/project/keys#token=${token}`)
+    await again.page.getByRole('button', { name: 'New SDK key' }).click()
+    await again.page.getByLabel('Reason').fill('the beta')
+    const { sub } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+    await stage.game.graphql(
+      stage.game.platformKey,
+      'mutation ($input: RevokePlatformKeyInput!) { revokePlatformKey(input: $input) { platformKey { id } } }',
+      { input: { id: sub, reason: 'lost' } },
+    )
+    await again.page.getByRole('button', { name: 'Make the key' }).click()
+    await again.page.getByText('Your session has ended.').waitFor()
+    await signInAgain(again.page)
+    await again.page.getByRole('dialog').getByText('Row of the audit log').waitFor()
+    await again.close()
+  })
+
+  it('keeps the focus in the page: at its title, or at the tab that was chosen', async () => {
+    const { page, close } = await stage.open('/env/production/players')
+    const place = "[document.activeElement.tagName, document.activeElement.textContent].join(' ')"
+    const focused = (what: string) =>
+      until(`the focus is on ${what}`, async () => String(await page.evaluate(place)).startsWith(what))
+    await page.getByRole('table', { name: 'Players' }).getByRole('link').first().press('Enter')
+    await page.getByRole('navigation', { name: 'Parts of the player' }).waitFor()
+    await focused('H1')
+    await page.getByRole('link', { name: 'Wallet ledger' }).press('Enter')
+    await page.waitForURL('**/wallet')
+    await focused('A Wallet ledger')
+    await close()
+  })
+
   it('asks for a new sign-in when the token is invalid, and goes on at the same page', async () => {
     const { page, close } = await stage.open('/env/production/players')
     await page.evaluate("sessionStorage.setItem('tierway.operator-token', 'nonsense')")

@@ -67,6 +67,12 @@ describe('the clock of a season', () => {
     expect([clock.next, clock.day && [clock.day.of, clock.day.all]]).toEqual([next, day])
   })
 
+  it('ends a season whose claims close with its end, instead of closing claims that nobody has heard of', () => {
+    const withoutClaims = phases.filter(({ phase }) => phase !== 'ENDED')
+    const clock = seasonClock(withoutClaims, Date.parse('2030-06-08T12:00:00Z'))
+    expect([clock.next, clock.day?.of, clock.day?.all]).toEqual(['ends in 29 days', 8, 37])
+  })
+
   it('gives lengths by their largest unit', () => {
     expect([DAY_MS * 12, HOUR_MS, 119_000, 4_000].map(lengthText)).toEqual([
       '12 days',

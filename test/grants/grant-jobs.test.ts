@@ -193,7 +193,11 @@ describe('a list of players', () => {
   it('gives each player its own amount, by ids or by identities', async () => {
     const [ada, bob] = await crowd(2)
     const { status, body } = await desk.list(`amount,playerId\r\n7,${ada?.playerId}\r\n"5","${bob?.playerId}"\n\n`)
-    expect([status, body]).toEqual([200, { listId: expect.any(String), players: 2, total: 12 }])
+    const first = [
+      { row: 2, playerId: ada?.playerId, provider: null, subject: null, amount: 7 },
+      { row: 3, playerId: bob?.playerId, provider: null, subject: null, amount: 5 },
+    ]
+    expect([status, body]).toEqual([200, { listId: expect.any(String), players: 2, total: 12, first }])
     const input = { to: { listId: body.listId }, give: { rewards: [gold(null)] } }
     expect(await desk.preview(input)).toMatchObject({
       ...{ players: 2, isExact: true, total: [{ currency: 'gold', amount: '12' }], failing: [] },
@@ -213,6 +217,20 @@ describe('a list of players', () => {
       expect((await desk.refused('createGrantJob', { ...input, give, idempotencyKey: newKey() })).length).toBe(1)
   })
 
+  it.each([
+    ['semicolons', ';'],
+    ['tabs', '\t'],
+    ['commas', ','],
+  ])('is read with %s, with its columns in any letter case, and shows its first rows', async (_name, mark) => {
+    const players = await crowd(11)
+    const lines = players.map(({ playerId }, at) => `"${playerId}"${mark}${at + 1}`)
+    const { body } = await desk.list(`\ufeffPLAYERID${mark}Amount\r\n${lines.join('\r\n')}`)
+    expect(body).toMatchObject({ players: 11, total: 66 })
+    expect(body.first.map(({ row, playerId }: { row: number; playerId: string }) => [row, playerId])).toEqual(
+      players.slice(0, 10).map(({ playerId }, at) => [at + 2, playerId]),
+    )
+  })
+
   it('is refused with the faults of all rows, of which 100 are told, and stores nothing', async () => {
     const { playerId } = (await game.player()) as { playerId: string }
     const rows = [playerId, 'x', playerId, '00000000-0000-7000-8000-0000000000ff', `${playerId},1`, '"open']
@@ -229,6 +247,8 @@ describe('a list of players', () => {
     const many = await desk.list(`provider,subject,amount\n${times(300, (n) => `custom,nobody-${n},${n}\n`).join('')}`)
     expect(many.body.details).toHaveLength(101)
     expect(many.body.details.at(-1).message).toMatch(/^300 rows/)
+    const rounded = await desk.list('provider,subject\ncustom,"1,23457E+15"')
+    expect(rounded.body.details[0].message).toMatch(/^is no player of this environment: a spreadsheet has rounded/)
     const withNul = await desk.list('provider,subject\ncustom,a\0b')
     expect(withNul.body.details).toEqual([{ path: 'row 2', message: 'has a NUL character' }])
     for (const header of ['', 'playerId,provider,subject', 'provider', 'player', 'playerId,playerId'])

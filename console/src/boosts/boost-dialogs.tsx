@@ -80,13 +80,8 @@ export function CreateBoost({ onClose }: { onClose: () => void }) {
         onChange={(percent) => set({ percent })}
         required
       />
-      <MomentField
-        label="Starts (UTC)"
-        name="startsAt"
-        value={fields.startsAt}
-        onChange={(at) => set({ startsAt: at })}
-      />
-      <MomentField label="Ends (UTC)" name="endsAt" value={fields.endsAt} onChange={(at) => set({ endsAt: at })} />
+      <MomentField label="Starts" name="startsAt" value={fields.startsAt} onChange={(at) => set({ startsAt: at })} />
+      <MomentField label="Ends" name="endsAt" value={fields.endsAt} onChange={(at) => set({ endsAt: at })} />
       <SelectField
         label="For"
         name="audience"
@@ -146,7 +141,7 @@ export function EditBoost({ boost, onClose }: { boost: Boost; onClose: () => voi
       onClose={onClose}
     >
       <NameField value={name} onChange={setName} />
-      <MomentField label="Ends (UTC)" name="endsAt" value={end} onChange={setEnd} />
+      <MomentField label="Ends" name="endsAt" value={end} onChange={setEnd} />
     </ActionDialog>
   )
 }
@@ -186,5 +181,5 @@ const NameField = (props: FieldProps) => (
 )
 
 const MomentField = (props: FieldProps & { readonly label: string; readonly name: string }) => (
-  <TextField type="datetime-local" required {...props} />
+  <TextField isMoment required {...props} />
 )

@@ -1,4 +1,5 @@
 import { limitText } from '../scenario/xp-words.ts'
+import { plainName } from '../ui/words.ts'
 import type { GameEvent } from './feed.ts'
 
 type Data = Readonly<Record<string, unknown>>
@@ -14,7 +15,7 @@ const SEASONS: { readonly [Type in GameEvent['type']]?: string } = {
 export function describeEvent(event: GameEvent): string {
   const { type, handle, nodeId, byClient } = event
   const data = (typeof event.data === 'object' && event.data !== null ? event.data : {}) as Data
-  if (type === 'PLAYER_CREATED') return ['New player', text(data.nickname)].filter(Boolean).join(' ')
+  if (type === 'PLAYER_CREATED') return ['New player', plainName(text(data.nickname) ?? '')].filter(Boolean).join(' ')
   if (type === 'RUN_CANCELLED') return `Run cancelled: ${(text(data.cause) ?? 'no cause known').replaceAll('_', ' ')}`
   if (type === 'XP_LIMITED') return describeLimit(data)
   if (type === 'GRANT_JOB_CHANGED') return describeJob(data)

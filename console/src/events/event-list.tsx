@@ -84,7 +84,7 @@ export function EventList(props: {
           else if (scrollTop <= 0 && !opened && !isBelowTop()) onReading?.(false)
         }}
       >
-        <ol style={{ height: virtualizer.getTotalSize() }}>
+        <ol translate="no" style={{ height: virtualizer.getTotalSize() }}>
           {virtualizer.getVirtualItems().map(({ index, start }) => {
             const event = events[events.length - 1 - index]
             if (!event) return null

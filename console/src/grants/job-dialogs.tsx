@@ -177,14 +177,14 @@ const UndoPreview = ({ of }: { of: Undo }) => (
 
 /** Saves the players of a job with their outcomes as CSV. */
 export function SaveOutcomes({ job, onClose }: { job: Job; onClose: () => void }) {
-  const { token, projectId } = useOperator()
+  const { projectId } = useOperator()
   return (
     <ActionDialog
       title="CSV of the players"
       effect={`Saves ${playersText(job.players)} with their outcomes: id, outcome, cause, and what each got. The audit log names you.`}
       confirm="Save the file"
       run={async (reason) => {
-        const problem = await saveOutcomes({ token, projectId }, job.jobId, reason)
+        const problem = await saveOutcomes(projectId, job.jobId, reason)
         return problem === undefined ? { done: 'The file is saved.' } : { refusal: sentence(problem) }
       }}
       onClose={onClose}

@@ -3,7 +3,7 @@ import { type CombinedError, useClient } from 'urql'
 import { Link, useLocation, useSearchParams } from 'wouter'
 import { DEFAULT_GRANT_PLAYERS, MAX_SUPPORT_PLAYERS } from '../../../src/base/limits.ts'
 import { ActionKey } from '../players/actions/action-key.ts'
-import { playerFilterOf, readFilters } from '../players/filters.ts'
+import { playerFilterOf, readFilters, unreadFilters } from '../players/filters.ts'
 import { PlayerName } from '../players/player-name.tsx'
 import { useDenial } from '../session/permission.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
@@ -78,7 +78,7 @@ function NewGrant() {
   function targetOf(): PreviewInput['to'] | undefined {
     switch (whom) {
       case 'filter':
-        return { filter: playerFilterOf(readFilters(search)) }
+        return unreadFilters(search).length > 0 ? undefined : { filter: playerFilterOf(readFilters(search)) }
       case 'segment': {
         const segment = search.get('segment')
         return segment === null ? undefined : { segment }
@@ -134,8 +134,8 @@ function NewGrant() {
           />
           <Panel title="4. When and why">
             <TextField
-              type="datetime-local"
-              label="Starts (UTC)"
+              isMoment
+              label="Starts"
               name="startsAt"
               hint="Empty: at once. The players are looked up when it starts."
               value={start}

@@ -1,18 +1,25 @@
+import { sessionFetch } from '../session/client.ts'
 import { saveFile } from '../ui/csv.ts'
 import { sentence } from '../ui/errors.ts'
 
 // Lists of players and of outcomes as CSV, over REST.
-
-export interface Caller {
-  readonly token: string
-  readonly projectId: string
-}
 
 export interface PlayerList {
   readonly listId: string
   readonly players: number
   /** The list has an amount for each player. */
   readonly hasAmounts: boolean
+  /** The first rows, with the players that they name. */
+  readonly first: readonly FirstRow[]
+}
+
+export interface FirstRow {
+  readonly row: number
+  readonly playerId: string
+  readonly provider: string | null
+  readonly subject: string | null
+  /** As JSON has it, which is exact up to 2^53. */
+  readonly amount: number | null
 }
 
 /** A fault of a row, or of the whole file when there is no row. */
@@ -24,27 +31,28 @@ export interface RowFault {
 export type Uploaded = PlayerList | { readonly problem: string; readonly faults: readonly RowFault[] }
 
 /** Uploads a CSV. With any fault the service stores nothing. */
-export async function uploadList({ token, projectId }: Caller, environment: string, csv: Blob): Promise<Uploaded> {
+export async function uploadList(projectId: string, environment: string, csv: string): Promise<Uploaded> {
   let answer: {
     readonly listId?: string
     readonly players?: number
     readonly total?: number | null
+    readonly first?: readonly FirstRow[]
     readonly error?: string
     readonly details?: readonly { readonly path: string; readonly message: string }[]
   }
   try {
     const query = new URLSearchParams({ environment })
-    const response = await fetch(`/platform/v1/projects/${projectId}/player-lists?${query}`, {
+    const response = await sessionFetch(`/platform/v1/projects/${projectId}/player-lists?${query}`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'text/csv' },
+      headers: { 'content-type': 'text/csv' },
       body: csv,
     })
     answer = await response.json()
   } catch {
     return { problem: 'The file could not be sent. Nothing was stored: try again.', faults: [] }
   }
-  const { listId, players = 0, total, error, details = [] } = answer
-  if (listId !== undefined) return { listId, players, hasAmounts: total !== null && total !== undefined }
+  const { listId, players = 0, total, first = [], error, details = [] } = answer
+  if (listId !== undefined) return { listId, players, hasAmounts: total !== null && total !== undefined, first }
   return {
     problem:
       details.length > 0
@@ -55,16 +63,10 @@ export async function uploadList({ token, projectId }: Caller, environment: stri
 }
 
 /** Saves the players of a job with their outcomes. Returns the reason of a failure in a sentence. */
-export async function saveOutcomes(
-  { token, projectId }: Caller,
-  jobId: string,
-  reason: string,
-): Promise<string | undefined> {
+export async function saveOutcomes(projectId: string, jobId: string, reason: string): Promise<string | undefined> {
   try {
     const query = new URLSearchParams({ reason })
-    const response = await fetch(`/platform/v1/projects/${projectId}/grant-jobs/${jobId}/players.csv?${query}`, {
-      headers: { authorization: `Bearer ${token}` },
-    })
+    const response = await sessionFetch(`/platform/v1/projects/${projectId}/grant-jobs/${jobId}/players.csv?${query}`)
     if (!response.ok) return sentence(String((await response.json()).error))
     saveFile(`grant-${jobId}.csv`, await response.blob())
     return undefined

@@ -2,7 +2,9 @@ import { useState } from 'react'
 import { useQuery } from 'urql'
 import { useSearchParams } from 'wouter'
 import { MAX_LIST_ROWS, MAX_SUPPORT_PLAYERS } from '../../../src/base/limits.ts'
+import { FirstPlayers } from '../players/first-players.tsx'
 import { PlayerFilters } from '../players/player-filters.tsx'
+import { PlayerName } from '../players/player-name.tsx'
 import { segmentNamesQuery } from '../segments/operations.ts'
 import { useOperator } from '../session/permission.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
@@ -12,13 +14,14 @@ import { withParameters } from '../ui/filters.tsx'
 import { SelectField, TextAreaField, TextField } from '../ui/form.tsx'
 import { Panel } from '../ui/page.tsx'
 import { playersText } from '../ui/players-text.ts'
-import { csvOf, isWorkbook, SheetFault } from '../ui/sheet.ts'
+import { readSheetTable, SheetFault, type SheetTable } from '../ui/sheet.ts'
+import { SheetChoice } from '../ui/sheet-choice.tsx'
 import { Loading, Notice } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { number } from '../ui/words.ts'
 import { idsOf } from './gift.ts'
 import css from './grants.module.css'
-import { type Uploaded, uploadList } from './player-list.ts'
+import { type FirstRow, type PlayerList, type Uploaded, uploadList } from './player-list.ts'
 
 export const WHOM = [
   ['filter', 'By filters'],
@@ -36,28 +39,40 @@ export interface Upload {
   readonly isBusy: boolean
   /** The list, or why there is none. */
   readonly result: Uploaded | undefined
+  /** The sheets of the file, if it is a workbook. */
+  readonly workbook: SheetTable['workbook']
   readonly send: (file: File) => Promise<void>
+  /** Sends another sheet of the same workbook. */
+  readonly sendSheet: (sheet: string) => Promise<void>
 }
+
+/** Columns of a list whose cells name a player. */
+const ID_COLUMNS = ['playerId', 'provider', 'subject']
 
 export function useUpload(): Upload {
   const environment = useEnvironment()
-  const { token, projectId } = useOperator()
+  const { projectId } = useOperator()
   const [isBusy, setBusy] = useState(false)
   const [result, setResult] = useState<Uploaded>()
-  async function send(file: File): Promise<void> {
+  const [sent, setSent] = useState<{ readonly file: File; readonly workbook: SheetTable['workbook'] }>()
+  async function send(file: File, sheet?: string): Promise<void> {
     setBusy(true)
     setResult(undefined)
     try {
-      // The bytes of a CSV file are sent as they are: the service refuses what is not UTF-8.
-      const csv = isWorkbook(file) ? new Blob([await csvOf(file)]) : file
-      setResult(await uploadList({ token, projectId }, environment, csv))
+      const { csv, workbook } = await readSheetTable(file, { textColumns: ID_COLUMNS, sheet })
+      setSent({ file, workbook })
+      setResult(await uploadList(projectId, environment, csv))
     } catch (error) {
       if (!(error instanceof SheetFault)) throw error
-      setResult({ problem: error.message, faults: [] })
+      setSent({ file, workbook: error.workbook })
+      setResult({ problem: error.message, faults: error.rows })
     }
     setBusy(false)
   }
-  return { isBusy, result, send }
+  return {
+    ...{ isBusy, result, workbook: sent?.workbook, send },
+    sendSheet: async (sheet) => sent && send(sent.file, sheet),
+  }
 }
 
 interface WhomProps {
@@ -135,6 +150,7 @@ function Ids({ ids: text, onIds, upload, onAsList }: WhomProps & { readonly onAs
         onChange={onIds}
         rows={6}
       />
+      <FirstPlayers ids={ids} />
       {ids.length > MAX_SUPPORT_PLAYERS && (
         <div className="actions">
           <Button
@@ -154,7 +170,7 @@ function Ids({ ids: text, onIds, upload, onAsList }: WhomProps & { readonly onAs
 }
 
 /** A file that is dropped or chosen. It is sent at once, and its faulty rows are shown. */
-function CsvFile({ upload: { isBusy, result, send } }: { readonly upload: Upload }) {
+function CsvFile({ upload: { isBusy, result, workbook, send, sendSheet } }: { readonly upload: Upload }) {
   const [isOver, setOver] = useState(false)
   return (
     <>
@@ -189,15 +205,20 @@ function CsvFile({ upload: { isBusy, result, send } }: { readonly upload: Upload
         </label>
         <p className="hint">
           Drop a file here, or choose one: up to {number(MAX_LIST_ROWS)} rows. The first row names the columns:
-          playerId, or provider and subject; and amount, if players get different amounts.
+          playerId, or provider and subject; and amount, if players get different amounts. In a workbook, format columns
+          of ids as text.
         </p>
       </div>
       {isBusy && <Loading what="Checking the file" />}
+      {workbook && <SheetChoice of={workbook} onChoose={(sheet) => void sendSheet(sheet)} />}
       {result && 'listId' in result && (
-        <Notice tone="success">
-          The file names {playersText(result.players)}
-          {result.hasAmounts ? ', each with an amount.' : '.'}
-        </Notice>
+        <>
+          <Notice tone="success">
+            The file names {playersText(result.players)}
+            {result.hasAmounts ? ', each with an amount.' : '.'}
+          </Notice>
+          <FirstRows of={result} />
+        </>
       )}
       {result && 'problem' in result && (
         <>
@@ -218,3 +239,22 @@ function CsvFile({ upload: { isBusy, result, send } }: { readonly upload: Upload
     </>
   )
 }
+
+/** The first rows of a list beside the players that they name, so that a person sees whether the ids are the right ones. */
+const FirstRows = ({ of: { first, players, hasAmounts } }: { readonly of: PlayerList }) => (
+  <Table
+    caption={
+      first.length < players ? `The first ${first.length} of ${playersText(players)}` : 'The players of the file'
+    }
+    rows={first}
+    keyOf={({ playerId }) => playerId}
+    columns={[
+      { title: 'Row', isNumber: true, cell: ({ row }) => row },
+      ...(first.some(({ subject }) => subject !== null)
+        ? [{ title: 'Subject', cell: ({ provider, subject }: FirstRow) => `${provider}: ${subject}` }]
+        : []),
+      { title: 'Player', cell: ({ playerId }) => <PlayerName of={playerId} /> },
+      ...(hasAmounts ? [{ title: 'Amount', isNumber: true, cell: ({ amount }: FirstRow) => number(amount ?? 0) }] : []),
+    ]}
+  />
+)

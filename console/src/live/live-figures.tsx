@@ -87,7 +87,8 @@ function Rates({ passes, isChosen }: { passes: readonly LivePass[]; isChosen: bo
           return value === null ? null : { value, before: ratesOf(samples, of) }
         }}
       />
-      <p className="muted">
+      {/* A translation of the browser would keep parts of it, and React could not take them away. */}
+      <p className="muted" translate="no">
         {passes.length === 0 ? (
           isChosen ? (
             'This scenario has no battle pass.'

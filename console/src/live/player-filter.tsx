@@ -7,6 +7,7 @@ import { findPlayersQuery } from '../shell/operations.ts'
 import { Button } from '../ui/button.tsx'
 import type { Filters } from '../ui/filters.tsx'
 import { TextField } from '../ui/form.tsx'
+import { plainName } from '../ui/words.ts'
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const PAUSE_MS = 300
@@ -74,7 +75,8 @@ export function PlayerFilter({ filters }: { filters: Filters }) {
           </legend>
           {found.map(({ playerId, nickname }) => (
             <Button key={playerId} tone="quiet" onClick={() => choose(playerId)}>
-              <span className="clip">{nickname ?? playerId}</span> <small>{shortId(playerId)}</small>
+              <span className="clip">{nickname === null ? playerId : plainName(nickname)}</span>{' '}
+              <small>{shortId(playerId)}</small>
             </Button>
           ))}
         </fieldset>

@@ -10,6 +10,7 @@ import { ActionKey } from './actions/action-key.ts'
 import { BAN_FIELDS, BAN_INITIAL, banEffect, banInput } from './actions/ban-fields.ts'
 import { banPlayersMutation } from './actions/operations.ts'
 import { Control } from './actions/support-dialog.tsx'
+import { FirstPlayers } from './first-players.tsx'
 
 const MISSED = { PLAYER_NOT_FOUND: 'not found', PLAYER_DELETED: 'deleted' } as const
 
@@ -81,6 +82,7 @@ export function BanListDialog({ onClose }: { onClose: () => void }) {
         rows={6}
         required
       />
+      <FirstPlayers ids={playerIds} />
       {BAN_FIELDS.map((field) => (
         <Control
           key={field.name}

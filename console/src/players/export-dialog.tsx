@@ -18,7 +18,7 @@ export function ExportDialog(props: {
 }) {
   const { filters, total, onClose } = props
   const environment = useEnvironment()
-  const { token, projectId } = useOperator()
+  const { projectId } = useOperator()
   const [reason, setReason] = useState('')
   const [read, setRead] = useState<number>()
   const [result, setResult] = useState<Awaited<ReturnType<typeof exportPlayers>>>()
@@ -32,7 +32,7 @@ export function ExportDialog(props: {
     setRead(0)
     const { signal } = controller
     try {
-      setResult(await exportPlayers({ token, projectId, environment, filters, reason, signal, onCount: setRead }))
+      setResult(await exportPlayers({ projectId, environment, filters, reason, signal, onCount: setRead }))
     } finally {
       setRead(undefined)
     }

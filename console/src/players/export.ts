@@ -1,3 +1,4 @@
+import { sessionFetch } from '../session/client.ts'
 import { saveFile } from '../ui/csv.ts'
 import { faultText, sentence } from '../ui/errors.ts'
 import { exportParameters, type Filters } from './filters.ts'
@@ -9,7 +10,6 @@ const LINE_FEED = 10
  * is saved only when it is complete.
  */
 export async function exportPlayers(options: {
-  readonly token: string
   readonly projectId: string
   readonly environment: string
   readonly filters: Filters
@@ -17,7 +17,7 @@ export async function exportPlayers(options: {
   readonly signal: AbortSignal
   readonly onCount: (read: number) => void
 }): Promise<{ readonly count: number; readonly auditId: string | null } | { readonly fault: string }> {
-  const { token, projectId, environment, filters, reason, signal, onCount } = options
+  const { projectId, environment, filters, reason, signal, onCount } = options
   const parameters = exportParameters(filters)
   parameters.set('environment', environment)
   parameters.set('reason', reason)
@@ -25,10 +25,7 @@ export async function exportPlayers(options: {
   let count = 0
   let auditId: string | null = null
   try {
-    const response = await fetch(`/platform/v1/projects/${projectId}/players.ndjson?${parameters}`, {
-      headers: { authorization: `Bearer ${token}` },
-      signal,
-    })
+    const response = await sessionFetch(`/platform/v1/projects/${projectId}/players.ndjson?${parameters}`, { signal })
     if (!response.ok || !response.body) {
       const { error, details } = await response.json()
       const faults = Array.isArray(details) ? details.map((fault) => ` ${faultText(fault)}`).join('') : ''

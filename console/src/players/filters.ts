@@ -68,6 +68,34 @@ export function readFilters(address: URLSearchParams): Filters {
   }
 }
 
+/** What is read otherwise: the way to a page, and an order. */
+const NO_FILTERS = ['search', 'segment', 'provider', 'region', 'language', 'sort', 'replaces', 'whom']
+const VALUES: Readonly<Record<string, RegExp>> = {
+  status: new RegExp(`^(${STATUSES.join('|')})$`),
+  from: /^\d{1,6}$/,
+  to: /^\d{1,6}$/,
+  premium: /^(yes|no)$/,
+}
+
+/**
+ * The parameters of an address that are no filters, or whose values are none, such as `stauts=BANNED`. A list without
+ * them has players whom the sender of the address did not mean.
+ */
+export function unreadFilters(address: URLSearchParams): readonly string[] {
+  const hasPass = address.get('scenario') && address.get('pass')
+  return [...address].flatMap(([name, value]) => {
+    const isRead =
+      NO_FILTERS.includes(name) ||
+      value === '' ||
+      (Object.hasOwn(TIMES, name)
+        ? momentOf(value, false) !== undefined
+        : ['scenario', 'pass'].includes(name)
+          ? hasPass
+          : VALUES[name]?.test(value) && (name === 'status' || hasPass))
+    return isRead ? [] : [`${name}=${value}`]
+  })
+}
+
 /** Those of the filters that a segment may keep. */
 export const playerFilterOf = ({ search, provider, segment, sortBy, direction, ...filter }: Filters): PlayerFilter =>
   filter

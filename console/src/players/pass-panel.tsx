@@ -125,7 +125,7 @@ function XpBar(props: {
   const share = next ? Number(total - from) / Math.max(1, Number(next.xp - from)) : 1
   return (
     <>
-      <p>
+      <p translate="no">
         Level <strong>{level}</strong>, {number(props.xp)} xp
         {next && `, ${number(String(next.xp - total))} to level ${next.level} (${percent(share)})`}. {children}
       </p>

@@ -8,10 +8,12 @@ import { useEnvironment } from '../shell/environment.tsx'
 import { Button } from '../ui/button.tsx'
 import { isEnter } from '../ui/enter.ts'
 import { withParameters } from '../ui/filters.tsx'
-import { type Option, SelectField, TextField } from '../ui/form.tsx'
+import { SelectField, TextField } from '../ui/form.tsx'
+import type { Option } from '../ui/option.ts'
 import { usePages } from '../ui/pages.ts'
+import { Notice } from '../ui/states.tsx'
 import { toast } from '../ui/toast.tsx'
-import { readFilters, timeFieldOf } from './filters.ts'
+import { readFilters, timeFieldOf, unreadFilters } from './filters.ts'
 
 type Texts = Readonly<Record<string, string>>
 
@@ -74,7 +76,7 @@ export function PlayerFilters({ withoutSearch = false }: { withoutSearch?: boole
     <TextField
       label={label}
       name={name}
-      type={type}
+      {...(type === 'moment' ? { isMoment: true } : { type })}
       placeholder={placeholder}
       value={texts[name] ?? ''}
       onChange={(entered) => {
@@ -132,10 +134,10 @@ export function PlayerFilters({ withoutSearch = false }: { withoutSearch?: boole
       >
         <summary>{withoutSearch ? 'By time and battle pass' : 'By time, battle pass and provider'}</summary>
         <div className="filters">
-          {field('created', 'Created from (UTC)', 'datetime-local')}
-          {field('createdTo', 'Created before (UTC)', 'datetime-local')}
-          {field('seen', 'Last login from (UTC)', 'datetime-local')}
-          {field('seenTo', 'Last login before (UTC)', 'datetime-local')}
+          {field('created', 'Created from', 'moment')}
+          {field('createdTo', 'Created before', 'moment')}
+          {field('seen', 'Last login from', 'moment')}
+          {field('seenTo', 'Last login before', 'moment')}
           <SelectField
             label="Scenario"
             name="scenario"
@@ -168,6 +170,19 @@ export function PlayerFilters({ withoutSearch = false }: { withoutSearch?: boole
       </details>
     </>
   )
+  const unread = unreadFilters(search)
+  const notice = unread.length > 0 && (
+    <Notice tone="error">
+      The address has what is no filter: {unread.join(', ')}. Nothing is given to this list.{' '}
+      <Button
+        onClick={() =>
+          setSearch(withParameters(search, Object.fromEntries(unread.map((one) => [one.split('=', 1)[0] ?? '', null]))))
+        }
+      >
+        Leave it out
+      </Button>
+    </Notice>
+  )
   if (withoutSearch)
     return (
       <search
@@ -179,11 +194,13 @@ export function PlayerFilters({ withoutSearch = false }: { withoutSearch?: boole
           set(texts)
         }}
       >
+        {notice}
         {fields}
       </search>
     )
   return (
     <search>
+      {notice}
       <form
         onSubmit={(event) => {
           event.preventDefault()

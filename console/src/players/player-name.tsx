@@ -3,6 +3,7 @@ import { Link } from 'wouter'
 import { createClient } from '../session/client.ts'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Id } from '../ui/text.tsx'
+import { plainName } from '../ui/words.ts'
 import { playerHref } from './addresses.ts'
 import { PlayerNames, readNamesBy } from './names.ts'
 import css from './player-name.module.css'
@@ -10,8 +11,8 @@ import css from './player-name.module.css'
 const NamesContext = createContext<PlayerNames | null>(null)
 
 /** Keeps the nicknames of players as long as the session lasts. They have a client of their own, which keeps nothing. */
-export function PlayerNamesProvider({ token, children }: { token: string; children: ReactNode }) {
-  const names = useMemo(() => new PlayerNames(readNamesBy(createClient(token, { isCached: false }))), [token])
+export function PlayerNamesProvider({ children }: { children: ReactNode }) {
+  const names = useMemo(() => new PlayerNames(readNamesBy(createClient({ isCached: false }))), [])
   return <NamesContext value={names}>{children}</NamesContext>
 }
 
@@ -69,5 +70,6 @@ function useNickname(playerId: string, given: string | null | undefined): string
   const known = useSyncExternalStore(names.listen, () => names.nameOf(playerId))
   const isGiven = given !== undefined
   useEffect(() => (isGiven ? undefined : names.want(playerId)), [names, playerId, isGiven])
-  return (isGiven ? given : known) ?? null
+  const nickname = (isGiven ? given : known) ?? null
+  return nickname === null ? null : plainName(nickname)
 }

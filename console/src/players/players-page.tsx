@@ -15,11 +15,12 @@ import { Empty } from '../ui/states.tsx'
 import { PagedTable } from '../ui/table.tsx'
 import { Ago, Time } from '../ui/time.tsx'
 import { toast } from '../ui/toast.tsx'
+import { plainName } from '../ui/words.ts'
 import { SavedViews } from '../views/saved-views.tsx'
 import { playerHref } from './addresses.ts'
 import { BanListDialog } from './ban-list-dialog.tsx'
 import { ExportDialog } from './export-dialog.tsx'
-import { filterParameters, playerFilterOf, readFilters } from './filters.ts'
+import { filterParameters, playerFilterOf, readFilters, unreadFilters } from './filters.ts'
 import { playerCountQuery, playersQuery } from './operations.ts'
 import css from './player.module.css'
 import { PlayerFilters } from './player-filters.tsx'
@@ -64,6 +65,7 @@ export default function PlayersPage() {
     else if (filters.segment && !known) toast('The segment is still being read. Try again in a moment.', 'warning')
     else act()
   }
+  const isUnread = unreadFilters(search).length > 0
   const give = () => {
     const own = filterParameters(playerFilterOf(filters))
     const whom =
@@ -85,17 +87,22 @@ export default function PlayersPage() {
           >
             CSV of the shown
           </Button>
-          <RoleButton needs="jobs" onClick={() => setExporting(true)}>
+          <RoleButton needs="jobs" onClick={() => setExporting(true)} disabled={isUnread}>
             Export all
           </RoleButton>
           <RoleButton needs="act" onClick={() => setBanning(true)}>
             Ban a list
           </RoleButton>
-          <RoleButton needs="jobs" onClick={() => withoutSearch(() => setSaving(true))}>
+          <RoleButton needs="jobs" onClick={() => withoutSearch(() => setSaving(true))} disabled={isUnread}>
             Save as segment…
           </RoleButton>
-          <RoleButton needs="jobs" tone="primary" onClick={() => withoutSearch(give)}>
-            {totalText === '1 player' ? 'Give to this player…' : `Give to these ${totalText ?? 'players'}…`}
+          <RoleButton
+            needs="jobs"
+            tone="primary"
+            onClick={() => withoutSearch(give)}
+            disabled={isUnread || total?.totalCount === 0}
+          >
+            {giveText(total?.totalCount === 0 ? undefined : totalText)}
           </RoleButton>
         </>
       }
@@ -130,6 +137,9 @@ export default function PlayersPage() {
   )
 }
 
+const giveText = (total: string | undefined): string =>
+  total === '1 player' ? 'Give to this player…' : `Give to these ${total ?? 'players'}…`
+
 /** The filters of a segment that are set. */
 const setOnly = (filter: object | undefined) =>
   Object.fromEntries(Object.entries(filter ?? {}).filter(([name, value]) => value !== null && name !== '__typename'))
@@ -153,7 +163,7 @@ function PlayerTable({ players, total, empty }: { players: Pages<Row>; total?: s
               href={playerHref({ environment, playerId })}
               {...(nickname !== null && { className: 'clip', title: nickname })}
             >
-              {nickname ?? playerId}
+              {nickname === null ? playerId : <bdi>{plainName(nickname)}</bdi>}
             </Link>
           ),
         },

@@ -42,8 +42,8 @@ export function SetClock({ environment, onClose }: { environment: string; onClos
       onClose={onClose}
     >
       <TextField
-        type="datetime-local"
-        label="The game's time (UTC)"
+        isMoment
+        label="The game's time"
         name="at"
         hint="Empty: it goes on from where it is, or is the real one when both are empty."
         value={at}

@@ -1,5 +1,5 @@
 import type { Client, CombinedError } from 'urql'
-import { createClient } from '../session/client.ts'
+import { createKeyClient } from '../session/client.ts'
 import type { ActionResult } from '../ui/action-dialog.tsx'
 import { codeOf } from '../ui/errors.ts'
 import { TextField } from '../ui/form.tsx'
@@ -9,7 +9,7 @@ import { keyCountsQuery } from './operations.ts'
 
 /** A client with that key. */
 export async function clientOf(own: string, projectId: string): Promise<Client | ActionResult> {
-  const client = createClient(own.trim(), { endsSession: false })
+  const client = createKeyClient(own.trim())
   // A key of another project would make a key there.
   const { data: known, error: unknown } = await client.query(keyCountsQuery, {})
   if (!known) return refusalOf(unknown)

@@ -25,7 +25,7 @@ const ENDED = 'tierway.ended-session'
 /** Other tabs answer within some milliseconds. One that answers later still signs this tab in. */
 const ANSWER_MS = 300
 
-const EXPIRED = 'Your session has expired. Sign in to continue where you were.'
+export const EXPIRED = 'Your session has expired. Sign in to continue where you were.'
 const SIGNED_OUT = 'You have signed out, in every tab of this browser.'
 const NOT_SIGNED_IN = 'You are not signed in in this browser. Sign in to see the page that you have opened.'
 const BAD_LINK = 'The link has expired, or is incomplete. Sign in with a platform key, or ask for a new link.'
@@ -34,6 +34,13 @@ const listeners = new Set<() => void>()
 /** The reason why nobody is signed in, for the sign-in page. */
 let ending: string | null = null
 let session: Session | null = keptSession()
+/**
+ * Why the service no longer accepts the token of the session. Its page stays, under a dialog that signs in again: what
+ * was typed is kept.
+ */
+let suspension: string | null = null
+/** Requests that wait for the next sign-in. */
+let waiting: ((renewed: Session | null) => void)[] = []
 /** The session of a link that was followed while another person is signed in. */
 let offer: Session | null = null
 /** The session of a link, while other tabs are asked for theirs. */
@@ -46,6 +53,11 @@ if (session === null && !isAsking) askTabs(null)
 
 /** The session of this browser; null when nobody is signed in. */
 export const useSession = (): Session | null => useSyncExternalStore(listen, () => session)
+
+export const currentSession = (): Session | null => session
+
+/** Why the person must sign in again, over the page. Null while the session is valid. */
+export const useSuspension = (): string | null => useSyncExternalStore(listen, () => suspension)
 
 export const sessionEnding = (): string | null => ending
 
@@ -79,8 +91,28 @@ export function endSession(why = SIGNED_OUT): void {
   leave(why)
 }
 
+/** Asks the person to sign in again over the page, unless another session has begun meanwhile. */
+export function suspendSession({ id }: Session, why: string): void {
+  if (session?.id !== id || suspension !== null) return
+  suspension = why
+  tell()
+}
+
+/** The session once it is valid: that of the next sign-in, if it must be renewed. Null after a sign-out. */
+export const validAgain = (): Promise<Session | null> =>
+  suspension === null ? Promise.resolve(session) : new Promise((resolve) => waiting.push(resolve))
+
+/** Ends a suspension, after a sign-in or a sign-out. */
+function release(): void {
+  suspension = null
+  const released = waiting
+  waiting = []
+  for (const resolve of released) resolve(session)
+}
+
 function take(begun: Session): void {
   session = begun
+  release()
   ending = null
   offer = null
   isAsking = false
@@ -96,6 +128,7 @@ export function failSignIn(why: string): void {
 
 function leave(why: string): void {
   session = null
+  release()
   ending = why
   offer = null
   isAsking = false
@@ -124,7 +157,7 @@ function askTabs(ofLink: Session | null): void {
 function receive(message: TabMessage): void {
   switch (message.kind) {
     case 'ask':
-      if (session !== null) tabs.send({ kind: 'session', token: session.token })
+      if (session !== null && suspension === null) tabs.send({ kind: 'session', token: session.token })
       return
     case 'session': {
       const theirs = validSession(message.token)
@@ -136,13 +169,16 @@ function receive(message: TabMessage): void {
     case 'began': {
       const theirs = validSession(message.token)
       // A tab of a person whom nobody has replaced keeps its session.
-      if (theirs !== null && (session === null || session.id === message.inPlaceOf)) take(theirs)
+      if (theirs !== null && (session === null || session.id === message.inPlaceOf || renews(theirs))) take(theirs)
       return
     }
     case 'ended':
       if (session?.id === message.id) leave(message.why)
   }
 }
+
+/** Whether a sign-in of another tab renews the suspended session of this one. */
+const renews = ({ projectId }: Session): boolean => suspension !== null && session?.projectId === projectId
 
 function keptSession(): Session | null {
   const token = sessionStorage.getItem(KEY)
@@ -197,7 +233,7 @@ export function validSession(token: string): Session | null {
 }
 
 /** The claims of an operator token. The service checks the signature at each call. */
-function readToken(token: string): Session {
+export function readToken(token: string): Session {
   const [, payload = ''] = token.split('.')
   const bytes = Uint8Array.from(atob(payload.replace(/-/g, '+').replace(/_/g, '/')), (char) => char.charCodeAt(0))
   const { jti, sub, act, role, prj, exp } = JSON.parse(new TextDecoder().decode(bytes))

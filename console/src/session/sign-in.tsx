@@ -1,49 +1,66 @@
 import { useEffect, useState } from 'react'
+import { Button } from '../ui/button.tsx'
 import { codeOf, type Fault, faultsOf, textOf } from '../ui/errors.ts'
 import { Form, SelectField, SubmitButton, TextField } from '../ui/form.tsx'
 import { Loading, Notice } from '../ui/states.tsx'
 import { keepText } from '../ui/storage.ts'
-import { createClient } from './client.ts'
+import { createKeyClient } from './client.ts'
 import { createTokenMutation } from './operations.ts'
 import { ROLES, type Role } from './roles.ts'
-import { beginSession, sessionEnding } from './session.ts'
+import { beginSession, readToken, type Session, sessionEnding } from './session.ts'
 import { readOption, type SignOnOption, startHref } from './sign-on.ts'
 
 const HOURS = [1, 4, 8, 12]
+const OTHER_PROJECT = 'This platform key belongs to another project. Sign out to sign in there.'
 const UNKNOWN_KEY = 'This platform key is unknown or revoked.'
 
 /** The studio's own account where that is set up, else a platform key. */
 export function SignIn() {
   const ending = sessionEnding()
-  const option = useOption()
   return (
     <main className="sign-in">
       <img src={icon} alt="" width="48" height="48" />
       <h1>Tierway console</h1>
       {ending !== null && <Notice tone="info">{ending}</Notice>}
-      {option === undefined && <Loading />}
-      {option === null && <KeyForm />}
-      {option && (
-        <>
-          <a className="button primary" href={startHref(option)}>
-            Sign in with {option.title}
-          </a>
-          <details>
-            <summary>Sign in with a platform key</summary>
-            <KeyForm />
-          </details>
-        </>
-      )}
+      <SignInForms />
     </main>
   )
 }
 
+/** Both ways to sign in. With `renewed` they renew that session: single sign-on has a window of its own. */
+export function SignInForms({ renewed }: { readonly renewed?: Session }) {
+  const option = useOption(renewed?.projectId)
+  if (option === undefined) return <Loading />
+  if (option === null) return <KeyForm renewed={renewed} />
+  const title = `Sign in with ${option.title}`
+  return (
+    <>
+      {renewed ? (
+        <Button
+          tone="primary"
+          onClick={() => window.open(startHref(option, true), '_blank', 'popup,width=600,height=720')}
+        >
+          {title}
+        </Button>
+      ) : (
+        <a className="button primary" href={startHref(option)}>
+          {title}
+        </a>
+      )}
+      <details>
+        <summary>Sign in with a platform key</summary>
+        <KeyForm renewed={renewed} />
+      </details>
+    </>
+  )
+}
+
 /** Undefined until it is known. A service that is away has none. */
-function useOption(): SignOnOption | null | undefined {
+function useOption(projectId: string | undefined): SignOnOption | null | undefined {
   const [option, setOption] = useState<SignOnOption | null>()
   useEffect(() => {
-    readOption().then(setOption, () => setOption(null))
-  }, [])
+    readOption(projectId).then(setOption, () => setOption(null))
+  }, [projectId])
   return option
 }
 
@@ -51,10 +68,10 @@ function useOption(): SignOnOption | null | undefined {
  * Exchanges a platform key for an operator token with a name. The page forgets the key at once: the token is bounded by
  * its role and its lifetime, and the audit log names its person.
  */
-function KeyForm() {
+function KeyForm({ renewed }: { readonly renewed: Session | undefined }) {
   const [key, setKey] = useState('')
-  const [actor, setActor] = useState(localStorage.getItem('tierway.actor') ?? '')
-  const [role, setRole] = useState<Role | ''>('')
+  const [actor, setActor] = useState(renewed?.actor ?? localStorage.getItem('tierway.actor') ?? '')
+  const [role, setRole] = useState<Role | ''>(renewed?.role ?? '')
   const [hours, setHours] = useState('1')
   const [fault, setFault] = useState<string | null>(null)
   const [faults, setFaults] = useState<readonly Fault[]>([])
@@ -70,12 +87,13 @@ function KeyForm() {
       expiresInSeconds: Number(hours) * 3600,
       reason: 'sign-in to the console',
     }
-    const { data, error } = await createClient(key.trim(), { endsSession: false }).mutation(createTokenMutation, {
-      input,
-    })
-    if (data?.createOperatorToken) {
+    const { data, error } = await createKeyClient(key.trim()).mutation(createTokenMutation, { input })
+    const token = data?.createOperatorToken?.token
+    if (token !== undefined) {
+      // The page of another project would replace this one.
+      if (renewed && readToken(token).projectId !== renewed.projectId) return setFault(OTHER_PROJECT)
       keepText(localStorage, 'tierway.actor', actor)
-      beginSession(data.createOperatorToken.token)
+      beginSession(token)
       return
     }
     if (!error) return

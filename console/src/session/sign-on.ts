@@ -12,7 +12,8 @@ export interface SignOnOption {
 }
 
 /** The button of the sign-in page. Null where people sign in by platform keys alone. */
-export async function readOption(): Promise<SignOnOption | null> {
+export async function readOption(projectId?: string): Promise<SignOnOption | null> {
+  if (projectId !== undefined) return optionAt(`?project=${encodeURIComponent(projectId)}`)
   const named = new URLSearchParams(location.search).get('project')
   const known = named ?? localStorage.getItem(PROJECT)
   const found = (known && (await optionAt(`?project=${encodeURIComponent(known)}`))) || (await optionAt(''))
@@ -27,11 +28,16 @@ async function optionAt(query: string): Promise<SignOnOption | null> {
   return typeof projectId === 'string' && typeof title === 'string' ? { projectId, title } : null
 }
 
-/** The address that begins a sign-in, which ends on the present page. */
-export function startHref({ projectId }: SignOnOption): string {
-  const page = isEnd() ? '/console' : location.pathname + location.search
+/** The address that begins a sign-in. It ends on the present page, or renews the session in a window of its own. */
+export function startHref({ projectId }: SignOnOption, renews = false): string {
+  const page = renews ? RENEWAL : isEnd() ? '/console' : location.pathname + location.search
   return `${PATH}/start?${new URLSearchParams({ project: projectId, return: page })}`
 }
+
+const RENEWAL = '/console/signed-on-again'
+
+/** Whether this window was opened to renew the session of another one. */
+export const isRenewal = (): boolean => location.pathname === RENEWAL
 
 /** Whether this is the page on which a sign-in ends. */
 export const isEnd = (): boolean => location.pathname === '/console/signed-on'

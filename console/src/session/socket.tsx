@@ -4,8 +4,8 @@ import { createLiveSocket, type LiveSocket } from './client.ts'
 const SocketContext = createContext<LiveSocket | null>(null)
 
 /** One WebSocket for every subscription of the tab. */
-export function SocketProvider({ token, children }: { token: string; children: ReactNode }) {
-  const socket = useMemo(() => createLiveSocket(token), [token])
+export function SocketProvider({ children }: { children: ReactNode }) {
+  const socket = useMemo(() => createLiveSocket(), [])
   useEffect(() => () => void socket.client.terminate(), [socket])
   return <SocketContext value={socket}>{children}</SocketContext>
 }

@@ -8,7 +8,7 @@ import { endSession } from '../session/session.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { isEnter } from '../ui/enter.ts'
 import { prefer } from '../ui/preferences.ts'
-import { words } from '../ui/words.ts'
+import { plainName, words } from '../ui/words.ts'
 import { findPlayersQuery } from './operations.ts'
 import { type Command, pageCommands } from './page-commands.ts'
 
@@ -63,7 +63,7 @@ export function CommandMenu(props: {
   const matches = useMatches(environment, asked, answer)
   const found: Command[] = [
     ...players.map(({ playerId, nickname, status }) => ({
-      name: nickname ?? playerId,
+      name: nickname === null ? playerId : plainName(nickname),
       note: status === 'ACTIVE' ? `player ${playerId}` : `${words(status)} player ${playerId}`,
       run: go(`/env/${environment}/players/${playerId}`),
     })),

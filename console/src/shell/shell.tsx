@@ -16,6 +16,7 @@ import { EnvironmentClock } from './clock.tsx'
 import { CommandMenu } from './command-menu.tsx'
 import { EnvironmentProvider } from './environment.tsx'
 import { ErrorBoundary } from './error-boundary.tsx'
+import { useKeptFocus } from './kept-focus.ts'
 import { projectQuery } from './operations.ts'
 
 const LAST = 'tierway.environment'
@@ -56,6 +57,7 @@ function Frame(props: {
     if (inPath?.environment === environment) keepText(sessionStorage, LAST, environment)
   }, [inPath?.environment, environment])
   useShortcuts(() => setMenuOpen(true))
+  useKeptFocus(location)
   // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes the navigation of small screens
   useEffect(() => setNavOpen(false), [location])
 

@@ -1,5 +1,5 @@
 import type { ResultOf } from '../graphql.ts'
-import { number } from '../ui/words.ts'
+import { figure } from '../ui/words.ts'
 import { type AtHour, type Comparison, changeOf, compare, type Days } from './compare.ts'
 import { Course } from './course.tsx'
 import type { todayQuery } from './operations.ts'
@@ -48,8 +48,8 @@ function Card({ name, note, values, days }: { name: string; note: string; values
           {note}
         </small>
       </dt>
-      <dd>
-        <span className={css.value}>{number(compared.total)}</span>
+      <dd translate="no">
+        <span className={css.value}>{figure(compared.total)}</span>
         <Course name={name} course={compared.course} before={compared.courseBefore} />
         <Change of={compared} hours={days.hours} />
       </dd>
@@ -61,7 +61,7 @@ const hourText = (hours: number): string => `${String(hours).padStart(2, '0')}:0
 
 function Change({ of: { byNow, yesterday, lastWeek }, hours }: { of: Comparison; hours: number }) {
   if (hours === 0) return <p className="muted">Compared once an hour of the day is over.</p>
-  const title = `By ${hourText(hours)} UTC: ${number(byNow)} today, ${number(yesterday)} yesterday, ${number(lastWeek)} a week ago`
+  const title = `By ${hourText(hours)} UTC: ${figure(byNow)} today, ${figure(yesterday)} yesterday, ${figure(lastWeek)} a week ago`
   return (
     <p className={css.changes} title={title}>
       <ChangeText now={byNow} before={yesterday} than="yesterday" />
@@ -70,6 +70,9 @@ function Change({ of: { byNow, yesterday, lastWeek }, hours }: { of: Comparison;
     </p>
   )
 }
+
+/** Above this, a change in percent is no figure to read. */
+const MANY_TIMES = 100
 
 function ChangeText({ now, before, than }: { now: number; before: number; than: string }) {
   const change = changeOf(now, before)
@@ -81,8 +84,7 @@ function ChangeText({ now, before, than }: { now: number; before: number; than: 
   return (
     <span>
       <strong className={change > 0 ? css.up : change < 0 ? css.down : undefined}>
-        {sign}
-        {percent} %
+        {change >= MANY_TIMES ? `× ${figure(Math.round(now / before))}` : `${sign}${percent} %`}
       </strong>{' '}
       <span className="muted">vs. {than}</span>
     </span>

@@ -23,7 +23,9 @@ export function Outliers({ seasons, to }: { seasons: Calendar['seasons']; to: st
       title="Unusual xp in 24 hours"
       about={`Players of running seasons with at least ${TIMES_MEDIAN} times the xp of the player in the middle: a cheat, or a fault of the game. Xp from operators does not count.`}
     >
-      {running.length === 0 && <Empty title="No season runs" />}
+      {running.length === 0 && (
+        <Empty title="No season with dates runs">Battle pass has the xp of passes without dates.</Empty>
+      )}
       {denial !== undefined && running.length > 0 && <Empty title="Not shown">{denial}</Empty>}
       {(denial === undefined ? running : []).map(({ scenarioId, nodeId }) => (
         <OfSeason key={`${scenarioId} ${nodeId}`} scenarioId={scenarioId} nodeId={nodeId} to={to} />

@@ -32,10 +32,11 @@ export function seasonClock(phases: readonly PhaseStart[], now: number): SeasonC
   }
   // The warning before the end is for players. Operators plan by the end itself.
   const next = phases.find(({ phase, startsAt }) => phase !== 'ENDING' && Date.parse(startsAt) > now)
-  const [starts, ends] = [at('RUNNING'), at('ENDED')]
+  // Of a season whose claims close with its end, the service names the closing alone.
+  const [starts, ends] = [at('RUNNING'), at('ENDED') ?? at('CLOSED')]
   const isRunning = starts !== undefined && ends !== undefined && starts <= now && now < ends
   return {
-    next: next ? `${COMING[next.phase] ?? next.phase} ${lengthText(Date.parse(next.startsAt) - now)}` : null,
+    next: next ? `${comingText(next, ends)} ${lengthText(Date.parse(next.startsAt) - now)}` : null,
     day: isRunning
       ? {
           of: Math.floor((now - starts) / DAY_MS) + 1,
@@ -45,6 +46,9 @@ export function seasonClock(phases: readonly PhaseStart[], now: number): SeasonC
       : null,
   }
 }
+
+const comingText = ({ phase, startsAt }: PhaseStart, ends: number | undefined): string =>
+  (Date.parse(startsAt) === ends ? COMING.ENDED : COMING[phase]) ?? phase
 
 /** A length of time by its largest unit: `12 days`, `1 hour`. */
 export function lengthText(ms: number): string {

@@ -10,8 +10,9 @@ function cellText(cell: Cell): string {
   if (cell === null) return ''
   if (typeof cell !== 'string') return String(cell)
   const isNumber = /^-?\d+(\.\d+)?$/.test(cell)
-  const text = /^[=+\-@\t\r]/.test(cell) && !isNumber ? `'${cell}` : cell
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  // A spreadsheet may take another sign for the one between cells, by the language of the computer.
+  const text = isNumber ? cell : cell.replaceAll(/(^|[;\t\r\n])(?=[=+\-@\t\r])/g, "$1'")
+  return /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
 /** Saves some members of each row as a CSV file. */
@@ -28,9 +29,13 @@ export const saveRows = <Title extends string>(
     ),
   )
 
+/** Without it, spreadsheets take a CSV file for one in the encoding of the computer. */
+const MARK = '\ufeff'
+
 /** Saves a text or bytes as a file of the person's computer. */
 export function saveFile(name: string, content: string | Blob, type = 'text/csv'): void {
-  const address = URL.createObjectURL(new Blob([content], { type: `${type};charset=utf-8` }))
+  const parts = type === 'text/csv' ? [MARK, content] : [content]
+  const address = URL.createObjectURL(new Blob(parts, { type: `${type};charset=utf-8` }))
   const link = document.createElement('a')
   link.href = address
   link.download = name

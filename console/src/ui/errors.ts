@@ -26,7 +26,7 @@ export function isOutcomeOpen(error: CombinedError | undefined): boolean {
 }
 
 export function textOf(error: CombinedError): string {
-  if (error.networkError) return 'The service cannot be reached. It may be restarting: try again in a moment.'
+  if (error.networkError) return unansweredText(error)
   const [first] = error.graphQLErrors
   switch (codeOf(error)) {
     case 'FORBIDDEN':
@@ -40,6 +40,19 @@ export function textOf(error: CombinedError): string {
     default:
       return sentence(first?.message ?? error.message)
   }
+}
+
+/** A request without an answer of GraphQL: none in time, one of a proxy, a failure of the service, or none at all. */
+function unansweredText({ networkError, response }: CombinedError): string {
+  if (networkError?.name === 'TimeoutError')
+    return 'The service has not answered in time. It may have done what was asked: try again, which never does it twice.'
+  const { status = 0, headers } = (response ?? {}) as Partial<Response>
+  const requestId = headers?.get('x-request-id')
+  if (status >= 500 && requestId)
+    return `The service failed with status ${status}. Its log has the cause under ${requestId}.`
+  if (status >= 400)
+    return `Something before the service, such as a proxy, answered with status ${status}. Try again in a moment.`
+  return 'The service cannot be reached. It may be restarting: try again in a moment.'
 }
 
 /**

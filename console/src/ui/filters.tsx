@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react'
 import { useSearchParams } from 'wouter'
-import { type Option, SelectField, TextField } from './form.tsx'
+import { SelectField, TextField } from './form.tsx'
+import type { Option } from './option.ts'
 
 /** Values of parameters of an address. Null for an absent one. */
 type Parameters = Readonly<Record<string, string | null>>

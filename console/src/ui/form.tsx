@@ -13,6 +13,9 @@ import {
 import { MAX_REASON } from '../../../src/base/limits.ts'
 import { Button } from './button.tsx'
 import { type Fault, faultText, inWords, type Labels, sentence } from './errors.ts'
+import { localOf, utcOf } from './moment-field.ts'
+import type { Option } from './option.ts'
+import { usePreferences } from './preferences.ts'
 import { Notice } from './states.tsx'
 
 interface FormContext {
@@ -184,17 +187,23 @@ interface TextProps extends FieldProps, InputProps {
   readonly onChange: (value: string) => void
   /** Texts to choose from; others can be typed, too. */
   readonly suggestions?: readonly string[] | undefined
+  /** The value is a time in UTC. The field has it in the preferred zone, and says which one that is. */
+  readonly isMoment?: boolean
 }
 
-export function TextField({ label, name, hint, faults, onChange, suggestions, autoFocus, ...input }: TextProps) {
+export function TextField({ label, name, hint, faults, suggestions, autoFocus, isMoment, ...props }: TextProps) {
   const listId = useId()
+  const { times } = usePreferences()
+  const { onChange, ...input } = useZone(props, isMoment ? times : 'UTC')
+  const zone = times === 'UTC' ? 'UTC' : 'local time'
   return (
-    <Field label={label} name={name} hint={hint} faults={faults}>
+    <Field label={isMoment ? `${label} (${zone})` : label} name={name} hint={hint} faults={faults}>
       {(control) => (
         <>
           <input
             {...control}
             {...input}
+            {...(isMoment && { type: 'datetime-local' })}
             list={suggestions && listId}
             // biome-ignore lint/a11y/noAutofocus: the first field of a page or dialog that a person has just opened
             autoFocus={autoFocus}
@@ -213,6 +222,21 @@ export function TextField({ label, name, hint, faults, onChange, suggestions, au
   )
 }
 
+/** A field whose texts are times in UTC, by the clock of this computer. What is typed stays as it is. */
+function useZone<Props extends Pick<TextProps, 'value' | 'onChange'>>(props: Props, zone: 'UTC' | 'local'): Props {
+  const [typed, setTyped] = useState({ text: '', utc: '' })
+  if (zone === 'UTC') return props
+  return {
+    ...props,
+    value: typed.utc === props.value ? typed.text : localOf(props.value),
+    onChange(text: string) {
+      const utc = utcOf(text)
+      setTyped({ text, utc })
+      props.onChange(utc)
+    },
+  }
+}
+
 export function TextAreaField(
   props: FieldProps & {
     readonly value: string
@@ -229,9 +253,6 @@ export function TextAreaField(
     </Field>
   )
 }
-
-/** A choice: a value and its text, which may be the same. */
-export type Option = string | readonly [value: string, text: string]
 
 export function SelectField(
   props: FieldProps & {

@@ -69,7 +69,7 @@ export const Facts = ({ of }: { of: Readonly<Record<string, ReactNode>> }) => (
         value !== false && (
           <Fragment key={name}>
             <dt>{name}</dt>
-            <dd>{value}</dd>
+            <dd translate="no">{value}</dd>
           </Fragment>
         ),
     )}
@@ -82,7 +82,7 @@ export const Figures = ({ of }: { of: readonly (readonly [name: string, value: R
     {of.map(([name, value, note]) => (
       <div key={name}>
         <dt>{name}</dt>
-        <dd>
+        <dd translate="no">
           {value}
           {note && <small className="muted"> {note}</small>}
         </dd>

@@ -76,7 +76,12 @@ export function Table<Row>({ caption, columns, rows, empty, keyOf, children, who
               ref={isVirtual ? virtualizer.measureElement : undefined}
             >
               {columns.map(({ title, cell, isNumber }) => (
-                <td key={title} data-title={title} className={isNumber ? 'number' : undefined}>
+                <td
+                  key={title}
+                  data-title={title}
+                  className={isNumber ? 'number' : undefined}
+                  translate={isNumber ? 'no' : undefined}
+                >
                   {cell(row)}
                 </td>
               ))}

@@ -27,7 +27,7 @@ export function Time({ at, parts = 'time' }: { at: string | null; parts?: 'time'
   if (at === null) return <span className="muted">never</span>
   const title = `${timeText(at, 'UTC')} UTC, ${timeText(at, 'local')} local time`
   return (
-    <time dateTime={at} title={title} className="time">
+    <time translate="no" dateTime={at} title={title} className="time">
       {parts === 'time' ? (
         <>
           <span className="date">{timeText(at, times, 'day')} </span>
@@ -50,7 +50,7 @@ export function Ago({ at }: { at: string | null }) {
   const now = useNow()
   if (at === null || lists === 'exact') return <Time at={at} />
   return (
-    <time dateTime={at} title={`${timeText(at, times)} ${times}`} className="time">
+    <time translate="no" dateTime={at} title={`${timeText(at, times)} ${times}`} className="time">
       {agoText(now - Date.parse(at))}
     </time>
   )

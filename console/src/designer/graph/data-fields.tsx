@@ -73,10 +73,10 @@ const AT_ENDS = [
   ['mail', 'mailed to the inbox'],
 ] as const
 const DATES = [
-  ['announcedAt', 'Announced (UTC)', 'The season is announced from then on, before it starts. Empty: it is not.'],
-  ['startsAt', 'Starts (UTC)', 'Xp, claims and premium are open from then on. Empty: always open.'],
-  ['endsAt', 'Ends (UTC)', 'The first moment without xp and premium. Empty: never.'],
-  ['claimUntil', 'Claims until (UTC)', 'The first moment without claims. Empty: the end.'],
+  ['announcedAt', 'Announced', 'The season is announced from then on, before it starts. Empty: it is not.'],
+  ['startsAt', 'Starts', 'Xp, claims and premium are open from then on. Empty: always open.'],
+  ['endsAt', 'Ends', 'The first moment without xp and premium. Empty: never.'],
+  ['claimUntil', 'Claims until', 'The first moment without claims. Empty: the end.'],
 ] as const
 
 /** The message goes when the tiers are no longer mailed. */
@@ -223,10 +223,10 @@ function MomentField(props: {
   const value = momentValue(text)
   return (
     <DraftField
-      label={label}
+      label={value === undefined ? `${label} (UTC)` : label}
       hint={hint}
       place={place}
-      type={value === undefined ? 'text' : 'datetime-local'}
+      isMoment={value !== undefined}
       step={1}
       value={value ?? text}
       normalise={(typed) => typed}

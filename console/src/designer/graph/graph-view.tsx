@@ -13,6 +13,7 @@ import {
 import '@xyflow/react/dist/style.css'
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
 import { Button } from '../../ui/button.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
 import { prefer } from '../../ui/preferences.ts'
 import { toast } from '../../ui/toast.tsx'
 import type { Draft } from '../draft/draft.ts'
@@ -33,6 +34,11 @@ const FIT = { maxZoom: 1, minZoom: 0.45, padding: 0.05 }
 
 const nodeTypes = { card: NodeCard }
 
+interface Gone {
+  readonly nodes: readonly CardNode[]
+  readonly edges: readonly Edge[]
+}
+
 export default function GraphView(props: {
   readonly draft: Draft
   readonly definition: Definition
@@ -50,6 +56,7 @@ export default function GraphView(props: {
   const places = usePlaces(cards, edges)
   const [moved, setMoved] = useState<ReadonlyMap<string, Point>>(new Map())
   const [nodes, setNodes] = useState<CardNode[]>([])
+  const [asked, setAsked] = useState<Gone>()
   const flow = useRef<ReactFlowInstance<CardNode>>(null)
   const canvas = useRef<HTMLDivElement>(null)
   // The graph knows new places and its own new size a frame later.
@@ -103,11 +110,18 @@ export default function GraphView(props: {
     }
   }
 
-  async function onBeforeDelete(gone: { nodes: CardNode[]; edges: Edge[] }): Promise<boolean> {
+  /** An edge goes at once. A key removes no node before the person agrees. */
+  async function onBeforeDelete(gone: Gone): Promise<boolean> {
+    if (gone.nodes.length > 0) setAsked(gone)
+    else remove(gone)
+    return false
+  }
+
+  function remove(gone: Gone): void {
+    setAsked(undefined)
     const indexes = new Set(gone.edges.map(({ id }) => Number(id)))
     draft.edit(inTurn(removeEdges(indexes), ...gone.nodes.map(({ data }) => removeNode(data.card.id))))
     if (gone.nodes.length > 0) onSelect(undefined)
-    return false
   }
 
   const edgeOf = ({ source, sourceHandle, target }: Connection | Edge) => ({
@@ -192,9 +206,23 @@ export default function GraphView(props: {
             )}
           </ReactFlow>
         </div>
+        {asked && (
+          <Dialog
+            title={`Delete ${asked.nodes.map(({ data }) => data.card.id).join(', ')}?`}
+            onClose={() => setAsked(undefined)}
+          >
+            <p>Its edges go with it. Undo brings both back.</p>
+            <div className="actions">
+              <Button onClick={() => setAsked(undefined)}>Keep it</Button>
+              <Button tone="danger" onClick={() => remove(asked)}>
+                Delete
+              </Button>
+            </div>
+          </Dialog>
+        )}
         <p className="hint">
           Drag from a handle at the right of a node to another node to connect them. Tab and Enter select a node, Delete
-          removes it. The places of nodes are not stored.
+          removes it after a question. The places of nodes are not stored.
         </p>
       </div>
       {json ?? (

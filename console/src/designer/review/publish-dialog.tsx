@@ -91,15 +91,7 @@ export function PublishDialog(props: {
       run={at === '' ? run : plan}
       onClose={onClose}
     >
-      <TextField
-        label="Publish at (UTC)"
-        name="publishAt"
-        hint="Empty: now."
-        type="datetime-local"
-        step={1}
-        value={at}
-        onChange={setAt}
-      />
+      <TextField label="Publish at" name="publishAt" hint="Empty: now." isMoment step={1} value={at} onChange={setAt} />
     </ActionDialog>
   )
 }

@@ -2,7 +2,8 @@ import { useState } from 'react'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { useFileDrop } from '../../ui/file-drop.ts'
-import { csvOf, SheetFault } from '../../ui/sheet.ts'
+import { readSheetTable, SheetFault, type SheetTable } from '../../ui/sheet.ts'
+import { SheetChoice } from '../../ui/sheet-choice.tsx'
 import { Notice } from '../../ui/states.tsx'
 import type { Definition } from '../model/definition.ts'
 import { type Cells, setRows } from '../model/pass-table.ts'
@@ -17,10 +18,10 @@ export function ImportCsv(props: {
   readonly onImport: (table: readonly Cells[]) => void
 }) {
   const { definition, passId, onImport } = props
-  const [file, setFile] = useState<CsvTable & { readonly name: string }>()
+  const [file, setFile] = useState<ReadFile & { readonly chosen: File }>()
   const close = () => setFile(undefined)
-  const open = async (chosen: File) => setFile({ name: chosen.name, ...(await readTable(chosen)) })
-  useFileDrop(open)
+  const open = async (chosen: File, sheet?: string) => setFile({ chosen, ...(await readTable(chosen, sheet)) })
+  useFileDrop((dropped) => void open(dropped))
   return (
     <>
       <label className="button">
@@ -37,7 +38,8 @@ export function ImportCsv(props: {
         />
       </label>
       {file && (
-        <Dialog title={`Import ${file.name}`} onClose={close} wide>
+        <Dialog title={`Import ${file.chosen.name}`} onClose={close} wide>
+          {file.workbook && <SheetChoice of={file.workbook} onChoose={(sheet) => void open(file.chosen, sheet)} />}
           {file.faults.length > 0 ? (
             <Notice tone="error">
               <strong>This file cannot be imported.</strong>
@@ -76,11 +78,14 @@ export function ImportCsv(props: {
   )
 }
 
-async function readTable(file: File): Promise<CsvTable> {
+type ReadFile = CsvTable & Pick<SheetTable, 'workbook'>
+
+async function readTable(file: File, sheet: string | undefined): Promise<ReadFile> {
   try {
-    return readCsv(await csvOf(file))
+    const { csv, workbook } = await readSheetTable(file, { sheet })
+    return { ...readCsv(csv), workbook }
   } catch (error) {
-    if (error instanceof SheetFault) return { rows: [], faults: [error.message] }
-    throw error
+    if (!(error instanceof SheetFault)) throw error
+    return { rows: [], faults: [error.message, ...error.rows.map(({ message }) => message)], workbook: error.workbook }
   }
 }

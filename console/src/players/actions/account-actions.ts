@@ -1,5 +1,5 @@
 import { MAX_STORAGE_KEY } from '../../../../src/base/limits.ts'
-import { number } from '../../ui/words.ts'
+import { number, plainName } from '../../ui/words.ts'
 import { indentedJson } from '../indented-json.ts'
 import { BAN_FIELDS, BAN_INITIAL, banEffect, banInput } from './ban-fields.ts'
 import {
@@ -14,7 +14,7 @@ import {
 import type { PlayerData, SupportAction } from './support-action.ts'
 
 export const nameOf = ({ nickname, playerId }: Pick<PlayerData, 'nickname' | 'playerId'>): string =>
-  nickname ?? playerId
+  nickname === null ? playerId : plainName(nickname)
 
 export const banAction = (player: PlayerData, now = Date.now()): SupportAction => ({
   title: 'Ban the player',

@@ -1,5 +1,5 @@
 import { type ClaimTrack, earnedBonus, levelAt, offerText } from '../../scenario/read-definition.ts'
-import { number } from '../../ui/words.ts'
+import { MAX_INT64, number } from '../../ui/words.ts'
 import { type ClaimableTier, closedSeason, isClaimed, newlyClaimable, premiumText, tiersText } from './forecast.ts'
 import {
   cancelRunMutation,
@@ -32,6 +32,8 @@ export function grantXpAction(pass: PassRef): SupportAction {
     initial: { amount: '', source: 'support' },
     effect({ amount = '0' }) {
       const after = before + BigInt(amount)
+      if (after > MAX_INT64)
+        return `The player has ${number(pass.xp)} xp: with so much it would be beyond ${number(MAX_INT64)}, and this will be refused.`
       const xp = `Xp: ${number(pass.xp)} → ${number(String(after))}.`
       if (!pass.view) return `${refusalAhead(pass)}${xp}`
       const levels = `Level: ${levelAt(pass.view, before)} → ${levelAt(pass.view, after)}.`

@@ -1,7 +1,7 @@
 import type { TypedDocumentNode } from 'urql'
 import type { ResultOf } from '../../graphql.ts'
 import type { PassView } from '../../scenario/read-definition.ts'
-import type { Option } from '../../ui/form.tsx'
+import type { Option } from '../../ui/option.ts'
 import type { playerQuery } from '../operations.ts'
 import type { PassState } from './forecast.ts'
 

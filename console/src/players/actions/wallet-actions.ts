@@ -1,4 +1,4 @@
-import { number } from '../../ui/words.ts'
+import { MAX_INT64, number } from '../../ui/words.ts'
 import { creditWalletMutation, debitWalletMutation } from './operations.ts'
 import type { PlayerData, SupportAction } from './support-action.ts'
 
@@ -37,13 +37,17 @@ export function creditAction(
       },
     ],
     initial: { currency: '', amount: '', allowNew: '' },
-    effect({ currency = '', amount = '0' }) {
+    effect({ currency: typed = '', amount = '0' }) {
+      const currency = typed.trim()
       const before = balanceOf(currency)
+      const after = BigInt(before) + BigInt(amount)
+      if (after > MAX_INT64)
+        return `The balance of ${currency} is ${number(before)}: with so much it would be beyond ${number(MAX_INT64)}, and this will be refused.`
       const limit = lowest(known?.find(({ name }) => name === currency)?.creditLimit ?? null, most)
       const over = limit !== null && BigInt(amount) > BigInt(limit)
       const isNew = known?.every(({ name }) => name !== currency)
       return [
-        `${currency}: ${number(before)} → ${number(String(BigInt(before) + BigInt(amount)))}.`,
+        `${currency}: ${number(before)} → ${number(after)}.`,
         limit === null
           ? ''
           : over
