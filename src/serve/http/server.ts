@@ -6,7 +6,7 @@ import type { ConnectionLimits } from '../../base/rate-limits/connection-limits.
 import { type Tracing, traceHeadersOf, tracing } from '../../base/tracing.ts'
 import { createTurns, type Serve } from './turns.ts'
 import { answerOf, ignoreUpgrades, type Upgrade } from './upgrades.ts'
-import { hasOneHost, type WayIn } from './way-in.ts'
+import { repeatedHeader, type WayIn } from './way-in.ts'
 
 export interface ServerOptions {
   /** Also answers requests that Node cannot read: a missing host, a faulty head, a request that is too slow. */
@@ -164,7 +164,7 @@ export function openServer({
 /** Serves GraphQL at its path and everything else through the way in. With traces on, each call has a span. */
 export function serveCalls(wayIn: WayIn, graphql: { readonly serve: WayIn['serve'] }): Serve {
   return (request, response) => {
-    const isGraphql = isGraphqlPath(request.url ?? '') && hasOneHost(request)
+    const isGraphql = isGraphqlPath(request.url ?? '') && repeatedHeader(request) === undefined
     const way = isGraphql ? graphql : wayIn
     const traces = tracing()
     if (traces === null) void way.serve(request, response)
@@ -184,7 +184,8 @@ function isWebSocket(request: IncomingMessage): boolean {
   takePath(request)
   const { method, httpVersion, headers, url = '' } = request
   const isAsked = headers.upgrade?.toLowerCase() === 'websocket'
-  return isAsked && method === 'GET' && httpVersion !== '1.0' && isGraphqlPath(url) && hasOneHost(request)
+  if (!isAsked || method !== 'GET' || httpVersion === '1.0') return false
+  return isGraphqlPath(url) && repeatedHeader(request) === undefined
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Named } from '../../declare/answer.ts'
 import { TAGS } from '../../declare/contract.ts'
 import type { Schema } from '../../declare/shape.ts'
 import { routes } from '../../routes.ts'
-import { error, operationOf } from './operation.ts'
+import { error, operationOf, responses } from './operation.ts'
 import { service, webhook } from './service.ts'
 
 // Tests check every answer against this document, and that it has every route.
@@ -48,6 +48,7 @@ export const openapi = {
   webhooks: webhook.webhooks,
   components: {
     schemas: schemasOf([...bodies, ...service.bodies, ...webhook.bodies, error]),
+    responses,
     securitySchemes: {
       playerToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: "A player's access token." },
       sdkKey: { type: 'apiKey', in: 'header', name: 'X-SDK-Key', description: 'Names a project and an environment.' },
