@@ -96,7 +96,7 @@ export function refusalError(refusal: Refusal, at?: unknown): GraphQLError {
     extensions: {
       code: refusal.code.toUpperCase(),
       ...(details !== undefined && { details }),
-      ...(refusal.limit && { retryAfter: refusal.limit.retryAfterSeconds }),
+      ...(refusal.waitSeconds !== undefined && { retryAfter: refusal.waitSeconds }),
     },
   })
 }

@@ -37,7 +37,7 @@ export const openapi = {
       '- Integers of 64 bits are exact JSON integers in both directions: read them with a parser that keeps them. (The page at `/docs` rounds integers beyond 2^53.)\n' +
       '- A game\'s "no" comes with status 200 in the field `error`; check `success`.\n' +
       '- A request that is refused is `{error, code, requestId}`: match on `code`. A 400 names every fault in `details`, and a 412 the current version.\n' +
-      '- After a 503 the outcome is unknown: send the same request again, with the same key.\n' +
+      '- After a 503 the outcome is unknown, unless `details` says that nothing was done: send the same request again, with the same key.\n' +
       '- Unknown members of a request are ignored, except under `/server/v1`. Null counts as absent.\n\n' +
       'The same operations, and more for dashboards, are at `/graphql`; subscriptions, too.',
     license: { name: 'MIT', identifier: 'MIT' },

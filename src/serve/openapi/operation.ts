@@ -66,7 +66,7 @@ const faults = out.list(
     path: out.text('Path of the faulty member, such as `amount`.'),
     message: out.text('The fault.'),
   }),
-  'For 400: every fault of the request. For 412: the current version.',
+  'For 400: every fault of the request. For 412: the current version. For 503: that nothing was done, where that is known.',
 )
 
 /** What refusals tell besides, by the name of the member. */
