@@ -179,7 +179,7 @@ async function previewBoosts({ instance, environmentId }: Stage, days: number): 
   let players = 0
   for (let one = 0; one < PREVIEWS; one += 1) {
     const began = performance.now()
-    const preview = await previewBoost(reads.reader('bench'), environmentId, { ...BOOST, days })
+    const preview = await previewBoost(reads.reader('bench'), 'bench', environmentId, { ...BOOST, days })
     times.push(performance.now() - began)
     players = preview.players
   }

@@ -11,7 +11,7 @@ import { loadSecretsKeys } from './callers/key-ring.ts'
 import { createPlatformKey, createSdkKey, createServerKey } from './callers/keys.ts'
 import { ROLES, type Role } from './callers/roles.ts'
 import { generateTokenKey } from './callers/tokens.ts'
-import { isTurnedAway, tlsFault, toRefusal } from './db/failures.ts'
+import { isTurnedAway, rightsFault, tlsFault, toRefusal } from './db/failures.ts'
 import { migrate } from './db/migrate.ts'
 import { withDatabase } from './db/open.ts'
 import { poolerFault } from './db/pool.ts'
@@ -252,7 +252,7 @@ try {
 /** One line for a fault that the user can fix: wrong arguments, an unreachable database. A bug shows its stack. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  const fault = tlsFault(error) ?? poolerFault(error)
+  const fault = tlsFault(error) ?? rightsFault(error) ?? poolerFault(error)
   if (fault !== undefined) return `The database cannot be used: ${fault}`
   if (error instanceof ConfigError || error instanceof Refusal || !('code' in error)) return error.message
   if (!isTurnedAway(String(error.code)) && toRefusal(error) === undefined) return error.stack ?? error.message

@@ -12,6 +12,27 @@ beforeAll(async () => {
 afterAll(() => game?.stop())
 
 describe('the removal of old rows', () => {
+  it('is part of the first round, too: an instance that is started again every few minutes removes them', async () => {
+    const removed: string[] = []
+    const housekeeping = createHousekeeping({
+      pool: game.app.pool,
+      run: game.app.service.run,
+      config: { eventRetentionDays: 30 },
+      partitions: { tend: async () => {} },
+      log: pino({ level: 'silent' }),
+      onRemoved: (what) => removed.push(what),
+      onError: (error) => expect.fail(String(error)),
+      everyMs: 3_600_000,
+      firstMs: 1,
+    })
+    await game.app.pool.query("INSERT INTO call_minutes VALUES ($1, now() - interval '1 year', 1)", [
+      game.environmentId,
+    ])
+    housekeeping.start()
+    await until('they are removed', () => removed.includes('minutes of old calls'))
+    await housekeeping.stop()
+  })
+
   it('takes one round at a time, and a stop waits for the present statement only', async () => {
     const mine = new URL(game.databaseUrl)
     mine.searchParams.set('application_name', 'housekeeping')
@@ -26,6 +47,7 @@ describe('the removal of old rows', () => {
       onRemoved: (what) => removed.push(what),
       onError: (error) => expect.fail(String(error)),
       everyMs: 1,
+      firstMs: 1,
     })
     const atWork = async () => {
       const { rows } = await game.app.pool.query(

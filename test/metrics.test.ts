@@ -218,17 +218,19 @@ describe('metrics', () => {
     }
   })
 
-  it('forget a refused write after 45 seconds', () => {
+  it('forget a write that a full disk refused after 45 seconds, and a read-only server after two', () => {
     let now = 0
     const refused = createRefusedWrites(() => now)
     expect(refused.reason()).toBeUndefined()
     refused.note('25006')
-    now = 44_000
+    now = 1_900
     expect(refused.reason()).toBe('Postgres is read-only')
+    now = 2_100
+    expect(refused.reason()).toBeUndefined()
     refused.note('53100')
-    now = 88_000
+    now = 46_000
     expect(refused.reason()).toBe('the disk of Postgres is full')
-    now = 90_000
+    now = 48_000
     expect(refused.reason()).toBeUndefined()
   })
 

@@ -3,6 +3,7 @@ import { createAlertSender, hasArrived } from '../alerts/send-message.ts'
 import { createAlerts } from '../alerts/watch-problems.ts'
 import { createAuditDenied } from '../audit/denied.ts'
 import type { Config } from '../base/config.ts'
+import { createPlaces } from '../base/fair-queue.ts'
 import { type Logger, rateLimited } from '../base/log.ts'
 import { createMetrics, type Metrics } from '../base/metrics.ts'
 import { ConnectionLimits } from '../base/rate-limits/connection-limits.ts'
@@ -114,6 +115,8 @@ type Task = (typeof TASKS)[number]
  */
 const OPERATORS_SHARE = 0.3
 const GROUPS_SHARE = 0.3
+/** Previews and replays that run at once, each on a connection of the operators. */
+const PREVIEWS_AT_ONCE = 3
 
 /**
  * Builds the service. It serves nothing until `listen`. Throws a `ConfigError` for faulty files that the configuration
@@ -268,6 +271,7 @@ export async function createApp({
   const feed = createEndedFeed({ pool, ended, watch, limits: connectionLimits })
   const callCounts = createCallCounts({ pool, onError: failed('calls') })
   const run: Service['run'] = (command, admit) => engines[command.engine ?? 'game'].run(command, admit)
+  const previews = createPlaces(PREVIEWS_AT_ONCE)
   const service: Service = {
     run,
     runAs: (caller, command) =>
@@ -294,9 +298,9 @@ export async function createApp({
     settleEvents: numbering.settle,
     auditDenied: createAuditDenied(operatorPool, (action) => metrics.denied.inc({ action })),
     beginStorageAnswer: createStorageAnswers(run),
-    previewScenario: createPreview(),
-    previewBoost: createBoostPreview(),
-    replaySeason: createReplay(),
+    previewScenario: createPreview(previews),
+    previewBoost: createBoostPreview(previews),
+    replaySeason: createReplay(previews),
   }
 
   let stopping = false

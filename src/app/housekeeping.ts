@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { type Background, repeatInBackground } from '../base/background.ts'
+import { type Background, pause, repeatInBackground } from '../base/background.ts'
 import type { Config } from '../base/config.ts'
 import type { Logger } from '../base/log.ts'
 import { purgeEndedAccess } from '../callers/ended-access.ts'
@@ -26,12 +26,17 @@ export interface HousekeepingOptions {
   readonly onError: (error: unknown, message: string) => void
   /** The pause between two rounds, in milliseconds. Default: ten minutes. */
   readonly everyMs?: number
+  /** The pause between the first look at partitions and the first removal, in milliseconds. Default: a minute. */
+  readonly firstMs?: number
 }
 
 const PURGE_EVERY_MS = 10 * 60_000
 
+/** A start has other work. An instance that is started again every few minutes removes old rows nevertheless. */
+const FIRST_PURGE_MS = 60_000
+
 /**
- * Tends partitions at once and every ten minutes, and then removes old rows of other tables. A round that takes longer
+ * Tends partitions at once and every ten minutes, and then removes old rows of other tables, the first time a minute later. A round that takes longer
  * delays the next one.
  */
 export function createHousekeeping({
@@ -43,6 +48,7 @@ export function createHousekeeping({
   onRemoved,
   onError,
   everyMs = PURGE_EVERY_MS,
+  firstMs = FIRST_PURGE_MS,
 }: HousekeepingOptions): Background {
   /** Jobs that remove a bounded number of old rows, or of players, and return it. Old hours of figures are first added to their days. */
   const purges: Record<string, (from: Pool, signal: AbortSignal) => Promise<number>> = {
@@ -78,8 +84,9 @@ export function createHousekeeping({
   return repeatInBackground({
     async work(signal) {
       await partitions.tend(signal)
-      if (!isFirst) await purge(signal)
+      if (isFirst && !(await pause(firstMs, signal))) return
       isFirst = false
+      await purge(signal)
     },
     onError: (error) => onError(error, 'old rows could not be removed; the next round tries again'),
     everyMs,

@@ -6,11 +6,13 @@ import { withArchive, writeArchive } from '../db/archive.ts'
 import { databaseNow } from '../db/ids.ts'
 import {
   dropPartitions,
+  listPartitions,
   lookAtPartitions,
   makePartitions,
   type PartitionedTable,
   type PartitionsState,
   type Period,
+  trustedNow,
 } from '../db/partitions.ts'
 import { LOGIN_LOG_DAYS } from '../login/log/login-log.ts'
 
@@ -20,6 +22,8 @@ interface Kept extends PartitionedTable {
   /** Rows of before this moment are no longer needed. Null keeps all rows. */
   readonly keptSince: (now: Date) => Date | null
   readonly isArchived: boolean
+  /** Whether rows stay where the clock may run ahead, and so longer where nothing happens. */
+  readonly isGuarded: boolean
 }
 
 export interface PartitionsOptions {
@@ -50,6 +54,7 @@ function tablesOf({ eventRetentionDays, ledgerRetentionMonths }: PartitionsConfi
     key: 'id',
     every: 'month',
     isArchived: true,
+    isGuarded: true,
     keptSince: (now: Date) => (ledgerRetentionMonths === null ? null : monthsBefore(now, ledgerRetentionMonths)),
   } as const
   return [
@@ -60,6 +65,7 @@ function tablesOf({ eventRetentionDays, ledgerRetentionMonths }: PartitionsConfi
       key: 'occurred_at',
       every: periodOf(eventRetentionDays),
       isArchived: true,
+      isGuarded: false,
       keptSince: (now) => daysBefore(now, eventRetentionDays),
     },
     {
@@ -68,6 +74,7 @@ function tablesOf({ eventRetentionDays, ledgerRetentionMonths }: PartitionsConfi
       every: periodOf(LOGIN_LOG_DAYS),
       // It is personal, and has a limit for that reason.
       isArchived: false,
+      isGuarded: false,
       keptSince: (now) => daysBefore(now, LOGIN_LOG_DAYS),
     },
   ]
@@ -77,6 +84,7 @@ function tablesOf({ eventRetentionDays, ledgerRetentionMonths }: PartitionsConfi
 export function createPartitions({ pool, config, log, onError }: PartitionsOptions) {
   const tables = tablesOf(config)
   const states = new Map<string, PartitionsState & { readonly at: number }>()
+  const warned = new Map<string, string>()
 
   async function tend(table: Kept): Promise<void> {
     const now = new Date(databaseNow())
@@ -84,7 +92,11 @@ export function createPartitions({ pool, config, log, onError }: PartitionsOptio
   }
 
   async function drop(table: Kept): Promise<void> {
-    const since = table.keptSince(new Date(databaseNow()))
+    const now = new Date(databaseNow())
+    if (table.keptSince(now) === null) return
+    const trusted = table.isGuarded ? await trustedNow(pool, table, now) : now
+    const since = trusted && table.keptSince(trusted)
+    if (trusted !== now) await warn(table, now, since)
     if (since === null) return
     const { archiveDir } = config
     if (archiveDir === null || !table.isArchived) {
@@ -94,10 +106,21 @@ export function createPartitions({ pool, config, log, onError }: PartitionsOptio
     await withArchive(pool, table.name, async (client) => {
       const dropped = await dropPartitions(pool, table, since, async ({ name }) => {
         const rows = await writeArchive(client, name, join(archiveDir, table.name))
-        log.info(`${rows} rows of the partition ${name} were archived`)
+        if (rows > 0) log.info(`${rows} rows of the partition ${name} were archived`)
       })
       told(dropped)
     })
+  }
+
+  /** Once for each end, since a game can be silent for months. */
+  async function warn(table: Kept, now: Date, since: Date | null): Promise<void> {
+    const late = (await listPartitions(pool, table)).filter(({ to }) => to <= (table.keptSince(now) ?? to))
+    const kept = late.filter(({ to }) => since === null || to > since).at(-1)
+    if (kept === undefined || warned.get(table.name) === kept.name) return
+    warned.set(table.name, kept.name)
+    log.warn(
+      `the partitions of ${table.name} up to ${kept.name} stay past their retention: there are no rows of the last month, so the clock of Postgres may run ahead`,
+    )
   }
 
   function told(names: readonly string[]): void {

@@ -1,7 +1,10 @@
 import type { WriteRefusal } from '../db/pool.ts'
 
-/** Shorter than the alert waits, so that a single refusal, such as one during a failover, wakes nobody. */
-const REMEMBERED_MS = 45_000
+/**
+ * Shorter than the alert waits, so that a single refusal, such as one during a failover, wakes nobody. Whether Postgres is
+ * read-only is asked, too: a refusal of a connection that reached another server counts only while it happens.
+ */
+const REMEMBERED_MS: Readonly<Record<WriteRefusal, number>> = { '53100': 45_000, '25006': 2_000 }
 
 const REASONS: Readonly<Record<WriteRefusal, string>> = {
   '53100': 'the disk of Postgres is full',
@@ -19,6 +22,7 @@ export function createRefusedWrites(now = () => performance.now()) {
       last = { state, at: now() }
     },
     /** Why writes are refused; undefined while they are not. */
-    reason: (): string | undefined => (last && now() - last.at < REMEMBERED_MS ? REASONS[last.state] : undefined),
+    reason: (): string | undefined =>
+      last && now() - last.at < REMEMBERED_MS[last.state] ? REASONS[last.state] : undefined,
   }
 }

@@ -1,4 +1,4 @@
-import { type Config, ConfigError, readConfig } from '../base/config.ts'
+import { type Config, ConfigError, misspeltVariables, readConfig } from '../base/config.ts'
 import { print } from '../base/json.ts'
 import { causeText, createLog, type Logger, rateLimited, terminalLines } from '../base/log.ts'
 import { createSecrets } from '../base/secrets.ts'
@@ -7,7 +7,7 @@ import { VERSION } from '../base/version.ts'
 import { loadSecretsKeys, loadTokenKeys } from '../callers/key-ring.ts'
 import { IncompatibleError, requireCompatible } from '../db/compatibility.ts'
 import { faultOfFiles } from '../db/embedded-fault.ts'
-import { isTurnedAway, tlsFault, toRefusal } from '../db/failures.ts'
+import { isTurnedAway, rightsFault, tlsFault, toRefusal } from '../db/failures.ts'
 import { migrate } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
 import { poolerFault } from '../db/pool.ts'
@@ -42,6 +42,7 @@ export async function serve(
   // The reader of stdout may be gone (`npm start | head`). An unhandled EPIPE would end the process.
   process.stdout.on('error', () => undefined)
   const log = createLog(config.logLevel, json ? process.stderr : await terminalLines())
+  for (const sentence of misspeltVariables(env)) log.warn(sentence)
   try {
     await start(config, log, json, env)
   } catch (error) {
@@ -60,7 +61,7 @@ export async function serve(
       process.exit(1)
     }
     const isDatabase = isTurnedAway(String((error as { code?: unknown }).code)) || toRefusal(error) !== undefined
-    const reason = tlsFault(error) ?? 'Postgres cannot be used'
+    const reason = tlsFault(error) ?? rightsFault(error) ?? 'Postgres cannot be used'
     if (isDatabase) log.fatal({ err: causeText(error) }, `Tierway could not start: ${reason}`)
     else log.fatal({ err: error }, 'Tierway could not start')
     process.exit(1)

@@ -1,5 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { faultsOfDatabaseUrl } from './database-url.ts'
+import { nearestName } from './nearest-name.ts'
 import { type ConnectionLimitSettings, readConnectionLimits } from './rate-limits/connection-limits.ts'
 import { type RateLimitSettings, readRateLimits } from './rate-limits/rate-limits.ts'
 import type { SecretsKey } from './secrets.ts'
@@ -126,9 +128,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   const production = oneOf('NODE_ENV', ['production', 'development', 'test'], 'development') === 'production'
 
   const databaseUrl = text('DATABASE_URL')
-  if (databaseUrl !== null && !isUrlOf(databaseUrl, ['postgres:', 'postgresql:'])) {
-    faults.push('DATABASE_URL must be a postgres:// URL, such as postgres://user:password@host:5432/tierway')
-  }
+  if (databaseUrl !== null) faults.push(...faultsOfDatabaseUrl('DATABASE_URL', databaseUrl))
   if (databaseUrl === null && production) {
     faults.push('DATABASE_URL must be set in production: the embedded Postgres is for development')
   }
@@ -141,9 +141,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
 
   const databaseReplicaUrl = text('DATABASE_REPLICA_URL')
   if (databaseReplicaUrl !== null) {
-    if (!isUrlOf(databaseReplicaUrl, ['postgres:', 'postgresql:']))
-      faults.push('DATABASE_REPLICA_URL must be a postgres:// URL of a streaming replica of DATABASE_URL')
-    else if (databaseUrl === null)
+    faults.push(...faultsOfDatabaseUrl('DATABASE_REPLICA_URL', databaseReplicaUrl))
+    if (databaseUrl === null)
       faults.push('DATABASE_REPLICA_URL needs DATABASE_URL: the embedded Postgres has no replica')
     else if (ca !== null && !leavesTlsToUs(databaseReplicaUrl)) faults.push(tlsFault('DATABASE_REPLICA_URL'))
   }
@@ -240,6 +239,21 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   return config
 }
 
+/** Letters that differ in a misspelt name. With more, or in a short name, it is most likely another one. */
+const MISSPELT = { letters: 2, length: 8 }
+
+/** A sentence about each variable that nobody reads, and whose name is most likely misspelt. */
+export function misspeltVariables(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+  const read = new Set<string>()
+  readConfig(new Proxy({}, { get: (_, name) => void read.add(String(name)) }))
+  const known = [...read].filter((name) => name.length >= MISSPELT.length)
+  return Object.keys(env).flatMap((name) => {
+    if (read.has(name) || name.length < MISSPELT.length) return []
+    const meant = nearestName(name, known, MISSPELT.letters)
+    return meant === undefined ? [] : [`the variable ${name} has no effect: did you mean ${meant}?`]
+  })
+}
+
 /** Certificates in PEM, or the path of a file with them. Line ends may be written as `\\n`, as in files of variables. */
 function readCertificates(given: string, faults: string[]): string | null {
   const fault = 'DATABASE_CA must be the certificates of an authority in PEM, or the path of a file with them'
@@ -313,10 +327,8 @@ const repeatsKid = (keys: readonly { kid: string }[]): boolean => new Set(keys.m
 
 function isUrlOf(text: string, protocols: readonly string[]): boolean {
   if (!URL.canParse(text)) return false
-  const { protocol, hostname, searchParams } = new URL(text)
-  // For a Postgres on a socket the host is empty, and `?host=` names the directory.
-  const onSocket = protocol.startsWith('postgres') && searchParams.get('host')?.startsWith('/')
-  return protocols.includes(protocol) && (hostname !== '' || onSocket === true)
+  const { protocol, hostname } = new URL(text)
+  return protocols.includes(protocol) && hostname !== ''
 }
 
 function isOrigin(text: string): boolean {

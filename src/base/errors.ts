@@ -106,6 +106,8 @@ export class Refusal extends Error {
   readonly facts: Facts | undefined
   /** Set for `rate limited`. */
   readonly limit: ExceededLimit | undefined
+  /** Set where it is known when another attempt can succeed. */
+  readonly waitSeconds: number | undefined
 
   constructor(
     kind: RefusalKind,
@@ -114,6 +116,7 @@ export class Refusal extends Error {
       about?: Readonly<Record<string, string>>
       facts?: Facts | undefined
       limit?: ExceededLimit
+      waitSeconds?: number | undefined
       cause?: unknown
     } = {},
   ) {
@@ -124,6 +127,7 @@ export class Refusal extends Error {
     this.about = options.about ?? {}
     this.facts = options.facts
     this.limit = options.limit
+    this.waitSeconds = options.limit?.retryAfterSeconds ?? options.waitSeconds
   }
 
   /** Whether it is logged as a warning: a service is unavailable, or a webhook breaks its contract. */
@@ -137,7 +141,7 @@ export class Refusal extends Error {
 
   /** Seconds after which a caller should try again; undefined when another attempt cannot help. */
   get retryAfterSeconds(): number | undefined {
-    return this.limit?.retryAfterSeconds ?? (this.status === 503 ? 1 : undefined)
+    return this.waitSeconds ?? (this.status === 503 ? 1 : undefined)
   }
 
   /** The `details` of answers. A 400 names all faults, a 412 the current version. */
@@ -157,6 +161,18 @@ export class Refusal extends Error {
 export function causeOf({ cause }: Refusal): string | undefined {
   if (!(cause instanceof Error)) return cause === undefined ? undefined : String(cause)
   return cause.message || String((cause as { code?: unknown }).code ?? cause.name)
+}
+
+/**
+ * A 503 of a call that did not begin, with the reason in its details: its outcome is known. The log has the cause, by
+ * default the reason.
+ */
+export function notBegun(
+  reason: string,
+  about: { readonly waitSeconds?: number; readonly cause?: unknown } = {},
+): Refusal {
+  const faults = [{ path: '', message: `nothing was done: ${reason}` }]
+  return new Refusal('unavailable', { faults, waitSeconds: about.waitSeconds, cause: about.cause ?? reason })
 }
 
 /** A 400 that names every fault at once. */

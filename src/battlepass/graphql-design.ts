@@ -328,7 +328,7 @@ builder.queryField('previewScenario', (t) =>
       const { projectId, keyId } = await requirePlatform(context, 'read')
       const { reads, previewScenario } = context.service
       const { definition, ...ref } = previewRequest.readInput(input)
-      return previewScenario(reads.reader(keyId), await findScenario(context, projectId, ref), definition)
+      return previewScenario(reads.reader(keyId), projectId, await findScenario(context, projectId, ref), definition)
     },
   }),
 )

@@ -89,7 +89,7 @@ builder.queryField('replaySeason', (t) =>
       const { environment, ...asked } = replayRequest.readInput(input)
       const { pool, reads, replaySeason } = context.service
       const environmentId = await findEnvironment(pool, projectId, environment)
-      return replaySeason(reads.reader(keyId), { environmentId, ...asked })
+      return replaySeason(reads.reader(keyId), projectId, { environmentId, ...asked })
     },
   }),
 )

@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg'
-import { createBoundedQueue } from '../base/bounded-queue.ts'
 import type { Fault } from '../base/errors.ts'
+import { createFairQueue, type Places } from '../base/fair-queue.ts'
 import type { Reader } from '../db/replica.ts'
 import { inSnapshot, queryWithin } from '../db/transaction.ts'
 import { type Definition, type Track, typeOf } from '../scenario/definition.ts'
@@ -33,21 +33,26 @@ export interface ScenarioPreview {
 const STATEMENT_TIMEOUT_MS = 30_000
 const MAX_WAITING = 4
 
-export type PreviewScenario = (reader: Reader, ref: ScenarioRef, text: string) => Promise<ScenarioPreview>
+export type PreviewScenario = (
+  reader: Reader,
+  projectId: string,
+  ref: ScenarioRef,
+  text: string,
+) => Promise<ScenarioPreview>
 
 /**
  * Creates the operation. It counts on one snapshot and takes no lock: it blocks nothing, and its numbers exclude what
- * happens meanwhile. Previews can be slow, so they have a queue of their own: each holds a connection while it counts.
- * Refuses with `unavailable` when too many wait, or when one takes too long.
+ * happens meanwhile. Previews can be slow, and each holds a connection while it counts, so each project has a row of its
+ * own. Refuses with `unavailable` when too many of a project wait, or when one takes too long.
  */
-export function createPreview(): PreviewScenario {
-  const inTurn = createBoundedQueue(MAX_WAITING)
+export function createPreview(places: Places): PreviewScenario {
+  const inTurn = createFairQueue(places, { maxWaiting: MAX_WAITING, tasks: 'previews' })
 
-  return async (reader, ref, text) => {
+  return async (reader, projectId, ref, text) => {
     const { asOf } = reader
     const parsed = parseDefinition(text)
     if (!parsed.ok) return { asOf, faults: parsed.faults, currentVersion: null, passes: [], removedNodes: [] }
-    const counted = await inTurn(() =>
+    const counted = await inTurn(projectId, () =>
       reader.read(({ pool }) => inSnapshot(pool, (client) => preview(client, ref, parsed.definition))),
     )
     return { asOf, ...counted }

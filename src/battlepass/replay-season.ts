@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg'
-import { createBoundedQueue } from '../base/bounded-queue.ts'
 import { type Fault, invalidRequest } from '../base/errors.ts'
+import { createFairQueue, type Places } from '../base/fair-queue.ts'
 import { type Json, print } from '../base/json.ts'
 import type { Reader } from '../db/replica.ts'
 import { inSnapshot, queryWithin } from '../db/transaction.ts'
@@ -71,26 +71,26 @@ export interface SeasonReplay {
   readonly tracks: readonly ReplayedTrack[]
 }
 
-export type ReplaySeason = (reader: Reader, asked: ReplayRequest) => Promise<SeasonReplay>
+export type ReplaySeason = (reader: Reader, projectId: string, asked: ReplayRequest) => Promise<SeasonReplay>
 
 const NOTHING = {
   ...{ playersInAll: 0, players: 0, owners: 0, isComplete: true, sent: 0n, granted: 0n, levels: [], tracks: [] },
 } satisfies Partial<SeasonReplay>
 
 /**
- * Creates the operation. It reads one snapshot and takes no lock. Replays have a queue of their own, as previews do.
- * Refuses with `unavailable` when too many wait, or when one takes too long.
+ * Creates the operation. It reads one snapshot and takes no lock. Each project has a row of replays, as of previews.
+ * Refuses with `unavailable` when too many of a project wait, or when one takes too long.
  */
-export function createReplay(): ReplaySeason {
-  const inTurn = createBoundedQueue(MAX_WAITING)
-  return async (reader, asked) => {
+export function createReplay(places: Places): ReplaySeason {
+  const inTurn = createFairQueue(places, { maxWaiting: MAX_WAITING, tasks: 'replays' })
+  return async (reader, projectId, asked) => {
     const { asOf } = reader
     const parsed = parseDefinition(asked.definition)
     if (!parsed.ok) return { asOf, faults: parsed.faults, ...NOTHING }
     const draft = parsed.definition.nodes.get(asked.nodeId)
     if (draft?.type !== 'battle-pass')
       throw invalidRequest({ path: 'nodeId', message: 'is no battle pass of the draft' })
-    const replayed = await inTurn(() =>
+    const replayed = await inTurn(projectId, () =>
       reader.read(({ pool }) => inSnapshot(pool, (client) => replay(client, draft, asked))),
     )
     return { asOf, faults: [], ...replayed }

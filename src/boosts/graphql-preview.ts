@@ -54,7 +54,7 @@ builder.queryField('previewBoost', (t) =>
       const environmentId = await findEnvironment(pool, projectId, environment)
       const faults = await scenarioFaults(operatorPool, environmentId, boost.scenarios)
       if (faults.length > 0) throw invalidRequest(...faults)
-      return previewBoost(reads.reader(keyId), environmentId, boost)
+      return previewBoost(reads.reader(keyId), projectId, environmentId, boost)
     },
   }),
 )

@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg'
-import { createBoundedQueue } from '../base/bounded-queue.ts'
+import { createFairQueue, type Places } from '../base/fair-queue.ts'
 import { MAX_INT64 } from '../base/json.ts'
 import { firstIdAt } from '../db/ids.ts'
 import type { Reader } from '../db/replica.ts'
@@ -40,18 +40,19 @@ export interface BoostPreview extends BoostCounts {
 
 export type PreviewBoost = (
   reader: Reader,
+  projectId: string,
   environmentId: string,
   boost: BoostEffect & { readonly days: number },
 ) => Promise<BoostPreview>
 
 /**
- * Creates the operation. It counts on one snapshot and takes no lock. Previews have a queue of their own, as those of
- * scenarios do. Refuses with `unavailable` when too many wait, or when one takes too long.
+ * Creates the operation. It counts on one snapshot and takes no lock. Each project has a row of them, as of previews of
+ * scenarios. Refuses with `unavailable` when too many of a project wait, or when one takes too long.
  */
-export function createBoostPreview(): PreviewBoost {
-  const inTurn = createBoundedQueue(MAX_WAITING)
-  return async (reader, environmentId, boost) => {
-    const counted = await inTurn(() =>
+export function createBoostPreview(places: Places): PreviewBoost {
+  const inTurn = createFairQueue(places, { maxWaiting: MAX_WAITING, tasks: 'previews of boosts' })
+  return async (reader, projectId, environmentId, boost) => {
+    const counted = await inTurn(projectId, () =>
       reader.read(({ pool }) => inSnapshot(pool, (client) => preview(client, environmentId, boost))),
     )
     return { asOf: reader.asOf, ...counted }

@@ -1,4 +1,5 @@
-import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -35,14 +36,18 @@ export async function withArchive(
 }
 
 /**
- * Writes all rows of a table to `<directory>/<name>.ndjson.gz`: one JSON object a line, with integers of 64 bits as they
- * are. The file has its name once all of it is on the disk; what an interrupted run left is written again. Returns the
- * number of rows.
+ * Writes all rows of a table to `<directory>/<name>.<database>.ndjson.gz`: one JSON object a line, with integers of 64
+ * bits as they are. `<database>` differs between databases, so that several can have one folder. The file has its name
+ * once all of it is on the disk; what an interrupted run left is removed, and written again. A table without rows has no
+ * file. Returns the number of rows.
  */
 export async function writeArchive(client: pg.ClientBase, name: string, directory: string): Promise<number> {
   await mkdir(directory, { recursive: true })
-  const file = join(directory, `${name}.ndjson.gz`)
-  const partial = `${file}.${process.pid}.partial`
+  const begin = `${name}.${await databaseId(client)}.ndjson.gz`
+  for (const left of await readdir(directory))
+    if (left.startsWith(`${begin}.`) && left.endsWith('.partial')) await rm(join(directory, left), { force: true })
+  const file = join(directory, begin)
+  const partial = `${file}.${randomUUID()}.partial`
   let count = 0
   async function* lines(): AsyncGenerator<string> {
     for (;;) {
@@ -69,8 +74,21 @@ export async function writeArchive(client: pg.ClientBase, name: string, director
   } finally {
     await handle.close()
   }
+  if (count === 0) {
+    await rm(partial)
+    return 0
+  }
   await rename(partial, file)
   const folder = await open(directory)
   await folder.sync().finally(() => folder.close())
   return count
+}
+
+/** Eight characters that name a database among those of all servers. A copy of it has others. */
+async function databaseId(client: pg.ClientBase): Promise<string> {
+  const { rows } = await client.query<{ id: string }>(
+    `SELECT left(md5(c.system_identifier || '/' || d.oid), 8) AS id
+     FROM pg_control_system() c, pg_database d WHERE d.datname = current_database()`,
+  )
+  return rows[0]?.id ?? 'unknown'
 }

@@ -82,6 +82,12 @@ export function tlsFault(error: unknown): string | undefined {
   return typeof code === 'string' ? CERTIFICATE_FAULTS[code] : undefined
 }
 
+/** What to do about a role that must not make tables; undefined for any other error. */
+export const rightsFault = (error: unknown): string | undefined =>
+  error instanceof Error && codeOf(error) === '42501' && /schema/.test(error.message)
+    ? `the role of DATABASE_URL must not make tables (${error.message}): make it the owner of the database, with ALTER DATABASE … OWNER TO …`
+    : undefined
+
 /** Postgres is not reached, is starting or stopping, or has too many connections: it may accept one soon. */
 export function mayAnswerSoon(error: unknown): boolean {
   if (!(error instanceof Error) || error.message.startsWith(NO_TLS)) return false

@@ -137,6 +137,20 @@ async function takeTable(client: ClientBase, { name }: PartitionedTable): Promis
 }
 
 /**
+ * The moment as of which partitions may be dropped: `now`, where the partition that ended last has rows. Otherwise the
+ * clock may run months ahead, and would drop all of them: it is the beginning of the last partition with rows, and null
+ * where that has none. A table without such rows has nothing to lose.
+ */
+export async function trustedNow(pool: Pool, table: PartitionedTable, now: Date): Promise<Date | null> {
+  const ended = (await listPartitions(pool, table)).filter(({ to }) => to <= now)
+  for (const { name, from } of [...ended].reverse()) {
+    const { rowCount } = await pool.query(`SELECT FROM ONLY ${name} LIMIT 1`)
+    if (rowCount === 1) return name === ended.at(-1)?.name ? now : from
+  }
+  return now
+}
+
+/**
  * Drops the partitions that ended before a moment, the earliest first, each after `keep` has resolved. What is left has no
  * gap. Returns the names of those dropped.
  */

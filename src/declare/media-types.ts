@@ -39,6 +39,15 @@ export function isJsonType(header: string | undefined): boolean {
   return media.type === 'application/json' && isUtf8(media)
 }
 
+/** Whether a `Content-Type` names UTF-16 or UTF-32, whose texts would be misread as UTF-8. */
+export const isWide = (header: string): boolean => /charset *= *"?(utf-?(16|32)|ucs-?[24])/i.test(header)
+
+/** Whether a `Content-Type` names the fields of a form, or an encoding other than UTF-8. */
+export function isFormOrEncoded(header: string): boolean {
+  const media = readMedia(header)
+  return media.type === 'application/x-www-form-urlencoded' || media.type.startsWith('multipart/') || !isUtf8(media)
+}
+
 /**
  * The offered types that an `Accept` header takes: the heaviest first, then as the header names them, then as they are
  * offered. A type of weight 0 is refused. A header that is absent or empty takes all.

@@ -1,10 +1,11 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import { invalidRequest, Refusal } from '../base/errors.ts'
+import { type Fault, invalidRequest, Refusal } from '../base/errors.ts'
 import { depthExceeds, kindOf, parseJson, syntaxFault } from '../base/json.ts'
 import { MAX_DEPTH, MAX_REQUEST_ID } from '../base/limits.ts'
 import { createSemaphore } from '../base/semaphore.ts'
+import { isFormOrEncoded, isWide } from './media-types.ts'
 import { JsonSource } from './shape.ts'
 
 // A byte order mark is kept, and refused like any other text that is not JSON.
@@ -18,6 +19,8 @@ const turns = createSemaphore(1)
 /** Reads a request's body up to a limit. Beyond it nothing more is read. */
 export function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   if (isEncoded(request)) throw encoded()
+  const { 'content-type': type } = request.headers
+  if (type !== undefined && type !== 'application/json' && isWide(type)) throw otherType()
   return new Promise((resolve, reject) => {
     if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw new Refusal('payloadTooLarge')
     let body: Buffer = Buffer.of()
@@ -80,8 +83,23 @@ function grown(bytes: Buffer, length: number): Buffer {
   return larger
 }
 
-/** The members of a body that is one JSON object. Any other body is a 400 with the reason. */
-export const readJson = (body: Buffer): JsonSource => objectOf(textOf(body), 'the body')
+const otherType = (...faults: readonly Fault[]): Refusal =>
+  new Refusal('unsupportedMediaType', {
+    faults: [{ path: 'Content-Type', message: 'the body must be JSON, in UTF-8' }, ...faults],
+  })
+
+/**
+ * The members of a body that is one JSON object, whatever its `Content-Type` says. Any other body is a 400 with the
+ * reason, or a 415 where its type is a form or another encoding.
+ */
+export function readJson(body: Buffer, type: string | undefined): JsonSource {
+  try {
+    return objectOf(textOf(body), 'the body')
+  } catch (error) {
+    if (type === undefined || !(error instanceof Refusal) || !isFormOrEncoded(type)) throw error
+    throw otherType(...error.faults)
+  }
+}
 
 function objectOf(text: string, what: string): JsonSource {
   if (nestsDeeper(text, MAX_DEPTH)) throw unreadable(`${what} must not nest deeper than ${MAX_DEPTH}`)

@@ -386,7 +386,7 @@ function queryOf({ url = '' }: IncomingMessage, known: readonly string[]): URLSe
 }
 
 async function readSource({ maxBodyBytes }: RestContext, request: IncomingMessage): Promise<JsonSource> {
-  return readJson(await readBody(request, maxBodyBytes))
+  return readJson(await readBody(request, maxBodyBytes), request.headers['content-type'])
 }
 
 const reply = (answer: Json | undefined): Reply => (answer === undefined ? noContent() : json(answer))

@@ -145,12 +145,10 @@ export const writtenValue = answer('A value that was written.', {
 
 /** The most bytes of values in one answer. */
 export const MAX_READ_BYTES = 16 * 2 ** 20
-/** This many values never exceed that limit. */
-const ALWAYS_READABLE_KEYS = MAX_READ_BYTES / MAX_STORAGE_VALUE_BYTES
 
 export const TOO_MUCH: Fault = {
   path: 'keys',
-  message: `the values are more than an answer carries: ask for at most ${ALWAYS_READABLE_KEYS} keys at a time`,
+  message: `the values are more than an answer carries: ask for at most ${MAX_READ_BYTES / MAX_STORAGE_VALUE_BYTES} keys at a time`,
 }
 
 /** The bytes of values, counted as the database counts them. */
@@ -160,13 +158,19 @@ export function bytesOfStored(stored: ReadonlyMap<string, StorageEntry>): number
   return bytes
 }
 
-/** Asks for values, once their size is known to be within the limit. */
-function askValues(player: Player, keys: readonly string[] | null) {
-  if (keys === null || keys.length > ALWAYS_READABLE_KEYS) {
+/** Asks for values that are at most `room` bytes long. Otherwise it asks for their sizes alone, and returns the sum. */
+function askValues(
+  player: Player,
+  keys: readonly string[] | null,
+  room: number,
+): readonly (StorageEntry | null)[] | number {
+  if (keys === null || keys.length * MAX_STORAGE_VALUE_BYTES > room) {
     const sizes = player.many(sizesOf)
     if (!sizes.isKnown) return []
-    const size = sizes.values().reduce((sum, { bytes }) => sum + bytes, 0)
-    if (size > MAX_READ_BYTES) throw new Refusal('storageLimitExceeded', { faults: [TOO_MUCH] })
+    const asked = keys === null ? null : new Set(keys)
+    let size = 0
+    for (const { key, bytes } of sizes.values()) if (asked === null || asked.has(key)) size += bytes
+    if (size > room) return size
   }
   if (keys !== null)
     return keys.map((key) => player.one(valueByKey, key)).map((slot) => (slot.isKnown ? slot.value : null))
@@ -174,12 +178,15 @@ function askValues(player: Player, keys: readonly string[] | null) {
   return all.isKnown ? all.values() : []
 }
 
-/** Reads a player's storage: all of it, or these keys. Missing keys are left out. Operators may read any player's. */
+/**
+ * Reads a player's storage: all of it, or these keys. Missing keys are left out. Values of more than `room` bytes are not
+ * read: the answer is the number of their bytes. Operators may read any player's.
+ */
 export function readStorage(
   ref: PlayerRef,
   keys: readonly string[] | null,
-  { byOperator = false } = {},
-): Command<ReadonlyMap<string, StorageEntry>> {
+  { room, byOperator = false }: { readonly room: number; readonly byOperator?: boolean },
+): Command<ReadonlyMap<string, StorageEntry> | number> {
   return {
     engine: 'storage',
     player: ref,
@@ -188,10 +195,10 @@ export function readStorage(
       const { player, values } = yield* group.rows(() => {
         const player = group.player(ref)
         askStatus(player)
-        return { player, values: askValues(player, keys) }
+        return { player, values: askValues(player, keys, room) }
       })
       if (!byOperator) requireActive(player)
-      return new Map(values.flatMap((row) => (row ? [[row.key, row]] : [])))
+      return typeof values === 'number' ? values : new Map(values.flatMap((row) => (row ? [[row.key, row]] : [])))
     },
   }
 }

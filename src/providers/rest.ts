@@ -5,6 +5,7 @@ import { MAX_BLOCK_BYTES, MAX_CUSTOM_PROVIDERS, MAX_OIDC_PROVIDERS, SLUG } from 
 import { answer, eitherOf, memberOf, out } from '../declare/answer.ts'
 import { environment } from '../declare/common.ts'
 import { anyObject, header, operatorParameter, projectId, query } from '../declare/contract.ts'
+import { readIfMatch } from '../declare/if-match.ts'
 import { noticesOf } from '../declare/notices.ts'
 import type { PlatformHandler, PlatformRequest } from '../declare/route.ts'
 import { object, shape } from '../declare/shape.ts'
@@ -191,12 +192,9 @@ async function put({ caller, body, headers, service, setHeader }: PlatformReques
 
 /** The version that `If-Match` requires to be current (RFC 9110, 13.1). The settings of an environment always exist. */
 function readExpected(match: string | undefined, faults: Fault[]): SettingsChange['expected'] {
-  if (match === undefined || match.trim() === '*') return null
-  // A compressing proxy makes the tag weak. A version has one state, so that is equivalent.
-  const [, version] = /^(?:W\/)?"([\w-]{1,64})"$/.exec(match.trim()) ?? []
-  if (version !== undefined) return { version, path: 'If-Match' }
-  faults.push({ path: 'If-Match', message: 'must be the ETag of the settings as they were read, or *' })
-  return null
+  if (match === undefined) return null
+  const version = readIfMatch(match, /^[\w-]{1,64}$/, faults)
+  return version === undefined || version === '*' ? null : { version, path: 'If-Match' }
 }
 
 /** The fields of spec 4.3. Only GraphQL has the state of a rotation. */

@@ -5,6 +5,7 @@ import type { Json } from '../base/json.ts'
 import { answer } from '../declare/answer.ts'
 import { nodeId, requiredKey, runId, scenarioId } from '../declare/common.ts'
 import { header, operatorParameter, query, reasonParameter, scenarioParameters } from '../declare/contract.ts'
+import { readIfMatch } from '../declare/if-match.ts'
 import { noticesOf } from '../declare/notices.ts'
 import { type PlatformHandler, type PlatformRequest, serverCall } from '../declare/route.ts'
 import { described, InputSource, optional, refuseFaults, shape } from '../declare/shape.ts'
@@ -125,12 +126,8 @@ function readExpected(headers: IncomingHttpHeaders, faults: Fault[]): ExpectedVe
     return { version: 0, path: 'If-None-Match' }
   }
   if (match === undefined) return null
-  if (match.trim() === '*') return { version: 'any', path: 'If-Match' }
-  // A compressing proxy makes the tag weak. A version has one text, so that is equivalent.
-  const [, version] = /^(?:W\/)?"([1-9]\d{0,8})"$/.exec(match.trim()) ?? []
-  if (version === undefined)
-    faults.push({ path: 'If-Match', message: 'must be the ETag of a version, such as "4", or *' })
-  return { version: Number(version), path: 'If-Match' }
+  const version = readIfMatch(match, /^[1-9]\d{0,8}$/, faults)
+  return { version: version === '*' ? 'any' : Number(version), path: 'If-Match' }
 }
 
 function parametersOf({ params, query }: PlatformRequest): InputSource {

@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg'
-import { Refusal } from '../base/errors.ts'
+import { notBegun, Refusal } from '../base/errors.ts'
 import type { ObservedGroup } from '../base/metrics.ts'
 import { tracing } from '../base/tracing.ts'
 import { isRetryable, isTransient } from '../db/failures.ts'
@@ -79,7 +79,10 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   /** The wait of the call that a group took last, in milliseconds. */
   let waitMs = 0
 
-  const queue = createQueue({ maxBatch, isExclusive: !readOnly, isRemembered })
+  /** Why the last group had no answer, or no connection. */
+  let failure: unknown
+
+  const queue = createQueue({ maxBatch, isExclusive: !readOnly, isRemembered, failure: () => failure })
 
   function isRemembered({ player }: Entry): boolean {
     return (
@@ -91,7 +94,8 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   }
 
   function run<Outcome>(command: Command<Outcome>, admit?: () => void): Promise<Outcome> {
-    if (closed || isFull()) return Promise.reject(new Refusal('unavailable'))
+    if (closed) return Promise.reject(notBegun('the instance is stopping'))
+    if (isFull()) return Promise.reject(notBegun('too many calls wait for Postgres'))
     return new Promise<Outcome>((resolve, reject) => {
       const player = memory && command.player ? memory.player(command.player) : undefined
       queue.add({
@@ -147,8 +151,10 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
             // Other users of the pool get their turn, however much there is to commit.
           } while (queue.ready(path) > 0 && pool.waitingCount === 0 && !keepsOtherWaiting(path))
           broken = false
-        } catch {
+          failure = undefined
+        } catch (error) {
           // The callers were answered or put back; only this connection is lost.
+          failure = error
         } finally {
           client.release(broken)
         }
@@ -168,7 +174,8 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   async function connect(): Promise<PoolClient | undefined> {
     try {
       return await pool.connect()
-    } catch {
+    } catch (error) {
+      failure = error
       await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS))
       return undefined
     }

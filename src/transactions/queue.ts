@@ -1,4 +1,4 @@
-import { Refusal } from '../base/errors.ts'
+import { notBegun, Refusal } from '../base/errors.ts'
 import type { Span } from '../base/tracing.ts'
 import type { Command } from './command.ts'
 import type { Path } from './group.ts'
@@ -45,6 +45,8 @@ export interface QueueOptions {
   /** Whether only one group at a time may have a player. */
   readonly isExclusive: boolean
   readonly isRemembered: (entry: Entry) => boolean
+  /** Why calls wait in vain, for the log: the last failure; undefined for none. */
+  readonly failure: () => unknown
 }
 
 export interface Queue {
@@ -71,7 +73,7 @@ const MAX_LINES = 10_000
  * No call deletes from a `Map` or `Set` that lives longer than the call. When such a table is rebuilt, V8 links it to
  * its successor. Once one is in old memory, all later tables and the calls in them stay until the next full collection.
  */
-export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOptions): Queue {
+export function createQueue({ maxBatch, isExclusive, isRemembered, failure }: QueueOptions): Queue {
   /** The lines that a group could take, each once. */
   const ready: Record<Path, Line[]> = { memory: [], transaction: [] }
   /** Players with calls that wait or are under path; undefined for other recent players. */
@@ -169,10 +171,14 @@ export function createQueue({ maxBatch, isExclusive, isRemembered }: QueueOption
   function sweep(): void {
     const now = performance.now()
     const refuseLate = (entry: Entry): void => {
-      if (entry.deadline <= now) refuse(entry, new Refusal('unavailable'))
+      if (entry.deadline <= now)
+        refuse(entry, notBegun('the call had no turn at Postgres in time', { cause: failure() }))
+    }
+    const refuseOpen = (entry: Entry): void => {
+      if (entry.deadline <= now) refuse(entry, new Refusal('unavailable', { cause: 'Postgres took too long' }))
     }
     for (const line of taken.flat()) {
-      line.taken.forEach(refuseLate)
+      line.taken.forEach(refuseOpen)
       line.waiting.forEach(refuseLate)
     }
     for (const path of ['memory', 'transaction'] as const) {

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { ConfigError, readConfig } from '../../src/base/config.ts'
+import { ConfigError, misspeltVariables, readConfig } from '../../src/base/config.ts'
 import { createLog, type Logger } from '../../src/base/log.ts'
 import { generateSecretsKey } from '../../src/base/secrets.ts'
 import { generateTokenKey } from '../../src/callers/tokens.ts'
@@ -91,8 +91,54 @@ describe('DATABASE_URL', () => {
     'postgres://tierway:hunter2@[::1]:5432/tierway',
     'postgres://tierway:hunter2@%2Fvar%2Frun%2Fpostgresql/tierway',
     'postgresql:///tierway?host=/var/run/postgresql&user=tierway',
+    'postgres://tierway:p%40%3A%2F%3F%23@db/tierway?sslmode=verify-full&application_name=a&options=-c%20jit%3Doff',
+    'postgres://tierway:50%off@db/tierway?schema=public&pgbouncer=false&connect_timeout=10&channel_binding=require',
   ])('can be %s', (databaseUrl) => {
     expect(readConfig(complete({ DATABASE_URL: databaseUrl })).databaseUrl).toBe(databaseUrl)
+  })
+})
+
+describe.each(['DATABASE_URL', 'DATABASE_REPLICA_URL'])('%s', (name) => {
+  const of = (given: string) => faultsOf(complete({ [name]: given }))
+
+  it.each([
+    ['schema=game', 'must not have the parameter schema: the tables are in the schema public'],
+    ['connection_limit=1', 'must not have the parameter connection_limit: set DATABASE_CONNECTIONS instead'],
+    ['pgbouncer=true', 'must not have the parameter pgbouncer: the service needs sessions'],
+    ['sslmod=require', 'has the parameter sslmod, which nothing here knows; did you mean sslmode?'],
+    ['constructor=1', 'has the parameter constructor, which nothing here knows'],
+  ])('is refused with ?%s, which would have no effect', (query, fault) => {
+    expect(of(`${url}?${query}`)).toContain(`  - ${name} ${fault}`)
+    expect(of(`${url}?${query}&max=9`).split('\n')).toHaveLength(3)
+  })
+
+  it.each(['postgres://tierway:hunter2@db', 'postgres://tierway:hunter2@db:5432/', 'postgres://db?sslmode=require'])(
+    'is refused without a database, which would be one with the name of the role: %s',
+    (given) => expect(of(given)).toContain(`${name} must name a database at its end, such as /tierway`),
+  )
+
+  it.each(['hunter2#1', 'hunter2/1', 'hunter2?1', '1#hunter2', '1/hunter2', '1?hunter2', 'hunter2%E4'])(
+    'says what to do about a password with a special character, and does not repeat it: %s',
+    (password) => {
+      const message = of(`postgres://tierway:${password}@db/tierway`)
+      expect(message).toContain('In a user or password, write @ : / ? # % as %40 %3A %2F %3F %23 %25')
+      expect(message).not.toContain('hunter2')
+    },
+  )
+})
+
+describe('a variable that is misspelt', () => {
+  it("is named with the one that was meant, and others are nobody's business", () => {
+    const env = { DATABASE_CONECTIONS: '5', REDIS_URL: 'redis://a', SECRET_KEYS: '', TOKENS_KEYS: '', RATE_LIMIT: '' }
+    expect(
+      misspeltVariables({ ...env, PATH: '', HOSTNAME: '', DATABASE_HOST: '', PORTS: '', TIERWAY_URL: '' }),
+    ).toEqual([
+      'the variable DATABASE_CONECTIONS has no effect: did you mean DATABASE_CONNECTIONS?',
+      'the variable SECRET_KEYS has no effect: did you mean SECRETS_KEYS?',
+      'the variable TOKENS_KEYS has no effect: did you mean TOKEN_KEYS?',
+      'the variable RATE_LIMIT has no effect: did you mean RATE_LIMITS?',
+    ])
+    expect(misspeltVariables(complete())).toEqual([])
   })
 })
 

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -25,6 +25,7 @@ const LEDGER: PartitionedTable = { name: 'xp_ledger', key: 'id', every: 'month' 
 const EVENTS: PartitionedTable = { name: 'events', key: 'occurred_at', every: 'week' }
 const TABLES = ['xp_ledger', 'wallet_ledger', 'login_log', 'events']
 const ENVIRONMENT = '00000000-0000-7000-8000-000000000002'
+const ROLE = `archivist_${process.pid}`
 const PLAYER = '00000000-0000-7000-8000-000000000003'
 const DAY_MS = 86_400_000
 const CONFIG: PartitionsConfig = { eventRetentionDays: 30, ledgerRetentionMonths: null, archiveDir: null }
@@ -75,6 +76,12 @@ const tend = async (config: Partial<PartitionsConfig> = {}): Promise<unknown[]> 
   })
   await partitions.tend()
   return errors
+}
+
+/** A moment of the month before, in which a live game has rows. */
+const lastMonth = (): Date => {
+  const now = new Date()
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 0))
 }
 
 const namesOf = async (table: PartitionedTable) => (await listPartitions(pool, table)).map(({ name }) => name)
@@ -173,17 +180,36 @@ describe('partitions past retention', () => {
     await makePartitions(pool, LEDGER, later(ago, 40))
     await grant(idAt(later(ago, 40)), 2)
     await tend()
-    await grant(newId(), 3)
+    await grant(idAt(lastMonth()), 3)
+    await grant(newId(), 4)
     const all = await namesOf(LEDGER)
-    expect(await amounts()).toEqual([1, 2, 3])
+    expect(await amounts()).toEqual([1, 2, 3, 4])
 
     expect(await tend({ ledgerRetentionMonths: 2 })).toEqual([])
-    expect(await amounts()).toEqual([3])
+    expect(await amounts()).toEqual([3, 4])
     const kept = await namesOf(LEDGER)
     expect(all.slice(-kept.length)).toEqual(kept)
     const [oldest] = await listPartitions(pool, LEDGER)
     expect(oldest?.to.getTime()).toBeGreaterThan(Date.now() - 62 * DAY_MS)
     expect(oldest?.from?.getTime()).toBeLessThan(Date.now() - 55 * DAY_MS)
+  })
+
+  it('stay where the clock is months ahead of the newest rows, also once rows are written by that clock', async () => {
+    // As it looks to a server whose clock is four months ahead: nothing but these rows, which are a year to a day old.
+    await endFirst(LEDGER, later(new Date(), -365 - 120))
+    await tend()
+    const days = [360, 240, 150, 122]
+    for (const ago of days) await grant(idAt(later(new Date(), -ago)), ago)
+    await grant(newId(), 1)
+    expect(await tend({ ledgerRetentionMonths: 3 })).toEqual([])
+    // All that is less than three months older than the newest row of before.
+    expect(await amounts()).toEqual(expect.arrayContaining([1, 122, 150]))
+    expect(await amounts()).not.toContain(360)
+
+    // Once the months go on, the clock is believed.
+    await grant(idAt(lastMonth()), 2)
+    expect(await tend({ ledgerRetentionMonths: 3 })).toEqual([])
+    expect(await amounts()).toEqual([1, 2])
   })
 
   it('stay while another session reads the table, and writes wait for a third of a second at most', async () => {
@@ -222,12 +248,18 @@ describe('the archive of a partition', () => {
   })
   afterEach(() => rm(archiveDir, { recursive: true }))
 
+  /** What a row has that is not past its retention. */
+  const KEPT = 7
   const HUGE = 9_223_372_036_854_775_807n
-  const read = async (name: string) =>
-    gunzipSync(await readFile(join(archiveDir, 'xp_ledger', name)))
+  const files = () => readdir(join(archiveDir, 'xp_ledger'))
+  /** The lines of the archive of a partition. */
+  const read = async (partition: string) => {
+    const name = (await files()).find((file) => file.startsWith(`${partition}.`)) ?? partition
+    return gunzipSync(await readFile(join(archiveDir, 'xp_ledger', name)))
       .toString()
       .trimEnd()
       .split('\n')
+  }
 
   async function fill(): Promise<Date> {
     const ago = new Date(Date.now() - 200 * DAY_MS)
@@ -240,18 +272,20 @@ describe('the archive of a partition', () => {
       [idAt(later(ago, -1))],
     )
     await tend()
+    await grant(idAt(lastMonth()), KEPT)
     return ago
   }
 
   it('has every row, with integers as they are, before the rows are dropped', async () => {
     await fill()
     expect(await tend({ ledgerRetentionMonths: 2, archiveDir })).toEqual([])
-    expect(await amounts()).toEqual([])
-    const lines = await read('xp_ledger_first.ndjson.gz')
+    expect(await amounts()).toEqual([KEPT])
+    const lines = await read('xp_ledger_first')
     expect(lines).toHaveLength(5_001)
     expect(lines[0]).toContain(`"amount":${HUGE},`)
     expect(JSON.parse(lines[5_000] ?? '')).toMatchObject({ amount: 5_000, source: 'line\n"end"', asked: null })
-    expect((await readdir(join(archiveDir, 'xp_ledger'))).every((name) => name.endsWith('.ndjson.gz'))).toBe(true)
+    // The partitions of the months since then had no rows.
+    expect(await files()).toEqual([expect.stringMatching(/^xp_ledger_first\.[0-9a-f]{8}\.ndjson\.gz$/)])
 
     // The page says how to read it back.
     await pool.query('CREATE TABLE restored (line json)')
@@ -292,12 +326,12 @@ describe('the archive of a partition', () => {
     await holder.query('ROLLBACK')
     holder.release()
     expect(errors).toHaveLength(1)
-    expect(await readdir(join(archiveDir, 'xp_ledger'))).toEqual([])
-    expect(await amounts()).toHaveLength(5_001)
+    expect(await files()).toEqual([])
+    expect(await amounts()).toHaveLength(5_002)
 
     expect(await tend({ ledgerRetentionMonths: 2, archiveDir })).toEqual([])
-    expect(await read('xp_ledger_first.ndjson.gz')).toHaveLength(5_001)
-    expect(await amounts()).toEqual([])
+    expect(await read('xp_ledger_first')).toHaveLength(5_001)
+    expect(await amounts()).toEqual([KEPT])
   })
 
   it('is written by one instance at a time, and no instance drops what another one is writing', async () => {
@@ -306,12 +340,39 @@ describe('the archive of a partition', () => {
     await archiving.connect()
     await archiving.query("SELECT pg_advisory_lock(hashtextextended('archive of xp_ledger', 0))")
     expect(await tend({ ledgerRetentionMonths: 2, archiveDir })).toEqual([])
-    expect(await amounts()).toHaveLength(5_001)
+    expect(await amounts()).toHaveLength(5_002)
     await archiving.end()
     await until('the lock is free', async () => {
       await tend({ ledgerRetentionMonths: 2, archiveDir })
-      return (await amounts()).length === 0
+      return (await amounts()).length === 1
     })
+  })
+
+  it('stands beside those of other databases in the same folder, and leaves nothing of a killed instance there', async () => {
+    await fill()
+    // The role of a service has no special rights.
+    await pool.query(`CREATE ROLE ${ROLE}; GRANT USAGE ON SCHEMA public TO ${ROLE}`)
+    const asRole = await pool.connect()
+    await asRole.query(`SET ROLE ${ROLE}`)
+    expect((await asRole.query('SELECT FROM pg_control_system()')).rowCount).toBe(1)
+    asRole.release(true)
+    await pool.query(`DROP OWNED BY ${ROLE}; DROP ROLE ${ROLE}`)
+
+    expect(await tend({ ledgerRetentionMonths: 2, archiveDir })).toEqual([])
+    const [mine = ''] = await files()
+    const other = 'xp_ledger_first.0123abcd.ndjson.gz'
+    const killed = `${mine}.5f4d.partial`
+    await writeFile(join(archiveDir, 'xp_ledger', killed), 'half')
+    await writeFile(join(archiveDir, 'xp_ledger', `${other}.77.partial`), 'of another service, which writes it')
+    await writeFile(join(archiveDir, 'xp_ledger', other), 'complete')
+    // The same partition again, as after a crash between the archive and the drop.
+    const first = `FROM (MINVALUE) TO ('${firstIdAt(later(new Date(), -200).getTime())}')`
+    await pool.query(`CREATE TABLE xp_ledger_first PARTITION OF xp_ledger FOR VALUES ${first}`).catch(() => undefined)
+    await grant(idAt(later(new Date(), -205)), 5)
+    expect(await tend({ ledgerRetentionMonths: 2, archiveDir })).toEqual([])
+    expect((await files()).sort()).toEqual([mine, other, `${other}.77.partial`].sort())
+    expect(await read(mine)).toHaveLength(1)
+    expect(await readFile(join(archiveDir, 'xp_ledger', other), 'utf8')).toBe('complete')
   })
 })
 

@@ -131,6 +131,28 @@ describe('a Postgres that cannot be used', () => {
   )
 })
 
+it('a role that must not make tables is told to own its database, in one line', async () => {
+  const name = `${ROLE}_empty`
+  await asSuperuser(`CREATE DATABASE ${name}`)
+  const own = urlWith((url) => {
+    url.pathname = `/${name}`
+    url.username = ROLE
+    url.password = SECRET
+  })
+  const started = spawnService({ ...world.env, DATABASE_URL: own, DATABASE_CONECTIONS: '5' })
+  service = started
+  expect(await started.exited).toEqual({ code: 1, signal: null })
+  const lines = started.output.trim().split('\n')
+  const sentences = lines.map((line) => JSON.parse(line).msg).filter((msg) => !msg.startsWith('Postgres runs with'))
+  expect(sentences).toEqual([
+    'the variable DATABASE_CONECTIONS has no effect: did you mean DATABASE_CONNECTIONS?',
+    'Tierway could not start: the role of DATABASE_URL must not make tables (permission denied for schema public): ' +
+      'make it the owner of the database, with ALTER DATABASE … OWNER TO …',
+  ])
+  expect(started.output).not.toContain(SECRET)
+  await asSuperuser(`DROP DATABASE ${name}`)
+})
+
 it('the cause of a refused connection names every address of the host', async () => {
   const lookup = (_host: string, _options: unknown, found: (error: null, addresses: object[]) => void) =>
     found(null, [

@@ -9,18 +9,20 @@ const validators = new Map<string, ValidateFunction>()
 /** Fails unless an answer matches the OpenAPI document. Every REST answer of every `Game` goes through here. */
 export function checkAnswer(method: string, path: string, { status, body, text }: Answer): void {
   const pattern = findPath(path.split('?', 1)[0] ?? path)
-  const described = pattern !== undefined && responseOf(pattern, method, status) !== undefined
-  if (pattern && !described && status !== 405)
+  const response = pattern === undefined ? undefined : responseOf(pattern, method, status)
+  if (pattern && !response && status !== 405)
     throw new Error(`${method} ${path} answered an undescribed ${status}: ${text}`)
   if (status === 204 || status === 304) {
     if (text !== '') throw new Error(`${method} ${path} answered ${status} with a body: ${text}`)
     return
   }
-  // Lines of JSON are described by what one of them is.
-  const [type = ''] = Object.keys(described ? (responseOf(pattern, method, status)?.content ?? {}) : {})
-  const pointer = described
-    ? `openapi#/paths/${escapePointer(pattern)}/${method.toLowerCase()}/responses/${status}/content/${escapePointer(type)}/schema`
-    : 'openapi#/components/schemas/Error'
+  // A refusal of every path refers to its description, and is an error like any other. Lines of JSON are described by
+  // what one of them is.
+  const [type = ''] = Object.keys(response?.content ?? {})
+  const pointer =
+    pattern !== undefined && type !== ''
+      ? `openapi#/paths/${escapePointer(pattern)}/${method.toLowerCase()}/responses/${status}/content/${escapePointer(type)}/schema`
+      : 'openapi#/components/schemas/Error'
   const validate = validators.get(pointer) ?? ajv.compile({ $ref: pointer })
   validators.set(pointer, validate)
   const values =
@@ -34,7 +36,7 @@ export function checkAnswer(method: string, path: string, { status, body, text }
     throw new Error(`${method} ${path} answered ${text}, against its description: ${ajv.errorsText(validate.errors)}`)
 }
 
-type Paths = Record<string, Record<string, { responses: Record<number, { content: Record<string, unknown> }> }>>
+type Paths = Record<string, Record<string, { responses: Record<number, { content?: Record<string, unknown> }> }>>
 
 function findPath(path: string): string | undefined {
   return Object.keys(openapi.paths).find((pattern) =>

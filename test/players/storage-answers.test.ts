@@ -22,10 +22,10 @@ beforeAll(async () => {
 afterAll(() => game?.stop())
 
 /** Sends a request and does not read the answer. */
-function ask(path: string, body: string): Socket {
+function ask(path: string, body: string, { token } = player): Socket {
   const socket = connect(Number(new URL(game.baseUrl).port), '127.0.0.1')
   socket.on('error', () => undefined)
-  const head = ['host: x', `authorization: Bearer ${player.token}`, 'content-type: application/json']
+  const head = ['host: x', `authorization: Bearer ${token}`, 'content-type: application/json']
   socket.write(`POST ${path} HTTP/1.1\r\n${head.join('\r\n')}\r\ncontent-length: ${body.length}\r\n\r\n${body}`)
   return socket
 }
@@ -48,6 +48,37 @@ describe('answers with storage', () => {
       await until('its answers are made again', async () => (await player.post(GET, { keys: ['0-0'] })).status === 200)
     })
   }
+
+  it('of all players have 64 MiB under way; one of which nothing is read for 30 s is cut off and makes room', async () => {
+    const players = await Promise.all(times(12, () => game.player()))
+    await game.app.pool.query(
+      `INSERT INTO player_storage (environment_id, player_id, key, value)
+       SELECT s.environment_id, p.id, s.key, s.value FROM player_storage s, unnest($2::uuid[]) AS p(id) WHERE s.player_id = $1`,
+      [player.playerId, players.map(({ playerId }) => playerId)],
+    )
+    const calls = Object.entries(asked)
+    const sockets = players.map((one, index) => {
+      const [path, body] = calls[index % 2] as [string, string]
+      return ask(path, body, one)
+    })
+    const begun = () => sockets.filter(({ bytesRead }) => bytesRead > 1000)
+    await until('all are answered, or refused', () => sockets.every(({ bytesRead }) => bytesRead > 0), {
+      deadlineMs: 30_000,
+    })
+    // Five of them, of 11.2 MiB each.
+    expect(begun()).toHaveLength(5)
+    expect((await player.post(GET, {})).status).toBe(503)
+    // Others are not concerned: a few values wait for nobody.
+    expect((await player.post(GET, { keys: ['0-0', '0-1', '0-2'] })).status).toBe(200)
+    // A connection that was cut off refuses what is sent on it.
+    const unread = begun()
+    const isCutOff = (socket: Socket) => socket.destroyed || (socket.write('\r\n'), false)
+    await until('unread answers are cut off', () => unread.filter((socket) => !isCutOff(socket)).length === 0, {
+      deadlineMs: 60_000,
+    })
+    expect((await player.post(GET, {})).status).toBe(200)
+    for (const socket of sockets) socket.destroy()
+  })
 
   it('share the limit of 16 MiB among all fields of a GraphQL document', async () => {
     const { data, errors } = await player.graphql('{ me { a: storage { key } b: storage { key } } }')

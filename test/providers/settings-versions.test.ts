@@ -111,9 +111,20 @@ describe('two admins who change the providers that both have read', () => {
 
   it('can leave the version out, and get 400 for one that is none', async () => {
     expect((await write({ default: provider() }, '*')).status).toBe(200)
-    expect((await write({ default: provider() }, `W/${tagOf(await read())}`)).status).toBe(200)
-    const { status, body } = await write({ default: provider() }, 'latest')
-    expect([status, body.details[0].path]).toEqual([400, 'If-Match'])
+    for (const sent of ['latest', '', '"a', '"a", "b"']) {
+      const { status, body } = await write({ default: provider() }, sent)
+      expect([status, body.details[0].path]).toEqual([400, 'If-Match'])
+    }
+  })
+
+  it('get 412 for a weak tag, which never matches, with the tag to send', async () => {
+    await write({ default: provider() })
+    const tag = tagOf(await read())
+    const { status, body } = await write({ default: provider() }, `W/${tag}`)
+    expect([status, body.code]).toEqual([412, 'version_conflict'])
+    expect(body.details).toEqual([{ path: 'If-Match', message: `a weak tag never matches: send ${tag}, without W/` }])
+    expect((await write({ other: provider() }, '"any"')).status).toBe(412)
+    expect((await write({ default: provider() }, tag)).status).toBe(200)
   })
 })
 

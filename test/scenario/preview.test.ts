@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Refusal } from '../../src/base/errors.ts'
 import { type Json, MAX_INT64, print } from '../../src/base/json.ts'
 import type { PassPreview } from '../../src/battlepass/compare-passes.ts'
 import { claimsOpen, decideClaim, levelAt, newPass } from '../../src/battlepass/decide.ts'
@@ -57,9 +58,13 @@ function newScenario() {
 
 const reader = () => game.app.service.reads.reader('a key')
 
-async function preview(scenarioId: string, definition: Json): Promise<Omit<ScenarioPreview, 'asOf'>> {
+async function preview(
+  scenarioId: string,
+  definition: Json,
+  projectId = game.projectId,
+): Promise<Omit<ScenarioPreview, 'asOf'>> {
   const ref = { environmentId: game.environmentId, scenarioId }
-  const { asOf: _, ...counted } = await game.app.service.previewScenario(reader(), ref, print(definition))
+  const { asOf: _, ...counted } = await game.app.service.previewScenario(reader(), projectId, ref, print(definition))
   return counted
 }
 
@@ -414,7 +419,7 @@ describe('the preview of a definition', () => {
     })
     const removing = scenario([], [])
     for (const ref of [staging, neighbour]) {
-      const { passes, removedNodes } = await game.app.service.previewScenario(reader(), ref, print(removing))
+      const { passes, removedNodes } = await game.app.service.previewScenario(reader(), game.projectId, ref, print(removing))
       expect(passes).toMatchObject([{ isRemoved: true, players: 0, premiumOwners: 0, removedClaims: [] }])
       expect(removedNodes).toEqual([{ nodeId: 'pass', type: 'battle-pass', activeRuns: 0 }])
     }
@@ -551,22 +556,29 @@ describe('a preview while others play and publish', () => {
     expect(await hashes()).toEqual(before)
   })
 
-  it('is unavailable at once when five others run or wait', async () => {
+  it('is unavailable at once when five others of its project run or wait, and for no other project', async () => {
     const ref = newScenario()
     await publishScenario(game.app.pool, ref, print(season()))
     const asked = await inTransaction(game.app.pool, async (client) => {
       await client.query('LOCK TABLE passes IN ACCESS EXCLUSIVE MODE')
-      const asked = times(8, () =>
-        preview(ref.scenarioId, season()).then(
+      const ask = (projectId?: string) =>
+        preview(ref.scenarioId, season(), projectId).then(
           () => 'counted',
-          (error: Error) => error.message,
-        ),
-      )
+          (error: Refusal) => error,
+        )
+      const asked = times(8, () => ask())
+      const others = ['a', 'b', 'c', 'd'].flatMap((projectId) => [ask(projectId), ask(projectId)])
       // The excess calls are answered while the first still waits for the lock.
-      expect(await Promise.all(asked.slice(5))).toEqual(['unavailable', 'unavailable', 'unavailable'])
-      return asked
+      const reason = 'nothing was done: 5 previews of this project run or wait, and no more can'
+      for (const refused of await Promise.all(asked.slice(5)))
+        expect(refused).toMatchObject({
+          message: 'unavailable',
+          details: [{ path: '', message: reason }],
+          retryAfterSeconds: expect.toSatisfy((seconds: number) => seconds >= 1),
+        })
+      return [...asked.slice(0, 5), ...others]
     })
-    expect((await Promise.all(asked)).slice(0, 5)).toEqual(Array(5).fill('counted'))
+    expect(await Promise.all(asked)).toEqual(Array(13).fill('counted'))
     expect((await preview(ref.scenarioId, season())).currentVersion).toBe(1)
   })
 })

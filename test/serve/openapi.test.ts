@@ -30,6 +30,7 @@ const operations = Object.entries({ ...openapi.paths, ...openapi.webhooks }).fla
   })),
 )
 const JSON_TYPE = 'application/json'
+const ANYWHERE = { 405: 'MethodNotAllowed', 408: 'RequestTimeout', 417: 'ExpectationFailed', 431: 'HeadersTooLarge' }
 
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false })
 ajv.addSchema(openapi, 'openapi')
@@ -104,10 +105,28 @@ describe('openapi.json', () => {
     expect(shown).toBeGreaterThan(100)
   })
 
-  it('refers only to schemas that exist, and has no unused schema', () => {
+  it('has the refusals that come before every call, each with a description and an example', () => {
+    const { responses } = openapi.components
+    const ours = operations.filter(({ path }) => path.startsWith('/'))
+    for (const [status, name] of Object.entries(ANYWHERE)) {
+      const $ref = `#/components/responses/${name}`
+      for (const { name, operation } of ours) expect([name, operation.responses[status]]).toEqual([name, { $ref }])
+      const { description, content } = responses[name] as unknown as Operation['responses'][string]
+      expect(description).toMatch(/^The .*\.$/)
+      const [[code, example] = []] = Object.entries(content?.[JSON_TYPE]?.examples ?? {})
+      expect([example?.value.code, faultsOf('Error', example?.value)]).toEqual([code, ''])
+      expect(Object.values(REFUSALS)).toContainEqual([Number(status), example?.value.error])
+    }
+    expect(Object.keys(responses).sort()).toEqual(Object.values(ANYWHERE).sort())
+  })
+
+  it('describes every answer, and refers only to schemas that exist, and has no unused schema', () => {
     const text = JSON.stringify(openapi)
     const names = [...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name ?? '')
     expect(names.filter((name) => !(name in openapi.components.schemas))).toEqual([])
     expect(Object.keys(openapi.components.schemas).filter((name) => !names.includes(name))).toEqual([])
+    for (const { name, operation } of operations)
+      for (const [status, answer] of Object.entries(operation.responses))
+        expect([name, status, '$ref' in answer || answer.description.length > 4]).toEqual([name, status, true])
   })
 })

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import pg, { type Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { Refusal } from '../../src/base/errors.ts'
+import { causeOf, Refusal } from '../../src/base/errors.ts'
 import { createPool } from '../../src/db/pool.ts'
 import type { Command } from '../../src/transactions/command.ts'
 import type { Extension, Group } from '../../src/transactions/group.ts'
@@ -477,7 +477,12 @@ describe('group commit with a busy or unreachable database (unavailable within t
     const open = await gather(engine)
     const waiting = times(3, () => engine.run(add('a')))
     expect(engine.queued).toBe(3)
-    await expect(engine.run(add('a'))).rejects.toMatchObject(unavailable)
+    const refused = await engine.run(add('a')).catch((error) => error)
+    expect([refused, causeOf(refused), refused.details]).toMatchObject([
+      unavailable,
+      'too many calls wait for Postgres',
+      [{ path: '', message: 'nothing was done: too many calls wait for Postgres' }],
+    ])
     await open()
     expect(await Promise.all(waiting)).toEqual([1, 2, 3])
     expect(await engine.run(add('a'))).toBe(4)
@@ -536,7 +541,16 @@ describe('group commit with a busy or unreachable database (unavailable within t
   it('answers unavailable when no server listens', async () => {
     const engine = start({ url: `postgres://nobody@127.0.0.1:${await closedPort()}/none`, deadlineMs: 300 })
     const results = await Promise.allSettled(times(20, () => engine.run(add('a'))))
-    for (const result of results) expect(reasonOf(result)).toMatchObject(unavailable)
+    for (const result of results) {
+      const refused = reasonOf(result)
+      expect(refused).toMatchObject({
+        ...unavailable,
+        details: [{ message: expect.stringMatching(/^nothing was done: /) }],
+      })
+      // The log has the cause, and the answer has none of it.
+      expect(causeOf(refused)).toContain('ECONNREFUSED')
+      expect(JSON.stringify(refused.details)).not.toContain('ECONNREFUSED')
+    }
     expect(engine.queued).toBe(0)
   })
 
@@ -545,7 +559,10 @@ describe('group commit with a busy or unreachable database (unavailable within t
     expect(await engine.run(add('a'))).toBe(1)
     proxy.pause()
     const results = await Promise.allSettled(times(20, () => engine.run(add('b'))))
-    for (const result of results) expect(reasonOf(result)).toMatchObject(unavailable)
+    for (const result of results) {
+      expect(reasonOf(result)).toMatchObject(unavailable)
+      expect(causeOf(reasonOf(result))).toMatch(/^Postgres took too long|^Connection terminated|ECONNRESET/)
+    }
     proxy.resume()
     expect(await eventually(engine, add('a'))).toBe(2)
     // The server froze before the group was loaded, so nothing is written, also not later.

@@ -31,7 +31,12 @@ function entryOf(player: Player): Entry {
 describe('the queue of calls', () => {
   it('keeps no answered call in young memory, also after a full collection while calls waited', () => {
     const players = times(PLAYERS, (n) => new Player({ environmentId: 'e', playerId: `p${n}` }))
-    const queue = createQueue({ maxBatch: PLAYERS / 2, isExclusive: true, isRemembered: () => false })
+    const queue = createQueue({
+      maxBatch: PLAYERS / 2,
+      isExclusive: true,
+      isRemembered: () => false,
+      failure: () => undefined,
+    })
     function answer(): void {
       const lines = queue.take('transaction')
       for (const entry of lines.flatMap(({ taken }) => taken)) entry.isSettled = true

@@ -22,7 +22,9 @@ export function faultsOf(error: CombinedError | undefined): readonly Fault[] {
 export function isOutcomeOpen(error: CombinedError | undefined): boolean {
   if (error === undefined) return false
   const code = codeOf(error)
-  return code === undefined || code === 'UNAVAILABLE' || code === 'INTERNAL_ERROR'
+  // A call that did not begin says so.
+  const isOpen = code === 'UNAVAILABLE' && faultsOf(error).length === 0
+  return code === undefined || isOpen || code === 'INTERNAL_ERROR'
 }
 
 export function textOf(error: CombinedError): string {
@@ -34,6 +36,8 @@ export function textOf(error: CombinedError): string {
     case 'RATE_LIMITED':
       return `Too many requests. Try again in ${first?.extensions.retryAfter ?? 'a few'} seconds.`
     case 'UNAVAILABLE':
+      if (faultsOf(error).length > 0)
+        return `The service is busy. Try again in ${first?.extensions.retryAfter ?? 'a few'} seconds.`
       return 'The service could not finish. Try again: an action is never carried out twice.'
     case 'INTERNAL_ERROR':
       return `The service failed. Its log has the cause under ${first?.extensions.requestId ?? 'the request id'}.`

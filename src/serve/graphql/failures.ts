@@ -57,12 +57,17 @@ function ofVariable(error: unknown, fault: GraphQLError): GraphQLError {
   const [, place = variable] = / at "(\w[\w.[\]]*)"$/.exec(told) ?? []
   const below = place.replace(/^\w+/, '')
   const message = withoutSuggestion(fault.message)
-  // As in faults of an input, the path does not begin with `input`.
-  const path = `${placeOf(variable, (error as GraphQLError).source)}${below}`.replace(/^input\./, '')
+  // A member that is missing or unknown, which graphql-js reports at the object around it.
+  const [, member] = /^Field "(\w+)" /.exec(message) ?? []
+  const outer = `${placeOf(variable, (error as GraphQLError).source)}${below}`
+  const path = withoutInput(member === undefined ? outer : `${outer}.${member}`)
   return createGraphQLError(`"${path}": ${fault.message}`, {
     extensions: { code: 'INVALID_REQUEST', details: [{ path, message }] },
   })
 }
+
+/** A path as faults of an input have it, which does not begin with `input`. */
+const withoutInput = (path: string): string => path.replace(/^input\./, '')
 
 /** The first use of a variable in a document: the argument, and the fields of the input below it. */
 function placeOf(variable: string, source: Source | undefined): string {
@@ -91,7 +96,7 @@ export function refusalError(refusal: Refusal, at?: unknown): GraphQLError {
     extensions: {
       code: refusal.code.toUpperCase(),
       ...(details !== undefined && { details }),
-      ...(refusal.limit && { retryAfter: refusal.limit.retryAfterSeconds }),
+      ...(refusal.waitSeconds !== undefined && { retryAfter: refusal.waitSeconds }),
     },
   })
 }
@@ -122,7 +127,7 @@ function withoutSuggestion(message: string): string {
 /** The member of the request with a fault that graphql-js or Yoga found. */
 function memberOf({ message, source, locations, extensions: { code } }: GraphQLError): string {
   const [, variable] = /^Variable "\$(\w+)" of /.exec(message) ?? []
-  if (variable !== undefined) return placeOf(variable, source)
+  if (variable !== undefined) return withoutInput(placeOf(variable, source))
   if (code === 'OPERATION_RESOLUTION_FAILURE' || /^(Must provide|Unknown) operation/.test(message))
     return 'operationName'
   return source || locations || /^(Must provide query|Can only perform a mutation)/.test(message) ? 'query' : ''

@@ -50,6 +50,7 @@ export interface CallOfContext {
 }
 
 const ROUTE = '/graphql'
+const ALLOW = ['allow', 'GET, POST, OPTIONS']
 const ALLOWED = [
   ...['access-control-allow-methods', 'GET, POST'],
   ...[
@@ -174,7 +175,7 @@ export function createServe(options: ServeOptions) {
       // Yoga builds a URL from the host. For an invalid host it would answer with a stack trace.
       const fault = faultOfHost(request)
       if (fault) throw invalidRequest(fault)
-      if (request.method === 'OPTIONS') write(response, { status: 204, headers: headed(call, ''), text: '' })
+      if (request.method === 'OPTIONS') write(response, { status: 204, headers: headed(call, '', ...ALLOW), text: '' })
       else if (request.method === 'POST') await post(request, response, call)
       else if (request.method === 'GET') await get(request, response, call)
       else throw new Refusal('methodNotAllowed')
@@ -189,7 +190,7 @@ export function createServe(options: ServeOptions) {
     if (refusal !== error) log.error({ path: ROUTE, requestId: call.requestId, err: error }, refusal.message)
     options.countRefused([{ extensions: { code: refusal.code.toUpperCase() } }])
     const text = textOf(refusal, call.requestId)
-    const allow = refusal.status === 405 ? ['allow', 'GET, POST, OPTIONS'] : []
+    const allow = refusal.status === 405 ? ALLOW : []
     const headers = headed(call, text, 'content-type', `${JSON_TYPE}; charset=utf-8`, ...allow)
     return { status: refusal.status, headers, text }
   }

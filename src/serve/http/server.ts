@@ -4,9 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { networkOf } from '../../base/rate-limits/client-address.ts'
 import type { ConnectionLimits } from '../../base/rate-limits/connection-limits.ts'
 import { type Tracing, traceHeadersOf, tracing } from '../../base/tracing.ts'
+import { Stall } from '../live/stall.ts'
 import { createTurns, type Serve } from './turns.ts'
 import { answerOf, ignoreUpgrades, type Upgrade } from './upgrades.ts'
-import { hasOneHost, type WayIn } from './way-in.ts'
+import { repeatedHeader, type WayIn } from './way-in.ts'
 
 export interface ServerOptions {
   /** Also answers requests that Node cannot read: a missing host, a faulty head, a request that is too slow. */
@@ -37,6 +38,8 @@ const KEEP_ALIVE_MS = 65_000
 const DRAIN_MS = 12_000
 /** How long a connection that was opened in the last moment may take to send its request. */
 const FIRST_REQUEST_MS = 500
+/** A connection is closed whose client takes nothing of an answer for this long: unread answers stay in memory. */
+const UNREAD_SECONDS = 30
 const READING_TURNS = 5
 /** Turns of the event loop in which a closing server accepts connections, at most: they can come for ever. */
 const MAX_ACCEPTING_TURNS = 100
@@ -53,7 +56,7 @@ export function openServer({
     keepAliveTimeout: KEEP_ALIVE_MS,
     requireHostHeader: false,
   }
-  const connections = new Set<Socket>()
+  const connections = new Map<Socket, Stall>()
   let opened = 0
   const { inTurn, hasWaiting } = createTurns()
   let isDraining = false
@@ -88,7 +91,7 @@ export function openServer({
   })
   server.on('connection', (socket: Socket) => {
     opened += 1
-    connections.add(socket)
+    connections.set(socket, new Stall(socket, UNREAD_SECONDS))
     socket.once('close', () => connections.delete(socket))
     if (connectionLimits === null) return
     const release = connectionLimits.hold('connections', networkOf(socket.remoteAddress ?? ''))
@@ -96,16 +99,20 @@ export function openServer({
     else socket.destroy()
   })
 
+  function closeUnread(): void {
+    for (const [socket, stall] of connections) if (stall.tick()) socket.destroy()
+  }
+
   /** Node counts a connection as idle before its client has read the last answer, and would cut this answer off. */
   function closeIdle(): void {
-    for (const { writableLength } of connections) if (writableLength > 0) return
+    for (const { writableLength } of connections.keys()) if (writableLength > 0) return
     server.closeIdleConnections()
   }
 
   /** From now on each answer closes its connection, also that of a call that runs. */
   function closeWithAnswers(): void {
     isDraining = true
-    for (const socket of connections) {
+    for (const socket of connections.keys()) {
       const answer = answerOf(socket)
       if (answer) closeWith(answer)
     }
@@ -125,6 +132,8 @@ export function openServer({
         server.once('error', reject)
         server.listen(port, host, () => {
           server.off('error', reject)
+          const timer = setInterval(closeUnread, 1_000).unref()
+          server.once('close', () => clearInterval(timer))
           resolve((server.address() as AddressInfo).port)
         })
       }),
@@ -141,13 +150,13 @@ export function openServer({
       const closed = new Promise((resolve) => NetServer.prototype.close.call(server, resolve))
       closeIdle()
       const deadline = setTimeout(() => {
-        for (const socket of connections) socket.destroy()
+        for (const socket of connections.keys()) socket.destroy()
       }, DRAIN_MS)
       // Browsers and balancers open connections in advance. Node counts a connection as idle only after an answer.
       const silent = setTimeout(async () => {
         // What has arrived is read first, also when the process was frozen for as long.
         for (let turn = 0; turn < READING_TURNS; turn += 1) await new Promise(setImmediate)
-        for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
+        for (const socket of connections.keys()) if (socket.bytesRead === 0) socket.destroy()
       }, FIRST_REQUEST_MS)
       // A connection that was answering a call when the stop began becomes idle with its answer.
       const idle = setInterval(closeIdle, 50)
@@ -164,7 +173,7 @@ export function openServer({
 /** Serves GraphQL at its path and everything else through the way in. With traces on, each call has a span. */
 export function serveCalls(wayIn: WayIn, graphql: { readonly serve: WayIn['serve'] }): Serve {
   return (request, response) => {
-    const isGraphql = isGraphqlPath(request.url ?? '') && hasOneHost(request)
+    const isGraphql = isGraphqlPath(request.url ?? '') && repeatedHeader(request) === undefined
     const way = isGraphql ? graphql : wayIn
     const traces = tracing()
     if (traces === null) void way.serve(request, response)
@@ -184,7 +193,8 @@ function isWebSocket(request: IncomingMessage): boolean {
   takePath(request)
   const { method, httpVersion, headers, url = '' } = request
   const isAsked = headers.upgrade?.toLowerCase() === 'websocket'
-  return isAsked && method === 'GET' && httpVersion !== '1.0' && isGraphqlPath(url) && hasOneHost(request)
+  if (!isAsked || method !== 'GET' || httpVersion === '1.0') return false
+  return isGraphqlPath(url) && repeatedHeader(request) === undefined
 }
 
 /**

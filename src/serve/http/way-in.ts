@@ -30,10 +30,10 @@ const EXPOSED_HEADERS =
 interface Endpoint {
   readonly path: string
   readonly respond: ReadonlyMap<string, Route['respond']>
-  /** The methods that a 405 lists and a preflight allows. */
-  readonly methods: string
-  /** The methods that OPTIONS lists; null where OPTIONS is refused. */
-  readonly allow: string | null
+  /** The methods that a preflight allows; null where OPTIONS is refused. */
+  readonly methods: string | null
+  /** The methods that OPTIONS and a 405 list. */
+  readonly allow: string
   /** Whether every origin is refused, also a listed one. */
   readonly isOfServers: boolean
   readonly count: (status: number, milliseconds: number) => void
@@ -148,22 +148,23 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
     const found = endpoint.respond.get(method)
     if (found) return found(context, request, params, closed)
     if (endpoint === nowhere) throw new Refusal('notFound')
-    if (method !== 'OPTIONS' || endpoint.allow === null) throw new Refusal('methodNotAllowed')
-    const headers = ['allow', endpoint.allow]
+    const { methods, allow } = endpoint
+    if (method !== 'OPTIONS' || methods === null) throw new Refusal('methodNotAllowed')
+    const headers = ['allow', allow]
     if (isAllowed(endpoint, request.headers.origin)) {
-      headers.push('access-control-allow-methods', endpoint.methods, 'access-control-allow-headers', ALLOWED_HEADERS)
+      headers.push('access-control-allow-methods', methods, 'access-control-allow-headers', ALLOWED_HEADERS)
       headers.push('access-control-max-age', '600')
     }
     return { status: 204, body: null, headers }
   }
 
   /** Logs a bug in full. The answer contains nothing of it. */
-  function refuse({ path, methods }: Endpoint, error: unknown, requestId: string): Reply {
+  function refuse({ path, allow }: Endpoint, error: unknown, requestId: string): Reply {
     const refusal = toRefusal(error)
     if (refusal?.isWarned) warnRefused(refusal, { path, requestId })
     if (!refusal) log.error({ path, requestId, err: error }, 'internal error')
     const reply = refusalReply(refusal ?? new Refusal('internalError'), requestId)
-    return reply.status === 405 ? { ...reply, headers: [...reply.headers, 'allow', methods] } : reply
+    return reply.status === 405 ? { ...reply, headers: [...reply.headers, 'allow', allow] } : reply
   }
 
   const isAllowed = ({ isOfServers }: Endpoint, origin: string | undefined): origin is string =>
@@ -225,17 +226,21 @@ function endpointOf(path: string, metrics: Metrics, routes: readonly Route[]): E
   return {
     path,
     respond,
-    methods: isPage ? all : here.map(({ method }) => method).join(', '),
-    allow: isPage ? null : `${all}, OPTIONS`,
+    methods: isPage ? null : here.map(({ method }) => method).join(', '),
+    allow: isPage ? all : `${all}, OPTIONS`,
     isOfServers: here.some((route) => route.isOfServers),
     count: metrics.answersOf(path),
   }
 }
 
-/** The fault of a request that is found before routing: its target is no path, or its host is missing or invalid. */
+/**
+ * The fault of a request that is found before routing: its target is no path, its host is missing or invalid, or it has
+ * two credentials.
+ */
 function faultOf(request: IncomingMessage): Refusal | undefined {
   if (request.url?.[0] !== '/') return invalidRequest({ path: 'target', message: 'must be a path' })
-  if (!hasOneHost(request)) return invalidRequest({ path: 'host', message: 'must be sent once' })
+  const repeated = repeatedHeader(request)
+  if (repeated !== undefined) return invalidRequest({ path: repeated, message: 'must be sent once' })
   const fault = faultOfHost(request)
   return fault && invalidRequest(fault)
 }
@@ -247,16 +252,20 @@ export function faultOfHost({ headers: { host } }: IncomingMessage): Fault | und
 }
 
 /**
- * Whether a request has one host, which every version but HTTP/1.0 requires. Of several hosts, Node gives only the first:
- * a proxy that takes another would serve other calls than it allows.
+ * The header that a request does not have once: the host, which every version but HTTP/1.0 requires, and `Authorization`,
+ * which some calls do not need. Of several, Node gives only the first: a proxy that takes another would serve other
+ * calls, or other callers, than it allows.
  */
-export function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
+export function repeatedHeader({ rawHeaders, httpVersion }: IncomingMessage): 'host' | 'Authorization' | undefined {
   let hosts = 0
+  let credentials = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? ''
     if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1
+    else if (name.length === 13 && name.toLowerCase() === 'authorization') credentials += 1
   }
-  return hosts === 1 || (hosts === 0 && httpVersion === '1.0')
+  if (hosts > 1 || (hosts === 0 && httpVersion !== '1.0')) return 'host'
+  return credentials > 1 ? 'Authorization' : undefined
 }
 
 function refusalOf({ code }: NodeJS.ErrnoException): Refusal {

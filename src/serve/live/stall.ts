@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 
-/** A connection that takes nothing for this long is ended. */
+/** A subscriber that takes nothing for this long is ended. */
 const STALL_SECONDS = 10
 
 /**
@@ -10,14 +10,17 @@ const STALL_SECONDS = 10
  */
 export class Stall {
   private readonly connection: Socket
+  private readonly most: number
   private seconds = 0
   private taken = 0
 
-  constructor(connection: Socket) {
+  /** `most`: the seconds after which a connection that takes nothing has stalled. */
+  constructor(connection: Socket, most = STALL_SECONDS) {
     this.connection = connection
+    this.most = most
   }
 
-  /** To be called once a second. True when nothing was taken for {@link STALL_SECONDS} calls. */
+  /** To be called once a second. True when nothing was taken for this many calls. */
   tick(): boolean {
     const { connection } = this
     if (connection.writableLength === 0) {
@@ -27,7 +30,7 @@ export class Stall {
     const taken = connection.bytesWritten - connection.writableLength
     this.seconds = taken === this.taken ? this.seconds + 1 : 0
     this.taken = taken
-    return this.seconds >= STALL_SECONDS
+    return this.seconds >= this.most
   }
 
   /** True when nothing was taken since the last call of {@link tick}. */

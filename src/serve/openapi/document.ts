@@ -3,7 +3,7 @@ import type { Named } from '../../declare/answer.ts'
 import { TAGS } from '../../declare/contract.ts'
 import type { Schema } from '../../declare/shape.ts'
 import { routes } from '../../routes.ts'
-import { error, operationOf } from './operation.ts'
+import { error, operationOf, responses } from './operation.ts'
 import { service, webhook } from './service.ts'
 
 // Tests check every answer against this document, and that it has every route.
@@ -37,7 +37,7 @@ export const openapi = {
       '- Integers of 64 bits are exact JSON integers in both directions: read them with a parser that keeps them. (The page at `/docs` rounds integers beyond 2^53.)\n' +
       '- A game\'s "no" comes with status 200 in the field `error`; check `success`.\n' +
       '- A request that is refused is `{error, code, requestId}`: match on `code`. A 400 names every fault in `details`, and a 412 the current version.\n' +
-      '- After a 503 the outcome is unknown: send the same request again, with the same key.\n' +
+      '- After a 503 the outcome is unknown, unless `details` says that nothing was done: send the same request again, with the same key.\n' +
       '- Unknown members of a request are ignored, except under `/server/v1`. Null counts as absent.\n\n' +
       'The same operations, and more for dashboards, are at `/graphql`; subscriptions, too.',
     license: { name: 'MIT', identifier: 'MIT' },
@@ -48,6 +48,7 @@ export const openapi = {
   webhooks: webhook.webhooks,
   components: {
     schemas: schemasOf([...bodies, ...service.bodies, ...webhook.bodies, error]),
+    responses,
     securitySchemes: {
       playerToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: "A player's access token." },
       sdkKey: { type: 'apiKey', in: 'header', name: 'X-SDK-Key', description: 'Names a project and an environment.' },

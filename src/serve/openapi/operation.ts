@@ -66,7 +66,7 @@ const faults = out.list(
     path: out.text('Path of the faulty member, such as `amount`.'),
     message: out.text('The fault.'),
   }),
-  'For 400: every fault of the request. For 412: the current version.',
+  'For 400: every fault of the request. For 412: the current version. For 503: that nothing was done, where that is known.',
 )
 
 /** What refusals tell besides, by the name of the member. */
@@ -133,7 +133,7 @@ export function operationOf({ access, request, body = request, refusals = [], ..
     security: [Object.fromEntries(security.map((scheme) => [scheme, []]))],
     ...(parameters.length > 0 && { parameters }),
     ...(body !== undefined && { requestBody: { required: true, content: contentOf(body, call.bodyType) } }),
-    responses: { ...success(call), ...refusalsOf([...common, ...refusals]) },
+    responses: { ...success(call), ...refusalsOf([...common, ...refusals]), ...ANYWHERE },
   }
 }
 
@@ -141,7 +141,7 @@ export function operationOf({ access, request, body = request, refusals = [], ..
 export const openOperation = (call: Contract): Schema => ({
   ...introOf(call),
   security: [],
-  responses: { 200: { description: 'Success.', content: call.answer && contentOf(call.answer) } },
+  responses: { 200: { description: 'Success.', content: call.answer && contentOf(call.answer) }, ...ANYWHERE },
 })
 
 const introOf = ({ id, tag, summary }: Omit<Contract, 'refusals'>): Schema => ({
@@ -173,29 +173,48 @@ export const plainText = (description: string, hasId: boolean): Schema => ({
   },
 })
 
-export function refusalsOf(kinds: readonly RefusalKind[]): Schema {
-  return Object.fromEntries(
-    [...groupBy(new Set(kinds), (kind) => REFUSALS[kind][0])].map(([status, found]) => [
-      status,
-      {
-        description: found.map((kind) => `\`${REFUSALS[kind][1]}\``).join(', '),
-        headers: {
-          'X-Request-Id': REQUEST_ID,
-          ...((status === 429 || status === 503) && { 'Retry-After': RETRY_AFTER }),
-          ...(status === 429 && RATE_LIMITS),
-        },
-        content: {
-          'application/json': { schema: referTo(error), examples: Object.fromEntries(found.map(errorExample)) },
-        },
-      },
-    ]),
-  )
-}
-
 const DETAILS: Readonly<Record<number, Schema>> = {
   400: { path: 'amount', message: 'must be 1 to 9223372036854775807' },
   412: { path: 'If-Match', message: 'the current version is 5, not 4' },
 }
+
+export function refusalsOf(kinds: readonly RefusalKind[]): Schema {
+  return Object.fromEntries(
+    [...groupBy(new Set(kinds), (kind) => REFUSALS[kind][0])].map(([status, found]) => [
+      status,
+      refusal(found, found.map((kind) => `\`${REFUSALS[kind][1]}\``).join(', '), {
+        ...((status === 429 || status === 503) && { 'Retry-After': RETRY_AFTER }),
+        ...(status === 429 && RATE_LIMITS),
+      }),
+    ]),
+  )
+}
+
+const refusal = (kinds: readonly RefusalKind[], description: string, headers?: Schema): Schema => ({
+  description,
+  headers: { 'X-Request-Id': REQUEST_ID, ...headers },
+  content: { 'application/json': { schema: referTo(error), examples: Object.fromEntries(kinds.map(errorExample)) } },
+})
+
+const ALLOW: Schema = { description: 'The methods of the path, such as `POST, OPTIONS`.', schema: text }
+
+/** Refusals of every path that come before a call is looked at. */
+export const responses: Readonly<Record<string, Schema>> = {
+  MethodNotAllowed: refusal(['methodNotAllowed'], 'The path has other methods: see `Allow`.', { Allow: ALLOW }),
+  RequestTimeout: refusal(['requestTimeout'], 'The request did not arrive in time.'),
+  ExpectationFailed: refusal(['expectationFailed'], 'The header `Expect` is not `100-continue`.'),
+  HeadersTooLarge: refusal(['headersTooLarge'], 'The headers of the request exceed the limit.'),
+}
+
+/** References to them, by status. */
+export const ANYWHERE: Schema = Object.fromEntries(
+  Object.entries({
+    405: 'MethodNotAllowed',
+    408: 'RequestTimeout',
+    417: 'ExpectationFailed',
+    431: 'HeadersTooLarge',
+  }).map(([status, name]) => [status, { $ref: `#/components/responses/${name}` }]),
+)
 
 function errorExample(kind: RefusalKind): [name: string, example: Schema] {
   const { message: words, code, status } = new Refusal(kind)

@@ -1,7 +1,7 @@
 import { answer, type Named, out } from '../../declare/answer.ts'
 import { anyObject, requiredHeader } from '../../declare/contract.ts'
 import { webhookAnswer } from '../../webhook/webhook-answer.ts'
-import { contentOf, error, openOperation, plainText, refusalsOf } from './operation.ts'
+import { ANYWHERE, contentOf, error, openOperation, plainText, refusalsOf } from './operation.ts'
 
 // What `openapi.json` says of the pages of the service itself, and of the endpoint that a studio implements.
 
@@ -59,6 +59,7 @@ export const service = {
         responses: {
           ...plainText('The schema, in the schema definition language.', true),
           ...refusalsOf(['invalidToken']),
+          ...ANYWHERE,
         },
       },
     },
@@ -75,6 +76,7 @@ export const service = {
         responses: {
           200: { description: 'Ready.', content: contentOf(readiness) },
           503: { description: 'Not ready.', content: contentOf(readiness) },
+          ...ANYWHERE,
         },
       },
     },
@@ -92,6 +94,7 @@ export const service = {
             description: '`not found`: metrics are off, or on a port of their own.',
             content: contentOf(error),
           },
+          ...ANYWHERE,
         },
       },
     },

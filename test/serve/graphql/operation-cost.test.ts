@@ -91,6 +91,14 @@ describe('the cost of an operation', () => {
     }
   })
 
+  it('is 50 or more for each query that computes from many rows: figures, previews, what-ifs and checks', () => {
+    const queries = Object.keys(schema.getQueryType()?.getFields() ?? {})
+    const computing = queries.filter((name) => /^(preview|replay|validate)|(Statistics|Insight|Diff)$/.test(name))
+    expect(computing.length).toBeGreaterThan(9)
+    expect(computing.filter((name) => (WEIGHTS[`Query.${name}`] ?? 0) < 50)).toEqual([])
+    expect(WEIGHTS).toMatchObject({ 'Query.replaySeason': 100, 'Query.battlePassStatistics': 50 })
+  })
+
   it('of each operation of docs/graphql.md is below a third of the default limit, with pages of 50', () => {
     const page = readFileSync(new URL('../../../docs/graphql.md', import.meta.url), 'utf8')
     const texts = [...page.matchAll(/^```graphql\n([\s\S]*?)\n```$/gm)].map(([, text = '']) => text)

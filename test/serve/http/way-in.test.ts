@@ -45,7 +45,12 @@ interface Answer {
 }
 
 /** Sends a request unchanged, without a URL parser. */
-function send(method: string, path: string, headers: Record<string, string> = {}, sent = ''): Promise<Answer> {
+function send(
+  method: string,
+  path: string,
+  headers: Record<string, string> = {},
+  sent: string | Buffer = '',
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const call = request(game.baseUrl, { method, path, headers }, async (response) => {
       let text = ''
@@ -152,14 +157,21 @@ describe('every path', () => {
       if (methods.includes(method as 'GET')) continue
       const answer = await send(method, path)
       expectError(answer, [405, 'method not allowed'])
-      expect(answer.headers.allow).toBe(methods.join(', '))
+      expect(answer.headers.allow).toBe(options.headers.allow)
     }
   })
 
   it.each(MACHINES)('%s allows GET and HEAD only, and says so for OPTIONS', async (path) => {
     const options = await send('OPTIONS', path)
     expect([options.status, options.headers.allow]).toEqual([204, 'GET, HEAD, OPTIONS'])
-    expectError(await send('POST', path), [405, 'method not allowed'])
+    const refused = await send('POST', path)
+    expectError(refused, [405, 'method not allowed'])
+    expect(refused.headers.allow).toBe(options.headers.allow)
+  })
+
+  it('/graphql names the same methods for OPTIONS and with a 405', async () => {
+    for (const method of ['OPTIONS', 'PUT', 'HEAD'])
+      expect((await send(method, '/graphql')).headers.allow).toBe('GET, POST, OPTIONS')
   })
 
   it.each([...MACHINES, ...PAGES])('%s answers HEAD with the headers of GET and no body', async (path) => {
@@ -296,6 +308,18 @@ describe('a malformed request', () => {
     'two hosts, for a WebSocket': [
       head('GET /graphql HTTP/1.1', 'host: a', 'host: b', 'connection: upgrade', 'upgrade: websocket'),
       'host',
+    ],
+    'two credentials': [
+      head(`POST ${PROGRESS} HTTP/1.1`, 'host: a', 'authorization: Bearer a', 'Authorization: Bearer b'),
+      'Authorization',
+    ],
+    'the same credential twice, for an open path': [
+      head('GET /livez HTTP/1.1', 'host: a', 'authorization: Bearer a', 'authorization: Bearer a'),
+      'Authorization',
+    ],
+    'two credentials, for GraphQL': [
+      head('GET /graphql HTTP/1.1', 'host: a', 'authorization: Bearer a', 'authorization: Bearer b'),
+      'Authorization',
     ],
     'an asterisk as its path': [head('OPTIONS * HTTP/1.1', 'host: a'), 'target'],
     'an invalid URL': [head('GET http://[/livez HTTP/1.1', 'host: a'), 'target'],
@@ -602,6 +626,66 @@ describe('a compressed body', () => {
       expect(status).toBe(415)
       expect(text).toMatch(/unsupported media type.*"path":"Content-Encoding","message":"must be absent/)
     }
+  })
+})
+
+describe('a body that is no JSON', () => {
+  const call = (type: string | undefined, sent: string | Buffer, path = PROGRESS) =>
+    send(
+      'POST',
+      path,
+      {
+        authorization: `Bearer ${path.startsWith('/platform') ? game.platformKey : player.token}`,
+        'content-length': String(Buffer.byteLength(sent)),
+        ...(type !== undefined && { 'content-type': type }),
+      },
+      sent,
+    )
+  const form = 'scenarioId=season&nodeId=pass'
+  const parts = '--x\r\ncontent-disposition: form-data; name="scenarioId"\r\n\r\nseason\r\n--x--\r\n'
+
+  it.each<[type: string, sent: string | Buffer]>([
+    ['application/x-www-form-urlencoded', form],
+    ['application/x-www-form-urlencoded; charset=utf-8', form],
+    ['multipart/form-data; boundary=x', parts],
+    ['application/json; charset=utf-16', Buffer.from(body, 'utf16le')],
+    ['application/json; charset="UTF-16LE"', Buffer.from(body, 'utf16le')],
+    ['application/json;charset=utf-16', body],
+    ['application/json; charset=iso-8859-1', Buffer.from('{"scenarioId":"\u00e9"}', 'latin1')],
+  ])('is answered 415 with the name of its header: %s', async (type, sent) => {
+    const answer = await call(type, sent)
+    expectError(answer, [415, 'unsupported media type'])
+    expect(JSON.parse(answer.text).details[0]).toEqual({
+      path: 'Content-Type',
+      message: 'the body must be JSON, in UTF-8',
+    })
+  })
+
+  it('is answered 415 also where the body is text or lines', async () => {
+    const platform = `/platform/v1/projects/${game.projectId}`
+    for (const path of [`${platform}/player-lists?environment=production`, `${platform}/players.ndjson`])
+      expectError(await call('text/csv; charset=utf-16', Buffer.from('a,b', 'utf16le'), path), [
+        415,
+        'unsupported media type',
+      ])
+  })
+
+  it('is answered 400 with its fault where no other type is named', async () => {
+    for (const type of [undefined, '', 'application/json', 'application/json; charset=UTF-8', 'text/plain'])
+      expect(JSON.parse((await call(type, form)).text)).toMatchObject({
+        code: 'invalid_request',
+        details: [{ path: '' }],
+      })
+  })
+
+  it('is told apart by its text: JSON is taken with every other type, too', async () => {
+    for (const type of [
+      undefined,
+      'text/plain;charset=UTF-8',
+      'application/x-www-form-urlencoded',
+      'text/plain; charset=iso-8859-1',
+    ])
+      expect([type, (await call(type, body)).status]).toEqual([type, 200])
   })
 })
 
