@@ -338,6 +338,21 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the console`, () => {
     await again.close()
   })
 
+  it('says so when the service takes a request and never answers', async () => {
+    const opened = await stage.open('/env/production/boosts')
+    const { page } = opened
+    await page.getByText('No boost in production yet').waitFor()
+    await page.route('**/graphql', () => undefined)
+    await page.getByRole('button', { name: 'Refresh' }).click()
+    await page.getByText('The service has not answered in time.').waitFor()
+    await opened.close()
+    const { page: signIn, close } = await stage.blank()
+    await signIn.route('**/console/sign-on/option*', () => undefined)
+    await signIn.goto(`${stage.game.baseUrl}/console`)
+    await signIn.getByLabel('Platform key').waitFor()
+    await close()
+  })
+
   it('keeps the focus in the page: at its title, or at the tab that was chosen', async () => {
     const { page, close } = await stage.open('/env/production/players')
     const place = "[document.activeElement.tagName, document.activeElement.textContent].join(' ')"

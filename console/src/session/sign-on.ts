@@ -3,6 +3,8 @@ import { keepText } from '../ui/storage.ts'
 // A sign-in with the studio's own accounts. The service does it by redirects; the page begins it and fetches the token.
 
 const PATH = '/console/sign-on'
+/** After it, the sign-in page has platform keys alone. */
+const DEADLINE_MS = 10_000
 /** The project whose button was shown last. A link can name another one, as `?project=`. */
 const PROJECT = 'tierway.sign-on-project'
 
@@ -22,7 +24,7 @@ export async function readOption(projectId?: string): Promise<SignOnOption | nul
 }
 
 async function optionAt(query: string): Promise<SignOnOption | null> {
-  const response = await fetch(`${PATH}/option${query}`)
+  const response = await fetch(`${PATH}/option${query}`, { signal: AbortSignal.timeout(DEADLINE_MS) })
   if (!response.ok) return null
   const { projectId, title } = await response.json()
   return typeof projectId === 'string' && typeof title === 'string' ? { projectId, title } : null
@@ -55,6 +57,6 @@ const FAULTS: Readonly<Record<string, string>> = {
 export async function finishSignOn(): Promise<{ readonly token: string; readonly returnTo: string } | string> {
   const fault = new URLSearchParams(location.search).get('fault')
   if (fault !== null) return (Object.hasOwn(FAULTS, fault) && FAULTS[fault]) || 'The sign-in failed.'
-  const response = await fetch(`${PATH}/token`, { method: 'POST' })
+  const response = await fetch(`${PATH}/token`, { method: 'POST', signal: AbortSignal.timeout(DEADLINE_MS) })
   return response.ok ? await response.json() : (FAULTS.expired ?? '')
 }
