@@ -151,6 +151,7 @@ program
       TIERWAY_KEY: demo.platformKey,
       SDK_KEY: demo.sdkKey,
       PROJECT_ID: demo.projectId,
+      ENVIRONMENT_ID: demo.environmentId,
     }
     const lines = Object.entries(variables).map(([name, value]) => `export ${name}='${value}'`)
     report(options, variables, lines.join('\n'))

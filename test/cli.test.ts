@@ -21,8 +21,9 @@ beforeAll(async () => {
   game = await startGame()
   keys = await generateKeys()
   dataDir = await mkdtemp(join(tmpdir(), 'tierway-cli-'))
-  const { baseUrl, projectId, platformKey, sdkKey } = game
-  await writeFile(join(dataDir, 'demo.json'), JSON.stringify({ baseUrl, projectId, platformKey, sdkKey }))
+  const { baseUrl, projectId, environmentId, platformKey, sdkKey } = game
+  const demo = { baseUrl, projectId, environmentId, platformKey, sdkKey }
+  await writeFile(join(dataDir, 'demo.json'), JSON.stringify(demo))
 })
 afterAll(async () => {
   await game?.stop()
@@ -133,8 +134,9 @@ describe('a command that needs the demo', () => {
     const { code, out } = await tierway(['env'])
     expect(code).toBe(0)
     const { stdout } = spawnSync('sh', ['-euc', `${out}\nenv`], { encoding: 'utf8', env: {} })
-    const { baseUrl, projectId, platformKey, sdkKey } = game
-    const variables = { TIERWAY_URL: baseUrl, TIERWAY_KEY: platformKey, SDK_KEY: sdkKey, PROJECT_ID: projectId }
+    const { baseUrl, projectId, environmentId, platformKey, sdkKey } = game
+    const ids = { PROJECT_ID: projectId, ENVIRONMENT_ID: environmentId }
+    const variables = { TIERWAY_URL: baseUrl, TIERWAY_KEY: platformKey, SDK_KEY: sdkKey, ...ids }
     for (const [name, value] of Object.entries(variables)) expect(stdout.split('\n')).toContain(`${name}=${value}`)
   })
 

@@ -1,11 +1,14 @@
+import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { buildSchema, parse, validate } from 'graphql'
 import { describe, expect, test } from 'vitest'
 import { RawJson } from '../src/base/json.ts'
 import { ROLES } from '../src/callers/roles.ts'
 import { demoSeason, rankedSeason } from '../src/dev/season.ts'
+import { cursorAt, positionOf } from './events/cursors.ts'
 import { generateKeys, startGame } from './harness/game.ts'
 import { without } from './harness/needs.ts'
 import { startPageShell } from './harness/page-shell.ts'
@@ -106,6 +109,25 @@ test.skipIf(withoutCurl !== '')(`${withoutCurl}the README's first calls work`, a
   } finally {
     await game.stop()
     await shell.close()
+  }
+})
+
+test("the README's subscription runs as it is, and receives an event", async () => {
+  const game = await startGame()
+  try {
+    await game.publish('season-1', new RawJson(demoSeason()))
+    await (await game.player()).start('season-1')
+    const [, code = ''] = /### A first subscription[\s\S]*?```ts\n([\s\S]*?)^```$/m.exec(readme) ?? []
+    const given = `const key = '${game.platformKey}', lastCursor = '${cursorAt(game.environmentId, 0n)}'
+      const remember = (cursor) => { console.log(cursor); process.exit() }`
+    const program = `${given}\n${code.replace('ws://127.0.0.1:4000', game.baseUrl.replace('http', 'ws'))}`
+    // Its packages are those of this folder.
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], {
+      cwd: ROOT,
+    })
+    expect(positionOf(stdout.trim())).toBe(1)
+  } finally {
+    await game.stop()
   }
 })
 

@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
+import { Outbox, Tierway } from '../../src/client/index.ts'
+import { BattlePassSession, LevelSession, ScenarioSession } from '../../src/client/scenario.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -57,4 +59,20 @@ it('every example of docs/client.md compiles', { timeout: 60_000 }, async () => 
   } finally {
     await rm(folder, { recursive: true })
   }
+})
+
+it('docs/client.md names every member of the classes that a game uses', async () => {
+  const [page, reference] = await Promise.all(
+    ['docs/client.md', 'docs/reference.md'].map((name) => readFile(join(ROOT, name), 'utf8')),
+  )
+  const code = [...(page ?? '').matchAll(/```[\s\S]*?```|`[^`]+`/g)].map(([text]) => text).join('\n')
+  const { storage } = new Tierway({ baseUrl: 'http://127.0.0.1', sdkKey: 'twsdk_' })
+  const classes = [Tierway, Outbox, ScenarioSession, BattlePassSession, LevelSession, storage.constructor]
+  const members = classes.flatMap(({ prototype }) => Object.getOwnPropertyNames(prototype))
+  // The reference has those for games alone.
+  const own = members.filter(
+    (name) => name !== 'constructor' && new RegExp(`^- \`([a-z]+ )*${name}\\b`, 'm').test(reference ?? ''),
+  )
+  expect(own.length).toBeGreaterThan(50)
+  expect(own.filter((name) => !new RegExp(`\\b${name}\\b`).test(code))).toEqual([])
 })

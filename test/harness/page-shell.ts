@@ -21,7 +21,7 @@ export interface PageShell {
 
 export interface PageShellOptions {
   /** The service whose demo.json is in the folder. */
-  readonly demo?: Pick<Game, 'baseUrl' | 'projectId' | 'platformKey' | 'sdkKey'>
+  readonly demo?: Pick<Game, 'baseUrl' | 'projectId' | 'environmentId' | 'platformKey' | 'sdkKey'>
   /** Shell scripts that replace programs, by the name of the program. */
   readonly programs?: Readonly<Record<string, string>>
 }
@@ -30,9 +30,10 @@ export async function startPageShell({ demo, programs }: PageShellOptions): Prom
   await buildService()
   const home = await mkdtemp(join(tmpdir(), 'tierway-page-'))
   if (demo) {
-    const { baseUrl, projectId, platformKey, sdkKey } = demo
+    const { baseUrl, projectId, environmentId, platformKey, sdkKey } = demo
     await mkdir(join(home, '.tierway'))
-    await writeFile(join(home, '.tierway/demo.json'), JSON.stringify({ baseUrl, projectId, platformKey, sdkKey }))
+    const kept = { baseUrl, projectId, environmentId, platformKey, sdkKey }
+    await writeFile(join(home, '.tierway/demo.json'), JSON.stringify(kept))
   }
   // In a checkout npx finds the command line by the folder.
   const scripts = { npx: `shift\nexec ${COMMAND_LINE} "$@"`, ...programs }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type CryptoKey, importJWK, SignJWT } from 'jose'
@@ -237,6 +238,12 @@ describe('a client for game servers', () => {
     createServerClient({ url: game.baseUrl, key, ...options })
 
   const ADA = { provider: 'custom', subject: 'ada' }
+
+  it('has the calls of the table in docs/server.md, and no other', async () => {
+    const page = await readFile(new URL('../../docs/server.md', import.meta.url), 'utf8')
+    const calls = [...page.matchAll(/^\| `\/server\/v1\/\S+` \| `(\w+)` \|/gm)].map(([, name]) => name)
+    expect(Object.keys(clientFor())).toEqual(calls)
+  })
 
   it('finds a player by its identity', async () => {
     expect(await clientFor().findPlayer(ADA)).toMatchObject({ playerId: player.playerId, identities: [ADA] })
