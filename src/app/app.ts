@@ -3,6 +3,7 @@ import { createAlertSender, hasArrived } from '../alerts/send-message.ts'
 import { createAlerts } from '../alerts/watch-problems.ts'
 import { createAuditDenied } from '../audit/denied.ts'
 import type { Config } from '../base/config.ts'
+import { descriptorLimit } from '../base/descriptors.ts'
 import { createPlaces } from '../base/fair-queue.ts'
 import { type Logger, rateLimited } from '../base/log.ts'
 import { createMetrics, type Metrics } from '../base/metrics.ts'
@@ -115,6 +116,11 @@ type Task = (typeof TASKS)[number]
  */
 const OPERATORS_SHARE = 0.3
 const GROUPS_SHARE = 0.3
+/** What a process needs besides its connections to clients and Postgres: files, webhooks, Redis, the replica. */
+const OWN_DESCRIPTORS = 100
+const MIN_CONNECTIONS = 20
+/** A game with more players than this at once, on one instance, needs a higher limit: say so at the start. */
+const FEW_CONNECTIONS = 10_000
 /** Previews and replays that run at once, each on a connection of the operators. */
 const PREVIEWS_AT_ONCE = 3
 
@@ -408,8 +414,20 @@ export async function createApp({
     connectionLimits,
   })
 
+  const descriptors = descriptorLimit()
+  const maxConnections =
+    descriptors === null ? null : Math.max(MIN_CONNECTIONS, descriptors - OWN_DESCRIPTORS - config.databaseConnections)
+  if (maxConnections !== null && maxConnections < FEW_CONNECTIONS)
+    log.warn(
+      `this process may have ${descriptors} files open, and so serves at most ${maxConnections} connections at once: raise the limit (ulimit -n, LimitNOFILE=)`,
+    )
   const server = openServer({
     wayIn,
+    ...(maxConnections !== null && { maxConnections }),
+    onDropped() {
+      metrics.connectionLimited.inc({ limit: 'descriptors' })
+      warn(`ulimit -n is ${descriptors}`, 'connections are closed at once: this process may have no more files open')
+    },
     serve: serveCalls(wayIn, graphql),
     webSocket: graphql.upgrade,
     connectionLimits: config.trustedProxies > 0 ? null : connectionLimits,

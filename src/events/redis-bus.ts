@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Redis, type RedisOptions, ReplyError } from 'ioredis'
 import { type Bus, type BusListener, createLocalBus } from './bus.ts'
 import { EVENT_FIELDS, type EventField, type StreamEvent } from './catalogue.ts'
+import { causeOfRedis } from './redis-cause.ts'
 
 export interface RedisBusOptions {
   readonly url: string
@@ -121,7 +122,7 @@ export function createRedisBus({ url, onError = () => {}, onChange = () => {} }:
 
   for (const connection of [publisher, subscriber]) {
     // An unhandled error would end the process.
-    connection.on('error', onError)
+    connection.on('error', (error) => void causeOfRedis(url, error).then(onError))
     connection.on('ready', beat)
     connection.on('close', changed)
   }

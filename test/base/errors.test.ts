@@ -29,6 +29,8 @@ const words = [
   ...['audit_log', 'connection_init'],
   // A rate limit, and connection limits.
   ...['sdk_key', 'caller_sockets', 'caller_subscriptions'],
+  // A parameter of other clients of Postgres, a metric of every process, and a variable of Node.
+  ...['connection_limit', 'process_max_fds', 'NODE_EXTRA_CA_CERTS'],
   // An extension of Postgres, its settings, views, functions and columns, tables, and a setting of Docker.
   ...['pg_trgm', 'max_connections', 'archive_mode', 'pg_stat_activity', 'pg_locks', 'xact_start', 'insight_changes'],
   ...['stop_grace_period', 'default_transaction_read_only', 'pg_blocking_pids', 'pg_terminate_backend'],

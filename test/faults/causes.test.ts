@@ -1,5 +1,12 @@
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { makeAuthority } from '../harness/certificates.ts'
 import { createDatabase, setOnDatabase } from '../harness/database.ts'
+import { freePort } from '../harness/free-port.ts'
 import { type RedisServer, startRedis, withoutRedis } from '../harness/redis.ts'
 import { createWorld, type Service, spawnService, startService, stopService, type World } from '../harness/service.ts'
 import { until } from '../harness/until.ts'
@@ -102,5 +109,48 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}a Redis that cannot be used
     expect(lines()).toEqual([expect.stringMatching(new RegExp(cause))])
     expect(service.output).not.toContain('secret-of-redis')
     expect(service.output).not.toContain('wrong@')
+  })
+
+  it.each([
+    ['it has as many clients as it may', ['--maxclients', '1'], 'redis:', 'ERR max number of clients reached'],
+    ['it offers no TLS', [], 'rediss:', 'Redis offers no TLS there: write redis:// in REDIS_URL'],
+  ])('is logged with what Redis says to whoever connects: %s', async (_title, args, protocol, cause) => {
+    const full = await startRedis(...args)
+    const { hostname, port } = new URL(full.url)
+    // It has connected before the service does.
+    const first = connect(Number(port), hostname)
+    await once(first, 'connect')
+    try {
+      service = await startService({ ...world.env, REDIS_URL: full.url.replace('redis:', protocol) })
+      await until('the cause is logged', () => service?.output.includes(`"err":"Error: ${cause}`) ?? false)
+    } finally {
+      first.destroy()
+      await full.remove()
+    }
+  })
+
+  it('with TLS can be used, where NODE_EXTRA_CA_CERTS has the authority of its certificate', async () => {
+    const authority = makeAuthority('the authority of Redis')
+    const own = authority.issue('redis', { names: ['127.0.0.1'] })
+    const folder = await mkdtemp(join(tmpdir(), 'tierway-redis-tls-'))
+    const files = { ca: authority.cert, cert: own.cert, key: own.key }
+    for (const [name, text] of Object.entries(files)) await writeFile(join(folder, `${name}.pem`), text)
+    const port = await freePort()
+    const option = (name: string) => [`--tls-${name === 'ca' ? 'ca-cert' : name}-file`, join(folder, `${name}.pem`)]
+    const secure = await startRedis(
+      ...['--tls-port', String(port), '--tls-auth-clients', 'no', ...Object.keys(files).flatMap(option)],
+    )
+    try {
+      const env = { ...world.env, REDIS_URL: `rediss://127.0.0.1:${port}` }
+      service = await startService({ ...env, NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') })
+      await until('Redis is used', () => service?.output.includes('Redis carries the live signal') ?? false)
+      expect(await ready()).toEqual({ status: 200, body: { status: 'ready' } })
+      await stopService(service)
+      service = await startService(env)
+      await until('the cause is logged', () => /"err":"Error: [^"]*certificate/.test(service?.output ?? ''))
+    } finally {
+      await secure.remove()
+      await rm(folder, { recursive: true })
+    }
   })
 })

@@ -26,13 +26,14 @@ export interface RedisServer {
 /** Why tests with Redis cannot run here, as a prefix of their titles; an empty text when they can. */
 export const withoutRedis: string = without('redis-server')
 
-export async function startRedis(): Promise<RedisServer> {
+/** Arguments of `redis-server`, besides its place. */
+export async function startRedis(...more: readonly string[]): Promise<RedisServer> {
   const directory = await mkdtemp(join(tmpdir(), 'tierway-redis-'))
   let port = 0
   let server: Running | undefined
   for (let attempt = 1; attempt <= ATTEMPTS && !server; attempt += 1) {
     port = await freePort()
-    server = await launch(port, directory)
+    server = await launch(port, directory, more)
   }
   if (!server) throw new Error(`redis-server found no free port in ${ATTEMPTS} attempts`)
   const url = `redis://127.0.0.1:${port}`
@@ -46,7 +47,7 @@ export async function startRedis(): Promise<RedisServer> {
     url,
     kill,
     async restart() {
-      server = await launch(port, directory)
+      server = await launch(port, directory, more)
       if (!server) throw new Error(`redis-server could not listen on port ${port} again`)
     },
     freeze: () => void server?.child.kill('SIGSTOP'),
@@ -72,8 +73,20 @@ interface Running {
 }
 
 /** Resolves once it listens, or with undefined when it has ended because the port is taken. */
-async function launch(port: number, directory: string): Promise<Running | undefined> {
-  const args = ['--bind', '127.0.0.1', '--port', String(port), '--save', '', '--appendonly', 'no', '--dir', directory]
+async function launch(port: number, directory: string, more: readonly string[]): Promise<Running | undefined> {
+  const args = [
+    '--bind',
+    '127.0.0.1',
+    '--port',
+    String(port),
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+    '--dir',
+    directory,
+    ...more,
+  ]
   const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] })
   let output = ''
   child.stdout.on('data', (chunk) => {

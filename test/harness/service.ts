@@ -91,14 +91,21 @@ async function lock(link: string): Promise<() => Promise<void>> {
   return () => rm(link, { force: true })
 }
 
-/** Starts the process without waiting for it. `root` is the folder of another version. */
+/**
+ * Starts the process without waiting for it. `root` is the folder of another version. `maxFiles` is how many files it may
+ * have open.
+ */
 export function spawnService(
   env: Readonly<Record<string, string>>,
   root = ROOT,
   script = root === ROOT ? BUNDLE : SHIPPED,
   nodeOptions: readonly string[] = NODE_OPTIONS,
+  maxFiles?: number,
 ): Service {
-  const child = spawn(process.execPath, [...nodeOptions, script], {
+  const command = [process.execPath, ...nodeOptions, script]
+  const limited = ['/bin/sh', '-c', `ulimit -n ${maxFiles}; exec "$0" "$@"`, ...command]
+  const [program = '', ...args] = maxFiles === undefined ? command : limited
+  const child = spawn(program, args, {
     cwd: root,
     // The Postgres of the tests runs without fsync.
     env: {
@@ -150,8 +157,9 @@ export async function startService(
   env: Readonly<Record<string, string>>,
   root = ROOT,
   nodeOptions?: readonly string[],
+  maxFiles?: number,
 ): Promise<Service> {
-  const service = spawnService(env, root, undefined, nodeOptions)
+  const service = spawnService(env, root, undefined, nodeOptions, maxFiles)
   await until('the service is ready', () => service.baseUrl !== '' || service.exit !== undefined, {
     deadlineMs: START_DEADLINE_MS,
   })

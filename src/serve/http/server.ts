@@ -18,6 +18,10 @@ export interface ServerOptions {
   readonly webSocket?: Upgrade
   /** Limits the connections of an address. Null behind proxies, where all connections have the address of a proxy. */
   readonly connectionLimits?: ConnectionLimits | null
+  /** Further connections are closed at once, so that the process keeps descriptors for Postgres and for files. */
+  readonly maxConnections?: number
+  /** Called for each of these. */
+  readonly onDropped?: () => void
 }
 
 export interface HttpServer {
@@ -49,6 +53,8 @@ export function openServer({
   serve = wayIn.serve,
   webSocket,
   connectionLimits = null,
+  maxConnections,
+  onDropped,
 }: ServerOptions): HttpServer {
   const limits = {
     requestTimeout: 30_000,
@@ -89,6 +95,12 @@ export function openServer({
     upgrade: (request, socket, head) => webSocket?.(request, socket, head),
     refuse: wayIn.serveError,
   })
+  if (maxConnections !== undefined) server.maxConnections = maxConnections
+  let isFull = false
+  server.on('drop', () => {
+    isFull = true
+    onDropped?.()
+  })
   server.on('connection', (socket: Socket) => {
     opened += 1
     connections.set(socket, new Stall(socket, UNREAD_SECONDS))
@@ -99,8 +111,11 @@ export function openServer({
     else socket.destroy()
   })
 
-  function closeUnread(): void {
+  /** Once a second. Connections that wait for a next request make room when there is none. */
+  function tend(): void {
     for (const [socket, stall] of connections) if (stall.tick()) socket.destroy()
+    if (isFull) server.closeIdleConnections()
+    isFull = false
   }
 
   /** Node counts a connection as idle before its client has read the last answer, and would cut this answer off. */
@@ -132,7 +147,7 @@ export function openServer({
         server.once('error', reject)
         server.listen(port, host, () => {
           server.off('error', reject)
-          const timer = setInterval(closeUnread, 1_000).unref()
+          const timer = setInterval(tend, 1_000).unref()
           server.once('close', () => clearInterval(timer))
           resolve((server.address() as AddressInfo).port)
         })
