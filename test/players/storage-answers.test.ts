@@ -72,10 +72,11 @@ describe('answers with storage', () => {
     expect((await player.post(GET, { keys: ['0-0', '0-1', '0-2'] })).status).toBe(200)
     // A connection that was cut off refuses what is sent on it.
     const unread = begun()
-    const isCutOff = (socket: Socket) => socket.destroyed || (socket.write('\r\n'), false)
-    await until('unread answers are cut off', () => unread.filter((socket) => !isCutOff(socket)).length === 0, {
-      deadlineMs: 60_000,
-    })
+    const areCutOff = () => {
+      for (const socket of unread) if (!socket.destroyed) socket.write('\r\n')
+      return unread.every(({ destroyed }) => destroyed)
+    }
+    await until('unread answers are cut off', areCutOff, { deadlineMs: 60_000 })
     expect((await player.post(GET, {})).status).toBe(200)
     for (const socket of sockets) socket.destroy()
   })

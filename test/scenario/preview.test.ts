@@ -419,7 +419,12 @@ describe('the preview of a definition', () => {
     })
     const removing = scenario([], [])
     for (const ref of [staging, neighbour]) {
-      const { passes, removedNodes } = await game.app.service.previewScenario(reader(), game.projectId, ref, print(removing))
+      const { passes, removedNodes } = await game.app.service.previewScenario(
+        reader(),
+        game.projectId,
+        ref,
+        print(removing),
+      )
       expect(passes).toMatchObject([{ isRemoved: true, players: 0, premiumOwners: 0, removedClaims: [] }])
       expect(removedNodes).toEqual([{ nodeId: 'pass', type: 'battle-pass', activeRuns: 0 }])
     }
