@@ -447,7 +447,7 @@ export interface OwnIdentities {
 }
 
 export interface IdentityUnlinkRequest {
-  /** The provider: `custom`, `custom:` and the name of another custom provider, `google`, `apple`, `oidc:` and the name of an issuer, or `device`. */
+  /** The provider: `custom`, `custom:` and the name of another custom provider, `google`, `apple`, `oidc:` and the name of an issuer, or `device`. `default` is taken for `custom`. */
   readonly provider: string
   /** The provider's own id of the player. */
   readonly subject: string

@@ -2,13 +2,14 @@ import {
   isSlug,
   MAX_ID,
   MAX_IDEMPOTENCY_KEY,
+  MAX_IDENTITY_PROVIDER,
   MAX_LABEL,
   MAX_OPERATOR,
   MAX_REASON,
   MAX_SLUG,
   nameFault,
 } from '../base/limits.ts'
-import { type Check, type Field, flag, moment, optional, text, uuid } from './shape.ts'
+import { type Check, type Field, flag, mapped, moment, optional, text, uuid } from './shape.ts'
 
 // Fields of several requests.
 
@@ -19,6 +20,13 @@ export const AS_OF =
 /** The names of providers in identities. */
 export const IDENTITY_PROVIDER =
   '`custom`, `custom:` and the name of another custom provider, `google`, `apple`, `oidc:` and the name of an issuer, or `device`.'
+
+/** The provider of an identity. It is `default` in the settings and in the login log, and `custom` in identities. */
+export const providerOfIdentity = (description: string): Field<string> =>
+  mapped(
+    text(`${description}${IDENTITY_PROVIDER} \`default\` is taken for \`custom\`.`, { max: MAX_IDENTITY_PROVIDER }),
+    (name) => (name === 'default' ? 'custom' : name),
+  )
 
 export const scenarioId = text("A scenario's id in its environment.", { max: MAX_ID })
 export const nodeId = text("A node's id in its scenario.", { max: MAX_ID })

@@ -1,6 +1,6 @@
 import type { Fault } from '../base/errors.ts'
-import { MAX_IDENTITY_PROVIDER, MAX_LEVEL, MAX_SEGMENT, MAX_SUBJECT, MAX_TAG } from '../base/limits.ts'
-import { environment, IDENTITY_PROVIDER, nodeId, scenarioId } from '../declare/common.ts'
+import { MAX_LEVEL, MAX_SEGMENT, MAX_SUBJECT, MAX_TAG } from '../base/limits.ts'
+import { environment, nodeId, providerOfIdentity, scenarioId } from '../declare/common.ts'
 import {
   type Check,
   described,
@@ -52,11 +52,7 @@ export const filterRequest = shape({
       { max: MAX_SUBJECT },
     ),
   ),
-  provider: optional(
-    text(`When given, \`search\` is a subject of this provider: ${IDENTITY_PROVIDER}`, {
-      max: MAX_IDENTITY_PROVIDER,
-    }),
-  ),
+  provider: optional(providerOfIdentity('When given, `search` is a subject of this provider: ')),
   segment: optional(
     described(
       segmentName,

@@ -2,7 +2,6 @@ import {
   MAX_DELETION_DAYS,
   MAX_DEVICE_ID,
   MAX_ID_TOKEN,
-  MAX_IDENTITY_PROVIDER,
   MAX_NAME,
   MAX_NONCE,
   MAX_SESSIONS,
@@ -12,7 +11,7 @@ import {
   MAX_TICKET,
   MIN_DEVICE_ID,
 } from '../base/limits.ts'
-import { environment, IDENTITY_PROVIDER, playerId, reason } from '../declare/common.ts'
+import { environment, playerId, providerOfIdentity, reason } from '../declare/common.ts'
 import {
   anyText,
   described,
@@ -113,7 +112,7 @@ export const linkDeviceRequest = shape(device, { name: 'DeviceLinkRequest', exam
 
 export const unlinkOwnRequest = shape(
   {
-    provider: text(`The provider: ${IDENTITY_PROVIDER}`, { max: MAX_IDENTITY_PROVIDER }),
+    provider: providerOfIdentity('The provider: '),
     subject: text("The provider's own id of the player.", { max: MAX_SUBJECT }),
   },
   { name: 'IdentityUnlinkRequest', example: { provider: 'google', subject: '110169484474' } },

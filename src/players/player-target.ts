@@ -1,14 +1,14 @@
 import type { Pool } from 'pg'
 import { type Fault, Refusal } from '../base/errors.ts'
-import { MAX_IDENTITY_PROVIDER, MAX_SUBJECT } from '../base/limits.ts'
-import { IDENTITY_PROVIDER } from '../declare/common.ts'
+import { MAX_SUBJECT } from '../base/limits.ts'
+import { providerOfIdentity } from '../declare/common.ts'
 import { nested, optional, type RequestOf, shape, text, uuid } from '../declare/shape.ts'
 import type { PlayerRef } from './player-status.ts'
 
 // How game servers name a player: by its id, or by an identity, which is the studio's own id.
 
 const identity = {
-  provider: text(`The provider: ${IDENTITY_PROVIDER}`, { max: MAX_IDENTITY_PROVIDER }),
+  provider: providerOfIdentity('The provider: '),
   subject: text("The studio's own id of the player.", { max: MAX_SUBJECT }),
 }
 

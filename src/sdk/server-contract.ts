@@ -4,7 +4,7 @@ import { CLAIMED_TIER, type ClaimedTier, EXECUTION_PLAN, type ExecutionPlan } fr
 import type { ShapeOf } from '../client/shape.ts'
 
 export interface FindPlayerRequest {
-  /** The provider: `custom`, `custom:` and the name of another custom provider, `google`, `apple`, `oidc:` and the name of an issuer, or `device`. */
+  /** The provider: `custom`, `custom:` and the name of another custom provider, `google`, `apple`, `oidc:` and the name of an issuer, or `device`. `default` is taken for `custom`. */
   readonly provider: string
   /** The studio's own id of the player. */
   readonly subject: string
@@ -15,7 +15,7 @@ export interface PlayersProgressRequest {
   readonly players: readonly {
     /** The id of the player. Leave it out with `provider` and `subject`. */
     readonly playerId?: string | null
-    /** The provider: `custom`, `custom:` and the name of another custom provider, `google`, `apple`, `oidc:` and the name of an issuer, or `device`. */
+    /** The provider: `custom`, `custom:` and the name of another custom provider, `google`, `apple`, `oidc:` and the name of an issuer, or `device`. `default` is taken for `custom`. */
     readonly provider?: string | null
     /** The studio's own id of the player. */
     readonly subject?: string | null
@@ -54,7 +54,7 @@ export interface GrantXpRequest {
     readonly player: {
       /** The id of the player. Leave it out with `provider` and `subject`. */
       readonly playerId?: string | null
-      /** The provider: `custom`, `custom:` and the name of another custom provider, `google`, `apple`, `oidc:` and the name of an issuer, or `device`. */
+      /** The provider: `custom`, `custom:` and the name of another custom provider, `google`, `apple`, `oidc:` and the name of an issuer, or `device`. `default` is taken for `custom`. */
       readonly provider?: string | null
       /** The studio's own id of the player. */
       readonly subject?: string | null
@@ -129,7 +129,7 @@ export interface WalletGrantRequest {
   readonly player: {
     /** The id of the player. Leave it out with `provider` and `subject`. */
     readonly playerId?: string | null
-    /** The provider: `custom`, `custom:` and the name of another custom provider, `google`, `apple`, `oidc:` and the name of an issuer, or `device`. */
+    /** The provider: `custom`, `custom:` and the name of another custom provider, `google`, `apple`, `oidc:` and the name of an issuer, or `device`. `default` is taken for `custom`. */
     readonly provider?: string | null
     /** The studio's own id of the player. */
     readonly subject?: string | null
@@ -161,7 +161,7 @@ export interface WalletSpendRequest {
   readonly player: {
     /** The id of the player. Leave it out with `provider` and `subject`. */
     readonly playerId?: string | null
-    /** The provider: `custom`, `custom:` and the name of another custom provider, `google`, `apple`, `oidc:` and the name of an issuer, or `device`. */
+    /** The provider: `custom`, `custom:` and the name of another custom provider, `google`, `apple`, `oidc:` and the name of an issuer, or `device`. `default` is taken for `custom`. */
     readonly provider?: string | null
     /** The studio's own id of the player. */
     readonly subject?: string | null
@@ -181,7 +181,7 @@ export interface ServerCrossRequest {
   readonly player: {
     /** The id of the player. Leave it out with `provider` and `subject`. */
     readonly playerId?: string | null
-    /** The provider: `custom`, `custom:` and the name of another custom provider, `google`, `apple`, `oidc:` and the name of an issuer, or `device`. */
+    /** The provider: `custom`, `custom:` and the name of another custom provider, `google`, `apple`, `oidc:` and the name of an issuer, or `device`. `default` is taken for `custom`. */
     readonly provider?: string | null
     /** The studio's own id of the player. */
     readonly subject?: string | null

@@ -3,7 +3,6 @@ import { Refusal, type RefusalKind } from '../base/errors.ts'
 import {
   MAX_BAN_REASON,
   MAX_BOOST_MINUTES,
-  MAX_IDENTITY_PROVIDER,
   MAX_MESSAGE_DAYS,
   MAX_NOTE,
   MAX_NOTES,
@@ -21,11 +20,11 @@ import { type CreditRules, readCreditRules, UnknownCurrency } from '../catalogue
 import { currency } from '../catalogue/requests.ts'
 import { newId } from '../db/ids.ts'
 import {
-  IDENTITY_PROVIDER,
   idempotencyKey,
   inScenario,
   nodeId,
   playerId,
+  providerOfIdentity,
   reason,
   requiredKey,
   runId,
@@ -435,7 +434,7 @@ const revokeRequest = shape({
 const rewardRequest = shape({ ...whom, scenarioId, nodeId: described(nodeId, 'A reward node of the scenario.') })
 const identityRequest = shape({
   ...whom,
-  provider: text(IDENTITY_PROVIDER, { max: MAX_IDENTITY_PROVIDER }),
+  provider: providerOfIdentity(''),
   subject: text("The studio's own id of the player, from its webhook.", { max: MAX_SUBJECT }),
   allowLast: optional(flag('True unlinks even the only identity of the player. Default: false.'), false),
 })

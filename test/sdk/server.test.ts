@@ -247,6 +247,8 @@ describe('a client for game servers', () => {
 
   it('finds a player by its identity', async () => {
     expect(await clientFor().findPlayer(ADA)).toMatchObject({ playerId: player.playerId, identities: [ADA] })
+    // The name that the provider has in the settings and in the login log is taken, too.
+    expect(await clientFor().findPlayer({ ...ADA, provider: 'default' })).toMatchObject({ playerId: player.playerId })
     const error = await clientFor()
       .findPlayer({ ...ADA, subject: 'nobody' })
       .catch((thrown) => thrown)
