@@ -423,7 +423,7 @@ describe('unlinkIdentity', () => {
     const refs = [
       { provider: 'custom', subject },
       { provider: 'custom:steam', subject: player.subject },
-      { provider: 'default', subject: player.subject },
+      { provider: 'custom:default', subject: player.subject },
       { provider: 'custom', subject: 'nobody' },
     ]
     for (const ref of refs) expect(codeOf(await act('unlinkIdentity', player, ref))).toBe('NOT_FOUND')
