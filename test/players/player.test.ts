@@ -269,7 +269,7 @@ describe('finding a player by an identity, for game servers', () => {
       { provider: 'custom', subject: 'Exact ' },
       { provider: 'Custom', subject: 'Exact' },
       { provider: 'custom:studio', subject: 'Exact' },
-      { provider: 'default', subject: 'Exact' },
+      { provider: 'Default', subject: 'Exact' },
     ])
       expect([identity, (await found(identity)).body]).toMatchObject([identity, { error: 'player not found' }])
   })
