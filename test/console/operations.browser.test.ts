@@ -35,7 +35,12 @@ describe('documents of the console', () => {
     const file = join(home, 'console.json')
     await writeFile(file, await readFile(path))
     const keys = await generateKeys()
-    const config = readConfig({ NODE_ENV: 'test', DATABASE_URL: 'postgres://x/tierway', ...keys, PERSISTED_OPERATIONS: file })
+    const config = readConfig({
+      NODE_ENV: 'test',
+      DATABASE_URL: 'postgres://x/tierway',
+      ...keys,
+      PERSISTED_OPERATIONS: file,
+    })
     expect((await readPersistedOperations(config, schema)).size).toBeGreaterThan(4)
   })
 
