@@ -175,6 +175,12 @@ export function notBegun(
   return new Refusal('unavailable', { faults, waitSeconds: about.waitSeconds, cause: about.cause ?? reason })
 }
 
+/** The same failure of a call of several commands, of which others may have taken effect: its outcome is not known. */
+export function withUnknownOutcome(error: unknown): unknown {
+  if (!(error instanceof Refusal) || error.kind !== 'unavailable') return error
+  return new Refusal('unavailable', { waitSeconds: error.waitSeconds, cause: error.cause })
+}
+
 /** A 400 that names every fault at once. */
 export function invalidRequest(...faults: Fault[]): Refusal {
   return new Refusal('invalidRequest', { faults })

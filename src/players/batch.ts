@@ -1,4 +1,4 @@
-import { type Fault, REFUSALS, Refusal, type RefusalKind } from '../base/errors.ts'
+import { type Fault, REFUSALS, Refusal, type RefusalKind, withUnknownOutcome } from '../base/errors.ts'
 import { answer, out } from '../declare/answer.ts'
 import type { PlayerRef } from './player-status.ts'
 
@@ -54,7 +54,7 @@ export async function runForEach<T, Kind extends RefusalKind>(
       ...(faults.length > 0 && { details: faults }),
     }
   }
-  const settled = await Promise.allSettled(
+  return settleAll(
     players.map(async (player, place) => {
       if (!player) return refused(null, new Refusal('playerNotFound'))
       const { playerId } = player
@@ -64,9 +64,13 @@ export async function runForEach<T, Kind extends RefusalKind>(
       )
     }),
   )
-  // All have ended by now, so that a repeat of the call does not meet them.
+}
+
+/** The results of commands once all have ended, so that a repeat of the call does not meet them. Throws the first failure. */
+export async function settleAll<T>(commands: readonly Promise<T>[]): Promise<readonly T[]> {
+  const settled = await Promise.allSettled(commands)
   return settled.map((one) => {
-    if (one.status === 'rejected') throw one.reason
+    if (one.status === 'rejected') throw withUnknownOutcome(one.reason)
     return one.value
   })
 }

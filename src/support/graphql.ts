@@ -54,6 +54,7 @@ import {
 } from '../declare/shape.ts'
 import { DEFAULT_MESSAGE_DAYS } from '../inbox/deliver.ts'
 import { messageImage, messageText } from '../inbox/message-text.ts'
+import { settleAll } from '../players/batch.ts'
 import { findPlayer, findPlayers } from '../players/find-player.ts'
 import { BAN_KINDS, type Ban, type PlayerRef } from '../players/player-status.ts'
 import { storageKeys, storageValues } from '../players/requests.ts'
@@ -588,13 +589,7 @@ function supportEach<F extends EachFields>(
 
       // A player that is named twice is acted on once.
       const ids = [...new Set(playerIds.map((id) => id.toLowerCase()))]
-      const settled = await Promise.allSettled(ids.map(actOn))
-      // All have ended by now, so that a repeat of the call does not meet them.
-      const results = new Map<string, EachResult>()
-      for (const one of settled) {
-        if (one.status === 'rejected') throw one.reason
-        results.set(one.value.playerId, one.value)
-      }
+      const results = new Map((await settleAll(ids.map(actOn))).map((one) => [one.playerId, one]))
       return { results: playerIds.map((id) => ({ ...(results.get(id.toLowerCase()) as EachResult), playerId: id })) }
     },
   }

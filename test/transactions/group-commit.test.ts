@@ -3,6 +3,7 @@ import pg, { type Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { causeOf, Refusal } from '../../src/base/errors.ts'
 import { createPool } from '../../src/db/pool.ts'
+import { settleAll } from '../../src/players/batch.ts'
 import type { Command } from '../../src/transactions/command.ts'
 import type { Extension, Group } from '../../src/transactions/group.ts'
 import { createGroupCommit, type GroupCommit, type GroupCommitOptions } from '../../src/transactions/group-commit.ts'
@@ -483,7 +484,15 @@ describe('group commit with a busy or unreachable database (unavailable within t
       'too many calls wait for Postgres',
       [{ path: '', message: 'nothing was done: too many calls wait for Postgres' }],
     ])
+    // A call of several commands cannot say so: the others take effect.
+    const together = settleAll([...waiting, engine.run(add('a'))]).catch((error) => error)
     await open()
+    const part = await together
+    expect([part, causeOf(part), part.details]).toMatchObject([
+      unavailable,
+      'too many calls wait for Postgres',
+      undefined,
+    ])
     expect(await Promise.all(waiting)).toEqual([1, 2, 3])
     expect(await engine.run(add('a'))).toBe(4)
   })
