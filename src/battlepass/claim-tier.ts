@@ -33,7 +33,7 @@ import type { Group, Steps } from '../transactions/group.ts'
 import type { One, Player, PlayerRef } from '../transactions/player.ts'
 import { askHoldings, grant, overflowOf } from '../wallet/holdings.ts'
 import { bonusOffer, earnedTiers, leftToday, unclaimedTiers } from './beyond.ts'
-import { CLAIM_ERRORS, type ClaimError, type ClaimedBy, decideClaim, REFUSED } from './decide.ts'
+import { CLAIM_ERRORS, type ClaimError, type ClaimedBy, decideClaim, type Pass, REFUSED } from './decide.ts'
 import { aboutPass, askPass, NO_RUN, type NodeInput, type PassHandle, requirePass } from './passes.ts'
 import { claimedTier } from './read-progress.ts'
 
@@ -459,10 +459,15 @@ function* claim(
   // The tier's own rewards, then those of the reward nodes that its crossings led to.
   const all = rewards.map(granted)
   pass.addClaim(group, level, track, run?.runId ?? NO_RUN, all)
-  const { completed, completedNodes } = isApart ? before : decision.next
-  pass.set(group, { ...decision.next, completed, completedNodes })
+  pass.set(group, isApart ? withoutCompletions(decision.next, before) : decision.next)
   return { success: true, alreadyClaimed: false, error: null, granted: all }
 }
+
+const withoutCompletions = (next: Pass, { completed, completedNodes }: Pass): Pass => ({
+  ...next,
+  completed,
+  completedNodes,
+})
 
 /** Most claims cross nothing. */
 const NOWHERE: Walk = { crossings: [], entered: [], grants: [], active: [], completed: false }
