@@ -36,8 +36,8 @@ const PURGE_EVERY_MS = 10 * 60_000
 const FIRST_PURGE_MS = 60_000
 
 /**
- * Tends partitions at once and every ten minutes, and then removes old rows of other tables, the first time a minute later. A round that takes longer
- * delays the next one.
+ * Tends partitions at once and every ten minutes, and then removes old rows of other tables, the first time a minute
+ * later. A round that takes longer delays the next one.
  */
 export function createHousekeeping({
   pool,

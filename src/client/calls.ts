@@ -52,7 +52,7 @@ export interface PlayerCalls {
   readonly sockets: Sockets
 }
 
-/** Calls for whoever is signed in, or for one owner only. */
+/** Calls for the player who is signed in, or for one owner only. */
 export function playerCalls(
   transport: Transport,
   sockets: Sockets,

@@ -5,7 +5,7 @@ const DEADLINE_MS = 1_000
 const NAMELESS: ReadonlySet<unknown> = new Set(['EPIPE', 'ECONNRESET', 'ETIMEDOUT'])
 
 /**
- * The cause of an error of the network, where Redis says it to whoever connects: too many clients, protected mode, no TLS.
+ * The cause of an error of the network, if Redis reports one to each new client: too many clients, protected mode, no TLS.
  * Otherwise the error itself.
  */
 export async function causeOfRedis(url: string, error: unknown): Promise<unknown> {

@@ -147,7 +147,7 @@ async function failingOf(
     values: [
       ...[environmentId, players.map(({ playerId }) => playerId), run !== null, premium !== null],
       ...[at?.scenarioId ?? '', at?.nodeId ?? '', isMessage, top === null ? null : String(top), isClosed],
-      ...[give?.xp !== undefined && give?.xp !== null, give?.xp?.amount == null ? null : String(give.xp.amount)],
+      ...[Boolean(give?.xp), give?.xp?.amount == null ? null : String(give.xp.amount)],
       ...[JSON.stringify(rewards), players.map(({ amount }) => (amount === null ? null : String(amount)))],
     ],
   })

@@ -89,7 +89,8 @@ export function grantXp(call: KeyedCall, input: NodeInput & { amount: bigint; so
 
 /**
  * Claims a tier for the player, even one that it has not reached, in its active run if it has one. Premium tiers require
- * premium, and one with a choice the option. As the undo of a reset, it restores the claim, and pays nothing: the player has kept the rewards.
+ * premium, and one with a choice the option. As the undo of a reset, it restores the claim, and pays nothing: the player
+ * has kept the rewards.
  */
 export function grantTier(
   call: KeyedCall,
