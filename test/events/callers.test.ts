@@ -362,9 +362,19 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}access to events, on two in
         await until('it is refused', () => again.closed !== undefined)
         expect([again.closed?.code, again.positions]).toEqual([FORBIDDEN, []])
         if (caller.sdkKey !== undefined) continue
-        const { errors } = stream(instance, { ...caller, variables: { environment: 'production' } })
-        await until('its stream is refused', () => errors.length > 0)
-        expect(errors[0].extensions.code).toMatch(/^(PLAYER_BANNED|PLAYER_DELETED|INVALID_TOKEN)$/)
+        const ask = { ...caller, variables: { environment: 'production' } }
+        let last = stream(instance, ask)
+        await until('its stream is refused', () => {
+          // A check of open connections can see the end of a login before the instance has read it. Until then, at most
+          // a second, a stream is still accepted, and ends without an error.
+          if (last.closed !== undefined && last.errors.length === 0) last = stream(instance, ask)
+          return last.errors.length > 0
+        })
+        const [{ extensions }] = last.errors
+        expect([extensions.code, last.positions]).toEqual([
+          expect.stringMatching(/^(PLAYER_BANNED|PLAYER_DELETED|INVALID_TOKEN)$/),
+          [],
+        ])
       }
     }
 

@@ -33,7 +33,7 @@ export function grantXpAction(pass: PassRef): SupportAction {
     effect({ amount = '0' }) {
       const after = before + BigInt(amount)
       if (after > MAX_INT64)
-        return `The player has ${number(pass.xp)} xp: this would raise it above ${number(MAX_INT64)}, and will be refused.`
+        return `The player has ${number(pass.xp)} xp, and may have at most ${number(MAX_INT64)}: this will be refused.`
       const xp = `Xp: ${number(pass.xp)} → ${number(String(after))}.`
       if (!pass.view) return `${refusalAhead(pass)}${xp}`
       const levels = `Level: ${levelAt(pass.view, before)} → ${levelAt(pass.view, after)}.`

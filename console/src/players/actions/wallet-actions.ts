@@ -42,7 +42,7 @@ export function creditAction(
       const before = balanceOf(currency)
       const after = BigInt(before) + BigInt(amount)
       if (after > MAX_INT64)
-        return `The balance of ${currency} is ${number(before)}: this would raise it above ${number(MAX_INT64)}, and will be refused.`
+        return `The balance of ${currency} is ${number(before)}, and may be at most ${number(MAX_INT64)}: this will be refused.`
       const limit = lowest(known?.find(({ name }) => name === currency)?.creditLimit ?? null, most)
       const over = limit !== null && BigInt(amount) > BigInt(limit)
       const isNew = known?.every(({ name }) => name !== currency)
