@@ -17,7 +17,7 @@ import type { Command } from '../transactions/command.ts'
 import type { Group, Steps } from '../transactions/group.ts'
 import type { PlayerRef } from '../transactions/player.ts'
 import { requireRoom } from '../wallet/holdings.ts'
-import { nextNodes, SERVICE_HANDLES } from './definition.ts'
+import { nextNodes, type Reward, SERVICE_HANDLES } from './definition.ts'
 import { EXAMPLE_PLAN, executionPlan } from './plan.ts'
 import { askActive, askRunRows, askWalk, record, requireActiveRun, settleWalk } from './runs.ts'
 
@@ -87,12 +87,14 @@ function cross(
 interface Crossed extends Omit<CrossHandle, 'idempotencyKey'> {
   /** Whether the player's client crosses it. */
   readonly byClient: boolean
+  /** Refuses rewards that the caller may not give. */
+  readonly checkRewards?: (rewards: readonly Reward[]) => void
 }
 
 export function* crossInRun(
   group: Group,
   ref: PlayerRef,
-  { scenarioId, nodeId, runId, handle, byClient }: Crossed,
+  { scenarioId, nodeId, runId, handle, byClient, checkRewards }: Crossed,
 ): Steps<CrossResult> {
   const rows = yield* group.rows(() => askRunRows(group, ref, { scenarioId, runId }))
   const { player } = rows
@@ -106,6 +108,7 @@ export function* crossInRun(
   if (!run.active.includes(nodeId)) throw new Refusal('nodeNotActive')
   const crossings = [{ nodeId, handle, data: {}, byClient }]
   const { step, rewards } = yield* askWalk(group, player, () => settleWalk(player, definition, run, crossings))
+  checkRewards?.(rewards)
   requireRoom(player, rewards)
   return { plan: record(group, player, run, step) }
 }

@@ -713,7 +713,9 @@ builder.mutationFields((t) => ({
     type: CrossHandleForPlayerPayload,
     description:
       "Crosses a handle of an active node in the player's active run, also one that only servers of the game cross.",
-    ...support('CrossHandleForPlayerInput', 'cross_handle', crossRequest, crossHandle),
+    ...support('CrossHandleForPlayerInput', 'cross_handle', crossRequest, (call, input, _service, limits) =>
+      crossHandle(call, input, limits),
+    ),
   }),
   grantBoost: t.field({
     type: GrantBoostPayload,

@@ -24,6 +24,7 @@ import {
   type ClaimKey,
   type Definition,
   type Granted,
+  type Reward,
   readTierKey,
   tierKey,
 } from '../scenario/definition.ts'
@@ -469,7 +470,11 @@ export function cancelRun(call: SupportCall, { runId }: { runId: string }): Comm
 export type CrossedHandle = CrossResult & Paid
 
 /** Crosses a handle of an active node in the player's active run, also one that only servers cross. */
-export function crossHandle(call: KeyedCall, input: NodeInput & { handle: string }): Command<CrossedHandle> {
+export function crossHandle(
+  call: KeyedCall,
+  input: NodeInput & { handle: string },
+  { maxCredit }: Pick<Limits, 'maxCredit'> = NO_LIMITS,
+): Command<CrossedHandle> {
   const { scenarioId, nodeId, handle } = input
   return act(call, {
     name: 'cross_handle',
@@ -480,7 +485,9 @@ export function crossHandle(call: KeyedCall, input: NodeInput & { handle: string
       const count = group.appendedCount
       const run = yield* group.rows(() => askRun(player, runId))
       const active = run?.value?.active ?? []
-      const result = yield* crossInRun(group, call.player, { ...input, runId, byClient: false })
+      const checkRewards = (rewards: readonly Reward[]) => requireGift(maxCredit, rewards, 'handle')
+      const crossed = { scenarioId, nodeId, handle, runId, byClient: false, checkRewards }
+      const result = yield* crossInRun(group, call.player, crossed)
       const at = { scenarioId, nodeId, handle, runId }
       const { status = null, granted = [], boosts } = result.plan ?? {}
       const after = { ...at, status, active: run?.value?.active ?? [], granted, boosts }

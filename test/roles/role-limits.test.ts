@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hasRight, type Right, ROLES, type Role, roleIncludes } from '../../src/callers/roles.ts'
 import { Desk } from '../grants/jobs.ts'
-import { season } from '../harness/definitions.ts'
+import { item, scenario, season } from '../harness/definitions.ts'
 import { type Game, startGame, type TestPlayer, times } from '../harness/game.ts'
 import { documentOf, rootFields } from '../serve/graphql/documents.ts'
 import { auditRows, codeOf, everythingOf, type Mutation, newOperator, support } from '../support/desk.ts'
@@ -139,6 +139,27 @@ describe('the limits of a role in an environment', () => {
     const { key: some } = await limited('support', { maxCredit: 1_000_000 })
     for (const mutation of ['grantPremium', 'resetPass'] as const)
       expect(codeOf(await give(some, mutation, player, PASS))).toBe('ok')
+  })
+
+  it('maxCredit: no handle is crossed that leads to more', async () => {
+    const nodes = [
+      { id: 'shop', type: 'client' },
+      { id: 'gift', type: 'reward', data: { rewards: [item('sword', 3)] } },
+    ]
+    const edges = [
+      { from: 'start', handle: 'onStart', to: 'shop' },
+      { from: 'shop', handle: 'onGift', to: 'gift' },
+    ]
+    await game.publish('shop', scenario(nodes, edges))
+    const player = await game.player()
+    await player.start('shop')
+    const gift = { scenarioId: 'shop', nodeId: 'shop', handle: 'onGift' }
+    const { key: two } = await limited('support', { maxCredit: 2 })
+    const before = await everythingOf(game.app.pool, player.playerId)
+    expect(codeOf(await give(two, 'crossHandleForPlayer', player, gift))).toBe('CREDIT_LIMIT_EXCEEDED')
+    expect(await everythingOf(game.app.pool, player.playerId)).toEqual(before)
+    const { key: three } = await limited('support', { maxCredit: 3 })
+    expect(codeOf(await give(three, 'crossHandleForPlayer', player, gift))).toBe('ok')
   })
 
   it('maxCredit and the credit limit of a currency hold together: the lower one', async () => {
