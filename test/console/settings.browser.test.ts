@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { actionTitle } from '../../console/src/project/actions.ts'
 import { changesOf } from '../../console/src/project/changes.ts'
 import { clockText } from '../../console/src/shell/clock-text.ts'
+import { createPlatformKey } from '../../src/callers/keys.ts'
+import { createProject } from '../../src/projects/projects.ts'
 import { withoutChromium } from '../harness/browser.ts'
 import { type ConsoleStage, startConsole } from '../harness/console.ts'
 import { closeDialog, confirm, loseAnswer } from '../harness/console-dialog.ts'
@@ -119,6 +121,45 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}keys`, () => {
     const opened = await stage.open('/project/keys', { role: 'operator' })
     await opened.page.getByText('This needs the role admin. You are signed in as operator.').waitFor()
     await opened.check('keys-denied')
+    await opened.close()
+  })
+})
+
+describe.skipIf(withoutChromium !== '')(`${withoutChromium}the last way in for admins`, () => {
+  /** A project with single sign-on for this role, and a session of an admin that this key made. */
+  async function open(role: 'admin' | 'support', path: string, of: 'key' | 'single sign-on') {
+    const { pool, service } = stage.game.app
+    const { projectId } = await createProject(pool, { name: 'Small', environments: ['production'] })
+    const signOn = await createPlatformKey(pool, projectId, 'admin')
+    const keyId = of === 'key' ? (await createPlatformKey(pool, projectId, 'admin')).id : signOn.id
+    await pool.query(
+      `INSERT INTO single_sign_ons (project_id, key_id, title, issuer, client_id, console_url, scopes, groups_claim, groups, session_hours)
+       VALUES ($1, $2, 'Studio', 'https://studio.example', 'console', '', '{}', 'groups', $3, 8)`,
+      [projectId, signOn.id, JSON.stringify([{ group: 'all', role }])],
+    )
+    const { token } = await service.tokens.issueOperatorToken({
+      ...{ projectId, keyId, role: 'admin', actor: 'Ada', seconds: 600 },
+    })
+    const opened = await stage.blank()
+    await opened.page.goto(`${stage.game.baseUrl}/console${path}#token=${token}`)
+    return opened
+  }
+
+  it.each([
+    ['the last key that somebody holds', 'support', '/project/keys', 'key', 'Revoke', /is revoked\.$/],
+    ['single sign-on', 'admin', '/env/production/roles', 'single sign-on', 'Remove', /^Single sign-on is removed/],
+  ] as const)('%s ends only when the box for it is ticked', async (_what, role, path, of, button, done) => {
+    const opened = await open(role, path, of)
+    const { page } = opened
+    const place = of === 'key' ? page.getByRole('row').filter({ hasText: 'your session' }) : page
+    await place.getByRole('button', { name: new RegExp(`^${button}`) }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Reason').fill('test')
+    await dialog.getByRole('button', { name: button, exact: true }).click()
+    await dialog.getByText('Is the last way in for admins.').waitFor()
+    await dialog.getByLabel('End the last way in for admins').check()
+    await dialog.getByRole('button', { name: button, exact: true }).click()
+    await page.getByText(done).waitFor()
     await opened.close()
   })
 })

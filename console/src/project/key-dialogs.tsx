@@ -8,6 +8,7 @@ import { isOutcomeOpen } from '../ui/errors.ts'
 import { SelectField, TextField } from '../ui/form.tsx'
 import { Id } from '../ui/text.tsx'
 import { type KeyRow, platformRevocation, sdkRevocation, serverRevocation } from './keys.ts'
+import { useLastWayIn } from './last-way-in.tsx'
 import {
   createPlatformKeyMutation,
   createSdkKeyMutation,
@@ -194,6 +195,7 @@ export function RevokeKey({ of, onClose }: { of: Revoked; onClose: () => void })
     pause: of.kind !== 'platform',
   })
 
+  const last = useLastWayIn()
   const validOf = (role: Role) => counts?.project.platformKeys.find((one) => one.role === role)?.keys
 
   async function run(reason: string): Promise<ActionResult> {
@@ -207,9 +209,9 @@ export function RevokeKey({ of, onClose }: { of: Revoked; onClose: () => void })
       const { data, error } = await client.mutation(revokeServerKeyMutation, { input })
       return data?.revokeServerKey ? { done, auditEntry: data.revokeServerKey.auditEntry } : { error }
     }
-    // The dialog says so.
-    const allowLast = of.kind === 'platform' && of.role === 'ADMIN' && validOf(of.role) === 1
+    const { allowLast } = last
     const { data, error } = await client.mutation(revokePlatformKeyMutation, { input: { ...input, allowLast } })
+    last.noteRefusal(error)
     return data?.revokePlatformKey ? { done, auditEntry: data.revokePlatformKey.auditEntry } : { error }
   }
 
@@ -243,6 +245,7 @@ export function RevokeKey({ of, onClose }: { of: Revoked; onClose: () => void })
       <p className="muted">
         Key <code>{prefix}…</code>
       </p>
+      {last.field}
     </ActionDialog>
   )
 }

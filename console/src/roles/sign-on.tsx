@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { useClient, useQuery } from 'urql'
 import type { ResultOf } from '../graphql.ts'
+import { useLastWayIn } from '../project/last-way-in.tsx'
 import { clientOf, OwnKey, refusalOf } from '../project/own-key.tsx'
 import { useDenial, useOperator } from '../session/permission.tsx'
 import { ActionDialog } from '../ui/action-dialog.tsx'
@@ -221,6 +222,7 @@ function SetSignOn(props: {
 
 function RemoveSignOn({ title, onClose }: { title: string; onClose: () => void }) {
   const client = useClient()
+  const last = useLastWayIn()
   return (
     <ActionDialog
       title="Remove single sign-on"
@@ -228,11 +230,15 @@ function RemoveSignOn({ title, onClose }: { title: string; onClose: () => void }
       confirm="Remove"
       tone="danger"
       run={async (reason) => {
-        const { data, error } = await client.mutation(removeSignOnMutation, { input: { reason } }, SIGN_ON)
+        const input = { reason, allowLast: last.allowLast }
+        const { data, error } = await client.mutation(removeSignOnMutation, { input }, SIGN_ON)
+        last.noteRefusal(error)
         if (!data?.removeSingleSignOn) return { error }
         return { done: 'Single sign-on is removed.', auditEntry: data.removeSingleSignOn.auditEntry }
       }}
       onClose={onClose}
-    />
+    >
+      {last.field}
+    </ActionDialog>
   )
 }
