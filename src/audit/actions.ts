@@ -51,6 +51,7 @@ export const ACTIONS = {
   setSingleSignOn: 'single_sign_on.set',
   removeSingleSignOn: 'single_sign_on.remove',
   readSingleSignOn: 'single_sign_on.read',
+  testSingleSignOn: 'single_sign_on.test',
   createGrantJob: 'grant_job.create',
   approveGrantJob: 'grant_job.approve',
   pauseGrantJob: 'grant_job.pause',

@@ -2,10 +2,11 @@ import { ACTIONS } from '../audit/actions.ts'
 import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import { requirePlatform } from '../callers/access.ts'
 import { builder } from '../declare/graphql/builder.ts'
-import { inputOf } from '../declare/graphql/shapes.ts'
+import { enumType, inputOf } from '../declare/graphql/shapes.ts'
 import { RoleType, requireMaker } from '../projects/graphql-keys.ts'
-import { type GroupRole, removeRequest, setRequest } from './requests.ts'
+import { type GroupRole, removeRequest, setRequest, testRequest } from './requests.ts'
 import { readSignOn, redirectUriOf, removeSignOn, type SignOnSettings, setSignOn } from './settings.ts'
+import { type SignOnTest, TEST_RESULTS, TESTED, testSignOn } from './test-sign-on.ts'
 
 const GroupRoleType = builder.objectRef<GroupRole>('GroupRole').implement({
   description: 'The role of the people of a group.',
@@ -71,7 +72,58 @@ const Payload = builder.objectRef<Audited & { readonly projectId: string }>('Sin
 })
 addAuditEntry(Payload, 'Null when nothing changed.')
 
+const TestedPartType = enumType('SingleSignOnPart', TESTED, {
+  description: 'A part of a sign-in that can be tried before anybody signs in.',
+  values: {
+    configuration: 'The configuration of the issuer.',
+    start: 'The start of a sign-in: the scopes, and the address to which the issuer sends people back.',
+    client: 'The client and its secret.',
+    claim: 'The claim with the groups.',
+  },
+})
+const TestResultType = enumType('SingleSignOnTestResult', TEST_RESULTS, {
+  description: 'How a part of a sign-in went.',
+  values: {
+    passed: 'As it must be.',
+    failed: 'Nobody can sign in so.',
+    unknown: 'The issuer does not say. Sign in once to be sure.',
+  },
+})
+
+const SignOnTestType = builder.objectRef<SignOnTest>('SingleSignOnTest').implement({
+  description: 'How a part of a sign-in went.',
+  fields: (t) => ({
+    of: t.expose('of', { type: TestedPartType, description: 'The part.' }),
+    result: t.expose('result', { type: TestResultType, description: 'How it went.' }),
+    message: t.exposeString('message', { description: 'A sentence for the person who sets it up.' }),
+  }),
+})
+
+const TestPayload = builder.objectRef<Awaited<ReturnType<typeof testSignOn>>>('TestSingleSignOnPayload').implement({
+  fields: (t) => ({
+    redirectUri: t.exposeString('redirectUri', {
+      description: 'The address to which the issuer sends people back. The client of the issuer must allow it.',
+    }),
+    tests: t.field({
+      type: [SignOnTestType],
+      description: 'The parts that were tried. Without a configuration, no other one can be.',
+      resolve: ({ tests }) => [...tests],
+    }),
+  }),
+})
+
 builder.mutationFields((t) => ({
+  testSingleSignOn: t.field({
+    type: TestPayload,
+    description:
+      'Tries what can be tried of single sign-on before anybody signs in: asks the issuer for its configuration, for the start of a sign-in, and for a token with a code that it has not given. Nothing changes. Google and Entra ID show an address that their client does not allow only to people.',
+    args: inputOf('TestSingleSignOnInput', testRequest),
+    resolve: async (_root, { input }, context) => {
+      const attempt = { action: ACTIONS.testSingleSignOn, target: 'project' }
+      const caller = await requirePlatform(context, 'manage', attempt)
+      return testSignOn(context.service, caller, testRequest.readInput(input))
+    },
+  }),
   setSingleSignOn: t.field({
     type: Payload,
     description:

@@ -1,4 +1,4 @@
-import type { AuthorizationServer, Client } from 'oauth4webapi'
+import type { AuthorizationServer, Client, ClientAuth } from 'oauth4webapi'
 import { request } from 'undici'
 import {
   ATTEMPT_TIMEOUT_MS,
@@ -53,8 +53,18 @@ export interface IssuerClient {
    * lacks `wanted`. Without an e-mail address that is not verified. Throws an {@link IssuerFault}.
    */
   finish(settings: IssuerSettings, answer: URLSearchParams, proofs: Proofs, wanted: string): Promise<Claims>
-  /** Throws an {@link IssuerFault} for an issuer that no sign-in would work with. */
-  check(issuer: string): Promise<void>
+  /** The configuration of an issuer. Throws an {@link IssuerFault} for one that no sign-in would work with. */
+  configurationOf(issuer: string): Promise<AuthorizationServer>
+  /**
+   * How the issuer answers the start of a sign-in: its status, and the error with which it sends the person back at once,
+   * null for none. Throws an {@link IssuerFault}.
+   */
+  tryStart(settings: IssuerSettings): Promise<{ readonly status: number; readonly error: string | null }>
+  /**
+   * The error with which the issuer answers a code that it has not given: `invalid_grant` from one that knows the client
+   * and its secret. Throws an {@link IssuerFault}, also where it refuses the client.
+   */
+  tryClient(settings: IssuerSettings): Promise<string>
   close(): Promise<void>
 }
 
@@ -72,7 +82,7 @@ export function createIssuerClient(options: ConnectionOptions): IssuerClient {
 
   async function guardedFetch(
     url: string,
-    init: { method: string; headers: object; body?: unknown },
+    init: { method: string; headers: object; body?: unknown; mayRedirect?: boolean },
   ): Promise<Response> {
     const signal = AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)
     try {
@@ -87,6 +97,8 @@ export function createIssuerClient(options: ConnectionOptions): IssuerClient {
       body.on('error', () => undefined)
       if (statusCode >= 300 && statusCode < 400 && headers.location !== undefined) {
         body.destroy()
+        if (init.mayRedirect)
+          return new Response(null, { status: statusCode, headers: { location: String(headers.location) } })
         throw new IssuerFault(`a redirect, status ${statusCode}, at ${new URL(url).origin}`)
       }
       const bytes = await readAtMost(decodedBody(body, headers), MAX_BYTES)
@@ -147,30 +159,84 @@ export function createIssuerClient(options: ConnectionOptions): IssuerClient {
     }
   }
 
-  return {
-    check: (issuer) => asking(async (oauth) => void (await discover(oauth, issuer))),
+  /** Asks with the client's secret, in the way in which the issuer takes it. */
+  async function withProof<T>(
+    {
+      oauth,
+      server,
+      clientSecret,
+    }: Pick<IssuerSettings, 'clientSecret'> & { oauth: Library; server: AuthorizationServer },
+    ask: (proof: ClientAuth) => Promise<T>,
+  ): Promise<T> {
+    if (clientSecret === null) return ask(oauth.None())
+    const methods = server.token_endpoint_auth_methods_supported
+    const inForm = () => ask(oauth.ClientSecretPost(clientSecret))
+    if (methods?.includes('client_secret_basic') === false) return inForm()
+    return ask(oauth.ClientSecretBasic(clientSecret)).catch((error) => {
+      // Some issuers say that they take the secret in the header, and know this client by its form alone.
+      const isRefused = error instanceof oauth.ResponseBodyError && error.error === 'invalid_client'
+      const isChallenged = error instanceof oauth.WWWAuthenticateChallengeError
+      if (methods?.includes('client_secret_post') === false || !(isRefused || isChallenged)) throw error
+      return inForm()
+    })
+  }
 
-    begin: (settings) =>
+  const begin: IssuerClient['begin'] = (settings) =>
+    asking(async (oauth) => {
+      const { authorization_endpoint: endpoint = '' } = await discover(oauth, settings.issuer)
+      const proofs = {
+        state: oauth.generateRandomState(),
+        nonce: oauth.generateRandomNonce(),
+        verifier: oauth.generateRandomCodeVerifier(),
+      }
+      const url = new URL(endpoint)
+      for (const [name, value] of Object.entries({
+        client_id: settings.clientId,
+        redirect_uri: settings.redirectUri,
+        response_type: 'code',
+        scope: settings.scopes.join(' '),
+        state: proofs.state,
+        nonce: proofs.nonce,
+        code_challenge: await oauth.calculatePKCECodeChallenge(proofs.verifier),
+        code_challenge_method: 'S256',
+      }))
+        url.searchParams.set(name, value)
+      return { url: url.href, proofs }
+    })
+
+  return {
+    begin,
+
+    configurationOf: (issuer) => asking((oauth) => discover(oauth, issuer)),
+
+    async tryStart(settings) {
+      const { url } = await begin(settings)
+      const { status, headers } = await guardedFetch(url, { method: 'GET', headers: {}, mayRedirect: true })
+      const to = headers.get('location') ?? ''
+      const error = to.startsWith(settings.redirectUri) ? new URL(to).searchParams.get('error') : null
+      return { status, error: error === null ? null : codeOf(error) }
+    },
+
+    tryClient: (settings) =>
       asking(async (oauth) => {
-        const { authorization_endpoint: endpoint = '' } = await discover(oauth, settings.issuer)
-        const proofs = {
-          state: oauth.generateRandomState(),
-          nonce: oauth.generateRandomNonce(),
-          verifier: oauth.generateRandomCodeVerifier(),
-        }
-        const url = new URL(endpoint)
-        for (const [name, value] of Object.entries({
-          client_id: settings.clientId,
+        const server = await discover(oauth, settings.issuer)
+        const client: Client = { client_id: settings.clientId }
+        const form = new URLSearchParams({
+          code: oauth.generateRandomState(),
           redirect_uri: settings.redirectUri,
-          response_type: 'code',
-          scope: settings.scopes.join(' '),
-          state: proofs.state,
-          nonce: proofs.nonce,
-          code_challenge: await oauth.calculatePKCECodeChallenge(proofs.verifier),
-          code_challenge_method: 'S256',
-        }))
-          url.searchParams.set(name, value)
-        return { url: url.href, proofs }
+          code_verifier: oauth.generateRandomCodeVerifier(),
+        })
+        try {
+          await withProof({ oauth, server, clientSecret: settings.clientSecret }, async (proof) => {
+            const asked = [server, client, proof, 'authorization_code', form, optionsOf(oauth)] as const
+            const response = await oauth.genericTokenEndpointRequest(...asked)
+            return oauth.processGenericTokenEndpointResponse(server, client, response)
+          })
+        } catch (error) {
+          if (error instanceof oauth.ResponseBodyError && error.error !== 'invalid_client') return codeOf(error.error)
+          throw error
+        }
+        throw new IssuerFault('the issuer gave a token for a code that it has not given')
       }),
 
     finish: (settings, answer, { state, nonce, verifier }, wanted) =>
@@ -179,30 +245,14 @@ export function createIssuerClient(options: ConnectionOptions): IssuerClient {
         const client: Client = { client_id: settings.clientId }
         const { clientSecret } = settings
         const parameters = oauth.validateAuthResponse(server, client, answer, state)
-        const methods = server.token_endpoint_auth_methods_supported
-        const isBasic = methods === undefined || methods.includes('client_secret_basic')
-        const proof =
-          clientSecret === null
-            ? oauth.None()
-            : isBasic
-              ? oauth.ClientSecretBasic(clientSecret)
-              : oauth.ClientSecretPost(clientSecret)
-        const exchange = async (way: typeof proof) => {
+        const result = await withProof({ oauth, server, clientSecret }, async (proof) => {
           const response = await oauth.authorizationCodeGrantRequest(
-            ...([server, client, way, parameters, settings.redirectUri, verifier, optionsOf(oauth)] as const),
+            ...([server, client, proof, parameters, settings.redirectUri, verifier, optionsOf(oauth)] as const),
           )
           return oauth.processAuthorizationCodeResponse(server, client, response, {
             expectedNonce: nonce,
             requireIdToken: true,
           })
-        }
-        // Some issuers say that they take the secret in the header, and know this client by its form alone.
-        const mayPost = isBasic && (methods?.includes('client_secret_post') ?? true)
-        const result = await exchange(proof).catch((error) => {
-          const isRefused = error instanceof oauth.ResponseBodyError && error.error === 'invalid_client'
-          const isChallenged = error instanceof oauth.WWWAuthenticateChallengeError
-          if (clientSecret === null || !mayPost || !(isRefused || isChallenged)) throw error
-          return exchange(oauth.ClientSecretPost(clientSecret))
         })
         const claims = oauth.getValidatedIdTokenClaims(result)
         if (!claims) throw new IssuerFault('the issuer sent no ID token')

@@ -24,10 +24,7 @@ const group = shape({
 })
 export type GroupRole = RequestOf<typeof group>
 
-export const setRequest = shape({
-  title: text(`What the button of the sign-in page names: 1 to ${MAX_LABEL} characters, such as \`Studio account\`.`, {
-    max: MAX_LABEL,
-  }),
+const client = {
   issuer: text('The address of the issuer, whose configuration is below it.', { max: MAX_URL, check: issuerFault }),
   clientId: text('The id of the client that the issuer has for the console.', { max: MAX_SUBJECT }),
   clientSecret: optional(
@@ -56,6 +53,17 @@ export const setRequest = shape({
     ),
     'groups',
   ),
+}
+
+/** What is tried before it is set. */
+export const testRequest = shape(client)
+export type TestRequest = RequestOf<typeof testRequest>
+
+export const setRequest = shape({
+  title: text(`What the button of the sign-in page names: 1 to ${MAX_LABEL} characters, such as \`Studio account\`.`, {
+    max: MAX_LABEL,
+  }),
+  ...client,
   groups: listOf(
     `Which groups have which role, up to ${MAX_SIGN_ON_GROUPS}. A person has the role of the first group in this order.`,
     group,

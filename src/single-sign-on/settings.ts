@@ -72,7 +72,7 @@ interface Desk {
   readonly operatorPool: Pool
   readonly secrets: Secrets
   readonly webhook: Pick<Webhook, 'mayCall'>
-  readonly issuerClient: Pick<IssuerClient, 'check'>
+  readonly issuerClient: Pick<IssuerClient, 'configurationOf'>
 }
 
 /** What the audit log has. */
@@ -91,18 +91,15 @@ export async function setSignOn(
   { reason, clientSecret: sent, ...asked }: SetRequest,
 ): Promise<string> {
   const { projectId } = caller
-  const { issuer, groups, scopes } = asked
+  const { issuer, groups } = asked
   const faults: Fault[] = groups.flatMap(({ group }, index) =>
     groups.findIndex((one) => one.group === group) < index
       ? [{ path: `groups[${index}].group`, message: 'is there twice' }]
       : [],
   )
-  if (!scopes.includes('openid')) faults.push({ path: 'scopes', message: 'must contain openid' })
-  const fault = newUrlFault(issuer, webhook.mayCall)
-  if (fault !== undefined) faults.push({ path: 'issuer', message: fault })
-  refuseFaults(faults)
+  refuseFaults([...faults, ...clientFaults(asked, webhook)])
   try {
-    await issuerClient.check(issuer)
+    await issuerClient.configurationOf(issuer)
   } catch (error) {
     if (!(error instanceof IssuerFault)) throw error
     throw invalidRequest({ path: 'issuer', message: `is no OpenID Connect issuer that can be asked: ${error.message}` })
@@ -138,6 +135,18 @@ export async function setSignOn(
     if (before && keptKeyId === null) await revokeTokens(client, caller, before)
     return auditId
   })
+}
+
+/** What is wrong with how an issuer is to be asked. */
+export function clientFaults(
+  { issuer, scopes }: Pick<SetRequest, 'issuer' | 'scopes'>,
+  webhook: Desk['webhook'],
+): Fault[] {
+  const fault = newUrlFault(issuer, webhook.mayCall)
+  return [
+    ...(scopes.includes('openid') ? [] : [{ path: 'scopes', message: 'must contain openid' }]),
+    ...(fault === undefined ? [] : [{ path: 'issuer', message: fault }]),
+  ]
 }
 
 /** Whether everybody who has a role has the same one afterwards: the first group counts. */

@@ -14,6 +14,10 @@ export interface OpenIdClient {
   readonly id: string
   /** Without one, the client is public. */
   readonly secret?: string
+  /** Set for one that sends its secret in the form alone, although the issuer says that it takes the header. */
+  readonly isByForm?: boolean
+  /** The scopes that it may ask for. Default: any. */
+  readonly scope?: string
   readonly redirectUri: string
 }
 
@@ -34,13 +38,14 @@ export async function startOpenIdServer({
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const provider = new Provider(issuer, {
-    clients: clients.map(({ id, secret, redirectUri }) => ({
+    clients: clients.map(({ id, secret, isByForm, scope, redirectUri }) => ({
       client_id: id,
       ...(secret !== undefined && { client_secret: secret }),
       redirect_uris: [redirectUri],
+      ...(scope !== undefined && { scope }),
       response_types: ['code'],
       grant_types: ['authorization_code'],
-      token_endpoint_auth_method: secret === undefined ? 'none' : 'client_secret_basic',
+      token_endpoint_auth_method: secret === undefined ? 'none' : `client_secret_${isByForm ? 'post' : 'basic'}`,
       application_type: 'native',
     })),
     pkce: { required: () => requiresPkce },

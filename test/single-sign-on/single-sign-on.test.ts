@@ -1,6 +1,7 @@
 import { decodeJwt } from 'jose'
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { SignOnTest } from '../../src/single-sign-on/test-sign-on.ts'
 import { Desk, newKey } from '../grants/jobs.ts'
 import { type Game, startGame } from '../harness/game.ts'
 import { type OpenIdServer, startOpenIdServer, Visitor } from '../harness/openid-server.ts'
@@ -35,6 +36,8 @@ beforeAll(async () => {
   const clients = [
     { id: 'console', redirectUri },
     { id: 'confidential', secret: SECRET, redirectUri },
+    { id: 'by form', secret: SECRET, isByForm: true, redirectUri },
+    { id: 'narrow', scope: 'openid', redirectUri },
   ]
   const claimsOf = (account: string, use: string) => PEOPLE[`${account} in ${use}`] ?? PEOPLE[account] ?? {}
   server = await startOpenIdServer({ clients, claimsOf, requiresPkce: true })
@@ -295,6 +298,11 @@ describe('single sign-on', () => {
     expect(lines.join('')).not.toContain('[object Object]')
   })
 
+  it('sends the secret in the form where the issuer knows the client by it alone', async () => {
+    await set({ clientId: 'by form', clientSecret: SECRET })
+    expect(await tokenOf('ada')).toBeTruthy()
+  })
+
   it('keeps its cookies from scripts and from other sites, and no address has a token', async () => {
     await set({ consoleUrl: consoleUrl.replace('http:', 'https:') })
     const { headers } = await new Visitor().visit(start())
@@ -374,6 +382,85 @@ describe('the settings of single sign-on', () => {
     expect((await set({ clientId: 'console' })).singleSignOn.hasClientSecret).toBe(false)
     const { rows } = await game.app.pool.query('SELECT to_json(s)::text AS text FROM single_sign_ons s')
     expect(rows[0].text).not.toContain(SECRET)
+  })
+
+  it.each<[what: string, settings: object, tests: readonly string[]]>([
+    [
+      'that work',
+      { clientId: 'confidential', clientSecret: SECRET },
+      [
+        'passed: The issuer answers, and signs people in by code with PKCE.',
+        'passed: The issuer begins a sign-in.',
+        'passed: The issuer knows the client and its secret.',
+        'passed: The issuer lists groups among its claims.',
+      ],
+    ],
+    [
+      'of a client with another way, and a claim that is not listed',
+      { clientId: 'by form', clientSecret: SECRET, groupsClaim: 'teams.own' },
+      [
+        'passed: The issuer answers, and signs people in by code with PKCE.',
+        'passed: The issuer begins a sign-in.',
+        'passed: The issuer knows the client and its secret.',
+        'unknown: The issuer does not list teams.own among its claims. Let it send it to this client.',
+      ],
+    ],
+    [
+      'with another secret, another address and a nested claim',
+      {
+        ...{ clientId: 'confidential', clientSecret: 'another', consoleUrl: 'https://other.example/console' },
+        groupsClaim: 'realm_access.roles',
+      },
+      [
+        'passed: The issuer answers, and signs people in by code with PKCE.',
+        expect.stringMatching(
+          /^failed: The issuer answers 400\. Let its client confidential allow https:\/\/other\.example\/console\/sign-on\/callback\/[-\w]+\.$/,
+        ),
+        'failed: The issuer refused the client: its id or its secret is not the one that the issuer has.',
+        'passed: The issuer lists realm_access.roles among its claims.',
+      ],
+    ],
+    [
+      'with a scope that the client may not have',
+      { clientId: 'narrow', scopes: ['openid', 'profile'] },
+      [
+        'passed: The issuer answers, and signs people in by code with PKCE.',
+        'failed: The issuer refuses the scopes openid, profile for this client.',
+        'passed: The issuer knows the client.',
+        'passed: The issuer lists groups among its claims.',
+      ],
+    ],
+  ])('are tried before they are set: those %s', async (_what, settings, tests) => {
+    const { singleSignOn: before } = await set()
+    const input = { environment: undefined, reason: undefined, issuer: server.issuer, consoleUrl, ...settings }
+    const answer = await admin.must('testSingleSignOn', input, 'redirectUri tests { of result message }')
+    expect(answer.tests.map(({ result, message }: SignOnTest) => `${result.toLowerCase()}: ${message}`)).toEqual(tests)
+    const { data } = await game.graphql(game.platformKey, `{ singleSignOn { ${SETTINGS} } }`)
+    expect(data.singleSignOn).toEqual(before)
+  })
+
+  it('are tried with the stored secret at the stored issuer alone, whose configuration comes first', async () => {
+    await set({ clientId: 'confidential', clientSecret: SECRET })
+    const test = async (settings: object) => {
+      const input = { environment: undefined, reason: undefined, consoleUrl, clientId: 'confidential', ...settings }
+      const { tests } = await admin.must('testSingleSignOn', input, 'tests { of result }')
+      return tests.map(({ of, result }: SignOnTest) => `${of} ${result}`)
+    }
+    const client = (result: string) => expect.arrayContaining([`CLIENT ${result}`])
+    expect(await test({ issuer: server.issuer })).toEqual(client('PASSED'))
+    expect(await test({ issuer: terse.issuer })).toEqual(client('FAILED'))
+    expect(await test({ issuer: `${server.issuer}/nowhere` })).toEqual(['CONFIGURATION FAILED'])
+    const faults = {
+      environment: undefined,
+      reason: undefined,
+      clientId: 'x',
+      issuer: 'ftp://x',
+      consoleUrl,
+      scopes: ['email'],
+    }
+    expect(await admin.refused('testSingleSignOn', faults, 'redirectUri')).toEqual([
+      expect.stringMatching(/^issuer: must be an absolute http or https URL/),
+    ])
   })
 
   it('are refused with every fault at once, and need a platform key of an admin', async () => {

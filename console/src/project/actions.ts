@@ -85,6 +85,7 @@ const TITLES: Readonly<Record<string, string>> = {
 const DENIED_TITLES: Readonly<Record<string, string>> = {
   'auth_providers.test': 'Test a provider',
   'alert_webhook.test': 'Test an alert webhook',
+  'single_sign_on.test': 'Test single sign-on',
   'audit_log.read': 'Read the audit log',
   'sdk_key.read': 'List SDK keys',
   'server_key.read': 'List server keys',

@@ -58,6 +58,14 @@ export const setSignOnMutation = graphql(
   [signOnFragment],
 )
 
+export const testSignOnMutation = graphql(`
+  mutation ConsoleTestSingleSignOn($input: TestSingleSignOnInput!) {
+    testSingleSignOn(input: $input) {
+      tests { of result message }
+    }
+  }
+`)
+
 export const removeSignOnMutation = graphql(`
   mutation ConsoleRemoveSingleSignOn($input: RemoveSingleSignOnInput!) {
     removeSingleSignOn(input: $input) {

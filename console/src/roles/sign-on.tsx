@@ -14,6 +14,7 @@ import { Id } from '../ui/text.tsx'
 import { Ago } from '../ui/time.tsx'
 import { readGroups, textOfGroups } from './groups-text.ts'
 import { removeSignOnMutation, setSignOnMutation, type signOnFragment, signOnQuery } from './operations.ts'
+import { TestSignOn } from './test-sign-on.tsx'
 
 type SignOn = ResultOf<typeof signOnFragment>
 
@@ -122,9 +123,15 @@ function SetSignOn(props: {
   const [clientSecret, setClientSecret] = useState('')
   const [groupsClaim, setGroupsClaim] = useState(before?.groupsClaim ?? 'groups')
   const [groupsText, setGroupsText] = useState(textOfGroups(before?.groups ?? []))
+  const [scopes, setScopes] = useState((before?.scopes ?? ['openid', 'profile', 'email']).join(' '))
   const [hours, setHours] = useState(String(before?.sessionHours ?? 8))
   const consoleUrl = before?.consoleUrl ?? `${location.origin}/console`
   const groups = readGroups(groupsText)
+  const settings = {
+    ...{ issuer: issuer.trim(), clientId: clientId.trim(), consoleUrl, groupsClaim: groupsClaim.trim() },
+    clientSecret: clientSecret.trim() || undefined,
+    scopes: scopes.split(' ').filter((scope) => scope !== ''),
+  }
   const isFilled = [own, title, issuer, clientId].every((text) => text.trim() !== '')
   return (
     <ActionDialog
@@ -141,11 +148,9 @@ function SetSignOn(props: {
         const client = await clientOf(own, projectId)
         if (!('mutation' in client)) return client
         const input = {
-          ...{ title: title.trim(), issuer: issuer.trim(), clientId: clientId.trim(), consoleUrl, reason },
-          clientSecret: clientSecret.trim() || undefined,
-          ...{ groupsClaim: groupsClaim.trim(), groups: typeof groups === 'string' ? [] : [...groups] },
-          scopes: before?.scopes,
-          sessionHours: Number(hours),
+          ...settings,
+          ...{ title: title.trim(), reason, sessionHours: Number(hours) },
+          groups: typeof groups === 'string' ? [] : [...groups],
         }
         const { data, error } = await client.mutation(setSignOnMutation, { input })
         if (!data?.setSingleSignOn) return refusalOf(error)
@@ -201,6 +206,15 @@ function SetSignOn(props: {
         onChange={setGroupsClaim}
         required
       />
+      <TextField
+        label="Scopes"
+        name="scopes"
+        hint="Some issuers send groups only where a scope asks for them, such as groups."
+        value={scopes}
+        onChange={setScopes}
+        required
+      />
+      <TestSignOn settings={settings} disabled={settings.issuer === '' || settings.clientId === ''} />
       <TextAreaField
         label="Groups and their roles"
         name="groups"

@@ -5,6 +5,7 @@ export const WEIGHTS: Readonly<Record<string, number>> = {
   'Mutation.loginCustom': 50,
   'Mutation.linkCustom': 50,
   'Mutation.testAuthProvider': 50,
+  'Mutation.testSingleSignOn': 50,
   'Mutation.createGrantJob': 50,
   'Mutation.publishScenario': 50,
   'Mutation.cloneScenario': 50,

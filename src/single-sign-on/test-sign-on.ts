@@ -1,0 +1,89 @@
+import type { Pool } from 'pg'
+import type { Secrets } from '../base/secrets.ts'
+import type { PlatformCaller } from '../callers/callers.ts'
+import { refuseFaults } from '../declare/shape.ts'
+import type { Webhook } from '../webhook/webhook.ts'
+import { type IssuerClient, IssuerFault } from './issuer-client.ts'
+import type { TestRequest } from './requests.ts'
+import { clientFaults, openClientSecret, readSignOn, redirectUriOf } from './settings.ts'
+
+// What can be tried of single sign-on before anybody signs in.
+
+export const TESTED = ['configuration', 'start', 'client', 'claim'] as const
+export const TEST_RESULTS = ['passed', 'failed', 'unknown'] as const
+
+export interface SignOnTest {
+  readonly of: (typeof TESTED)[number]
+  readonly result: (typeof TEST_RESULTS)[number]
+  /** A sentence. */
+  readonly message: string
+}
+
+interface Desk {
+  readonly operatorPool: Pool
+  readonly secrets: Secrets
+  readonly webhook: Pick<Webhook, 'mayCall'>
+  readonly issuerClient: Pick<IssuerClient, 'configurationOf' | 'tryStart' | 'tryClient'>
+}
+
+/** Tries the parts of a sign-in, with these settings. Without a configuration the others cannot be tried. */
+export async function testSignOn(
+  { operatorPool, secrets, webhook, issuerClient }: Desk,
+  { projectId }: PlatformCaller,
+  { clientSecret: sent, groupsClaim, ...asked }: TestRequest,
+): Promise<{ readonly redirectUri: string; readonly tests: readonly SignOnTest[] }> {
+  refuseFaults(clientFaults(asked, webhook))
+  const redirectUri = redirectUriOf({ consoleUrl: asked.consoleUrl, projectId })
+  const stored = sent === null ? await readSignOn(operatorPool, projectId) : null
+  const isStored = stored?.issuer === asked.issuer && stored.clientId === asked.clientId
+  const clientSecret = isStored ? openClientSecret(secrets, stored) : sent
+  const settings = { ...asked, clientSecret: clientSecret ?? null, redirectUri }
+
+  let claims: readonly string[] | undefined
+  const configuration = await tested('configuration', async () => {
+    claims = (await issuerClient.configurationOf(asked.issuer)).claims_supported
+    return ['passed', 'The issuer answers, and signs people in by code with PKCE.']
+  })
+  if (configuration.result === 'failed') return { redirectUri, tests: [configuration] }
+
+  const others = [
+    tested('start', async () => {
+      const { status, error } = await issuerClient.tryStart(settings)
+      if (error === 'invalid_scope')
+        return ['failed', `The issuer refuses the scopes ${asked.scopes.join(', ')} for this client.`]
+      if (error !== null) return ['failed', `The issuer sends people back with ${error}.`]
+      if (status >= 400)
+        return ['failed', `The issuer answers ${status}. Let its client ${asked.clientId} allow ${redirectUri}.`]
+      return ['passed', 'The issuer begins a sign-in.']
+    }),
+    tested('client', async () => {
+      if (clientSecret === undefined) return ['failed', 'The stored secret is under a key that SECRETS_KEYS lacks.']
+      const error = await issuerClient.tryClient(settings)
+      const whom = clientSecret === null ? 'the client' : 'the client and its secret'
+      if (error === 'invalid_grant') return ['passed', `The issuer knows ${whom}.`]
+      if (error === 'unauthorized_client') return ['failed', 'The client may not sign people in by code.']
+      return ['unknown', `The issuer answers ${error}, which does not say whether it knows ${whom}.`]
+    }),
+    tested('claim', async () => {
+      if (claims?.some((claim) => claim === groupsClaim || groupsClaim.startsWith(`${claim}.`)))
+        return ['passed', `The issuer lists ${groupsClaim} among its claims.`]
+      return ['unknown', `The issuer does not list ${groupsClaim} among its claims. Let it send it to this client.`]
+    }),
+  ]
+  return { redirectUri, tests: [configuration, ...(await Promise.all(others))] }
+}
+
+async function tested(
+  of: SignOnTest['of'],
+  run: () => Promise<readonly [result: SignOnTest['result'], message: string]>,
+): Promise<SignOnTest> {
+  try {
+    const [result, message] = await run()
+    return { of, result, message }
+  } catch (error) {
+    if (!(error instanceof IssuerFault)) throw error
+    return { of, result: 'failed', message: sentence(error.message) }
+  }
+}
+
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
