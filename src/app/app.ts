@@ -82,7 +82,8 @@ export interface App {
   /** Why calls may get lost on this Postgres; undefined when they cannot. Rejects when it cannot be asked. */
   whyNotDurable(): Promise<string | undefined>
   /** Resolves with the port once requests are served. */
-  listen(): Promise<number>
+  /** Resolves with the port. `freePort` is awaited right before it is taken. */
+  listen(freePort?: () => Promise<void>): Promise<number>
   /**
    * Stops in order: not ready for the configured grace period, then new calls are refused, running calls are answered,
    * sockets are closed, connections are released.
@@ -505,7 +506,7 @@ export async function createApp({
     subscriptions,
     metrics,
     whyNotDurable,
-    async listen() {
+    async listen(freePort) {
       if (metricsServer && config.metricsPort !== null) await metricsServer.listen(config.metricsPort, config.host)
       // Without an answer, the reads of ended logins set it as soon as there is one.
       await readDatabaseClock(pool).catch(() => undefined)
@@ -519,6 +520,7 @@ export async function createApp({
       callCounts.start()
       replica?.start()
       await Promise.all([ended.start(), gameClocks.start()])
+      await freePort?.()
       return server.listen(config.port, config.host)
     },
     async stop() {

@@ -16,6 +16,7 @@ import { untilReachable } from '../db/until-reachable.ts'
 import { consoleLink } from '../dev/console-link.ts'
 import { type DemoOperator, startDemoOperator } from '../dev/demo-operator.ts'
 import { type Demo, readDemo, type SharedDemo, shareDemo } from '../dev/seed.ts'
+import { listenWhileStarting } from '../serve/http/starting.ts'
 import { type App, createApp } from './app.ts'
 import { createTraces, wantsTraces } from './traces.ts'
 
@@ -100,8 +101,12 @@ async function start(
   process.on('SIGHUP', stop)
 
   const { app, shareDemo, close } = await opening
+  let freePort: (() => Promise<void>) | undefined
   try {
     if (config.migrateOnStart) {
+      let reason = 'Postgres does not answer'
+      // Nobody can know the port 0 before the service has it.
+      if (config.port !== 0) freePort = await listenWhileStarting(config, () => reason)
       await untilReachable(app.pool, {
         onWait: (error) =>
           log.warn({ err: causeText(error) }, 'Postgres cannot be reached yet; waiting up to a minute'),
@@ -109,6 +114,7 @@ async function start(
       })
       if (stopping) return
       await refuseUnsafe(app)
+      reason = 'the database is being migrated'
       await migrate(app.pool, {
         onApplied: (name) => log.info(`migrated ${name}`),
         onWait: (line) => log.warn(line),
@@ -121,7 +127,7 @@ async function start(
       })
     }
     await refuseUnreadable(app, config, log)
-    const port = await app.listen()
+    const port = await app.listen(freePort)
     const baseUrl = `http://${hostToCall(config.host)}:${port}`
     const demo = await shareDemo(baseUrl)
     const console = demo && config.console ? await consoleLink(app.service, { ...demo, baseUrl }) : undefined

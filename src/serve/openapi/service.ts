@@ -70,7 +70,7 @@ export const service = {
           id: 'readReadiness',
           tag: 'Service',
           summary:
-            'Readiness: 200 while the database answers and is migrated. The status is `degraded` while Redis is unreachable. `writes` is `refused` while Postgres refuses writes. `reason` says why it is not ready, or why writes are refused.',
+            'Readiness: 200 while the database answers and is migrated. The status is `degraded` while Redis is unreachable. `writes` is `refused` while Postgres refuses writes. `reason` says why it is not ready, such as a migration that the start waits for, or why writes are refused.',
           answer: null,
         }),
         responses: {
