@@ -12,7 +12,8 @@ COPY build.js prisma.config.ts tsconfig.json tsconfig.build.json ./
 COPY prisma ./prisma
 COPY src ./src
 COPY console ./console
-RUN npm run build
+ARG REVISION=unknown
+RUN REVISION=${REVISION} npm run build
 
 FROM ${NODE_IMAGE} AS packages
 WORKDIR /app

@@ -6,7 +6,7 @@ import { type Json, MAX_INT64, print, readInt } from './base/json.ts'
 import { MAX_NAME, MAX_SLUG } from './base/limits.ts'
 import { causeText } from './base/log.ts'
 import { createSecrets, generateSecretsKey } from './base/secrets.ts'
-import { VERSION } from './base/version.ts'
+import { COMMIT, VERSION } from './base/version.ts'
 import { loadSecretsKeys } from './callers/key-ring.ts'
 import { createPlatformKey, createSdkKey, createServerKey } from './callers/keys.ts'
 import { ROLES, type Role } from './callers/roles.ts'
@@ -25,7 +25,7 @@ import { createProject, findEnvironment, isEnvironmentName, isProjectName } from
 
 const program = new Command('tierway')
   .description('A GraphQL gateway for live games.')
-  .version(VERSION, '--version', 'print the version')
+  .version(COMMIT ? `${VERSION} (${COMMIT})` : VERSION, '--version', 'print the version and the commit of the build')
   .showHelpAfterError()
 const json = () => new Option('--json', 'print one JSON object')
 

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -125,8 +126,11 @@ describe('the command line', () => {
   })
 })
 
-test('the version is printed by --version', async () => {
-  expect(await tierway(['--version'])).toEqual({ code: 0, out: `${VERSION}\n`, error: '' })
+test('--version prints the version, and the commit by which two builds of it differ', async () => {
+  const [, version, commit = ''] = /^(\S+)(?: \((\S+)\))?\n$/.exec((await tierway(['--version'])).out) ?? []
+  expect([version, commit]).toEqual([VERSION, await readFile('dist/commit.txt', 'utf8')])
+  // A copy without a repository has none.
+  if (existsSync('.git')) expect(commit).toMatch(/^[0-9a-f]{12}(-dirty)?$/)
 })
 
 describe('a command that needs the demo', () => {
@@ -187,14 +191,16 @@ describe('--json', () => {
     await until('it is ready', () => output.out.endsWith('\n') || child.exitCode !== null)
     const { baseUrl, demo } = JSON.parse(output.out)
     const metrics = await (await fetch(`${baseUrl}/metrics`)).text()
-    expect(metrics).toContain(`tierway_build_info{version="${VERSION}",node="${process.versions.node}"} 1`)
+    const commit = await readFile('dist/commit.txt', 'utf8')
+    const labels = `version="${VERSION}",commit="${commit}",node="${process.versions.node}"`
+    expect(metrics).toContain(`tierway_build_info{${labels}} 1`)
     expect(demo).toBeNull()
     child.kill('SIGTERM')
     expect((await exited)[0]).toBe(0)
     expect(output.out.trim().split('\n')).toHaveLength(1)
     expect(output.error).toContain(`Tierway ${VERSION} is ready at http`)
     for (const line of output.error.trim().split('\n'))
-      expect(JSON.parse(line)).toMatchObject({ msg: expect.any(String), version: VERSION })
+      expect(JSON.parse(line)).toMatchObject({ msg: expect.any(String), version: VERSION, ...(commit && { commit }) })
   })
 
   test('is an option of every command, except those that a person watches', async () => {

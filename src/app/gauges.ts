@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { Gauge, type Registry } from 'prom-client'
-import { VERSION } from '../base/version.ts'
+import { COMMIT, VERSION } from '../base/version.ts'
 import type { Replica } from '../db/replica.ts'
 import type { Numbering } from '../events/numbering.ts'
 import type { Subscriptions } from '../events/subscriptions.ts'
@@ -43,10 +43,10 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
 
   new Gauge({
     name: 'tierway_build_info',
-    help: 'Always 1. The labels are the versions of Tierway and of Node.',
-    labelNames: ['version', 'node'],
+    help: 'Always 1. The labels are the version of Tierway, the commit of its build, and the version of Node.',
+    labelNames: ['version', 'commit', 'node'],
     registers: [registry],
-  }).set({ version: VERSION, node: process.versions.node }, 1)
+  }).set({ version: VERSION, commit: COMMIT, node: process.versions.node }, 1)
   new Gauge({
     name: 'tierway_database_connections',
     help: 'Connections to Postgres by pool: in use, idle, and calls that wait for one.',

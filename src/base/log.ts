@@ -3,7 +3,7 @@ import type { LogLevel } from './config.ts'
 import { causeOf, type Refusal } from './errors.ts'
 import { print } from './json.ts'
 import { tracing } from './tracing.ts'
-import { VERSION } from './version.ts'
+import { COMMIT, VERSION } from './version.ts'
 
 export type { Logger }
 
@@ -81,8 +81,8 @@ export function causeText(error: unknown): string {
 export function createLog(level: LogLevel, destination?: DestinationStream): Logger {
   const options = {
     level,
-    // Each line says which version wrote it: during an update, two versions write to one log.
-    base: { version: VERSION },
+    // Each line says which build wrote it: during an update, two builds write to one log.
+    base: { version: VERSION, ...(COMMIT && { commit: COMMIT }) },
     mixin() {
       const span = tracing()?.active()
       return span ? { traceId: span.traceId } : {}
