@@ -24,7 +24,7 @@ import {
 
 // The service's call of a studio's endpoint: what the endpoint receives and what the game client gets.
 
-const OBJECTS_AT_ONCE = 40
+const OBJECTS_AT_ONCE = 10
 const OBJECTS = OBJECTS_AT_ONCE * atScale(250, 8)
 
 beforeAll(startWebhookGame)
