@@ -25,7 +25,7 @@ import {
 // The service's call of a studio's endpoint: what the endpoint receives and what the game client gets.
 
 const OBJECTS_AT_ONCE = 10
-const OBJECTS = OBJECTS_AT_ONCE * atScale(250, 8)
+const OBJECTS = OBJECTS_AT_ONCE * atScale(1_000, 32)
 
 beforeAll(startWebhookGame)
 afterAll(stopWebhookGame)
