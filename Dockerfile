@@ -37,7 +37,8 @@ COPY --from=packages /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY package.json ./
 COPY prisma/migrations ./prisma/migrations
-USER node
+# By its number, so that Kubernetes can see that it is not root. OpenShift uses a number of its own.
+USER 1000
 EXPOSE 4000
 # A start may migrate for long. The first answer of a service that is ready ends its start.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30m \

@@ -188,8 +188,8 @@ function faultOfListening(error: unknown, { host, port, metricsPort }: Config): 
 }
 
 /** The host that reaches the service from the same machine. */
-function hostToCall(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1'
+function hostToCall(host: string | null): string {
+  if (host === null || host === '0.0.0.0') return '127.0.0.1'
   if (host === '::') return '[::1]'
   return host.includes(':') ? `[${host}]` : host
 }

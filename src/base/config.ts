@@ -18,7 +18,7 @@ export interface TokenKey {
 /** The configuration from environment variables. Read once at start, and passed on. */
 export interface Config {
   readonly production: boolean
-  readonly host: string
+  readonly host: string | null
   readonly port: number
   /** Null starts an embedded Postgres under `dataDir` (development only). */
   readonly databaseUrl: string | null
@@ -96,6 +96,9 @@ export class ConfigError extends Error {
   }
 }
 
+/** Kubernetes adds variables such as METRICS_PORT to each pod, beside a service named `metrics`. */
+const LINKS = ': Kubernetes sets it for a service of that name, unless the pod has enableServiceLinks: false'
+
 /** Reads the configuration from environment variables. Every fault is named in one error. */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const faults: string[] = []
@@ -106,7 +109,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     if (value === null) return fallback
     const number = Number(value)
     if (/^\d+$/.test(value) && number >= min && number <= max) return number
-    faults.push(`${name} must be a whole number from ${min} to ${max}`)
+    const origin = value.startsWith('tcp://') ? LINKS : ''
+    faults.push(`${name} must be a whole number from ${min} to ${max}${origin}`)
     return fallback
   }
 
@@ -193,7 +197,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
 
   const config: Config = {
     production,
-    host: text('HOST') ?? (production ? '0.0.0.0' : '127.0.0.1'),
+    host: text('HOST') ?? (production ? null : '127.0.0.1'),
     port: integer('PORT', 4000, 0, 65_535),
     databaseUrl,
     databaseCa,

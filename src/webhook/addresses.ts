@@ -24,7 +24,7 @@ const PRIVATE_V4 = [
   '240.0.0.0/4', // reserved, and broadcast
 ]
 
-/** The global unicast range of IPv6. Loopback, mapped, NAT64, local and multicast addresses are outside of it. */
+/** The global unicast range of IPv6. Loopback, mapped, local and multicast addresses are outside of it. */
 const PUBLIC_V6 = '2000::/3'
 const PRIVATE_V6 = [
   '2001::/23', // protocol assignments, Teredo
@@ -34,15 +34,29 @@ const PRIVATE_V6 = [
   '3fff::/20', // documentation
 ]
 
+/** Where a network without IPv4 reaches it: the last four bytes are the address (RFC 6052, 2.1). */
+const NAT64 = '64:ff9b::/96'
+
 const privateV4 = blockList('ipv4', PRIVATE_V4)
 const publicV6 = blockList('ipv6', [PUBLIC_V6])
 const privateV6 = blockList('ipv6', PRIVATE_V6)
+const nat64 = blockList('ipv6', [NAT64])
 
 /** Whether an IP address, as `net.isIP` accepts it, is on the public internet. */
 export function isPublicAddress(address: string): boolean {
   if (!isIPv6(address)) return !privateV4.check(address, 'ipv4')
   const [bare = ''] = address.split('%', 1)
+  if (nat64.check(bare, 'ipv6')) return isPublicAddress(lastFour(bare))
   return publicV6.check(bare, 'ipv6') && !privateV6.check(bare, 'ipv6')
+}
+
+/** The last four bytes of an address of IPv6, as one of IPv4. */
+function lastFour(address: string): string {
+  // A URL writes each address in one form: eight groups in hexadecimal, the longest run of zeros as `::`.
+  const [, end = ''] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
+  const groups = end.split(':').map((group) => Number.parseInt(group || '0', 16))
+  const [high, low] = [groups.at(-2) ?? 0, groups.at(-1) ?? 0]
+  return [high >> 8, high & 255, low >> 8, low & 255].join('.')
 }
 
 /** Whether a host is private by its text alone: a literal address, or a name of this machine. */

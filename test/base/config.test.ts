@@ -59,7 +59,7 @@ describe('the defaults of the configuration', () => {
   it('are strict in production', () => {
     expect(readConfig(complete())).toMatchObject({
       production: true,
-      host: '0.0.0.0',
+      host: null,
       graphiql: false,
       introspection: false,
       allowPrivateWebhooks: false,
@@ -189,6 +189,10 @@ describe('the configuration', () => {
     ['ALLOWED_ORIGINS must list origins', { ALLOWED_ORIGINS: 'https://a.example.com/, https://b.example.com' }],
     ['METRICS_TOKEN must have at least 16 characters', { METRICS_TOKEN: 'short' }],
     ['METRICS_PORT must be a whole number from 0 to 65535', { METRICS_PORT: 'metrics' }],
+    [
+      'METRICS_PORT must be a whole number from 0 to 65535: Kubernetes sets it for a service of that name, unless the pod has enableServiceLinks: false',
+      { METRICS_PORT: 'tcp://10.0.0.7:9100' },
+    ],
     ['SHUTDOWN_GRACE_MS must be a whole number from 0 to 300000', { SHUTDOWN_GRACE_MS: '5s' }],
     ['LOG_LEVEL must be one of trace, debug, info, warn, error, silent', { LOG_LEVEL: 'loud' }],
   ]

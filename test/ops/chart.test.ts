@@ -207,6 +207,46 @@ describe.skipIf(withoutGo !== '')(`${withoutGo}the Helm chart`, () => {
     }
   })
 
+  it('runs as the user that the cluster chooses, with an account, annotations and variables of the cluster', () => {
+    const extraEnv = [{ name: 'REDIS_URL', valueFrom: { secretKeyRef: { name: 'redis', key: 'url' } } }]
+    const { manifests, fault } = render({
+      ...EVERYTHING,
+      podSecurityContext: { ...defaults.podSecurityContext, fsGroup: 2000 },
+      ...{ extraEnv, podAnnotations: { team: 'game' }, serviceAccountName: 'cloud' },
+      service: { ...defaults.service, annotations: { zone: 'a' } },
+    })
+    expect(fault).toBe('')
+    for (const kind of ['Deployment', 'Job']) {
+      const { spec } = manifests.get(kind).spec.template
+      expect(spec).toMatchObject({ serviceAccountName: 'cloud', enableServiceLinks: false })
+      expect(spec.securityContext).toEqual({ ...defaults.podSecurityContext, fsGroup: 2000 })
+      expect(spec.securityContext.runAsUser).toBeUndefined()
+      expect(spec.containers[0].env).toEqual(expect.arrayContaining(extraEnv))
+    }
+    expect(manifests.get('Deployment').spec.template.metadata.annotations).toEqual({ team: 'game' })
+    expect(manifests.get('Service').metadata.annotations).toEqual({ zone: 'a' })
+    // Kubernetes sees that the user of the image is not root by its number alone.
+    expect(read('Dockerfile')).toMatch(/^USER [1-9]\d*$/m)
+  })
+
+  it('has another name than the release where one is given', () => {
+    const { manifests, notes } = render({ ...EVERYTHING, fullnameOverride: 'season' })
+    for (const [kind, { metadata }] of manifests)
+      expect([kind, metadata.name]).toEqual([kind, kind === 'Job' ? 'season-migrate' : 'season'])
+    expect(manifests.get('HorizontalPodAutoscaler').spec.scaleTargetRef.name).toBe('season')
+    expect(manifests.get('Ingress').spec.rules[0].http.paths[0].backend.service.name).toBe('season')
+    expect(notes).toContain('service/season')
+  })
+
+  it('gives a migration an hour, and a group of instances time before one of them leaves', () => {
+    const { manifests } = render(EVERYTHING)
+    expect(manifests.get('Job').spec.activeDeadlineSeconds).toBe(3600)
+    const { scaleDown } = manifests.get('HorizontalPodAutoscaler').spec.behavior
+    expect(scaleDown).toEqual({
+      ...{ stabilizationWindowSeconds: 600, policies: [{ type: 'Pods', value: 1, periodSeconds: 120 }] },
+    })
+  })
+
   it('creates an ingress, an autoscaler and a monitor when they are enabled', () => {
     const { manifests, notes } = render(EVERYTHING)
     expect(manifests.get('Deployment').spec.replicas).toBeUndefined()

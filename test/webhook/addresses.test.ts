@@ -36,7 +36,6 @@ const SPECIAL_V6 = [
   '::/96', // IPv4-compatible
   '::ffff:0:0/96', // IPv4-mapped
   '::ffff:0:0:0/96', // IPv4-translated
-  '64:ff9b::/96', // NAT64
   '64:ff9b:1::/48', // local-use NAT64
   '100::/64', // discard-only
   '100:0:0:1::/64', // dummy prefix
@@ -105,10 +104,12 @@ const specialV6 = SPECIAL_V6.map(rangeOf)
 const eitherV4 = EITHER_V4.map(rangeOf)
 const eitherV6 = EITHER_V6.map(rangeOf)
 const globalV6 = rangeOf('2000::/3')
+const nat64 = rangeOf('64:ff9b::/96')
 
 const isPublicV4 = (value: bigint): boolean => !isIn(specialV4, value)
-/** Only 2000::/3 is allocated for public use. */
-const isPublicV6 = (value: bigint): boolean => isIn([globalV6], value) && !isIn(specialV6, value)
+/** Only 2000::/3 is allocated for public use. What NAT64 wraps is public where the address of IPv4 in it is. */
+const isPublicV6 = (value: bigint): boolean =>
+  isIn([nat64], value) ? isPublicV4(value & 0xffff_ffffn) : isIn([globalV6], value) && !isIn(specialV6, value)
 
 describe('the check for public addresses', () => {
   it.each(specialV4)(
@@ -142,14 +143,14 @@ describe('the check for public addresses', () => {
     168.63.129.17 169.253.255.255 169.255.0.0 172.15.255.255 172.32.0.0 192.0.1.0 192.167.255.255 192.169.0.0
     198.17.255.255 198.20.0.0 223.255.255.255 2001:200:: 2001:4860:4860::8888
     2001:db7:ffff:ffff:ffff:ffff:ffff:ffff 2001:db9:: 2003:: 2400:cb00:2048:1::c629:d7a2 2606:4700:4700::1111
-    2606:4700::8.8.8.8 2A00:1450:4001:800::200E 3ffe:ffff::1`)
+    2606:4700::8.8.8.8 64:ff9b::8.8.8.8 64:FF9B:0:0::808:808 2A00:1450:4001:800::200E 3ffe:ffff::1`)
   it.each(PUBLIC)('accepts %s', (address) => {
     expect(isPublicAddress(address)).toBe(true)
   })
 
   const NOT_PUBLIC = words(`
     ::ffff:8.8.8.8 ::ffff:127.0.0.1 ::ffff:7f00:1 ::FFFF:A9FE:A9FE 0:0:0:0:0:ffff:169.254.169.254 ::127.0.0.1
-    ::8.8.8.8 64:ff9b::127.0.0.1 64:ff9b::7f00:1 64:ff9b::8.8.8.8 2002:7f00:1:: 2002:808:808::1
+    ::8.8.8.8 64:ff9b::127.0.0.1 64:ff9b::7f00:1 64:ff9b:: 64:ff9b::7f 64:ff9b:0:0:0:1:808:808 2002:7f00:1:: 2002:808:808::1
     2001:0:7f00:1:: fe80::1%eth0 fe80::1%25eth0 ::1%lo fd00:ec2::254 fd20:ce::254
     1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff 4000::`)
   it.each(NOT_PUBLIC)('rejects %s', (address) => {
@@ -157,18 +158,17 @@ describe('the check for public addresses', () => {
     expect(isPublicAddress(address)).toBe(false)
   })
 
-  it('agrees with the registry on random IPv4 addresses and rejects them embedded in IPv6', () => {
+  it('agrees with the registry on random IPv4 addresses, also behind NAT64, and rejects them embedded in other IPv6', () => {
     const random = fc.bigInt({ min: 0n, max: (1n << BigInt(V4_BITS)) - 1n })
     const within = fc.constantFrom(...specialV4).chain(({ first, last }) => fc.bigInt({ min: first, max: last }))
     fc.assert(
       fc.property(fc.oneof(random, within), (value) => {
         if (isIn(eitherV4, value)) return
         expect(isPublicAddress(v4Of(value))).toBe(isPublicV4(value))
-        // An IPv4 address embedded in an IPv6 address is never public.
-        for (const network of ['::', '::ffff:', '64:ff9b::']) {
-          expect(isPublicAddress(`${network}${v4Of(value)}`)).toBe(false)
-        }
+        for (const network of ['::', '::ffff:']) expect(isPublicAddress(`${network}${v4Of(value)}`)).toBe(false)
         const [high, low] = groupsOf(value).slice(6)
+        for (const wrapped of [v4Of(value), `${high}:${low}`])
+          expect(isPublicAddress(`64:ff9b::${wrapped}`)).toBe(isPublicV4(value))
         expect(isPublicAddress(`2002:${high}:${low}::1`)).toBe(false)
       }),
       { numRuns: atScale(20_000, 4_000) },
@@ -178,7 +178,7 @@ describe('the check for public addresses', () => {
   it('agrees with the registry on random IPv6 addresses in every spelling', () => {
     const random = fc.bigInt({ min: 0n, max: (1n << BigInt(V6_BITS)) - 1n })
     const within = fc
-      .constantFrom(globalV6, ...specialV6)
+      .constantFrom(globalV6, nat64, ...specialV6)
       .chain(({ first, last }) => fc.bigInt({ min: first, max: last }))
     fc.assert(
       fc.property(fc.oneof(random, within), (value) => {

@@ -25,8 +25,8 @@ export interface ServerOptions {
 }
 
 export interface HttpServer {
-  /** Resolves with the port once the server listens. */
-  listen(port: number, host: string): Promise<number>
+  /** Resolves with the port once the server listens, on all addresses of IPv4 and IPv6 without a host. */
+  listen(port: number, host: string | null): Promise<number>
   /** From now on each answer closes its connection. Resolves after the grace, at once if the server does not listen. */
   drain(graceMs: number): Promise<void>
   /** Accepts no more connections. Resolves when the calls that run are answered and all connections are closed. */
@@ -145,7 +145,7 @@ export function openServer({
     listen: (port, host) =>
       new Promise((resolve, reject) => {
         server.once('error', reject)
-        server.listen(port, host, () => {
+        server.listen(port, host ?? undefined, () => {
           server.off('error', reject)
           const timer = setInterval(tend, 1_000).unref()
           server.once('close', () => clearInterval(timer))

@@ -9,7 +9,7 @@ import { JSON_TYPE, type Reply, refusalReply } from '../../declare/respond.ts'
  * is 200, `/readyz` 503 with the reason, and any other request 503. The returned function frees the port.
  */
 export async function listenWhileStarting(
-  { port, host }: { readonly port: number; readonly host: string },
+  { port, host }: { readonly port: number; readonly host: string | null },
   reason: () => string,
 ): Promise<() => Promise<void>> {
   function replyTo(path: string, requestId: string): Reply {
@@ -26,7 +26,7 @@ export async function listenWhileStarting(
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, host, resolve)
+    server.listen(port, host ?? undefined, resolve)
   })
   return () =>
     new Promise((resolve) => {

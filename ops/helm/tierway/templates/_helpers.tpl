@@ -8,6 +8,9 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 app.kubernetes.io/name: tierway
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
+{{- define "tierway.name" -}}
+{{ .Values.fullnameOverride | default .Release.Name }}
+{{- end }}
 {{- define "tierway.image" -}}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end }}
@@ -21,6 +24,9 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 {{- range $name, $value := .Values.env }}
 - { name: {{ $name }}, value: {{ include "tierway.text" $value | quote }} }
+{{- end }}
+{{- range .Values.extraEnv }}
+- {{ toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 {{- define "tierway.placement" -}}
@@ -51,9 +57,15 @@ securityContext:
 volumeMounts: {{ toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
-{{- define "tierway.podSecurity" -}}
-runAsNonRoot: true
-runAsUser: 1000
-runAsGroup: 1000
-seccompProfile: { type: RuntimeDefault }
+{{- define "tierway.pod" -}}
+automountServiceAccountToken: false
+# The variables of links are named as those of the service: METRICS_PORT, beside a service with the name metrics.
+enableServiceLinks: false
+{{- with .Values.serviceAccountName }}
+serviceAccountName: {{ . }}
+{{- end }}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets: {{ toYaml . | nindent 2 }}
+{{- end }}
+securityContext: {{ toYaml .Values.podSecurityContext | nindent 2 }}
 {{- end }}
