@@ -72,6 +72,14 @@ describe('alerts and dashboard', () => {
     }
   })
 
+  it('have a panel for each alert, with a metric of its rule', () => {
+    const metricsIn = (text: string) =>
+      [...namesIn(text), ...(text.match(/\bup\b/g) ?? [])].map((name) => name.replace(/_(bucket|count|sum)$/, ''))
+    const shown = new Set(panels.flatMap(({ targets }) => targets.flatMap(({ expr }) => metricsIn(expr))))
+    for (const { alert, expr } of rules)
+      expect([alert, metricsIn(expr).some((name) => shown.has(name))]).toEqual([alert, true])
+  })
+
   it('have panels with unique ids and one query each', () => {
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
     for (const { title, targets } of panels) expect([title, targets.length]).toEqual([title, 1])
@@ -150,6 +158,8 @@ describe.skipIf(withoutPrometheus !== '')(`${withoutPrometheus}Prometheus`, () =
         'Closed sockets by code',
         'Denied attempts by action',
         'Xp over the rules of passes',
+        'Commands that ran again',
+        'Messages to alert webhooks',
       ]
       for (const { title, targets } of panels) {
         await until(`the panel "${title}" has data`, async () => {
