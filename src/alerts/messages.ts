@@ -16,7 +16,20 @@ export interface AlertMessage {
   readonly isTest: boolean
   readonly began: readonly ToldProblem[]
   readonly ended: readonly ToldProblem[]
+  /** Set for one whose texts the receiver has refused: it has the kinds of the problems alone. */
+  readonly isPlain?: true
 }
+
+/** The same without the texts of its problems. */
+export const plainOf = (message: AlertMessage, id: string): AlertMessage => ({
+  ...message,
+  ...{ id, isPlain: true, began: message.began.map(withoutText), ended: message.ended.map(withoutText) },
+})
+
+const withoutText = (problem: ToldProblem): ToldProblem => ({
+  ...problem,
+  text: `${problem.kind.charAt(0).toUpperCase()}${problem.kind.slice(1)}.`,
+})
 
 /** Characters of a problem, or of a name, in a chat message. */
 const MAX_LINE = 200
@@ -37,32 +50,37 @@ export function bodyOf(format: AlertFormat, message: AlertMessage): string {
 interface Chat {
   /** Characters of a message. What does not fit is counted. */
   readonly max: number
-  readonly escape: (text: string) => string
+  /** A text of others, in which nothing acts: no mention, no markup, no address. */
+  readonly quote: (text: string) => string
   readonly bold: (text: string) => string
   readonly link: (url: string) => string
 }
 
-/** https://docs.slack.dev/messaging/formatting-message-text: three characters control a text. */
+/**
+ * https://docs.slack.dev/messaging/formatting-message-text: three characters control a text. Services that take Slack's
+ * messages, such as Mattermost, also read @all and addresses, and none of it in code.
+ */
 const SLACK: Chat = {
   max: 3_900,
-  escape: (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;'),
+  quote: (text) =>
+    `\`${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('`', 'ˋ')}\``,
   bold: (text) => `*${text}*`,
   link: (url) => `<${url.replaceAll('>', '%3E').replaceAll('|', '%7C')}>`,
 }
 /** https://docs.discord.com/developers/resources/webhook: up to 2,000 characters. */
 const DISCORD: Chat = {
   max: 1_900,
-  escape: (text) => text.replace(/[\\*_~`|<>#[\]()@:-]/g, String.raw`\$&`),
+  quote: (text) => text.replace(/[\\*_~`|<>#[\]()@:-]/g, String.raw`\$&`),
   bold: (text) => `**${text}**`,
   link: (url) => `<${url.replaceAll('>', '%3E')}>`,
 }
 
 function textOf({ project, environment, link, isTest, began, ended }: AlertMessage, chat: Chat): string {
-  const title = chat.bold(chat.escape(`${clipped(project)} · ${clipped(environment)}`))
+  const title = chat.bold(chat.quote(`${clipped(project)} · ${clipped(environment)}`))
   const end = link === null ? [] : [chat.link(link)]
   const lines = [
-    ...began.map(({ text }) => `🔴 ${chat.escape(clipped(text))}`),
-    ...ended.map(({ text }) => `🟢 Over: ${chat.escape(clipped(text))}`),
+    ...began.map(({ text }) => `🔴 ${chat.quote(clipped(text))}`),
+    ...ended.map(({ text }) => `🟢 Over: ${chat.quote(clipped(text))}`),
     ...(isTest ? ['This is a test: alerts arrive here.'] : []),
   ]
   let room = chat.max - [title, ...end].join('\n').length

@@ -28,6 +28,8 @@ export interface AlertAttempt {
   /** The class of the failure. Null when an answer came. */
   readonly error: AttemptError | null
   readonly milliseconds: number
+  /** How long the answer asks to wait. Null when it does not. */
+  readonly retryAfterMs: number | null
 }
 
 export interface AlertSender {
@@ -50,11 +52,12 @@ export function createAlertSender(options: ConnectionOptions): AlertSender {
       const headers = { 'content-type': 'application/json', 'user-agent': 'tierway', ...signed(message, secret, body) }
       const sent = request(url, { dispatcher: agent, method: 'POST', headers, body, signal })
       // undici observes the signal only once it is connected.
-      const { statusCode, body: answer } = await within(signal, sent)
+      const { statusCode, headers: answered, body: answer } = await within(signal, sent)
       await discard(answer, signal)
-      return { status: statusCode, error: null, milliseconds: since() }
+      const retryAfterMs = pauseOf(answered['retry-after'])
+      return { status: statusCode, error: null, milliseconds: since(), retryAfterMs }
     } catch (error) {
-      return { status: null, error: errorOf(error, signal), milliseconds: since() }
+      return { status: null, error: errorOf(error, signal), milliseconds: since(), retryAfterMs: null }
     }
   }
 
@@ -78,6 +81,24 @@ const discard = (answer: Dispatcher.ResponseData['body'], signal: AbortSignal): 
 
 export const hasArrived = ({ status }: AlertAttempt): boolean => status !== null && status >= 200 && status < 300
 
+/** The receiver wants nothing more (RFC 9110, 15.5.11). */
+export const isGone = ({ status }: AlertAttempt): boolean => status === 410
+/** The receiver does not know the address, or has forgotten it. */
+export const isUnknown = ({ status }: AlertAttempt): boolean => status === 404
+const REFUSALS: ReadonlySet<number | null> = new Set([400, 413, 415, 422])
+/** The receiver refuses this message, and may take another. */
+export const isRefused = ({ status }: AlertAttempt): boolean => REFUSALS.has(status)
+
 /** Why an attempt failed, in words. */
-export const failureOf = ({ status, error }: AlertAttempt): string =>
-  status === null ? `no answer: ${(error ?? 'network').replaceAll('_', ' ')}` : `status ${status}`
+export function failureOf(attempt: AlertAttempt): string {
+  const { status, error } = attempt
+  if (status === null) return `no answer: ${(error ?? 'network').replaceAll('_', ' ')}`
+  return isGone(attempt) ? `status ${status}, so nothing more is sent to this address` : `status ${status}`
+}
+
+/** `Retry-After`: seconds, or a date. */
+function pauseOf(header: string | string[] | undefined): number | null {
+  if (typeof header !== 'string') return null
+  const pauseMs = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now()
+  return pauseMs > 0 ? pauseMs : null
+}

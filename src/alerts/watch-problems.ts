@@ -7,9 +7,17 @@ import { readProblems } from '../problems/problems.ts'
 import { newWebhookId } from '../webhook/webhook.ts'
 import { openTarget, UNREADABLE } from './alert-webhooks.ts'
 import { changesOf, type Told } from './changes.ts'
-import type { AlertMessage } from './messages.ts'
+import { type AlertMessage, plainOf } from './messages.ts'
 import type { AlertFormat } from './requests.ts'
-import { type AlertAttempt, type AlertSender, failureOf, hasArrived } from './send-message.ts'
+import {
+  type AlertAttempt,
+  type AlertSender,
+  failureOf,
+  hasArrived,
+  isGone,
+  isRefused,
+  isUnknown,
+} from './send-message.ts'
 
 // Tells alert webhooks what needs a person. A message is stored before it is sent, and stays as it is until it has
 // arrived: one that arrived without its answer is sent again with the same id. What changes meanwhile is told by the
@@ -21,6 +29,10 @@ const EVERY_MS = 5_000
 const LOOK_EVERY_MS = 30_000
 const FIRST_PAUSE_MS = 30_000
 const LONGEST_PAUSE_MS = 60 * 60_000
+/** A hundred years. Another address begins at once. */
+const UNTIL_A_CHANGE_MS = 100 * 365 * 86_400_000
+/** A message that a receiver refuses this often would keep it from all later ones. */
+const MOST_REFUSALS = 5
 
 const IS_DUE = `enabled AND (looked_at IS NULL OR looked_at <= clock_timestamp() - $1::float8 * interval '1 millisecond')`
 const LOOK = { name: 'alerts-look', text: `SELECT EXISTS (SELECT FROM alert_webhooks WHERE ${IS_DUE}) AS due` }
@@ -94,24 +106,45 @@ export async function tellWebhooks(round: Round): Promise<void> {
 async function tell(round: Round, webhook: Taken): Promise<void> {
   const message = webhook.pending === null ? await nextMessage(round, webhook) : readMessage(webhook.pending)
   if (message === null || webhook.isPaused) return
-  const failure = await tryToSend(round, webhook, message)
+  const outcome = await tryToSend(round, webhook, message)
   // A later look of any instance sends it again.
   if (round.signal.aborted) return
-  await note(round.pool, webhook, failure)
+  await note(round.pool, webhook, outcome)
 }
 
-/** Why the message did not arrive; null when it did. */
-async function tryToSend({ secrets, send, onSent, signal }: Round, webhook: Taken, message: AlertMessage) {
+/** Null: the message has arrived. */
+type Outcome = {
+  readonly failure: string
+  readonly pauseMs: number
+  /** What is sent next: the same message again, another one in its place, or nothing until something changes. */
+  readonly next: 'same' | AlertMessage | null
+} | null
+
+async function tryToSend(
+  { secrets, send, onSent, signal }: Round,
+  webhook: Taken,
+  message: AlertMessage,
+): Promise<Outcome> {
+  const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** webhook.failures)
   const target = openTarget(secrets, webhook, webhook)
-  if (!target) return UNREADABLE
+  if (!target) return { failure: UNREADABLE, pauseMs, next: 'same' }
   const attempt = await send(target, message, signal)
   onSent(attempt)
-  return hasArrived(attempt) ? null : failureOf(attempt)
+  if (hasArrived(attempt)) return null
+  const failure = failureOf(attempt)
+  if (isGone(attempt)) return { failure, pauseMs: UNTIL_A_CHANGE_MS, next: 'same' }
+  if (isUnknown(attempt)) return { failure, pauseMs: LONGEST_PAUSE_MS, next: 'same' }
+  if (isRefused(attempt) && webhook.failures + 1 >= MOST_REFUSALS) {
+    if (!message.isPlain) return { failure, pauseMs: FIRST_PAUSE_MS, next: plainOf(message, newWebhookId()) }
+    return { failure: `${failure}, and the message was dropped`, pauseMs: 0, next: null }
+  }
+  const asked = Math.min(LONGEST_PAUSE_MS, attempt.retryAfterMs ?? 0)
+  return { failure, pauseMs: Math.max(pauseMs, asked), next: 'same' }
 }
 
 /** Stores how an attempt went, and when the next one is. */
-async function note(pool: Pool, { id, taken, failures }: Taken, failure: string | null): Promise<void> {
-  if (failure === null) {
+async function note(pool: Pool, { id, taken }: Taken, outcome: Outcome): Promise<void> {
+  if (outcome === null) {
     await pool.query(
       `UPDATE alert_webhooks SET pending = NULL, failures = 0, failure = NULL, failing_since = NULL,
          next_attempt_at = NULL, sent_at = clock_timestamp() WHERE ${MINE}`,
@@ -119,11 +152,14 @@ async function note(pool: Pool, { id, taken, failures }: Taken, failure: string 
     )
     return
   }
+  const { failure, pauseMs, next } = outcome
+  const isSame = next === 'same'
   await pool.query(
-    `UPDATE alert_webhooks SET failures = failures + 1, failure = $3,
-       failing_since = coalesce(failing_since, clock_timestamp()),
-       next_attempt_at = clock_timestamp() + $4::float8 * interval '1 millisecond' WHERE ${MINE}`,
-    [id, taken, failure, Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures)],
+    `UPDATE alert_webhooks SET failure = $3, failing_since = coalesce(failing_since, clock_timestamp()),
+       next_attempt_at = clock_timestamp() + $4::float8 * interval '1 millisecond',
+       failures = CASE WHEN $5 THEN failures + 1 ELSE 0 END, pending = CASE WHEN $5 THEN pending ELSE $6 END
+     WHERE ${MINE}`,
+    [id, taken, failure, pauseMs, isSame, isSame || next === null ? null : textOf(next)],
   )
 }
 

@@ -154,7 +154,7 @@ describe('an alert webhook', () => {
     const { secret } = await create({ format })
     expect(secret).toBeNull()
     await until('the message is there', () => receiver.hits.length === 1)
-    expect(received()[0][member]).toContain('🔴 A grant job is paused')
+    expect(received()[0][member]).toMatch(/🔴 `?A grant job is paused/)
     expect(received()[0][member]).not.toMatch(/[^\\]@everyone <!|<!channel>/)
     expect(receiver.hits[0]?.headers).not.toHaveProperty('webhook-signature')
   })
@@ -195,7 +195,7 @@ describe('an alert webhook', () => {
   it('waits longer and longer between attempts, up to an hour', async () => {
     await create()
     await look()
-    receiver.answer(status(404))
+    receiver.answer(status(500))
     await pauseJob()
     const pauses: number[] = []
     for (let attempt = 0; attempt < 9; attempt += 1) {
@@ -213,6 +213,57 @@ describe('an alert webhook', () => {
     expect(receiver.hits).toHaveLength(attempts)
   })
 
+  it.each<[what: string, answer: () => Parameters<typeof status>, pauseSeconds: number]>([
+    ['waits as long as an answer asks for', () => [429, { 'retry-after': '600' }], 600],
+    ['waits no longer than an hour, whatever an answer asks for', () => [503, { 'retry-after': '86400' }], 3600],
+    ['waits until a date', () => [429, { 'retry-after': new Date(Date.now() + 1_800_000).toUTCString() }], 1800],
+    ['waits an hour where the address is not known', () => [404], 3600],
+    ['waits half a minute without a reason for longer', () => [500, { 'retry-after': 'soon' }], 30],
+  ])('%s', async (_what, answer, pauseSeconds) => {
+    await create()
+    await look()
+    receiver.answer(status(...answer()))
+    await pauseJob()
+    await look()
+    const { rows } = await query(
+      'SELECT extract(epoch FROM next_attempt_at - now())::float8 AS pause FROM alert_webhooks',
+    )
+    expect(Math.abs(rows[0].pause - pauseSeconds)).toBeLessThan(20)
+  })
+
+  it('gets nothing more once it has said that it is gone, until it has another address', async () => {
+    const { alertWebhookId } = await create()
+    await look()
+    receiver.answer(status(410))
+    await pauseJob()
+    await look()
+    await makeDue()
+    await tell()
+    expect(receiver.hits).toHaveLength(1)
+    expect((await list())[0].failure).toBe('status 410, so nothing more is sent to this address')
+    receiver.answer(status(204))
+    await must('updateAlertWebhook', { alertWebhookId, url: `${receiver.url}/new` })
+    await tell()
+    await until('it arrives', () => receiver.hits.length === 2)
+  })
+
+  it('that refuses a message five times gets it without its texts, and later ones if it refuses that, too', async () => {
+    await create()
+    await look()
+    receiver.answer(status(400))
+    await pauseJob('a text that it refuses')
+    for (const _ of times(10, String)) await look()
+    const texts = changes().flat()
+    expect(texts.slice(0, 5).every((text) => text.includes('a text that it refuses'))).toBe(true)
+    expect(texts.slice(5)).toEqual(times(5, () => '+Grant job paused.'))
+    expect((await list())[0].failure).toBe('status 400, and the message was dropped')
+    receiver.answer(status(204))
+    await pauseJob('a later one')
+    await look()
+    expect(changes().at(-1)).toEqual([expect.stringContaining('a later one')])
+    expect((await list())[0]).toMatchObject({ failure: null, failingSince: null })
+  })
+
   it('gets a message again whose instance died before it noted that it had arrived', async () => {
     await create()
     await look()
@@ -228,7 +279,7 @@ describe('an alert webhook', () => {
   it('whose messages fail for ten minutes is a problem itself', async () => {
     const { name } = await create()
     await look()
-    receiver.answer(status(410))
+    receiver.answer(status(500))
     await pauseJob()
     await look()
     await query("UPDATE alert_webhooks SET failing_since = now() - interval '11 minutes'")
@@ -237,7 +288,7 @@ describe('an alert webhook', () => {
       '{ problems(environment: "production") { kind text alertWebhookId } }',
     )
     expect(data.problems).toContainEqual({
-      ...{ kind: 'ALERTS_FAIL', text: `Alerts do not arrive at ${name}: status 410.` },
+      ...{ kind: 'ALERTS_FAIL', text: `Alerts do not arrive at ${name}: status 500.` },
       alertWebhookId: expect.any(String),
     })
   })

@@ -22,12 +22,18 @@ describe('a message', () => {
   it('of Slack is a text in its markup', () => {
     expect(body('slack', message)).toEqual({
       text: [
-        '*Frost &amp; Fire · production*',
-        '🔴 Logins through default fail: 12 of 90 since the hour before.',
-        '🟢 Over: A grant job is paused: *wait*',
+        '*`Frost &amp; Fire · production`*',
+        '🔴 `Logins through default fail: 12 of 90 since the hour before.`',
+        '🟢 Over: `A grant job is paused: *wait*`',
         '<https://live.example/console>',
       ].join('\n'),
     })
+  })
+
+  it('of Slack has texts of others in code, where neither @all, markup nor addresses act', () => {
+    const text = '@all `@here` *now* <!channel> https://evil.example'
+    const [, line] = body('slack', { ...message, began: [{ ...began, text }] }).text.split('\n')
+    expect(line).toBe('🔴 `@all ˋ@hereˋ *now* &lt;!channel&gt; https://evil.example`')
   })
 
   it('of Discord is a content in its markup, and calls nobody', () => {
@@ -78,6 +84,8 @@ describe('a message', () => {
         expect(text.length).toBeLessThanOrEqual(4_000)
         expect(content.length).toBeLessThanOrEqual(2_000)
         expect(text.replace('<https://live.example/console>', '')).not.toMatch(/[<>]|&(?!amp;|lt;|gt;)/)
+        for (const line of text.split('\n').filter((one: string) => /^🔴|^🟢/u.test(one)))
+          expect(line).toMatch(/^(🔴|🟢 Over:) `[^`]*`$/u)
         for (const [shown, hasAll] of [text, content].map((one) => [one, !/\nand \d+ more\n/.test(one)])) {
           const lines = String(shown).split('\n').slice(1, -1)
           if (hasAll) expect(lines).toHaveLength(some.length + others.length)

@@ -75,8 +75,8 @@ export function approve(body: Json | string): Respond {
 }
 
 /** Answers with a status and an empty object. */
-export function status(code: number): Respond {
-  return (_hit, response) => void response.writeHead(code, { 'content-type': 'application/json' }).end('{}')
+export function status(code: number, headers: Readonly<Record<string, string>> = {}): Respond {
+  return (_hit, response) => void response.writeHead(code, { 'content-type': 'application/json', ...headers }).end('{}')
 }
 
 export function approveByName(hit: Hit, response: ServerResponse): void {
