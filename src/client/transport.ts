@@ -137,7 +137,9 @@ export function createTransport({ baseUrl, fetch, timeoutMs, retries }: Transpor
         return await attempt(path, request, read, endsAt - performance.now())
       } catch (error) {
         if (!TierwayError.is(error)) throw error
-        if (error.status !== 429) mayHaveArrived = true
+        // A 503 with details says that nothing was done.
+        const isUndone = error.status === 429 || (error.status === 503 && error.details.length > 0)
+        if (!isUndone) mayHaveArrived = true
         const waitMs = Math.max(backoff(tried), waits.get(error) ?? 0)
         if (error.retryable && tried < own && performance.now() + waitMs < endsAt) {
           await pause(waitMs, signal)

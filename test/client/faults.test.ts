@@ -203,6 +203,16 @@ describe('a call on a bad network', () => {
     })
   })
 
+  it('knows the outcome of a 503 that says that nothing was done, unless an earlier attempt may have arrived', async () => {
+    const pass = await passOf(await signedIn())
+    proxy.mishap = (path) => (path === XP ? 'undone' : undefined)
+    const undone = { code: 'unavailable', status: 503, retryable: true }
+    await expect(pass.addXp(10, { retries: 1 })).rejects.toMatchObject({ ...undone, outcomeUnknown: false })
+    let asked = 0
+    proxy.mishap = (path) => (path === XP ? (asked++ === 0 ? 'unanswered' : 'undone') : undefined)
+    await expect(pass.addXp(10, { retries: 1 })).rejects.toMatchObject({ ...undone, outcomeUnknown: true })
+  })
+
   it('is not retried after a refusal, or after the service has retried the webhook', async () => {
     const pass = await passOf(await signedIn())
     expect(await callsOf(XP, () => expect(pass.addXp(0)).rejects.toMatchObject({ status: 400 }))).toBe(1)

@@ -22,6 +22,12 @@ const FATES = {
   },
   /** It is above the rate limit: the answer says to retry after a second. */
   limited: { status: 429, headers: { 'retry-after': '1' }, body: '{}' },
+  /** The service has no turn for it, and says so. */
+  undone: {
+    status: 503,
+    headers: { 'content-type': 'application/json', 'retry-after': '1' },
+    body: '{"error":"unavailable","code":"unavailable","requestId":"1","details":[{"path":"","message":"nothing was done: busy"}]}',
+  },
   /** It reaches the service, and nothing comes back while the caller waits. */
   hung: 'mute',
   /** Something else answers for the service, with status 200 and JSON. */

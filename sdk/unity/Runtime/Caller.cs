@@ -257,7 +257,7 @@ namespace Tierway
             if (!call.IsGraphql) return body;
             var refused = GraphqlError(body, response.Header("X-Request-Id"));
             if (refused == null) return Understood(() => body.Member("data"));
-            refused.IsOutcomeUnknown = refused.Status >= 500;
+            refused.IsOutcomeUnknown = MayBeDone(refused.Status, refused.Details);
             throw refused;
         }
 
@@ -346,7 +346,7 @@ namespace Tierway
                 if (refused != null)
                 {
                     refused.RetryAfter = retryAfter;
-                    refused.IsOutcomeUnknown = refused.Status >= 500;
+                    refused.IsOutcomeUnknown = MayBeDone(refused.Status, refused.Details);
                     return refused;
                 }
             }
@@ -367,16 +367,23 @@ namespace Tierway
             var name = code.AsString();
             var error = body["error"];
             var requestId = body["requestId"];
+            var details = DetailsOf(body);
             return new TierwayException(name, error != null && error.Kind == JsonKind.String ? error.AsString() : name)
             {
                 Status = status,
-                Details = DetailsOf(body),
+                Details = details,
                 Facts = FactsOf(body),
                 RequestId = requestId != null && requestId.Kind == JsonKind.String ? requestId.AsString() : id,
                 Retryable = IsPassing(status, name),
-                IsOutcomeUnknown = status >= 500 && !IsOfWebhook(name),
+                IsOutcomeUnknown = MayBeDone(status, details) && !IsOfWebhook(name),
                 RetryAfter = retryAfter,
             };
+        }
+
+        /// <summary>A 503 with details says that nothing was done.</summary>
+        private static bool MayBeDone(int status, IReadOnlyList<ErrorDetail> details)
+        {
+            return status >= 500 && !(status == 503 && details.Count > 0);
         }
 
         private static JsonValue FactsOf(JsonValue value)
