@@ -3,11 +3,13 @@ import type { SeasonDates } from '../scenario/season.ts'
 
 // What does not fit together on a calendar. Pure.
 
-/** A season: a pass of the current version of a scenario. */
+/** A season: a pass of the current version of a scenario, or of a planned publication. */
 export interface CalendarSeason extends SeasonDates {
   readonly scenarioId: string
   readonly nodeId: string
   readonly next: NextSeason | null
+  /** Null for the current version. */
+  readonly publicationId: string | null
 }
 
 /** A boost that was not ended early. */
@@ -50,6 +52,7 @@ export interface Conflict {
 }
 
 export interface Planned {
+  /** Those of current versions first. */
   readonly seasons: readonly CalendarSeason[]
   readonly boosts: readonly CalendarBoost[]
   /** By their times. */

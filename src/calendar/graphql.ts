@@ -34,7 +34,7 @@ const PhaseType = builder.objectRef<{ phase: never; at: Date }>('CalendarPhase')
 })
 
 const SeasonType = builder.objectRef<CalendarSeason & { readonly now: Date }>('CalendarSeason').implement({
-  description: 'A season: a pass with dates, by the current version of its scenario.',
+  description: 'A season: a pass with dates, by the current version of its scenario or by a planned publication.',
   fields: (t) => ({
     scenarioId: t.exposeString('scenarioId', { description: 'The scenario.' }),
     nodeId: t.exposeString('nodeId', { description: 'The pass.' }),
@@ -52,6 +52,11 @@ const SeasonType = builder.objectRef<CalendarSeason & { readonly now: Date }>('C
       nullable: true,
       description: 'The scenario of the next season. Null when it names none.',
       resolve: ({ next }) => next?.scenarioId,
+    }),
+    publicationId: t.exposeString('publicationId', {
+      nullable: true,
+      description:
+        'The planned publication that brings the season, or changes its dates. Null for the current version.',
     }),
   }),
 })

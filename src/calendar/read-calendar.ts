@@ -1,16 +1,21 @@
+import { LRUCache } from 'lru-cache'
 import type { Pool } from 'pg'
 import type { Definition } from '../scenario/definition.ts'
 import { DerivedValues } from '../scenario/derived.ts'
+import { parseDefinition } from '../scenario/parse-definition.ts'
 import { type CalendarBoost, type CalendarPlan, type CalendarSeason, type Conflict, conflictsOf } from './conflicts.ts'
 
 /** The last grant jobs of a span that a calendar has. */
 export const MAX_CALENDAR_JOBS = 100
 
 const passes = new DerivedValues<readonly CalendarSeason[]>({
-  derive: seasonsOf,
+  derive: (definition, scenarioId) => seasonsOf(definition, scenarioId, null),
   sizeOf: (seasons) => 1 + seasons.length,
   maxSize: 10_000,
 })
+
+/** The seasons of planned publications, by their ids. The text of a publication never changes. */
+const planned = new LRUCache<string, readonly CalendarSeason[]>({ max: 1_000 })
 
 export interface Span {
   readonly from: Date
@@ -40,12 +45,16 @@ export async function readCalendar(pool: Pool, environmentId: string, { from, to
      ORDER BY starts_at, id`,
     [environmentId, from, to],
   )
-  const { rows: plans } = await pool.query<CalendarPlan & { readonly state: string }>(
-    `SELECT id, scenario_id AS "scenarioId", publish_at AS "publishAt", expected_version AS "expectedVersion", state
+  // A season begins after its publication, which may lie before the span.
+  const { rows: publications } = await pool.query<Publication>(
+    `SELECT id, scenario_id AS "scenarioId", publish_at AS "publishAt", expected_version AS "expectedVersion", state,
+       CASE WHEN state = 'planned' THEN definition END AS definition
      FROM scheduled_publications
-     WHERE environment_id = $1 AND publish_at >= $2 AND publish_at < $3 ORDER BY publish_at, id`,
+     WHERE environment_id = $1 AND (state = 'planned' OR publish_at >= $2 AND publish_at < $3) ORDER BY publish_at, id`,
     [environmentId, from, to],
   )
+  const plans = publications.filter(({ state }) => state === 'planned')
+  const all = [...seasons, ...plans.flatMap(seasonsOfPlan).filter((season) => isNews(season, seasons))]
   const { rows: jobs } = await pool.query<{ readonly id: string }>(
     `SELECT id FROM grant_jobs
      WHERE environment_id = $1 AND coalesce(starts_at, created_at) < $3 AND coalesce(finished_at, 'infinity') >= $2
@@ -53,11 +62,11 @@ export async function readCalendar(pool: Pool, environmentId: string, { from, to
     [environmentId, from, to],
   )
   const versions = new Map(current.map(({ scenarioId, version }) => [scenarioId, version]))
-  const conflicts = conflictsOf({ seasons, boosts, plans: plans.filter(({ state }) => state === 'planned'), versions })
+  const conflicts = conflictsOf({ seasons: all, boosts, plans, versions })
   return {
-    seasons: seasons.filter((season) => isWithin(season, { from, to })).sort((a, b) => beginOf(a) - beginOf(b)),
+    seasons: all.filter((season) => isWithin(season, { from, to })).sort((a, b) => beginOf(a) - beginOf(b)),
     boostIds: boosts.map(({ id }) => id),
-    publicationIds: plans.map(({ id }) => id),
+    publicationIds: publications.filter(({ publishAt }) => publishAt >= from && publishAt < to).map(({ id }) => id),
     grantJobIds: jobs.map(({ id }) => id),
     conflicts: conflicts.filter(({ startsAt, endsAt }) => {
       const end = endsAt ?? startsAt
@@ -74,10 +83,33 @@ function isWithin({ announcedAt, startsAt, endsAt, claimUntil }: CalendarSeason,
   return (first === null || first < to) && (last === null || last >= from)
 }
 
-function seasonsOf({ nodes }: Definition, scenarioId: string): CalendarSeason[] {
+interface Publication extends CalendarPlan {
+  readonly state: string
+  /** Null for one that has ended. */
+  readonly definition: string | null
+}
+
+function seasonsOfPlan({ id, scenarioId, definition }: Publication): readonly CalendarSeason[] {
+  const known = planned.get(id)
+  if (known || definition === null) return known ?? []
+  const parsed = parseDefinition(definition, { isStored: true, scenarioId })
+  const seasons = parsed.ok ? seasonsOf(parsed.definition, scenarioId, id) : []
+  planned.set(id, seasons)
+  return seasons
+}
+
+/** Whether a planned publication brings a season, or changes the dates of one. */
+function isNews(season: CalendarSeason, seasons: readonly CalendarSeason[]): boolean {
+  const current = seasons.find((one) => one.scenarioId === season.scenarioId && one.nodeId === season.nodeId)
+  return !current || DATES.some((date) => current[date]?.getTime() !== season[date]?.getTime())
+}
+
+const DATES = ['announcedAt', 'startsAt', 'endingAt', 'endsAt', 'claimUntil'] as const
+
+function seasonsOf({ nodes }: Definition, scenarioId: string, publicationId: string | null): CalendarSeason[] {
   return [...nodes.values()].flatMap((node) => {
     if (node.type !== 'battle-pass') return []
     const { id: nodeId, announcedAt, startsAt, endingAt, endsAt, claimUntil, next } = node
-    return [{ scenarioId, nodeId, announcedAt, startsAt, endingAt, endsAt, claimUntil, next }]
+    return [{ scenarioId, nodeId, announcedAt, startsAt, endingAt, endsAt, claimUntil, next, publicationId }]
   })
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { print } from '../../src/base/json.ts'
+import { type Json, print } from '../../src/base/json.ts'
 import { type CalendarSeason, conflictsOf, type Planned } from '../../src/calendar/conflicts.ts'
 import { season } from '../harness/definitions.ts'
 import { type Game, startGame } from '../harness/game.ts'
@@ -8,7 +8,7 @@ import { type Game, startGame } from '../harness/game.ts'
 
 const QUERY = `query ($environment: String!, $from: DateTime!, $to: DateTime!) {
   calendar(environment: $environment, from: $from, to: $to) {
-    seasons { scenarioId nodeId phase phases { phase startsAt } nextScenarioId }
+    seasons { scenarioId nodeId phase phases { phase startsAt } nextScenarioId publicationId }
     boosts { name percent }
     publications { scenarioId publishAt state }
     conflicts { kind scenarioId nodeId boostId publicationId startsAt endsAt } } }`
@@ -18,6 +18,12 @@ beforeAll(async () => {
   game = await startGame()
 })
 afterAll(() => game.stop())
+
+interface Season {
+  readonly scenarioId: string
+  readonly publicationId: string | null
+  readonly phases: readonly { readonly startsAt: string }[]
+}
 
 const read = (from: string, to: string, environment = 'production') =>
   game.graphql(game.platformKey, QUERY, { environment, from, to })
@@ -36,10 +42,11 @@ describe('the calendar', () => {
     const publish = async (id: string, more: object) =>
       expect((await game.publish(id, season({ more: more as never }))).status).toBe(200)
     await publish('always', {})
-    await publish('spring', {
+    const spring = {
       ...{ announcedAt: day('2097-02-20'), startsAt: day('2097-03-01'), endsAt: day('2097-05-01') },
       ...{ claimUntil: day('2097-05-08'), next: { scenarioId: 'summer' } },
-    })
+    }
+    await publish('spring', spring)
     await publish('summer', {
       startsAt: day('2097-05-03'),
       endsAt: day('2097-08-01'),
@@ -52,7 +59,7 @@ describe('the calendar', () => {
     await act('createBoost', 'CreateBoostInput', {
       ...{ ...boost, name: 'too late', startsAt: day('2097-05-02'), endsAt: day('2097-05-04') },
     })
-    const definition = print(season())
+    const definition = print(season({ price: { currency: 'gems', amount: 900 }, more: spring }))
     for (const [publishAt, expectedVersion] of [
       [day('2097-04-01'), 1],
       [day('2097-04-02'), 1],
@@ -68,7 +75,7 @@ describe('the calendar', () => {
     const { seasons, boosts, publications, conflicts } = data.calendar
     expect(seasons).toEqual([
       {
-        ...{ scenarioId: 'spring', nodeId: 'pass', phase: 'PLANNED', nextScenarioId: 'summer' },
+        ...{ scenarioId: 'spring', nodeId: 'pass', phase: 'PLANNED', nextScenarioId: 'summer', publicationId: null },
         phases: [
           { phase: 'ANNOUNCED', startsAt: day('2097-02-20') },
           { phase: 'RUNNING', startsAt: day('2097-03-01') },
@@ -77,7 +84,7 @@ describe('the calendar', () => {
         ],
       },
       {
-        ...{ scenarioId: 'summer', nodeId: 'pass', phase: 'PLANNED', nextScenarioId: 'autumn' },
+        ...{ scenarioId: 'summer', nodeId: 'pass', phase: 'PLANNED', nextScenarioId: 'autumn', publicationId: null },
         phases: [
           { phase: 'RUNNING', startsAt: day('2097-05-03') },
           { phase: 'CLOSED', startsAt: day('2097-08-01') },
@@ -109,6 +116,37 @@ describe('the calendar', () => {
     expect(await of()).toBe(1)
     await game.publish('edited', season())
     expect(await of()).toBe(0)
+  })
+
+  it('has the season that a planned publication brings, and the dates that one changes', async () => {
+    const dates = (startsAt: string, endsAt: string) => ({ startsAt: day(startsAt), endsAt: day(endsAt) })
+    const first = season({ more: { ...dates('2060-03-01', '2060-04-01'), next: { scenarioId: 'planned' } } })
+    await game.publish('first', first)
+    const calendar = async () => (await read(day('2060-02-01'), day('2060-08-01'))).data.calendar
+    const plan = (scenarioId: string, definition: Json, publishAt: string) =>
+      act('schedulePublication', 'SchedulePublicationInput', {
+        ...{ scenarioId, definition: print(definition), publishAt: day(publishAt) },
+      })
+    expect((await calendar()).conflicts).toMatchObject([{ kind: 'NEXT_SEASON_MISSING', scenarioId: 'first' }])
+    // It is published before the time that is read.
+    await plan('planned', season({ more: dates('2060-04-01', '2060-05-01') }), '2060-01-15')
+    await plan(
+      'first',
+      season({ more: { ...dates('2060-03-02', '2060-04-01'), next: { scenarioId: 'planned' } } }),
+      '2060-01-16',
+    )
+    // One that changes no date is no season of its own.
+    await plan('first', first, '2060-01-17')
+    const { seasons, publications, conflicts } = await calendar()
+    expect([publications, conflicts]).toEqual([[], []])
+    const shown = (seasons as Season[]).map(({ scenarioId, publicationId, phases }) => [
+      ...[scenarioId, publicationId !== null, phases[0]?.startsAt],
+    ])
+    expect(shown).toEqual([
+      ['first', false, day('2060-03-01')],
+      ['first', true, day('2060-03-02')],
+      ['planned', true, day('2060-04-01')],
+    ])
   })
 
   it('refuses a time that does not pass', async () => {

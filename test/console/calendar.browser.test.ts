@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { partsOf, placeOf, spanOf, ticksOf } from '../../console/src/calendar/timeline.ts'
+import { print } from '../../src/base/json.ts'
 import { withoutChromium } from '../harness/browser.ts'
 import { type ConsoleStage, startConsole } from '../harness/console.ts'
 import { season } from '../harness/definitions.ts'
@@ -57,6 +58,17 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the calendar`, () => 
       },
     )
     expect(errors).toBeUndefined()
+    const planned = await stage.game.graphql(
+      stage.game.platformKey,
+      'mutation ($input: SchedulePublicationInput!) { schedulePublication(input: $input) { publication { id } } }',
+      {
+        input: {
+          ...{ environment: 'production', scenarioId: 'summer', publishAt: at(30), reason: 'test' },
+          definition: print(season({ more: { startsAt: at(60), endsAt: at(90) } })),
+        },
+      },
+    )
+    expect(planned.errors).toBeUndefined()
   })
   afterAll(() => stage?.stop())
 
@@ -69,6 +81,8 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the calendar`, () => 
     await page.getByRole('table', { name: 'What happens, by time' }).getByText('winter, pass: claims only').waitFor()
     await opened.check('calendar')
     await page.getByLabel('Shows').selectOption('365')
+    await page.getByRole('link', { name: 'summer · pass (planned)' }).waitFor()
+    await page.getByText('summer, pass: running, as planned').waitFor()
     await page.getByRole('button', { name: 'Later' }).click()
     await page.getByRole('button', { name: 'Later' }).click()
     await page.getByText('Nothing lies in this time').waitFor()

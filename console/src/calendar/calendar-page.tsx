@@ -9,7 +9,7 @@ import { Page, Panel } from '../ui/page.tsx'
 import { Empty, Failed, Loading, Notice } from '../ui/states.tsx'
 import { timeText } from '../ui/time.tsx'
 import css from './calendar.module.css'
-import { type Calendar, conflictText, entriesOf, grantText, PHASES, seasonHref, startOf } from './entries.ts'
+import { type Calendar, conflictText, entriesOf, grantText, hrefOf, isPlanned, PHASES, startOf } from './entries.ts'
 import { EntryTable } from './entry-table.tsx'
 import { calendarQuery } from './operations.ts'
 import { dayText, partsOf, placeOf, type Span, spanOf, ticksOf, ZOOMS, zoomOf } from './timeline.ts'
@@ -93,13 +93,13 @@ function Chart({ calendar: { seasons, boosts, publications, grantJobs }, span, n
             </span>
           ))}
         </div>
-        {seasons.map(({ scenarioId, nodeId, phases }) => (
+        {seasons.map((season) => (
           <Row
-            key={`${scenarioId} ${nodeId}`}
-            name={`${scenarioId} · ${nodeId}`}
-            href={seasonHref(environment, scenarioId, nodeId)}
+            key={`${season.scenarioId} ${season.nodeId} ${season.publicationId}`}
+            name={`${season.scenarioId} · ${season.nodeId}${isPlanned(season) ? ' (planned)' : ''}`}
+            href={hrefOf(environment, season)}
           >
-            {partsOf(phases).map(({ phase, from, to }) => (
+            {partsOf(season.phases).map(({ phase, from, to }) => (
               <Bar
                 key={phase}
                 span={span}

@@ -30,11 +30,11 @@ export function entriesOf(
   environment: string,
 ): readonly Entry[] {
   return [
-    ...seasons.flatMap(({ scenarioId, nodeId, phases }) =>
-      phases.map(({ phase, startsAt }) => ({
+    ...seasons.flatMap((season) =>
+      season.phases.map(({ phase, startsAt }) => ({
         at: startsAt,
-        what: `${scenarioId}, ${nodeId}: ${PHASES[phase] ?? phase}`,
-        href: seasonHref(environment, scenarioId, nodeId),
+        what: `${season.scenarioId}, ${season.nodeId}: ${PHASES[phase] ?? phase}${isPlanned(season) ? ', as planned' : ''}`,
+        href: hrefOf(environment, season),
       })),
     ),
     ...boosts.flatMap(({ name, percent, startsAt, endsAt, endedAt }) => [
@@ -44,7 +44,7 @@ export function entriesOf(
     ...publications.map(({ scenarioId, publishAt, state, version, failure, reason }) => ({
       at: publishAt,
       what: `${scenarioId}: publication ${state.toLowerCase()}${version === null ? '' : ` as version ${version}`}${failure === null ? '' : `, ${failure}`} (${reason})`,
-      href: `/env/${encodeURIComponent(environment)}/scenarios/${encodeURIComponent(scenarioId)}/versions`,
+      href: versionsHref(environment, scenarioId),
     })),
     ...grantJobs.map((job) => ({
       at: startOf(job),
@@ -63,6 +63,20 @@ export const grantText = (job: Job): string =>
 
 export const seasonHref = (environment: string, scenarioId: string, nodeId: string): string =>
   `/env/${encodeURIComponent(environment)}/battle-pass/${encodeURIComponent(scenarioId)}/${encodeURIComponent(nodeId)}`
+
+const versionsHref = (environment: string, scenarioId: string): string =>
+  `/env/${encodeURIComponent(environment)}/scenarios/${encodeURIComponent(scenarioId)}/versions`
+
+type Season = Calendar['seasons'][number]
+
+/** Whether a planned publication brings the season, or changes its dates. */
+export const isPlanned = ({ publicationId }: Season): boolean => publicationId !== null
+
+/** The page of a season; of the versions, with what is planned, where it is not published. */
+export const hrefOf = (environment: string, season: Season): string =>
+  isPlanned(season)
+    ? versionsHref(environment, season.scenarioId)
+    : seasonHref(environment, season.scenarioId, season.nodeId)
 
 /** What does not fit together, in a sentence. */
 export function conflictText(
