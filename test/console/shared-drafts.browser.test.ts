@@ -85,6 +85,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a draft that designer
     await valid(ada.page)
     await ada.page.getByRole('button', { name: 'Publish…' }).click()
     const dialog = ada.page.getByRole('dialog')
+    await dialog.getByText('not approved').waitFor()
     await dialog.getByLabel('Reason').fill('try')
     await dialog.getByRole('button', { name: /^Publish version/ }).click()
     await dialog.getByText('demands that a second person approves').waitFor()
@@ -105,6 +106,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a draft that designer
 
     await ada.page.getByText('Revision 1 by Bob').waitFor()
     await ada.page.getByRole('button', { name: 'Publish…' }).click()
+    await dialog.getByText('Revision 1 by Bob').waitFor()
     await dialog.getByLabel('Reason').fill('approved')
     await dialog.getByRole('button', { name: /^Publish version/ }).click()
     await dialog.getByText('is published in production').waitFor()

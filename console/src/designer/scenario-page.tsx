@@ -139,6 +139,7 @@ function Designer(props: {
               scenarioId={scenarioId}
               check={check}
               currentVersion={current.version}
+              shared={sharing.draft ?? null}
               onConflict={onReload}
             />
             {sharing.draft && <Discussion environment={environment} draft={sharing.draft} onChange={sharing.look} />}

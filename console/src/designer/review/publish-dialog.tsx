@@ -7,6 +7,8 @@ import { Time } from '../../ui/time.tsx'
 import type { Draft } from '../draft/draft.ts'
 import { momentText } from '../graph/moments.ts'
 import { planMutation, publishMutation } from '../operations.ts'
+import { Approval } from '../shared/approval.tsx'
+import type { SharedDraft } from '../shared/exchange.ts'
 import { PreviewSentences } from './preview-panel.tsx'
 import type { Preview } from './use-preview.ts'
 
@@ -23,10 +25,12 @@ export function PublishDialog(props: {
   readonly scenarioId: string
   readonly preview: Preview
   readonly changes: number
+  /** Null for a draft of one person. */
+  readonly shared: SharedDraft | null
   readonly onConflict: () => void
   readonly onClose: () => void
 }) {
-  const { draft, environment, scenarioId, preview, changes, onConflict, onClose } = props
+  const { draft, environment, scenarioId, preview, changes, shared, onConflict, onClose } = props
   const client = useClient()
   const { base } = draft.now()
   const [at, setAt] = useState('')
@@ -85,6 +89,7 @@ export function PublishDialog(props: {
               : `Version ${base.version + 1} replaces version ${base.version}, with ${changes === 1 ? '1 change' : `${changes} changes`}.`}{' '}
             It applies to all players from their next call {at === '' ? 'on' : 'after that time on'}.
           </p>
+          {shared && <Approval draft={shared} />}
           <PreviewSentences of={preview} none="No player’s level, tiers or price changes at once." />
         </>
       }

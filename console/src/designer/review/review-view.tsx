@@ -5,6 +5,7 @@ import { Empty, Notice } from '../../ui/states.tsx'
 import { type Draft, useDraftState } from '../draft/draft.ts'
 import { describeChanges } from '../model/words.ts'
 import type { Check } from '../problems/use-problems.ts'
+import type { SharedDraft } from '../shared/exchange.ts'
 import { ChangeList } from './change-list.tsx'
 import { PassTotals, usePasses } from './pass-totals.tsx'
 import { PreviewPanel } from './preview-panel.tsx'
@@ -18,9 +19,10 @@ export function ReviewView(props: {
   readonly scenarioId: string
   readonly check: Check
   readonly currentVersion: number
+  readonly shared: SharedDraft | null
   readonly onConflict: () => void
 }) {
-  const { draft, environment, scenarioId, check, currentVersion, onConflict } = props
+  const { draft, environment, scenarioId, check, currentVersion, shared, onConflict } = props
   const { history, base, isChanged, read } = useDraftState(draft)
   const { text } = history
   // The dialog shows the preview of the moment when it was opened.
@@ -38,6 +40,7 @@ export function ReviewView(props: {
       scenarioId={scenarioId}
       preview={opened}
       changes={count}
+      shared={shared}
       onConflict={onConflict}
       onClose={() => setOpened(undefined)}
     />

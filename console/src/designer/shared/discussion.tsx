@@ -11,6 +11,7 @@ import { Panel } from '../../ui/page.tsx'
 import { Empty, Notice } from '../../ui/states.tsx'
 import { Ago } from '../../ui/time.tsx'
 import { toast } from '../../ui/toast.tsx'
+import { Approval } from './approval.tsx'
 import type { SharedDraft } from './exchange.ts'
 import { approveMutation, commentMutation, deleteDraftMutation, resolveMutation } from './operations.ts'
 import css from './shared.module.css'
@@ -26,7 +27,7 @@ interface DiscussionProps {
 export function Discussion(props: DiscussionProps) {
   const { environment, draft, onChange } = props
   const [open, setOpen] = useState<'approve' | 'delete'>()
-  const { approval, comments, revision, name } = draft
+  const { approval, comments, name } = draft
   const close = () => {
     setOpen(undefined)
     onChange()
@@ -45,23 +46,7 @@ export function Discussion(props: DiscussionProps) {
         </>
       }
     >
-      <p>
-        {approval?.isCurrent ? (
-          <>
-            <span className="badge good">approved</span> Revision {approval.revision} by {approval.by},{' '}
-            <Ago at={approval.at} />.
-          </>
-        ) : approval ? (
-          <>
-            <span className="badge warn">changed since</span> {approval.by} approved revision {approval.revision}, and
-            this is revision {revision}.
-          </>
-        ) : (
-          <>
-            <span className="badge">not approved</span> Revision {revision}, written by {draft.changedBy}.
-          </>
-        )}
-      </p>
+      <Approval draft={draft} />
       {comments.length === 0 ? (
         <Empty title="Nobody has said anything yet" />
       ) : (
