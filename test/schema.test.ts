@@ -167,6 +167,7 @@ describe('the schema (decisions 9)', () => {
         (name) => `CalendarConflict.${name}`,
       ),
       'CalendarSeason.nextScenarioId',
+      'CalendarSeason.publicationId',
       ...['provider', 'scenarioId', 'nodeId', 'grantJobId', 'publicationId', 'alertWebhookId'].map(
         (name) => `Problem.${name}`,
       ),

@@ -94,7 +94,7 @@ export function revokeKey(
     ])
     const [found] = rows
     if (!found) throw new Refusal('notFound')
-    if (kind === 'platform' && !allowLast) await requireOtherAdmin(client, caller.projectId, keyId)
+    if (kind === 'platform' && !allowLast) await requireOtherAdmin(client, caller.projectId, [keyId])
     // Before the revocation: a key may revoke itself.
     const auditId = await writeAudit(client, caller, {
       environmentId: found.environment_id,
@@ -114,17 +114,22 @@ export function revokeKey(
 }
 
 /**
- * Refuses to end a way of admins into a project that is the last one: a key that somebody holds, or single sign-on with a
- * group of admins. Lock the project first: two admins must not each leave the other as the last one.
+ * Refuses to end keys of admins that are the last way into a project: of somebody who holds one, or of a group of single
+ * sign-on. Lock the project first: two admins must not each leave the other as the last one.
  */
-export async function requireOtherAdmin(client: ClientBase, projectId: string, keyId: string): Promise<void> {
+export async function requireOtherAdmin(
+  client: ClientBase,
+  projectId: string,
+  keyIds: readonly string[],
+): Promise<void> {
+  // A key of single sign-on from before groups had their own is that of all groups.
   const { rows } = await client.query<{ id: string }>(
     `SELECT k.id FROM platform_keys k LEFT JOIN single_sign_ons s ON s.key_id = k.id
      WHERE k.project_id = $1 AND k.role = 'admin' AND k.revoked_at IS NULL
        AND (s.key_id IS NULL OR s.groups::jsonb @> '[{"role": "admin"}]')`,
     [projectId],
   )
-  if (rows.length !== 1 || rows[0]?.id !== keyId) return
+  if (rows.length === 0 || rows.some(({ id }) => !keyIds.includes(id))) return
   const message = `is the last way in for admins. Make another admin key first, or send allowLast: true. Afterwards only the command line makes one: npx tierway key create --kind platform --project ${projectId}`
   throw invalidRequest({ path: 'allowLast', message })
 }

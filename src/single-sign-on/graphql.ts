@@ -4,15 +4,27 @@ import { requirePlatform } from '../callers/access.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { enumType, inputOf } from '../declare/graphql/shapes.ts'
 import { RoleType, requireMaker } from '../projects/graphql-keys.ts'
-import { type GroupRole, removeRequest, setRequest, testRequest } from './requests.ts'
-import { readSignOn, redirectUriOf, removeSignOn, type SignOnSettings, setSignOn } from './settings.ts'
+import { removeRequest, setRequest, testRequest } from './requests.ts'
+import {
+  isOn,
+  readSignOn,
+  redirectUriOf,
+  removeSignOn,
+  type SignOnGroup,
+  type SignOnSettings,
+  setSignOn,
+} from './settings.ts'
 import { type SignOnTest, TEST_RESULTS, TESTED, testSignOn } from './test-sign-on.ts'
 
-const GroupRoleType = builder.objectRef<GroupRole>('GroupRole').implement({
+const GroupRoleType = builder.objectRef<SignOnGroup>('GroupRole').implement({
   description: 'The role of the people of a group.',
   fields: (t) => ({
     group: t.exposeString('group', { description: 'A value of the claim: a name or an id, as the issuer sends it.' }),
     role: t.expose('role', { type: RoleType, description: 'The role of people of the group.' }),
+    keyId: t.exposeID('keyId', {
+      description:
+        'The platform key of the sessions of the group, which nobody holds. The audit log names it as the actor.',
+    }),
   }),
 })
 
@@ -39,10 +51,10 @@ const SingleSignOnType = builder.objectRef<SignOnSettings>('SingleSignOn').imple
       resolve: ({ groups }) => [...groups],
     }),
     sessionHours: t.exposeInt('sessionHours', { description: 'The hours until people sign in again.' }),
-    keyId: t.exposeID('keyId', {
-      description: 'The platform key of the sessions, which nobody holds. The audit log names it as the actor.',
+    isOn: t.boolean({
+      description: 'False when the keys of all groups were revoked: then nobody can sign in so.',
+      resolve: isOn,
     }),
-    isOn: t.exposeBoolean('isOn', { description: 'False when its key was revoked: then nobody can sign in so.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'The time of the last change.' }),
   }),
 })
@@ -127,7 +139,7 @@ builder.mutationFields((t) => ({
   setSingleSignOn: t.field({
     type: Payload,
     description:
-      "Lets people sign in to the console with the studio's own accounts. The issuer is asked for its configuration first. Sessions go on while the issuer, the client and the claim are the same and groups are only added at the end; otherwise everybody signs in again. Requires a platform key: a token cannot make sessions that outlive it.",
+      "Lets people sign in to the console with the studio's own accounts. The issuer is asked for its configuration first. The sessions of a group go on while the issuer, the client and the claim are the same and the role of its people stays: no group comes before it that was not before, unless it gives no less. The others sign in again. Requires a platform key: a token cannot make sessions that outlive it.",
     args: inputOf('SetSingleSignOnInput', setRequest),
     resolve: async (_root, { input }, context) => {
       const caller = await requireMaker(context, ACTIONS.setSingleSignOn)

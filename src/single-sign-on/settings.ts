@@ -2,9 +2,11 @@ import type { ClientBase, Pool } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
 import { actorOf, writeAudit } from '../audit/audit-log.ts'
 import { type Fault, invalidRequest } from '../base/errors.ts'
+import { MAX_LABEL } from '../base/limits.ts'
 import { type SecretContext, type Secrets, tryToOpen } from '../base/secrets.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { createPlatformKey } from '../callers/keys.ts'
+import { roleIncludes } from '../callers/roles.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { type RequestOf, refuseFaults } from '../declare/shape.ts'
 import { requireOtherAdmin } from '../projects/manage-keys.ts'
@@ -13,11 +15,15 @@ import { newUrlFault } from '../webhook/webhook-url.ts'
 import { type IssuerClient, IssuerFault } from './issuer-client.ts'
 import type { GroupRole, removeRequest, SetRequest } from './requests.ts'
 
-// The settings of single sign-on, one for each project.
+// The settings of single sign-on, one for each project. The sessions of each group have a platform key of their own, which
+// nobody holds: a change ends those of the groups whose role may change, and no others.
+
+export interface SignOnGroup extends GroupRole {
+  readonly keyId: string
+}
 
 export interface SignOnSettings {
   readonly projectId: string
-  readonly keyId: string
   readonly title: string
   readonly issuer: string
   readonly clientId: string
@@ -26,33 +32,42 @@ export interface SignOnSettings {
   readonly consoleUrl: string
   readonly scopes: readonly string[]
   readonly groupsClaim: string
-  readonly groups: readonly GroupRole[]
+  readonly groups: readonly SignOnGroup[]
   readonly sessionHours: number
   readonly updatedAt: Date
-  /** False when the key was revoked. */
-  readonly isOn: boolean
+  /** The keys of its groups that are not revoked. Without any, nobody can sign in. */
+  readonly validKeyIds: readonly string[]
 }
+
+export const isOn = ({ validKeyIds }: Pick<SignOnSettings, 'validKeyIds'>): boolean => validKeyIds.length > 0
 
 /** One for each project: an issuer of one project must not get the answers of another's. */
 export const redirectUriOf = ({ consoleUrl, projectId }: Pick<SignOnSettings, 'consoleUrl' | 'projectId'>): string =>
   `${consoleUrl}/sign-on/callback/${projectId}`
 
+/** A group that was set before groups had keys has that of the settings. */
+const KEYS = `SELECT k.id FROM jsonb_array_elements(s.groups::jsonb) one
+  JOIN platform_keys k ON k.id = coalesce(one->>'keyId', s.key_id::text)::uuid WHERE k.revoked_at IS NULL`
 const COLUMNS = `s.project_id AS "projectId", s.key_id AS "keyId", s.title, s.issuer, s.client_id AS "clientId",
   s.client_secret AS "clientSecret", s.console_url AS "consoleUrl", s.scopes, s.groups_claim AS "groupsClaim",
-  s.groups, s.session_hours AS "sessionHours", s.updated_at AS "updatedAt", k.revoked_at IS NULL AS "isOn"`
-const FROM = 'FROM single_sign_ons s JOIN platform_keys k ON k.id = s.key_id'
+  s.groups, s.session_hours AS "sessionHours", s.updated_at AS "updatedAt", ARRAY(${KEYS}) AS "validKeyIds"`
 
-type Row = Omit<SignOnSettings, 'groups'> & { readonly groups: string }
-const settingsOf = ({ groups, ...row }: Row): SignOnSettings => ({ ...row, groups: JSON.parse(groups) })
+type Row = Omit<SignOnSettings, 'groups'> & { readonly keyId: string; readonly groups: string }
+const settingsOf = ({ groups, keyId, ...row }: Row): SignOnSettings => ({
+  ...row,
+  groups: (JSON.parse(groups) as SignOnGroup[]).map((one) => ({ ...one, keyId: one.keyId ?? keyId })),
+})
 
 export async function readSignOn(pool: Pool | ClientBase, projectId: string): Promise<SignOnSettings | null> {
-  const { rows } = await pool.query<Row>(`SELECT ${COLUMNS} ${FROM} WHERE s.project_id = $1`, [projectId])
+  const { rows } = await pool.query<Row>(`SELECT ${COLUMNS} FROM single_sign_ons s WHERE s.project_id = $1`, [
+    projectId,
+  ])
   return rows[0] ? settingsOf(rows[0]) : null
 }
 
 /** The settings of the only project that has some. Null when several do: then a page must name the project. */
 export async function readOnlySignOn(pool: Pool): Promise<SignOnSettings | null> {
-  const { rows } = await pool.query<Row>(`SELECT ${COLUMNS} ${FROM} WHERE k.revoked_at IS NULL LIMIT 2`)
+  const { rows } = await pool.query<Row>(`SELECT ${COLUMNS} FROM single_sign_ons s WHERE EXISTS (${KEYS}) LIMIT 2`)
   const [only, ...others] = rows
   return only && others.length === 0 ? settingsOf(only) : null
 }
@@ -78,12 +93,12 @@ interface Desk {
 /** What the audit log has. */
 const shown = ({ title, issuer, clientId, consoleUrl, scopes, groupsClaim, groups, sessionHours }: SignOnSettings) => ({
   ...{ title, issuer, clientId, consoleUrl, scopes: [...scopes], groupsClaim, sessionHours },
-  groups: groups.map((one) => ({ ...one })),
+  groups: groups.map(({ group, role }) => ({ group, role })),
 })
 
 /**
- * Sets how people sign in. Their sessions go on while the issuer, the client and the claim are the same and every group
- * has its role and its place: further groups may follow. Otherwise everybody signs in again. Returns the audit entry.
+ * Sets how people sign in. While the issuer, the client and the claim are the same, the sessions of each group go on whose
+ * people keep its role. Returns the audit entry.
  */
 export async function setSignOn(
   { operatorPool, secrets, webhook, issuerClient }: Desk,
@@ -107,11 +122,15 @@ export async function setSignOn(
   return inTransaction(operatorPool, async (client) => {
     const before = await lockSignOn(client, projectId)
     const isSameClient = before?.issuer === issuer && before.clientId === asked.clientId
-    const kept = isSameClient ? before.clientSecret : null
-    const clientSecret = sent === null ? kept : secrets.seal(sent, secretContext(projectId))
-    const keptKeyId = before?.isOn && isSameClient && keepsRoles(before, asked) ? before.keyId : null
-    const note = { createdBy: actorOf(caller), label: `single sign-on: ${asked.title}`.slice(0, 64) }
-    const keyId = keptKeyId ?? (await createPlatformKey(client, projectId, 'admin', note)).id
+    const stored = isSameClient ? before.clientSecret : null
+    const clientSecret = sent === null ? stored : secrets.seal(sent, secretContext(projectId))
+    const kept = before && isSameClient && before.groupsClaim === asked.groupsClaim ? keptKeys(before, groups) : []
+    const withKeys: SignOnGroup[] = []
+    for (const [at, { group, role }] of groups.entries()) {
+      const note = { createdBy: actorOf(caller), label: `single sign-on: ${group}`.slice(0, MAX_LABEL) }
+      const keyId = kept[at] ?? (await createPlatformKey(client, projectId, role, note)).id
+      withKeys.push({ group, role, keyId })
+    }
     await client.query(
       `INSERT INTO single_sign_ons (project_id, key_id, title, issuer, client_id, client_secret, console_url, scopes,
          groups_claim, groups, session_hours)
@@ -121,18 +140,23 @@ export async function setSignOn(
          console_url = excluded.console_url, scopes = excluded.scopes, groups_claim = excluded.groups_claim,
          groups = excluded.groups, session_hours = excluded.session_hours, updated_at = now()`,
       [
-        ...[projectId, keyId, asked.title, issuer, asked.clientId, clientSecret, asked.consoleUrl, asked.scopes],
-        ...[asked.groupsClaim, JSON.stringify(groups), asked.sessionHours],
+        ...[projectId, withKeys[0]?.keyId, asked.title, issuer, asked.clientId, clientSecret, asked.consoleUrl],
+        ...[asked.scopes, asked.groupsClaim, JSON.stringify(withKeys), asked.sessionHours],
       ],
     )
-    const after = { ...asked, projectId, keyId, clientSecret, updatedAt: new Date(), isOn: true }
+    const after = { ...asked, projectId, groups: withKeys, clientSecret, updatedAt: new Date(), validKeyIds: [] }
     const entry = { environmentId: null, action: ACTIONS.setSingleSignOn, target: 'project', reason }
     const auditId = await writeAudit(client, caller, {
       ...entry,
       before: before && shown(before),
       after: { ...shown(after), ...(sent !== null && { clientSecretChanged: true }) },
     })
-    if (before && keptKeyId === null) await revokeTokens(client, caller, before)
+    if (before)
+      await revokeKeys(
+        client,
+        caller,
+        keysOf(before.groups).filter((keyId) => !kept.includes(keyId)),
+      )
     return auditId
   })
 }
@@ -149,10 +173,27 @@ export function clientFaults(
   ]
 }
 
-/** Whether everybody who has a role has the same one afterwards: the first group counts. */
-const keepsRoles = (before: Pick<SignOnSettings, 'groups' | 'groupsClaim'>, after: typeof before): boolean =>
-  before.groupsClaim === after.groupsClaim &&
-  before.groups.every(({ group, role }, at) => after.groups[at]?.group === group && after.groups[at].role === role)
+/**
+ * For each group, the key whose sessions go on; undefined for none. A person has the role of its first group. So the role
+ * of a group stays when no group comes before it that was not before, or that gives less.
+ */
+function keptKeys(
+  { groups: before, validKeyIds }: SignOnSettings,
+  after: readonly GroupRole[],
+): (string | undefined)[] {
+  const same = (one: GroupRole) => before.findIndex(({ group, role }) => group === one.group && role === one.role)
+  const kept = after.map((one, at) => {
+    const was = same(one)
+    const key = before[was]?.keyId
+    const isLess = (first: GroupRole) => !(same(first) >= 0 && same(first) < was) && !roleIncludes(first.role, one.role)
+    return key !== undefined && validKeyIds.includes(key) && !after.slice(0, at).some(isLess) ? key : undefined
+  })
+  // Groups may share a key: it ends for all of them.
+  const ended = before.filter((one) => !after.some((other, at) => other.group === one.group && kept[at] === one.keyId))
+  return kept.map((key) => (ended.some(({ keyId }) => keyId === key) ? undefined : key))
+}
+
+const keysOf = (groups: readonly SignOnGroup[]): string[] => [...new Set(groups.map(({ keyId }) => keyId))]
 
 /** Ends single sign-on, and the sessions of everybody who is signed in so. Null when there was none. */
 export function removeSignOn(
@@ -163,11 +204,11 @@ export function removeSignOn(
   return inTransaction(pool, async (client) => {
     const before = await lockSignOn(client, caller.projectId)
     if (before === null) return null
-    if (!allowLast) await requireOtherAdmin(client, caller.projectId, before.keyId)
+    if (!allowLast) await requireOtherAdmin(client, caller.projectId, keysOf(before.groups))
     await client.query('DELETE FROM single_sign_ons WHERE project_id = $1', [caller.projectId])
     const entry = { environmentId: null, action: ACTIONS.removeSingleSignOn, target: 'project', reason }
     const auditId = await writeAudit(client, caller, { ...entry, before: shown(before), after: null })
-    await revokeTokens(client, caller, before)
+    await revokeKeys(client, caller, keysOf(before.groups))
     return auditId
   })
 }
@@ -179,7 +220,8 @@ async function lockSignOn(client: ClientBase, projectId: string): Promise<SignOn
 }
 
 /** After the audit entry: it could be the person's own token. */
-const revokeTokens = (client: ClientBase, caller: PlatformCaller, { keyId }: SignOnSettings) =>
-  client.query('UPDATE platform_keys SET revoked_at = now(), revoked_by = $2 WHERE id = $1 AND revoked_at IS NULL', [
-    ...[keyId, actorOf(caller)],
-  ])
+const revokeKeys = (client: ClientBase, caller: PlatformCaller, keyIds: readonly string[]) =>
+  client.query(
+    'UPDATE platform_keys SET revoked_at = now(), revoked_by = $2 WHERE id = ANY ($1) AND revoked_at IS NULL',
+    [...[keyIds, actorOf(caller)]],
+  )

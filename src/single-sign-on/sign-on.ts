@@ -6,11 +6,10 @@ import { MAX_OPERATOR, MAX_OPERATOR_TOKEN_SECONDS } from '../base/limits.ts'
 import { type SecretContext, type Secrets, tryToOpen } from '../base/secrets.ts'
 import type { AuditDenied } from '../callers/access.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
-import type { Role } from '../callers/roles.ts'
 import type { Tokens } from '../callers/tokens.ts'
 import { issueOperatorToken } from '../projects/manage-keys.ts'
 import { type Claims, claimAt, type IssuerClient, IssuerFault, type Proofs } from './issuer-client.ts'
-import { openClientSecret, readSignOn, redirectUriOf, type SignOnSettings } from './settings.ts'
+import { isOn, openClientSecret, readSignOn, redirectUriOf, type SignOnGroup, type SignOnSettings } from './settings.ts'
 
 // A sign-in by the studio's issuer: authorization code with PKCE. The browser carries what its end needs, sealed.
 
@@ -81,7 +80,7 @@ function openSealed<T extends { readonly expiresAt: number }>(
 
 async function requireSignOn(pool: Pool, projectId: string): Promise<SignOnSettings> {
   const settings = await readSignOn(pool, projectId)
-  if (!settings?.isOn) throw new SignOnError('off')
+  if (!settings || !isOn(settings)) throw new SignOnError('off')
   return settings
 }
 
@@ -140,22 +139,24 @@ async function asking<T>(warn: Desk['warn'], ask: () => Promise<T>): Promise<T> 
 }
 
 async function tokenOf(desk: Desk, settings: SignOnSettings, claims: Claims): Promise<string> {
-  const { projectId, keyId, sessionHours, issuer } = settings
+  const { projectId, groups, sessionHours, issuer } = settings
   const actor = nameIn(claims)
   if (actor === undefined) throw new SignOnError('no_name')
-  const role = roleIn(settings, claims)
+  const group = groupOf(settings, claims)
+  const keyId = group?.keyId ?? groups[0]?.keyId ?? ''
   const caller = {
     kind: 'platform',
     keyId,
     projectId,
     operator: { name: actor, isClaimed: false, person: personOf(issuer, claims) },
   } as const
-  if (role === undefined) {
+  if (group === undefined) {
     desk.warn(FAILED, whyNoRole(settings, claims))
     await desk.auditDenied({ ...caller, role: 'analyst' }, ACTIONS.createOperatorToken, keyId)
     throw new SignOnError('no_role')
   }
   const seconds = Math.min(sessionHours * 3600, MAX_OPERATOR_TOKEN_SECONDS)
+  const { role } = group
   const person: PlatformCaller = { ...caller, role }
   try {
     const asked = { role, seconds, actor, reason: 'single sign-on' }
@@ -193,9 +194,9 @@ function whyNoRole({ groupsClaim, groups }: SignOnSettings, claims: Claims): str
   return `none of the ${count} values of the claim ${groupsClaim} is one of the ${groups.length} groups with a role`
 }
 
-/** The role of the first group, in the order of the settings, that the person is in. */
-function roleIn({ groups, groupsClaim }: SignOnSettings, claims: Claims): Role | undefined {
+/** The first group, in the order of the settings, that the person is in. */
+function groupOf({ groups, groupsClaim }: SignOnSettings, claims: Claims): SignOnGroup | undefined {
   const claim = claimAt(claims, groupsClaim)
   const own = new Set(Array.isArray(claim) ? claim : [claim])
-  return groups.find(({ group }) => own.has(group))?.role
+  return groups.find(({ group }) => own.has(group))
 }

@@ -50,8 +50,8 @@ afterAll(async () => {
   await terse.stop()
 })
 
-const SETTINGS = `title issuer clientId hasClientSecret redirectUri scopes groupsClaim groups { group role } sessionHours
-  keyId isOn`
+const SETTINGS = `title issuer clientId hasClientSecret redirectUri scopes groupsClaim groups { group role keyId }
+  sessionHours isOn`
 
 const set = (settings: object = {}) =>
   admin.must(
@@ -62,6 +62,12 @@ const set = (settings: object = {}) =>
     },
     `singleSignOn { ${SETTINGS} } auditEntry { before after }`,
   )
+
+interface SignOn {
+  readonly groups: readonly { readonly group: string; readonly keyId: string }[]
+}
+/** The platform key of the sessions of a group. */
+const keyOf = ({ groups }: SignOn, name: string): string => groups.find(({ group }) => group === name)?.keyId ?? ''
 
 const start = (query: Record<string, string> = {}): string =>
   `${consoleUrl}/sign-on/start?${new URLSearchParams({ project: game.projectId, ...query })}`
@@ -90,10 +96,10 @@ describe('single sign-on', () => {
     const { singleSignOn } = await set(settings())
     const tokens = await Promise.all(['ada', 'bob', 'dora'].map(tokenOf))
     expect(tokens.map((token) => decodeJwt(token)).map(({ act, role, sub }) => [act, role, sub])).toEqual([
-      ['ada@studio.example', 'support', singleSignOn.keyId],
-      ['Bob B', 'designer', singleSignOn.keyId],
+      ['ada@studio.example', 'support', keyOf(singleSignOn, 'live-ops')],
+      ['Bob B', 'designer', keyOf(singleSignOn, 'designers')],
       // The first group in the order of the settings counts; an e-mail that the issuer doubts is no name.
-      ['dora', 'admin', singleSignOn.keyId],
+      ['dora', 'admin', keyOf(singleSignOn, 'leads')],
     ])
     const { exp = 0, iat = 0 } = decodeJwt(tokens[0] ?? '')
     expect(exp - iat).toBe(singleSignOn.sessionHours * 3600)
@@ -101,8 +107,8 @@ describe('single sign-on', () => {
     expect(data.project.name).toBe('Test')
     const { rows } = await game.app.pool.query(
       `SELECT operator, operator_is_claimed AS claimed, reason FROM audit_log
-       WHERE action = 'operator_token.create' AND target = $1 ORDER BY operator`,
-      [singleSignOn.keyId],
+       WHERE action = 'operator_token.create' AND target = ANY ($1) ORDER BY operator`,
+      [GROUPS.map(({ group }) => keyOf(singleSignOn, group))],
     )
     expect(rows).toEqual(
       ['Bob B', 'ada@studio.example', 'dora'].map((operator) => ({
@@ -170,7 +176,7 @@ describe('single sign-on', () => {
     expect(await signOn('cleo')).toEqual({ fault: 'no_role' })
     const { rows } = await game.app.pool.query(
       "SELECT operator FROM audit_log WHERE action = 'operator_token.create.denied' AND target = $1",
-      [singleSignOn.keyId],
+      [keyOf(singleSignOn, 'leads')],
     )
     expect(rows).toEqual([{ operator: 'cleo@studio.example' }])
   })
@@ -333,32 +339,70 @@ describe('single sign-on', () => {
     expect([await option(), await option(`?project=${game.projectId}`)]).toEqual([none, none])
   })
 
-  it('ends for everybody when a role may change, it is removed, or its key is revoked; and for nobody when every role stays', async () => {
-    const ends = async (end: (keyId: string) => Promise<unknown>) => {
-      const { singleSignOn } = await set()
-      const token = await tokenOf('ada')
-      const read = async () => (await game.graphql(token, '{ project { name } }')).errors?.[0]?.extensions.code ?? 'ok'
-      expect(await read()).toBe('ok')
-      await end(singleSignOn.keyId)
-      await until('the session ends', async () => (await read()) === 'INVALID_TOKEN')
-    }
+  const stateOf = async (token: string) =>
+    (await game.graphql(token, '{ project { name } }')).errors?.[0]?.extensions.code ?? 'ok'
+  const lasts = async (token: string) => expect(await stateOf(token)).toBe('ok')
+  const ends = (token: string) => until('the session ends', async () => (await stateOf(token)) === 'INVALID_TOKEN')
+
+  it.each<[what: string, change: object, bobEnds: boolean, adaEnds: boolean]>([
+    ['the hours', { sessionHours: 1 }, false, false],
+    ['the title, and a group at the end', { groups: [...GROUPS, { group: 'new', role: 'VIEWER' }] }, false, false],
+    ['a first group with more rights', { groups: [{ group: 'new', role: 'ADMIN' }, ...GROUPS] }, false, false],
+    ['a first group with fewer rights', { groups: [{ group: 'new', role: 'ANALYST' }, ...GROUPS] }, true, true],
+    ['one group that is gone', { groups: GROUPS.filter(({ group }) => group !== 'live-ops') }, false, true],
+    [
+      'the role of one group',
+      { groups: GROUPS.map((one) => (one.group === 'designers' ? { ...one, role: 'VIEWER' } : one)) },
+      ...([true, false] as const),
+    ],
+    ['the order of two groups', { groups: [GROUPS[0], GROUPS[2], GROUPS[1]] }, false, true],
+    ['the claim', { groupsClaim: 'roles' }, true, true],
+    ['the client', { clientId: 'confidential', clientSecret: SECRET }, true, true],
+  ])(
+    'ends the sessions of the groups whose role a change may take, and no others: %s',
+    async (_what, change, bobEnds, adaEnds) => {
+      await set()
+      const [ada, bob] = [await tokenOf('ada'), await tokenOf('bob')]
+      await set(change)
+      for (const [token, hasEnded] of [
+        [ada, adaEnds],
+        [bob, bobEnds],
+      ] as const)
+        await (hasEnded ? ends(token) : lasts(token))
+    },
+  )
+
+  it('ends for the people of a group when its key is revoked, and for everybody when it is removed', async () => {
+    const { singleSignOn } = await set()
+    const [ada, bob] = [await tokenOf('ada'), await tokenOf('bob')]
+    const id = keyOf(singleSignOn, 'live-ops')
+    await admin.must('revokePlatformKey', { environment: undefined, id }, 'auditEntry { id }')
+    await ends(ada)
+    await lasts(bob)
+    expect([await signOn('ada'), (await signOn('bob')).fault]).toEqual([{ fault: 'off' }, undefined])
+    // The same settings give the group a new key.
     await set()
-    const token = await tokenOf('ada')
-    for (const kept of [{ sessionHours: 1 }, { groups: [...GROUPS, { group: 'new', role: 'ADMIN' }], title: 'Other' }])
-      await set(kept)
-    expect((await game.graphql(token, '{ project { name } }')).errors).toBeUndefined()
-    for (const changed of [
-      { groups: GROUPS.slice(1) },
-      { groups: [{ group: 'new', role: 'ADMIN' }, ...GROUPS] },
-      { groups: GROUPS.map((one) => ({ ...one, role: 'ANALYST' })) },
-      { groupsClaim: 'roles' },
-      { clientId: 'confidential', clientSecret: SECRET },
-    ])
-      await ends(() => set(changed))
-    await ends(() => admin.must('removeSingleSignOn', { environment: undefined }, 'singleSignOn { title }'))
+    await lasts(bob)
+    const again = await tokenOf('ada')
+    await admin.must('removeSingleSignOn', { environment: undefined }, 'singleSignOn { title }')
+    await ends(again)
+    await ends(bob)
     expect(await signOn('ada').catch(String)).toEqual({ fault: 'off' })
-    await ends((id) => admin.must('revokePlatformKey', { environment: undefined, id }, 'auditEntry { id }'))
-    expect(await signOn('ada')).toEqual({ fault: 'off' })
+  })
+
+  it('has one key for all groups where it was set before they had their own, until a role may change', async () => {
+    const { singleSignOn } = await set()
+    const keyId = keyOf(singleSignOn, 'leads')
+    await game.app.pool.query('UPDATE single_sign_ons SET key_id = $1, groups = $2', [
+      ...[keyId, JSON.stringify(GROUPS.map(({ group, role }) => ({ group, role: role.toLowerCase() })))],
+    ])
+    const [ada, bob] = [await tokenOf('ada'), await tokenOf('bob')]
+    expect([ada, bob].map((token) => decodeJwt(token).sub)).toEqual([keyId, keyId])
+    await set({ title: 'Other' })
+    for (const token of [ada, bob]) await lasts(token)
+    await set({ groups: GROUPS.slice(1) })
+    for (const token of [ada, bob]) await ends(token)
+    await lasts(await tokenOf('ada'))
   })
 })
 
@@ -374,7 +418,7 @@ describe('the settings of single sign-on', () => {
         scopes: ['openid', 'profile', 'email'],
         sessionHours: 3,
       },
-      ...{ groupsClaim: 'groups', groups: GROUPS, isOn: true },
+      ...{ groupsClaim: 'groups', groups: GROUPS.map((one) => ({ ...one, keyId: expect.any(String) })), isOn: true },
     })
     expect(JSON.stringify(auditEntry)).not.toContain(SECRET)
     expect((await set({ clientId: 'confidential' })).singleSignOn.hasClientSecret).toBe(true)

@@ -41,7 +41,7 @@ function Settings() {
   return (
     <Panel
       title="Single sign-on"
-      about="A session ends after its hours, and at once when single sign-on is changed or removed. A person has the role of the first group of the list that it is in."
+      about="A session ends after its hours, and at once when a change may take its role, or single sign-on is removed. A person has the role of the first group of the list that it is in."
       actions={
         <>
           {signOn && (
@@ -139,7 +139,7 @@ function SetSignOn(props: {
       effect={
         typeof groups === 'string'
           ? groups
-          : `People of ${groups.length === 1 ? 'one group' : `${groups.length} groups`} sign in with their own accounts.${before ? ' Everybody signs in again if a role may change: another issuer, client, claim or order of groups.' : ''} Let the issuer send people back to ${consoleUrl}/sign-on/callback/${projectId}.`
+          : `People of ${groups.length === 1 ? 'one group' : `${groups.length} groups`} sign in with their own accounts.${before ? ' People of a group sign in again if its role may change: it has another one, is gone, or comes after a new group with fewer rights. With another issuer, client or claim, everybody does.' : ''} Let the issuer send people back to ${consoleUrl}/sign-on/callback/${projectId}.`
       }
       confirm="Save"
       disabled={!isFilled || typeof groups === 'string'}

@@ -4,7 +4,7 @@ import { clientAddress } from '../../base/rate-limits/client-address.ts'
 import { json, type Reply } from '../../declare/respond.ts'
 import type { RestContext, Route } from '../../declare/route.ts'
 import { isUuid } from '../../declare/shape.ts'
-import { readOnlySignOn, readSignOn } from '../../single-sign-on/settings.ts'
+import { isOn, readOnlySignOn, readSignOn } from '../../single-sign-on/settings.ts'
 import {
   beginSignOn,
   finishSignOn,
@@ -86,7 +86,9 @@ export const signOnRoutes: readonly Route[] = [
     const projectId = queryOf(request).get('project')
     if (projectId !== null && !isUuid(projectId)) return json({ projectId: null, title: null })
     const found = projectId === null ? await readOnlySignOn(pool) : await readSignOn(pool, projectId)
-    return json(found?.isOn ? { projectId: found.projectId, title: found.title } : { projectId: null, title: null })
+    return json(
+      found && isOn(found) ? { projectId: found.projectId, title: found.title } : { projectId: null, title: null },
+    )
   }),
 
   getPage(`${PATH}/start`, (context, request) =>
