@@ -81,8 +81,7 @@ export interface App {
   readonly metrics: Metrics
   /** Why calls may get lost on this Postgres; undefined when they cannot. Rejects when it cannot be asked. */
   whyNotDurable(): Promise<string | undefined>
-  /** Resolves with the port once requests are served. */
-  /** Resolves with the port. `freePort` is awaited right before it is taken. */
+  /** Resolves with the port once requests are served. `freePort` is awaited right before the port is taken. */
   listen(freePort?: () => Promise<void>): Promise<number>
   /**
    * Stops in order: not ready for the configured grace period, then new calls are refused, running calls are answered,
