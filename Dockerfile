@@ -41,7 +41,7 @@ COPY prisma/migrations ./prisma/migrations
 USER 1000
 EXPOSE 4000
 # A start may migrate for long. The first answer of a service that is ready ends its start.
-HEALTHCHECK --interval=10s --timeout=3s --start-period=30m \
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10m \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT ?? 4000}/readyz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # With a larger young generation, the garbage collector does not copy requests in progress repeatedly.
 CMD ["node", "--max-semi-space-size=64", "dist/server.js"]

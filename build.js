@@ -87,14 +87,21 @@ function build(root, isStale) {
     note(root, step.name, step.hash)
     process.stdout.write(`${seconds(begun)}\n`)
   }
-  writeFileSync(join(root, 'dist/commit.txt'), commitOf(root))
+  noteCommit(root)
   if (steps.length === 0) process.stdout.write(`the build is up to date: ${seconds(started)}\n`)
+}
+
+/** Nothing is written where nothing has changed: the folder may be read-only. */
+function noteCommit(root) {
+  const [file, commit] = [join(root, 'dist/commit.txt'), commitOf(root)]
+  if (!existsSync(file) || readFileSync(file, 'utf8') !== commit) writeFileSync(file, commit)
 }
 
 /** Two builds of one version differ by it. An image is built without the repository, and has it as REVISION. */
 function commitOf(root) {
   const { REVISION } = process.env
   if (REVISION && REVISION !== 'unknown') return REVISION.slice(0, 12)
+  if (!existsSync(join(root, '.git'))) return ''
   const asked = ['describe', '--always', '--dirty', '--abbrev=12', '--exclude=*']
   const { status, stdout } = spawnSync('git', asked, { cwd: root, encoding: 'utf8' })
   return status === 0 ? stdout.trim() : ''

@@ -16,14 +16,16 @@ export interface AlertMessage {
   readonly isTest: boolean
   readonly began: readonly ToldProblem[]
   readonly ended: readonly ToldProblem[]
-  /** Set for one whose texts the receiver has refused: it has the kinds of the problems alone. */
+  /** How often the receiver has refused its contents. */
+  readonly refusals?: number
+  /** Set for one whose texts the receiver has refused. */
   readonly isPlain?: true
 }
 
 /** The same without the texts of its problems. */
 export const plainOf = (message: AlertMessage, id: string): AlertMessage => ({
   ...message,
-  ...{ id, isPlain: true, began: message.began.map(withoutText), ended: message.ended.map(withoutText) },
+  ...{ id, refusals: 0, isPlain: true, began: message.began.map(withoutText), ended: message.ended.map(withoutText) },
 })
 
 const withoutText = (problem: ToldProblem): ToldProblem => ({

@@ -33,6 +33,8 @@ const LONGEST_PAUSE_MS = 60 * 60_000
 const UNTIL_A_CHANGE_MS = 100 * 365 * 86_400_000
 /** A message that a receiver refuses this often would keep it from all later ones. */
 const MOST_REFUSALS = 5
+/** A proxy may answer 404 for a moment. From this many failures on it is the address. */
+const FEW_FAILURES = 3
 
 const IS_DUE = `enabled AND (looked_at IS NULL OR looked_at <= clock_timestamp() - $1::float8 * interval '1 millisecond')`
 const LOOK = { name: 'alerts-look', text: `SELECT EXISTS (SELECT FROM alert_webhooks WHERE ${IS_DUE}) AS due` }
@@ -116,8 +118,10 @@ async function tell(round: Round, webhook: Taken): Promise<void> {
 type Outcome = {
   readonly failure: string
   readonly pauseMs: number
-  /** What is sent next: the same message again, another one in its place, or nothing until something changes. */
-  readonly next: 'same' | AlertMessage | null
+  /** The message that is sent next. Null for none until something changes. */
+  readonly next: AlertMessage | null
+  /** The failures in a row of that message. */
+  readonly failures: number
 } | null
 
 async function tryToSend(
@@ -125,21 +129,25 @@ async function tryToSend(
   webhook: Taken,
   message: AlertMessage,
 ): Promise<Outcome> {
+  const failures = webhook.failures + 1
   const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** webhook.failures)
   const target = openTarget(secrets, webhook, webhook)
-  if (!target) return { failure: UNREADABLE, pauseMs, next: 'same' }
+  if (!target) return { failure: UNREADABLE, pauseMs, next: message, failures }
   const attempt = await send(target, message, signal)
   onSent(attempt)
   if (hasArrived(attempt)) return null
   const failure = failureOf(attempt)
-  if (isGone(attempt)) return { failure, pauseMs: UNTIL_A_CHANGE_MS, next: 'same' }
-  if (isUnknown(attempt)) return { failure, pauseMs: LONGEST_PAUSE_MS, next: 'same' }
-  if (isRefused(attempt) && webhook.failures + 1 >= MOST_REFUSALS) {
-    if (!message.isPlain) return { failure, pauseMs: FIRST_PAUSE_MS, next: plainOf(message, newWebhookId()) }
-    return { failure: `${failure}, and the message was dropped`, pauseMs: 0, next: null }
+  if (isGone(attempt)) return { failure, pauseMs: UNTIL_A_CHANGE_MS, next: message, failures }
+  if (isUnknown(attempt) && failures >= FEW_FAILURES)
+    return { failure, pauseMs: LONGEST_PAUSE_MS, next: message, failures }
+  const refusals = (message.refusals ?? 0) + (isRefused(attempt) ? 1 : 0)
+  if (refusals >= MOST_REFUSALS) {
+    if (!message.isPlain)
+      return { failure, pauseMs: FIRST_PAUSE_MS, next: plainOf(message, newWebhookId()), failures: 0 }
+    return { failure: `${failure}, and the message was dropped`, pauseMs: 0, next: null, failures: 0 }
   }
   const asked = Math.min(LONGEST_PAUSE_MS, attempt.retryAfterMs ?? 0)
-  return { failure, pauseMs: Math.max(pauseMs, asked), next: 'same' }
+  return { failure, pauseMs: Math.max(pauseMs, asked), next: { ...message, refusals }, failures }
 }
 
 /** Stores how an attempt went, and when the next one is. */
@@ -152,14 +160,12 @@ async function note(pool: Pool, { id, taken }: Taken, outcome: Outcome): Promise
     )
     return
   }
-  const { failure, pauseMs, next } = outcome
-  const isSame = next === 'same'
+  const { failure, pauseMs, next, failures } = outcome
   await pool.query(
     `UPDATE alert_webhooks SET failure = $3, failing_since = coalesce(failing_since, clock_timestamp()),
        next_attempt_at = clock_timestamp() + $4::float8 * interval '1 millisecond',
-       failures = CASE WHEN $5 THEN failures + 1 ELSE 0 END, pending = CASE WHEN $5 THEN pending ELSE $6 END
-     WHERE ${MINE}`,
-    [id, taken, failure, pauseMs, isSame, isSame || next === null ? null : textOf(next)],
+       failures = $5, pending = $6 WHERE ${MINE}`,
+    [id, taken, failure, pauseMs, failures, next && textOf(next)],
   )
 }
 

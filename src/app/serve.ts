@@ -174,7 +174,7 @@ function faultOfListening(error: unknown, { host, port, metricsPort }: Config): 
     syscall,
   } = error as NodeJS.ErrnoException & { hostname?: string; port?: number }
   if (code === 'EADDRNOTAVAIL' || (code === 'ENOTFOUND' && hostname === host)) {
-    const fault = `HOST ${host} is no address of this machine: set HOST to one of them, or to 0.0.0.0 for all`
+    const fault = `HOST ${host} is no address of this machine: set HOST to one of them, or to :: for all`
     return new ConfigError([fault])
   }
   if (syscall !== 'listen') return undefined

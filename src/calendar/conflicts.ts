@@ -52,8 +52,10 @@ export interface Conflict {
 }
 
 export interface Planned {
-  /** Those of current versions first. */
+  /** Of current versions and of planned publications. */
   readonly seasons: readonly CalendarSeason[]
+  /** Each season once, as it is after all planned publications. */
+  readonly effective: readonly CalendarSeason[]
   readonly boosts: readonly CalendarBoost[]
   /** By their times. */
   readonly plans: readonly CalendarPlan[]
@@ -65,7 +67,7 @@ const NOTHING = { scenarioId: null, nodeId: null, boostId: null, publicationId: 
 
 export const conflictsOf = (planned: Planned): Conflict[] => [
   ...planned.boosts.flatMap((boost) => idleBoost(boost, planned.seasons)),
-  ...planned.seasons.flatMap((season) => brokenChain(season, planned.seasons)),
+  ...planned.effective.flatMap((season) => brokenChain(season, planned.effective)),
   ...outdated(planned),
   ...atOnce(planned),
 ]

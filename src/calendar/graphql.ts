@@ -93,8 +93,15 @@ const CalendarType = builder.objectRef<Calendar>('Calendar').implement({
   fields: (t) => ({
     seasons: t.field({
       type: [SeasonType],
-      description: 'Seasons with dates, from their announcement until claims close, by their beginning.',
+      description:
+        'Seasons with dates, by the current versions, from their announcement until claims close, by their beginning.',
       resolve: ({ seasons, now }) => seasons.map((season) => ({ ...season, now })),
+    }),
+    plannedSeasons: t.field({
+      type: [SeasonType],
+      description:
+        'Seasons that planned publications bring, or whose dates they change, as they are from then on, by their beginning.',
+      resolve: ({ plannedSeasons, now }) => plannedSeasons.map((season) => ({ ...season, now })),
     }),
     boosts: t.prismaField({
       type: ['Boost'],

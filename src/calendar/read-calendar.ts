@@ -15,7 +15,7 @@ const passes = new DerivedValues<readonly CalendarSeason[]>({
 })
 
 /** The seasons of planned publications, by their ids. The text of a publication never changes. */
-const planned = new LRUCache<string, readonly CalendarSeason[]>({ max: 1_000 })
+const ofPublication = new LRUCache<string, readonly CalendarSeason[]>({ max: 1_000 })
 
 export interface Span {
   readonly from: Date
@@ -24,6 +24,7 @@ export interface Span {
 
 export interface CalendarRows {
   readonly seasons: readonly CalendarSeason[]
+  readonly plannedSeasons: readonly CalendarSeason[]
   /** Ids of the boosts, publications and grant jobs of the span. */
   readonly boostIds: readonly string[]
   readonly publicationIds: readonly string[]
@@ -35,7 +36,8 @@ export interface CalendarRows {
  * Reads what an environment has between two times, and what does not fit together. Seasons without any date are left out:
  * they always run.
  */
-export async function readCalendar(pool: Pool, environmentId: string, { from, to }: Span): Promise<CalendarRows> {
+export async function readCalendar(pool: Pool, environmentId: string, span: Span): Promise<CalendarRows> {
+  const { from, to } = span
   const current = await passes.read(pool, environmentId)
   const seasons = current.flatMap(({ value }) => value)
   const { rows: boosts } = await pool.query<CalendarBoost>(
@@ -46,15 +48,14 @@ export async function readCalendar(pool: Pool, environmentId: string, { from, to
     [environmentId, from, to],
   )
   // A season begins after its publication, which may lie before the span.
-  const { rows: publications } = await pool.query<Publication>(
-    `SELECT id, scenario_id AS "scenarioId", publish_at AS "publishAt", expected_version AS "expectedVersion", state,
-       CASE WHEN state = 'planned' THEN definition END AS definition
+  const { rows: publications } = await pool.query<CalendarPlan & { readonly state: string }>(
+    `SELECT id, scenario_id AS "scenarioId", publish_at AS "publishAt", expected_version AS "expectedVersion", state
      FROM scheduled_publications
      WHERE environment_id = $1 AND (state = 'planned' OR publish_at >= $2 AND publish_at < $3) ORDER BY publish_at, id`,
     [environmentId, from, to],
   )
   const plans = publications.filter(({ state }) => state === 'planned')
-  const all = [...seasons, ...plans.flatMap(seasonsOfPlan).filter((season) => isNews(season, seasons))]
+  const { planned, effective } = afterPlans(seasons, await seasonsOfPlans(pool, environmentId, plans))
   const { rows: jobs } = await pool.query<{ readonly id: string }>(
     `SELECT id FROM grant_jobs
      WHERE environment_id = $1 AND coalesce(starts_at, created_at) < $3 AND coalesce(finished_at, 'infinity') >= $2
@@ -62,9 +63,12 @@ export async function readCalendar(pool: Pool, environmentId: string, { from, to
     [environmentId, from, to],
   )
   const versions = new Map(current.map(({ scenarioId, version }) => [scenarioId, version]))
-  const conflicts = conflictsOf({ seasons: all, boosts, plans, versions })
+  const conflicts = conflictsOf({ seasons: [...seasons, ...planned], effective, boosts, plans, versions })
+  const drawn = (all: readonly CalendarSeason[]) =>
+    all.filter((season) => isWithin(season, span)).sort((a, b) => beginOf(a) - beginOf(b))
   return {
-    seasons: all.filter((season) => isWithin(season, { from, to })).sort((a, b) => beginOf(a) - beginOf(b)),
+    seasons: drawn(seasons),
+    plannedSeasons: drawn(planned),
     boostIds: boosts.map(({ id }) => id),
     publicationIds: publications.filter(({ publishAt }) => publishAt >= from && publishAt < to).map(({ id }) => id),
     grantJobIds: jobs.map(({ id }) => id),
@@ -83,28 +87,66 @@ function isWithin({ announcedAt, startsAt, endsAt, claimUntil }: CalendarSeason,
   return (first === null || first < to) && (last === null || last >= from)
 }
 
-interface Publication extends CalendarPlan {
-  readonly state: string
-  /** Null for one that has ended. */
-  readonly definition: string | null
+interface PlannedSeason {
+  readonly season: CalendarSeason
+  readonly publishAt: Date
 }
 
-function seasonsOfPlan({ id, scenarioId, definition }: Publication): readonly CalendarSeason[] {
-  const known = planned.get(id)
-  if (known || definition === null) return known ?? []
-  const parsed = parseDefinition(definition, { isStored: true, scenarioId })
-  const seasons = parsed.ok ? seasonsOf(parsed.definition, scenarioId, id) : []
-  planned.set(id, seasons)
-  return seasons
-}
-
-/** Whether a planned publication brings a season, or changes the dates of one. */
-function isNews(season: CalendarSeason, seasons: readonly CalendarSeason[]): boolean {
-  const current = seasons.find((one) => one.scenarioId === season.scenarioId && one.nodeId === season.nodeId)
-  return !current || DATES.some((date) => current[date]?.getTime() !== season[date]?.getTime())
+/** The seasons of planned publications, by the times of these. */
+async function seasonsOfPlans(
+  pool: Pool,
+  environmentId: string,
+  plans: readonly CalendarPlan[],
+): Promise<readonly PlannedSeason[]> {
+  const unknown = plans.flatMap(({ id }) => (ofPublication.has(id) ? [] : [id]))
+  if (unknown.length > 0) {
+    const { rows } = await pool.query<{
+      readonly id: string
+      readonly scenarioId: string
+      readonly definition: string
+    }>(
+      `SELECT id, scenario_id AS "scenarioId", definition FROM scheduled_publications
+       WHERE environment_id = $1 AND id = ANY ($2)`,
+      [environmentId, unknown],
+    )
+    for (const { id, scenarioId, definition } of rows) {
+      const parsed = parseDefinition(definition, { isStored: true, scenarioId })
+      ofPublication.set(id, parsed.ok ? seasonsOf(parsed.definition, scenarioId, id) : [])
+    }
+  }
+  return plans.flatMap(({ id, publishAt }) => (ofPublication.get(id) ?? []).map((season) => ({ season, publishAt })))
 }
 
 const DATES = ['announcedAt', 'startsAt', 'endingAt', 'endsAt', 'claimUntil'] as const
+
+/** The planned seasons whose dates are new, and every season as it is after all plans. */
+function afterPlans(seasons: readonly CalendarSeason[], plans: readonly PlannedSeason[]) {
+  const keyOf = ({ scenarioId, nodeId }: CalendarSeason) => JSON.stringify([scenarioId, nodeId])
+  const last = new Map<string, { season: CalendarSeason; publishAt: Date | null }>(
+    seasons.map((season) => [keyOf(season), { season, publishAt: null }]),
+  )
+  const planned = plans.flatMap((plan) => {
+    const { season, publishAt } = plan
+    const before = last.get(keyOf(season))?.season
+    last.set(keyOf(season), plan)
+    const isNews = !before || DATES.some((date) => before[date]?.getTime() !== season[date]?.getTime())
+    return isNews ? [asOf(season, publishAt)] : []
+  })
+  const effective = [...last.values()].map(({ season, publishAt }) => (publishAt ? asOf(season, publishAt) : season))
+  return { planned, effective }
+}
+
+/** A season as it is from its publication on. */
+function asOf(season: CalendarSeason, publishAt: Date): CalendarSeason {
+  const { announcedAt, startsAt } = season
+  return {
+    ...season,
+    announcedAt: announcedAt && later(announcedAt, publishAt),
+    startsAt: startsAt && later(startsAt, publishAt),
+  }
+}
+
+const later = (one: Date, other: Date): Date => (one > other ? one : other)
 
 function seasonsOf({ nodes }: Definition, scenarioId: string, publicationId: string | null): CalendarSeason[] {
   return [...nodes.values()].flatMap((node) => {

@@ -14,7 +14,7 @@ import { openClient, targetOf } from './pool.ts'
 /** Prisma's lock key, so that the two never migrate at once. */
 const LOCK_KEY = 72_707_369
 /** Longer than a migration waits for locks. */
-const TURN_DEADLINE_MS = 15 * 60_000
+const TURN_DEADLINE_MS = 60 * 60_000
 const TURN_POLL_MS = 100
 /** Half of what the service's statements wait: those that wait behind a migration outlast it. */
 const LOCK_TIMEOUT_MS = 1_000
@@ -155,7 +155,7 @@ async function takeTurn(client: pg.ClientBase, onWait: OnWait): Promise<void> {
     const { rows } = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [LOCK_KEY])
     if (rows[0]?.locked) return
     const now = performance.now()
-    if (now > deadline) throw new Error('another process has been migrating this database for 15 minutes; is it stuck?')
+    if (now > deadline) throw new Error('another process has been migrating this database for an hour; is it stuck?')
     if (now > tellAt) {
       onWait('another process is migrating the database; this one waits for it')
       tellAt = now + TELL_EVERY_MS

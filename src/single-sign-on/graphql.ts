@@ -16,7 +16,7 @@ import {
 } from './settings.ts'
 import { type SignOnTest, TEST_RESULTS, TESTED, testSignOn } from './test-sign-on.ts'
 
-const GroupRoleType = builder.objectRef<SignOnGroup>('GroupRole').implement({
+const GroupRoleType = builder.objectRef<SignOnGroup & { readonly isOn: boolean }>('GroupRole').implement({
   description: 'The role of the people of a group.',
   fields: (t) => ({
     group: t.exposeString('group', { description: 'A value of the claim: a name or an id, as the issuer sends it.' }),
@@ -24,6 +24,10 @@ const GroupRoleType = builder.objectRef<SignOnGroup>('GroupRole').implement({
     keyId: t.exposeID('keyId', {
       description:
         'The platform key of the sessions of the group, which nobody holds. The audit log names it as the actor.',
+    }),
+    isOn: t.exposeBoolean('isOn', {
+      description:
+        'False when the key of the group was revoked: its people cannot sign in until the settings are set again.',
     }),
   }),
 })
@@ -48,7 +52,7 @@ const SingleSignOnType = builder.objectRef<SignOnSettings>('SingleSignOn').imple
     groups: t.field({
       type: [GroupRoleType],
       description: 'Which groups have which role. A person has the role of the first group in this order.',
-      resolve: ({ groups }) => [...groups],
+      resolve: ({ groups, validKeyIds }) => groups.map((one) => ({ ...one, isOn: validKeyIds.includes(one.keyId) })),
     }),
     sessionHours: t.exposeInt('sessionHours', { description: 'The hours until people sign in again.' }),
     isOn: t.boolean({
@@ -139,7 +143,7 @@ builder.mutationFields((t) => ({
   setSingleSignOn: t.field({
     type: Payload,
     description:
-      "Lets people sign in to the console with the studio's own accounts. The issuer is asked for its configuration first. The sessions of a group go on while the issuer, the client and the claim are the same and the role of its people stays: no group comes before it that was not before, unless it gives no less. The others sign in again. Requires a platform key: a token cannot make sessions that outlive it.",
+      "Lets people sign in to the console with the studio's own accounts. The issuer is asked for its configuration first. The sessions of a group end when the issuer, the client or the claim is another one, and when the group is gone, has another role, or now comes after a group that gives less. The others go on. Requires a platform key: a token cannot make sessions that outlive it.",
     args: inputOf('SetSingleSignOnInput', setRequest),
     resolve: async (_root, { input }, context) => {
       const caller = await requireMaker(context, ACTIONS.setSingleSignOn)

@@ -82,7 +82,7 @@ export function createIssuerClient(options: ConnectionOptions): IssuerClient {
 
   async function guardedFetch(
     url: string,
-    init: { method: string; headers: object; body?: unknown; mayRedirect?: boolean },
+    init: { method: string; headers: object; body?: unknown; isStart?: boolean },
   ): Promise<Response> {
     const signal = AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)
     try {
@@ -95,10 +95,14 @@ export function createIssuerClient(options: ConnectionOptions): IssuerClient {
       // undici observes the signal only once it is connected.
       const { statusCode, headers, body } = await within(signal, sent)
       body.on('error', () => undefined)
-      if (statusCode >= 300 && statusCode < 400 && headers.location !== undefined) {
+      const to = statusCode >= 300 && statusCode < 400 ? headers.location : undefined
+      if (init.isStart) {
+        // A page for people.
         body.destroy()
-        if (init.mayRedirect)
-          return new Response(null, { status: statusCode, headers: { location: String(headers.location) } })
+        return new Response(null, { status: statusCode, headers: { location: String(to ?? '') } })
+      }
+      if (to !== undefined) {
+        body.destroy()
         throw new IssuerFault(`a redirect, status ${statusCode}, at ${new URL(url).origin}`)
       }
       const bytes = await readAtMost(decodedBody(body, headers), MAX_BYTES)
@@ -211,7 +215,7 @@ export function createIssuerClient(options: ConnectionOptions): IssuerClient {
 
     async tryStart(settings) {
       const { url } = await begin(settings)
-      const { status, headers } = await guardedFetch(url, { method: 'GET', headers: {}, mayRedirect: true })
+      const { status, headers } = await guardedFetch(url, { method: 'GET', headers: {}, isStart: true })
       const to = headers.get('location') ?? ''
       const error = to.startsWith(settings.redirectUri) ? new URL(to).searchParams.get('error') : null
       return { status, error: error === null ? null : codeOf(error) }
@@ -280,4 +284,4 @@ const vouched = ({ email, ...claims }: Claims): Claims =>
   email !== undefined && claims.email_verified === true ? { ...claims, email } : claims
 
 /** An error code of OAuth, such as `access_denied`. Anything else that was sent is not repeated. */
-const codeOf = (code: string): string => (/^[a-z_]{1,64}$/.test(code) ? code : 'with an unknown error')
+const codeOf = (code: string): string => (/^[a-z_]{1,64}$/.test(code) ? code : 'an unknown error')

@@ -181,11 +181,14 @@ function keptKeys(
   { groups: before, validKeyIds }: SignOnSettings,
   after: readonly GroupRole[],
 ): (string | undefined)[] {
-  const same = (one: GroupRole) => before.findIndex(({ group, role }) => group === one.group && role === one.role)
+  const placeOf = (one: GroupRole) => before.findIndex(({ group }) => group === one.group)
   const kept = after.map((one, at) => {
-    const was = same(one)
-    const key = before[was]?.keyId
-    const isLess = (first: GroupRole) => !(same(first) >= 0 && same(first) < was) && !roleIncludes(first.role, one.role)
+    const was = placeOf(one)
+    const key = before[was]?.role === one.role ? before[was].keyId : undefined
+    const isLess = (first: GroupRole) => {
+      const place = placeOf(first)
+      return !(place >= 0 && place < was) && !roleIncludes(first.role, one.role)
+    }
     return key !== undefined && validKeyIds.includes(key) && !after.slice(0, at).some(isLess) ? key : undefined
   })
   // Groups may share a key: it ends for all of them.

@@ -51,9 +51,10 @@ export async function testSignOn(
       const { status, error } = await issuerClient.tryStart(settings)
       if (error === 'invalid_scope')
         return ['failed', `The issuer refuses the scopes ${asked.scopes.join(', ')} for this client.`]
-      if (error !== null) return ['failed', `The issuer sends people back with ${error}.`]
-      if (status >= 400)
-        return ['failed', `The issuer answers ${status}. Let its client ${asked.clientId} allow ${redirectUri}.`]
+      if (error !== null) return ['failed', `The issuer sends people back: ${error}.`]
+      if (status === 400)
+        return ['failed', `The issuer answers 400. Let its client ${asked.clientId} allow ${redirectUri}.`]
+      if (status > 400) return ['unknown', `The issuer answers ${status}.`]
       return ['passed', 'The issuer begins a sign-in.']
     }),
     tested('client', async () => {
@@ -65,7 +66,7 @@ export async function testSignOn(
       return ['unknown', `The issuer answers ${error}, which does not say whether it knows ${whom}.`]
     }),
     tested('claim', async () => {
-      if (claims?.some((claim) => claim === groupsClaim || groupsClaim.startsWith(`${claim}.`)))
+      if (Array.isArray(claims) && claims.some((claim) => claim === groupsClaim || groupsClaim.startsWith(`${claim}.`)))
         return ['passed', `The issuer lists ${groupsClaim} among its claims.`]
       return ['unknown', `The issuer does not list ${groupsClaim} among its claims. Let it send it to this client.`]
     }),

@@ -217,7 +217,7 @@ describe('an alert webhook', () => {
     ['waits as long as an answer asks for', () => [429, { 'retry-after': '600' }], 600],
     ['waits no longer than an hour, whatever an answer asks for', () => [503, { 'retry-after': '86400' }], 3600],
     ['waits until a date', () => [429, { 'retry-after': new Date(Date.now() + 1_800_000).toUTCString() }], 1800],
-    ['waits an hour where the address is not known', () => [404], 3600],
+    ['waits half a minute after a first 404', () => [404], 30],
     ['waits half a minute without a reason for longer', () => [500, { 'retry-after': 'soon' }], 30],
   ])('%s', async (_what, answer, pauseSeconds) => {
     await create()
@@ -229,6 +229,34 @@ describe('an alert webhook', () => {
       'SELECT extract(epoch FROM next_attempt_at - now())::float8 AS pause FROM alert_webhooks',
     )
     expect(Math.abs(rows[0].pause - pauseSeconds)).toBeLessThan(20)
+  })
+
+  it('waits an hour where the address is still not known at the third attempt', async () => {
+    await create()
+    await look()
+    receiver.answer(status(404))
+    await pauseJob()
+    for (const _ of times(3, String)) await look()
+    const { rows } = await query('SELECT next_attempt_at > now() + interval $$50 minutes$$ AS long FROM alert_webhooks')
+    expect(rows).toEqual([{ long: true }])
+  })
+
+  it('is not taken to refuse a message that it could not take for other reasons', async () => {
+    await create()
+    await look()
+    await pauseJob('a text')
+    for (const code of [503, 503, 503, 503, 400, 400, 400, 400]) {
+      receiver.answer(status(code))
+      await look()
+    }
+    expect(
+      changes()
+        .flat()
+        .every((text) => text.includes('a text')),
+    ).toBe(true)
+    await look()
+    await look()
+    expect(changes().at(-1)).toEqual(['+Grant job paused.'])
   })
 
   it('gets nothing more once it has said that it is gone, until it has another address', async () => {

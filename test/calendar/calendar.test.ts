@@ -9,6 +9,7 @@ import { type Game, startGame } from '../harness/game.ts'
 const QUERY = `query ($environment: String!, $from: DateTime!, $to: DateTime!) {
   calendar(environment: $environment, from: $from, to: $to) {
     seasons { scenarioId nodeId phase phases { phase startsAt } nextScenarioId publicationId }
+    plannedSeasons { scenarioId publicationId phases { startsAt } }
     boosts { name percent }
     publications { scenarioId publishAt state }
     conflicts { kind scenarioId nodeId boostId publicationId startsAt endsAt } } }`
@@ -105,7 +106,7 @@ describe('the calendar', () => {
   })
 
   it('is empty where nothing lies, and in another environment', async () => {
-    const nothing = { seasons: [], boosts: [], publications: [], conflicts: [] }
+    const nothing = { seasons: [], plannedSeasons: [], boosts: [], publications: [], conflicts: [] }
     expect((await read(day('2090-01-01'), day('2090-02-01'))).data.calendar).toEqual(nothing)
     expect((await read(day('2097-01-01'), day('2098-01-01'), 'staging')).data.calendar).toEqual(nothing)
   })
@@ -130,22 +131,28 @@ describe('the calendar', () => {
     expect((await calendar()).conflicts).toMatchObject([{ kind: 'NEXT_SEASON_MISSING', scenarioId: 'first' }])
     // It is published before the time that is read.
     await plan('planned', season({ more: dates('2060-04-01', '2060-05-01') }), '2060-01-15')
-    await plan(
-      'first',
-      season({ more: { ...dates('2060-03-02', '2060-04-01'), next: { scenarioId: 'planned' } } }),
-      '2060-01-16',
-    )
     // One that changes no date is no season of its own.
-    await plan('first', first, '2060-01-17')
-    const { seasons, publications, conflicts } = await calendar()
-    expect([publications, conflicts]).toEqual([[], []])
-    const shown = (seasons as Season[]).map(({ scenarioId, publicationId, phases }) => [
-      ...[scenarioId, publicationId !== null, phases[0]?.startsAt],
-    ])
-    expect(shown).toEqual([
-      ['first', false, day('2060-03-01')],
-      ['first', true, day('2060-03-02')],
-      ['planned', true, day('2060-04-01')],
+    await plan('first', first, '2060-01-16')
+    const shown = async () => {
+      const { seasons, plannedSeasons, publications, conflicts } = await calendar()
+      expect(publications).toEqual([])
+      return [
+        ...[...seasons, ...plannedSeasons].map(({ scenarioId, publicationId, phases }: Season) => [
+          ...[scenarioId, publicationId !== null, phases[0]?.startsAt],
+        ]),
+        ...conflicts.map(({ kind }: { kind: string }) => kind),
+      ]
+    }
+    const current = ['first', false, day('2060-03-01')]
+    expect(await shown()).toEqual([current, ['planned', true, day('2060-04-01')]])
+    // Both move by ten days, one after the other: they overlap until the second plan.
+    const moved = { ...dates('2060-03-01', '2060-04-11'), next: { scenarioId: 'planned' } }
+    await plan('first', season({ more: moved }), '2060-01-17')
+    const longer = ['first', true, day('2060-03-01')]
+    expect(await shown()).toEqual([current, longer, ['planned', true, day('2060-04-01')], 'SEASONS_OVERLAP'])
+    await plan('planned', season({ more: dates('2060-04-11', '2060-05-11') }), '2060-04-05')
+    expect(await shown()).toEqual([
+      ...[current, longer, ['planned', true, day('2060-04-01')], ['planned', true, day('2060-04-11')]],
     ])
   })
 
@@ -169,7 +176,7 @@ describe('conflicts', () => {
   const plan = (publishAt: string, expectedVersion: number | null) => ({
     ...{ id: publishAt, scenarioId: 'a', publishAt: at(publishAt), expectedVersion },
   })
-  const NONE: Planned = { seasons: [], boosts: [], plans: [], versions: new Map() }
+  const NONE: Planned = { seasons: [], effective: [], boosts: [], plans: [], versions: new Map() }
 
   it.each<[string, Partial<Planned>, string[]]>([
     [
@@ -218,6 +225,8 @@ describe('conflicts', () => {
       [],
     ],
   ])('of %s', (_what, planned, kinds) => {
-    expect(conflictsOf({ ...NONE, ...planned }).map(({ kind }) => kind)).toEqual(kinds)
+    expect(conflictsOf({ ...NONE, effective: planned.seasons ?? [], ...planned }).map(({ kind }) => kind)).toEqual(
+      kinds,
+    )
   })
 })

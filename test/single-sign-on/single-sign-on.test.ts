@@ -346,9 +346,19 @@ describe('single sign-on', () => {
 
   it.each<[what: string, change: object, bobEnds: boolean, adaEnds: boolean]>([
     ['the hours', { sessionHours: 1 }, false, false],
-    ['the title, and a group at the end', { groups: [...GROUPS, { group: 'new', role: 'VIEWER' }] }, false, false],
+    [
+      'the title, and a group at the end',
+      { title: 'Other', groups: [...GROUPS, { group: 'new', role: 'VIEWER' }] },
+      false,
+      false,
+    ],
     ['a first group with more rights', { groups: [{ group: 'new', role: 'ADMIN' }, ...GROUPS] }, false, false],
     ['a first group with fewer rights', { groups: [{ group: 'new', role: 'ANALYST' }, ...GROUPS] }, true, true],
+    [
+      'the role of a group before others',
+      { groups: GROUPS.map((one) => (one.group === 'leads' ? { ...one, role: 'OPERATOR' } : one)) },
+      ...([false, false] as const),
+    ],
     ['one group that is gone', { groups: GROUPS.filter(({ group }) => group !== 'live-ops') }, false, true],
     [
       'the role of one group',
@@ -377,6 +387,8 @@ describe('single sign-on', () => {
     const [ada, bob] = [await tokenOf('ada'), await tokenOf('bob')]
     const id = keyOf(singleSignOn, 'live-ops')
     await admin.must('revokePlatformKey', { environment: undefined, id }, 'auditEntry { id }')
+    const { data } = await game.graphql(game.platformKey, '{ singleSignOn { isOn groups { isOn } } }')
+    expect(data.singleSignOn).toEqual({ isOn: true, groups: [true, false, true].map((isOn) => ({ isOn })) })
     await ends(ada)
     await lasts(bob)
     expect([await signOn('ada'), (await signOn('bob')).fault]).toEqual([{ fault: 'off' }, undefined])

@@ -73,7 +73,9 @@ interface ChartProps {
   readonly environment: string
 }
 
-function Chart({ calendar: { seasons, boosts, publications, grantJobs }, span, now, environment }: ChartProps) {
+function Chart({ calendar, span, now, environment }: ChartProps) {
+  const { boosts, publications, grantJobs } = calendar
+  const seasons = [...calendar.seasons, ...calendar.plannedSeasons]
   if (seasons.length + boosts.length + publications.length + grantJobs.length === 0)
     return (
       <Empty title="Nothing lies in this time">

@@ -26,11 +26,11 @@ export interface Entry {
 
 /** What happens, by time. */
 export function entriesOf(
-  { seasons, boosts, publications, grantJobs }: Calendar,
+  { seasons, plannedSeasons, boosts, publications, grantJobs }: Calendar,
   environment: string,
 ): readonly Entry[] {
   return [
-    ...seasons.flatMap((season) =>
+    ...[...seasons, ...plannedSeasons].flatMap((season) =>
       season.phases.map(({ phase, startsAt }) => ({
         at: startsAt,
         what: `${season.scenarioId}, ${season.nodeId}: ${PHASES[phase] ?? phase}${isPlanned(season) ? ', as planned' : ''}`,

@@ -33,7 +33,7 @@ export const setRoleLimitsMutation = graphql(
 export const signOnFragment = graphql(`
   fragment ConsoleSingleSignOn on SingleSignOn @_unmask {
     title issuer clientId hasClientSecret consoleUrl redirectUri scopes groupsClaim sessionHours isOn updatedAt
-    groups { group role }
+    groups { group role isOn }
   }
 `)
 

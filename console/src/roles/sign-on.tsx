@@ -89,7 +89,11 @@ const Shown = ({
 }) => (
   <>
     <p>
-      {isOn ? <span className="badge good">on</span> : <span className="badge bad">off: its key was revoked</span>}{' '}
+      {isOn ? (
+        <span className="badge good">on</span>
+      ) : (
+        <span className="badge bad">off: the keys of its groups were revoked</span>
+      )}{' '}
       People sign in with {title}, by {issuer}, for {sessionHours} {sessionHours === 1 ? 'hour' : 'hours'}. Changed{' '}
       <Ago at={updatedAt} />.
     </p>
@@ -102,7 +106,14 @@ const Shown = ({
       keyOf={({ group }) => group}
       columns={[
         { title: `Group (claim ${groupsClaim})`, cell: ({ group }) => group },
-        { title: 'Role', cell: ({ role }) => role.toLowerCase() },
+        {
+          title: 'Role',
+          cell: ({ role, isOn }) => (
+            <>
+              {role.toLowerCase()} {!isOn && <span className="badge bad">off: its key was revoked</span>}
+            </>
+          ),
+        },
       ]}
     />
   </>
@@ -139,7 +150,7 @@ function SetSignOn(props: {
       effect={
         typeof groups === 'string'
           ? groups
-          : `People of ${groups.length === 1 ? 'one group' : `${groups.length} groups`} sign in with their own accounts.${before ? ' People of a group sign in again if its role may change: it has another one, is gone, or comes after a new group with fewer rights. With another issuer, client or claim, everybody does.' : ''} Let the issuer send people back to ${consoleUrl}/sign-on/callback/${projectId}.`
+          : `People of ${groups.length === 1 ? 'one group' : `${groups.length} groups`} sign in with their own accounts.${before ? ' People of a group sign in again if its role may change: it has another one, is gone, or now comes after a group with fewer rights. With another issuer, client or claim, everybody does.' : ''} Let the issuer send people back to ${consoleUrl}/sign-on/callback/${projectId}.`
       }
       confirm="Save"
       disabled={!isFilled || typeof groups === 'string'}
@@ -214,7 +225,11 @@ function SetSignOn(props: {
         onChange={setScopes}
         required
       />
-      <TestSignOn settings={settings} disabled={settings.issuer === '' || settings.clientId === ''} />
+      <TestSignOn
+        key={JSON.stringify(settings)}
+        settings={settings}
+        disabled={settings.issuer === '' || settings.clientId === ''}
+      />
       <TextAreaField
         label="Groups and their roles"
         name="groups"

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { Refusal } from '../../base/errors.ts'
+import { notBegun } from '../../base/errors.ts'
 import { print } from '../../base/json.ts'
 import { requestIdOf } from '../../declare/request.ts'
 import { JSON_TYPE, type Reply, refusalReply } from '../../declare/respond.ts'
@@ -16,11 +16,12 @@ export async function listenWhileStarting(
     if (path === '/livez') return { status: 200, body: print({ status: 'live' }), headers: JSON_TYPE }
     if (path === '/readyz')
       return { status: 503, body: print({ status: 'unavailable', reason: reason() }), headers: JSON_TYPE }
-    return refusalReply(new Refusal('unavailable'), requestId)
+    return refusalReply(notBegun('the service starts', { waitSeconds: 1 }), requestId)
   }
   const server = createServer((request, response) => {
     const requestId = requestIdOf(request)
-    const { status, headers, body } = replyTo(new URL(request.url ?? '/', 'http://here').pathname, requestId)
+    const [path = ''] = (request.url ?? '').split('?', 1)
+    const { status, headers, body } = replyTo(path, requestId)
     // The port is freed for the service soon.
     response.writeHead(status, [...headers, 'x-request-id', requestId, 'connection', 'close']).end(body)
   })

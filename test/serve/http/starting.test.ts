@@ -42,8 +42,13 @@ it('a service that waits for a migration answers its probes, refuses calls with 
   const port = await freePort()
   service = spawnService({ ...world.env, PORT: String(port) })
   const ask = async (path: string, init?: RequestInit) => {
-    const answer = await fetch(`http://127.0.0.1:${port}${path}`, init).catch(() => undefined)
-    return answer && { status: answer.status, body: await answer.json() }
+    try {
+      const answer = await fetch(`http://127.0.0.1:${port}${path}`, init)
+      return { status: answer.status, body: await answer.json() }
+    } catch {
+      // Nothing listens yet, or the port is being freed.
+      return undefined
+    }
   }
   const call = () =>
     ask('/sdk/v1/battlepass/progress', {
@@ -54,10 +59,14 @@ it('a service that waits for a migration answers its probes, refuses calls with 
   const waiting = { status: 'unavailable', reason: 'the database is being migrated' }
   await until('it migrates', async () => (await ask('/readyz'))?.body.reason === waiting.reason)
   expect(await ask('/readyz')).toEqual({ status: 503, body: waiting })
+  expect((await ask('//'))?.status).toBe(503)
   expect(await ask('/livez?probe')).toEqual({ status: 200, body: { status: 'live' } })
   expect(await call()).toEqual({
     status: 503,
-    body: { error: 'unavailable', code: 'unavailable', requestId: expect.any(String) },
+    body: {
+      ...{ error: 'unavailable', code: 'unavailable', requestId: expect.any(String) },
+      details: [{ path: '', message: 'nothing was done: the service starts' }],
+    },
   })
   await migrating.end()
   await until('it is ready', async () => (await ask('/readyz'))?.status === 200)
