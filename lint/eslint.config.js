@@ -102,6 +102,7 @@ const VALUE_TYPES = [
   'SeasonReplay',
   'SeasonSettlement',
   'SingleSignOn',
+  'SingleSignOnTest',
   'StorageEntry',
   'StorageKey',
   'StoredText',
