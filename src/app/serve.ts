@@ -105,8 +105,7 @@ async function start(
   try {
     if (config.migrateOnStart) {
       let reason = 'Postgres does not answer'
-      // Nobody can know the port 0 before the service has it.
-      if (config.port !== 0) freePort = await listenWhileStarting(config, () => reason)
+      if (config.answerWhileStarting) freePort = await listenWhileStarting(config, () => reason)
       await untilReachable(app.pool, {
         onWait: (error) =>
           log.warn({ err: causeText(error) }, 'Postgres cannot be reached yet; waiting up to a minute'),

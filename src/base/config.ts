@@ -32,6 +32,8 @@ export interface Config {
   /** The longest time for which a call waits for Postgres, in milliseconds. */
   readonly callDeadlineMs: number
   readonly migrateOnStart: boolean
+  /** Whether a start answers probes. A proxy without health checks learns by a closed port that an instance starts. */
+  readonly answerWhileStarting: boolean
   /** Refuses a Postgres that can lose commits in a crash. */
   readonly requireFsync: boolean
   /** Refuses to start without a key that seals a secret of the database. */
@@ -206,6 +208,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     databaseConnections: integer('DATABASE_CONNECTIONS', 10, 4, 1000),
     callDeadlineMs: integer('CALL_DEADLINE_MS', 5_000, 1_000, 60_000),
     migrateOnStart: flag('MIGRATE_ON_START', true),
+    answerWhileStarting: flag('ANSWER_WHILE_STARTING', false),
     requireFsync: flag('REQUIRE_FSYNC', production),
     requireSecrets: flag('REQUIRE_SECRETS', true),
     redisUrl,

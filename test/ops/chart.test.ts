@@ -121,7 +121,8 @@ describe.skipIf(withoutGo !== '')(`${withoutGo}the Helm chart`, () => {
     for (const name of ['DATABASE_URL', 'TOKEN_KEYS', 'SECRETS_KEYS', 'REDIS_URL', 'METRICS_TOKEN', 'DATABASE_CA'])
       expect([name, config.includes(`'${name}'`)]).toEqual([name, true])
     const own = Object.fromEntries(containers[0].env.map(({ name, value }: Manifest) => [name, value]))
-    expect(own).toEqual({ ...EVERYTHING.env, SHUTDOWN_GRACE_MS: '5000', MIGRATE_ON_START: 'false' })
+    const set = { SHUTDOWN_GRACE_MS: '5000', MIGRATE_ON_START: 'false', ANSWER_WHILE_STARTING: 'true' }
+    expect(own).toEqual({ ...EVERYTHING.env, ...set })
   })
 
   it('writes numbers of `env` as they are, and trusts a proxy only with an ingress', () => {

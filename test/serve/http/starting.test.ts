@@ -40,7 +40,7 @@ it('a service that waits for a migration answers its probes, refuses calls with 
   await migrating.connect()
   await migrating.query('SELECT pg_advisory_lock($1)', [TURN])
   const port = await freePort()
-  service = spawnService({ ...world.env, PORT: String(port) })
+  service = spawnService({ ...world.env, PORT: String(port), ANSWER_WHILE_STARTING: 'true' })
   const ask = async (path: string, init?: RequestInit) => {
     try {
       const answer = await fetch(`http://127.0.0.1:${port}${path}`, init)
