@@ -1,4 +1,5 @@
 import { type Json, print } from '../base/json.ts'
+import { sentence } from '../base/sentence.ts'
 import { enumName } from '../declare/answer.ts'
 import type { ToldProblem } from './changes.ts'
 import type { AlertFormat } from './requests.ts'
@@ -30,7 +31,7 @@ export const plainOf = (message: AlertMessage, id: string): AlertMessage => ({
 
 const withoutText = (problem: ToldProblem): ToldProblem => ({
   ...problem,
-  text: `${problem.kind.charAt(0).toUpperCase()}${problem.kind.slice(1)}.`,
+  text: sentence(problem.kind),
 })
 
 /** Characters of a problem, or of a name, in a chat message. */

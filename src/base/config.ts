@@ -18,6 +18,7 @@ export interface TokenKey {
 /** The configuration from environment variables. Read once at start, and passed on. */
 export interface Config {
   readonly production: boolean
+  /** Null for all addresses of IPv4 and IPv6. */
   readonly host: string | null
   readonly port: number
   /** Null starts an embedded Postgres under `dataDir` (development only). */

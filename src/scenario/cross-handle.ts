@@ -87,7 +87,7 @@ function cross(
 interface Crossed extends Omit<CrossHandle, 'idempotencyKey'> {
   /** Whether the player's client crosses it. */
   readonly byClient: boolean
-  /** Refuses rewards that the caller may not give. */
+  /** Throws a refusal for more than the caller gives at once. */
   readonly checkRewards?: (rewards: readonly Reward[]) => void
 }
 

@@ -59,12 +59,15 @@ export interface IssuerClient {
    * How the issuer answers the start of a sign-in: its status, and the error with which it sends the person back at once,
    * null for none. Throws an {@link IssuerFault}.
    */
-  tryStart(settings: IssuerSettings): Promise<{ readonly status: number; readonly error: string | null }>
+  tryStart(
+    server: AuthorizationServer,
+    settings: IssuerSettings,
+  ): Promise<{ readonly status: number; readonly error: string | null }>
   /**
    * The error with which the issuer answers a code that it has not given: `invalid_grant` from one that knows the client
    * and its secret. Throws an {@link IssuerFault}, also where it refuses the client.
    */
-  tryClient(settings: IssuerSettings): Promise<string>
+  tryClient(server: AuthorizationServer, settings: IssuerSettings): Promise<string>
   close(): Promise<void>
 }
 
@@ -185,45 +188,43 @@ export function createIssuerClient(options: ConnectionOptions): IssuerClient {
     })
   }
 
-  const begin: IssuerClient['begin'] = (settings) =>
-    asking(async (oauth) => {
-      const { authorization_endpoint: endpoint = '' } = await discover(oauth, settings.issuer)
-      const proofs = {
-        state: oauth.generateRandomState(),
-        nonce: oauth.generateRandomNonce(),
-        verifier: oauth.generateRandomCodeVerifier(),
-      }
-      const url = new URL(endpoint)
-      for (const [name, value] of Object.entries({
-        client_id: settings.clientId,
-        redirect_uri: settings.redirectUri,
-        response_type: 'code',
-        scope: settings.scopes.join(' '),
-        state: proofs.state,
-        nonce: proofs.nonce,
-        code_challenge: await oauth.calculatePKCECodeChallenge(proofs.verifier),
-        code_challenge_method: 'S256',
-      }))
-        url.searchParams.set(name, value)
-      return { url: url.href, proofs }
-    })
+  async function startAt(oauth: Library, server: AuthorizationServer, settings: IssuerSettings) {
+    const proofs: Proofs = {
+      state: oauth.generateRandomState(),
+      nonce: oauth.generateRandomNonce(),
+      verifier: oauth.generateRandomCodeVerifier(),
+    }
+    const url = new URL(server.authorization_endpoint ?? '')
+    for (const [name, value] of Object.entries({
+      client_id: settings.clientId,
+      redirect_uri: settings.redirectUri,
+      response_type: 'code',
+      scope: settings.scopes.join(' '),
+      state: proofs.state,
+      nonce: proofs.nonce,
+      code_challenge: await oauth.calculatePKCECodeChallenge(proofs.verifier),
+      code_challenge_method: 'S256',
+    }))
+      url.searchParams.set(name, value)
+    return { url: url.href, proofs }
+  }
 
   return {
-    begin,
-
     configurationOf: (issuer) => asking((oauth) => discover(oauth, issuer)),
 
-    async tryStart(settings) {
-      const { url } = await begin(settings)
-      const { status, headers } = await guardedFetch(url, { method: 'GET', headers: {}, isStart: true })
-      const to = headers.get('location') ?? ''
-      const error = to.startsWith(settings.redirectUri) ? new URL(to).searchParams.get('error') : null
-      return { status, error: error === null ? null : codeOf(error) }
-    },
+    begin: (settings) => asking(async (oauth) => startAt(oauth, await discover(oauth, settings.issuer), settings)),
 
-    tryClient: (settings) =>
+    tryStart: (server, settings) =>
       asking(async (oauth) => {
-        const server = await discover(oauth, settings.issuer)
+        const { url } = await startAt(oauth, server, settings)
+        const { status, headers } = await guardedFetch(url, { method: 'GET', headers: {}, isStart: true })
+        const to = headers.get('location') ?? ''
+        const error = to.startsWith(settings.redirectUri) ? new URL(to).searchParams.get('error') : null
+        return { status, error: error === null ? null : codeOf(error) }
+      }),
+
+    tryClient: (server, settings) =>
+      asking(async (oauth) => {
         const client: Client = { client_id: settings.clientId }
         const form = new URLSearchParams({
           code: oauth.generateRandomState(),

@@ -90,8 +90,12 @@ interface Desk {
   readonly issuerClient: Pick<IssuerClient, 'configurationOf'>
 }
 
+type Shown = Omit<SignOnSettings, 'projectId' | 'clientSecret' | 'groups' | 'updatedAt' | 'validKeyIds'> & {
+  readonly groups: readonly GroupRole[]
+}
+
 /** What the audit log has. */
-const shown = ({ title, issuer, clientId, consoleUrl, scopes, groupsClaim, groups, sessionHours }: SignOnSettings) => ({
+const shown = ({ title, issuer, clientId, consoleUrl, scopes, groupsClaim, groups, sessionHours }: Shown) => ({
   ...{ title, issuer, clientId, consoleUrl, scopes: [...scopes], groupsClaim, sessionHours },
   groups: groups.map(({ group, role }) => ({ group, role })),
 })
@@ -144,19 +148,14 @@ export async function setSignOn(
         ...[asked.scopes, asked.groupsClaim, JSON.stringify(withKeys), asked.sessionHours],
       ],
     )
-    const after = { ...asked, projectId, groups: withKeys, clientSecret, updatedAt: new Date(), validKeyIds: [] }
     const entry = { environmentId: null, action: ACTIONS.setSingleSignOn, target: 'project', reason }
     const auditId = await writeAudit(client, caller, {
       ...entry,
       before: before && shown(before),
-      after: { ...shown(after), ...(sent !== null && { clientSecretChanged: true }) },
+      after: { ...shown(asked), ...(sent !== null && { clientSecretChanged: true }) },
     })
-    if (before)
-      await revokeKeys(
-        client,
-        caller,
-        keysOf(before.groups).filter((keyId) => !kept.includes(keyId)),
-      )
+    const ended = keysOf(before?.groups ?? []).filter((keyId) => !kept.includes(keyId))
+    await revokeKeys(client, caller, ended)
     return auditId
   })
 }
@@ -174,8 +173,8 @@ export function clientFaults(
 }
 
 /**
- * For each group, the key whose sessions go on; undefined for none. A person has the role of its first group. So the role
- * of a group stays when no group comes before it that was not before, or that gives less.
+ * For each group, the key whose sessions go on; undefined for none. A person has the role of its first group. So a group
+ * keeps its people when no group that gives less has come before it.
  */
 function keptKeys(
   { groups: before, validKeyIds }: SignOnSettings,
@@ -226,5 +225,5 @@ async function lockSignOn(client: ClientBase, projectId: string): Promise<SignOn
 const revokeKeys = (client: ClientBase, caller: PlatformCaller, keyIds: readonly string[]) =>
   client.query(
     'UPDATE platform_keys SET revoked_at = now(), revoked_by = $2 WHERE id = ANY ($1) AND revoked_at IS NULL',
-    [...[keyIds, actorOf(caller)]],
+    [keyIds, actorOf(caller)],
   )

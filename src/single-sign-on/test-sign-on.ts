@@ -1,5 +1,7 @@
+import type { AuthorizationServer } from 'oauth4webapi'
 import type { Pool } from 'pg'
 import type { Secrets } from '../base/secrets.ts'
+import { sentence } from '../base/sentence.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { refuseFaults } from '../declare/shape.ts'
 import type { Webhook } from '../webhook/webhook.ts'
@@ -39,16 +41,17 @@ export async function testSignOn(
   const clientSecret = isStored ? openClientSecret(secrets, stored) : sent
   const settings = { ...asked, clientSecret: clientSecret ?? null, redirectUri }
 
-  let claims: readonly string[] | undefined
+  let server: AuthorizationServer | undefined
   const configuration = await tested('configuration', async () => {
-    claims = (await issuerClient.configurationOf(asked.issuer)).claims_supported
+    server = await issuerClient.configurationOf(asked.issuer)
     return ['passed', 'The issuer answers, and signs people in by code with PKCE.']
   })
-  if (configuration.result === 'failed') return { redirectUri, tests: [configuration] }
+  if (!server) return { redirectUri, tests: [configuration] }
 
+  const found = server
   const others = [
     tested('start', async () => {
-      const { status, error } = await issuerClient.tryStart(settings)
+      const { status, error } = await issuerClient.tryStart(found, settings)
       if (error === 'invalid_scope')
         return ['failed', `The issuer refuses the scopes ${asked.scopes.join(', ')} for this client.`]
       if (error !== null) return ['failed', `The issuer sends people back: ${error}.`]
@@ -59,13 +62,15 @@ export async function testSignOn(
     }),
     tested('client', async () => {
       if (clientSecret === undefined) return ['failed', 'The stored secret is under a key that SECRETS_KEYS lacks.']
-      const error = await issuerClient.tryClient(settings)
+      const error = await issuerClient.tryClient(found, settings)
       const whom = clientSecret === null ? 'the client' : 'the client and its secret'
       if (error === 'invalid_grant') return ['passed', `The issuer knows ${whom}.`]
-      if (error === 'unauthorized_client') return ['failed', 'The client may not sign people in by code.']
+      if (error === 'unauthorized_client')
+        return ['failed', 'The issuer does not let this client sign people in by code.']
       return ['unknown', `The issuer answers ${error}, which does not say whether it knows ${whom}.`]
     }),
     tested('claim', async () => {
+      const { claims_supported: claims } = found
       if (Array.isArray(claims) && claims.some((claim) => claim === groupsClaim || groupsClaim.startsWith(`${claim}.`)))
         return ['passed', `The issuer lists ${groupsClaim} among its claims.`]
       return ['unknown', `The issuer does not list ${groupsClaim} among its claims. Let it send it to this client.`]
@@ -86,5 +91,3 @@ async function tested(
     return { of, result: 'failed', message: sentence(error.message) }
   }
 }
-
-const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`

@@ -64,7 +64,7 @@ export const grantText = (job: Job): string =>
 export const seasonHref = (environment: string, scenarioId: string, nodeId: string): string =>
   `/env/${encodeURIComponent(environment)}/battle-pass/${encodeURIComponent(scenarioId)}/${encodeURIComponent(nodeId)}`
 
-const versionsHref = (environment: string, scenarioId: string): string =>
+export const versionsHref = (environment: string, scenarioId: string): string =>
   `/env/${encodeURIComponent(environment)}/scenarios/${encodeURIComponent(scenarioId)}/versions`
 
 type Season = Calendar['seasons'][number]

@@ -1,6 +1,6 @@
 import { useQuery } from 'urql'
 import { Link } from 'wouter'
-import { seasonHref } from '../calendar/entries.ts'
+import { seasonHref, versionsHref } from '../calendar/entries.ts'
 import { jobHref } from '../grants/addresses.ts'
 import type { ResultOf } from '../graphql.ts'
 import { useEnvironment } from '../shell/environment.tsx'
@@ -57,5 +57,5 @@ function hrefOf({ kind, scenarioId, nodeId, grantJobId }: Problem, environment: 
   if (kind === 'ALERTS_FAIL') return `${base}/alerts`
   if (scenarioId === null) return `${base}/battle-pass`
   if (nodeId !== null) return seasonHref(environment, scenarioId, nodeId)
-  return `${base}/scenarios/${encodeURIComponent(scenarioId)}/versions`
+  return versionsHref(environment, scenarioId)
 }
