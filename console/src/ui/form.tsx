@@ -6,8 +6,8 @@ import {
   type ReactNode,
   useCallback,
   useContext,
-  useEffect,
   useId,
+  useLayoutEffect,
   useState,
 } from 'react'
 import { MAX_REASON } from '../../../src/base/limits.ts'
@@ -128,7 +128,8 @@ function Field(props: FieldProps & { readonly children: (control: ControlProps) 
   const id = useId()
   const { faults, labels, add } = useContext(FormContext)
   const { name, label } = props
-  useEffect(() => (name === undefined ? undefined : add(name, label)), [add, name, label])
+  // Before the paint: a field that appears together with its fault would show it below the fields, too, for a moment.
+  useLayoutEffect(() => (name === undefined ? undefined : add(name, label)), [add, name, label])
   const ofService = faults
     .filter((fault) => fieldOf(fault) === name)
     .map(({ message }) => sentence(inWords(message, labels)))
