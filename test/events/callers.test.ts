@@ -128,20 +128,25 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}access to events, on two in
       meanwhile: () => Promise<void>,
     ): Promise<Event[]> {
       const heard: Event[] = []
-      const asked = [...questions(subscriptions, bait)].flatMap(({ field, declared, passed, variables }) => {
+      const asked: { field: string; variables: Record<string, unknown>; listener: SocketListener }[] = []
+      for (const { field, declared, passed, variables } of questions(subscriptions, bait)) {
         const query = `subscription (${declared}) { ${field}(${passed}) { ${DETAILS} } }`
         const ask: Ask = { token, query, variables, onEvent: (event) => heard.push(event) }
-        return [a, b].map((instance) => ({ field, variables, listener: listen(instance, ask) }))
-      })
+        const listeners = [a, b].map((instance) => listen(instance, ask))
+        asked.push(...listeners.map((listener) => ({ field, variables, listener })))
+        // One after the other: a socket that waits too long for its turn is closed.
+        await until('they are connected', () => listeners.every((one) => one.acknowledged || one.closed !== undefined))
+      }
       await meanwhile()
 
       const rows = await readRows()
       for (const { field, variables, listener } of asked) {
         const own = rows.filter((row) => isOwn(row, variables) && isAskedFor(row, field, variables))
-        await until('it is answered', () => listener.errors.length > 0 || listener.positions.length >= own.length)
+        const isAnswered = () => listener.errors.length > 0 || listener.positions.length >= own.length
+        await until('it is answered', () => isAnswered() || listener.closed !== undefined)
         if (listener.errors.length > 0) expect(REFUSALS).toContain(listener.errors[0].extensions.code)
         const expected = listener.errors.length > 0 ? [] : own.map(({ position }) => position)
-        expect([field, variables, listener.positions]).toEqual([field, variables, expected])
+        expect([field, variables, listener.positions, listener.closed]).toEqual([field, variables, expected, undefined])
         listener.terminate()
       }
 
