@@ -14,7 +14,7 @@ import { cursorAt } from './events/cursors.ts'
 import { auditBooks } from './harness/audit.ts'
 import { CASES, publishCases, REJECTED } from './harness/cases.ts'
 import { endWithTests } from './harness/children.ts'
-import { gold, scenario, season } from './harness/definitions.ts'
+import { gold, passNode, scenario, season, tier } from './harness/definitions.ts'
 import { type Game, generateKeys, type Keys, startGame } from './harness/game.ts'
 import { type Fate, type Gateway, type Passed, startGateway } from './harness/gateway.ts'
 import { AUDIENCE, startIssuer, type TestIssuer } from './harness/issuer.ts'
@@ -105,6 +105,25 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
     )
     expect((await game.publish('story', story)).status).toBe(200)
     expect((await game.publish('season', season())).status).toBe(200)
+    const halves = ['level-2', 'level-3', 'level-4']
+    const long = scenario(
+      [
+        passNode('pass', {
+          levels: Array.from({ length: 100 }, (_, index) => index * 10),
+          tiers: [2, 3, 4].map((level) => tier(level, 'free', [gold(1)])),
+        }),
+        ...halves.map((id, index) => {
+          return { id, type: 'battle-pass-level', data: { levelNumber: index + 2, passNodeId: 'pass' } }
+        }),
+        { id: 'shop', type: 'popup', data: {} },
+        { id: 'counter', type: 'popup', data: {} },
+      ],
+      [
+        ...['pass', ...halves, 'shop'].map((to) => ({ from: 'start', handle: 'onStart', to })),
+        { from: 'shop', handle: 'onClick', to: 'counter' },
+      ],
+    )
+    expect((await game.publish('long', long)).status).toBe(200)
     await publishCases(game)
     gateway = await startGateway(game.baseUrl)
   })
@@ -163,6 +182,12 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
     return lines
   }
 
+  /** No call gets an answer. */
+  const down = () => {
+    gateway.decide(() => 'cut')
+    gateway.cut()
+  }
+  const up = () => gateway.decide(() => 'pass')
   const callsTo = (path: string): Passed[] => gateway.passed.filter((call) => call.path === path)
   const only = (path: string, fate: Fate) => gateway.decide((call) => (call.path === path ? fate : 'pass'))
 
@@ -296,11 +321,7 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
   test('logs out at once on the device, even when the service is unreachable', () =>
     run('logout', {
       freeze: () => gateway.decide(() => 'freeze'),
-      down() {
-        gateway.decide(() => 'cut')
-        gateway.cut()
-      },
-      up: () => gateway.decide(() => 'pass'),
+      ...{ down, up },
     }))
 
   test('lets a player play with a token storage that fails or hangs', () => run('broken-storage'))
@@ -338,11 +359,14 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
       thaw: () => gateway.decide(() => 'pass'),
     }))
 
+  const answer = (code = '', seconds = '') =>
+    next(XP, { status: Number(code), headers: { 'retry-after': seconds }, body: '{"error":"no","code":"no"}' })
+
   test('retries temporary failures after the wait that the service asks for, and no other failure', () =>
-    run('waits', {
-      answer: (code = '', seconds = '') =>
-        next(XP, { status: Number(code), headers: { 'retry-after': seconds }, body: '{"error":"no","code":"no"}' }),
-    }))
+    run('waits', { answer }))
+
+  test('makes a call with limits of its own, which hold for no other call', () =>
+    run('limits', { answer, freeze: () => gateway.decide(() => 'freeze'), thaw: up }))
 
   test('rejects answers that do not come from the service or are incomplete', () =>
     run('foreign', {
@@ -394,6 +418,44 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
     }))
 
   test('delivers events one after the other, and again after a cursor', () => run('events'))
+
+  test('delivers only the events that a filter lets through', () => run('events-filter'))
+
+  test.each([
+    ['follow', 'raises each crossing of any device once and in order while it follows, for several followers'],
+    ['follow-toggled', 'loses no crossing and raises none twice while followers come and go'],
+    ['follow-claims', 'raises onComplete once for each of several claims at once'],
+    ['former', 'makes no call of a session for another player, and opens a session without a call'],
+  ])('%s: a session %s', async (name) => {
+    await run(name)
+  })
+
+  test('a session that is followed reports that its run was cancelled', () =>
+    run('follow-cancelled', {
+      async publish(id = '') {
+        const nodes = [{ id, type: 'popup' }]
+        expect((await game.publish('fleeting', { name: 'S', start: id, nodes, edges: [] })).status).toBe(200)
+      },
+    }))
+
+  test('a session stops following with the login, and can begin again', () =>
+    run('follow-ended', { cut: () => gateway.cut() }))
+
+  test('an outbox sends xp that was earned offline in order and once, also after the game has ended', () =>
+    run('outbox', { down, up, lose, books }))
+
+  test('an outbox gives up xp that is refused or too old to be safe, and goes on', () =>
+    run('outbox-refused', {
+      ...{ down, up },
+      async end(runId = '') {
+        await game.app.pool.query(`UPDATE runs SET status = 'cancelled' WHERE id = $1`, [runId])
+      },
+    }))
+
+  test("an outbox keeps a player's xp for that player", () => run('outbox-players', { down, up }))
+
+  test('an outbox leaves what it cannot read in the storage, and refuses xp that it cannot store', () =>
+    run('outbox-storage'))
 
   test('delivers each event once and in order while the connection breaks', () =>
     run('events-cut', { cut: () => gateway.cut() }))

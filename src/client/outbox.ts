@@ -115,6 +115,7 @@ export class Outbox {
 
   /** The number of stored grants of the signed-in player. */
   async size(): Promise<number> {
+    await this.#tierway.restore()
     return (await this.#entries()).length
   }
 

@@ -1,10 +1,12 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import ts from 'typescript-5'
 
 // `npm run schema`: writes docs/reference.md, the reference of the libraries, from their docstrings. The page is
 // committed. Not part of the service.
 
 const WIDTH = 120
+const UNITY = 'sdk/unity/Runtime'
 const LIBRARIES = [
   {
     name: 'tierway/client',
@@ -128,7 +130,153 @@ function sectionOf(node: Exported): string {
     .join('\n\n')
 }
 
-function printReference(): string {
+interface Pair {
+  readonly javascript: string
+  /** The class of the same members, and those whose members are of this one in JavaScript. */
+  readonly unity: readonly [string, ...string[]]
+  /** What the other library has for members of other names. A text in words where it needs none. */
+  readonly inUnity?: Readonly<Record<string, string>>
+  readonly inJavascript?: Readonly<Record<string, string>>
+}
+
+/** Classes with the same members: `addXp` is `AddXpAsync`, and the event `granted` is `Granted`. */
+const PAIRS: readonly Pair[] = [
+  {
+    javascript: 'Tierway',
+    unity: ['TierwayClient', 'Account', 'Inbox'],
+    inUnity: {
+      switchPlayer: 'SwitchAsync',
+      inbox: 'Inbox.ListAsync',
+      claimMessage: 'Inbox.ClaimAsync',
+      claimAllMessages: 'Inbox.ClaimAllAsync',
+      readMessages: 'Inbox.ReadAsync',
+      update: 'Account.UpdateAsync',
+      identities: 'Account.IdentitiesAsync',
+      unlink: 'Account.UnlinkAsync',
+      sessions: 'Account.SessionsAsync',
+      endSessions: 'Account.EndSessionAsync, Account.EndOtherSessionsAsync, Account.EndAllSessionsAsync',
+      exportData: 'Account.ExportAsync',
+      deletePlayer: 'Account.DeleteAsync',
+    },
+    inJavascript: {
+      IsSignedIn: '`playerId` is not null',
+      Account: 'members of `Tierway` itself',
+      Inbox: 'members of `Tierway` itself',
+      Dispose: 'nothing is to be ended',
+    },
+  },
+  {
+    javascript: 'PlayerStorage',
+    unity: ['PlayerStorage'],
+    inUnity: { getRaw: 'GetAsync', setRaw: 'SetAsync' },
+  },
+  { javascript: 'Scenario', unity: ['Scenario'], inJavascript: { ScenarioId: 'the argument of `scenario`' } },
+  {
+    javascript: 'ScenarioSession',
+    unity: ['ScenarioSession'],
+    inUnity: { isResumed: 'Resumed', next: 'NextScenarioId, NextRunId' },
+    inJavascript: { Boosted: '`granted` has the boosts, too' },
+  },
+  { javascript: 'BattlePassSession', unity: ['BattlePass'] },
+  {
+    javascript: 'LevelSession',
+    unity: ['LevelNode'],
+    inJavascript: { ProgressAsync: '`progress` of the pass' },
+  },
+  { javascript: 'Outbox', unity: ['Outbox'], inUnity: { size: 'CountAsync', close: 'Dispose' } },
+  {
+    javascript: 'CallOptions',
+    unity: ['CallOptions'],
+    inUnity: { timeoutMs: 'Timeout', retries: 'MaxRetries', signal: 'the argument `cancellationToken`' },
+  },
+  {
+    javascript: 'EventOptions',
+    unity: ['EventFilter'],
+    inUnity: { after: 'the argument `after`', signal: 'the argument `cancellationToken`' },
+  },
+  {
+    javascript: 'TierwayError',
+    unity: ['TierwayException'],
+    inUnity: { outcomeUnknown: 'IsOutcomeUnknown', is: '`catch (TierwayException)`', toJSON: 'Message' },
+    inJavascript: { RetryAfter: 'calls wait for it by themselves' },
+  },
+]
+
+/** The public members of the classes of the library for Unity. */
+function unityMembers(): Map<string, string[]> {
+  const found = new Map<string, string[]>()
+  for (const file of readdirSync(UNITY).filter((name) => name.endsWith('.cs'))) {
+    let members: string[] = []
+    for (const line of readFileSync(`${UNITY}/${file}`, 'utf8').split('\n')) {
+      const [, opened] = /^ {4}\S.*\bclass (\w+)/.exec(line) ?? []
+      if (opened !== undefined) {
+        members = []
+        found.set(opened, members)
+      }
+      const [, member] =
+        /^ {8}public (?:(?:event|async|override|static|const) )*[\w.]+(?:<.*>)?\?? (\w+)/.exec(line) ?? []
+      if (member !== undefined && !members.includes(member)) members.push(member)
+    }
+  }
+  return found
+}
+
+/** The members of an export of the library for JavaScript. The events of `on` are members, too. */
+function javascriptMembers(name: string): string[] {
+  const exported = exportsOf('src/client/index.ts')
+  const node = exported.find((one) => nameOf(one) === name)
+  if (!node) throw new Error(`the library for JavaScript does not export ${name}`)
+  return membersOf(node).flatMap((member): string[] => {
+    if (ts.isConstructorDeclaration(member)) return []
+    const own = (member as ts.ClassElement).name?.getText() ?? ''
+    if (own !== 'on') return [own]
+    const [, events] = /keyof (\w+)/.exec(member.getText()) ?? []
+    const listed = exported.find((one) => nameOf(one) === events)
+    if (!listed) throw new Error(`the library for JavaScript does not export ${events}`)
+    return membersOf(listed).map((event) => (event as ts.TypeElement).name?.getText() ?? '')
+  })
+}
+
+/** What each library has for each member of the other. Throws for a member that one of them lacks. */
+function printPairs(): string {
+  const all = unityMembers()
+  const parts = PAIRS.map(({ javascript, unity, inUnity = {}, inJavascript = {} }) => {
+    const members = unity.flatMap((name) =>
+      (all.get(name) ?? []).map((member) => (name === unity[0] ? member : `${name}.${member}`)),
+    )
+    const left = new Set(members)
+    const code = (name: string): string => {
+      if (/\W/.test(name.replaceAll(/[., ]/g, ''))) return name
+      return name
+        .split(', ')
+        .map((member) => {
+          if (!members.includes(member)) throw new Error(`the library for Unity has no ${member} of ${unity[0]}`)
+          left.delete(member)
+          return `\`${member}\``
+        })
+        .join(', ')
+    }
+    const rows = javascriptMembers(javascript).map((member) => {
+      const name = member.replace(/^on(?=[A-Z])/, '').replace(/^./, (first) => first.toUpperCase())
+      const other = inUnity[member] ?? [name, `${name}Async`].find((one) => members.includes(one))
+      if (other === undefined) throw new Error(`the library for Unity has nothing for ${javascript}.${member}`)
+      return `| \`${member}\` | ${code(other)} |`
+    })
+    const rest = [...left].map((member) => {
+      const other = inJavascript[member]
+      if (other === undefined) throw new Error(`the library for JavaScript has nothing for ${unity[0]}.${member}`)
+      return `| ${other} | \`${member}\` |`
+    })
+    return [`| \`${javascript}\` | \`${unity[0]}\` |`, '|---|---|', ...rows, ...rest].join('\n')
+  })
+  const head = wrap(
+    'Each member of the [library for Unity](../sdk/unity) beside that of `tierway/client`. Events are members, too.',
+    '',
+  )
+  return ['## JavaScript and Unity', head, ...parts].join('\n\n')
+}
+
+export function printReference(): string {
   const parts = LIBRARIES.map(({ name, entry, guide, also }) =>
     [
       `## ${name}`,
@@ -138,7 +286,7 @@ function printReference(): string {
   )
   const head =
     '<!-- Written by `npm run schema` from the docstrings of the libraries. Change those instead. -->\n\n# Reference of the libraries'
-  return `${[head, ...parts].join('\n\n')}\n`
+  return `${[head, ...parts, printPairs()].join('\n\n')}\n`
 }
 
-writeFileSync(new URL('../../docs/reference.md', import.meta.url), printReference())
+if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync('docs/reference.md', printReference())

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import * as client from '../../src/client/index.ts'
+import { printReference } from '../../src/dev/reference.print.ts'
 import * as server from '../../src/sdk/server.ts'
 import * as webhook from '../../src/sdk/webhook.ts'
 
@@ -12,6 +13,11 @@ it.each(Object.entries(LIBRARIES))('docs/reference.md has every value that %s ex
   const [part = ''] = rest.split('\n## ')
   const sections = [...part.matchAll(/^### (.+)$/gm)].map(([, title]) => title)
   expect(sections).toEqual(expect.arrayContaining(Object.keys(library)))
+})
+
+// It throws for a member that the library for JavaScript or that for Unity lacks.
+it('docs/reference.md is what `npm run schema` writes, with each member of the libraries for JavaScript and Unity', () => {
+  expect(page).toBe(printReference())
 })
 
 const examples = [...page.matchAll(/^```ts\n(import [\s\S]*?)^```$/gm)].map(([, code = '']) => code)

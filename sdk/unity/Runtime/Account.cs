@@ -21,20 +21,22 @@ namespace Tierway
             string nickname = null,
             string region = null,
             string language = null,
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
             var request = new JsonWriter().BeginObject();
             if (nickname != null) request.Name("nickname").Value(nickname);
             if (region != null) request.Name("region").Value(region);
             if (language != null) request.Name("language").Value(language);
-            return ChangeAsync("/sdk/v1/player/update", request, cancellationToken);
+            return ChangeAsync("/sdk/v1/player/update", request, callOptions, cancellationToken);
         }
 
         /// <summary>The identities that log the player in.</summary>
         public async Task<IReadOnlyList<OwnIdentity>> IdentitiesAsync(
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
-            var body = await caller.PostAsync("/sdk/v1/identities/list", "{}", cancellationToken);
+            var body = await caller.PostAsync("/sdk/v1/identities/list", "{}", callOptions, cancellationToken);
             return Caller.Understood(() => body.List("identities", OwnIdentity.Read));
         }
 
@@ -45,49 +47,65 @@ namespace Tierway
         public Task UnlinkAsync(
             string provider,
             string subject,
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
             if (provider == null) throw new ArgumentNullException("provider");
             if (subject == null) throw new ArgumentNullException("subject");
             var request = new JsonWriter().BeginObject().Name("provider").Value(provider).Name("subject").Value(subject);
-            return ChangeAsync("/sdk/v1/identities/unlink", request, cancellationToken);
+            return ChangeAsync("/sdk/v1/identities/unlink", request, callOptions, cancellationToken);
         }
 
         /// <summary>The player's logins that go on, on all devices, the last used first.</summary>
         public async Task<IReadOnlyList<Session>> SessionsAsync(
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
-            var body = await caller.PostAsync("/sdk/v1/sessions/list", "{}", cancellationToken);
+            var body = await caller.PostAsync("/sdk/v1/sessions/list", "{}", callOptions, cancellationToken);
             return Caller.Understood(() => body.List("sessions", Session.Read));
         }
 
         /// <summary>Ends one session. Returns whether it had not ended before.</summary>
         public async Task<bool> EndSessionAsync(
             string sessionId,
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
             if (sessionId == null) throw new ArgumentNullException("sessionId");
-            return await EndAsync(sessionId, cancellationToken) > 0;
+            return await EndAsync(sessionId, callOptions, cancellationToken) > 0;
         }
 
         /// <summary>Ends all sessions except that of this client. Returns their number.</summary>
-        public Task<int> EndOtherSessionsAsync(CancellationToken cancellationToken = default(CancellationToken))
+        public Task<int> EndOtherSessionsAsync(
+            CallOptions callOptions = null,
+            CancellationToken cancellationToken = default(CancellationToken))
         {
-            return EndAsync("others", cancellationToken);
+            return EndAsync("others", callOptions, cancellationToken);
         }
 
         /// <summary>Ends all sessions, and logs out here. Returns their number.</summary>
-        public async Task<int> EndAllSessionsAsync(CancellationToken cancellationToken = default(CancellationToken))
+        public async Task<int> EndAllSessionsAsync(
+            CallOptions callOptions = null,
+            CancellationToken cancellationToken = default(CancellationToken))
         {
-            var ended = await EndAsync("all", cancellationToken);
+            var ended = await EndAsync("all", callOptions, cancellationToken);
             await caller.Tokens.ForgetAsync();
             return ended;
         }
 
         /// <summary>All that is stored of the player: lines, each of which is a JSON object.</summary>
-        public async Task<string> ExportAsync(CancellationToken cancellationToken = default(CancellationToken))
+        public async Task<string> ExportAsync(
+            CallOptions callOptions = null,
+            CancellationToken cancellationToken = default(CancellationToken))
         {
-            var call = new Call { Path = "/sdk/v1/player/export", Body = "{}", IsOfPlayer = true, IsOfLines = true };
+            var call = new Call
+            {
+                Path = "/sdk/v1/player/export",
+                Body = "{}",
+                IsOfPlayer = true,
+                IsOfLines = true,
+                Options = callOptions,
+            };
             var lines = await caller.MakeAsync(call, cancellationToken);
             return string.Join("\n", lines.Items.Select(line => line.Raw));
         }
@@ -97,27 +115,47 @@ namespace Tierway
         /// then cancels it, so do not log the player in again by yourself.
         /// </summary>
         /// <returns>The time of the deletion.</returns>
-        public async Task<DateTimeOffset> DeleteAsync(CancellationToken cancellationToken = default(CancellationToken))
+        public async Task<DateTimeOffset> DeleteAsync(
+            CallOptions callOptions = null,
+            CancellationToken cancellationToken = default(CancellationToken))
         {
-            var call = new Call { Path = "/sdk/v1/player/delete", Body = "{}", IsOfPlayer = true, IsChanging = true };
+            var call = new Call
+            {
+                Path = "/sdk/v1/player/delete",
+                Body = "{}",
+                IsOfPlayer = true,
+                IsChanging = true,
+                Options = callOptions,
+            };
             var body = await caller.MakeAsync(call, cancellationToken);
             var deleteAt = Caller.Understood(() => body.Moment("deleteAt"));
             await caller.Tokens.ForgetAsync();
             return deleteAt;
         }
 
-        private async Task<int> EndAsync(string session, CancellationToken cancellationToken)
+        private async Task<int> EndAsync(string session, CallOptions callOptions, CancellationToken cancellationToken)
         {
             var request = new JsonWriter().BeginObject().Name("session").Value(session);
-            var body = await ChangeAsync("/sdk/v1/sessions/end", request, cancellationToken);
+            var body = await ChangeAsync("/sdk/v1/sessions/end", request, callOptions, cancellationToken);
             return Caller.Understood(() => body.Int32("ended"));
         }
 
         /// <summary>An idempotent change.</summary>
-        private Task<JsonValue> ChangeAsync(string path, JsonWriter request, CancellationToken cancellationToken)
+        private Task<JsonValue> ChangeAsync(
+            string path,
+            JsonWriter request,
+            CallOptions callOptions,
+            CancellationToken cancellationToken)
         {
             var body = request.EndObject().ToString();
-            var call = new Call { Path = path, Body = body, IsOfPlayer = true, IsChanging = true };
+            var call = new Call
+            {
+                Path = path,
+                Body = body,
+                IsOfPlayer = true,
+                IsChanging = true,
+                Options = callOptions,
+            };
             return caller.MakeAsync(call, cancellationToken);
         }
     }

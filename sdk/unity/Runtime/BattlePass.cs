@@ -43,20 +43,39 @@ namespace Tierway
 
         public string NodeId { get; private set; }
 
-        public async Task<Progress> ProgressAsync(CancellationToken cancellationToken = default(CancellationToken))
+        /// <summary>The run of the pass.</summary>
+        public ScenarioSession Session
+        {
+            get { return session; }
+        }
+
+        /// <summary>Reads level, xp, ownership and claimed tiers.</summary>
+        public async Task<Progress> ProgressAsync(
+            CallOptions callOptions = null,
+            CancellationToken cancellationToken = default(CancellationToken))
         {
             var request = session.Begin(NodeId).EndObject().ToString();
-            var body = await session.Caller.PostAsync("/sdk/v1/battlepass/progress", request, cancellationToken);
+            var body = await session.Caller.PostAsync(
+                "/sdk/v1/battlepass/progress",
+                request,
+                callOptions,
+                cancellationToken);
             var progress = Caller.Understood(() => Progress.Read(body));
             Remember(progress.Xp, progress.Level);
             return progress;
         }
 
         /// <summary>Reads the dates of the season, and where it stands.</summary>
-        public async Task<Season> SeasonAsync(CancellationToken cancellationToken = default(CancellationToken))
+        public async Task<Season> SeasonAsync(
+            CallOptions callOptions = null,
+            CancellationToken cancellationToken = default(CancellationToken))
         {
             var request = session.Begin(NodeId).EndObject().ToString();
-            var body = await session.Caller.PostAsync("/sdk/v1/battlepass/season", request, cancellationToken);
+            var body = await session.Caller.PostAsync(
+                "/sdk/v1/battlepass/season",
+                request,
+                callOptions,
+                cancellationToken);
             return Caller.Understood(() => Season.Read(body));
         }
 
@@ -64,17 +83,36 @@ namespace Tierway
         /// <param name="amount">1 or more.</param>
         /// <param name="source">The origin of the xp, such as <c>match</c>: up to 64 characters.</param>
         /// <param name="idempotencyKey">Default: a random one.</param>
+        /// <param name="callOptions">Limits of this call alone.</param>
         /// <param name="cancellationToken">Ends the waiting. It is then unknown whether the xp was added.</param>
         public async Task<XpResult> AddXpAsync(
             long amount,
             string source = null,
             string idempotencyKey = null,
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
             var request = session.Begin(NodeId).Name("amount").Value(amount);
             if (source != null) request.Name("source").Value(source);
-            var body = await ChangeAsync("/sdk/v1/battlepass/xp", request, idempotencyKey, cancellationToken);
-            var result = Caller.Understood(() => XpResult.Read(body));
+            return await session.DuringAsync(
+                async () =>
+                {
+                    var body = await ChangeAsync(
+                        "/sdk/v1/battlepass/xp",
+                        request,
+                        idempotencyKey,
+                        callOptions,
+                        cancellationToken);
+                    var result = Caller.Understood(() => XpResult.Read(body));
+                    Take(result, amount, source, idempotencyKey);
+                    return result;
+                },
+                cancellationToken);
+        }
+
+        /// <summary>Takes in the answer to added xp. The key is the one that the game has given; null for none.</summary>
+        internal void Take(XpResult result, long amount, string source, string givenKey)
+        {
             var levelUp = new LevelUp
             {
                 FromLevel = LevelAt(result.Xp - amount),
@@ -83,8 +121,7 @@ namespace Tierway
                 Source = source ?? "",
             };
             Remember(result.Xp, result.Level);
-            session.Deliver(result.Plan, levelUp);
-            return result;
+            session.Deliver(result.Plan, levelUp, givenKey);
         }
 
         /// <summary>Claims one tier of one track.</summary>
@@ -92,9 +129,10 @@ namespace Tierway
             int level,
             Track track,
             string idempotencyKey = null,
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
-            return await ClaimAsync(level, track, (int?)null, idempotencyKey, cancellationToken);
+            return await ClaimAsync(level, track, (int?)null, idempotencyKey, callOptions, cancellationToken);
         }
 
         /// <summary>Claims one tier of one track, with the option that the player picks, from 0.</summary>
@@ -103,23 +141,31 @@ namespace Tierway
             Track track,
             int? choice,
             string idempotencyKey = null,
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
             var request = session.Begin(NodeId).Name("level").Value(level).Name("track").Value(track.Word());
             if (choice != null) request.Name("choice").Value(choice.Value);
-            var result = await ClaimAsync(request, idempotencyKey, cancellationToken);
-            if (result.Success && !result.AlreadyClaimed && session.MayComplete(NodeId, lastLevel))
-                await session.CompleteAsync(NodeId, cancellationToken);
-            return result;
+            return await session.DuringAsync(
+                async () =>
+                {
+                    var result = await ClaimAsync(request, idempotencyKey, callOptions, cancellationToken);
+                    if (result.Success && !result.AlreadyClaimed && session.MayComplete(NodeId, lastLevel))
+                        await session.CompleteAsync(NodeId, cancellationToken);
+                    return result;
+                },
+                cancellationToken);
         }
 
         /// <summary>
         /// Claims every tier that can be claimed now, all or none. Tiers with a choice are left to the player.
         /// </summary>
         /// <param name="idempotencyKey">Default: a random one.</param>
+        /// <param name="callOptions">Limits of this call alone.</param>
         /// <param name="cancellationToken">Ends the call.</param>
         public async Task<ClaimAllResult> ClaimAllAsync(
             string idempotencyKey = null,
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
             var key = Caller.KeyOr(idempotencyKey);
@@ -142,31 +188,52 @@ namespace Tierway
                 IsGraphql = true,
                 IsChanging = true,
                 Key = key,
+                Options = callOptions,
             };
-            var answer = await session.Caller.MakeAsync(call, cancellationToken);
-            var result = Caller.Understood(() => ClaimAllResult.Read(answer.Member("claimAll")));
-            foreach (var tier in result.Claimed) session.Grant(tier.Granted, tier.Boosts);
-            if (result.Claimed.Count > 0 && session.MayComplete(NodeId, lastLevel))
-                await session.CompleteAsync(NodeId, cancellationToken);
-            return result;
+            return await session.DuringAsync(
+                async () =>
+                {
+                    var answer = await session.Caller.MakeAsync(call, cancellationToken);
+                    var result = Caller.Understood(() => ClaimAllResult.Read(answer.Member("claimAll")));
+                    foreach (var tier in result.Claimed) session.Grant(tier.Granted, tier.Boosts);
+                    if (result.Claimed.Count > 0 && session.MayComplete(NodeId, lastLevel))
+                        await session.CompleteAsync(NodeId, cancellationToken);
+                    return result;
+                },
+                cancellationToken);
         }
 
         /// <summary>Buys premium from the player's wallet.</summary>
         public async Task<PremiumResult> BuyPremiumAsync(
             string idempotencyKey = null,
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
             var request = session.Begin(NodeId);
-            var body = await ChangeAsync("/sdk/v1/battlepass/premium", request, idempotencyKey, cancellationToken);
-            var result = Caller.Understood(() => PremiumResult.Read(body));
-            session.Deliver(result.Plan, null);
-            return result;
+            return await session.DuringAsync(
+                async () =>
+                {
+                    var body = await ChangeAsync(
+                        "/sdk/v1/battlepass/premium",
+                        request,
+                        idempotencyKey,
+                        callOptions,
+                        cancellationToken);
+                    var result = Caller.Understood(() => PremiumResult.Read(body));
+                    session.Deliver(result.Plan, null, idempotencyKey);
+                    return result;
+                },
+                cancellationToken);
         }
 
         /// <summary>Claims, on a pass or on a level node.</summary>
-        internal async Task<ClaimResult> ClaimAsync(JsonWriter request, string key, CancellationToken cancellationToken)
+        internal async Task<ClaimResult> ClaimAsync(
+            JsonWriter request,
+            string key,
+            CallOptions callOptions,
+            CancellationToken cancellationToken)
         {
-            var body = await ChangeAsync("/sdk/v1/battlepass/claim", request, key, cancellationToken);
+            var body = await ChangeAsync("/sdk/v1/battlepass/claim", request, key, callOptions, cancellationToken);
             var result = Caller.Understood(() => ClaimResult.Read(body));
             if (result.Success && !result.AlreadyClaimed) session.Grant(result.Granted, result.Boosts);
             return result;
@@ -195,6 +262,7 @@ namespace Tierway
             string path,
             JsonWriter request,
             string key,
+            CallOptions callOptions,
             CancellationToken cancellationToken)
         {
             var call = new Call
@@ -205,11 +273,12 @@ namespace Tierway
                 IsChanging = true,
                 Key = Caller.KeyOr(key),
                 IsAnsweredByKey = true,
+                Options = callOptions,
             };
             return await session.Caller.MakeAsync(call, cancellationToken);
         }
 
-        private void Remember(long xp, int level)
+        internal void Remember(long xp, int level)
         {
             lock (gate)
             {
@@ -254,19 +323,28 @@ namespace Tierway
 
         public string NodeId { get; private set; }
 
-        /// <summary>The player's progress on the pass of the node.</summary>
-        public Task<Progress> ProgressAsync(CancellationToken cancellationToken = default(CancellationToken))
+        /// <summary>The run of the node.</summary>
+        public ScenarioSession Session
         {
-            return pass.ProgressAsync(cancellationToken);
+            get { return session; }
+        }
+
+        /// <summary>The player's progress on the pass of the node.</summary>
+        public Task<Progress> ProgressAsync(
+            CallOptions callOptions = null,
+            CancellationToken cancellationToken = default(CancellationToken))
+        {
+            return pass.ProgressAsync(callOptions, cancellationToken);
         }
 
         /// <summary>Claims the tier of its level on one track.</summary>
         public async Task<ClaimResult> ClaimAsync(
             Track track,
             string idempotencyKey = null,
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
-            return await ClaimAsync(track, (int?)null, idempotencyKey, cancellationToken);
+            return await ClaimAsync(track, (int?)null, idempotencyKey, callOptions, cancellationToken);
         }
 
         /// <summary>Claims the tier of its level on one track, with the option that the player picks, from 0.</summary>
@@ -274,15 +352,21 @@ namespace Tierway
             Track track,
             int? choice,
             string idempotencyKey = null,
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
             var request = session.Begin(NodeId).Name("track").Value(track.Word());
             if (choice != null) request.Name("choice").Value(choice.Value);
-            var result = await pass.ClaimAsync(request, idempotencyKey, cancellationToken);
-            // The first successful claim on the node completes it, also when the tier was claimed on the pass before.
-            if (result.Success && session.MayComplete(NodeId, null))
-                await session.CompleteAsync(NodeId, cancellationToken);
-            return result;
+            return await session.DuringAsync(
+                async () =>
+                {
+                    var result = await pass.ClaimAsync(request, idempotencyKey, callOptions, cancellationToken);
+                    // The first successful claim on the node completes it, also when the tier was claimed on the pass.
+                    if (result.Success && session.MayComplete(NodeId, null))
+                        await session.CompleteLevelAsync(NodeId, cancellationToken);
+                    return result;
+                },
+                cancellationToken);
         }
 
         internal void Deliver(Crossing crossing)

@@ -39,6 +39,9 @@ namespace Tierway
 
         public TimeSpan Timeout { get; set; }
 
+        /// <summary>Limits that the game has given for this call; null for none.</summary>
+        public CallOptions Options { get; set; }
+
         /// <summary>The longest time from the first attempt to the start of the last one; null for no limit.</summary>
         public TimeSpan? RetryWindow { get; set; }
     }
@@ -59,15 +62,67 @@ namespace Tierway
         private readonly TierwayOptions options;
         private readonly CancellationToken lifetime;
         private readonly Backoff backoff = new Backoff();
+        /// <summary>The player for whom alone calls are made; null for all.</summary>
+        private readonly Owner owner;
 
         public Caller(TierwayOptions options, Action<SignedOutReason> signedOut, CancellationToken lifetime)
         {
             this.options = options;
             this.lifetime = lifetime;
             Tokens = new Tokens(options, ExchangeAsync, signedOut, lifetime);
+            Clock = new ServiceClock();
+        }
+
+        private Caller(Caller other, Owner owner)
+        {
+            options = other.options;
+            lifetime = other.lifetime;
+            Tokens = other.Tokens;
+            Clock = other.Clock;
+            this.owner = owner;
         }
 
         public Tokens Tokens { get; private set; }
+
+        public ServiceClock Clock { get; private set; }
+
+        /// <summary>Ends with the client.</summary>
+        public CancellationToken Lifetime
+        {
+            get { return lifetime; }
+        }
+
+        /// <summary>
+        /// The same calls for one player only: the one who is logged in, or else logs in before the first of them.
+        /// </summary>
+        public Caller OfPlayer()
+        {
+            return OfPlayer(Tokens.PlayerId);
+        }
+
+        /// <summary>The same for this player; null for the next one who logs in.</summary>
+        public Caller OfPlayer(string playerId)
+        {
+            return new Caller(this, new Owner(playerId));
+        }
+
+        /// <summary>Whether calls are made for this player.</summary>
+        public bool IsFor(string playerId)
+        {
+            return owner == null || owner.IsFor(playerId);
+        }
+
+        /// <summary>
+        /// The pair to call with. It throws when it is not of the player of the first pair, which may be null, or of the
+        /// one for whom alone calls are made.
+        /// </summary>
+        public async Task<HeldPair> HeldAsync(HeldPair first, CancellationToken cancellationToken)
+        {
+            var held = await Tokens.GetAsync(cancellationToken);
+            if (first != null && !held.IsOfPlayerOf(first)) throw Tokens.NotSignedIn();
+            if (owner != null && !owner.Takes(held.PlayerId)) throw Tokens.NotSignedIn();
+            return held;
+        }
 
         /// <summary>The given key, or a random one.</summary>
         public static string KeyOr(string given)
@@ -85,9 +140,13 @@ namespace Tierway
         /// <summary>
         /// A call of the player without a key: it reads, or is idempotent.
         /// </summary>
-        public async Task<JsonValue> PostAsync(string path, string body, CancellationToken cancellationToken)
+        public async Task<JsonValue> PostAsync(
+            string path,
+            string body,
+            CallOptions callOptions,
+            CancellationToken cancellationToken)
         {
-            var call = new Call { Path = path, Body = body, IsOfPlayer = true };
+            var call = new Call { Path = path, Body = body, IsOfPlayer = true, Options = callOptions };
             return await MakeAsync(call, cancellationToken);
         }
 
@@ -98,6 +157,8 @@ namespace Tierway
         public async Task<JsonValue> MakeAsync(Call call, CancellationToken cancellationToken)
         {
             if (lifetime.IsCancellationRequested) throw new ObjectDisposedException("TierwayClient");
+            if (call.Options != null) call.Options.Check();
+            if (call.Options != null && call.Options.Timeout != null) call.Timeout = call.Options.Timeout.Value;
             if (call.Timeout == TimeSpan.Zero) call.Timeout = options.Timeout;
             using (var both = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, lifetime))
             {
@@ -169,6 +230,7 @@ namespace Tierway
             var mayBeDone = false;
             var isRenewed = false;
             HeldPair first = null;
+            var maxRetries = (call.Options == null ? null : call.Options.MaxRetries) ?? options.MaxRetries;
             for (var retries = 0; ; )
             {
                 TierwayException error;
@@ -177,10 +239,8 @@ namespace Tierway
                 {
                     if (call.IsOfPlayer)
                     {
-                        var held = await Tokens.GetAsync(cancellationToken);
+                        var held = await HeldAsync(first, cancellationToken);
                         first = first ?? held;
-                        // Another player has logged in since the first attempt.
-                        if (!held.IsOfPlayerOf(first)) throw Tokens.NotSignedIn();
                         pair = held.Pair;
                     }
                     var body = await AttemptAsync(call, pair, cancellationToken);
@@ -212,7 +272,7 @@ namespace Tierway
                     // Without a pair, the refresh failed, which has had its own retries.
                     (call.IsOfPlayer && pair == null)
                     || !IsRetried(error)
-                    || retries == options.MaxRetries
+                    || retries == maxRetries
                     || error.RetryAfter > LongestRetryAfter
                     || (call.RetryWindow != null && watch.Elapsed + wait > call.RetryWindow);
                 if (isOver) throw Final(error, call, mayBeDone);
@@ -249,6 +309,7 @@ namespace Tierway
                 cancellationToken.ThrowIfCancellationRequested();
                 throw Unanswered(ErrorCodes.Network, error);
             }
+            Clock.Hear(response.Header("Date"));
             if (response.Status == 204) return null;
             if (response.Status != 200) throw Refusal(call, response);
             if (call.IsOfLines) return LinesOf(response.Body);
@@ -470,18 +531,9 @@ namespace Tierway
                 return TimeSpan.FromSeconds(seconds);
             DateTimeOffset then;
             DateTimeOffset now;
-            var areTimes = TryTime(text, out then) & TryTime(response.Header("Date"), out now);
+            var areTimes =
+                ServiceClock.TryRead(text, out then) & ServiceClock.TryRead(response.Header("Date"), out now);
             return areTimes && then > now ? then - now : (TimeSpan?)null;
-        }
-
-        private static bool TryTime(string text, out DateTimeOffset time)
-        {
-            return DateTimeOffset.TryParseExact(
-                text,
-                "r",
-                CultureInfo.InvariantCulture,
-                DateTimeStyles.AssumeUniversal,
-                out time);
         }
 
         private static JsonValue LinesOf(byte[] body)
@@ -505,6 +557,34 @@ namespace Tierway
             {
                 // Not UTF-8.
                 return null;
+            }
+        }
+    }
+
+    /// <summary>The player for whom alone calls are made.</summary>
+    internal sealed class Owner
+    {
+        private readonly object gate = new object();
+        /// <summary>Null before it is known.</summary>
+        private string playerId;
+
+        public Owner(string playerId)
+        {
+            this.playerId = playerId;
+        }
+
+        public bool IsFor(string other)
+        {
+            lock (gate) return playerId == null || playerId == other;
+        }
+
+        /// <summary>Whether calls are made for a player, whose id is null when its token cannot be read.</summary>
+        public bool Takes(string caller)
+        {
+            lock (gate)
+            {
+                playerId = playerId ?? caller;
+                return caller == null || playerId == caller;
             }
         }
     }

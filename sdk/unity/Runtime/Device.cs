@@ -6,41 +6,17 @@ using System.Threading.Tasks;
 
 namespace Tierway
 {
-    /// <summary>Keeps the id by which this device logs a guest in. Whoever has it is this player.</summary>
-    public interface IDeviceStorage
-    {
-        /// <summary>The stored id; null when there is none. It throws when the id cannot be read.</summary>
-        Task<string> LoadAsync(CancellationToken cancellationToken);
-
-        Task SaveAsync(string deviceId, CancellationToken cancellationToken);
-    }
-
-    /// <summary>Keeps the id in memory.</summary>
-    public sealed class MemoryDeviceStorage : IDeviceStorage
-    {
-        private volatile string deviceId;
-
-        public Task<string> LoadAsync(CancellationToken cancellationToken)
-        {
-            return Task.FromResult(deviceId);
-        }
-
-        public Task SaveAsync(string deviceId, CancellationToken cancellationToken)
-        {
-            this.deviceId = deviceId;
-            return Task.FromResult(true);
-        }
-    }
-
-    /// <summary>Makes the id of this device, once, at random.</summary>
+    /// <summary>
+    /// Makes the id by which this device logs a guest in, once, at random. Any holder of it is this player.
+    /// </summary>
     internal sealed class Device
     {
         private const int Bytes = 32;
 
-        private readonly IDeviceStorage storage;
+        private readonly ITextStorage storage;
         private readonly Turns making = new Turns();
 
-        public Device(IDeviceStorage storage)
+        public Device(ITextStorage storage)
         {
             this.storage = storage;
         }

@@ -9,13 +9,27 @@ using System.Threading.Tasks;
 
 namespace Tierway
 {
+    /// <summary>Which events a game receives. What is not set does not exclude any.</summary>
+    public sealed class EventFilter
+    {
+        /// <summary>Only these handles: see <see cref="Tierway.Handles"/>.</summary>
+        public IEnumerable<string> Handles { get; set; }
+
+        /// <summary>Only this scenario.</summary>
+        public string ScenarioId { get; set; }
+
+        /// <summary>Only this node.</summary>
+        public string NodeId { get; set; }
+    }
+
     /// <summary>Listens to the player's events over server-sent events, until it is cancelled.</summary>
     internal sealed class EventStream
     {
         private const string EndDocument = "query StreamCursor { streamCursor }";
         private const string EventsDocument =
-            "subscription Events($after: String!) { events(after: $after) {"
-            + " cursor occurredAt handle playerId scenarioId nodeId runId data } }";
+            "subscription Events($after: String!, $handles: [String!], $scenarioId: String, $nodeId: String) {"
+            + " events(after: $after, handles: $handles, scenarioId: $scenarioId, nodeId: $nodeId) {"
+            + " cursor type occurredAt handle playerId scenarioId nodeId runId data } }";
         /// <summary>After this number of streams in a row that end without an event, the login is checked.</summary>
         private const int EndingsBeforeDoubt = 2;
         private static readonly TimeSpan ShortestWait = TimeSpan.FromMilliseconds(250);
@@ -24,6 +38,7 @@ namespace Tierway
         private readonly TierwayOptions options;
         private readonly Caller caller;
         private readonly Func<TierwayEvent, Task> onEvent;
+        private readonly EventFilter filter;
         private readonly Backoff backoff = new Backoff();
         /// <summary>The cursor of the last delivered event; null for the current end.</summary>
         private string cursor;
@@ -34,11 +49,17 @@ namespace Tierway
         /// <summary>The exception of the handler.</summary>
         private ExceptionDispatchInfo thrown;
 
-        public EventStream(TierwayOptions options, Caller caller, Func<TierwayEvent, Task> onEvent, string after)
+        public EventStream(
+            TierwayOptions options,
+            Caller caller,
+            Func<TierwayEvent, Task> onEvent,
+            string after,
+            EventFilter filter)
         {
             this.options = options;
             this.caller = caller;
             this.onEvent = onEvent;
+            this.filter = filter ?? new EventFilter();
             cursor = after;
         }
 
@@ -56,11 +77,10 @@ namespace Tierway
                 {
                     // Without a cursor, listening begins at the current end: all later events are received, even if the
                     // connection breaks before the first one.
-                    if (cursor == null) cursor = await ReadEndAsync(cancellationToken);
-                    var held = await caller.Tokens.GetAsync(cancellationToken);
+                    if (cursor == null) cursor = await ReadEndAsync(caller, cancellationToken);
+                    // After the login of another player it throws: these are not that player's events.
+                    var held = await caller.HeldAsync(first, cancellationToken);
                     first = first ?? held;
-                    // Another player has logged in: these are not that player's events.
-                    if (!held.IsOfPlayerOf(first)) throw Tokens.NotSignedIn();
                     pair = held.Pair;
                     await HearAsync(pair, cancellationToken);
                 }
@@ -118,7 +138,7 @@ namespace Tierway
         /// <summary>Delivers the events of one connection.</summary>
         private async Task HearAsync(TokenPair pair, CancellationToken cancellationToken)
         {
-            using (var stream = await caller.OpenAsync(RequestAfter(cursor), pair, cancellationToken))
+            using (var stream = await caller.OpenAsync(Request(), pair, cancellationToken))
             {
                 var frames = new FrameReader(options, stream);
                 while (true)
@@ -137,7 +157,8 @@ namespace Tierway
             }
         }
 
-        private async Task<string> ReadEndAsync(CancellationToken cancellationToken)
+        /// <summary>The cursor of the current end of the player's events.</summary>
+        public static async Task<string> ReadEndAsync(Caller caller, CancellationToken cancellationToken)
         {
             var body = new JsonWriter().BeginObject().Name("query").Value(EndDocument).EndObject().ToString();
             var call = new Call { Path = "/graphql", Body = body, IsOfPlayer = true, IsGraphql = true };
@@ -187,19 +208,25 @@ namespace Tierway
             return error.Retryable || error.Code == ErrorCodes.InternalError;
         }
 
-        private static string RequestAfter(string cursor)
+        private string Request()
         {
-            return new JsonWriter()
+            var body = new JsonWriter()
                 .BeginObject()
                 .Name("query")
                 .Value(EventsDocument)
                 .Name("variables")
                 .BeginObject()
                 .Name("after")
-                .Value(cursor)
-                .EndObject()
-                .EndObject()
-                .ToString();
+                .Value(cursor);
+            if (filter.Handles != null)
+            {
+                body.Name("handles").BeginArray();
+                foreach (var handle in filter.Handles) body.Value(handle);
+                body.EndArray();
+            }
+            if (filter.ScenarioId != null) body.Name("scenarioId").Value(filter.ScenarioId);
+            if (filter.NodeId != null) body.Name("nodeId").Value(filter.NodeId);
+            return body.EndObject().EndObject().ToString();
         }
     }
 

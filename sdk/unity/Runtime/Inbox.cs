@@ -19,17 +19,23 @@ namespace Tierway
         /// <param name="language">Such as <c>pt-BR</c>. Default: the language of the player's profile.</param>
         /// <param name="limit">Messages of the page: 1 to 100.</param>
         /// <param name="cursor">The cursor of the page before; null for the first page.</param>
+        /// <param name="callOptions">Limits of this call alone.</param>
         /// <param name="cancellationToken">Ends the call.</param>
         public async Task<InboxPage> ListAsync(
             string language = null,
             int limit = 50,
             string cursor = null,
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
             var request = new JsonWriter().BeginObject().Name("limit").Value(limit);
             if (language != null) request.Name("language").Value(language);
             if (cursor != null) request.Name("cursor").Value(cursor);
-            var body = await caller.PostAsync("/sdk/v1/inbox/list", request.EndObject().ToString(), cancellationToken);
+            var body = await caller.PostAsync(
+                "/sdk/v1/inbox/list",
+                request.EndObject().ToString(),
+                callOptions,
+                cancellationToken);
             return Caller.Understood(() => InboxPage.Read(body));
         }
 
@@ -39,15 +45,22 @@ namespace Tierway
         /// </summary>
         /// <param name="messageId">The message.</param>
         /// <param name="idempotencyKey">Default: a random one.</param>
+        /// <param name="callOptions">Limits of this call alone.</param>
         /// <param name="cancellationToken">Ends the call.</param>
         public async Task<ClaimResult> ClaimAsync(
             string messageId,
             string idempotencyKey = null,
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
             if (messageId == null) throw new ArgumentNullException("messageId");
             var request = new JsonWriter().BeginObject().Name("messageId").Value(messageId);
-            var body = await ChangeAsync("/sdk/v1/inbox/claim", request, idempotencyKey, cancellationToken);
+            var body = await ChangeAsync(
+                "/sdk/v1/inbox/claim",
+                request,
+                idempotencyKey,
+                callOptions,
+                cancellationToken);
             return Caller.Understood(() => ClaimResult.Read(body));
         }
 
@@ -56,13 +69,20 @@ namespace Tierway
         /// <see cref="ClaimedMessages.Remaining"/> falls.
         /// </summary>
         /// <param name="idempotencyKey">Default: a random one.</param>
+        /// <param name="callOptions">Limits of this call alone.</param>
         /// <param name="cancellationToken">Ends the call.</param>
         public async Task<ClaimedMessages> ClaimAllAsync(
             string idempotencyKey = null,
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
             var request = new JsonWriter().BeginObject();
-            var body = await ChangeAsync("/sdk/v1/inbox/claim-all", request, idempotencyKey, cancellationToken);
+            var body = await ChangeAsync(
+                "/sdk/v1/inbox/claim-all",
+                request,
+                idempotencyKey,
+                callOptions,
+                cancellationToken);
             return Caller.Understood(() => ClaimedMessages.Read(body));
         }
 
@@ -72,12 +92,18 @@ namespace Tierway
         /// </summary>
         public async Task<int> ReadAsync(
             IEnumerable<string> messageIds,
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
             if (messageIds == null) throw new ArgumentNullException("messageIds");
             var request = new JsonWriter().BeginObject().Name("messageIds").BeginArray();
             foreach (var messageId in messageIds) request.Value(messageId);
-            var body = await ChangeAsync("/sdk/v1/inbox/read", request.EndArray(), null, cancellationToken);
+            var body = await ChangeAsync(
+                "/sdk/v1/inbox/read",
+                request.EndArray(),
+                null,
+                callOptions,
+                cancellationToken);
             return Caller.Understood(() => body.Int32("unread"));
         }
 
@@ -85,6 +111,7 @@ namespace Tierway
             string path,
             JsonWriter request,
             string key,
+            CallOptions callOptions,
             CancellationToken cancellationToken)
         {
             var call = new Call
@@ -95,6 +122,7 @@ namespace Tierway
                 IsChanging = true,
                 Key = Caller.KeyOr(key),
                 IsAnsweredByKey = true,
+                Options = callOptions,
             };
             return caller.MakeAsync(call, cancellationToken);
         }

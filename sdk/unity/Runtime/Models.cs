@@ -582,6 +582,18 @@ namespace Tierway
         }
     }
 
+    /// <summary>Types of a player's events.</summary>
+    public static class EventTypes
+    {
+        public const string Crossing = "CROSSING";
+        public const string PlayerCreated = "PLAYER_CREATED";
+        public const string RunCancelled = "RUN_CANCELLED";
+        public const string InboxReceived = "INBOX_RECEIVED";
+        public const string TiersClaimed = "TIERS_CLAIMED";
+        public const string SeasonSettled = "SEASON_SETTLED";
+        public const string XpLimited = "XP_LIMITED";
+    }
+
     /// <summary>Handles that the service crosses.</summary>
     public static class Handles
     {
@@ -715,6 +727,9 @@ namespace Tierway
         /// <summary>Its place in the stream: pass it as <c>after</c> to continue.</summary>
         public string Cursor { get; internal set; }
 
+        /// <summary>What happened: see <see cref="EventTypes"/>.</summary>
+        public string Type { get; internal set; }
+
         public DateTimeOffset OccurredAt { get; internal set; }
 
         /// <summary>The crossed handle; null for events that are not crossings.</summary>
@@ -732,6 +747,12 @@ namespace Tierway
         /// The members of the event, such as <c>fromLevel</c>. Integers that a double cannot hold are strings.
         /// </summary>
         public JsonValue Data { get; internal set; }
+
+        /// <summary>The crossing of an event that has a node and a handle.</summary>
+        internal Crossing Crossing
+        {
+            get { return new Crossing { NodeId = NodeId, Handle = Handle }; }
+        }
 
         /// <summary>The data of a level-up; null for other events.</summary>
         public LevelUp LevelUp
@@ -754,6 +775,7 @@ namespace Tierway
             return new TierwayEvent
             {
                 Cursor = value.Text("cursor"),
+                Type = value.Text("type"),
                 OccurredAt = value.Moment("occurredAt"),
                 Handle = value.TextOrNull("handle"),
                 PlayerId = value.Text("playerId"),

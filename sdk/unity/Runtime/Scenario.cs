@@ -1,5 +1,6 @@
 using System;
 using System.Collections.Generic;
+using System.Linq;
 using System.Threading;
 using System.Threading.Tasks;
 
@@ -23,6 +24,7 @@ namespace Tierway
         /// <summary>Starts a run, or resumes the active one.</summary>
         public async Task<ScenarioSession> StartAsync(
             string idempotencyKey = null,
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
             var call = new Call
@@ -32,15 +34,30 @@ namespace Tierway
                 IsOfPlayer = true,
                 IsChanging = true,
                 Key = Caller.KeyOr(idempotencyKey),
+                Options = callOptions,
             };
-            var body = await caller.MakeAsync(call, cancellationToken);
-            var session = Caller.Understood(() => new ScenarioSession(options, caller, ScenarioId, body));
-            if (session.Resumed || session.Plan == null) await session.RefreshAsync(cancellationToken);
+            var own = caller.OfPlayer();
+            var body = await own.MakeAsync(call, cancellationToken);
+            var session = Caller.Understood(() => new ScenarioSession(options, own, ScenarioId, body));
+            if (session.Resumed || session.Plan == null) await session.RefreshAsync(callOptions, cancellationToken);
             return session;
+        }
+
+        /// <summary>
+        /// A session for a run whose id the game has stored, without a call: for a game that starts offline.
+        /// <see cref="ScenarioSession.RefreshAsync"/> reads what the session does not know yet.
+        /// </summary>
+        public ScenarioSession Open(string runId)
+        {
+            if (string.IsNullOrEmpty(runId)) throw new ArgumentException("a run needs an id", "runId");
+            return new ScenarioSession(options, caller.OfPlayer(), ScenarioId, runId);
         }
     }
 
-    /// <summary>A run of a scenario. Its calls add the ids of scenario, node and run.</summary>
+    /// <summary>
+    /// A run of a scenario. Its calls add the ids of scenario, node and run. While another player is logged in, they
+    /// throw <see cref="ErrorCodes.NotSignedIn"/>.
+    /// </summary>
     public sealed class ScenarioSession
     {
         private const string PassType = "battle-pass";
@@ -53,25 +70,41 @@ namespace Tierway
         private readonly Dictionary<string, LevelNode> levels = new Dictionary<string, LevelNode>();
         /// <summary>Passes and level nodes whose completion was raised. Each completes once.</summary>
         private readonly HashSet<string> completed = new HashSet<string>();
+        /// <summary>
+        /// Given keys of calls whose answers were taken in. A repetition has the same crossings, which were raised.
+        /// </summary>
+        private readonly HashSet<string> takenKeys = new HashSet<string>();
+        private readonly Following following;
         private string status;
         private ExecutionPlan plan;
         private ScenarioNode[] active = new ScenarioNode[0];
 
-        internal ScenarioSession(TierwayOptions options, Caller caller, string scenarioId, JsonValue started)
+        internal ScenarioSession(TierwayOptions options, Caller caller, string scenarioId, string runId)
         {
             this.options = options;
             Caller = caller;
             ScenarioId = scenarioId;
-            RunId = started.Text("runId");
-            Resumed = started.Flag("resumed");
+            RunId = runId;
+            Resumed = true;
             status = RunStatus.Active;
-            plan = started.Plan("plan");
-            var next = started["next"];
-            NextScenarioId = next == null || next.IsNull ? null : next.Text("scenarioId");
-            if (plan != null) Follow(plan);
+            following = new Following(options.Transport, Raise);
         }
 
-        /// <summary>A handle was crossed by a call of this session.</summary>
+        internal ScenarioSession(TierwayOptions options, Caller caller, string scenarioId, JsonValue started)
+            : this(options, caller, scenarioId, started.Text("runId"))
+        {
+            Resumed = started.Flag("resumed");
+            plan = started.Plan("plan");
+            var next = started["next"];
+            if (next != null && !next.IsNull)
+            {
+                NextScenarioId = next.Text("scenarioId");
+                NextRunId = next.Text("runId");
+            }
+            if (plan != null) Merge(plan);
+        }
+
+        /// <summary>A handle was crossed: by a call of this session, or by any device while it follows.</summary>
         public event Action<Crossing> Crossed;
 
         /// <summary>
@@ -85,6 +118,9 @@ namespace Tierway
         /// <summary>Boosts of the player were granted by a call of this session.</summary>
         public event Action<IReadOnlyList<RewardBoost>> Boosted;
 
+        /// <summary>The run is over. Raised once, with the status: see <see cref="RunStatus"/>.</summary>
+        public event Action<string> Ended;
+
         public string ScenarioId { get; private set; }
 
         public string RunId { get; private set; }
@@ -97,6 +133,9 @@ namespace Tierway
         /// Null without one.
         /// </summary>
         public string NextScenarioId { get; private set; }
+
+        /// <summary>The run of that scenario, for <see cref="Scenario.Open"/>. Null without one.</summary>
+        public string NextRunId { get; private set; }
 
         /// <summary>The status in the last answer: see <see cref="RunStatus"/>.</summary>
         public string Status
@@ -160,6 +199,7 @@ namespace Tierway
             string nodeId,
             string handle,
             string idempotencyKey = null,
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
             var call = new Call
@@ -169,30 +209,71 @@ namespace Tierway
                 IsOfPlayer = true,
                 IsChanging = true,
                 Key = Caller.KeyOr(idempotencyKey),
+                Options = callOptions,
             };
-            var body = await Caller.MakeAsync(call, cancellationToken);
-            var crossed = Caller.Understood(() => body.Plan("plan"));
-            Deliver(crossed, null);
-            return crossed;
+            return await DuringAsync(
+                async () =>
+                {
+                    var body = await Caller.MakeAsync(call, cancellationToken);
+                    var crossed = Caller.Understood(() => body.Plan("plan"));
+                    Deliver(crossed, null, idempotencyKey);
+                    return crossed;
+                },
+                cancellationToken);
         }
 
-        /// <summary>Reads the run again. Raises no events, since they may have been raised before.</summary>
-        public async Task RefreshAsync(CancellationToken cancellationToken = default(CancellationToken))
+        /// <summary>
+        /// Follows the run live, until it is cancelled. The session takes in what other devices of the player do, and
+        /// raises the events of each crossing once, whichever device caused it. Several parts of a game may follow at
+        /// once, and begin and end at any time, also during calls.
+        /// </summary>
+        /// <exception cref="TierwayException">A failure that does not pass by itself, as the end of the login.</exception>
+        public async Task FollowAsync(CancellationToken cancellationToken = default(CancellationToken))
+        {
+            using (var both = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, Caller.Lifetime))
+            {
+                await following.FollowAsync(
+                    token => EventStream.ReadEndAsync(Caller, token),
+                    async (after, token) =>
+                    {
+                        await RefreshOrStayAsync(token);
+                        var filter = new EventFilter { ScenarioId = ScenarioId };
+                        var stream = new EventStream(options, Caller, one => TakeAsync(one, token), after, filter);
+                        await stream.ListenAsync(token);
+                    },
+                    both.Token);
+            }
+        }
+
+        /// <summary>
+        /// Reads the run again. Of the events it raises only <see cref="Ended"/>, since the others may have been raised
+        /// before.
+        /// </summary>
+        public async Task RefreshAsync(
+            CallOptions callOptions = null,
+            CancellationToken cancellationToken = default(CancellationToken))
         {
             var request = new JsonWriter().BeginObject().Name("runId").Value(RunId).EndObject().ToString();
-            var body = await Caller.PostAsync("/sdk/v1/scenarios/run", request, cancellationToken);
-            Caller.Understood(() =>
+            var body = await Caller.PostAsync("/sdk/v1/scenarios/run", request, callOptions, cancellationToken);
+            var found = Caller.Understood(() =>
             {
                 var read = body.List("active", ScenarioNode.Read);
                 var last = body.Plan("plan");
+                var now = body.Text("status");
                 lock (gate)
                 {
-                    status = body.Text("status");
                     active = new List<ScenarioNode>(read).ToArray();
                     plan = last;
                 }
-                return true;
+                return now;
             });
+            SetStatus(found);
+        }
+
+        /// <summary>Makes a call of this run, and takes in its answer, once the session allows it.</summary>
+        internal Task<T> DuringAsync<T>(Func<Task<T>> call, CancellationToken cancellationToken)
+        {
+            return following.DuringAsync(call, cancellationToken);
         }
 
         /// <summary>Begins a request for a node of this run. The object is left open.</summary>
@@ -208,18 +289,19 @@ namespace Tierway
                 .Value(RunId);
         }
 
-        /// <summary>Raises the events of a plan.</summary>
-        internal void Deliver(ExecutionPlan delivered, LevelUp levelUp)
+        /// <summary>Takes in a plan, and raises its events. The key is that of the game; null for none.</summary>
+        internal void Deliver(ExecutionPlan delivered, LevelUp levelUp, string givenKey)
         {
-            if (delivered == null) return;
+            if (delivered == null || delivered.RunId != RunId) return;
             lock (gate)
             {
+                if (givenKey != null && !takenKeys.Add(givenKey)) return;
                 plan = delivered;
-                status = delivered.Status;
-                Follow(delivered);
+                Merge(delivered);
             }
-            Tell(delivered, levelUp);
+            Show(delivered, levelUp);
             Grant(delivered.Granted, delivered.Boosts);
+            SetStatus(delivered.Status);
         }
 
         internal void Grant(IReadOnlyList<Reward> rewards, IReadOnlyList<RewardBoost> boosts)
@@ -244,12 +326,25 @@ namespace Tierway
             }
         }
 
-        /// <summary>Reads what a claim has completed. A failure does not undo the claim.</summary>
-        internal async Task CompleteAsync(string nodeId, CancellationToken cancellationToken)
+        /// <summary>Reads what a claim on a pass has completed. A failure does not undo the claim.</summary>
+        internal Task CompleteAsync(string nodeId, CancellationToken cancellationToken)
+        {
+            return CompleteAsync(nodeId, false, cancellationToken);
+        }
+
+        /// <summary>
+        /// The same for a claim on a level node, which completes it, also when the run has the plan of another claim by now.
+        /// </summary>
+        internal Task CompleteLevelAsync(string nodeId, CancellationToken cancellationToken)
+        {
+            return CompleteAsync(nodeId, true, cancellationToken);
+        }
+
+        private async Task CompleteAsync(string nodeId, bool isCertain, CancellationToken cancellationToken)
         {
             try
             {
-                await RefreshAsync(cancellationToken);
+                await RefreshAsync(null, cancellationToken);
             }
             catch (TierwayException)
             {
@@ -259,33 +354,83 @@ namespace Tierway
             {
                 return;
             }
+            if (IsCompleted(nodeId)) return;
             var last = Plan;
-            if (last == null) return;
-            foreach (var crossing in last.Crossed)
+            if (last != null && last.Crossed.Any(one => one.NodeId == nodeId && one.Handle == Handles.Complete))
+                Show(last, null);
+            else if (isCertain) Answer(new Crossing { NodeId = nodeId, Handle = Handles.Complete }, null);
+        }
+
+        private void Show(ExecutionPlan shown, LevelUp levelUp)
+        {
+            foreach (var crossing in shown.Crossed)
+                Answer(crossing, crossing.Handle == Handles.LevelUp ? levelUp : null);
+            foreach (var node in shown.Entered) options.Raise(Entered, node);
+        }
+
+        private void Answer(Crossing crossing, LevelUp levelUp)
+        {
+            lock (gate)
             {
-                if (crossing.NodeId != nodeId || crossing.Handle != Handles.Complete || IsCompleted(nodeId)) continue;
-                Tell(last, null);
-                return;
+                if (crossing.Handle == Handles.Complete) completed.Add(crossing.NodeId);
+            }
+            following.Answered(new DetailedCrossing(crossing, levelUp));
+        }
+
+        private void Raise(DetailedCrossing crossed)
+        {
+            var crossing = crossed.Crossing;
+            BattlePass pass;
+            LevelNode level;
+            lock (gate)
+            {
+                passes.TryGetValue(crossing.NodeId, out pass);
+                levels.TryGetValue(crossing.NodeId, out level);
+                if (crossing.Handle == Handles.Complete) completed.Add(crossing.NodeId);
+            }
+            if (pass != null) pass.Deliver(crossing, crossed.LevelUp);
+            if (level != null) level.Deliver(crossing);
+            options.Raise(Crossed, crossing);
+        }
+
+        /// <summary>Takes in an event of the run, and raises its crossing.</summary>
+        private async Task TakeAsync(TierwayEvent happened, CancellationToken cancellationToken)
+        {
+            if (happened.RunId != RunId) return;
+            var isCrossing = happened.NodeId != null && happened.Handle != null;
+            if (!isCrossing && happened.Type != EventTypes.RunCancelled) return;
+            await RefreshOrStayAsync(cancellationToken);
+            cancellationToken.ThrowIfCancellationRequested();
+            if (!isCrossing) return;
+            var levelUp = happened.LevelUp;
+            BattlePass pass;
+            lock (gate) passes.TryGetValue(happened.NodeId, out pass);
+            if (pass != null && levelUp != null) pass.Remember(levelUp.Xp, levelUp.ToLevel);
+            following.Heard(new DetailedCrossing(happened.Crossing, levelUp));
+        }
+
+        /// <summary>Reads the run. When that fails, the session stays as it was, until the next event.</summary>
+        private async Task RefreshOrStayAsync(CancellationToken cancellationToken)
+        {
+            try
+            {
+                await RefreshAsync(null, cancellationToken);
+            }
+            catch (TierwayException)
+            {
+                // What does not pass by itself ends the stream, too.
             }
         }
 
-        private void Tell(ExecutionPlan told, LevelUp levelUp)
+        private void SetStatus(string now)
         {
-            foreach (var crossing in told.Crossed)
+            bool isNew;
+            lock (gate)
             {
-                BattlePass pass;
-                LevelNode level;
-                lock (gate)
-                {
-                    passes.TryGetValue(crossing.NodeId, out pass);
-                    levels.TryGetValue(crossing.NodeId, out level);
-                    if (crossing.Handle == Handles.Complete) completed.Add(crossing.NodeId);
-                }
-                if (pass != null) pass.Deliver(crossing, levelUp);
-                if (level != null) level.Deliver(crossing);
-                options.Raise(Crossed, crossing);
+                isNew = status != now;
+                status = now;
             }
-            foreach (var node in told.Entered) options.Raise(Entered, node);
+            if (isNew && now != RunStatus.Active) options.Raise(Ended, now);
         }
 
         private bool IsCompleted(string nodeId)
@@ -296,15 +441,15 @@ namespace Tierway
         /// <summary>
         /// Updates the active nodes after a plan. A pass stays active when it completes: its player may still earn xp.
         /// </summary>
-        private void Follow(ExecutionPlan followed)
+        private void Merge(ExecutionPlan merged)
         {
             var now = new List<ScenarioNode>(active);
-            foreach (var crossing in followed.Crossed)
+            foreach (var crossing in merged.Crossed)
             {
                 if (crossing.Handle != Handles.Complete) continue;
                 now.RemoveAll(node => node.NodeId == crossing.NodeId && node.Type != PassType);
             }
-            foreach (var node in followed.Entered)
+            foreach (var node in merged.Entered)
             {
                 if (Array.IndexOf(PassingTypes, node.Type) >= 0) continue;
                 now.RemoveAll(one => one.NodeId == node.NodeId);

@@ -27,6 +27,9 @@ namespace Tierway
             Inbox = new Inbox(caller);
         }
 
+        /// <summary>A player has logged in. Raised with its id, after the token storage has been updated.</summary>
+        public event Action<string> SignedIn;
+
         /// <summary>The login has ended. Raised after the token storage has been updated.</summary>
         public event Action<SignedOutReason> SignedOut;
 
@@ -37,6 +40,26 @@ namespace Tierway
         public bool IsSignedIn
         {
             get { return caller.Tokens.IsSignedIn; }
+        }
+
+        /// <summary>
+        /// The id of the logged-in player; null for nobody. A login of an earlier run of the game counts as for
+        /// <see cref="IsSignedIn"/>.
+        /// </summary>
+        public string PlayerId
+        {
+            get { return caller.Tokens.PlayerId; }
+        }
+
+        internal Caller Caller
+        {
+            get { return caller; }
+        }
+
+        /// <summary>A copy of what the game has given, with defaults.</summary>
+        internal TierwayOptions Options
+        {
+            get { return options; }
         }
 
         /// <summary>The player's own storage.</summary>
@@ -60,69 +83,77 @@ namespace Tierway
         /// <summary>Logs a player in, whom the studio's own backend identifies.</summary>
         public async Task LoginAsync(
             LoginRequest request,
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
             if (request == null) throw new ArgumentNullException("request");
             var body = Begin(request);
             AddProfile(body, request.Nickname, request.Region, request.Language, request.DeviceName);
-            await SignInAsync("custom", body, null, cancellationToken);
+            await SignInAsync("custom", body, null, callOptions, cancellationToken);
         }
 
         /// <summary>Attaches another identity to the logged-in player.</summary>
         public async Task LinkAsync(
             LinkRequest request,
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
             if (request == null) throw new ArgumentNullException("request");
-            await AttachAsync("custom", Begin(request), null, cancellationToken);
+            await AttachAsync("custom", Begin(request), null, callOptions, cancellationToken);
         }
 
         /// <summary>Logs a player in by an ID token of Google.</summary>
         public Task LoginGoogleAsync(
             IdTokenRequest request,
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
-            return SignInAsync("google", request, cancellationToken);
+            return SignInAsync("google", request, callOptions, cancellationToken);
         }
 
         /// <summary>Attaches the player's account at Google.</summary>
         public Task LinkGoogleAsync(
             IdTokenRequest request,
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
-            return AttachAsync("google", request, cancellationToken);
+            return AttachAsync("google", request, callOptions, cancellationToken);
         }
 
         /// <summary>Logs a player in by an ID token of Apple.</summary>
         public Task LoginAppleAsync(
             IdTokenRequest request,
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
-            return SignInAsync("apple", request, cancellationToken);
+            return SignInAsync("apple", request, callOptions, cancellationToken);
         }
 
         /// <summary>Attaches the player's account at Apple.</summary>
         public Task LinkAppleAsync(
             IdTokenRequest request,
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
-            return AttachAsync("apple", request, cancellationToken);
+            return AttachAsync("apple", request, callOptions, cancellationToken);
         }
 
         /// <summary>Logs a player in by an ID token of the issuer that the request names.</summary>
         public Task LoginOidcAsync(
             IdTokenRequest request,
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
-            return SignInAsync("oidc", request, cancellationToken);
+            return SignInAsync("oidc", request, callOptions, cancellationToken);
         }
 
         /// <summary>Attaches the player's account at the issuer that the request names.</summary>
         public Task LinkOidcAsync(
             IdTokenRequest request,
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
-            return AttachAsync("oidc", request, cancellationToken);
+            return AttachAsync("oidc", request, callOptions, cancellationToken);
         }
 
         /// <summary>
@@ -131,21 +162,23 @@ namespace Tierway
         /// </summary>
         public async Task LoginGuestAsync(
             GuestRequest request = null,
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
             request = request ?? new GuestRequest();
             var body = await BeginGuestAsync(request, cancellationToken);
             AddProfile(body, request.Nickname, request.Region, request.Language, request.DeviceName);
-            await SignInAsync("device", body, null, cancellationToken);
+            await SignInAsync("device", body, null, callOptions, cancellationToken);
         }
 
         /// <summary>Attaches this device to the player, who can then log in as its guest.</summary>
         public async Task LinkGuestAsync(
             GuestRequest request = null,
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
             var body = await BeginGuestAsync(request ?? new GuestRequest(), cancellationToken);
-            await AttachAsync("device", body, null, cancellationToken);
+            await AttachAsync("device", body, null, callOptions, cancellationToken);
         }
 
         /// <summary>
@@ -155,10 +188,12 @@ namespace Tierway
         /// </summary>
         /// <param name="ticket">The member <c>ticket</c> of <c>conflict</c>. It works once, within ten minutes.</param>
         /// <param name="deviceName">The player finds it in its sessions; null for none.</param>
+        /// <param name="callOptions">Limits of this call alone.</param>
         /// <param name="cancellationToken">Ends the call.</param>
         public async Task SwitchAsync(
             string ticket,
             string deviceName = null,
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
             if (string.IsNullOrEmpty(ticket)) throw new ArgumentException("a ticket must be set", "ticket");
@@ -173,26 +208,36 @@ namespace Tierway
                 IsChanging = true,
                 Timeout = options.LoginTimeout,
                 RetryWindow = TimeSpan.Zero,
+                Options = callOptions,
             };
             await TakeAsync(await caller.MakeAsync(call, cancellationToken));
         }
 
-        private Task SignInAsync(string kind, IdTokenRequest request, CancellationToken cancellationToken)
+        private Task SignInAsync(
+            string kind,
+            IdTokenRequest request,
+            CallOptions callOptions,
+            CancellationToken cancellationToken)
         {
             var body = Begin(kind, request);
             AddProfile(body, request.Nickname, request.Region, request.Language, request.DeviceName);
-            return SignInAsync(kind, body, WindowOf(request), cancellationToken);
+            return SignInAsync(kind, body, WindowOf(request), callOptions, cancellationToken);
         }
 
-        private Task AttachAsync(string kind, IdTokenRequest request, CancellationToken cancellationToken)
+        private Task AttachAsync(
+            string kind,
+            IdTokenRequest request,
+            CallOptions callOptions,
+            CancellationToken cancellationToken)
         {
-            return AttachAsync(kind, Begin(kind, request), WindowOf(request), cancellationToken);
+            return AttachAsync(kind, Begin(kind, request), WindowOf(request), callOptions, cancellationToken);
         }
 
         private async Task SignInAsync(
             string kind,
             JsonWriter body,
             TimeSpan? retryWindow,
+            CallOptions callOptions,
             CancellationToken cancellationToken)
         {
             var call = new Call
@@ -202,6 +247,7 @@ namespace Tierway
                 IsOfClient = true,
                 Timeout = options.LoginTimeout,
                 RetryWindow = retryWindow,
+                Options = callOptions,
             };
             await TakeAsync(await caller.MakeAsync(call, cancellationToken));
         }
@@ -210,12 +256,14 @@ namespace Tierway
         {
             var former = await caller.Tokens.SetAsync(Caller.PairOf(pair));
             if (former != null) EndUnobserved(former);
+            options.Raise(SignedIn, PlayerId);
         }
 
         private async Task AttachAsync(
             string kind,
             JsonWriter body,
             TimeSpan? retryWindow,
+            CallOptions callOptions,
             CancellationToken cancellationToken)
         {
             var call = new Call
@@ -227,6 +275,7 @@ namespace Tierway
                 IsChanging = true,
                 Timeout = options.LoginTimeout,
                 RetryWindow = retryWindow,
+                Options = callOptions,
             };
             await caller.MakeAsync(call, cancellationToken);
         }
@@ -235,16 +284,24 @@ namespace Tierway
         /// Logs out. On this device this takes effect at once. The service is informed if possible; it is not an error
         /// when this fails.
         /// </summary>
-        public async Task LogoutAsync(CancellationToken cancellationToken = default(CancellationToken))
+        public async Task LogoutAsync(
+            CallOptions callOptions = null,
+            CancellationToken cancellationToken = default(CancellationToken))
         {
             var pair = await caller.Tokens.ForgetAsync();
-            if (pair != null) await EndAsync(pair, cancellationToken);
+            if (pair != null) await EndAsync(pair, callOptions, cancellationToken);
         }
 
-        private async Task EndAsync(TokenPair pair, CancellationToken cancellationToken)
+        private async Task EndAsync(TokenPair pair, CallOptions callOptions, CancellationToken cancellationToken)
         {
             var request = new JsonWriter().BeginObject().Name("refreshToken").Value(pair.RefreshToken).EndObject();
-            var call = new Call { Path = "/sdk/v1/authorization/logout", Body = request.ToString(), IsOfClient = true };
+            var call = new Call
+            {
+                Path = "/sdk/v1/authorization/logout",
+                Body = request.ToString(),
+                IsOfClient = true,
+                Options = callOptions,
+            };
             try
             {
                 await caller.MakeAsync(call, cancellationToken);
@@ -260,7 +317,7 @@ namespace Tierway
         {
             try
             {
-                await EndAsync(pair, CancellationToken.None);
+                await EndAsync(pair, null, CancellationToken.None);
             }
             catch (Exception error)
             {
@@ -270,9 +327,11 @@ namespace Tierway
         }
 
         /// <summary>The logged-in player, with wallet, inventory and identities.</summary>
-        public async Task<Player> PlayerAsync(CancellationToken cancellationToken = default(CancellationToken))
+        public async Task<Player> PlayerAsync(
+            CallOptions callOptions = null,
+            CancellationToken cancellationToken = default(CancellationToken))
         {
-            var body = await caller.PostAsync("/sdk/v1/player/get", "{}", cancellationToken);
+            var body = await caller.PostAsync("/sdk/v1/player/get", "{}", callOptions, cancellationToken);
             return Caller.Understood(() => Player.Read(body));
         }
 
@@ -281,9 +340,10 @@ namespace Tierway
         /// are over.
         /// </summary>
         public async Task<IReadOnlyList<SeasonProgress>> SeasonsAsync(
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
-            var body = await caller.PostAsync("/sdk/v1/seasons/list", "{}", cancellationToken);
+            var body = await caller.PostAsync("/sdk/v1/seasons/list", "{}", callOptions, cancellationToken);
             return Caller.Understood(() => body.List("seasons", SeasonProgress.Read));
         }
 
@@ -292,16 +352,18 @@ namespace Tierway
         /// </summary>
         /// <param name="scenarioId">The scenario. It need not be started.</param>
         /// <param name="language">The language of texts, such as pt-BR. Default: that of the player's profile.</param>
+        /// <param name="callOptions">Limits of this call alone.</param>
         /// <param name="cancellationToken">Ends the call.</param>
         public async Task<ScenarioView> ViewAsync(
             string scenarioId,
             string language = null,
+            CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
             var request = new JsonWriter().BeginObject().Name("scenarioId").Value(scenarioId);
             if (language != null) request.Name("language").Value(language);
             var input = request.EndObject().ToString();
-            var body = await caller.PostAsync("/sdk/v1/scenarios/view", input, cancellationToken);
+            var body = await caller.PostAsync("/sdk/v1/scenarios/view", input, callOptions, cancellationToken);
             return Caller.Understood(() => ScenarioView.Read(body));
         }
 
@@ -319,10 +381,12 @@ namespace Tierway
         /// </summary>
         /// <param name="onEvent">Called with one event after the other.</param>
         /// <param name="after">The cursor of the last known event; null for events from now on.</param>
+        /// <param name="filter">Which events; null for all.</param>
         /// <param name="cancellationToken">Ends the listening.</param>
         public Task EventsAsync(
             Action<TierwayEvent> onEvent,
             string after = null,
+            EventFilter filter = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
             if (onEvent == null) throw new ArgumentNullException("onEvent");
@@ -333,6 +397,7 @@ namespace Tierway
                     return Task.FromResult(true);
                 },
                 after,
+                filter,
                 cancellationToken);
         }
 
@@ -340,13 +405,14 @@ namespace Tierway
         public async Task EventsAsync(
             Func<TierwayEvent, Task> onEvent,
             string after = null,
+            EventFilter filter = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
             if (onEvent == null) throw new ArgumentNullException("onEvent");
             if (lifetime.IsCancellationRequested) throw new ObjectDisposedException("TierwayClient");
             using (var both = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, lifetime.Token))
             {
-                await new EventStream(options, caller, onEvent, after).ListenAsync(both.Token);
+                await new EventStream(options, caller, onEvent, after, filter).ListenAsync(both.Token);
             }
         }
 

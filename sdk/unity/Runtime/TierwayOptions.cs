@@ -20,7 +20,7 @@ namespace Tierway
         public ITokenStorage TokenStorage { get; set; }
 
         /// <summary>Where the id of a guest is kept. Default: memory, so that the guest is lost with the game.</summary>
-        public IDeviceStorage DeviceStorage { get; set; }
+        public ITextStorage DeviceStorage { get; set; }
 
         /// <summary>The maximum number of retries of a call.</summary>
         public int MaxRetries { get; set; } = 3;
@@ -55,7 +55,7 @@ namespace Tierway
             copy.BaseUrl = BaseUrl.TrimEnd('/');
             copy.Transport = Transport ?? DefaultTransport();
             copy.TokenStorage = TokenStorage ?? new MemoryTokenStorage();
-            copy.DeviceStorage = DeviceStorage ?? new MemoryDeviceStorage();
+            copy.DeviceStorage = DeviceStorage ?? new MemoryTextStorage();
             return copy;
         }
 

@@ -38,7 +38,7 @@ namespace Tierway
         public TokenPair Pair { get; private set; }
 
         /// <summary>The player of the pair; null when its token cannot be read.</summary>
-        private string PlayerId { get; set; }
+        public string PlayerId { get; private set; }
 
         /// <summary>Whether both are of one player, as far as their tokens say.</summary>
         public bool IsOfPlayerOf(HeldPair other)
@@ -145,6 +145,16 @@ namespace Tierway
         public bool IsSignedIn
         {
             get { return Current != null; }
+        }
+
+        /// <summary>The logged-in player; null for nobody, and when its token cannot be read.</summary>
+        public string PlayerId
+        {
+            get
+            {
+                var held = Current;
+                return held == null ? null : held.PlayerId;
+            }
         }
 
         private HeldPair Current

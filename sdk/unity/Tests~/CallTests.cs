@@ -98,6 +98,40 @@ namespace Tierway.Tests
                 "nobody is there");
         }
 
+        /// <summary>A call with limits of its own, among calls with those of the client.</summary>
+        public static async Task LimitsAsync()
+        {
+            var client = await Program.NewPlayerAsync();
+            var pass = (await client.Scenario("season-1").StartAsync()).BattlePass("pass");
+            await Program.AskAsync("freeze");
+            var watch = Stopwatch.StartNew();
+            var hasty = new CallOptions { Timeout = TimeSpan.FromMilliseconds(300), MaxRetries = 0 };
+            foreach (var call in new Func<Task>[]
+            {
+                () => pass.ProgressAsync(hasty),
+                () => pass.AddXpAsync(1, callOptions: hasty),
+                () => client.PlayerAsync(hasty),
+                () => client.Inbox.ListAsync(callOptions: hasty),
+                () => client.Storage.GetAsync(null, hasty),
+                () => client.Account.SessionsAsync(hasty),
+                () => client.LoginAsync(new LoginRequest { CustomData = "{}" }, hasty),
+            })
+            {
+                var error = await Check.ThrowsAsync<TierwayException>(call, "a call that is not answered in time");
+                Check.Equal(ErrorCodes.Timeout, error.Code, "why");
+            }
+            Check.True(watch.Elapsed < TimeSpan.FromSeconds(9), "one attempt each, shorter than that of the client");
+            await Program.AskAsync("thaw");
+            await Program.AskAsync("answer 503 0");
+            await Check.ThrowsAsync<TierwayException>(
+                () => pass.AddXpAsync(1, callOptions: new CallOptions { MaxRetries = 0 }),
+                "a failure that is not retried");
+            await Program.AskAsync("answer 503 0");
+            Check.Equal(2L, (await pass.AddXpAsync(2)).Xp, "the next call is retried as ever");
+            foreach (var wrong in new[] { new CallOptions { Timeout = TimeSpan.Zero }, new CallOptions { MaxRetries = -1 } })
+                await Check.ThrowsAsync<ArgumentException>(() => pass.ProgressAsync(wrong), "no limits");
+        }
+
         public static async Task WaitsAsync()
         {
             var client = await Program.NewPlayerAsync();
@@ -237,7 +271,7 @@ namespace Tierway.Tests
             await Program.AskAsync("hold");
             using (var hasty = new CancellationTokenSource())
             {
-                var first = client.PlayerAsync(hasty.Token);
+                var first = client.PlayerAsync(cancellationToken: hasty.Token);
                 var second = client.PlayerAsync();
                 await Program.AskAsync("held");
                 hasty.Cancel();
@@ -248,7 +282,7 @@ namespace Tierway.Tests
             }
             await Program.AskAsync("freeze");
             using (var hasty = new CancellationTokenSource(100))
-                await Check.ThrowsAsync<OperationCanceledException>(() => client.PlayerAsync(hasty.Token), "a call that is cancelled");
+                await Check.ThrowsAsync<OperationCanceledException>(() => client.PlayerAsync(cancellationToken: hasty.Token), "a call that is cancelled");
             var call = client.PlayerAsync();
             var stream = client.EventsAsync(happened => { });
             await Task.Delay(100);

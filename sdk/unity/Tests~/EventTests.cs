@@ -55,6 +55,34 @@ namespace Tierway.Tests
             await Check.ThrowsAsync<TierwayException>(() => new TierwayClient(Program.Options()).EventsAsync(happened => { }), "nobody");
         }
 
+        /// <summary>Only what the filter lets through.</summary>
+        public static async Task FilterAsync()
+        {
+            var client = await Program.NewPlayerAsync();
+            var start = new List<TierwayEvent>();
+            using (var listening = new CancellationTokenSource())
+            {
+                var all = client.EventsAsync(happened => start.Add(happened), cancellationToken: listening.Token);
+                await UntilHeardAsync(client, start, all);
+                listening.Cancel();
+            }
+            var after = start.First().Cursor;
+            var pass = (await client.Scenario("season-1").StartAsync()).BattlePass("pass");
+            await (await client.Scenario("story").StartAsync()).CrossAsync("intro", "onAccept");
+            await pass.AddXpAsync(1100, "match");
+            await pass.BuyPremiumAsync();
+            var handles = new EventFilter { Handles = new[] { Handles.LevelUp, Handles.PremiumPurchase } };
+            Check.Sequence(
+                new[] { "pass onLevelUp CROSSING", "pass onPremiumPurchase CROSSING" },
+                (await TakeAsync(client, after, 2, handles)).Select(one => one.NodeId + " " + one.Handle + " " + one.Type),
+                "handles");
+            var node = new EventFilter { ScenarioId = "season-1", NodeId = "pass" };
+            Check.Sequence(
+                new[] { "season-1 pass", "season-1 pass" },
+                (await TakeAsync(client, after, 2, node)).Select(one => one.ScenarioId + " " + one.NodeId),
+                "a node of a scenario");
+        }
+
         /// <summary>The connection breaks again and again.</summary>
         public static async Task CutAsync()
         {
@@ -153,12 +181,16 @@ namespace Tierway.Tests
             return await client.Scenario("season-1").StartAsync();
         }
 
-        private static async Task<List<TierwayEvent>> TakeAsync(TierwayClient client, string after, int count)
+        private static async Task<List<TierwayEvent>> TakeAsync(
+            TierwayClient client,
+            string after,
+            int count,
+            EventFilter filter = null)
         {
             var heard = new List<TierwayEvent>();
             using (var listening = new CancellationTokenSource())
             {
-                var stream = client.EventsAsync(happened => heard.Add(happened), after, listening.Token);
+                var stream = client.EventsAsync(happened => heard.Add(happened), after, filter, listening.Token);
                 await Check.UntilAsync(() => heard.Count >= count || stream.IsCompleted, "events after a cursor");
                 listening.Cancel();
                 await Check.ThrowsAsync<OperationCanceledException>(() => stream, "a stream that is ended");

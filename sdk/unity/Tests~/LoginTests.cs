@@ -53,7 +53,7 @@ namespace Tierway.Tests
 
         public static async Task GuestAsync()
         {
-            var storage = new MemoryDeviceStorage();
+            var storage = new MemoryTextStorage();
             var options = Program.Options();
             options.DeviceStorage = storage;
             var client = new TierwayClient(options);

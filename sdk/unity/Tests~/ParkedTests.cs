@@ -25,7 +25,7 @@ namespace Tierway.Tests
             using (var pool = new ParkedPool())
             {
                 var calls = Enumerable.Range(0, 4)
-                    .Select(number => client.PlayerAsync(number % 2 == 0 ? cancelling.Token : CancellationToken.None));
+                    .Select(number => client.PlayerAsync(cancellationToken: number % 2 == 0 ? cancelling.Token : CancellationToken.None));
                 await Task.WhenAll(calls);
                 Check.True(pool.IsParked, "a refresh needs no thread pool");
             }
@@ -36,14 +36,14 @@ namespace Tierway.Tests
         {
             var options = Program.Options();
             options.Transport = new FrameTransport();
-            options.DeviceStorage = new SlowDeviceStorage();
+            options.DeviceStorage = new SlowTextStorage();
             options.TokenStorage = new SlowTokenStorage();
             var client = new TierwayClient(options);
             using (var cancelling = new CancellationTokenSource())
             using (var pool = new ParkedPool())
             {
                 var request = new GuestRequest { Nickname = "Guest" };
-                await Task.WhenAll(Enumerable.Range(0, 3).Select(number => client.LoginGuestAsync(request, cancelling.Token)));
+                await Task.WhenAll(Enumerable.Range(0, 3).Select(number => client.LoginGuestAsync(request, cancellationToken: cancelling.Token)));
                 await client.PlayerAsync();
                 Check.True(pool.IsParked, "a turn needs no thread pool");
             }
@@ -84,7 +84,7 @@ namespace Tierway.Tests
         }
     }
 
-    internal sealed class SlowDeviceStorage : IDeviceStorage
+    internal sealed class SlowTextStorage : ITextStorage
     {
         private string kept;
 
@@ -94,10 +94,10 @@ namespace Tierway.Tests
             return kept;
         }
 
-        public async Task SaveAsync(string deviceId, CancellationToken cancellationToken)
+        public async Task SaveAsync(string text, CancellationToken cancellationToken)
         {
             await Task.Yield();
-            kept = deviceId;
+            kept = text;
         }
     }
 

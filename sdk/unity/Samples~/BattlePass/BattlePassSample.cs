@@ -48,7 +48,7 @@ public sealed class BattlePassSample : MonoBehaviour
         if (!await tierway.RestoreAsync(cancellationToken))
         {
             var customData = new JsonWriter().BeginObject().Name("player").Value(player).EndObject().ToString();
-            await tierway.LoginAsync(new LoginRequest { CustomData = customData }, cancellationToken);
+            await tierway.LoginAsync(new LoginRequest { CustomData = customData }, cancellationToken: cancellationToken);
         }
         var season = await tierway.Scenario("season-1").StartAsync(cancellationToken: cancellationToken);
         var pass = season.BattlePass("pass");
