@@ -61,18 +61,39 @@ async function inTurn(body: Buffer): Promise<Buffer> {
   return body
 }
 
-/** How long a client that is refused while it sends may take to read the answer. */
+/** How long a client that is refused while it sends may take to read the answer, or to send more. */
 export const LINGER_MS = 500
+/** How often it may send more. */
+const LINGERS = 10
 
 /**
- * Reads on for a moment after the answer to an incomplete body. A client whose connection closes while it sends would
- * not read the answer.
+ * Reads on after the answer to an incomplete body, as long as more of it comes, up to some seconds. A client whose
+ * connection closes while it sends would not read the answer; one that has sent all of it may use the connection again.
  */
 export function letBy(request: IncomingMessage, response: ServerResponse): void {
   if (request.complete || !(request.headers['content-length'] || request.headers['transfer-encoding'])) return
   response.once('finish', () => {
-    const timer = setTimeout(() => request.socket.destroySoon(), LINGER_MS).unref()
-    request.once('close', () => clearTimeout(timer)).resume()
+    let lingers = LINGERS
+    let isSilent = true
+    let timer: NodeJS.Timeout
+    const close = () => {
+      if (request.complete) return
+      lingers -= 1
+      if (isSilent || lingers === 0) return request.socket.destroySoon()
+      wait()
+    }
+    const wait = () => {
+      isSilent = true
+      // A busy process first reads what has come meanwhile.
+      timer = setTimeout(() => setImmediate(close), LINGER_MS).unref()
+    }
+    wait()
+    request
+      .once('close', () => clearTimeout(timer))
+      .on('data', () => {
+        isSilent = false
+      })
+    request.resume()
   })
 }
 

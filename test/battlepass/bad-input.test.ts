@@ -1,4 +1,6 @@
 import { type ClientRequest, request } from 'node:http'
+import { connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Json, print, RawJson } from '../../src/base/json.ts'
 import { season } from '../harness/definitions.ts'
@@ -213,6 +215,28 @@ describe('every body', () => {
   it.each(ENDPOINTS)('is 413 above 1 MiB with a content length: %s', async (path) => {
     const { status, body } = await player.post(path, padded(path, MIB + 1))
     expect([status, body.error, body.code]).toEqual([413, 'payload too large', 'payload_too_large'])
+  })
+
+  it('that is refused leaves its connection usable for a client that sends the rest slowly', async () => {
+    const path = '/sdk/v1/battlepass/progress'
+    const { hostname, port } = new URL(game.baseUrl)
+    const socket = connect({ host: hostname, port: Number(port) })
+    let received = ''
+    socket.on('data', (chunk) => {
+      received += chunk
+    })
+    const begin = (length: number) =>
+      `POST ${path} HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${player.token}\r\ncontent-length: ${length}\r\n\r\n`
+    socket.write(`${begin(MIB + 4)}{`)
+    await until('it is refused', () => received.includes('"payload_too_large"'))
+    for (const part of [MIB / 2, MIB / 4, MIB / 4]) {
+      await pause(300)
+      socket.write(' '.repeat(part))
+    }
+    const text = JSON.stringify(valid[path])
+    socket.write(`   ${begin(text.length)}${text}`)
+    await until('the next call is answered', () => received.includes('HTTP/1.1 200 '))
+    socket.destroy()
   })
 
   it.each(ENDPOINTS)('is 413 above 1 MiB when chunked: %s', async (path) => {
