@@ -77,24 +77,29 @@ export function addServerXp(
   input: Omit<AddXp, 'runId'> & { readonly runId: string | null },
   given: Pick<GivenXp, 'reference' | 'earlierKey'>,
 ): Command<AddXpResult> {
-  return xpCommand(ref, input, { origin: 'server', ...given }, 'server.xp')
+  const { reference, earlierKey } = given
+  return xpCommand(ref, input, { origin: 'server', reference, earlierKey }, 'server.xp')
 }
 
 function xpCommand(
   ref: PlayerRef,
-  { idempotencyKey: key, ...input }: Omit<AddXp, 'runId'> & { readonly runId: string | null },
+  input: Omit<AddXp, 'runId'> & { readonly runId: string | null },
   given: GivenXp,
   operation: string,
 ): Command<AddXpResult> {
-  const { scenarioId, nodeId, runId, amount, source } = input
-  const reference = given.reference === undefined ? {} : { reference: given.reference }
+  const { scenarioId, nodeId, runId, amount, source, idempotencyKey: key } = input
+  const { origin, entryId, reference, earlierKey } = given
+  const sent = { scenarioId, nodeId, amount, source, origin }
   return {
     player: ref,
     once: {
       operation,
       key,
-      earlierKey: given.earlierKey,
-      request: { scenarioId, nodeId, runId, amount, source, ...reference },
+      earlierKey,
+      request:
+        reference === undefined
+          ? { scenarioId, nodeId, runId, amount, source }
+          : { scenarioId, nodeId, runId, amount, source, reference },
       admit: (group) => admitActive(group, ref),
       about: (_result, group) => aboutPass(group, ref, input),
     },
@@ -102,15 +107,15 @@ function xpCommand(
       const active = runId === null ? yield* askActive(group, ref, scenarioId) : runId
       const rows = yield* group.rows(() => {
         const rows = askRunRows(group, ref, { scenarioId, runId: active })
-        const asked = askXp(group, rows.player, rows.definition, { ...input, origin: given.origin })
+        const asked = askXp(group, rows.player, rows.definition, sent)
         if (rows.definition && asked?.pass.node.autoClaim === 'always')
           askEveryTier(asked.pass, rows.definition, rows.run?.key ?? null)
-        return { ...rows, asked }
+        return { player: rows.player, definition: rows.definition, run: rows.run, asked }
       })
       const { definition, run } = requireActiveRun(rows, scenarioId)
       const pass = requirePass(rows.asked?.pass)
       const boosts = rows.asked?.boosts
-      const result = yield* giveXp(group, { definition, run, pass, amount, source, boosts, ...given })
+      const result = yield* giveXp(group, { definition, run, pass, amount, source, boosts, origin, entryId, reference })
       if (pass.node.autoClaim !== 'always' || result instanceof Refusal) return result
       const { level, xp, leveledUp, maxLevel } = result
       const plan = yield* claimForPlayer(group, pass, { definition, run: rows.run }, result.plan)
@@ -197,7 +202,6 @@ export function* giveXp(group: Group, gift: Gift): Steps<AddXpResult | Refusal> 
   if (limited) count('clipped')
   if (limited?.isFirst) tell(limited, granted)
   if (granted !== 0n || limited?.isFirst) pass.set(group, decision.next)
-  const kept = limited && { asked: amount, limitedBy: limited.by }
   pass.addXp(group, {
     id: entryId,
     runId: run.runId,
@@ -205,8 +209,9 @@ export function* giveXp(group: Group, gift: Gift): Steps<AddXpResult | Refusal> 
     bonus,
     source,
     origin,
+    asked: limited ? amount : null,
+    limitedBy: limited ? limited.by : null,
     reference,
-    ...kept,
   })
   return { level, xp, leveledUp, maxLevel, plan }
 }

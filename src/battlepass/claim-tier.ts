@@ -424,10 +424,7 @@ function* claim(
   const { player, node, scenarioId } = pass
   const { level, track, by, mail, plans, levelNodeId = pass.levelNode?.id } = tier
   const before = pass.current
-  const request = {
-    ...{ level, track, by, choice: tier.choice ?? null },
-    ...{ offer: offerAt(pass, tier), levelNodeId },
-  }
+  const request = { level, track, by, choice: tier.choice ?? null, offer: offerAt(pass, tier), levelNodeId }
   const decision = decideClaim(node, before, request, pass.nowIn(group))
   if (decision.kind === 'refused') return refused(decision.error)
 
@@ -435,8 +432,9 @@ function* claim(
   const { step, rewards, paid, original } = yield* group.rows(() => {
     const isStill = run === null || decision.crossings.length === 0
     const step = isStill ? NOWHERE : settleWalk(player, definition, run, decision.crossings)
-    const rewards = isRepeat ? rewardsOf(step) : [...decision.rewards, ...rewardsOf(step)]
-    const paid = mail ? rewardsOf(step) : rewards
+    const further = rewardsOf(step)
+    const rewards = isRepeat ? further : further.length === 0 ? decision.rewards : [...decision.rewards, ...further]
+    const paid = mail ? further : rewards
     askHoldings(player, paid)
     return { step, rewards, paid, original: isRepeat ? pass.askGrant(level, track) : null }
   })

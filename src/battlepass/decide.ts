@@ -161,7 +161,7 @@ export function decideXp(
   const { granted, counts: xpCounts, limited } = allowXp(rules, pass.xpCounts, sent, now)
   if (limited && rules?.over === 'refuse')
     return { kind: 'refused', reason: 'xpLimitReached', limited, next: { ...pass, xpCounts } }
-  const bonus = bonusOf(node, pass, { ...sent, amount: granted }, { boosts, now })
+  const bonus = bonusOf(node, pass, { amount: granted, source: sent.source, origin: sent.origin }, { boosts, now })
   const xp = pass.xp + granted + bonus
   // The total never passes int64.
   if (xp > MAX_INT64) return { kind: 'refused', reason: 'xpLimitExceeded' }
@@ -169,26 +169,31 @@ export function decideXp(
   const level = levelAt(node, xp)
   const maxLevel = level >= topLevel
   const { rewards: converted, state: beyond } = convertXp(node, pass.beyond, { from: pass.xp, to: xp })
-  const answer = { kind: 'added', level, xp, maxLevel, granted, bonus, limited, converted } as const
-  if (granted === 0n) return { ...answer, leveledUp: false, next: { ...pass, xpCounts }, crossings: [] }
+  const crossings: Crossing[] = []
+  const added = (leveledUp: boolean, next: Pass): XpDecision => {
+    return { kind: 'added', level, xp, leveledUp, maxLevel, granted, bonus, limited, converted, next, crossings }
+  }
+  if (granted === 0n) return added(false, { ...pass, xpCounts })
 
   const { source } = sent
   const leveledUp = level > pass.level
-  const crossings: Crossing[] = []
   if (leveledUp) crossings.push(crossing(node.id, 'onLevelUp', { fromLevel: pass.level, toLevel: level, xp, source }))
   if (maxLevel && !pass.maxLevelCrossed) crossings.push(crossing(node.id, 'onMaxLevel', { level, xp, source }))
 
-  const reached = {
-    ...pass,
-    activeOn: playedOn(pass, now),
+  // In full: a spread costs more than all the rest of a decision.
+  const reached: Pass = {
     xp,
+    level: leveledUp ? level : pass.level,
+    premiumOwned: pass.premiumOwned,
+    maxLevelCrossed: pass.maxLevelCrossed || maxLevel,
+    completed: pass.completed,
+    completedNodes: pass.completedNodes,
+    activeOn: playedOn(pass, now),
     xpCounts,
     beyond,
-    level: leveledUp ? level : pass.level,
-    maxLevelCrossed: pass.maxLevelCrossed || maxLevel,
+    claimed: pass.claimed,
   }
-  const { next, crossings: completion } = complete(node, reached)
-  return { ...answer, leveledUp, next, crossings: [...crossings, ...completion] }
+  return added(leveledUp, complete(node, reached, crossings))
 }
 
 export type ClaimDecision =
@@ -234,8 +239,8 @@ export function decideClaim(node: PassNode, pass: Pass, request: ClaimRequest, n
   // A level node has the tiers of its level.
   if (track === 'bonus' && levelNodeId !== undefined) return { kind: 'refused', error: 'tier not found' }
   if (pass.claimed.has(key)) {
-    const { next, crossings } = completeLevelNode(pass, request)
-    return { kind: 'repeated', next, crossings }
+    const crossings: Crossing[] = []
+    return { kind: 'repeated', next: completeLevelNode(pass, request, crossings), crossings }
   }
   if (!offer) return { kind: 'refused', error: 'tier not found' }
   if (by === 'player' && !claimsOpen(node, now)) return { kind: 'refused', error: 'season closed' }
@@ -247,16 +252,21 @@ export function decideClaim(node: PassNode, pass: Pass, request: ClaimRequest, n
 
   const isOfDay = track === 'bonus' && by === 'player'
   const isOverDay = isOfDay && leftToday(node, pass.beyond, now) === 0
-  const claimed = {
-    ...pass,
+  const claimed: Pass = {
+    xp: pass.xp,
+    level: pass.level,
+    premiumOwned: pass.premiumOwned,
+    maxLevelCrossed: pass.maxLevelCrossed,
+    completed: pass.completed,
+    completedNodes: pass.completedNodes,
     activeOn: by === 'player' ? playedOn(pass, now) : pass.activeOn,
+    xpCounts: pass.xpCounts,
     beyond: isOfDay ? countClaim(node, pass.beyond, now) : pass.beyond,
     claimed: { has: (tier: ClaimKey) => tier === key || pass.claimed.has(tier) },
   }
-  const onNode = levelNodeId === undefined ? { next: claimed, crossings: [] } : completeLevelNode(claimed, request)
-  const onPass = complete(node, onNode.next)
-  const crossings = [...onNode.crossings, ...onPass.crossings]
-  return { kind: 'granted', rewards: picked, isOverDay, next: onPass.next, crossings }
+  const crossings: Crossing[] = []
+  const next = complete(node, completeLevelNode(claimed, request, crossings), crossings)
+  return { kind: 'granted', rewards: picked, isOverDay, next, crossings }
 }
 
 /**
@@ -302,29 +312,27 @@ export function decidePurchase(
   }
 }
 
-/** At top level with every tier of every open track claimed, the pass crosses `onComplete`, once. */
-function complete(node: PassNode, pass: Pass): { next: Pass; crossings: Crossing[] } {
+/** At top level with every tier of every open track claimed, the pass crosses `onComplete`, once. Adds the crossing. */
+function complete(node: PassNode, pass: Pass, crossings: Crossing[]): Pass {
   const done =
     !pass.completed &&
     levelAt(node, pass.xp) >= node.topLevel &&
     [...node.tiers.values()].every(
       (tier) => (tier.track === 'premium' && !pass.premiumOwned) || pass.claimed.has(tierKey(tier.level, tier.track)),
     )
-  return done
-    ? { next: { ...pass, completed: true }, crossings: [crossing(node.id, 'onComplete', {})] }
-    : { next: pass, crossings: [] }
+  if (!done) return pass
+  crossings.push(crossing(node.id, 'onComplete', {}))
+  return { ...pass, completed: true }
 }
 
-/** A level node crosses `onComplete` at its first successful claim, even if the tier was claimed on the pass before. */
-function completeLevelNode(
-  pass: Pass,
-  { level, track, levelNodeId }: ClaimRequest,
-): { next: Pass; crossings: Crossing[] } {
-  if (levelNodeId === undefined || pass.completedNodes.includes(levelNodeId)) return { next: pass, crossings: [] }
-  return {
-    next: { ...pass, completedNodes: [...pass.completedNodes, levelNodeId] },
-    crossings: [crossing(levelNodeId, 'onComplete', { level, track })],
-  }
+/**
+ * A level node crosses `onComplete` at its first successful claim, even if the tier was claimed on the pass before. Adds
+ * the crossing.
+ */
+function completeLevelNode(pass: Pass, { level, track, levelNodeId }: ClaimRequest, crossings: Crossing[]): Pass {
+  if (levelNodeId === undefined || pass.completedNodes.includes(levelNodeId)) return pass
+  crossings.push(crossing(levelNodeId, 'onComplete', { level, track }))
+  return { ...pass, completedNodes: [...pass.completedNodes, levelNodeId] }
 }
 
 function crossing(nodeId: string, handle: string, data: Crossing['data']): Crossing {

@@ -309,12 +309,21 @@ export class PassHandle {
   }
 
   /** Adds a row to the xp ledger. Every grant has one, and it never changes. */
-  addXp(group: Group, { id = newId(), runId, amount, source, ...more }: XpGrant): void {
+  addXp(group: Group, grant: XpGrant): void {
     const { scenarioId, node, player } = this
-    const { origin = 'client', asked = null, limitedBy = null, reference = null, bonus = 0n } = more
+    const { id = newId(), runId, amount, source, origin = 'client' } = grant
+    const { asked = null, limitedBy = null, reference = null, bonus = 0n } = grant
     group.append(xpLedger, player, {
-      ...{ id, scenarioId, nodeId: node.id, runId, amount, source, asked, limitedBy, reference },
+      id,
+      scenarioId,
+      nodeId: node.id,
+      runId,
+      amount,
+      source,
       origin: origin === 'client' ? null : origin,
+      asked,
+      limitedBy,
+      reference,
       bonus: bonus === 0n ? null : bonus,
     })
     if (amount !== 0n) this.tally(group, 'xp', 1, 0, source, amount)

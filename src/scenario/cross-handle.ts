@@ -64,10 +64,9 @@ type ServerCross = Omit<CrossHandle, 'runId'> & { readonly runId: string | null 
 
 function cross(
   ref: PlayerRef,
-  { idempotencyKey: key, ...input }: ServerCross,
+  { scenarioId, nodeId, runId, handle, idempotencyKey: key }: ServerCross,
   operation: 'cross' | 'server.cross',
 ): Command<CrossResult> {
-  const { scenarioId, nodeId, runId, handle } = input
   return {
     player: ref,
     once: {
@@ -79,7 +78,8 @@ function cross(
     },
     *decide(group) {
       const active = runId === null ? yield* askActive(group, ref, scenarioId) : runId
-      return yield* crossInRun(group, ref, { ...input, runId: active, byClient: operation === 'cross' })
+      const byClient = operation === 'cross'
+      return yield* crossInRun(group, ref, { scenarioId, nodeId, runId: active, handle, byClient })
     },
   }
 }

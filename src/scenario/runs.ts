@@ -65,8 +65,9 @@ export function askPlan(player: Player, runId: string): One<{ readonly plan: Exe
 
 /** Writes a run after a call, with the plan of the call's answer. */
 function setRun(player: Player, run: Run, plan: ExecutionPlan | null): void {
-  const written = { ...run, plan }
-  player.slot(byId, run.runId).set(written)
+  const { runId, scenarioId, status, active: nodes, cause } = run
+  const written = { runId, scenarioId, status, active: nodes, cause, plan }
+  player.slot(byId, runId).set(written)
   player.slot(planOf, run.runId).note({ plan })
   const active = player.slot(activeOf, run.scenarioId)
   if (run.status === 'active') active.note({ runId: run.runId })
