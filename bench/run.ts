@@ -44,6 +44,7 @@ const { values: options } = parseArgs({
   options: {
     live: { type: 'boolean', default: false },
     instances: { type: 'boolean', default: false },
+    against: { type: 'string' },
     quick: { type: 'boolean', default: false },
     only: { type: 'string', multiple: true, default: [] },
     connections: { type: 'string' },
@@ -375,6 +376,17 @@ async function instances(): Promise<void> {
   })
 }
 
+/** This build and that of a commit in turn. */
+async function against(commit: string): Promise<void> {
+  const { runAgainst } = await import('./against.ts')
+  await runAgainst({
+    ...{ commit, only: options.only, signal: ended.signal },
+    connections: options.connections?.split(',').map(Number) ?? [4, 32, 256],
+    rounds: Number(options.rounds ?? (options.quick ? 2 : 8)),
+    seconds: SECONDS,
+  })
+}
+
 /** Prints the machine and the set-up of the figures. */
 function describe(version: string, hasPgbench: boolean): void {
   print('')
@@ -571,4 +583,7 @@ async function enter(
   )
 }
 
-await runToEnd(() => (options.live ? live() : options.instances ? instances() : main()))
+await runToEnd(() => {
+  if (options.against !== undefined) return against(options.against)
+  return options.live ? live() : options.instances ? instances() : main()
+})
