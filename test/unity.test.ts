@@ -277,9 +277,12 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
     expect(callsTo(REFRESH)).toHaveLength(1)
   })
 
-  test.each(['refresh', 'turns'])('needs no thread pool, which WebGL does not have: %s', async (name) => {
-    await run(`parked-${name}`)
-  })
+  test.each(['refresh', 'turns', 'outbox', 'follow'])(
+    'needs no thread pool, which WebGL does not have: %s',
+    async (name) => {
+      await run(`parked-${name}`)
+    },
+  )
 
   test('adopts a token pair that another client has stored before it refreshes or ends the login', async () => {
     await run('adopt')
@@ -365,8 +368,14 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
   test('retries temporary failures after the wait that the service asks for, and no other failure', () =>
     run('waits', { answer }))
 
-  test('makes a call with limits of its own, which hold for no other call', () =>
-    run('limits', { answer, freeze: () => gateway.decide(() => 'freeze'), thaw: up }))
+  test('makes a call with limits of its own, which hold for no other call', async () => {
+    await run('limits', { answer, freeze: () => gateway.decide(() => 'freeze'), thaw: up })
+    const made = (path: string) => callsTo(`/sdk/v1/${path}`).length
+    const once = ['battlepass/progress', 'player/get', 'inbox/list', 'storage/get', 'sessions/list']
+    expect(once.map(made)).toEqual(once.map(() => 1))
+    // The first login, and the one with limits; xp with limits twice, and once with a retry.
+    expect(['authorization/custom', 'battlepass/xp'].map(made)).toEqual([2, 4])
+  })
 
   test('rejects answers that do not come from the service or are incomplete', () =>
     run('foreign', {
@@ -454,8 +463,12 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
 
   test("an outbox keeps a player's xp for that player", () => run('outbox-players', { down, up }))
 
-  test('an outbox leaves what it cannot read in the storage, and refuses xp that it cannot store', () =>
-    run('outbox-storage'))
+  test.each([
+    ['outbox-storage', 'leaves what it cannot read in the storage, and refuses xp that it cannot store'],
+    ['outbox-held', 'does not count xp whose write failed or was given up, although it was written'],
+  ])('%s: an outbox %s', async (name) => {
+    await run(name)
+  })
 
   test('delivers each event once and in order while the connection breaks', () =>
     run('events-cut', { cut: () => gateway.cut() }))

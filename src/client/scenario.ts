@@ -312,7 +312,7 @@ export class ScenarioSession {
           ...(boosts && { boosts }),
         })),
       }
-      if (answer.claimed.length > 0)
+      if (answer.claimed.length > 0 && this.#isNewClaim(options?.idempotencyKey))
         await this.#afterClaim({
           granted: answer.claimed.flatMap(({ granted }) => granted),
           boosts: answer.claimed.flatMap(({ boosts = [] }) => boosts),
@@ -332,7 +332,8 @@ export class ScenarioSession {
       const isLevelNode = this.#active.get(body.nodeId)?.type === 'battle-pass-level'
       const claim = await this.#calls.change(path, { scenarioId, runId, ...body, choice }, CLAIM_RESPONSE, options)
       // A tier that was claimed on the pass before completes the level node, too.
-      if (claim.success && (isLevelNode || !claim.alreadyClaimed))
+      const mayCause = claim.success && (isLevelNode || !claim.alreadyClaimed)
+      if (mayCause && this.#isNewClaim(options.idempotencyKey))
         await this.#afterClaim(claim.alreadyClaimed ? null : claim, isLevelNode ? body.nodeId : undefined)
       return claim
     })
@@ -378,6 +379,15 @@ export class ScenarioSession {
     }
     for (const node of plan.entered) this.#listeners.emit('entered', node)
     this.#emitGranted(plan)
+  }
+
+  /** Whether a claim is none that was repeated with its given key, whose answer was taken in. */
+  #isNewClaim(givenKey: string | undefined): boolean {
+    if (givenKey === undefined) return true
+    const key = `claim ${givenKey}`
+    const isNew = !this.#takenKeys.has(key)
+    this.#takenKeys.add(key)
+    return isNew
   }
 
   /**

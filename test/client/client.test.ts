@@ -384,6 +384,20 @@ describeWays('following a session', () => {
     expect(heard).toEqual(levelsTo(3))
   })
 
+  it('tells what a claim granted once when it is repeated with its key', async () => {
+    const { here } = await twoDevices()
+    const pass = here.battlePass('pass')
+    await pass.addXp(40)
+    const granted: number[] = []
+    here.on('granted', ({ rewards }) => granted.push(rewards.length))
+    for (const _ of ['first', 'again']) {
+      const claim = await pass.claim(2, 'free', { idempotencyKey: 'match 1' })
+      expect(claim).toMatchObject({ success: true, alreadyClaimed: false })
+      expect((await pass.claimAll({ idempotencyKey: 'match 2' })).claimed.map(({ level }) => level)).toEqual([3, 4])
+    }
+    expect(granted).toEqual([1, 2])
+  })
+
   it('ends with an error for each follower when the login ends, and can begin again', async () => {
     const { tierway, here, heard } = await twoDevices()
     const errors: unknown[] = []

@@ -97,13 +97,13 @@ namespace Tierway
             return await session.DuringAsync(
                 async () =>
                 {
-                    var body = await ChangeAsync(
+                    var result = await ChangeAsync(
                         "/sdk/v1/battlepass/xp",
                         request,
+                        XpResult.Read,
                         idempotencyKey,
                         callOptions,
                         cancellationToken);
-                    var result = Caller.Understood(() => XpResult.Read(body));
                     Take(result, amount, source, idempotencyKey);
                     return result;
                 },
@@ -149,9 +149,11 @@ namespace Tierway
             return await session.DuringAsync(
                 async () =>
                 {
+                    var claim = session.NoteClaim(NodeId, idempotencyKey);
                     var result = await ClaimAsync(request, idempotencyKey, callOptions, cancellationToken);
-                    if (result.Success && !result.AlreadyClaimed && session.MayComplete(NodeId, lastLevel))
-                        await session.CompleteAsync(NodeId, cancellationToken);
+                    if (!result.Success || result.AlreadyClaimed || !session.IsNew(claim)) return result;
+                    session.Grant(result.Granted, result.Boosts);
+                    if (claim.MayCompletePass(lastLevel)) await session.TakeClaimAsync(claim, false, cancellationToken);
                     return result;
                 },
                 cancellationToken);
@@ -193,11 +195,14 @@ namespace Tierway
             return await session.DuringAsync(
                 async () =>
                 {
-                    var answer = await session.Caller.MakeAsync(call, cancellationToken);
-                    var result = Caller.Understood(() => ClaimAllResult.Read(answer.Member("claimAll")));
+                    var claim = session.NoteClaim(NodeId, idempotencyKey);
+                    var result = await session.Caller.MakeAsync(
+                        call,
+                        answer => ClaimAllResult.Read(answer.Member("claimAll")),
+                        cancellationToken);
+                    if (result.Claimed.Count == 0 || !session.IsNew(claim)) return result;
                     foreach (var tier in result.Claimed) session.Grant(tier.Granted, tier.Boosts);
-                    if (result.Claimed.Count > 0 && session.MayComplete(NodeId, lastLevel))
-                        await session.CompleteAsync(NodeId, cancellationToken);
+                    if (claim.MayCompletePass(lastLevel)) await session.TakeClaimAsync(claim, false, cancellationToken);
                     return result;
                 },
                 cancellationToken);
@@ -213,13 +218,13 @@ namespace Tierway
             return await session.DuringAsync(
                 async () =>
                 {
-                    var body = await ChangeAsync(
+                    var result = await ChangeAsync(
                         "/sdk/v1/battlepass/premium",
                         request,
+                        PremiumResult.Read,
                         idempotencyKey,
                         callOptions,
                         cancellationToken);
-                    var result = Caller.Understood(() => PremiumResult.Read(body));
                     session.Deliver(result.Plan, null, idempotencyKey);
                     return result;
                 },
@@ -233,10 +238,8 @@ namespace Tierway
             CallOptions callOptions,
             CancellationToken cancellationToken)
         {
-            var body = await ChangeAsync("/sdk/v1/battlepass/claim", request, key, callOptions, cancellationToken);
-            var result = Caller.Understood(() => ClaimResult.Read(body));
-            if (result.Success && !result.AlreadyClaimed) session.Grant(result.Granted, result.Boosts);
-            return result;
+            const string Path = "/sdk/v1/battlepass/claim";
+            return await ChangeAsync(Path, request, ClaimResult.Read, key, callOptions, cancellationToken);
         }
 
         internal void Deliver(Crossing crossing, LevelUp levelUp)
@@ -258,9 +261,10 @@ namespace Tierway
             }
         }
 
-        private async Task<JsonValue> ChangeAsync(
+        private async Task<T> ChangeAsync<T>(
             string path,
             JsonWriter request,
+            Func<JsonValue, T> read,
             string key,
             CallOptions callOptions,
             CancellationToken cancellationToken)
@@ -275,7 +279,7 @@ namespace Tierway
                 IsAnsweredByKey = true,
                 Options = callOptions,
             };
-            return await session.Caller.MakeAsync(call, cancellationToken);
+            return await session.Caller.MakeAsync(call, read, cancellationToken);
         }
 
         internal void Remember(long xp, int level)
@@ -360,10 +364,13 @@ namespace Tierway
             return await session.DuringAsync(
                 async () =>
                 {
+                    var claim = session.NoteClaim(NodeId, idempotencyKey);
                     var result = await pass.ClaimAsync(request, idempotencyKey, callOptions, cancellationToken);
+                    if (!result.Success || !session.IsNew(claim)) return result;
+                    if (!result.AlreadyClaimed) session.Grant(result.Granted, result.Boosts);
                     // The first successful claim on the node completes it, also when the tier was claimed on the pass.
-                    if (result.Success && session.MayComplete(NodeId, null))
-                        await session.CompleteLevelAsync(NodeId, cancellationToken);
+                    if (claim.IsOnLevel || (!result.AlreadyClaimed && claim.MayCompletePass(null)))
+                        await session.TakeClaimAsync(claim, result.AlreadyClaimed, cancellationToken);
                     return result;
                 },
                 cancellationToken);

@@ -166,6 +166,22 @@ namespace Tierway
             }
         }
 
+        /// <summary>Makes a call and reads its answer. A change whose answer cannot be read may have taken effect.</summary>
+        public async Task<T> MakeAsync<T>(Call call, Func<JsonValue, T> read, CancellationToken cancellationToken)
+        {
+            var answer = await MakeAsync(call, cancellationToken);
+            try
+            {
+                return Understood(() => read(answer));
+            }
+            catch (TierwayException error)
+            {
+                error.IsOutcomeUnknown = call.IsChanging;
+                error.IdempotencyKey = call.Key;
+                throw;
+            }
+        }
+
         /// <summary>Opens the stream of a subscription.</summary>
         public async Task<ITransportStream> OpenAsync(string body, TokenPair pair, CancellationToken cancellationToken)
         {
@@ -309,7 +325,8 @@ namespace Tierway
                 cancellationToken.ThrowIfCancellationRequested();
                 throw Unanswered(ErrorCodes.Network, error);
             }
-            Clock.Hear(response.Header("Date"));
+            // A proxy or the log-in page of a network has a clock of its own.
+            if (response.Header("X-Request-Id") != null) Clock.Hear(response.Header("Date"));
             if (response.Status == 204) return null;
             if (response.Status != 200) throw Refusal(call, response);
             if (call.IsOfLines) return LinesOf(response.Body);

@@ -75,13 +75,12 @@ namespace Tierway
                 TierwayException refused = null;
                 try
                 {
+                    first = first ?? await caller.HeldAsync(null, cancellationToken);
                     // Without a cursor, listening begins at the current end: all later events are received, even if the
                     // connection breaks before the first one.
                     if (cursor == null) cursor = await ReadEndAsync(caller, cancellationToken);
                     // After the login of another player it throws: these are not that player's events.
-                    var held = await caller.HeldAsync(first, cancellationToken);
-                    first = first ?? held;
-                    pair = held.Pair;
+                    pair = (await caller.HeldAsync(first, cancellationToken)).Pair;
                     await HearAsync(pair, cancellationToken);
                 }
                 catch (TierwayException error)

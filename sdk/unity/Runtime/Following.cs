@@ -52,17 +52,18 @@ namespace Tierway
             public readonly CancellationTokenSource Ending = new CancellationTokenSource();
             public readonly TaskCompletionSource<bool> Ended = new TaskCompletionSource<bool>();
             public int Followers;
+            /// <summary>While the stream begins, calls wait for it; null otherwise.</summary>
+            public TaskCompletionSource<bool> Entering;
+            /// <summary>Whether its events raise the crossings of later calls.</summary>
+            public bool IsLive;
         }
 
         private readonly ITransport transport;
         private readonly Action<DetailedCrossing> raise;
         private readonly Backoff backoff = new Backoff();
         private readonly object gate = new object();
+        /// <summary>The stream of the present followers; null without any.</summary>
         private Shared shared;
-        /// <summary>Whether events raise the crossings of later calls.</summary>
-        private bool isLive;
-        /// <summary>While the stream begins, calls wait for it; null otherwise.</summary>
-        private TaskCompletionSource<bool> entering;
         /// <summary>Completed when no call is under way; null when none waits for that.</summary>
         private TaskCompletionSource<bool> idle;
         private int underWay;
@@ -83,11 +84,11 @@ namespace Tierway
         /// Follows until it is cancelled, or until the stream fails for good. All followers share one stream.
         /// </summary>
         /// <param name="readEnd">Reads the cursor after which events raise crossings.</param>
-        /// <param name="listen">Listens after this cursor.</param>
+        /// <param name="listen">Listens after this cursor, and passes each crossing to the function.</param>
         /// <param name="cancellationToken">Ends the following.</param>
         public async Task FollowAsync(
             Func<CancellationToken, Task<string>> readEnd,
-            Func<string, CancellationToken, Task> listen,
+            Func<string, Action<DetailedCrossing>, CancellationToken, Task> listen,
             CancellationToken cancellationToken)
         {
             cancellationToken.ThrowIfCancellationRequested();
@@ -111,25 +112,24 @@ namespace Tierway
             }
             finally
             {
-                bool isLast;
-                lock (gate) isLast = --mine.Followers == 0;
-                if (isLast) End(mine);
+                End(mine, true);
             }
         }
 
         private async void Run(
             Shared mine,
             Func<CancellationToken, Task<string>> readEnd,
-            Func<string, CancellationToken, Task> listen)
+            Func<string, Action<DetailedCrossing>, CancellationToken, Task> listen)
         {
             try
             {
-                await listen(await EnterAsync(readEnd, mine.Ending.Token), mine.Ending.Token);
+                var after = await EnterAsync(mine, readEnd);
+                await listen(after, crossed => Heard(mine, crossed), mine.Ending.Token);
                 mine.Ended.TrySetResult(true);
             }
             catch (Exception error)
             {
-                End(mine);
+                End(mine, false);
                 mine.Ended.TrySetException(error);
                 // All followers may have left.
                 GC.KeepAlive(mine.Ended.Task.Exception);
@@ -139,24 +139,24 @@ namespace Tierway
         /// <summary>
         /// Crossings of earlier calls are raised by their answers, those of later calls by the events after this cursor.
         /// </summary>
-        private async Task<string> EnterAsync(
-            Func<CancellationToken, Task<string>> readEnd,
-            CancellationToken cancellationToken)
+        private async Task<string> EnterAsync(Shared mine, Func<CancellationToken, Task<string>> readEnd)
         {
+            var ending = mine.Ending.Token;
             for (var failed = 0; ; failed++)
             {
                 Task<bool> waited = null;
-                var mine = new TaskCompletionSource<bool>();
+                var entering = new TaskCompletionSource<bool>();
                 lock (gate)
                 {
-                    entering = mine;
-                    if (underWay > 0) waited = (idle = new TaskCompletionSource<bool>()).Task;
+                    ending.ThrowIfCancellationRequested();
+                    mine.Entering = entering;
+                    if (underWay > 0) waited = (idle = idle ?? new TaskCompletionSource<bool>()).Task;
                 }
                 try
                 {
-                    if (waited != null) await waited.OrCancelledAsync(cancellationToken);
-                    var cursor = await readEnd(cancellationToken);
-                    lock (gate) isLive = true;
+                    if (waited != null) await waited.OrCancelledAsync(ending);
+                    var cursor = await readEnd(ending);
+                    lock (gate) mine.IsLive = true;
                     return cursor;
                 }
                 catch (TierwayException error)
@@ -165,29 +165,32 @@ namespace Tierway
                 }
                 finally
                 {
-                    lock (gate) entering = null;
-                    mine.TrySetResult(true);
+                    lock (gate) mine.Entering = null;
+                    entering.TrySetResult(true);
                 }
-                await transport.DelayAsync(backoff.FullJitter(ShortestWait, LongestWait, failed), cancellationToken);
+                await transport.DelayAsync(backoff.FullJitter(ShortestWait, LongestWait, failed), ending);
             }
         }
 
-        /// <summary>The stream has ended: raises the crossings that were left to it.</summary>
-        private void End(Shared mine)
+        /// <summary>
+        /// One follower leaves, or the stream has failed. With the last follower the stream ends, and the crossings that
+        /// were left to it are raised.
+        /// </summary>
+        private void End(Shared mine, bool isLeaving)
         {
-            var left = new List<DetailedCrossing>();
+            DetailedCrossing[] left;
             lock (gate)
             {
+                if (isLeaving && --mine.Followers > 0) return;
                 if (shared != mine) return;
                 shared = null;
-                isLive = false;
                 isUnsure = false;
-                left.AddRange(owed);
+                left = owed.ToArray();
                 owed.Clear();
                 if (underWay == 0) seen.Clear();
             }
-            mine.Ending.Cancel();
             foreach (var crossed in left) raise(crossed);
+            mine.Ending.Cancel();
         }
 
         /// <summary>Makes a call, and takes in its answer, once the stream allows it.</summary>
@@ -207,6 +210,12 @@ namespace Tierway
                 isKnown = !error.IsOutcomeUnknown;
                 throw;
             }
+            catch (ArgumentException)
+            {
+                // Nothing was sent.
+                isKnown = true;
+                throw;
+            }
             finally
             {
                 // A call that was cancelled may have arrived, too.
@@ -219,7 +228,7 @@ namespace Tierway
         {
             lock (gate)
             {
-                if (entering != null) return entering.Task;
+                if (shared != null && shared.Entering != null) return shared.Entering.Task;
                 underWay++;
                 return null;
             }
@@ -246,7 +255,7 @@ namespace Tierway
             lock (gate)
             {
                 if (Remove(seen, crossed)) return;
-                if (isLive)
+                if (shared != null && shared.IsLive)
                 {
                     owed.Add(crossed);
                     return;
@@ -255,11 +264,12 @@ namespace Tierway
             raise(crossed);
         }
 
-        /// <summary>Takes a crossing of an event, and raises it.</summary>
-        public void Heard(DetailedCrossing crossed)
+        /// <summary>Takes a crossing of an event, and raises it, unless its stream has ended meanwhile.</summary>
+        private void Heard(Shared mine, DetailedCrossing crossed)
         {
             lock (gate)
             {
+                if (shared != mine) return;
                 if (!Remove(owed, crossed) && (underWay > 0 || isUnsure)) seen.Add(crossed);
             }
             raise(crossed);

@@ -55,13 +55,13 @@ namespace Tierway
         {
             if (messageId == null) throw new ArgumentNullException("messageId");
             var request = new JsonWriter().BeginObject().Name("messageId").Value(messageId);
-            var body = await ChangeAsync(
+            return await ChangeAsync(
                 "/sdk/v1/inbox/claim",
                 request,
+                ClaimResult.Read,
                 idempotencyKey,
                 callOptions,
                 cancellationToken);
-            return Caller.Understood(() => ClaimResult.Read(body));
         }
 
         /// <summary>
@@ -77,13 +77,13 @@ namespace Tierway
             CancellationToken cancellationToken = default(CancellationToken))
         {
             var request = new JsonWriter().BeginObject();
-            var body = await ChangeAsync(
+            return await ChangeAsync(
                 "/sdk/v1/inbox/claim-all",
                 request,
+                ClaimedMessages.Read,
                 idempotencyKey,
                 callOptions,
                 cancellationToken);
-            return Caller.Understood(() => ClaimedMessages.Read(body));
         }
 
         /// <summary>
@@ -98,18 +98,19 @@ namespace Tierway
             if (messageIds == null) throw new ArgumentNullException("messageIds");
             var request = new JsonWriter().BeginObject().Name("messageIds").BeginArray();
             foreach (var messageId in messageIds) request.Value(messageId);
-            var body = await ChangeAsync(
+            return await ChangeAsync(
                 "/sdk/v1/inbox/read",
                 request.EndArray(),
+                body => body.Int32("unread"),
                 null,
                 callOptions,
                 cancellationToken);
-            return Caller.Understood(() => body.Int32("unread"));
         }
 
-        private Task<JsonValue> ChangeAsync(
+        private Task<T> ChangeAsync<T>(
             string path,
             JsonWriter request,
+            Func<JsonValue, T> read,
             string key,
             CallOptions callOptions,
             CancellationToken cancellationToken)
@@ -124,7 +125,7 @@ namespace Tierway
                 IsAnsweredByKey = true,
                 Options = callOptions,
             };
-            return caller.MakeAsync(call, cancellationToken);
+            return caller.MakeAsync(call, read, cancellationToken);
         }
     }
 

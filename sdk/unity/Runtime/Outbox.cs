@@ -75,8 +75,6 @@ namespace Tierway
             public string PlayerId;
             /// <summary>When it was first sent, by the service's clock; null before.</summary>
             public DateTimeOffset? TriedAt;
-            /// <summary>The pass of this run of the game, which takes in the answer; null for an earlier run.</summary>
-            public BattlePass Pass;
             /// <summary>The stored text of an entry that cannot be read.</summary>
             public string Text;
         }
@@ -84,12 +82,20 @@ namespace Tierway
         private readonly TierwayClient client;
         private readonly TierwayOptions options;
         private readonly ITextStorage storage;
-        private readonly CancellationTokenSource ending;
+        /// <summary>A call that is under way goes on until the client ends.</summary>
+        private readonly CancellationToken lifetime;
+        private readonly CancellationTokenSource ending = new CancellationTokenSource();
         private readonly Turns storing = new Turns();
         private readonly Backoff backoff = new Backoff();
         private readonly object gate = new object();
-        /// <summary>What is stored, in the order in which it was earned; null before it is loaded.</summary>
+        /// <summary>Sessions of this run of the game, by run. They take in the answers.</summary>
+        private readonly Dictionary<string, ScenarioSession> sessions = new Dictionary<string, ScenarioSession>();
+        /// <summary>
+        /// What is stored, in the order in which it was earned; null before it is loaded. A change makes another list.
+        /// </summary>
         private List<Entry> entries;
+        /// <summary>The last write of the storage. The next one waits for it, also when its caller has given up.</summary>
+        private Task saving = Task.FromResult(true);
         private TaskCompletionSource<bool> sending;
         /// <summary>Xp was stored, or a player has logged in, since sending began.</summary>
         private bool isAsked;
@@ -97,7 +103,10 @@ namespace Tierway
         /// <summary>The number of the last pause before an attempt. A pause with a lower one has no effect.</summary>
         private int pauses;
 
-        /// <summary>Begins to send the stored xp of the logged-in player.</summary>
+        /// <summary>
+        /// Begins to send the stored xp of the logged-in player. In Unity, handlers that are added at once miss nothing;
+        /// without a SynchronizationContext, sending may be faster.
+        /// </summary>
         /// <param name="client">The client of the player.</param>
         /// <param name="storage">
         /// One for each outbox, such as <c>new PlayerPrefsTextStorage("tierway.xp")</c>. In memory, xp is lost with the
@@ -110,7 +119,7 @@ namespace Tierway
             this.client = client;
             this.storage = storage;
             options = client.Options;
-            ending = CancellationTokenSource.CreateLinkedTokenSource(client.Caller.Lifetime);
+            lifetime = client.Caller.Lifetime;
             client.SignedIn += OnSignedIn;
             Wake();
         }
@@ -122,12 +131,14 @@ namespace Tierway
         public event Action<RefusedXp> Refused;
 
         /// <summary>
-        /// The storage has this text in the place of xp. It stays there, and other xp is sent. When the whole text of the
-        /// storage is meant, the next xp replaces it.
+        /// The storage has this text in the place of xp. It stays there, and other xp is sent.
         /// </summary>
         public event Action<string> Unreadable;
 
-        /// <summary>Stores xp, and sends it as soon as possible. Completes when it is stored.</summary>
+        /// <summary>
+        /// Stores xp, and sends it as soon as possible. Completes when it is stored. It throws what the storage throws, and
+        /// <see cref="TimeoutException"/> for a storage that does not answer: then the xp does not count.
+        /// </summary>
         /// <exception cref="TierwayException">Nobody is logged in, or not the player of the session.</exception>
         public async Task<QueuedXp> AddXpAsync(
             BattlePass pass,
@@ -147,8 +158,8 @@ namespace Tierway
                 Amount = amount,
                 Source = source ?? "",
             };
-            var entry = new Entry { Xp = xp, PlayerId = playerId, Pass = pass };
-            await ChangeAsync(all => all.Add(entry), all => all.Remove(entry), cancellationToken);
+            lock (gate) sessions[xp.RunId] = pass.Session;
+            await ChangeAsync(all => all.Add(new Entry { Xp = xp, PlayerId = playerId }), cancellationToken);
             Wake();
             return xp;
         }
@@ -157,13 +168,13 @@ namespace Tierway
         public async Task<int> CountAsync(CancellationToken cancellationToken = default(CancellationToken))
         {
             await client.RestoreAsync(cancellationToken);
-            var all = await LoadedAsync(cancellationToken);
-            lock (gate) return all.FindAll(IsOfPlayer).Count;
+            await LoadedAsync(cancellationToken);
+            lock (gate) return entries.FindAll(IsOfPlayer).Count;
         }
 
         /// <summary>
         /// Sends everything that is stored. Completes when all is sent or refused. It throws when sending is not possible
-        /// now; it continues later.
+        /// now, also for failures of the storage; it continues later.
         /// </summary>
         public async Task FlushAsync(CancellationToken cancellationToken = default(CancellationToken))
         {
@@ -177,7 +188,7 @@ namespace Tierway
             }
         }
 
-        /// <summary>Stops sending. Stored xp stays stored.</summary>
+        /// <summary>Stops sending, after the call that is under way. Stored xp stays stored.</summary>
         public void Dispose()
         {
             client.SignedIn -= OnSignedIn;
@@ -191,7 +202,7 @@ namespace Tierway
 
         private void Wake()
         {
-            if (ending.IsCancellationRequested) return;
+            if (IsOver) return;
             lock (gate) isAsked = true;
             Sending();
         }
@@ -231,7 +242,9 @@ namespace Tierway
                 mine.TrySetException(error);
                 // Nobody may wait for it.
                 GC.KeepAlive(mine.Task.Exception);
-                if (!ending.IsCancellationRequested) WakeLater();
+                if (IsOver) return;
+                if (!(error is TierwayException)) options.Report(error);
+                WakeLater();
             }
         }
 
@@ -240,7 +253,7 @@ namespace Tierway
         {
             lock (gate)
             {
-                if (isAsked && !ending.IsCancellationRequested) return true;
+                if (isAsked && !IsOver) return true;
                 sending = null;
                 failed = 0;
                 return false;
@@ -250,29 +263,47 @@ namespace Tierway
         private async void WakeLater()
         {
             int pause;
-            lock (gate) pause = ++pauses;
-            try
+            TimeSpan wait;
+            lock (gate)
             {
-                await options.Transport.DelayAsync(backoff.FullJitter(ShortestPause, LongestPause, failed++), ending.Token);
+                pause = ++pauses;
+                wait = backoff.FullJitter(ShortestPause, LongestPause, failed++);
             }
-            catch (OperationCanceledException)
+            using (var both = CancellationTokenSource.CreateLinkedTokenSource(ending.Token, lifetime))
             {
-                return;
+                try
+                {
+                    await options.Transport.DelayAsync(wait, both.Token);
+                }
+                catch (Exception error)
+                {
+                    if (!IsOver) options.Report(error);
+                    return;
+                }
             }
             bool isLast;
             lock (gate) isLast = pause == pauses;
             if (isLast) Wake();
         }
 
+        private bool IsOver
+        {
+            get { return ending.IsCancellationRequested || lifetime.IsCancellationRequested; }
+        }
+
         private async Task SendAllAsync()
         {
-            if (!await client.RestoreAsync(ending.Token)) return;
-            var all = await LoadedAsync(ending.Token);
-            while (true)
+            if (!await client.RestoreAsync(lifetime))
             {
-                ending.Token.ThrowIfCancellationRequested();
+                // A login that could not be read is tried again.
+                if (!client.Caller.Tokens.IsLoaded) throw Tokens.NotSignedIn();
+                return;
+            }
+            await LoadedAsync(lifetime);
+            while (!IsOver)
+            {
                 Entry next;
-                lock (gate) next = all.Find(IsOfPlayer);
+                lock (gate) next = entries.Find(IsOfPlayer);
                 if (next == null) return;
                 await SendAsync(next);
             }
@@ -291,11 +322,16 @@ namespace Tierway
                         IdempotencyKey = entry.Xp.Key,
                     };
                 if (entry.TriedAt == null)
-                    await ChangeAsync(all => entry.TriedAt = now, all => entry.TriedAt = null, ending.Token);
-                var pass = entry.Pass;
-                var result = pass == null
-                    ? await CallAsync(entry)
-                    : await pass.Session.DuringAsync(() => CallAsync(entry), ending.Token);
+                {
+                    var untried = entry;
+                    entry = new Entry { Xp = entry.Xp, PlayerId = entry.PlayerId, TriedAt = now };
+                    await ChangeAsync(all => all[all.IndexOf(untried)] = entry, lifetime);
+                }
+                ScenarioSession session;
+                lock (gate) sessions.TryGetValue(entry.Xp.RunId, out session);
+                var result = session == null
+                    ? await CallAsync(entry, null)
+                    : await session.DuringAsync(() => CallAsync(entry, session), lifetime);
                 options.Raise(Sent, new SentXp { Xp = entry.Xp, Result = result });
             }
             catch (TierwayException error)
@@ -306,7 +342,7 @@ namespace Tierway
             }
         }
 
-        private async Task<XpResult> CallAsync(Entry entry)
+        private async Task<XpResult> CallAsync(Entry entry, ScenarioSession session)
         {
             var xp = entry.Xp;
             var body = new JsonWriter()
@@ -332,10 +368,9 @@ namespace Tierway
                 Key = xp.Key,
                 IsAnsweredByKey = true,
             };
-            var answer = await client.Caller.OfPlayer(entry.PlayerId).MakeAsync(call, ending.Token);
-            var result = Caller.Understood(() => XpResult.Read(answer));
+            var result = await client.Caller.OfPlayer(entry.PlayerId).MakeAsync(call, XpResult.Read, lifetime);
             await RemoveAsync(entry);
-            if (entry.Pass != null) entry.Pass.Take(result, xp.Amount, xp.Source, xp.Key);
+            if (session != null) session.BattlePass(xp.NodeId).Take(result, xp.Amount, xp.Source, xp.Key);
             return result;
         }
 
@@ -343,7 +378,7 @@ namespace Tierway
         private async Task<DateTimeOffset> ServiceTimeAsync()
         {
             var clock = client.Caller.Clock;
-            if (clock.Now == null) await client.PlayerAsync(null, ending.Token);
+            if (clock.Now == null) await client.PlayerAsync(null, lifetime);
             return clock.Now ?? DateTimeOffset.UtcNow;
         }
 
@@ -354,47 +389,31 @@ namespace Tierway
 
         private Task RemoveAsync(Entry entry)
         {
-            return ChangeAsync(
-                all => all.Remove(entry),
-                all =>
-                {
-                    if (!all.Contains(entry)) all.Insert(0, entry);
-                },
-                ending.Token);
+            return ChangeAsync(all => all.Remove(entry), lifetime);
         }
 
-        /// <summary>Makes a change and stores it. What cannot be stored is taken back.</summary>
-        private async Task ChangeAsync(
-            Action<List<Entry>> change,
-            Action<List<Entry>> takeBack,
-            CancellationToken cancellationToken)
+        /// <summary>Stores a change. It takes effect once it is stored.</summary>
+        private async Task ChangeAsync(Action<List<Entry>> change, CancellationToken cancellationToken)
         {
             await storing.WaitAsync(cancellationToken);
             try
             {
-                var all = await LoadCoreAsync(cancellationToken);
-                string text;
-                lock (gate)
-                {
-                    change(all);
-                    text = TextOf(all);
-                }
+                await LoadCoreAsync(cancellationToken);
+                var changed = new List<Entry>(entries);
+                change(changed);
+                var save = SaveAsync(saving, TextOf(changed));
+                saving = save;
                 try
                 {
-                    await options.Transport.WithinAsync(
-                        StorageLimit,
-                        async token =>
-                        {
-                            await storage.SaveAsync(text, token);
-                            return true;
-                        },
-                        cancellationToken);
+                    await options.Transport.WithinAsync(StorageLimit, token => save, cancellationToken);
                 }
                 catch (Exception)
                 {
-                    lock (gate) takeBack(all);
+                    // It may still be written, which nobody waits for: what holds is written behind it.
+                    if (!save.IsCompleted) saving = RestoreAsync(save, TextOf(entries));
                     throw;
                 }
+                lock (gate) entries = changed;
             }
             finally
             {
@@ -402,12 +421,40 @@ namespace Tierway
             }
         }
 
-        private async Task<List<Entry>> LoadedAsync(CancellationToken cancellationToken)
+        /// <summary>Writes the storage once the write before has ended.</summary>
+        private async Task<bool> SaveAsync(Task before, string text)
+        {
+            try
+            {
+                await before;
+            }
+            catch (Exception)
+            {
+                // Its own caller has that failure.
+            }
+            await storage.SaveAsync(text, lifetime);
+            return true;
+        }
+
+        private async Task<bool> RestoreAsync(Task before, string text)
+        {
+            try
+            {
+                return await SaveAsync(before, text);
+            }
+            catch (Exception error)
+            {
+                options.Report(error);
+                return false;
+            }
+        }
+
+        private async Task LoadedAsync(CancellationToken cancellationToken)
         {
             await storing.WaitAsync(cancellationToken);
             try
             {
-                return await LoadCoreAsync(cancellationToken);
+                await LoadCoreAsync(cancellationToken);
             }
             finally
             {
@@ -415,26 +462,27 @@ namespace Tierway
             }
         }
 
-        private async Task<List<Entry>> LoadCoreAsync(CancellationToken cancellationToken)
+        /// <summary>Within a turn of the storage.</summary>
+        private async Task LoadCoreAsync(CancellationToken cancellationToken)
         {
-            if (entries != null) return entries;
+            if (entries != null) return;
             var text = await options.Transport.WithinAsync(StorageLimit, storage.LoadAsync, cancellationToken);
             var found = new List<Entry>();
-            JsonValue stored = null;
-            if (!string.IsNullOrEmpty(text) && (!Json.TryParse(text, out stored) || stored.Kind != JsonKind.Array))
-            {
-                options.Raise(Unreadable, text);
-                stored = null;
-            }
-            if (stored != null)
+            JsonValue stored;
+            if (Json.TryParse(text ?? "[]", out stored) && stored.Kind == JsonKind.Array)
                 foreach (var one in stored.Items)
                 {
                     var entry = EntryOf(one);
                     found.Add(entry);
                     if (entry.Xp == null) options.Raise(Unreadable, entry.Text);
                 }
-            entries = found;
-            return found;
+            else if (text.Length > 0)
+            {
+                // Something else is kept as a text in the list.
+                found.Add(new Entry { Text = Json.Quote(text) });
+                options.Raise(Unreadable, text);
+            }
+            lock (gate) entries = found;
         }
 
         private static Entry EntryOf(JsonValue stored)

@@ -37,8 +37,10 @@ namespace Tierway
                 Options = callOptions,
             };
             var own = caller.OfPlayer();
-            var body = await own.MakeAsync(call, cancellationToken);
-            var session = Caller.Understood(() => new ScenarioSession(options, own, ScenarioId, body));
+            var session = await own.MakeAsync(
+                call,
+                started => new ScenarioSession(options, own, ScenarioId, started),
+                cancellationToken);
             if (session.Resumed || session.Plan == null) await session.RefreshAsync(callOptions, cancellationToken);
             return session;
         }
@@ -61,6 +63,7 @@ namespace Tierway
     public sealed class ScenarioSession
     {
         private const string PassType = "battle-pass";
+        private const string LevelType = "battle-pass-level";
         /// <summary>Types of nodes that complete on entry, and so are never active afterwards.</summary>
         private static readonly string[] PassingTypes = { "start", "reward" };
 
@@ -78,6 +81,8 @@ namespace Tierway
         private string status;
         private ExecutionPlan plan;
         private ScenarioNode[] active = new ScenarioNode[0];
+        /// <summary>Whether the session knows all active nodes: the run was read, or begun by its start.</summary>
+        private bool isRead;
 
         internal ScenarioSession(TierwayOptions options, Caller caller, string scenarioId, string runId)
         {
@@ -94,6 +99,7 @@ namespace Tierway
             : this(options, caller, scenarioId, started.Text("runId"))
         {
             Resumed = started.Flag("resumed");
+            isRead = !Resumed;
             plan = started.Plan("plan");
             var next = started["next"];
             if (next != null && !next.IsNull)
@@ -101,7 +107,9 @@ namespace Tierway
                 NextScenarioId = next.Text("scenarioId");
                 NextRunId = next.Text("runId");
             }
-            if (plan != null) Merge(plan);
+            if (plan == null) return;
+            status = plan.Status;
+            Merge(plan);
         }
 
         /// <summary>A handle was crossed: by a call of this session, or by any device while it follows.</summary>
@@ -214,8 +222,7 @@ namespace Tierway
             return await DuringAsync(
                 async () =>
                 {
-                    var body = await Caller.MakeAsync(call, cancellationToken);
-                    var crossed = Caller.Understood(() => body.Plan("plan"));
+                    var crossed = await Caller.MakeAsync(call, answer => answer.Plan("plan"), cancellationToken);
                     Deliver(crossed, null, idempotencyKey);
                     return crossed;
                 },
@@ -230,15 +237,24 @@ namespace Tierway
         /// <exception cref="TierwayException">A failure that does not pass by itself, as the end of the login.</exception>
         public async Task FollowAsync(CancellationToken cancellationToken = default(CancellationToken))
         {
+            if (Caller.Lifetime.IsCancellationRequested) throw new ObjectDisposedException("TierwayClient");
             using (var both = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, Caller.Lifetime))
             {
                 await following.FollowAsync(
                     token => EventStream.ReadEndAsync(Caller, token),
-                    async (after, token) =>
+                    async (after, heard, token) =>
                     {
-                        await RefreshOrStayAsync(token);
+                        try
+                        {
+                            await RefreshAsync(null, token);
+                        }
+                        catch (TierwayException error)
+                        {
+                            // The next event brings what a read has missed.
+                            if (!error.Retryable) throw;
+                        }
                         var filter = new EventFilter { ScenarioId = ScenarioId };
-                        var stream = new EventStream(options, Caller, one => TakeAsync(one, token), after, filter);
+                        var stream = new EventStream(options, Caller, one => TakeAsync(one, heard, token), after, filter);
                         await stream.ListenAsync(token);
                     },
                     both.Token);
@@ -253,21 +269,44 @@ namespace Tierway
             CallOptions callOptions = null,
             CancellationToken cancellationToken = default(CancellationToken))
         {
+            Learn(await ReadAsync(callOptions, cancellationToken));
+        }
+
+        /// <summary>A run as it was read.</summary>
+        private sealed class ReadRun
+        {
+            public string Status;
+            public ScenarioNode[] Active;
+            public ExecutionPlan Plan;
+        }
+
+        private async Task<ReadRun> ReadAsync(CallOptions callOptions, CancellationToken cancellationToken)
+        {
             var request = new JsonWriter().BeginObject().Name("runId").Value(RunId).EndObject().ToString();
             var body = await Caller.PostAsync("/sdk/v1/scenarios/run", request, callOptions, cancellationToken);
-            var found = Caller.Understood(() =>
+            return Caller.Understood(() => new ReadRun
             {
-                var read = body.List("active", ScenarioNode.Read);
-                var last = body.Plan("plan");
-                var now = body.Text("status");
-                lock (gate)
-                {
-                    active = new List<ScenarioNode>(read).ToArray();
-                    plan = last;
-                }
-                return now;
+                Status = body.Text("status"),
+                Active = body.List("active", ScenarioNode.Read).ToArray(),
+                Plan = body.Plan("plan"),
             });
-            SetStatus(found);
+        }
+
+        /// <summary>Returns the nodes that were active before.</summary>
+        private ScenarioNode[] Learn(ReadRun read)
+        {
+            ScenarioNode[] before;
+            bool isOver;
+            lock (gate)
+            {
+                before = active;
+                active = read.Active;
+                plan = read.Plan;
+                isRead = true;
+                isOver = SetStatus(read.Status);
+            }
+            if (isOver) options.Raise(Ended, read.Status);
+            return before;
         }
 
         /// <summary>Makes a call of this run, and takes in its answer, once the session allows it.</summary>
@@ -293,15 +332,17 @@ namespace Tierway
         internal void Deliver(ExecutionPlan delivered, LevelUp levelUp, string givenKey)
         {
             if (delivered == null || delivered.RunId != RunId) return;
+            bool isOver;
             lock (gate)
             {
                 if (givenKey != null && !takenKeys.Add(givenKey)) return;
                 plan = delivered;
                 Merge(delivered);
+                isOver = SetStatus(delivered.Status);
             }
+            if (isOver) options.Raise(Ended, delivered.Status);
             Show(delivered, levelUp);
             Grant(delivered.Granted, delivered.Boosts);
-            SetStatus(delivered.Status);
         }
 
         internal void Grant(IReadOnlyList<Reward> rewards, IReadOnlyList<RewardBoost> boosts)
@@ -310,55 +351,123 @@ namespace Tierway
             if (boosts.Count > 0) options.Raise(Boosted, boosts);
         }
 
-        /// <summary>
-        /// Whether a claim on this node can complete it or its pass, as far as this session knows. Answers of claims
-        /// carry no plan.
-        /// </summary>
-        internal bool MayComplete(string nodeId, int? levelOfPass)
+        /// <summary>What the session knows before a claim is sent.</summary>
+        internal sealed class BeforeClaim
+        {
+            public string NodeId;
+            /// <summary>The key that the game has given; null for none.</summary>
+            public string GivenKey;
+            /// <summary>Whether the claim is on a level node that waits for it, which completes it.</summary>
+            public bool IsOnLevel;
+            public ScenarioNode[] Active;
+            public ExecutionPlan Plan;
+            /// <summary>Whether the session knows all active nodes.</summary>
+            public bool IsRead;
+            /// <summary>Whether the node is known to be complete.</summary>
+            public bool IsDone;
+
+            /// <summary>Whether the claim can complete its pass, as far as is known.</summary>
+            public bool MayCompletePass(int? level)
+            {
+                var node = Array.Find(Active, one => one.NodeId == NodeId);
+                if (IsDone || node == null) return !IsDone && !IsRead;
+                var top = node.Type == PassType ? TopLevelOf(node) : null;
+                return level == null || top == null || level >= top;
+            }
+        }
+
+        /// <summary>Call it when a claim is about to be sent.</summary>
+        internal BeforeClaim NoteClaim(string nodeId, string givenKey)
         {
             lock (gate)
             {
-                var node = Array.Find(active, one => one.NodeId == nodeId);
-                if (node == null || completed.Contains(nodeId)) return false;
-                if (node.Type != PassType) return true;
-                var top = TopLevelOf(node);
-                return levelOfPass == null || top == null || levelOfPass >= top;
+                var isDone = completed.Contains(nodeId);
+                return new BeforeClaim
+                {
+                    NodeId = nodeId,
+                    GivenKey = givenKey,
+                    IsOnLevel = !isDone && Array.Exists(active, one => one.NodeId == nodeId && one.Type == LevelType),
+                    Active = active,
+                    Plan = plan,
+                    IsRead = isRead,
+                    IsDone = isDone,
+                };
             }
         }
 
-        /// <summary>Reads what a claim on a pass has completed. A failure does not undo the claim.</summary>
-        internal Task CompleteAsync(string nodeId, CancellationToken cancellationToken)
+        /// <summary>Whether the answer of a claim is to be taken in. That of a repetition with a key of the game was.</summary>
+        internal bool IsNew(BeforeClaim claim)
         {
-            return CompleteAsync(nodeId, false, cancellationToken);
+            lock (gate) return claim.GivenKey == null || takenKeys.Add("claim " + claim.GivenKey);
         }
 
         /// <summary>
-        /// The same for a claim on a level node, which completes it, also when the run has the plan of another claim by now.
+        /// Takes in what a claim has caused. Its answer has no plan, so the run is read. A level node that waited for the
+        /// claim is completed, also when the read fails, or has the plan of another claim by now.
         /// </summary>
-        internal Task CompleteLevelAsync(string nodeId, CancellationToken cancellationToken)
+        internal async Task TakeClaimAsync(BeforeClaim claim, bool isRepeat, CancellationToken cancellationToken)
         {
-            return CompleteAsync(nodeId, true, cancellationToken);
-        }
-
-        private async Task CompleteAsync(string nodeId, bool isCertain, CancellationToken cancellationToken)
-        {
+            ReadRun read = null;
             try
             {
-                await RefreshAsync(null, cancellationToken);
+                read = await ReadAsync(null, cancellationToken);
             }
             catch (TierwayException)
             {
-                return;
+                // A failure does not undo the claim.
             }
             catch (OperationCanceledException)
             {
-                return;
+                // The same.
             }
-            if (IsCompleted(nodeId)) return;
-            var last = Plan;
-            if (last != null && last.Crossed.Any(one => one.NodeId == nodeId && one.Handle == Handles.Complete))
+            var before = read == null ? Active : Learn(read);
+            var isOwn = read != null && IsOf(claim, read.Plan) && Completes(read.Plan.Crossed[0].NodeId);
+            var last = isOwn ? read.Plan : null;
+            foreach (var node in claim.Active)
+            {
+                if (read == null || node.Type != LevelType || Contains(read.Active, node)) continue;
+                if (Completes(node.NodeId)) AnswerComplete(node.NodeId);
+            }
+            if (claim.IsOnLevel && Completes(claim.NodeId)) AnswerComplete(claim.NodeId);
+            if (last != null)
+            {
+                if (isRepeat) Grant(last.Granted, last.Boosts);
                 Show(last, null);
-            else if (isCertain) Answer(new Crossing { NodeId = nodeId, Handle = Handles.Complete }, null);
+            }
+            if (read == null) return;
+            foreach (var node in read.Active)
+            {
+                if (Contains(before, node) || (last != null && Contains(last.Entered, node))) continue;
+                options.Raise(Entered, node);
+            }
+        }
+
+        /// <summary>
+        /// Whether a plan is that of a claim: it begins where a level node or a pass completes, and is not the one that was
+        /// known before.
+        /// </summary>
+        private static bool IsOf(BeforeClaim claim, ExecutionPlan read)
+        {
+            if (read == null || read.Crossed.Count == 0 || read.Crossed[0].Handle != Handles.Complete) return false;
+            if (!claim.IsRead) return read.Crossed[0].NodeId == claim.NodeId;
+            var known = claim.Plan == null || claim.Plan.Crossed.Count == 0 ? null : claim.Plan.Crossed[0];
+            return known == null || known.NodeId != read.Crossed[0].NodeId || known.Handle != Handles.Complete;
+        }
+
+        private static bool Contains(IEnumerable<ScenarioNode> nodes, ScenarioNode node)
+        {
+            return nodes.Any(one => one.NodeId == node.NodeId);
+        }
+
+        /// <summary>Notes that a level node or a pass completes. False when that was known: each completes once.</summary>
+        private bool Completes(string nodeId)
+        {
+            lock (gate) return completed.Add(nodeId);
+        }
+
+        private void AnswerComplete(string nodeId)
+        {
+            following.Answered(new DetailedCrossing(new Crossing { NodeId = nodeId, Handle = Handles.Complete }, null));
         }
 
         private void Show(ExecutionPlan shown, LevelUp levelUp)
@@ -394,48 +503,36 @@ namespace Tierway
         }
 
         /// <summary>Takes in an event of the run, and raises its crossing.</summary>
-        private async Task TakeAsync(TierwayEvent happened, CancellationToken cancellationToken)
+        private async Task TakeAsync(
+            TierwayEvent happened,
+            Action<DetailedCrossing> heard,
+            CancellationToken cancellationToken)
         {
             if (happened.RunId != RunId) return;
             var isCrossing = happened.NodeId != null && happened.Handle != null;
             if (!isCrossing && happened.Type != EventTypes.RunCancelled) return;
-            await RefreshOrStayAsync(cancellationToken);
-            cancellationToken.ThrowIfCancellationRequested();
-            if (!isCrossing) return;
-            var levelUp = happened.LevelUp;
-            BattlePass pass;
-            lock (gate) passes.TryGetValue(happened.NodeId, out pass);
-            if (pass != null && levelUp != null) pass.Remember(levelUp.Xp, levelUp.ToLevel);
-            following.Heard(new DetailedCrossing(happened.Crossing, levelUp));
-        }
-
-        /// <summary>Reads the run. When that fails, the session stays as it was, until the next event.</summary>
-        private async Task RefreshOrStayAsync(CancellationToken cancellationToken)
-        {
             try
             {
                 await RefreshAsync(null, cancellationToken);
             }
             catch (TierwayException)
             {
-                // What does not pass by itself ends the stream, too.
+                // The session stays as it was, until the next event.
             }
+            if (!isCrossing) return;
+            var levelUp = happened.LevelUp;
+            BattlePass pass;
+            lock (gate) passes.TryGetValue(happened.NodeId, out pass);
+            if (pass != null && levelUp != null) pass.Remember(levelUp.Xp, levelUp.ToLevel);
+            heard(new DetailedCrossing(happened.Crossing, levelUp));
         }
 
-        private void SetStatus(string now)
+        /// <summary>Within the gate. Returns whether the run is over since now.</summary>
+        private bool SetStatus(string now)
         {
-            bool isNew;
-            lock (gate)
-            {
-                isNew = status != now;
-                status = now;
-            }
-            if (isNew && now != RunStatus.Active) options.Raise(Ended, now);
-        }
-
-        private bool IsCompleted(string nodeId)
-        {
-            lock (gate) return completed.Contains(nodeId);
+            var isNew = status != now;
+            status = now;
+            return isNew && now != RunStatus.Active;
         }
 
         /// <summary>

@@ -67,6 +67,8 @@ namespace Tierway
                 Facts = Facts,
                 RequestId = RequestId,
                 Retryable = Retryable,
+                IsOutcomeUnknown = IsOutcomeUnknown,
+                IdempotencyKey = IdempotencyKey,
                 RetryAfter = RetryAfter,
             };
         }

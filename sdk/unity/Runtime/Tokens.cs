@@ -147,6 +147,15 @@ namespace Tierway
             get { return Current != null; }
         }
 
+        /// <summary>Whether the token storage was read, or a login has begun.</summary>
+        public bool IsLoaded
+        {
+            get
+            {
+                lock (gate) return isLoaded;
+            }
+        }
+
         /// <summary>The logged-in player; null for nobody, and when its token cannot be read.</summary>
         public string PlayerId
         {

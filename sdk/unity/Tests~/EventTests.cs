@@ -76,6 +76,10 @@ namespace Tierway.Tests
                 new[] { "pass onLevelUp CROSSING", "pass onPremiumPurchase CROSSING" },
                 (await TakeAsync(client, after, 2, handles)).Select(one => one.NodeId + " " + one.Handle + " " + one.Type),
                 "handles");
+            Check.Sequence(
+                new[] { "story", "story", "story" },
+                (await TakeAsync(client, after, 3, new EventFilter { ScenarioId = "story" })).Select(one => one.ScenarioId).Take(3),
+                "a scenario");
             var node = new EventFilter { ScenarioId = "season-1", NodeId = "pass" };
             Check.Sequence(
                 new[] { "season-1 pass", "season-1 pass" },

@@ -28,6 +28,68 @@ namespace Tierway.Tests
             }
         }
 
+        /// <summary>A storage whose writes end when the test says so, and fail when it says so.</summary>
+        private sealed class HeldStorage : ITextStorage
+        {
+            public readonly Queue<TaskCompletionSource<bool>> Held = new Queue<TaskCompletionSource<bool>>();
+            public bool Holds;
+            public string Text;
+
+            public Task<string> LoadAsync(CancellationToken cancellationToken)
+            {
+                return Task.FromResult(Text);
+            }
+
+            public async Task SaveAsync(string text, CancellationToken cancellationToken)
+            {
+                if (Holds)
+                {
+                    var held = new TaskCompletionSource<bool>();
+                    Held.Enqueue(held);
+                    await held.Task;
+                }
+                Text = text;
+            }
+        }
+
+        /// <summary>A write that fails while the outbox sends, and one that nobody waits for any more.</summary>
+        public static async Task HeldAsync()
+        {
+            var client = ClientOn(new MemoryTokenStorage());
+            await client.LoginAsync(NewPlayer());
+            var pass = (await client.Scenario("long").StartAsync()).BattlePass("pass");
+            var storage = new HeldStorage();
+            using (var outbox = new Outbox(client, storage))
+            {
+                storage.Holds = true;
+                var failing = outbox.AddXpAsync(pass, 100, "failing");
+                await Check.UntilAsync(() => storage.Held.Count == 1, "the write is under way");
+                var waiting = outbox.FlushAsync();
+                await Task.Delay(50);
+                storage.Holds = false;
+                storage.Held.Dequeue().SetException(new InvalidOperationException("the disk is full"));
+                await Check.ThrowsAsync<InvalidOperationException>(() => failing, "xp that is not stored");
+                await waiting;
+                Check.Equal(0L, (await pass.ProgressAsync()).Xp, "it is not sent");
+
+                storage.Holds = true;
+                using (var leaving = new CancellationTokenSource())
+                {
+                    var left = outbox.AddXpAsync(pass, 100, "left", leaving.Token);
+                    await Check.UntilAsync(() => storage.Held.Count == 1, "the write is under way");
+                    leaving.Cancel();
+                    await Check.ThrowsAsync<OperationCanceledException>(() => left, "nobody waits for it");
+                }
+                storage.Holds = false;
+                var next = outbox.AddXpAsync(pass, 5, "next");
+                storage.Held.Dequeue().SetResult(true);
+                await next;
+                await outbox.FlushAsync();
+                Check.Equal(5L, (await pass.ProgressAsync()).Xp, "what was left does not count");
+                Check.Equal("[]", storage.Text, "nor is it stored");
+            }
+        }
+
         private static TierwayClient ClientOn(ITokenStorage tokens)
         {
             return new TierwayClient(LoginTests.OptionsOn(tokens, 0));
@@ -146,14 +208,16 @@ namespace Tierway.Tests
 
                 // A sister logs in between the last write and the call.
                 var isChanged = false;
+                var hasChanged = false;
                 storage.Written = async text =>
                 {
                     if (isChanged || text.Contains("\"triedAt\":null")) return;
                     isChanged = true;
                     await client.LoginAsync(NewPlayer());
+                    hasChanged = true;
                 };
                 await client.LoginAsync(player);
-                await Check.UntilAsync(() => isChanged, "the sister has logged in");
+                await Check.UntilAsync(() => hasChanged, "the sister has logged in");
                 await client.LoginAsync(player);
                 await UntilEmptyAsync(outbox);
                 Check.Equal("9 0", (await pass.ProgressAsync()).Xp + " " + refused, "each player's xp is for that player");
@@ -177,6 +241,7 @@ namespace Tierway.Tests
                 await outbox.FlushAsync();
                 Check.Equal(15L, (await pass.ProgressAsync()).Xp, "other xp is sent");
                 Check.Equal("[" + string.Join(",", odd) + "]", storage.Text, "what cannot be read stays");
+                Check.Sequence(odd, unreadable, "each is told once");
                 storage.Fails = true;
                 await Check.ThrowsAsync<InvalidOperationException>(() => outbox.AddXpAsync(pass, 1), "xp that is not stored");
                 storage.Fails = false;
@@ -191,6 +256,7 @@ namespace Tierway.Tests
                 await Task.WhenAll(Enumerable.Range(0, 30).Select(number => outbox.AddXpAsync(pass, 1)));
                 await outbox.FlushAsync();
                 Check.Sequence(new[] { "no json" }, unreadable, "a text that is no list");
+                Check.Equal("[\"no json\"]", storage.Text, "it is kept in the list");
                 Check.Equal(45L, (await pass.ProgressAsync()).Xp, "many at once count once each");
             }
         }

@@ -48,6 +48,73 @@ namespace Tierway.Tests
                 Check.True(pool.IsParked, "a turn needs no thread pool");
             }
         }
+
+        public static async Task OutboxAsync()
+        {
+            var options = Program.Options();
+            options.Transport = new FrameTransport();
+            var client = await Program.NewPlayerAsync(options);
+            var session = await client.Scenario("long").StartAsync();
+            using (var pool = new ParkedPool())
+            using (var outbox = new Outbox(client, new SlowTextStorage()))
+            {
+                await Task.WhenAll(Enumerable.Range(0, 5).Select(number => outbox.AddXpAsync(session.BattlePass("pass"), 1)));
+                await outbox.FlushAsync();
+                Check.Equal(5L, (await session.BattlePass("pass").ProgressAsync()).Xp, "what is sent");
+                Check.True(pool.IsParked, "an outbox needs no thread pool");
+            }
+        }
+
+        /// <summary>A follower that leaves while its stream begins does not let calls pass by the stream of the next one.</summary>
+        public static async Task FollowAsync()
+        {
+            var raised = new List<DetailedCrossing>();
+            var following = new Following(new FrameTransport(), crossed => raised.Add(crossed));
+            var ends = new List<TaskCompletionSource<string>>();
+            Func<CancellationToken, Task<string>> readEnd = token =>
+            {
+                var end = new TaskCompletionSource<string>();
+                ends.Add(end);
+                return end.Task.OrCancelledAsync(token);
+            };
+            var heard = new List<Action<DetailedCrossing>>();
+            Func<string, Action<DetailedCrossing>, CancellationToken, Task> listen = (after, hear, token) =>
+            {
+                heard.Add(hear);
+                return new TaskCompletionSource<bool>().Task.OrCancelledAsync(token);
+            };
+            var crossing = new DetailedCrossing(new Crossing { NodeId = "a", Handle = "onClick" }, null);
+            using (var pool = new ParkedPool())
+            using (var first = new CancellationTokenSource())
+            using (var second = new CancellationTokenSource())
+            {
+                var left = following.FollowAsync(readEnd, listen, first.Token);
+                first.Cancel();
+                var stays = following.FollowAsync(readEnd, listen, second.Token);
+                await Check.ThrowsAsync<OperationCanceledException>(() => left, "the first one has left");
+                var isMade = false;
+                var call = following.DuringAsync(
+                    () =>
+                    {
+                        isMade = true;
+                        following.Answered(crossing);
+                        return Task.FromResult(true);
+                    },
+                    CancellationToken.None);
+                for (var frame = 0; frame < 20; frame++) await Task.Yield();
+                Check.True(!isMade, "a call waits until the stream has begun");
+                ends.Last().SetResult("cursor");
+                await call;
+                Check.Equal(0, raised.Count, "the event is to raise it");
+                heard.Last()(crossing);
+                Check.Equal(1, raised.Count, "once");
+                second.Cancel();
+                await Check.ThrowsAsync<OperationCanceledException>(() => stays, "the second one has left");
+                heard.Last()(crossing);
+                Check.Equal(1, raised.Count, "nothing after the end");
+                Check.True(pool.IsParked, "following needs no thread pool");
+            }
+        }
     }
 
     /// <summary>Keeps every thread of the pool busy, for at most 20 seconds.</summary>

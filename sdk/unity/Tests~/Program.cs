@@ -60,6 +60,9 @@ namespace Tierway.Tests
             { "outbox-refused", OutboxTests.RefusedAsync },
             { "outbox-players", OutboxTests.PlayersAsync },
             { "outbox-storage", OutboxTests.StorageAsync },
+            { "outbox-held", OutboxTests.HeldAsync },
+            { "parked-outbox", ParkedTests.OutboxAsync },
+            { "parked-follow", ParkedTests.FollowAsync },
         };
 
         private static int Main(string[] arguments)
