@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { choiceOf, filterOf, parametersOf } from '../../console/src/live/filters.ts'
 import { addSample, perMinute, ratesOf } from '../../console/src/live/rates.ts'
 import { withoutChromium } from '../harness/browser.ts'
-import { type ConsoleStage, startConsole } from '../harness/console.ts'
+import { type ConsoleStage, startConsole, translate } from '../harness/console.ts'
 import { season } from '../harness/definitions.ts'
 import { times } from '../harness/game.ts'
 import { until } from '../harness/until.ts'
@@ -63,6 +63,31 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page`, () =>
       .getByRole('link', { name: player.playerId.slice(-8) })
       .click()
     await page.waitForURL(`**/players/${player.playerId}`)
+    await opened.close()
+  })
+
+  it('goes on under a translation of the browser, which replaces texts by its own', async () => {
+    const opened = await stage.open('/env/production/live')
+    const { page } = opened
+    await isLive(page)
+    await translate(page)
+    const player = await newPlayer()
+    await player.addXp(600, 'one')
+    await rows(page).filter({ hasText: 'Level 1 → 2 (one)' }).waitFor()
+    await page.getByLabel('Show').selectOption('cancelledRuns')
+    await page.getByText('No events match these filters').waitFor()
+    await page.getByLabel('Show').selectOption('levelUps')
+    await player.addXp(600, 'two')
+    await rows(page).filter({ hasText: '(two)' }).waitFor()
+    const premium = async () => {
+      const text = await page.locator('dl > div', { hasText: 'Premium today' }).locator('dd').first().textContent()
+      return Number(/\d+/.exec(text ?? '')?.[0])
+    }
+    const before = await premium()
+    expect((await player.buyPremium()).status).toBe(200)
+    await page.getByRole('button', { name: 'Clear filters' }).click()
+    await rows(page).filter({ hasText: 'Premium bought for 950 gems' }).waitFor()
+    await until('the figure is read again', async () => (await premium()) === before + 1)
     await opened.close()
   })
 

@@ -12,7 +12,7 @@ import {
 } from '../../console/src/players/actions/forecast.ts'
 import type { PassView } from '../../console/src/scenario/read-definition.ts'
 import { withoutChromium } from '../harness/browser.ts'
-import { type ConsoleStage, startConsole } from '../harness/console.ts'
+import { type ConsoleStage, startConsole, translate } from '../harness/console.ts'
 import { choose, closeDialog, confirm, loseAnswer } from '../harness/console-dialog.ts'
 import type { TestPlayer } from '../harness/game.ts'
 import { until } from '../harness/until.ts'
@@ -258,16 +258,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a support action`, ()
     const player = await newPlayer()
     const { page, close } = await open(player, '/passes')
     await page.getByText('600 xp').first().waitFor()
-    await page.evaluate(`
-      const texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT)
-      const found = []
-      while (texts.nextNode()) found.push(texts.currentNode)
-      for (const text of found) {
-        if (text.parentElement.closest('[translate=no]')) continue
-        const font = document.createElement('font')
-        font.textContent = text.data
-        text.replaceWith(font)
-      }`)
+    await translate(page)
     await page.getByRole('button', { name: 'Grant xp' }).click()
     await page.getByRole('dialog').getByLabel('Xp').fill('600')
     await confirm(page, 'Grant')

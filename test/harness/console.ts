@@ -146,6 +146,31 @@ async function newPage(browser: Browser): Promise<Page> {
 }
 
 /**
+ * Replaces each text of the page by an element of its own, as a translation of the browser does, now and whenever one is
+ * added. React then holds texts that are no longer in the page.
+ */
+export async function translate(page: Page): Promise<void> {
+  await page.evaluate(`
+    const translate = (root) => {
+      const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT)
+      const found = root.nodeType === Node.TEXT_NODE ? [root] : []
+      while (texts.nextNode()) found.push(texts.currentNode)
+      for (const text of found) {
+        const parent = text.parentElement
+        if (!parent || text.data.trim() === '' || parent.closest('[translate=no], [data-translated]')) continue
+        const font = document.createElement('font')
+        font.dataset.translated = ''
+        font.textContent = text.data
+        text.replaceWith(font)
+      }
+    }
+    const main = document.querySelector('main')
+    translate(main)
+    const added = (changes) => changes.flatMap(({ addedNodes }) => [...addedNodes])
+    new MutationObserver((changes) => added(changes).forEach(translate)).observe(main, { childList: true, subtree: true })`)
+}
+
+/**
  * Clears the storage and the listeners of a page, so that it can be used again. False when that fails. A new page costs
  * two seconds of CPU time, since it compiles its scripts in a new process; a page that is used again costs a quarter.
  */
