@@ -7,6 +7,7 @@ FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY sdk/js/package.json ./sdk/js/
+COPY sdk/server/package.json ./sdk/server/
 RUN npm ci --ignore-scripts
 COPY build.js prisma.config.ts tsconfig.json tsconfig.build.json ./
 COPY prisma ./prisma
@@ -19,6 +20,7 @@ FROM ${NODE_IMAGE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY sdk/js/package.json ./sdk/js/
+COPY sdk/server/package.json ./sdk/server/
 RUN npm ci --omit=dev --omit=optional --omit=peer --ignore-scripts && npm cache clean --force
 RUN find node_modules/@prisma/client/runtime -name 'query_compiler_*' ! -name 'query_compiler_fast_bg.postgresql.*' -delete
 

@@ -14,7 +14,7 @@ const PRISMA = ['prisma/schema.prisma', 'prisma/generate.js', 'prisma.config.ts'
 /** Written by a step into `src`. */
 const GENERATED = 'src/db/generated'
 
-/** In the order of the build. `made` is the last file of a step. */
+/** In the order of the build. `made` is the last file of a step, or of each folder that it fills. */
 const STEPS = [
   { name: 'Prisma client', sources: PRISMA, commands: ['node prisma/generate.js'], made: `${GENERATED}/pothos.ts` },
   {
@@ -22,9 +22,9 @@ const STEPS = [
     ...{ commands: ['tsc -p tsconfig.build.json'], made: 'dist/server.js' },
   },
   {
-    ...{ name: 'client library', sources: ['src/client', 'src/dev/client.pack.ts', 'sdk/js/package.json'] },
-    commands: ['tsc -p src/client/tsconfig.cjs.json', 'node dist/dev/client.pack.js'],
-    made: 'sdk/js/dist/package.json',
+    ...{ name: 'libraries', sources: ['src/client', 'src/sdk', 'src/dev/libraries.pack.ts', 'sdk/js/package.json'] },
+    commands: ['tsc -p src/client/tsconfig.cjs.json', 'node dist/dev/libraries.pack.js'],
+    made: ['sdk/js/dist/package.json', 'sdk/server/dist/sdk/server.js'],
   },
   {
     // Its pages import rules of the service.
@@ -47,7 +47,7 @@ export function staleSteps(root) {
     return hashes.get(path)
   }
   return STEPS.map((step) => ({ ...step, hash: [...COMMON, ...step.sources].map(hashOf).join() })).filter(
-    ({ name, hash, made }) => built[name] !== hash || !existsSync(join(root, made)),
+    ({ name, hash, made }) => built[name] !== hash || [made].flat().some((file) => !existsSync(join(root, file))),
   )
 }
 

@@ -16,7 +16,7 @@ export interface Change {
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 /** The files with the version of a release, which each has once beside `"version": `. */
-const VERSIONED = ['package.json', 'sdk/js/package.json', 'sdk/unity/package.json']
+const VERSIONED = ['package.json', 'sdk/js/package.json', 'sdk/server/package.json', 'sdk/unity/package.json']
 
 /** The entry of a file. Throws when it has another form. */
 export function readChange(name: string, text: string): Change {

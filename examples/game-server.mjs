@@ -5,9 +5,10 @@
 //   TIERWAY_URL=http://127.0.0.1:4000 SERVER_KEY=twsrv_… ENVIRONMENT_ID=… PORT=7000 node examples/game-server.mjs
 //
 // A client sends {"token":"…"}, then {"score":1} whenever it scores, and {"done":true} when it has nothing left to do. It
-// gets {"joined":…}, {"start":…} when the match is full, and {"over":…} with its xp.
+// gets {"joined":…}, {"start":…} when the match is full, and {"over":…} with its xp. It needs the packages
+// `tierway-server` and `ws`.
 import { randomUUID } from 'node:crypto'
-import { createServerClient, createTokenVerifier, TierwayError, TokenError } from 'tierway/server'
+import { createServerClient, createTokenVerifier, TierwayError, TokenError } from 'tierway-server'
 import { WebSocketServer } from 'ws'
 
 const { TIERWAY_URL = 'http://127.0.0.1:4000', SERVER_KEY = '', ENVIRONMENT_ID = '', PORT = '7000' } = process.env

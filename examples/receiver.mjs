@@ -2,9 +2,10 @@
 //
 //   WEBHOOK_SECRET=… PORT=5001 node examples/receiver.mjs
 //
-// While a secret is being replaced, WEBHOOK_SECRET_OLD is the previous one. The file is valid TypeScript, too.
+// While a secret is being replaced, WEBHOOK_SECRET_OLD is the previous one. It needs the package `tierway-server`. The
+// file is valid TypeScript, too.
 import { createServer } from 'node:http'
-import { verifyWebhookSignature } from 'tierway/webhook'
+import { verifyWebhookSignature } from 'tierway-server/webhook'
 
 /** The longest request of a game client that Tierway accepts, by the default of its MAX_BODY_BYTES. */
 const MAX_BODY_BYTES = 2 ** 20

@@ -1,3 +1,3 @@
-module tierway
+module tierway.example/go
 
 go 1.19

@@ -14,8 +14,13 @@ const LIBRARIES = [
     guide: 'client.md',
     also: ', which is also `tierway-client`',
   },
-  { name: 'tierway/webhook', entry: 'src/sdk/webhook.ts', guide: 'webhook.md#verifying-the-signature', also: '' },
-  { name: 'tierway/server', entry: 'src/sdk/server.ts', guide: 'server.md', also: '' },
+  {
+    name: 'tierway-server/webhook',
+    entry: 'src/sdk/webhook.ts',
+    guide: 'webhook.md#verifying-the-signature',
+    also: '',
+  },
+  { name: 'tierway-server', entry: 'src/sdk/server.ts', guide: 'server.md', also: '' },
 ]
 
 type Exported = ts.DeclarationStatement | ts.VariableStatement

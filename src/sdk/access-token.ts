@@ -1,6 +1,6 @@
 import type { JWTPayload } from 'jose'
 
-// The form of a player's access token. The service verifies with this file, and game servers do with `tierway/server`.
+// The form of a player's access token. The service verifies with this file, and game servers do with `tierway-server`.
 
 export const TOKEN_ALGORITHM = 'EdDSA'
 /** `typ` of the header. Other kinds of tokens of the service have another one. */

@@ -1,7 +1,7 @@
 import { createHmac, createPublicKey, type KeyObject, timingSafeEqual, verify } from 'node:crypto'
 
 // Both ends of a login webhook's signatures: the service signs with this file, and a studio's endpoint verifies with it
-// as `tierway/webhook`. It imports nothing else of the service.
+// as `tierway-server/webhook`. It imports nothing else of the service.
 
 /** A body as bytes, or as text, which stands for its UTF-8 bytes. */
 export type WebhookBody = Uint8Array | string
@@ -74,7 +74,7 @@ export function signWebhook(secret: string, body: WebhookBody): string {
  *
  * @example
  * ```ts
- * import { signWebhook, verifyWebhookSignature } from 'tierway/webhook'
+ * import { signWebhook, verifyWebhookSignature } from 'tierway-server/webhook'
  *
  * const signature = signWebhook('a shared secret', '{"customData":{}}')
  * verifyWebhookSignature('a shared secret', '{"customData":{}}', signature) // true
@@ -114,7 +114,7 @@ export function signStandardWebhook(secret: string, { id, timestamp }: StandardW
  *
  * @example
  * ```ts
- * import { signStandardWebhook, verifyStandardWebhook } from 'tierway/webhook'
+ * import { signStandardWebhook, verifyStandardWebhook } from 'tierway-server/webhook'
  *
  * const signature = signStandardWebhook('a shared secret', { id: 'login-1', timestamp: 1_750_000_000 }, '{}')
  * const headers = { id: 'login-1', timestamp: '1750000000', signature }

@@ -24,7 +24,7 @@ beforeAll(async () => {
   await buildService()
   game = await mkdtemp(join(tmpdir(), 'tierway-consumer-'))
   await unpack('tierway', [])
-  await unpack('tierway-client', ['--workspace', 'tierway-client'])
+  for (const name of ['tierway-client', 'tierway-server']) await unpack(name, ['--workspace', name])
   await cp(join(ROOT, 'dist/client'), join(game, 'copied'), { recursive: true })
   await mkdir(join(game, 'node_modules/@types'))
   await symlink(join(ROOT, 'node_modules/@types/node'), join(game, 'node_modules/@types/node'), 'dir')
@@ -273,7 +273,8 @@ describe('the types of the library', () => {
 const GAME_SERVER = `
 import {
   createServerClient, createTokenVerifier, type Player, type ServerClient, TierwayError, TokenError, type VerifiedPlayer,
-} from 'tierway/server'
+} from 'tierway-server'
+import { signWebhook, verifyWebhookSignature } from 'tierway-server/webhook'
 
 const verifier = createTokenVerifier({ url: 'http://127.0.0.1:1', environmentId: '00000000-0000-7000-8000-000000000000' })
 const client: ServerClient = createServerClient({ url: 'http://127.0.0.1:1', key: 'twsrv_x', retries: 0 })
@@ -283,14 +284,20 @@ const causes: unknown[] = []
 for (const one of [named, found]) await one.catch((error: unknown) => causes.push(error))
 const [first, second] = causes
 console.log(first instanceof TokenError && first.code, TierwayError.is(second) && second.code)
+console.log(verifyWebhookSignature('secret', '{}', signWebhook('secret', '{}')))
 `
 
 describe('the library for game servers', () => {
   it('works and compiles as it is installed, with no package but jose', async () => {
     const project = join(game, 'game-server')
-    await mkdir(join(project, 'node_modules'), { recursive: true })
-    await symlink(join(game, 'node_modules/tierway'), join(project, 'node_modules/tierway'), 'dir')
-    await symlink(join(ROOT, 'node_modules/jose'), join(game, 'node_modules/jose'), 'dir')
+    const installed = join(project, 'node_modules')
+    await mkdir(installed, { recursive: true })
+    await cp(join(game, 'node_modules/tierway-server'), join(installed, 'tierway-server'), { recursive: true })
+    await symlink(join(ROOT, 'node_modules/jose'), join(installed, 'jose'), 'dir')
+    const manifest = JSON.parse(await readFile(join(installed, 'tierway-server/package.json'), 'utf8'))
+    const { version, dependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+    expect(manifest).toMatchObject({ version, dependencies: { jose: dependencies.jose }, license: 'MIT' })
+    expect(Object.keys(manifest.dependencies)).toEqual(['jose'])
     await writeFile(join(project, 'package.json'), '{"type":"module"}')
     await writeFile(join(project, 'server.ts'), GAME_SERVER)
     const checked = { strict: true, skipLibCheck: false, skipDefaultLibCheck: true }
@@ -305,6 +312,6 @@ describe('the library for game servers', () => {
       throw new Error(error.stdout)
     })
     const { stdout } = await run(process.execPath, [join(project, 'server.js')])
-    expect(stdout).toBe('invalid_token network_error\n')
+    expect(stdout).toBe('invalid_token network_error\ntrue\n')
   })
 })

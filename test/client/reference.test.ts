@@ -5,7 +5,7 @@ import { printReference } from '../../src/dev/reference.print.ts'
 import * as server from '../../src/sdk/server.ts'
 import * as webhook from '../../src/sdk/webhook.ts'
 
-const LIBRARIES = { 'tierway/client': client, 'tierway/webhook': webhook, 'tierway/server': server }
+const LIBRARIES = { 'tierway/client': client, 'tierway-server/webhook': webhook, 'tierway-server': server }
 const page = readFileSync('docs/reference.md', 'utf8')
 
 it.each(Object.entries(LIBRARIES))('docs/reference.md has every value that %s exports', (name, library) => {

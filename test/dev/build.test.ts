@@ -20,7 +20,17 @@ import { buildService } from '../harness/service.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const FILES = ['build.js', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json']
-const COPIED = [...FILES, 'prisma.config.ts', 'prisma', 'src', 'console', 'sdk/js', 'schema.graphql', 'dist']
+const COPIED = [
+  ...FILES,
+  'prisma.config.ts',
+  'prisma',
+  'src',
+  'console',
+  'sdk/js',
+  'sdk/server',
+  'schema.graphql',
+  'dist',
+]
 
 let copy: string
 let staleSteps: (root: string) => readonly { readonly name: string }[]
@@ -35,7 +45,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(copy, { recursive: true, force: true }))
 
 const stale = () => staleSteps(copy).map(({ name }) => name)
-const ALL = ['Prisma client', 'server', 'client library', 'console', 'page of the API']
+const ALL = ['Prisma client', 'server', 'libraries', 'console', 'page of the API']
 const append = (path: string, text: string) => writeFileSync(join(copy, path), text, { flag: 'a' })
 
 function build(env: Record<string, string> = {}): { status: number | null; output: string } {
@@ -57,12 +67,7 @@ const changes: readonly (readonly [
   ['a changed source of the service', 'src/server.ts', (path) => append(path, '//\n'), ['server', 'console']],
   ['an added source', 'src/dev/added.ts', (path) => append(path, ''), ['server', 'console']],
   ['a deleted source', 'src/dev/copy.ts', (path) => rmSync(join(copy, path)), ['server', 'console']],
-  [
-    'a source of the library',
-    'src/client/added.ts',
-    (path) => append(path, ''),
-    ['server', 'client library', 'console'],
-  ],
+  ['a source of the library', 'src/client/added.ts', (path) => append(path, ''), ['server', 'libraries', 'console']],
   ['a page of the console', 'console/index.html', (path) => append(path, '\n'), ['console']],
   ['the schema of the database', 'prisma/schema.prisma', (path) => append(path, '\n'), ['Prisma client', 'server']],
   ['another version of a package', 'package-lock.json', (path) => append(path, '\n'), ALL],
@@ -96,10 +101,10 @@ describe('a start builds what has other sources than its last build', () => {
     const before = readFileSync(join(copy, path), 'utf8')
     append(path, 'x')
     const { status, output } = build()
-    expect([status, output]).toEqual([1, expect.stringContaining('the build failed: node dist/dev/client.pack.js')])
+    expect([status, output]).toEqual([1, expect.stringContaining('the build failed: node dist/dev/libraries.pack.js')])
     writeFileSync(join(copy, path), before)
-    expect(stale()).toEqual(['client library'])
-    expect(build()).toEqual({ status: 0, output: expect.stringMatching(/^building: client library … \d+\.\d s\n$/) })
+    expect(stale()).toEqual(['libraries'])
+    expect(build()).toEqual({ status: 0, output: expect.stringMatching(/^building: libraries … \d+\.\d s\n$/) })
     expect(stale()).toEqual([])
   })
 

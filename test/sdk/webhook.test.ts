@@ -249,17 +249,19 @@ describe('the page for studios', () => {
 describe('the example receiver on the packed helper', () => {
   let home: string
 
-  /** The package as it is installed: its package.json, its built helper, and the example beside them. */
+  /** The package as it is installed, with its built helper, and the example beside it. */
   beforeAll(async () => {
     home = await mkdtemp(join(tmpdir(), 'tierway-sdk-'))
-    await mkdir(join(home, 'examples'))
-    await copyFile(join(ROOT, 'package.json'), join(home, 'package.json'))
+    const installed = join(home, 'node_modules/tierway-server')
+    for (const folder of [installed, join(home, 'examples')]) await mkdir(folder, { recursive: true })
+    await copyFile(join(ROOT, 'sdk/server/package.json'), join(installed, 'package.json'))
+    await writeFile(join(home, 'package.json'), '{"type":"module"}')
     await copyFile(join(ROOT, 'examples/receiver.mjs'), join(home, 'examples/receiver.mjs'))
     await compile({
       extends: join(ROOT, 'tsconfig.build.json'),
       compilerOptions: {
         rootDir: join(ROOT, 'src'),
-        outDir: join(home, 'dist'),
+        outDir: join(installed, 'dist'),
         incremental: false,
         tsBuildInfoFile: null,
       },
