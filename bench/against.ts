@@ -80,7 +80,9 @@ export async function runAgainst({
   signal,
 }: AgainstOptions): Promise<void> {
   if (process.platform !== 'linux') throw new Error('CPU time is measured on Linux only')
-  const rows = ROWS.filter(({ name }) => only.length === 0 || only.some((text) => name.includes(text)))
+  const isChosen = (name: string) => (text: string) =>
+    ROWS.some((row) => row.name === text) ? name === text : name.includes(text)
+  const rows = ROWS.filter(({ name }) => only.length === 0 || only.some(isChosen(name)))
   if (rows.length === 0) throw new Error(`the rows are: ${ROWS.map(({ name }) => name).join(', ')}`)
   const hash = (await run('git', ['rev-parse', '--short=12', `${commit}^{commit}`])).trim()
   note('building this folder')
