@@ -83,11 +83,13 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page`, () =>
       const text = await page.locator('dl > div', { hasText: 'Premium today' }).locator('dd').first().textContent()
       return Number(/\d+/.exec(text ?? '')?.[0])
     }
+    await until('the figure is there', async () => (await premium()) >= 0)
     const before = await premium()
     expect((await player.buyPremium()).status).toBe(200)
     await page.getByRole('button', { name: 'Clear filters' }).click()
-    await rows(page).filter({ hasText: 'Premium bought for 950 gems' }).waitFor()
-    await until('the figure is read again', async () => (await premium()) === before + 1)
+    const own = rows(page).filter({ hasText: player.playerId.slice(-8) })
+    await own.filter({ hasText: 'Premium bought for 950 gems' }).waitFor()
+    await until('the figure is read again', async () => (await premium()) > before)
     await opened.close()
   })
 
