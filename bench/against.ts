@@ -1,19 +1,20 @@
 import { type ChildProcess, execFile, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { demoSeason } from '../src/dev/season.ts'
+import { freePort } from '../test/harness/free-port.ts'
 import { buildService } from '../test/harness/service.ts'
 import type { Stage, StageSetup } from './against-stage.ts'
 import { type Comparison, compare } from './compare.ts'
 import { cpuOf } from './cpu.ts'
 import { linesOf, type Profile, profile } from './line-profile.ts'
-import type { Call, Load, LoadSetup, Step, Tally } from './load.ts'
-import { lossOf, onEnd, startProcess } from './processes.ts'
+import type { Call } from './load.ts'
+import { startLoad } from './loader.ts'
+import { lossOf, onEnd } from './processes.ts'
 import { clearNote, type Line, median, note, print, printSection } from './report.ts'
 
 // `npm run bench -- --against <commit>`: this build and that of a commit in turn, A B B A, by CPU time a call. README.md
@@ -30,7 +31,6 @@ const REACHED = 99
 const WARM_UP = { connections: 64, seconds: 3 }
 /** The jobs of the service run each second: their work for a cell is counted with it. */
 const SETTLE_MS = 1_200
-const ACCEPT_MS = 50
 const PROFILE_SECONDS = 5
 const PROFILE_LINES = 25
 /** From this difference on the lines of both are shown. */
@@ -90,24 +90,10 @@ export async function runAgainst({
   const folder = await build(hash)
   const sides: readonly [Side, Side] = [await start('this', ROOT), await start(hash, folder)]
 
-  const loader = startProcess('load.ts')
-  const lost = lossOf(loader, 'the load generator')
   const players = Object.fromEntries(
     sides.flatMap(({ name, stage }) => Object.entries(stage.players).map(([set, all]) => [`${name} ${set}`, all])),
   )
-  loader.send({ scenarioId: SCENARIO, nodeId: NODE, reached: REACHED, players } satisfies LoadSetup)
-  async function load(task: Load, begin?: () => Promise<unknown>): Promise<Tally> {
-    signal.throwIfAborted()
-    const answer = async () => (await Promise.race([once(loader, 'message'), lost]))[0]
-    loader.send(task)
-    await answer()
-    await begin?.()
-    loader.send('go' satisfies Step)
-    const tally: Tally = await answer()
-    if (tally.failed > 0) throw new Error(`${tally.failed} of ${tally.calls} calls failed: ${tally.firstFailure}`)
-    if (tally.calls === 0) throw new Error(`there was nothing left to do for ${task.call}`)
-    return tally
-  }
+  const load = startLoad({ scenarioId: SCENARIO, nodeId: NODE, reached: REACHED, players }, signal)
   const taskOf = ({ name, stage }: Side, { call, set }: Row) => ({
     ports: [stage.port],
     call,
@@ -119,9 +105,9 @@ export async function runAgainst({
     let before = await read()
     const { calls } = await load({ ...taskOf(side, row), connections: count, seconds }, async () => {
       // Connections are opened once, not with each call, so their cost is not counted.
-      await pause(ACCEPT_MS)
       before = await read()
     })
+    if (calls === 0) throw new Error(`there was nothing left to do for ${row.name}`)
     await pause(SETTLE_MS)
     const [service = Number.NaN, postgres = Number.NaN] = (await read()).map((after, at) => after - (before[at] ?? 0))
     return { service: service / calls, postgres: postgres / calls }
@@ -242,11 +228,3 @@ async function run(command: string, args: readonly string[], cwd = ROOT): Promis
 }
 
 const textOf = (path: string): Promise<string | null> => readFile(path, 'utf8').catch(() => null)
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  return port
-}

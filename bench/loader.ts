@@ -6,6 +6,7 @@ import { lossOf, startProcess } from './processes.ts'
 /** Runs a load. It waits for `begin` between its connections and its first call. */
 export type RunLoad = (task: Load, begin?: () => Promise<unknown>) => Promise<Tally>
 
+/** Long enough for a server to accept the connections that the system has made. */
 const ACCEPT_MS = 50
 
 /** Starts a process that makes calls. */

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -12,19 +11,11 @@ import { Books, type Owner } from './books.ts'
 import { cpuOf } from './cpu.ts'
 import { bytesOf, withClient } from './database.ts'
 import { hasHaproxy, startHaproxy } from './haproxy.ts'
-import type { Call, Load, LoadPlayer, LoadSetup, Step, Tally } from './load.ts'
+import type { Call, Load, LoadPlayer, Tally } from './load.ts'
+import { startLoad } from './loader.ts'
 import { clientsFor, findPgbench } from './pgbench.ts'
 import { copyPlayers, giveXp, newPlayers } from './players.ts'
-import {
-  installPeers,
-  lossOf,
-  onEnd,
-  runToEnd,
-  type Server,
-  startInstance,
-  startProcess,
-  startServer,
-} from './processes.ts'
+import { installPeers, onEnd, runToEnd, type Server, startInstance, startServer } from './processes.ts'
 import {
   type Cell,
   clearNote,
@@ -58,8 +49,6 @@ const WARM_UP_SECONDS = options.quick ? 0.6 : 3
 const WARM_UP_CONNECTIONS = 64
 /** The service's jobs run each second: their work for a cell is counted with it. */
 const SETTLE_MS = 1_200
-/** Long enough for a server to accept the connections that the system has made. */
-const ACCEPT_MS = 50
 const CONNECTIONS = [1, 4, 32, 256]
 /** More than the most connections, so that concurrent calls are of distinct players. */
 const PLAYERS = 1024
@@ -137,21 +126,13 @@ async function main(): Promise<void> {
     'upsert.sql': `\\set id random(1, ${PLAYERS})\nINSERT INTO bench_limit AS b (id, xp) VALUES (:id, 10) ON CONFLICT (id) DO UPDATE SET xp = b.xp + excluded.xp;\n`,
     'hot.sql': 'UPDATE bench_hot SET xp = xp + 1 WHERE id = 1;\n',
   })
-  const loader = startProcess('load.ts')
-  const loaderLost = lossOf(loader, 'the load generator')
   const players = Object.fromEntries([...owners].map(([name, owner]) => [name, owner.players]))
   const { key: serverKey } = await createServerKey(world.pool, environmentId)
-  loader.send({ serverKey, scenarioId: SCENARIO, nodeId: NODE, reached: REACHED, players } satisfies LoadSetup)
+  const setup = { serverKey, scenarioId: SCENARIO, nodeId: NODE, reached: REACHED, players }
+  const runLoad = startLoad(setup, ended.signal)
 
   async function load(task: Load, begin?: () => Promise<unknown>): Promise<Tally> {
-    ended.signal.throwIfAborted()
-    const answer = async () => (await Promise.race([once(loader, 'message'), loaderLost]))[0]
-    loader.send(task)
-    await answer()
-    await begin?.()
-    loader.send('go' satisfies Step)
-    const tally: Tally = await answer()
-    if (tally.failed > 0) throw new Error(`${tally.failed} of ${tally.calls} calls failed: ${tally.firstFailure}`)
+    const tally = await runLoad(task, begin)
     if (tally.calls === 0) throw new Error(`there was nothing left to do for ${task.call} of ${task.players}`)
     if (task.call !== 'empty') books.add(task.call, task.players, tally)
     return tally
@@ -173,7 +154,6 @@ async function main(): Promise<void> {
     let before = await read()
     const tally = await load({ ...task, ports }, async () => {
       // Connections are opened once, not with each call, so their cost is not counted.
-      await pause(ACCEPT_MS)
       before = await read()
     })
     if (leavesJobs) await pause(SETTLE_MS)

@@ -180,7 +180,7 @@ export function decideXp(
   if (leveledUp) crossings.push(crossing(node.id, 'onLevelUp', { fromLevel: pass.level, toLevel: level, xp, source }))
   if (maxLevel && !pass.maxLevelCrossed) crossings.push(crossing(node.id, 'onMaxLevel', { level, xp, source }))
 
-  // In full: a spread costs more than all the rest of a decision.
+  // In full: each call of xp comes here, and a spread is dear.
   const reached: Pass = {
     xp,
     level: leveledUp ? level : pass.level,
