@@ -8,11 +8,13 @@ import { startInstance } from './processes.ts'
 
 /** Sent to the process once. */
 export interface StageSetup {
-  readonly scenarioId: string
+  /** The scenarios by their ids. */
+  readonly definitions: Readonly<Record<string, unknown>>
   readonly nodeId: string
-  readonly definition: unknown
-  /** Each set by its name: a number of players, at these amounts of xp in turn. */
-  readonly sets: Readonly<Record<string, { readonly count: number; readonly xp: readonly number[] }>>
+  /** Each set by its name: a number of players of a scenario, at these amounts of xp in turn. */
+  readonly sets: Readonly<
+    Record<string, { readonly count: number; readonly xp: readonly number[]; readonly scenarioId: string }>
+  >
   /** For a profiler. */
   readonly inspectPort: number
 }
@@ -31,7 +33,7 @@ const { startDurablePostgres } = await import(`../test/${harness}/durable-postgr
 const { createWorld } = await import(`../test/${harness}/service.ts`)
 const { withClient } = await import('./database.ts')
 
-process.once('message', async ({ scenarioId, nodeId, definition, sets, inspectPort }: StageSetup) => {
+process.once('message', async ({ definitions, nodeId, sets, inspectPort }: StageSetup) => {
   const postgres = await startDurablePostgres(['max_connections=200'])
   let pid: number | undefined
   // The benchmark has ended.
@@ -41,13 +43,13 @@ process.once('message', async ({ scenarioId, nodeId, definition, sets, inspectPo
     process.exit()
   })
   const world = await createWorld(postgres.url)
-  await world.publish(scenarioId, definition)
+  for (const [scenarioId, definition] of Object.entries(definitions)) await world.publish(scenarioId, definition)
   const service = await startInstance(world, {
     NODE_OPTIONS: `--max-semi-space-size=64 --inspect-port=127.0.0.1:${inspectPort}`,
   })
   pid = service.pid
   const players: Record<string, LoadPlayer[]> = {}
-  for (const [name, { count, xp }] of Object.entries(sets)) {
+  for (const [name, { count, xp, scenarioId }] of Object.entries(sets)) {
     const originals: { readonly playerId: string }[] = []
     for (const amount of xp) {
       const player = await world.player(scenarioId)

@@ -16,12 +16,12 @@ import type { Call } from './load.ts'
 import { startLoad } from './loader.ts'
 import { lossOf, onEnd } from './processes.ts'
 import { clearNote, type Line, median, note, print, printSection } from './report.ts'
+import { STAIRS_LEVELS, STEP_XP, stairsOf } from './stairs.ts'
 
 // `npm run bench -- --against <commit>`: this build and that of a commit in turn, A B B A, by CPU time a call. README.md
 // says how to read it.
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const SCENARIO = 'bench'
 const NODE = 'pass'
 const PLAYERS = 1024
 const PLACES = 32
@@ -36,14 +36,23 @@ const PROFILE_LINES = 25
 /** From this difference on the lines of both are shown. */
 const NOTABLE = 0.03
 
+/** The demo's season, and one in which each call of {@link STEP_XP} reaches a level, up to the last. */
+const SCENARIOS = { season: demoSeason, stairs: () => JSON.stringify(stairsOf(JSON.parse(demoSeason()))) }
+type Scenario = keyof typeof SCENARIOS
+type Set = 'players' | 'claimants' | 'climbing' | 'topped'
+
 interface Row {
   readonly name: string
   readonly call: Call
-  readonly set: 'players' | 'claimants'
+  readonly set: Set
+  /** Default: `season`. */
+  readonly scenario?: Scenario
 }
 const ROWS: readonly Row[] = [
   { name: 'add xp', call: 'xp', set: 'players' },
   { name: 'add xp over GraphQL', call: 'graphqlXp', set: 'players' },
+  { name: 'add xp, each call reaches a level', call: 'xp', set: 'climbing', scenario: 'stairs' },
+  { name: 'add xp at the last level', call: 'xp', set: 'topped', scenario: 'stairs' },
   { name: 'claim a tier', call: 'claim', set: 'claimants' },
   { name: 'read progress', call: 'progress', set: 'players' },
 ]
@@ -54,6 +63,8 @@ export interface AgainstOptions {
   readonly connections: readonly number[]
   readonly rounds: number
   readonly seconds: number
+  /** The lines of all cells are shown, also where the builds do not differ, and the profiles are kept. */
+  readonly isProfiled: boolean
   readonly signal: AbortSignal
 }
 
@@ -77,6 +88,7 @@ export async function runAgainst({
   connections,
   rounds,
   seconds,
+  isProfiled,
   signal,
 }: AgainstOptions): Promise<void> {
   if (process.platform !== 'linux') throw new Error('CPU time is measured on Linux only')
@@ -93,17 +105,24 @@ export async function runAgainst({
   const players = Object.fromEntries(
     sides.flatMap(({ name, stage }) => Object.entries(stage.players).map(([set, all]) => [`${name} ${set}`, all])),
   )
-  const load = startLoad({ scenarioId: SCENARIO, nodeId: NODE, reached: REACHED, players }, signal)
-  const taskOf = ({ name, stage }: Side, { call, set }: Row) => ({
+  const loads = new Map<Scenario, ReturnType<typeof startLoad>>()
+  const loadOf = ({ scenario = 'season' }: Row) => {
+    const known =
+      loads.get(scenario) ?? startLoad({ scenarioId: scenario, nodeId: NODE, reached: REACHED, players }, signal)
+    loads.set(scenario, known)
+    return known
+  }
+  const taskOf = ({ name, stage }: Side, { call, set, scenario }: Row) => ({
     ports: [stage.port],
     call,
     players: `${name} ${set}`,
+    ...(scenario === 'stairs' && { amount: STEP_XP }),
   })
 
   async function cell(side: Side, row: Row, count: number): Promise<Cost> {
     const read = async () => [await cpuOf([side.stage.pid]), await cpuOf([side.stage.postmaster])].map(Number)
     let before = await read()
-    const { calls } = await load({ ...taskOf(side, row), connections: count, seconds }, async () => {
+    const { calls } = await loadOf(row)({ ...taskOf(side, row), connections: count, seconds }, async () => {
       // Connections are opened once, not with each call, so their cost is not counted.
       before = await read()
     })
@@ -117,8 +136,8 @@ export async function runAgainst({
     for (const row of rows) {
       note(`warming up: ${row.name} of ${side.name}`)
       const greeting = { ...taskOf(side, row), call: 'progress' as const, ...WARM_UP, seconds: 60 }
-      await load({ ...greeting, calls: side.stage.players[row.set]?.length ?? 0 })
-      await load({ ...taskOf(side, row), ...WARM_UP })
+      await loadOf(row)({ ...greeting, calls: side.stage.players[row.set]?.length ?? 0 })
+      await loadOf(row)({ ...taskOf(side, row), ...WARM_UP })
     }
   const costs = new Map<string, Cost[]>()
   const costsOf = (side: Side, row: Row, count: number): Cost[] => {
@@ -160,12 +179,13 @@ export async function runAgainst({
   for (const row of rows)
     for (const count of connections) {
       const { ratio, isDecided } = comparisonOf(row, count, ({ service }) => service)
-      if (!isDecided || Math.abs(ratio - 1) < NOTABLE) continue
+      if (!isProfiled && (!isDecided || Math.abs(ratio - 1) < NOTABLE)) continue
       for (const side of sides) {
         note(`profile of ${row.name} at ${count} of ${side.name}`)
         const task = { ...taskOf(side, row), connections: count, seconds: PROFILE_SECONDS }
-        const found: Profile = await profile(side.stage.pid, side.inspectPort, () => load(task))
+        const found: Profile = await profile(side.stage.pid, side.inspectPort, () => loadOf(row)(task))
         clearNote()
+        if (isProfiled) await keepProfile(found, `${side.name} ${row.name} ${count}`)
         const lines = await linesOf(found, join(side.folder, 'dist'))
         printSection(
           `${row.name} at ${count}, lines of ${side.name}: % of the service's CPU`,
@@ -200,17 +220,19 @@ async function start(name: string, folder: string): Promise<Side> {
   const child = fork(join(folder, 'bench/against-stage.ts'), { cwd: folder })
   onEnd(() => end(child))
   const inspectPort = await freePort()
-  const season = JSON.parse(demoSeason())
-  const pass = season.nodes.find(({ id }: { id: string }) => id === NODE)
+  const pass = JSON.parse(demoSeason()).nodes.find(({ id }: { id: string }) => id === NODE)
   const xpOf = (level: number): number => pass.data.levels.find((entry: { level: number }) => entry.level === level).xp
   const places = Array.from({ length: PLACES }, (_, place) =>
     Math.round(xpOf(2) + ((xpOf(3) - xpOf(2)) * place) / PLACES),
   )
-  const sets = {
-    players: { count: PLAYERS, xp: places },
-    claimants: { count: CLAIMANTS, xp: [xpOf(REACHED)] },
+  const sets: Record<Set, StageSetup['sets'][string]> = {
+    players: { count: PLAYERS, xp: places, scenarioId: 'season' },
+    claimants: { count: CLAIMANTS, xp: [xpOf(REACHED)], scenarioId: 'season' },
+    climbing: { count: PLAYERS, xp: [0], scenarioId: 'stairs' },
+    topped: { count: PLAYERS, xp: [STAIRS_LEVELS * STEP_XP], scenarioId: 'stairs' },
   }
-  child.send({ scenarioId: SCENARIO, nodeId: NODE, definition: season, sets, inspectPort } satisfies StageSetup)
+  const definitions = Object.fromEntries(Object.entries(SCENARIOS).map(([name, text]) => [name, JSON.parse(text())]))
+  child.send({ definitions, nodeId: NODE, sets, inspectPort } satisfies StageSetup)
   const [stage] = await Promise.race([once(child, 'message'), lossOf(child, `the stage of ${name}`)])
   return { name, folder, inspectPort, stage }
 }
@@ -220,6 +242,13 @@ async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || !child.connected) return
   child.disconnect()
   await once(child, 'exit')
+}
+
+/** For a viewer of profiles, such as that of Chrome's tools. */
+async function keepProfile(found: Profile, name: string): Promise<void> {
+  const folder = join(ROOT, 'artifacts/profiles')
+  await mkdir(folder, { recursive: true })
+  await writeFile(join(folder, `${name.replaceAll(/[^\w]+/g, '-')}.cpuprofile`), JSON.stringify(found))
 }
 
 async function run(command: string, args: readonly string[], cwd = ROOT): Promise<string> {

@@ -36,6 +36,7 @@ const { values: options } = parseArgs({
     live: { type: 'boolean', default: false },
     instances: { type: 'boolean', default: false },
     against: { type: 'string' },
+    profile: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
     only: { type: 'string', multiple: true, default: [] },
     connections: { type: 'string' },
@@ -364,6 +365,7 @@ async function against(commit: string): Promise<void> {
     connections: options.connections?.split(',').map(Number) ?? [4, 32, 256],
     rounds: Number(options.rounds ?? (options.quick ? 2 : 8)),
     seconds: SECONDS,
+    isProfiled: options.profile,
   })
 }
 
