@@ -37,13 +37,25 @@ export function print(value: Json): string {
   }
   if (value === null) return 'null'
   if (value instanceof RawJson) return value.text
-  if (Array.isArray(value)) return `[${value.map(print).join(',')}]`
-  let text = ''
-  for (const key of Object.keys(value)) {
-    const member = (value as { readonly [key: string]: Json | undefined })[key]
-    if (member !== undefined) text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${print(member)}`
+  return Array.isArray(value) ? itemsText(value, print) : membersText(value as JsonMembers, print)
+}
+
+type JsonMembers = { readonly [key: string]: Json | undefined }
+
+function itemsText(items: readonly Json[], text: (item: Json) => string): string {
+  let all = '['
+  for (let index = 0; index < items.length; index += 1)
+    all += index === 0 ? text(items[0] as Json) : `,${text(items[index] as Json)}`
+  return `${all}]`
+}
+
+function membersText(members: JsonMembers, text: (member: Json) => string): string {
+  let all = '{'
+  for (const key of Object.keys(members)) {
+    const member = members[key]
+    if (member !== undefined) all += `${all.length === 1 ? '' : ','}${JSON.stringify(key)}:${text(member)}`
   }
-  return `{${text}}`
+  return `${all}}`
 }
 
 /** The text of an object from the names and texts of its members, in their order, with any names. */
@@ -413,23 +425,21 @@ export function isCleanText(text: string): boolean {
  * become objects with one member, `$int` or `$raw`; a real object of that form is wrapped in `$object`.
  */
 export function freeze(value: Json): string {
-  return print(freezeValue(value))
+  if (typeof value === 'bigint') return `{"$int":"${value}"}`
+  if (typeof value !== 'object' || value === null) return print(value)
+  if (value instanceof RawJson) return `{"$raw":${JSON.stringify(value.text)}}`
+  if (Array.isArray(value)) return itemsText(value, freeze)
+  const text = membersText(value as JsonMembers, freeze)
+  return isLikeTag(text, value as JsonMembers) ? `{"$object":${text}}` : text
 }
 
 const TAGS = new Set(['$int', '$raw', '$object'])
 
-function freezeValue(value: Json): Json {
-  if (typeof value === 'bigint') return { $int: value.toString() }
-  if (typeof value !== 'object' || value === null) return value
-  if (value instanceof RawJson) return { $raw: value.text }
-  if (Array.isArray(value)) return value.map(freezeValue)
-  // Undefined members are not printed, so they do not count when an object looks like a tag.
-  const entries = Object.entries(value).flatMap(([key, member]): [string, Json][] =>
-    member === undefined ? [] : [[key, freezeValue(member)]],
-  )
-  const frozen: Json = Object.fromEntries(entries)
-  const [key, ...others] = entries.map(([name]) => name)
-  return key !== undefined && others.length === 0 && TAGS.has(key) ? { $object: frozen } : frozen
+/** Whether a frozen object has a tag's name as its one member. Undefined members are not printed. */
+function isLikeTag(text: string, members: JsonMembers): boolean {
+  if (!text.startsWith('{"$')) return false
+  const [key, ...others] = Object.keys(members).filter((name) => members[name] !== undefined)
+  return others.length === 0 && TAGS.has(key as string)
 }
 
 export function thaw(text: string): Json {

@@ -96,7 +96,10 @@ export function claimTier(ref: PlayerRef, input: ClaimTier): Command<ClaimResult
       operation: 'claim',
       key,
       // Without a choice it is the request of earlier versions, whose answers may be stored.
-      request: { scenarioId, nodeId, runId, level, track, ...(choice !== null && { choice }) },
+      request:
+        choice === null
+          ? { scenarioId, nodeId, runId, level, track }
+          : { scenarioId, nodeId, runId, level, track, choice },
       admit: (group) => admitActive(group, ref),
       tookEffect: ({ success }) => success,
       about: (_result, group) => aboutClaim(group, ref, input),
@@ -293,8 +296,15 @@ export function* claimForPlayer(
   if (claimed.length > 0) {
     const { environmentId, playerId } = player
     group.of(Stream).append({
-      ...{ environmentId, playerId, scenarioId, nodeId: node.id, runId },
-      ...{ type: 'tiers.claimed', handle: null, byClient: false, data: { claimed } },
+      environmentId,
+      playerId,
+      scenarioId,
+      nodeId: node.id,
+      runId,
+      type: 'tiers.claimed',
+      handle: null,
+      byClient: false,
+      data: { claimed },
     })
     const all = claimed.flatMap(({ granted }) => granted)
     whole = joined(plan, {

@@ -314,13 +314,9 @@ export function decidePurchase(
 
 /** At top level with every tier of every open track claimed, the pass crosses `onComplete`, once. Adds the crossing. */
 function complete(node: PassNode, pass: Pass, crossings: Crossing[]): Pass {
-  const done =
-    !pass.completed &&
-    levelAt(node, pass.xp) >= node.topLevel &&
-    [...node.tiers.values()].every(
-      (tier) => (tier.track === 'premium' && !pass.premiumOwned) || pass.claimed.has(tierKey(tier.level, tier.track)),
-    )
-  if (!done) return pass
+  if (pass.completed || levelAt(node, pass.xp) < node.topLevel) return pass
+  for (const [key, { track }] of node.tiers)
+    if ((track !== 'premium' || pass.premiumOwned) && !pass.claimed.has(key)) return pass
   crossings.push(crossing(node.id, 'onComplete', {}))
   return { ...pass, completed: true }
 }

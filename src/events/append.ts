@@ -5,8 +5,9 @@ import { plain, type Sql, sql } from '../transactions/sql.ts'
 import { arrayOf, type Column, rowsOf } from '../transactions/table.ts'
 import { columnOf, EVENT_COLUMNS, EVENT_FIELDS, type NewEvent } from './catalogue.ts'
 
-/** An event of a group, with its data as JSON text. */
-type Printed = Omit<NewEvent, 'data'> & {
+interface Appended {
+  readonly event: NewEvent
+  /** Its data as JSON text. */
   readonly data: string
   /** Its player, in a group from memory, which writes the event only if the player is proven. */
   readonly player: Player | null
@@ -26,7 +27,7 @@ export class Stream implements Extension {
   static readonly stage = 'records'
   static readonly isProvable = true
   private readonly group: Group
-  private readonly events: Printed[] = []
+  private readonly events: Appended[] = []
 
   constructor(group: Group) {
     this.group = group
@@ -37,11 +38,11 @@ export class Stream implements Extension {
     const player = group.path === 'memory' ? group.player(event) : null
     if (player) group.change(player)
     else group.note()
-    this.events.push({ ...event, data: print(event.data), player })
+    this.events.push({ event, data: print(event.data), player })
   }
 
   environments(): Set<string> {
-    return new Set(this.events.map(({ environmentId }) => environmentId))
+    return new Set(this.events.map(({ event }) => event.environmentId))
   }
 
   /** Ids rise in the order of the places, and events are numbered in the order of their ids. */
@@ -49,10 +50,11 @@ export class Stream implements Extension {
     const { events } = this
     if (events.length === 0) return undefined
     const rows = rowsOfEvents([
-      arrayOf(events, ({ environmentId }) => environmentId),
-      ...EVENT_FIELDS.map((field) =>
-        arrayOf(events, (event) => (EVENT_COLUMNS[field] as Column<string | boolean | null>).encode(event[field])),
-      ),
+      arrayOf(events, ({ event }) => event.environmentId),
+      ...EVENT_FIELDS.map((field) => {
+        const column = EVENT_COLUMNS[field] as Column<string | boolean | null>
+        return arrayOf(events, ({ event, data }) => column.encode(field === 'data' ? data : event[field]))
+      }),
       arrayOf(events, ({ player }) => String(player ? numberOf(player) : 0)),
       arrayOf(events, (_, index) => String(index)),
     ])

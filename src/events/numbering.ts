@@ -250,20 +250,22 @@ export function createNumbering({ pool, ownPool, bus, onError }: NumberingOption
 
 const pauseAfter = (tookMs: number): number => Math.min(MAX_PAUSE_MS, PAUSE_FACTOR * tookMs)
 
+/** The first columns of a row: what was seen, and the place of its event. The event's fields follow, and its time. */
+const FIELDS_FROM = 5
+
 /** The events of the rows that the statement answers. Without events it answers one row of nulls. */
 function eventsOf(environmentId: string, rows: readonly (readonly unknown[])[]): StreamEvent[] {
   const events: StreamEvent[] = []
-  for (const [, , , beforeAt, position, ...sent] of rows) {
+  let follows: number | null = null
+  for (const row of rows) {
+    const [, , , beforeAt, position] = row
     if (position === null || position === undefined) break
-    const fields = Object.fromEntries(EVENT_FIELDS.map((field, index) => [field, sent[index]]))
-    const follows = events.at(-1)?.occurredAt.getTime() ?? (beforeAt === null ? null : Math.trunc(Number(beforeAt)))
-    events.push({
-      ...(fields as unknown as Pick<StreamEvent, (typeof EVENT_FIELDS)[number]>),
-      environmentId,
-      position: BigInt(String(position)),
-      occurredAt: new Date(Math.trunc(Number(sent.at(-1)))),
-      follows,
-    })
+    if (events.length === 0 && beforeAt !== null) follows = Math.trunc(Number(beforeAt))
+    const occurredAt = new Date(Math.trunc(Number(row.at(-1))))
+    const event: Record<string, unknown> = { environmentId, position: BigInt(position as string), occurredAt, follows }
+    for (const [index, field] of EVENT_FIELDS.entries()) event[field] = row[FIELDS_FROM + index]
+    events.push(event as unknown as StreamEvent)
+    follows = occurredAt.getTime()
   }
   return events
 }

@@ -102,16 +102,21 @@ export class Tally implements Extension {
 
   add(player: Player | null, of: Count, count = 1, amount = 0n): void {
     const { environmentId, scenarioId, nodeId, measure, level = 0, detail = '' } = of
-    // None of these texts contains NUL, so keys are unambiguous.
-    const key = `${environmentId}\0${scenarioId}\0${nodeId}\0${measure}\0${level}\0${detail}`
-    let place = this.places.get(key)
-    if (place === undefined) {
-      place = this.totals.push({ environmentId, scenarioId, nodeId, measure, level, detail })
-      this.places.set(key, place)
-    }
+    const place = this.placeOf({ environmentId, scenarioId, nodeId, measure, level, detail })
     if (player) this.group.change(player)
     else this.group.note()
     this.changes.push({ player, place, count, amount })
+  }
+
+  private placeOf(total: Total): number {
+    const { environmentId, scenarioId, nodeId, measure, level, detail } = total
+    // None of these texts contains NUL, so keys are unambiguous.
+    const key = `${environmentId}\0${scenarioId}\0${nodeId}\0${measure}\0${level}\0${detail}`
+    const known = this.places.get(key)
+    if (known !== undefined) return known
+    const place = this.totals.push(total)
+    this.places.set(key, place)
+    return place
   }
 
   insert(numberOf: NumberOf): Sql | undefined {

@@ -191,8 +191,9 @@ export function record(group: Group, player: Player, run: Run, step: Walk): Exec
   addPayments(group, player, run, step)
   setRun(player, { runId, scenarioId, status: plan.status, active: step.active, cause: null }, plan)
   const { environmentId, playerId } = player
-  const at = { environmentId, playerId, scenarioId, runId }
   for (const { nodeId, handle, data, byClient = false } of step.crossings)
-    group.of(Stream).append({ ...at, type: 'crossing', handle, nodeId, byClient, data })
+    group
+      .of(Stream)
+      .append({ environmentId, playerId, scenarioId, runId, type: 'crossing', handle, nodeId, byClient, data })
   return plan
 }

@@ -68,6 +68,8 @@ export class Scenarios {
   private readonly group: Group
   /** Null for a missing scenario. */
   private readonly current = new Map<string, Seen | null>()
+  /** The last one that was found: mostly all calls of a group are of one scenario. */
+  private last: { readonly ref: ScenarioRef; readonly seen: Seen | null } | undefined
 
   constructor(group: Group) {
     this.group = group
@@ -107,15 +109,21 @@ export class Scenarios {
   /** The current version with everything that is beside it, as `find`. */
   see(ref: ScenarioRef): Seen | null | undefined {
     const { environmentId, scenarioId } = ref
+    const { last } = this
+    if (last && last.ref.scenarioId === scenarioId && last.ref.environmentId === environmentId) return last.seen
     const key = `${environmentId}/${scenarioId}`
     const current = this.current.get(key)
-    if (current !== undefined) return current
+    if (current !== undefined) return this.found(ref, key, current)
     const seen = lastSeen.get(key)
     if (this.group.path === 'memory') return this.rest(ref, key)
     const read = this.read(ref, seen)
-    if (read === undefined) return seen
-    this.current.set(key, read)
-    return read
+    return read === undefined ? seen : this.found(ref, key, read)
+  }
+
+  private found(ref: ScenarioRef, key: string, seen: Seen | null): Seen | null {
+    this.current.set(key, seen)
+    this.last = { ref, seen }
+    return seen
   }
 
   /** The last seen definition, or the one that was just read. The group proves it with its write. */
@@ -126,7 +134,7 @@ export class Scenarios {
     if (!seen) return undefined
     const { environmentId, scenarioId } = ref
     this.group.preconditions.set(key, { table: scenarios.name, environmentId, id: scenarioId, revision: seen.revision })
-    this.current.set(key, seen)
+    this.found(ref, key, seen)
     return seen
   }
 

@@ -366,9 +366,14 @@ export class Group implements Holder {
     for (const slot of this.written)
       for (const row of slot.changed()) add(rows, slot.read.table, { n: numberOf(slot.player), row })
     for (const { table, player, row } of this.appended) add(rows, table, { n: numberOf(player), row })
-    const tables = [...rows].sort(([a], [b]) => a.index - b.index)
-    const others = this.inOrder().flatMap(([, extension]) => extension.insert?.(numberOf) ?? [])
-    return [...tables.map(([table, written]) => table.insert(written)), ...others]
+    const insertions: Sql[] = []
+    for (const table of [...rows.keys()].sort((a, b) => a.index - b.index))
+      insertions.push(table.insert(rows.get(table) as Written<unknown>[]))
+    for (const [, extension] of this.inOrder()) {
+      const insertion = extension.insert?.(numberOf)
+      if (insertion) insertions.push(insertion)
+    }
+    return insertions
   }
 
   /** The statements that remove rows, and those that write rows without a version. */

@@ -247,7 +247,11 @@ function weightOf(columns: readonly unknown[]): number {
 }
 
 /** The values of several columns as one key. None of them contains NUL. */
-export const keyOf = (...values: readonly string[]): string => values.join('\0')
+export function keyOf(first: string, ...others: readonly string[]): string {
+  let key = first
+  for (let index = 0; index < others.length; index += 1) key += `\0${others[index]}`
+  return key
+}
 
 /** One row of a player, or its absence. */
 export class One<Row> {

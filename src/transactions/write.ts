@@ -1,7 +1,7 @@
 import { groupBy } from '../base/group-by.ts'
 import type { Group } from './group.ts'
 import type { One, Player } from './player.ts'
-import { compose, join, plain, type Sql, sql } from './sql.ts'
+import { compose, type Form, join, plain, type Sql, sql } from './sql.ts'
 import type { Row, Statement } from './statement.ts'
 import { arrayOf, text } from './table.ts'
 
@@ -58,13 +58,14 @@ export function writeStatement(
     ...(checked.length > 0 ? [check(checked, changed.length, isProven)] : []),
     ...insertions.map((insertion, index) => sql`${plain(`w${index} AS (`)}${insertion})`),
   ]
-  const { text, values } = compose(sql`WITH ${join(sections, ',\n  ')}
+  const { form, values } = compose(sql`WITH ${join(sections, ',\n  ')}
   SELECT ARRAY (${unproven(players)}), (SELECT yes FROM held), extract(epoch FROM clock_timestamp()) * 1000
     ${absent.length > 0 ? plain(', (SELECT players FROM present)') : NOTHING}`)
   return {
     changed,
     statement: {
-      ...prepared(text),
+      name: nameOf(form),
+      text: form.text,
       values,
       take([row]: Row[]) {
         const [numbers, isHeld, clock, existing] = row ?? []
@@ -175,14 +176,13 @@ const NOTHING = plain('')
 
 /** Most groups write a few combinations of tables. Rarer ones are not prepared: each takes memory per connection. */
 const MAX_PREPARED = 64
-const names = new Map<string, { readonly name: string; readonly text: string }>()
+let prepared = 0
 
-/** The name under which a connection prepares this text, if it is one of the first texts. */
-function prepared(text: string): { readonly name?: string; readonly text: string } {
-  let known = names.get(text)
-  if (!known && names.size < MAX_PREPARED) {
-    known = { name: `write-${names.size}`, text }
-    names.set(text, known)
+/** The name under which connections prepare a statement, if it is one of the first. */
+function nameOf(form: Form): string | undefined {
+  if (form.name === undefined && prepared < MAX_PREPARED) {
+    form.name = `write-${prepared}`
+    prepared += 1
   }
-  return known ?? { text }
+  return form.name
 }
