@@ -10,8 +10,17 @@ import { Stream } from '../events/append.ts'
 import { admitActive } from '../players/player-status.ts'
 import type { Boost } from '../scenario/boosts.ts'
 import type { Definition, PassNode } from '../scenario/definition.ts'
-import { EXAMPLE_PLAN, type ExecutionPlan, executionPlan } from '../scenario/plan.ts'
-import { askActive, askRunRows, askWalk, type Run, record, requireActiveRun, settleWalk } from '../scenario/runs.ts'
+import { EXAMPLE_PLAN, executionPlan } from '../scenario/plan.ts'
+import {
+  askActive,
+  askRunRows,
+  askWalk,
+  type Run,
+  record,
+  requireActiveRun,
+  settleWalk,
+  type Walked,
+} from '../scenario/runs.ts'
 import { Scenarios } from '../scenario/scenarios.ts'
 import type { XpSender } from '../scenario/xp-rules.ts'
 import type { Command } from '../transactions/command.ts'
@@ -20,7 +29,7 @@ import type { Player, PlayerRef } from '../transactions/player.ts'
 import { askWallet, grant, requireRoom } from '../wallet/holdings.ts'
 import { withOwn } from '../wallet/player-boosts.ts'
 import { askEveryTier, claimForPlayer } from './claim-tier.ts'
-import { bonusOf, decideXp, levelAt } from './decide.ts'
+import { bonusOf, decideXp, levelAt, type XpDecision } from './decide.ts'
 import { type LimitedCall, LimitedCalls } from './limited-calls.ts'
 import { aboutPass, askPass, type NodeInput, type PassHandle, requirePass } from './passes.ts'
 import { isTrusted, type Limited, type SentXp, type XpOrigin } from './xp-limits.ts'
@@ -166,42 +175,46 @@ interface Gift extends GivenXp {
 }
 
 export function* giveXp(group: Group, gift: Gift): Steps<AddXpResult | Refusal> {
-  const { definition, run, pass, amount, source, boosts, origin, entryId, reference = null } = gift
-  const { player, node } = pass
-  const { environmentId, playerId } = player
-  const decision = decideXp(node, pass.current, { amount, source, origin }, pass.nowIn(group), boosts)
-  const count = (reason: LimitedCall['reason']): void => group.of(LimitedCalls).add({ player, origin, reason })
-  const tell = ({ by, limit, day }: Limited, granted: bigint): void => {
-    const data = { source, limitedBy: by, limit, asked: amount, granted, day }
-    const { scenarioId, runId } = run
-    const at = { environmentId, playerId, scenarioId, nodeId: node.id, runId }
-    group.of(Stream).append({ ...at, type: 'xp.limited', handle: null, byClient: false, data })
-  }
-  if (decision.kind === 'refused') {
-    if (decision.reason === 'xpNotAllowed') count('not_allowed')
-    if (decision.reason !== 'xpLimitReached')
-      throw new Refusal(decision.reason, { faults: faultsOf(gift, pass.nowIn(group), decision.reason) })
-    const { limited, next } = decision
-    count('refused')
-    if (limited.isFirst) {
-      tell(limited, 0n)
-      pass.set(group, next)
-    }
-    return new Refusal('xpLimitReached', { faults: [{ path: 'amount', message: limitMessage(limited, source) }] })
-  }
+  const { definition, run, pass } = gift
+  const decision = decideXp(pass.node, pass.current, gift, pass.nowIn(group), gift.boosts)
+  if (decision.kind === 'refused') return refuse(group, gift, decision)
+  const { crossings } = decision
+  // Most calls cross nothing, and so wait for nothing.
+  if (crossings.length === 0) return add(group, gift, decision, null)
+  const { player } = pass
+  const walked = yield* askWalk(group, player, () => settleWalk(player, definition, run, crossings))
+  return add(group, gift, decision, walked)
+}
 
-  const { level, xp, leveledUp, maxLevel, granted, bonus, limited, converted, crossings } = decision
-  let plan: ExecutionPlan | null = null
-  if (crossings.length > 0) {
-    const { step, rewards } = yield* askWalk(group, player, () => settleWalk(player, definition, run, crossings))
-    requireRoom(player, [...converted, ...rewards])
-    plan = record(group, player, run, step)
-  } else requireRoom(player, converted)
+type Decided<Kind> = Extract<XpDecision, { readonly kind: Kind }>
+
+/** A limit of xp is the answer, and is reported; anything else is thrown. */
+function refuse(group: Group, gift: Gift, decision: Decided<'refused'>): Refusal {
+  const { pass, source } = gift
+  if (decision.reason === 'xpNotAllowed') count(group, gift, 'not_allowed')
+  if (decision.reason !== 'xpLimitReached')
+    throw new Refusal(decision.reason, { faults: faultsOf(gift, pass.nowIn(group), decision.reason) })
+  const { limited, next } = decision
+  count(group, gift, 'refused')
+  if (limited.isFirst) {
+    report(group, gift, limited, 0n)
+    pass.set(group, next)
+  }
+  return new Refusal('xpLimitReached', { faults: [{ path: 'amount', message: limitMessage(limited, source) }] })
+}
+
+/** Writes what was decided. */
+function add(group: Group, gift: Gift, decision: Decided<'added'>, walked: Walked | null): AddXpResult {
+  const { run, pass, amount, source, origin, entryId, reference = null } = gift
+  const { level, xp, leveledUp, maxLevel, granted, bonus, limited, converted, next } = decision
+  const { player, node } = pass
+  requireRoom(player, walked ? [...converted, ...walked.rewards] : converted)
+  const plan = walked && record(group, player, run, walked.step)
   if (converted.length > 0)
     grant(group, player, converted, { reason: 'xp_conversion', reference: `${run.scenarioId}/${node.id}` })
-  if (limited) count('clipped')
-  if (limited?.isFirst) tell(limited, granted)
-  if (granted !== 0n || limited?.isFirst) pass.set(group, decision.next)
+  if (limited) count(group, gift, 'clipped')
+  if (limited?.isFirst) report(group, gift, limited, granted)
+  if (granted !== 0n || limited?.isFirst) pass.set(group, next)
   pass.addXp(group, {
     id: entryId,
     runId: run.runId,
@@ -214,6 +227,22 @@ export function* giveXp(group: Group, gift: Gift): Steps<AddXpResult | Refusal> 
     reference,
   })
   return { level, xp, leveledUp, maxLevel, plan }
+}
+
+function count(group: Group, { pass, origin }: Gift, reason: LimitedCall['reason']): void {
+  group.of(LimitedCalls).add({ player: pass.player, origin, reason })
+}
+
+/** The event of a limit that held xp back. */
+function report(group: Group, { pass, run, amount, source }: Gift, limited: Limited, granted: bigint): void {
+  const { by, limit, day } = limited
+  const { environmentId, playerId } = pass.player
+  const { scenarioId, runId } = run
+  const data = { source, limitedBy: by, limit, asked: amount, granted, day }
+  group.of(Stream).append({
+    ...{ environmentId, playerId, scenarioId, nodeId: pass.node.id, runId },
+    ...{ type: 'xp.limited', handle: null, byClient: false, data },
+  })
 }
 
 function limitMessage({ by, limit, day }: Limited, source: string): string {

@@ -315,8 +315,8 @@ export function decidePurchase(
 /** At top level with every tier of every open track claimed, the pass crosses `onComplete`, once. Adds the crossing. */
 function complete(node: PassNode, pass: Pass, crossings: Crossing[]): Pass {
   if (pass.completed || levelAt(node, pass.xp) < node.topLevel) return pass
-  for (const [key, { track }] of node.tiers)
-    if ((track !== 'premium' || pass.premiumOwned) && !pass.claimed.has(key)) return pass
+  for (const key of node.tiers.keys())
+    if (!pass.claimed.has(key) && (pass.premiumOwned || node.tiers.get(key)?.track !== 'premium')) return pass
   crossings.push(crossing(node.id, 'onComplete', {}))
   return { ...pass, completed: true }
 }

@@ -83,6 +83,14 @@ const changeRows = rowsOf([
   ['place', 'int'],
 ])
 
+const areSame = (one: Total, other: Total): boolean =>
+  one.measure === other.measure &&
+  one.level === other.level &&
+  one.detail === other.detail &&
+  one.nodeId === other.nodeId &&
+  one.scenarioId === other.scenarioId &&
+  one.environmentId === other.environmentId
+
 /**
  * The changes of a group to the figures of dashboards. They are written with the rows that they count, so that figures
  * and books agree, and they are appended, so that no two transactions wait for the same total. A player's changes count
@@ -102,7 +110,10 @@ export class Tally implements Extension {
 
   add(player: Player | null, of: Count, count = 1, amount = 0n): void {
     const { environmentId, scenarioId, nodeId, measure, level = 0, detail = '' } = of
-    const place = this.placeOf({ environmentId, scenarioId, nodeId, measure, level, detail })
+    const total = { environmentId, scenarioId, nodeId, measure, level, detail }
+    // Most calls of a group count the same as the one before.
+    const last = this.changes.at(-1)?.place ?? 0
+    const place = last > 0 && areSame(this.totals[last - 1] as Total, total) ? last : this.placeOf(total)
     if (player) this.group.change(player)
     else this.group.note()
     this.changes.push({ player, place, count, amount })

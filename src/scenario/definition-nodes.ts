@@ -19,6 +19,7 @@ import {
   type Level,
   type LevelNode,
   type Node,
+  type NodeBase,
   type PassNode,
   REPEATS,
   type Repeat,
@@ -68,7 +69,7 @@ export function readNode(reader: Reader, source: RawValue, brought: BroughtTier[
     case 'reward':
       return { ...base, type, rewards: readRewards(reader, data('rewards')), repeat: readRepeat(reader, id, data) }
     case 'battle-pass':
-      return { ...base, type, ...readPass(reader, data) }
+      return readPass(reader, base, data)
     case 'battle-pass-level':
       return { ...base, type, ...readLevelNode(reader, data, brought) }
     default:
@@ -87,11 +88,12 @@ function readRepeat(reader: Reader, nodeId: string, data: (name: string) => RawV
   return 'always'
 }
 
-function readPass(reader: Reader, data: (name: string) => RawValue): Omit<PassNode, 'id' | 'data' | 'type'> {
+/** In full, not put together by spreads: V8 has one form of object for the passes of all definitions. */
+function readPass(reader: Reader, base: NodeBase, data: (name: string) => RawValue): PassNode {
   const levels = readLevels(reader, data('levels'))
   const known = new Set(levels.map(({ level }) => level))
   const areLevelsRead = levels.length > 0
-  const sale = readPremium(reader, data('premium'))
+  const { premium, premiumXpPercent, premiumInstant } = readPremium(reader, data('premium'))
   const tiers = new Map<TierKey, Tier>()
   for (const source of reader.list(data('tiers'), { min: 0, max: TRACKS.length * MAX_LEVELS })) {
     const tier = readTier(reader, source)
@@ -100,7 +102,7 @@ function readPass(reader: Reader, data: (name: string) => RawValue): Omit<PassNo
     if (areLevelsRead && !known.has(level))
       reader.fault(`${source.path}.level`, `names no level of this pass: ${level}`)
     if (tiers.has(tierKey(level, track))) reader.fault(source.path, `repeats the ${track} tier of level ${level}`)
-    if (track === 'premium' && !sale.premium) reader.fault(source.path, 'is a premium tier of a pass without premium')
+    if (track === 'premium' && !premium) reader.fault(source.path, 'is a premium tier of a pass without premium')
     tiers.set(tierKey(level, track), tier)
   }
 
@@ -121,10 +123,29 @@ function readPass(reader: Reader, data: (name: string) => RawValue): Omit<PassNo
   const xpRules = readXpRules(reader, data('xp'))
   const open = openToClients(xpRules)
   if (open !== null) reader.notice(data('xp').path, open)
-  const season = { announcedAt, startsAt, endingAt, endsAt, claimUntil, atEnd, autoClaim, next, beyond }
-  const mailed = { mail: atEnd === 'mail' ? (mail ?? PLAIN_MAIL) : null }
-  const topLevel = levels.at(-1)?.level ?? 0
-  return { ...readDisplay(reader, data), levels, topLevel, tiers, ...sale, ...season, ...mailed, xpRules }
+  return {
+    id: base.id,
+    data: base.data,
+    type: 'battle-pass',
+    display: readDisplay(reader, data).display,
+    levels,
+    topLevel: levels.at(-1)?.level ?? 0,
+    tiers,
+    premium,
+    premiumXpPercent,
+    premiumInstant,
+    announcedAt,
+    startsAt,
+    endingAt,
+    endsAt,
+    claimUntil,
+    atEnd,
+    mail: atEnd === 'mail' ? (mail ?? PLAIN_MAIL) : null,
+    autoClaim,
+    next,
+    beyond,
+    xpRules,
+  }
 }
 
 function readAnnouncedAt(reader: Reader, source: RawValue, startsAt: Date | null): Date | null {
@@ -183,7 +204,7 @@ function readLevels(reader: Reader, source: RawValue): Level[] {
     lastLevel = level ?? lastLevel
     lastXp = xp ?? lastXp
     if (level === undefined) areAllNamed = false
-    else levels.push({ level: Number(level), xp: xp ?? 0n, ...readDisplay(reader, member) })
+    else levels.push({ level: Number(level), xp: xp ?? 0n, display: readDisplay(reader, member).display })
   }
   return areAllNamed ? levels : []
 }

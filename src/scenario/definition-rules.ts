@@ -93,9 +93,9 @@ export function addTiers(reader: Reader, nodes: Map<string, Node>, brought: read
     }
   }
   for (const [pass, added] of byPass) {
-    const tiers = new Map(pass.tiers)
+    // The definition is being read: nobody else has the pass yet.
+    const tiers = pass.tiers as Map<TierKey, Tier>
     for (const [key, { tier }] of added) tiers.set(key, tier)
-    nodes.set(pass.id, { ...pass, tiers })
   }
 }
 

@@ -175,7 +175,7 @@ export function readTierKey(key: ClaimKey): Claimable {
 export const byLevel = (a: Claimable, b: Claimable): number =>
   a.level - b.level || CLAIM_TRACKS.indexOf(a.track) - CLAIM_TRACKS.indexOf(b.track)
 
-interface NodeBase {
+export interface NodeBase {
   readonly id: string
   /** As published, for the client that runs the node. */
   readonly data: RawJson

@@ -151,12 +151,13 @@ export function settleWalk(player: Player, definition: Definition, run: Run, cro
   return settle(player, run.scenarioId, run.runId, walk(definition, run.active, crossings))
 }
 
+export interface Walked {
+  readonly step: Walk
+  readonly rewards: readonly Reward[]
+}
+
 /** A walk and its rewards, once the rows that they depend on are in memory. */
-export const askWalk = (
-  group: Group,
-  player: Player,
-  settled: () => Walk,
-): Steps<{ readonly step: Walk; readonly rewards: readonly Reward[] }> =>
+export const askWalk = (group: Group, player: Player, settled: () => Walk): Steps<Walked> =>
   group.rows(() => {
     const step = settled()
     const rewards = rewardsOf(step)

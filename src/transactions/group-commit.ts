@@ -135,7 +135,8 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
 
   async function work(path: Path): Promise<void> {
     try {
-      while (queue.ready(path) > 0 && !keepsOtherWaiting(path)) {
+      // It takes one group at least, or two paths would give each other the only connection without end.
+      for (let isFirst = true; queue.ready(path) > 0 && (isFirst || !keepsOtherWaiting(path)); isFirst = false) {
         const client = await connect()
         if (!client) continue
         let broken = true

@@ -6,6 +6,7 @@ import { readProgress } from '../../src/battlepass/read-progress.ts'
 import { createPool } from '../../src/db/pool.ts'
 import { askStatus } from '../../src/players/player-status.ts'
 import type { Command } from '../../src/transactions/command.ts'
+import { createGroupCommit } from '../../src/transactions/group-commit.ts'
 import { createMemory } from '../../src/transactions/memory.ts'
 import type { PlayerRef } from '../../src/transactions/player.ts'
 import { gold, passNode, scenario } from '../harness/definitions.ts'
@@ -86,6 +87,20 @@ describe('the next call of a remembered player', () => {
     expect([level, edits]).toEqual([2, 2])
     await engine.close()
     await own.end()
+  })
+
+  it('takes turns on the only connection with calls of players who are not remembered', async () => {
+    const pool = createPool({ url: instances.databaseUrl, connections: 1, isForGroups: true, onError: () => undefined })
+    const engine = createGroupCommit({ pool, memory: createMemory(), connections: 1 })
+    const give = ({ runId, ...player }: Subject) =>
+      engine.run(addXp(player, { ...PASS, runId, amount: 1n, source: 'match' }))
+    const known = await Promise.all(times(8, () => world.player('season')))
+    const unknown = await Promise.all(times(8, () => world.player('season')))
+    await Promise.all(known.map(give))
+    const given = await Promise.all([...known, ...unknown, ...known, ...unknown].map(give))
+    expect(given.map(({ xp }) => xp)).toEqual([2n, 1n, 3n, 2n].flatMap((xp) => known.map(() => xp)))
+    await engine.close()
+    await pool.end()
   })
 
   it('sees changes that a person makes in psql', async () => {
