@@ -35,6 +35,7 @@ const { values: options } = parseArgs({
   options: {
     live: { type: 'boolean', default: false },
     instances: { type: 'boolean', default: false },
+    start: { type: 'boolean', default: false },
     against: { type: 'string' },
     profile: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
@@ -369,6 +370,11 @@ async function against(commit: string): Promise<void> {
   })
 }
 
+async function start(): Promise<void> {
+  const { runStart } = await import('./start.ts')
+  await runStart({ rounds: Number(options.rounds ?? (options.quick ? 1 : 4)), signal: ended.signal })
+}
+
 /** Prints the machine and the set-up of the figures. */
 function describe(version: string, hasPgbench: boolean): void {
   print('')
@@ -567,5 +573,6 @@ async function enter(
 
 await runToEnd(() => {
   if (options.against !== undefined) return against(options.against)
+  if (options.start) return start()
   return options.live ? live() : options.instances ? instances() : main()
 })

@@ -47,7 +47,7 @@ import { consoleOperations, consoleRoutes } from '../serve/http/console.ts'
 import { docsRoutes } from '../serve/http/docs.ts'
 import { createHealth } from '../serve/http/health.ts'
 import { type PlayableDemo, playRoutes } from '../serve/http/play.ts'
-import { openServer, serveCalls } from '../serve/http/server.ts'
+import { type HttpServer, openServer, serveCalls } from '../serve/http/server.ts'
 import { signOnRoutes } from '../serve/http/sign-on.ts'
 import { createWayIn } from '../serve/http/way-in.ts'
 import { createIssuerClient } from '../single-sign-on/issuer-client.ts'
@@ -61,6 +61,7 @@ import { createHousekeeping } from './housekeeping.ts'
 import { createPartitions } from './partitions.ts'
 import { createRefusedWrites } from './refused-writes.ts'
 import type { Service } from './service.ts'
+import { warmUp } from './warm-up.ts'
 
 export interface AppOptions {
   readonly config: Config
@@ -89,6 +90,9 @@ export interface App {
    */
   stop(): Promise<void>
 }
+
+/** What differs where nothing is counted. */
+type Served = Pick<Service, 'run' | 'runAs' | 'rateLimits' | 'countCall'>
 
 /** The labels of `tierway_task_failures_total`. */
 const TASKS = [
@@ -278,10 +282,7 @@ export async function createApp({
   const callCounts = createCallCounts({ pool, onError: failed('calls') })
   const run: Service['run'] = (command, admit) => engines[command.engine ?? 'game'].run(command, admit)
   const previews = createPlaces(PREVIEWS_AT_ONCE)
-  const service: Service = {
-    run,
-    runAs: (caller, command) =>
-      caller.kind === 'server' ? run(asServer(caller, command)) : run(command, () => tokens.requireValid(caller)),
+  const parts: Omit<Service, keyof Served> = {
     pool,
     operatorPool,
     reads: replica ?? readsOf(primary, databaseNow),
@@ -295,11 +296,9 @@ export async function createApp({
     },
     secrets,
     tokens,
-    rateLimits,
     followEnded: feed.follow,
     warn: (message, detail) => warn(detail, message),
     countLogin: (operation, result) => metrics.logins.inc({ operation, result }),
-    countCall: callCounts.count,
     gameClocks,
     settleEvents: numbering.settle,
     auditDenied: createAuditDenied(operatorPool, (action) => metrics.denied.inc({ action })),
@@ -308,6 +307,15 @@ export async function createApp({
     previewBoost: createBoostPreview(previews),
     replaySeason: createReplay(previews),
   }
+  /** V8 has one form of object for both services: what it compiles for the calls of the warm-up is for all. */
+  const serviceWith = (served: Served): Service => ({ ...parts, ...served })
+  const service = serviceWith({
+    run,
+    runAs: (caller, command) =>
+      caller.kind === 'server' ? run(asServer(caller, command)) : run(command, () => tokens.requireValid(caller)),
+    rateLimits,
+    countCall: callCounts.count,
+  })
 
   let stopping = false
 
@@ -388,12 +396,12 @@ export async function createApp({
     whyReadOnly: async () => ((await refusesWrites(probePool)) ? 'Postgres is read-only' : refusedWrites.reason()),
     isDegraded: () => !bus.isConnected(),
   })
-  const createWay = (routes: readonly Route[]) =>
+  const createWay = (routes: readonly Route[], { served = service, answersOf = metrics.answersOf } = {}) =>
     createWayIn({
       routes,
-      context: { service, maxBodyBytes: config.maxBodyBytes, trustedProxies: config.trustedProxies },
+      context: { service: served, maxBodyBytes: config.maxBodyBytes, trustedProxies: config.trustedProxies },
       log,
-      metrics,
+      answersOf,
       allowedOrigins: config.allowedOrigins,
     })
   const pages = [
@@ -421,6 +429,7 @@ export async function createApp({
     log.warn(
       `this process may have ${descriptors} files open, and so serves at most ${maxConnections} connections at once: raise the limit (ulimit -n, LimitNOFILE=)`,
     )
+  const limits = config.trustedProxies > 0 ? null : connectionLimits
   const server = openServer({
     wayIn,
     ...(maxConnections !== null && { maxConnections }),
@@ -430,10 +439,24 @@ export async function createApp({
     },
     serve: serveCalls(wayIn, graphql),
     webSocket: graphql.upgrade,
-    connectionLimits: config.trustedProxies > 0 ? null : connectionLimits,
+    connectionLimits: limits,
   })
   const metricsWay = createWay(health.metricsRoutes)
   const metricsServer = config.metricsPort === null ? undefined : openServer({ wayIn: metricsWay })
+
+  /** Serves calls of players whose commands run elsewhere, and which nothing counts. */
+  function openUncounted(run: Service['run']): HttpServer {
+    const served = serviceWith({
+      run,
+      runAs: (caller, command) => run(command, () => caller.kind === 'player' && tokens.requireValid(caller)),
+      rateLimits: { ...rateLimits, countPlayer: () => undefined },
+      countCall: () => undefined,
+    })
+    return openServer({
+      wayIn: createWay(routes, { served, answersOf: () => () => undefined }),
+      connectionLimits: limits,
+    })
+  }
 
   const partitions = createPartitions({ pool, config, log, onError: failed('partitions') })
   const seasonClock = createSeasonClock({
@@ -519,6 +542,10 @@ export async function createApp({
       callCounts.start()
       replica?.start()
       await Promise.all([ended.start(), gameClocks.start()])
+      if (config.warmUp)
+        await warmUp({ pool: groupPool, open: openUncounted, tokens, isOver: () => stopping }).catch((error) => {
+          if (!stopping) log.warn({ err: error }, 'the first calls will be slow: the warm-up failed')
+        })
       await freePort?.()
       return server.listen(config.port, config.host)
     },

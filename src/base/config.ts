@@ -37,6 +37,8 @@ export interface Config {
   readonly answerWhileStarting: boolean
   /** Refuses a Postgres that can lose commits in a crash. */
   readonly requireFsync: boolean
+  /** Whether the first calls come once made-up ones have warmed the process up. */
+  readonly warmUp: boolean
   /** Refuses to start without a key that seals a secret of the database. */
   readonly requireSecrets: boolean
   /** Carries the live signal between instances. Null keeps it within this instance. */
@@ -211,6 +213,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     migrateOnStart: flag('MIGRATE_ON_START', true),
     answerWhileStarting: flag('ANSWER_WHILE_STARTING', false),
     requireFsync: flag('REQUIRE_FSYNC', production),
+    warmUp: flag('WARM_UP', production),
     requireSecrets: flag('REQUIRE_SECRETS', true),
     redisUrl,
     eventRetentionDays: integer('EVENT_RETENTION_DAYS', 30, 1, 3650),

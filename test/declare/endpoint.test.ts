@@ -21,7 +21,7 @@ beforeAll(async () => {
     routes: [playerPost('/sdk/v1/player/rename', renameCall)],
     context: { service: game.app.service, maxBodyBytes: 2 ** 20, trustedProxies: 0 },
     log: pino({ level: 'silent' }),
-    metrics: createMetrics(),
+    answersOf: createMetrics().answersOf,
     allowedOrigins: [],
   })
   server = createServer(wayIn.serve)

@@ -112,7 +112,7 @@ export function spawnService(
       ...{ PATH: process.env.PATH, NODE_ENV: 'production', HOST: '127.0.0.1', PORT: '0' },
       ...{ RATE_LIMITS: 'off', CONNECTION_LIMITS: 'off', REQUIRE_FSYNC: 'false' },
       // On a busy machine, a burst of calls may wait for longer than clients would.
-      ...{ CALL_DEADLINE_MS: '30000', ...env },
+      ...{ CALL_DEADLINE_MS: '30000', WARM_UP: 'false', ...env },
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -17,7 +17,8 @@ export interface WayInOptions {
   readonly routes: readonly Route[]
   readonly context: RestContext
   readonly log: Logger
-  readonly metrics: Metrics
+  /** Counts the answers of a route. */
+  readonly answersOf: Metrics['answersOf']
   readonly allowedOrigins: readonly string[]
 }
 
@@ -47,7 +48,7 @@ interface Found {
 }
 
 /** The one way in over HTTP: finds the route, runs it, renders errors, and sends the answer in one write. */
-export function createWayIn({ routes, context, log, metrics, allowedOrigins }: WayInOptions) {
+export function createWayIn({ routes, context, log, answersOf, allowedOrigins }: WayInOptions) {
   const warnRefused = refusalWarnings(log)
   const warnCutOff = rateLimited(log)
   const router = findMyWay({
@@ -57,9 +58,9 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
   })
   // One tree for all methods, so that a wrong method differs from a wrong path.
   for (const path of new Set(routes.map((route) => route.path))) {
-    router.on('GET', path, () => undefined, endpointOf(path, metrics, routes))
+    router.on('GET', path, () => undefined, endpointOf(path, answersOf, routes))
   }
-  const nowhere = endpointOf('*', metrics, [])
+  const nowhere = endpointOf('*', answersOf, [])
   const readers = new Readers()
   const NOWHERE: Found = { endpoint: nowhere, params: {} }
 
@@ -216,7 +217,7 @@ export function createWayIn({ routes, context, log, metrics, allowedOrigins }: W
 
 export type WayIn = ReturnType<typeof createWayIn>
 
-function endpointOf(path: string, metrics: Metrics, routes: readonly Route[]): Endpoint {
+function endpointOf(path: string, answersOf: Metrics['answersOf'], routes: readonly Route[]): Endpoint {
   const here = routes.filter((route) => route.path === path)
   const respond = new Map<string, Route['respond']>(here.map((route) => [route.method, route.respond]))
   const get = respond.get('GET')
@@ -229,7 +230,7 @@ function endpointOf(path: string, metrics: Metrics, routes: readonly Route[]): E
     methods: isPage ? null : here.map(({ method }) => method).join(', '),
     allow: isPage ? all : `${all}, OPTIONS`,
     isOfServers: here.some((route) => route.isOfServers),
-    count: metrics.answersOf(path),
+    count: answersOf(path),
   }
 }
 
