@@ -35,8 +35,13 @@ const SETTLE_MS = 1_200
 /** Instances hold connections at the same time. */
 const POSTGRES = ['max_connections=200']
 
-/** `climbing` players reach a level with each call; `topped` ones have reached the last, so that calls have no events. */
-type Players = 'climbing' | 'topped'
+/**
+ * `climbing` players reach a level with each call; those of the `mix` with one call in ten, as in the main benchmark;
+ * `topped` ones have reached the last, so that calls have no events.
+ */
+type Players = 'climbing' | 'mix' | 'topped'
+/** The xp of each call. */
+const AMOUNT: Readonly<Record<Players, number>> = { climbing: STEP_XP, mix: STEP_XP / 10, topped: STEP_XP }
 
 interface Row {
   readonly name: string
@@ -54,7 +59,7 @@ const each = (instances: number, connections: number): string =>
 
 function row(instances: number, connections: number, others: Partial<Row> = {}): Row {
   const { players = 'climbing', flushMs = FLUSH_MS } = others
-  const what = players === 'topped' ? ', without events' : ''
+  const what = { climbing: '', mix: ', one call in ten', topped: ', without events' }[players]
   const name = `${each(instances, connections)}${what}${flushMs === 0 ? ', no delay' : ''}`
   return { instances, connections, players, flushMs, name, ...others }
 }
@@ -68,6 +73,11 @@ const ROWS: readonly Row[] = [
   row(2, 32, { goalMs: 14 }),
   row(4, 32, { goalMs: 20 }),
   row(4, 16, { goalMs: 15 }),
+  row(1, 16),
+  row(1, 16, { players: 'mix' }),
+  row(1, 32, { players: 'mix' }),
+  row(2, 32, { players: 'mix' }),
+  row(4, 16, { players: 'mix' }),
   row(1, 32, { flushMs: 0 }),
   row(1, 64, { flushMs: 0 }),
   row(1, 256, { flushMs: 0 }),
@@ -108,7 +118,7 @@ export async function runInstances(options: InstancesOptions): Promise<void> {
   async function measure({ instances: wanted, connections, players, flushMs }: Row): Promise<Cell> {
     const servers = instances.slice(0, wanted)
     const ports = servers.map(({ port }) => port)
-    const task = { ports, isSticky: true, call: 'xp', players, amount: STEP_XP } as const
+    const task = { ports, isSticky: true, call: 'xp', players, amount: AMOUNT[players] } as const
     const shared = { ...task, connections: connections * wanted }
     // Players have been elsewhere since. Without a delay, each is remembered by the instance that now has it.
     await flush.set(0)
@@ -188,6 +198,18 @@ function report(figures: Figures, rows: readonly Row[]): void {
     ratio('4 instances ÷ 1, 32 connections each', [4, 32], [1, 32]),
     ratio('4 instances, 16 each ÷ 1 with 64', [4, 16], [1, 64]),
   ])
+  const all: Read = ({ cpu }) => (cpu ? cpu.service + cpu.postgres : Number.NaN)
+  const costs = (ours: readonly [number, number], other: readonly [number, number]) =>
+    (['climbing', 'mix'] as const).map((players): Line => {
+      const [one, two] = [row(...ours, { players }), row(...other, { players })]
+      const what = players === 'mix' ? 'one call in ten reaches a level' : 'every call does'
+      const title = `${ours[0]} instances, ${ours[1]} each ÷ 1 with ${other[1]}: ${what} (≤ 1.15)`
+      return [title, [figures.ratio([one.name, ours[1]], [two.name, other[1]], all)]]
+    })
+  printSection('CPU of services and Postgres a call, with groups of the same size: median (lowest–highest)', [
+    ...costs([2, 32], [1, 32]),
+    ...costs([4, 16], [1, 16]),
+  ])
 }
 
 /** Players who climb, and players at the top. */
@@ -199,6 +221,7 @@ async function makePlayers(client: pg.ClientBase, world: World, server: Server):
   }
   return new Map([
     ['climbing', { players: await copies(0), tables: '' }],
+    ['mix', { players: await copies(0), tables: '' }],
     ['topped', { players: await copies(STAIRS_LEVELS * STEP_XP), tables: '' }],
   ])
 }
