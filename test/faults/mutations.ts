@@ -179,7 +179,12 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     what: 'xp that becomes a currency without a check of its room',
     file: 'src/battlepass/add-xp.ts',
-    changes: [['else requireRoom(player, converted)', '']],
+    changes: [
+      [
+        'requireRoom(player, walked ? [...converted, ...walked.rewards] : converted)',
+        'if (walked) requireRoom(player, [...converted, ...walked.rewards])',
+      ],
+    ],
     tests: [
       { file: 'battlepass/beyond.test.ts', title: 'refuses xp whose currency would not fit, and changes nothing' },
     ],
