@@ -92,7 +92,7 @@ export interface App {
 }
 
 /** What differs where nothing is counted. */
-type Served = Pick<Service, 'run' | 'runAs' | 'rateLimits' | 'countCall'>
+type Served = Pick<Service, 'run' | 'rateLimits' | 'countCall'>
 
 /** The labels of `tierway_task_failures_total`. */
 const TASKS = [
@@ -282,7 +282,7 @@ export async function createApp({
   const callCounts = createCallCounts({ pool, onError: failed('calls') })
   const run: Service['run'] = (command, admit) => engines[command.engine ?? 'game'].run(command, admit)
   const previews = createPlaces(PREVIEWS_AT_ONCE)
-  const parts: Omit<Service, keyof Served> = {
+  const parts: Omit<Service, keyof Served | 'runAs'> = {
     pool,
     operatorPool,
     reads: replica ?? readsOf(primary, databaseNow),
@@ -308,14 +308,15 @@ export async function createApp({
     replaySeason: createReplay(previews),
   }
   /** V8 has one form of object for both services: what it compiles for the calls of the warm-up is for all. */
-  const serviceWith = (served: Served): Service => ({ ...parts, ...served })
-  const service = serviceWith({
+  const serviceWith = ({ run, rateLimits, countCall }: Served): Service => ({
+    ...parts,
     run,
     runAs: (caller, command) =>
       caller.kind === 'server' ? run(asServer(caller, command)) : run(command, () => tokens.requireValid(caller)),
     rateLimits,
-    countCall: callCounts.count,
+    countCall,
   })
+  const service = serviceWith({ run, rateLimits, countCall: callCounts.count })
 
   let stopping = false
 
@@ -429,7 +430,6 @@ export async function createApp({
     log.warn(
       `this process may have ${descriptors} files open, and so serves at most ${maxConnections} connections at once: raise the limit (ulimit -n, LimitNOFILE=)`,
     )
-  const limits = config.trustedProxies > 0 ? null : connectionLimits
   const server = openServer({
     wayIn,
     ...(maxConnections !== null && { maxConnections }),
@@ -439,7 +439,7 @@ export async function createApp({
     },
     serve: serveCalls(wayIn, graphql),
     webSocket: graphql.upgrade,
-    connectionLimits: limits,
+    connectionLimits: config.trustedProxies > 0 ? null : connectionLimits,
   })
   const metricsWay = createWay(health.metricsRoutes)
   const metricsServer = config.metricsPort === null ? undefined : openServer({ wayIn: metricsWay })
@@ -448,14 +448,10 @@ export async function createApp({
   function openUncounted(run: Service['run']): HttpServer {
     const served = serviceWith({
       run,
-      runAs: (caller, command) => run(command, () => caller.kind === 'player' && tokens.requireValid(caller)),
       rateLimits: { ...rateLimits, countPlayer: () => undefined },
       countCall: () => undefined,
     })
-    return openServer({
-      wayIn: createWay(routes, { served, answersOf: () => () => undefined }),
-      connectionLimits: limits,
-    })
+    return openServer({ wayIn: createWay(routes, { served, answersOf: () => () => undefined }) })
   }
 
   const partitions = createPartitions({ pool, config, log, onError: failed('partitions') })

@@ -164,6 +164,8 @@ function openCaller(port: number, count: () => void): Caller {
   })
   return {
     async call(path, token, body) {
+      // Nothing would answer: the event of the end is over.
+      if (socket.destroyed) throw new Error('the connection was closed')
       count()
       const text = JSON.stringify(body)
       const answer = await new Promise<string>((resolve, reject) => {

@@ -247,11 +247,7 @@ function weightOf(columns: readonly unknown[]): number {
 }
 
 /** The values of several columns as one key. None of them contains NUL. */
-export function keyOf(first: string, ...others: readonly string[]): string {
-  let key = first
-  for (let index = 0; index < others.length; index += 1) key += `\0${others[index]}`
-  return key
-}
+export const keyOf = (...values: readonly string[]): string => values.join('\0')
 
 /** One row of a player, or its absence. */
 export class One<Row> {

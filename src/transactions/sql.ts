@@ -44,21 +44,15 @@ export class Form {
   /** Under which connections prepare it. */
   name: string | undefined
   text = ''
-  private lastTexts: Texts | undefined
-  private last: Form | undefined
   private readonly next = new Map<Texts, Form>()
 
   /** The form that goes on with these texts, or with a value. */
   after(texts: Texts): Form {
-    if (texts === this.lastTexts) return this.last as Form
-    let form = this.next.get(texts)
-    if (!form) {
-      form = new Form()
-      if (forms < MAX_FORMS) this.next.set(texts, form)
-      forms += 1
-    }
-    this.lastTexts = texts
-    this.last = form
+    const known = this.next.get(texts)
+    if (known) return known
+    const form = new Form()
+    if (forms < MAX_FORMS) this.next.set(texts, form)
+    forms += 1
     return form
   }
 }

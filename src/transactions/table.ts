@@ -210,8 +210,8 @@ export class Table<Row> {
       kind === 'append'
         ? ''
         : ` ON CONFLICT (${unique.join(', ')}) DO UPDATE SET ${changing.map((name) => `${name} = excluded.${name}`).join(', ')}`
-    const isUsed = `${Object.values(computed).join()} ${this.order}`
-    this.unused = this.written.filter(({ column, name }) => column.isNullable && !isUsed.includes(`r.${name}`))
+    const expressions = `${Object.values(computed).join()} ${this.order}`
+    this.unused = this.written.filter(({ column, name }) => column.isNullable && !expressions.includes(`r.${name}`))
     this.prepare()
   }
 

@@ -41,8 +41,8 @@ export interface GroupCost extends CallCost {
   readonly sent: number
 }
 
-export const SIZES = [1, 32, 256] as const
-export const CALLS = ['xp', 'claim', 'premium', 'progress'] as const
+const SIZES = [1, 32, 256] as const
+const CALLS = ['xp', 'claim', 'premium', 'progress'] as const
 export type Call = (typeof CALLS)[number]
 
 /** The costs of decisions, and those of groups by the number of their calls. */
