@@ -79,9 +79,11 @@ export const chooseWeekendHour = createChoice(HOURS, (hour) => WEEKEND[hour] ?? 
 export function createJoining({
   fromMs,
   toMs,
+  isWeekend,
 }: {
   readonly fromMs: number
   readonly toMs: number
+  readonly isWeekend: (atMs: number) => boolean
 }): (random: Random) => number {
   const days = Math.max(Math.ceil((toMs - fromMs) / DAY_MS), 1)
   return createChoice(
@@ -94,9 +96,13 @@ export function createJoining({
   )
 }
 
-export function isWeekend(atMs: number): boolean {
-  const weekday = new Date(atMs).getUTCDay()
-  return weekday === 0 || weekday === 6
+/** Which days are weekends, in a time whose first day is a given weekday (0 is Sunday). */
+export function createWeekends(fromMs: number, firstWeekday: number): (atMs: number) => boolean {
+  const firstDay = Math.floor(fromMs / DAY_MS)
+  return (atMs) => {
+    const weekday = (firstWeekday + Math.floor(atMs / DAY_MS) - firstDay) % 7
+    return weekday === 0 || weekday === 6
+  }
 }
 
 export function nicknameOf({ first, last }: Locale, random: Random): string {

@@ -11,7 +11,6 @@ import {
   FULL_SEASON_DAYS,
   FULL_SEASON_XP,
   HOUR_MS,
-  isWeekend,
   type Kind,
   MINUTE_MS,
   nicknameOf,
@@ -274,12 +273,12 @@ class SeededPlayer {
 
   /** A moment of a day, by the hours at which players of the player's home play. */
   private timeOf(dayMs: number): number {
-    const hour = (isWeekend(dayMs) ? chooseWeekendHour : chooseWeekdayHour)(this.random)
+    const hour = (this.season.isWeekend(dayMs) ? chooseWeekendHour : chooseWeekdayHour)(this.random)
     return Math.floor(dayMs + (hour + this.random.next() - this.locale.utcOffset) * HOUR_MS)
   }
 
   private activityOn(dayMs: number): number {
-    const weekday = isWeekend(dayMs) ? 1.25 : 0.92
+    const weekday = this.season.isWeekend(dayMs) ? 1.25 : 0.92
     return this.kind.activity * weekday * (this.isEventOn(dayMs) ? 1.15 : 1)
   }
 

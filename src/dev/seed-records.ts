@@ -31,6 +31,8 @@ export interface SeededSeason {
   readonly pass: PassNode
   readonly fromMs: number
   readonly toMs: number
+  /** On weekends more is played, and at other hours. */
+  readonly isWeekend: (atMs: number) => boolean
   /** Earlier events and logins are not written. */
   readonly eventsFromMs: number
   readonly loginsFromMs: number

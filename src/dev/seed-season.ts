@@ -4,7 +4,7 @@ import { openClient, targetOf } from '../db/pool.ts'
 import type { PassNode } from '../scenario/definition.ts'
 import { parseDefinition } from '../scenario/parse-definition.ts'
 import { SeededBooks, SeededTotals } from './seed-books.ts'
-import { createJoining } from './seed-habits.ts'
+import { createJoining, createWeekends } from './seed-habits.ts'
 import { playSeason } from './seed-player.ts'
 import { createRandom } from './seed-random.ts'
 import type { SeededSeason } from './seed-records.ts'
@@ -31,9 +31,11 @@ export interface SeedSeasonOptions {
   readonly days: number
   /** The end of the played time. Default: now. */
   readonly until?: Date
+  /** Which weekday the first day is played as, 0 for Sunday. Default: its own. */
+  readonly firstWeekday?: number
   /** Older events are not written, as the service would remove them. */
   readonly eventRetentionDays: number
-  /** The same seed plays the same season. */
+  /** The same seed plays the same season, if its first day is the same weekday. */
   readonly seed: number
   /** See `SeededSeason`. The figures of dashboards are then written once, at the end. */
   readonly lean?: boolean
@@ -132,6 +134,7 @@ class Seeding {
     const { fromMs, toMs } = boundsOf(pass, this.options.until?.getTime() ?? Math.floor(now), days)
     return {
       ...{ environmentId, definition: parsed.definition, pass, fromMs, toMs, tag, lean },
+      isWeekend: createWeekends(fromMs, this.options.firstWeekday ?? new Date(fromMs).getUTCDay()),
       scope: { scenarioId, nodeId: pass.id },
       eventsFromMs: now - this.options.eventRetentionDays * DAY_MS,
       loginsFromMs: now - LOGIN_DAYS * DAY_MS,

@@ -83,6 +83,8 @@ export async function startConsoleService({ players = 0, env = {} }: ConsoleOpti
       eventRetentionDays: 365,
       seed: 1,
       until: new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS),
+      // The players are then the same on each day of the week.
+      firstWeekday: 4,
     })
   }
   return {
