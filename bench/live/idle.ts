@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { type Server, startInstance } from '../processes.ts'
 import { type Line, median, printSection, spread } from '../report.ts'
 import type { Stage, Usage } from './stage.ts'
 
@@ -6,7 +7,11 @@ import type { Stage, Usage } from './stage.ts'
 
 const CONNECTIONS = 32
 const CROWD = 'idle players'
-/** The pause after all sockets have opened, and after all have closed: the service then still has work. */
+/** Pairs of measurements in each of the benchmark's rounds. */
+const PAIRS = 3
+/** In which V8 compiles what a call runs. */
+const WARM_UP_SECONDS = 15
+/** The pause after all sockets have opened: the service then still has work. */
 const SETTLE_MS = 2_000
 /** The time in which each socket is pinged once. */
 const PINGS_MS = 12_000
@@ -20,67 +25,73 @@ interface Cell extends Usage {
   readonly calls: number
 }
 
-/** The figures of a round, with the listeners and without. */
+/** A call with the listeners and without, measured one after the other. */
 interface Round {
   readonly alone: Cell
   readonly beside: Cell
-  readonly idleAlone: Usage
-  readonly idleBeside: Usage
 }
 
+/** A service, and the players whose calls only it gets, so that what it remembers of them stays true. */
+interface Side {
+  readonly server: Server
+  readonly players: string
+}
+
+/**
+ * Two services on one Postgres, of which one has the listeners, are called in turn: what a service does more slowly
+ * after its start, or later, then counts for both.
+ */
 export async function measureIdle(stage: Stage): Promise<void> {
+  const { audience, world, listening, playersOf } = stage
+  stage.step('starting two services, and warming them up')
+  const alone: Side = { server: await startInstance(world), players: 'some' }
+  const beside: Side = { server: await startInstance(world), players: 'others' }
+  for (const side of [alone, beside]) await measureCalls(stage, side, stage.quick ? 1 : WARM_UP_SECONDS)
+
+  stage.step(`${listening} players open their sockets`)
+  await audience.open({ crowd: CROWD, port: beside.server.port, count: listening, subscription: playersOf(listening) })
+  await pause(SETTLE_MS)
+  const idleAlone = await measureNothing(stage, alone, JOBS_MS)
+  const idleBeside = await measureNothing(stage, beside, PINGS_MS)
+
   const rounds: Round[] = []
-  for (let round = 1; round <= stage.rounds; round += 1) rounds.push(await measureRound(stage, round))
-  report(stage, rounds)
+  for (let round = 1; round <= stage.rounds * PAIRS; round += 1) {
+    stage.step(`pair ${round} of ${stage.rounds * PAIRS}: xp alone, and beside ${listening} idle players`)
+    const isAloneFirst = round % 2 === 1
+    const first = await measureCalls(stage, isAloneFirst ? alone : beside)
+    const second = await measureCalls(stage, isAloneFirst ? beside : alone)
+    rounds.push(isAloneFirst ? { alone: first, beside: second } : { alone: second, beside: first })
+  }
+  await audience.verify(CROWD, 0)
+  await proveListening(stage, beside)
+  await audience.close(CROWD)
+  await Promise.all([alone.server.stop(), beside.server.stop()])
+  report(stage, { rounds, idleAlone, idleBeside })
 }
 
-async function measureRound(stage: Stage, round: number): Promise<Round> {
-  const { audience, service, listening, playersOf } = stage
-  const at = `round ${round} of ${stage.rounds}: xp`
-  const alone = async () => {
-    stage.step(`${at} alone`)
-    return { idle: await measureNothing(stage, JOBS_MS), cell: await measureCalls(stage) }
-  }
-  const beside = async () => {
-    stage.step(`${at} beside ${listening} idle players`)
-    await audience.open({ crowd: CROWD, port: service.port, count: listening, subscription: playersOf(listening) })
-    await pause(SETTLE_MS)
-    const idle = await measureNothing(stage, PINGS_MS)
-    const cell = await measureCalls(stage)
-    await audience.verify(CROWD, 0)
-    await proveListening(stage)
-    await audience.close(CROWD)
-    await pause(SETTLE_MS)
-    return { idle, cell }
-  }
-  // The order alternates: the second measurement has a warmer service, and more garbage.
-  const [first, second] = round % 2 === 1 ? [alone, beside] : [beside, alone]
-  const one = await first()
-  const other = await second()
-  const [a, b] = round % 2 === 1 ? [one, other] : [other, one]
-  return { alone: a.cell, beside: b.cell, idleAlone: a.idle, idleBeside: b.idle }
-}
-
-async function measureCalls({ quick, service, load, meter }: Stage): Promise<Cell> {
-  const seconds = quick ? 1 : 4
-  const task = { ports: [service.port], call: 'xp', players: 'callers', connections: CONNECTIONS, seconds } as const
-  let stop = await meter(service)
+async function measureCalls(
+  { quick, load, meter }: Stage,
+  { server, players }: Side,
+  seconds = quick ? 1 : 4,
+): Promise<Cell> {
+  const task = { ports: [server.port], call: 'xp', players, connections: CONNECTIONS, seconds } as const
+  let stop = await meter(server)
   const { calls } = await load(task, async () => {
     // Connections are opened once, not with each call, so their cost is not counted.
-    stop = await meter(service)
+    stop = await meter(server)
   })
   return { ...(await stop()), calls }
 }
 
-async function measureNothing({ quick, service, meter }: Stage, ms: number): Promise<Usage> {
-  const stop = await meter(service)
+async function measureNothing({ quick, meter }: Stage, { server }: Side, ms: number): Promise<Usage> {
+  const stop = await meter(server)
   await pause(quick ? 1_000 : ms)
   return stop()
 }
 
-async function proveListening({ service, load, audience }: Stage): Promise<void> {
+async function proveListening({ load, audience }: Stage, { server }: Side): Promise<void> {
   const task = {
-    ports: [service.port],
+    ports: [server.port],
     call: 'xp',
     players: 'listeners',
     connections: CONNECTIONS,
@@ -101,13 +112,20 @@ const COLUMNS: readonly Read[] = [
   (usage) => usage.server + usage.postgres,
 ]
 
-function report({ listening }: Stage, rounds: readonly Round[]): void {
+interface Measured {
+  readonly rounds: readonly Round[]
+  readonly idleAlone: Usage
+  readonly idleBeside: Usage
+}
+
+function report({ listening }: Stage, { rounds, idleAlone, idleBeside }: Measured): void {
   const line = (name: string, value: (read: Read) => string): Line => [name, COLUMNS.map(value)]
-  const figure = (of: (round: Round) => number) => Math.round(median(rounds.map(of))).toLocaleString('en')
+  const whole = (value: number) => Math.round(value).toLocaleString('en')
+  const figure = (of: (round: Round) => number) => whole(median(rounds.map(of)))
   const aCall = (cell: Cell, read: Read) => read(cell) / cell.calls
   const aSecond = (usage: Usage, read: Read) => read(usage) / usage.seconds
   /** The cost of a call with the listeners, less the cost of idle sockets, ÷ the cost without listeners. */
-  const ofCalls = ({ alone, beside, idleAlone, idleBeside }: Round, read: Read) => {
+  const ofCalls = ({ alone, beside }: Round, read: Read) => {
     const steady = (aSecond(idleBeside, read) - aSecond(idleAlone, read)) * beside.seconds
     return (read(beside) - steady) / beside.calls / aCall(alone, read)
   }
@@ -120,8 +138,8 @@ function report({ listening }: Stage, rounds: readonly Round[]): void {
       spread(rounds.map(({ alone, beside }) => aCall(beside, read) / aCall(alone, read))),
     ),
     line('the same, less what they cost when idle', (read) => spread(rounds.map((round) => ofCalls(round, read)))),
-    line('idle, µs of CPU a second: alone', (read) => figure(({ idleAlone }) => aSecond(idleAlone, read))),
-    line('idle, µs of CPU a second: with them', (read) => figure(({ idleBeside }) => aSecond(idleBeside, read))),
+    line('idle, µs of CPU a second: alone', (read) => whole(aSecond(idleAlone, read))),
+    line('idle, µs of CPU a second: with them', (read) => whole(aSecond(idleBeside, read))),
     ['calls a second: alone', [figure(({ alone }) => alone.calls / alone.seconds)]],
     ['calls a second: beside them', [figure(({ beside }) => beside.calls / beside.seconds)]],
   ])

@@ -100,7 +100,12 @@ export async function setStage({ quick, rounds, signal }: LiveOptions) {
   await withClient(postgres.url, (client) => client.query('VACUUM ANALYZE'))
   const key = await platformKey(world)
   const dashboards: Subscription = { query: PLATFORM_DOCUMENT, authorizations: [`Bearer ${key}`] }
-  const { climbers, ...sets } = { ...players, online: players.listeners.slice(0, ONLINE) }
+  const { climbers, ...sets } = {
+    ...players,
+    some: players.callers.slice(0, CALLERS / 2),
+    others: players.callers.slice(CALLERS / 2),
+    online: players.listeners.slice(0, ONLINE),
+  }
   const climb = createClimbers({ scenarioId: STAIRS, nodeId: NODE, players: climbers, xp: STEP_XP })
   const setup: LoadSetup = { scenarioId: SEASON, nodeId: NODE, reached: 0, players: sets }
 

@@ -19,7 +19,9 @@ import {
   type Granted,
   granted,
   type Offer,
+  type PassNode,
   type Reward,
+  type RewardNode,
   reward,
   TRACKS,
   tierKey,
@@ -31,7 +33,7 @@ import { requireScenario, Scenarios } from '../scenario/scenarios.ts'
 import type { About, Command } from '../transactions/command.ts'
 import type { Group, Steps } from '../transactions/group.ts'
 import type { One, Player, PlayerRef } from '../transactions/player.ts'
-import { askHoldings, grant, overflowOf } from '../wallet/holdings.ts'
+import { askHoldings, grant, oneOfEachHolding, overflowOf } from '../wallet/holdings.ts'
 import { bonusOffer, earnedTiers, leftToday, unclaimedTiers } from './beyond.ts'
 import { CLAIM_ERRORS, type ClaimError, type ClaimedBy, decideClaim, type Pass, REFUSED } from './decide.ts'
 import { aboutPass, askPass, NO_RUN, type NodeInput, type PassHandle, requirePass } from './passes.ts'
@@ -195,7 +197,7 @@ export function claimAll(ref: PlayerRef, input: ClaimAll): Command<ClaimAllResul
       const { rows, asked } = yield* group.rows(() => askAllTiers(group, ref, input))
       requireActiveRun(rows, input.scenarioId)
       const pass = requirePass(asked)
-      const before = new Set(pass.claimed)
+      const { claimed: before } = pass.current
       const open = [
         ...tiersOf(pass).filter(({ level, track }) => !before.has(tierKey(level, track))),
         ...openBonusTiers(pass, pass.nowIn(group)),
@@ -227,13 +229,32 @@ export function askAllTiers(group: Group, ref: PlayerRef, input: NodeInput & { r
 /** Asks for what claims of any tiers of a pass may need, with the completions that they cause. */
 export function askEveryTier(pass: PassHandle, definition: Definition, runId: string | null): void {
   const { player, scenarioId, node } = pass.askClaims()
-  for (const tier of node.tiers.values()) askOffer(player, tier)
-  askOffer(player, bonusOffer(node, 1))
-  for (const other of definition.nodes.values()) {
-    if (other.type !== 'reward') continue
-    askHoldings(player, other.rewards)
-    askPaid(player, scenarioId, { nodeId: other.id, repeat: other.repeat }, runId)
-  }
+  const { rewards, nodes } = claimableOf(node, definition)
+  askHoldings(player, rewards)
+  for (const { id, repeat } of nodes) askPaid(player, scenarioId, { nodeId: id, repeat }, runId)
+}
+
+/** What claims of any tiers of a pass may give: one reward of each holding, and the reward nodes that they may lead to. */
+interface Everything {
+  readonly rewards: readonly Reward[]
+  readonly nodes: readonly RewardNode[]
+}
+
+/** By the pass, which belongs to one definition: a pass with `autoClaim` needs it in each call. */
+const claimable = new WeakMap<PassNode, Everything>()
+
+function claimableOf(node: PassNode, definition: Definition): Everything {
+  const known = claimable.get(node)
+  if (known) return known
+  const nodes = [...definition.nodes.values()].filter((other) => other.type === 'reward')
+  const offers = [...node.tiers.values(), bonusOffer(node, 1)]
+  const all = [
+    ...offers.flatMap((offer) => (offer ? allRewards(offer) : [])),
+    ...nodes.flatMap(({ rewards }) => rewards),
+  ]
+  const everything = { rewards: oneOfEachHolding(all), nodes }
+  claimable.set(node, everything)
+  return everything
 }
 
 function askOffer(player: Player, offer: Offer | undefined): void {
@@ -353,12 +374,11 @@ function claimedOn(pass: PassHandle, definition: Definition, nodeId: string) {
 
 /** The tiers that a player has earned and not claimed, by level; of bonus tiers only those that it may claim on the day. */
 export function earnedOf(pass: PassHandle, by: ClaimedBy, now: Date): Claimable[] {
-  const { premiumOwned } = pass.current
+  const { premiumOwned, claimed } = pass.current
   const { level } = pass
-  const before = new Set(pass.claimed)
   const listed = tiersOf(pass).filter(
     (tier) =>
-      tier.level <= level && (tier.track === 'free' || premiumOwned) && !before.has(tierKey(tier.level, tier.track)),
+      tier.level <= level && (tier.track === 'free' || premiumOwned) && !claimed.has(tierKey(tier.level, tier.track)),
   )
   return [...listed, ...earnedBonusTiers(pass, by, now)].sort(byLevel)
 }

@@ -50,6 +50,12 @@ export function askHoldings(player: Player, rewards: readonly Reward[]): void {
   }
 }
 
+/** The rewards without those for which `askHoldings` asks the same. */
+export function oneOfEachHolding(rewards: readonly Reward[]): readonly Reward[] {
+  const holdingOf = ({ itemId, boost }: Reward) => (boost ? 'boosts' : itemId === null ? 'wallet' : `item ${itemId}`)
+  return [...new Map(rewards.map((reward) => [holdingOf(reward), reward])).values()]
+}
+
 export function balanceOf(player: Player, currency: string): bigint {
   return player.many(balances).get(currency)?.balance ?? 0n
 }
