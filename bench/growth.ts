@@ -166,12 +166,15 @@ async function fillEnding(client: pg.ClientBase, environmentId: string, passes: 
 }
 
 /** The players who play log in as guests: their subjects are made of the ids of their devices. */
-async function nameDevices({ instance, projectId, environmentId, passes }: Stage): Promise<void> {
+async function nameDevices(
+  client: pg.ClientBase,
+  { instance, projectId, environmentId, passes }: Stage,
+): Promise<void> {
   const subjectOf = await findDevice(instance.app.service, { projectId, environmentId })
   if (!subjectOf) throw new Error('guests may not log in')
   const step = Math.max(1, Math.floor(passes / ACTIVE))
   const numbers = Array.from({ length: Math.min(ACTIVE, passes) }, (_, index) => 1 + index * step)
-  await instance.app.pool.query(
+  await client.query(
     `UPDATE identities SET subject = d.subject FROM unnest($2::text[], $3::uuid[]) AS d (subject, player_id)
      WHERE identities.environment_id = $1 AND identities.player_id = d.player_id`,
     [environmentId, numbers.map((n) => subjectOf(deviceOf(n))), numbers.map((n) => idOf(1, n))],
@@ -227,7 +230,6 @@ async function makeStage(url: string, name: string, { passes, grants }: (typeof 
     await fillEnding(client, environmentId, passes)
     await fillLedger(pool, client, environmentId, passes, grants)
   })
-  await client.end()
   await pool.end()
   const instance = await startInstance(own.href, { CALL_DEADLINE_MS: '60000' })
   const stage: Stage = { passes, grants, projectId, environmentId, platformKey, keyId, instance, claims: 0 }
@@ -235,7 +237,8 @@ async function makeStage(url: string, name: string, { passes, grants }: (typeof 
     environment: 'production',
     authProviders: { device: { enabled: true } },
   })
-  await nameDevices(stage)
+  await nameDevices(client, stage)
+  await client.end()
   return stage
 }
 
@@ -340,6 +343,32 @@ const CALLS_OF: Readonly<Record<string, Calls>> = {
   [`export, ${EXPORTED.toLocaleString('en')} lines`]: { atOnce: 1, call: exportLines },
 }
 
+/** Measures a call on each stage in turn, and prints the figures. */
+async function compareStages(name: string, call: Calls, stages: readonly Stage[], postmaster: number): Promise<void> {
+  const cells = stages.map((): Cell[] => [])
+  // The first time, rows are read, and plans are made.
+  for (const stage of stages) await measure(stage, call, postmaster, 2 * SECONDS)
+  for (let round = 0; round < ROUNDS; round += 1)
+    for (const [index, stage] of stages.entries()) {
+      note(`${name}, round ${round + 1}`)
+      cells[index]?.push(await measure(stage, call, postmaster, SECONDS))
+    }
+  print(`\n${name}: CPU, µs a call, and CPU of both ÷ that at the smallest: median (lowest–highest)`)
+  for (const [index, { passes, grants }] of stages.entries()) {
+    const own = cells[index] ?? []
+    const of = (read: (cell: Cell) => number) => median(own.map(read)).toFixed(1)
+    const ratios = own.map(({ service, postgres: db }, round) => {
+      const least = cells[0]?.[round]
+      return (service + db) / ((least?.service ?? 0) + (least?.postgres ?? 0))
+    })
+    const size = `${passes.toLocaleString('en')} passes, ${grants.toLocaleString('en')} grants`
+    const rate = median(own.map(({ calls }) => calls / SECONDS))
+    print(
+      `  ${size.padEnd(42)} service ${of(({ service }) => service)}, Postgres ${of(({ postgres: db }) => db)}, ${rate.toFixed(0)} calls/s, ${spread(ratios)}`,
+    )
+  }
+}
+
 const BOOST = { percent: 50, scenarios: [], sources: [], audience: 'everybody' } as const
 /** The days that a preview of a boost looks at. */
 const PREVIEWED = [1, 7, 14]
@@ -399,28 +428,8 @@ try {
   for (const [index, size] of SIZES.entries()) stages.push(await makeStage(postgres.url, `growth_${index}`, size))
   const postmaster = await postgres.postmaster()
   for (const [name, call] of Object.entries(CALLS_OF)) {
-    const cells = stages.map((): Cell[] => [])
-    // The first time, rows are read, and plans are made.
-    for (const stage of stages) await measure(stage, call, postmaster, 2 * SECONDS)
-    for (let round = 0; round < ROUNDS; round += 1)
-      for (const [index, stage] of stages.entries()) {
-        note(`${name}, round ${round + 1}`)
-        cells[index]?.push(await measure(stage, call, postmaster, SECONDS))
-      }
-    print(`\n${name}: CPU, µs a call, and CPU of both ÷ that at the smallest: median (lowest–highest)`)
-    for (const [index, { passes, grants }] of stages.entries()) {
-      const own = cells[index] ?? []
-      const of = (read: (cell: Cell) => number) => median(own.map(read)).toFixed(1)
-      const ratios = own.map(({ service, postgres: db }, round) => {
-        const least = cells[0]?.[round]
-        return (service + db) / ((least?.service ?? 0) + (least?.postgres ?? 0))
-      })
-      const size = `${passes.toLocaleString('en')} passes, ${grants.toLocaleString('en')} grants`
-      const rate = median(own.map(({ calls }) => calls / SECONDS))
-      print(
-        `  ${size.padEnd(42)} service ${of(({ service }) => service)}, Postgres ${of(({ postgres: db }) => db)}, ${rate.toFixed(0)} calls/s, ${spread(ratios)}`,
-      )
-    }
+    // A failed row does not stop the others, which took an hour to prepare.
+    await compareStages(name, call, stages, postmaster).catch((error) => print(`\n${name} failed: ${error}`))
   }
   print(`\npreview of a boost: median of ${PREVIEWS}`)
   for (const stage of stages) {
