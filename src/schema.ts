@@ -45,6 +45,10 @@ import './wallet/graphql.ts'
 import './wallet/graphql-boosts.ts'
 import { lexicographicSortSchema, printSchema } from 'graphql'
 import { builder } from './declare/graphql/builder.ts'
+import { operatorCalls } from './operator-calls.ts'
+import { addMutations } from './operators/graphql.ts'
+
+addMutations(operatorCalls)
 
 export const schema = builder.toSchema()
 

@@ -1,13 +1,11 @@
 import type { ClientBase, Pool } from 'pg'
-import { ACTIONS } from '../audit/actions.ts'
-import { writeAudit } from '../audit/audit-log.ts'
 import { type Fault, invalidRequest, Refusal } from '../base/errors.ts'
 import { print } from '../base/json.ts'
 import { MAX_ALERT_WEBHOOKS } from '../base/limits.ts'
 import { generateSecret, type SecretContext, type Secrets, tryToOpen } from '../base/secrets.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { newId } from '../db/ids.ts'
-import { inTransaction } from '../db/transaction.ts'
+import type { Change } from '../declare/change.ts'
 import { type RequestOf, refuseFaults } from '../declare/shape.ts'
 import type { InEnvironment } from '../projects/projects.ts'
 import { newWebhookId, type Webhook } from '../webhook/webhook.ts'
@@ -22,10 +20,16 @@ import type { AlertAttempt, AlertSender, AlertTarget } from './send-message.ts'
 
 // The alert webhooks of an environment. A change is written with its audit entry, which has no address and no secret.
 
-export interface AlertWebhookDesk {
-  readonly operatorPool: Pool
+interface AlertWebhookDesk {
   readonly secrets: Secrets
   readonly webhook: Pick<Webhook, 'mayCall'>
+}
+
+/** What a change has: the transaction, who changes something, and what the service seals and checks addresses with. */
+interface Changing {
+  readonly client: ClientBase
+  readonly caller: PlatformCaller
+  readonly service: AlertWebhookDesk
 }
 
 interface Stored {
@@ -46,14 +50,13 @@ interface Stored {
 export const UNREADABLE =
   'has an address or a secret under a key that SECRETS_KEYS lacks: set the address, and make a new secret'
 
-/** A change of an alert webhook. */
-export interface AlertWebhookChange {
-  readonly alertWebhookId: string
+type AlertWebhookChange = Change<{
+  readonly alertWebhook: string | null
   /** A generated secret, for this answer alone. Null when none was made. */
   readonly secret: string | null
-  /** Null when nothing changed. */
-  readonly auditId: string | null
-}
+}>
+
+const unchanged = (alertWebhook: string): AlertWebhookChange => ({ outcome: { alertWebhook, secret: null } })
 
 const contextOf = (projectId: string, environmentId: string, kind: string, id: string): SecretContext => ({
   projectId,
@@ -75,17 +78,16 @@ export function openTarget(
 
 /** Makes an alert webhook. Refuses a name that is taken, unless all is the same: then nothing changes. */
 export const createAlertWebhook = (
-  desk: AlertWebhookDesk,
-  caller: PlatformCaller,
-  { environmentId, reason, url, ...sent }: InEnvironment<RequestOf<typeof createAlertWebhookRequest>>,
+  { client, caller, service: desk }: Changing,
+  { environmentId, url, ...sent }: InEnvironment<RequestOf<typeof createAlertWebhookRequest>>,
 ): Promise<AlertWebhookChange> =>
-  change(desk, environmentId, async (client, webhooks) => {
+  change(client, environmentId, async (webhooks) => {
     const { projectId } = caller
     const values = { ...sent, kinds: unique(sent.kinds), host: new URL(url).host, enabled: true }
     const known = webhooks.find(({ name }) => name === values.name)
     const isSame =
       known && print(shown(known)) === print(shown(values)) && openUrl(desk, caller, environmentId, known) === url
-    if (isSame) return { alertWebhookId: known.id, secret: null, auditId: null }
+    if (isSame) return unchanged(known.id)
     const faults: Fault[] = urlFaults(desk, url)
     if (known) faults.push({ path: 'name', message: 'is the name of another alert webhook' })
     if (webhooks.length >= MAX_ALERT_WEBHOOKS) {
@@ -107,9 +109,7 @@ export const createAlertWebhook = (
         ...[values.link, values.kinds],
       ],
     )
-    const entry = { environmentId, action: ACTIONS.createAlertWebhook, target: id, before: null, reason }
-    const auditId = await writeAudit(client, caller, { ...entry, after: shown(values) })
-    return { alertWebhookId: id, secret, auditId }
+    return { outcome: { alertWebhook: id, secret }, target: id, before: null, after: shown(values) }
   })
 
 /**
@@ -117,11 +117,10 @@ export const createAlertWebhook = (
  * that is disabled forgets what it was told.
  */
 export const updateAlertWebhook = (
-  desk: AlertWebhookDesk,
-  caller: PlatformCaller,
-  { environmentId, alertWebhookId, reason, ...sent }: InEnvironment<RequestOf<typeof updateAlertWebhookRequest>>,
+  { client, caller, service: desk }: Changing,
+  { environmentId, alertWebhookId, ...sent }: InEnvironment<RequestOf<typeof updateAlertWebhookRequest>>,
 ): Promise<AlertWebhookChange> =>
-  change(desk, environmentId, async (client, webhooks) => {
+  change(client, environmentId, async (webhooks) => {
     const { projectId } = caller
     const before = requireWebhook(webhooks, alertWebhookId)
     const url = sent.url === null || sent.url === openUrl(desk, caller, environmentId, before) ? null : sent.url
@@ -140,8 +139,7 @@ export const updateAlertWebhook = (
       faults.push({ path: 'newSecret', message: 'is for the format STANDARD: the others sign nothing' })
     refuseFaults(faults)
     const secret = sent.newSecret ? generateSecret() : null
-    if (url === null && secret === null && print(shown(before)) === print(shown(after)))
-      return { alertWebhookId, secret, auditId: null }
+    if (url === null && secret === null && print(shown(before)) === print(shown(after))) return unchanged(before.id)
 
     await client.query(
       `UPDATE alert_webhooks SET name = $2, host = $3, link = $4, kinds = $5, enabled = $6, url = coalesce($7, url),
@@ -163,38 +161,31 @@ export const updateAlertWebhook = (
     }
     if (!after.enabled)
       await client.query("UPDATE alert_webhooks SET told = '[]', pending = NULL WHERE id = $1", [before.id])
-    const entry = { environmentId, action: ACTIONS.updateAlertWebhook, target: alertWebhookId, reason }
     const changes = { ...(url !== null && { urlChanged: true }), ...(secret !== null && { secretChanged: true }) }
-    const auditId = await writeAudit(client, caller, {
-      ...entry,
-      before: shown(before),
-      after: { ...shown(after), ...changes },
-    })
-    return { alertWebhookId, secret, auditId }
+    const outcome = { alertWebhook: before.id, secret }
+    return { outcome, target: before.id, before: shown(before), after: { ...shown(after), ...changes } }
   })
 
 /** Removes an alert webhook. A message that was not sent yet is dropped. */
 export const deleteAlertWebhook = (
-  desk: AlertWebhookDesk,
-  caller: PlatformCaller,
-  { environmentId, alertWebhookId, reason }: InEnvironment<RequestOf<typeof deleteAlertWebhookRequest>>,
+  client: ClientBase,
+  { environmentId, alertWebhookId }: InEnvironment<RequestOf<typeof deleteAlertWebhookRequest>>,
 ): Promise<AlertWebhookChange> =>
-  change(desk, environmentId, async (client, webhooks) => {
+  change(client, environmentId, async (webhooks) => {
     const before = requireWebhook(webhooks, alertWebhookId)
     await client.query('DELETE FROM alert_webhooks WHERE id = $1', [before.id])
-    const entry = {
-      environmentId,
-      action: ACTIONS.deleteAlertWebhook,
-      target: before.id,
-      before: shown(before),
-      reason,
-    }
-    return { alertWebhookId, secret: null, auditId: await writeAudit(client, caller, { ...entry, after: null }) }
+    const outcome = { alertWebhook: null, secret: null }
+    return { outcome, target: before.id, before: shown(before), after: null }
   })
+
+interface TestDesk extends Pick<AlertWebhookDesk, 'secrets'> {
+  readonly operatorPool: Pool
+  readonly sendAlert: AlertSender['send']
+}
 
 /** Sends a test, once. It changes nothing, also where the webhook is disabled. */
 export async function testAlertWebhook(
-  { operatorPool, secrets, sendAlert }: AlertWebhookDesk & { readonly sendAlert: AlertSender['send'] },
+  { operatorPool, secrets, sendAlert }: TestDesk,
   { projectId }: PlatformCaller,
   {
     environment,
@@ -247,12 +238,11 @@ async function readWebhooks(pool: ClientBase | Pool, environmentId: string): Pro
 }
 
 /** Changes of one environment's webhooks run one after another. Other calls that refer to the environment do not wait. */
-const change = (
-  { operatorPool }: AlertWebhookDesk,
+async function change(
+  client: ClientBase,
   environmentId: string,
-  apply: (client: ClientBase, webhooks: readonly Stored[]) => Promise<AlertWebhookChange>,
-): Promise<AlertWebhookChange> =>
-  inTransaction(operatorPool, async (client) => {
-    await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
-    return apply(client, await readWebhooks(client, environmentId))
-  })
+  apply: (webhooks: readonly Stored[]) => Promise<AlertWebhookChange>,
+): Promise<AlertWebhookChange> {
+  await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
+  return apply(await readWebhooks(client, environmentId))
+}

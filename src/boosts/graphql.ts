@@ -1,30 +1,17 @@
-import { ACTIONS } from '../audit/actions.ts'
-import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import { gameTimeAt } from '../base/game-clock.ts'
 import { AudienceType } from '../battlepass/graphql-boosts.ts'
-import { type AttemptedAction, requirePlatform } from '../callers/access.ts'
-import type { PlatformCaller } from '../callers/callers.ts'
+import { requirePlatform } from '../callers/access.ts'
 import { databaseNow } from '../db/ids.ts'
 import { builder } from '../declare/graphql/builder.ts'
-import type { Context } from '../declare/graphql/context.ts'
 import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
 import { namesOf, pageOf } from '../declare/graphql/page.ts'
-import { argsOf, enumType, inputOf } from '../declare/graphql/shapes.ts'
+import { argsOf, enumType } from '../declare/graphql/shapes.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { readChange } from '../roles/graphql-change.ts'
 import type { Audience } from '../scenario/boosts.ts'
 import { CLOCK_FIELDS, type ClockColumns, clockOf, readGameNow } from '../scenario/game-clock.ts'
-import { type BoostChange, createBoost, endBoost, stateOf, updateBoost } from './manage-boosts.ts'
-import {
-  BOOST_STATES,
-  type BoostState,
-  boostsRequest,
-  checkWindow,
-  createBoostRequest,
-  endBoostRequest,
-  updateBoostRequest,
-} from './requests.ts'
+import { stateOf } from './manage-boosts.ts'
+import { BOOST_STATES, type BoostState, boostsRequest } from './requests.ts'
 
 /** The game's time of an environment. */
 const nowIn = (environment: ClockColumns): Date => new Date(gameTimeAt(clockOf(environment), databaseNow()))
@@ -106,68 +93,3 @@ builder.queryField('boosts', (t) =>
     ...namesOf('Boost'),
   ),
 )
-
-const BoostPayload = builder.objectRef<Audited & { readonly boostId: string }>('BoostPayload').implement({
-  fields: (t) => ({
-    boost: t.prismaField({
-      type: 'Boost',
-      description: 'The boost after the change.',
-      resolve: (query, { boostId: id }, _args, { prisma }) =>
-        prisma.boost.findUniqueOrThrow({ ...query, where: { id } }),
-    }),
-  }),
-})
-addAuditEntry(BoostPayload, 'Null when nothing changed.')
-
-/** Runs a change as a designer. A refused caller is in the audit log. */
-async function change<Asked extends { readonly environment: string }>(
-  context: Context,
-  attempt: AttemptedAction,
-  read: () => Asked,
-  apply: (caller: PlatformCaller, asked: Asked & { readonly environmentId: string }) => Promise<BoostChange>,
-) {
-  const { caller, asked } = await readChange(context, 'design', attempt, read)
-  const { boostId, auditId } = await apply(caller, asked)
-  return { boostId, audit: auditRef(caller, auditId) }
-}
-
-builder.mutationFields((t) => ({
-  createBoost: t.field({
-    type: BoostPayload,
-    description:
-      'Makes a boost: more of each xp that a client or a server gives, for a time. Applies to the next call from its start on.',
-    args: inputOf('CreateBoostInput', createBoostRequest),
-    resolve: (_root, { input }, context) =>
-      change(
-        context,
-        { action: ACTIONS.createBoost, target: input.environment },
-        () => createBoostRequest.readInput(input, checkWindow),
-        (caller, { environment: _, ...asked }) => createBoost(context.service.operatorPool, caller, asked),
-      ),
-  }),
-  updateBoost: t.field({
-    type: BoostPayload,
-    description:
-      'Changes a boost. Members that are absent stay as they are. One that has started can only change its name and its end.',
-    args: inputOf('UpdateBoostInput', updateBoostRequest),
-    resolve: (_root, { input }, context) =>
-      change(
-        context,
-        { action: ACTIONS.updateBoost, target: input.boostId },
-        () => updateBoostRequest.readInput(input),
-        (caller, { environment: _, ...asked }) => updateBoost(context.service.operatorPool, caller, asked),
-      ),
-  }),
-  endBoost: t.field({
-    type: BoostPayload,
-    description: 'Ends a boost at once, or cancels a planned one. Xp that it has given stays.',
-    args: inputOf('EndBoostInput', endBoostRequest),
-    resolve: (_root, { input }, context) =>
-      change(
-        context,
-        { action: ACTIONS.endBoost, target: input.boostId },
-        () => endBoostRequest.readInput(input),
-        (caller, asked) => endBoost(context.service.operatorPool, caller, asked),
-      ),
-  }),
-}))

@@ -1,21 +1,25 @@
 import { hash } from 'node:crypto'
 import type { ClientBase, Pool } from 'pg'
-import { ACTIONS } from '../audit/actions.ts'
-import { writeAudit } from '../audit/audit-log.ts'
 import { type Fault, invalidRequest, Refusal } from '../base/errors.ts'
 import { type Json, print } from '../base/json.ts'
 import { MAX_BOOSTS } from '../base/limits.ts'
-import type { PlatformCaller } from '../callers/callers.ts'
 import { newId } from '../db/ids.ts'
-import { inTransaction } from '../db/transaction.ts'
+import type { Change } from '../declare/change.ts'
 import type { RequestOf } from '../declare/shape.ts'
+import type { InEnvironment } from '../projects/projects.ts'
 import { type Audience, writeBoosts } from '../scenario/boosts.ts'
 import { gameNow, readGameNow } from '../scenario/game-clock.ts'
 import { lockSeasons } from '../scenario/season-schedule.ts'
-import { type BoostState, checkWindow, type createBoostRequest, type updateBoostRequest } from './requests.ts'
+import {
+  type BoostState,
+  checkWindow,
+  type createBoostRequest,
+  type endBoostRequest,
+  type updateBoostRequest,
+} from './requests.ts'
 
-// Changes of an environment's boosts. Each writes the boosts beside the scenarios that they are for, in one transaction
-// with its audit entry: once it is answered, no call is decided by the state before.
+// Changes of an environment's boosts. Each writes the boosts beside the scenarios that they are for, in its transaction:
+// once it is answered, no call is decided by the state before.
 
 interface Values {
   readonly name: string
@@ -31,38 +35,31 @@ interface Stored extends Values {
   readonly endedAt: Date | null
 }
 
-/** A change of a boost. The audit entry is null when nothing changed. */
-export interface BoostChange {
-  readonly boostId: string
-  readonly auditId: string | null
-}
+type BoostChange = Change<{ readonly boost: string }>
 
-interface InEnvironment {
-  readonly environmentId: string
-}
+const unchanged = (boost: string): BoostChange => ({ outcome: { boost } })
 
 export function stateOf({ startsAt, endsAt, endedAt }: Pick<Stored, 'startsAt' | 'endsAt' | 'endedAt'>, now: Date) {
   const state: BoostState = endedAt !== null || endsAt <= now ? 'ended' : startsAt <= now ? 'running' : 'planned'
   return state
 }
 
-type CreateBoost = Omit<RequestOf<typeof createBoostRequest>, 'environment'> & InEnvironment
+type CreateBoost = Omit<InEnvironment<RequestOf<typeof createBoostRequest>>, 'environment'>
 
 /**
  * Makes a boost. Refuses unknown scenarios, a time that has passed, and one boost too many. With the idempotency key of
  * an earlier call it changes nothing; another request with the same key is refused.
  */
 export function createBoost(
-  pool: Pool,
-  caller: PlatformCaller,
+  client: ClientBase,
   { environmentId, reason, idempotencyKey: key, ...sent }: CreateBoost,
 ): Promise<BoostChange> {
   const values: Values = { ...sent, scenarios: unique(sent.scenarios), sources: unique(sent.sources) }
   const request = key === null ? null : hash('sha256', print({ ...shown(values), reason }))
-  return change(pool, environmentId, async (client, now) => {
+  return change(client, environmentId, async (now) => {
     const made = key === null ? null : await findByKey(client, environmentId, key)
     if (made && made.request !== request) throw new Refusal('idempotencyKeyReused')
-    if (made) return { boostId: made.id, auditId: null }
+    if (made) return unchanged(made.id)
     const faults = [...futureFaults(values, now), ...(await scenarioFaults(client, environmentId, values.scenarios))]
     if (faults.length > 0) throw invalidRequest(...faults)
     await requireRoom(client, environmentId)
@@ -74,12 +71,11 @@ export function createBoost(
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
       [id, environmentId, ...valuesOf(values), key, request],
     )
-    const entry = { environmentId, action: ACTIONS.createBoost, target: id, before: null, after: shown(values), reason }
-    return { boostId: id, auditId: await writeAudit(client, caller, entry) }
+    return { outcome: { boost: id }, target: id, before: null, after: shown(values) }
   })
 }
 
-type UpdateBoost = Omit<RequestOf<typeof updateBoostRequest>, 'environment'> & InEnvironment
+type UpdateBoost = InEnvironment<RequestOf<typeof updateBoostRequest>>
 
 /** The members that may change once a boost has started. */
 const CHANGED_LATER: readonly (keyof Values)[] = ['name', 'endsAt']
@@ -89,11 +85,10 @@ const CHANGED_LATER: readonly (keyof Values)[] = ['name', 'endsAt']
  * or its end. A member that is sent with its stored value does not change.
  */
 export function updateBoost(
-  pool: Pool,
-  caller: PlatformCaller,
-  { environmentId, boostId, reason, ...sent }: UpdateBoost,
+  client: ClientBase,
+  { environmentId, boostId, ...sent }: UpdateBoost,
 ): Promise<BoostChange> {
-  return change(pool, environmentId, async (client, now) => {
+  return change(client, environmentId, async (now) => {
     const before = await requireBoost(client, environmentId, boostId)
     const after: Values = {
       name: sent.name ?? before.name,
@@ -106,7 +101,7 @@ export function updateBoost(
     }
     const [old, next] = [shown(before), shown(after)]
     const changed = (Object.keys(after) as (keyof Values)[]).filter((name) => print(old[name]) !== print(next[name]))
-    if (changed.length === 0) return { boostId, auditId: null }
+    if (changed.length === 0) return unchanged(boostId)
 
     const state = stateOf(before, now)
     if (state === 'ended') throw invalidRequest({ path: 'boostId', message: 'is of a boost that has ended' })
@@ -123,45 +118,34 @@ export function updateBoost(
          audience = $8 WHERE id = $1`,
       [boostId, ...valuesOf(after)],
     )
-    const entry = { environmentId, action: ACTIONS.updateBoost, target: boostId, before: old, after: next, reason }
-    return { boostId, auditId: await writeAudit(client, caller, entry) }
+    return { outcome: { boost: boostId }, target: boostId, before: old, after: next }
   })
 }
 
 /** Ends a boost now. A planned one is cancelled. One that has ended stays as it is. */
 export function endBoost(
-  pool: Pool,
-  caller: PlatformCaller,
-  { environmentId, boostId, reason }: InEnvironment & { readonly boostId: string; readonly reason: string },
+  client: ClientBase,
+  { environmentId, boostId }: InEnvironment<RequestOf<typeof endBoostRequest>>,
 ): Promise<BoostChange> {
-  return change(pool, environmentId, async (client, now) => {
+  return change(client, environmentId, async (now) => {
     const before = await requireBoost(client, environmentId, boostId)
-    if (stateOf(before, now) === 'ended') return { boostId, auditId: null }
+    if (stateOf(before, now) === 'ended') return unchanged(boostId)
     await client.query('UPDATE boosts SET ended_at = $2 WHERE id = $1', [boostId, now])
-    const auditId = await writeAudit(client, caller, {
-      environmentId,
-      action: ACTIONS.endBoost,
-      target: boostId,
-      before: shown(before),
-      after: { ...shown(before), endedAt: now.toISOString() },
-      reason,
-    })
-    return { boostId, auditId }
+    const old = shown(before)
+    return { outcome: { boost: boostId }, target: boostId, before: old, after: { ...old, endedAt: now.toISOString() } }
   })
 }
 
 /** One change after another. The time is that of the game, once it is this change's turn. */
-function change(
-  pool: Pool,
+async function change(
+  client: ClientBase,
   environmentId: string,
-  apply: (client: ClientBase, now: Date) => Promise<BoostChange>,
+  apply: (now: Date) => Promise<BoostChange>,
 ): Promise<BoostChange> {
-  return inTransaction(pool, async (client) => {
-    await lockSeasons(client)
-    const changed = await apply(client, await readGameNow(client, environmentId))
-    await writeBoosts(client, environmentId)
-    return changed
-  })
+  await lockSeasons(client)
+  const changed = await apply(await readGameNow(client, environmentId))
+  await writeBoosts(client, environmentId)
+  return changed
 }
 
 const unique = (texts: readonly string[]): readonly string[] => [...new Set(texts)]

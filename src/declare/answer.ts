@@ -5,7 +5,10 @@ import type { Schema } from './shape.ts'
 // client library's types and the GraphQL type with its descriptions are made from an answer. A declaration costs
 // nothing at a call: handlers return plain objects of its type, and tests check every answer against its schema.
 
-/** The type of a member in GraphQL: a scalar, the enum of these values, another answer, or a list. */
+/**
+ * The type of a member in GraphQL: a scalar, the enum of these values, another answer, a list, or the object of a model
+ * that is kept under the id which is the value.
+ */
 type OutputType =
   | 'String'
   | 'ID'
@@ -17,6 +20,7 @@ type OutputType =
   | readonly string[]
   | Answer<unknown>
   | { readonly listOf: OutputType }
+  | { readonly kept: string }
 
 export interface Member<T> {
   /** Without one, GraphQL has the description that is shared by all fields of its name. */
@@ -73,6 +77,7 @@ export function answer<M extends Members>(
 
 function partsOf(type: OutputType): readonly Answer<unknown>[] {
   if (typeof type === 'string' || Array.isArray(type)) return []
+  if ('kept' in type) return []
   return 'listOf' in type ? partsOf(type.listOf) : [type as Answer<unknown>]
 }
 
@@ -100,6 +105,9 @@ const text = (description?: string, more: Schema = {}): Member<string> => ({
 
 /** The id of a player. In GraphQL it is an ID. */
 const id = (description?: string): Member<string> => ({ ...text(description), type: 'ID' })
+
+/** An object of a model, by its id. In GraphQL it is the object. */
+const kept = (model: string, description?: string): Member<string> => ({ ...text(description), type: { kept: model } })
 
 /** RFC 3339, in UTC. */
 const time = (description?: string): Member<string> => ({
@@ -156,6 +164,13 @@ const list = <T>(of: Answer<T> | Member<T>, description: string): Member<readonl
   return { description, schema: { type: 'array', items: schema, description }, type: { listOf: type } }
 }
 
+/** Another answer, with what it is here. */
+const of = <T>(answer: Answer<T>, description: string): Member<T> => ({
+  ...memberOf(answer),
+  description,
+  schema: described(referTo(answer), description),
+})
+
 /** Another answer has its own description, unless this place gives it one. */
 const orNull = <T>(of: Answer<T> | Member<T>, description?: string): Member<T | null> => {
   const { schema, type, description: own } = memberOf(of)
@@ -167,4 +182,4 @@ const orNull = <T>(of: Answer<T> | Member<T>, description?: string): Member<T | 
 const optional = <T>(member: Member<T>): Member<T | undefined> => ({ ...member, isOptional: true })
 
 /** The members of answers: `out.int64('The xp.')`. Shapes have functions of the same names for requests. */
-export const out = { text, id, time, moment, flag, int32, int64, oneOf, map, object, list, orNull, optional }
+export const out = { text, id, kept, time, moment, flag, int32, int64, oneOf, map, object, list, of, orNull, optional }

@@ -1,28 +1,14 @@
-import { ACTIONS } from '../audit/actions.ts'
-import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import { inThousands } from '../base/in-thousands.ts'
-import { type AttemptedAction, requirePlatform } from '../callers/access.ts'
-import type { PlatformCaller } from '../callers/callers.ts'
+import { requirePlatform } from '../callers/access.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import type { Context } from '../declare/graphql/context.ts'
 import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
-import { argsOf, inputOf, outputOfShape } from '../declare/graphql/shapes.ts'
+import { argsOf, outputOfShape } from '../declare/graphql/shapes.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { readChange } from '../roles/graphql-change.ts'
 import { playerFilter, searchOf } from './requests.ts'
 import { countPlayers, MAX_COUNT, type PlayerCount } from './search-players.ts'
-import {
-  createSegment,
-  createSegmentRequest,
-  deleteSegment,
-  deleteSegmentRequest,
-  readFilterJson,
-  type SegmentChange,
-  segmentsRequest,
-  updateSegment,
-  updateSegmentRequest,
-} from './segments.ts'
+import { readFilterJson, segmentsRequest } from './segments.ts'
 
 export const PlayerFilterType = outputOfShape(
   'PlayerFilter',
@@ -100,67 +86,3 @@ builder.queryField('segments', (t) =>
     },
   }),
 )
-
-const SegmentPayload = builder.objectRef<Audited & { readonly segmentId: string }>('SegmentPayload').implement({
-  fields: (t) => ({
-    segment: t.prismaField({
-      type: 'Segment',
-      nullable: true,
-      description: 'The segment after the change. Null for one that was deleted.',
-      resolve: (query, { segmentId: id }, _args, { prisma }) => prisma.segment.findUnique({ ...query, where: { id } }),
-    }),
-  }),
-})
-addAuditEntry(SegmentPayload, 'Null when nothing changed.')
-
-/** Runs a change as an operator. A refused caller is in the audit log. */
-async function change<Asked extends { readonly environment: string }>(
-  context: Context,
-  attempt: AttemptedAction,
-  read: () => Asked,
-  apply: (caller: PlatformCaller, asked: Asked & { readonly environmentId: string }) => Promise<SegmentChange>,
-) {
-  const { caller, asked } = await readChange(context, 'jobs', attempt, read)
-  const { segmentId, auditId } = await apply(caller, asked)
-  return { segmentId, audit: auditRef(caller, auditId) }
-}
-
-builder.mutationFields((t) => ({
-  createSegment: t.field({
-    type: SegmentPayload,
-    description:
-      'Makes a segment. A call that is repeated changes nothing; a name that another segment has is refused.',
-    args: inputOf('CreateSegmentInput', createSegmentRequest),
-    resolve: (_root, { input }, context) =>
-      change(
-        context,
-        { action: ACTIONS.createSegment, target: input.environment },
-        () => createSegmentRequest.readInput(input),
-        (caller, asked) => createSegment(context.service.operatorPool, caller, asked),
-      ),
-  }),
-  updateSegment: t.field({
-    type: SegmentPayload,
-    description: 'Changes the name or the filters of a segment. Grant jobs that were made before stay as they are.',
-    args: inputOf('UpdateSegmentInput', updateSegmentRequest),
-    resolve: (_root, { input }, context) =>
-      change(
-        context,
-        { action: ACTIONS.updateSegment, target: input.segmentId },
-        () => updateSegmentRequest.readInput(input),
-        (caller, asked) => updateSegment(context.service.operatorPool, caller, asked),
-      ),
-  }),
-  deleteSegment: t.field({
-    type: SegmentPayload,
-    description: 'Deletes a segment. Grant jobs that were made for it go on.',
-    args: inputOf('DeleteSegmentInput', deleteSegmentRequest),
-    resolve: (_root, { input }, context) =>
-      change(
-        context,
-        { action: ACTIONS.deleteSegment, target: input.segmentId },
-        () => deleteSegmentRequest.readInput(input),
-        (caller, asked) => deleteSegment(context.service.operatorPool, caller, asked),
-      ),
-  }),
-}))

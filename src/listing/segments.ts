@@ -1,12 +1,9 @@
 import type { ClientBase, Pool } from 'pg'
-import { ACTIONS } from '../audit/actions.ts'
-import { writeAudit } from '../audit/audit-log.ts'
 import { type Fault, invalidRequest, Refusal } from '../base/errors.ts'
 import { type Json, parseJson, print } from '../base/json.ts'
 import { MAX_SEGMENT, MAX_SEGMENTS, SEGMENT_NAME } from '../base/limits.ts'
-import type { PlatformCaller } from '../callers/callers.ts'
 import { newId } from '../db/ids.ts'
-import { inTransaction } from '../db/transaction.ts'
+import type { Change } from '../declare/change.ts'
 import { environment, reason } from '../declare/common.ts'
 import {
   described,
@@ -43,11 +40,7 @@ export const updateSegmentRequest = shape({
 })
 export const deleteSegmentRequest = shape({ environment, segmentId, reason })
 
-/** A change of a segment. The audit entry is null when nothing changed. */
-export interface SegmentChange {
-  readonly segmentId: string
-  readonly auditId: string | null
-}
+type SegmentChange = Change<{ readonly segment: string | null }>
 
 interface Stored {
   readonly id: string
@@ -118,14 +111,13 @@ function narrower(path: string, one: unknown, other: unknown): unknown {
 
 /** Makes a segment. One that is there with the same filters stays as it is. */
 export const createSegment = (
-  pool: Pool,
-  caller: PlatformCaller,
-  { environmentId, name, filter, reason }: InEnvironment<RequestOf<typeof createSegmentRequest>>,
+  client: ClientBase,
+  { environmentId, name, filter }: InEnvironment<RequestOf<typeof createSegmentRequest>>,
 ): Promise<SegmentChange> =>
-  change(pool, environmentId, async (client, segments) => {
+  change(client, environmentId, async (segments) => {
     const after = print(filterJson(filter))
     const known = segments.find((one) => one.name === name)
-    if (known?.filter === after) return { segmentId: known.id, auditId: null }
+    if (known?.filter === after) return { outcome: { segment: known.id } }
     if (known) throw invalidRequest({ path: 'name', message: 'is the name of a segment with other filters' })
     if (segments.length >= MAX_SEGMENTS)
       throw invalidRequest({ path: 'environment', message: `has ${MAX_SEGMENTS} segments, the most that it can have` })
@@ -133,46 +125,38 @@ export const createSegment = (
     await client.query('INSERT INTO segments (id, environment_id, name, filter) VALUES ($1, $2, $3, $4)', [
       ...[id, environmentId, name, after],
     ])
-    const entry = { environmentId, action: ACTIONS.createSegment, target: id, before: null, reason }
-    return {
-      segmentId: id,
-      auditId: await writeAudit(client, caller, { ...entry, after: { name, filter: filterJson(filter) } }),
-    }
+    return { outcome: { segment: id }, target: id, before: null, after: { name, filter: filterJson(filter) } }
   })
 
 /** Changes the name or the filters. Grant jobs that were made before keep the filters that they have. */
 export const updateSegment = (
-  pool: Pool,
-  caller: PlatformCaller,
-  { environmentId, segmentId, reason, ...sent }: InEnvironment<RequestOf<typeof updateSegmentRequest>>,
+  client: ClientBase,
+  { environmentId, segmentId, ...sent }: InEnvironment<RequestOf<typeof updateSegmentRequest>>,
 ): Promise<SegmentChange> =>
-  change(pool, environmentId, async (client, segments) => {
+  change(client, environmentId, async (segments) => {
     const before = requireSegment(segments, segmentId)
     const after = {
       name: sent.name ?? before.name,
       filter: sent.filter ? print(filterJson(sent.filter)) : before.filter,
     }
-    if (after.name === before.name && after.filter === before.filter) return { segmentId: before.id, auditId: null }
+    if (after.name === before.name && after.filter === before.filter) return { outcome: { segment: before.id } }
     if (segments.some(({ id, name }) => name === after.name && id !== before.id))
       throw invalidRequest({ path: 'name', message: 'is the name of another segment' })
     await client.query('UPDATE segments SET name = $2, filter = $3, updated_at = clock_timestamp() WHERE id = $1', [
       ...[before.id, after.name, after.filter],
     ])
-    const entry = { environmentId, action: ACTIONS.updateSegment, target: before.id, before: shown(before), reason }
-    return { segmentId: before.id, auditId: await writeAudit(client, caller, { ...entry, after: shown(after) }) }
+    return { outcome: { segment: before.id }, target: before.id, before: shown(before), after: shown(after) }
   })
 
 /** Removes a segment. Grant jobs that were made for it go on. */
 export const deleteSegment = (
-  pool: Pool,
-  caller: PlatformCaller,
-  { environmentId, segmentId, reason }: InEnvironment<RequestOf<typeof deleteSegmentRequest>>,
+  client: ClientBase,
+  { environmentId, segmentId }: InEnvironment<RequestOf<typeof deleteSegmentRequest>>,
 ): Promise<SegmentChange> =>
-  change(pool, environmentId, async (client, segments) => {
+  change(client, environmentId, async (segments) => {
     const before = requireSegment(segments, segmentId)
     await client.query('DELETE FROM segments WHERE id = $1', [before.id])
-    const entry = { environmentId, action: ACTIONS.deleteSegment, target: before.id, before: shown(before), reason }
-    return { segmentId: before.id, auditId: await writeAudit(client, caller, { ...entry, after: null }) }
+    return { outcome: { segment: null }, target: before.id, before: shown(before), after: null }
   })
 
 const shown = ({ name, filter }: Pick<Stored, 'name' | 'filter'>): Json => ({ name, filter: parseJson(filter) as Json })
@@ -184,16 +168,14 @@ function requireSegment(segments: readonly Stored[], id: string): Stored {
 }
 
 /** Changes of one environment's segments run one after another. Other calls that refer to the environment do not wait. */
-function change(
-  pool: Pool,
+async function change(
+  client: ClientBase,
   environmentId: string,
-  apply: (client: ClientBase, segments: readonly Stored[]) => Promise<SegmentChange>,
+  apply: (segments: readonly Stored[]) => Promise<SegmentChange>,
 ): Promise<SegmentChange> {
-  return inTransaction(pool, async (client) => {
-    await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
-    const { rows } = await client.query<Stored>('SELECT id, name, filter FROM segments WHERE environment_id = $1', [
-      environmentId,
-    ])
-    return apply(client, rows)
-  })
+  await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
+  const { rows } = await client.query<Stored>('SELECT id, name, filter FROM segments WHERE environment_id = $1', [
+    environmentId,
+  ])
+  return apply(rows)
 }

@@ -1,13 +1,9 @@
-import { ACTIONS } from '../audit/actions.ts'
-import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import { requirePlatform } from '../callers/access.ts'
 import { ROLES, type Role } from '../callers/roles.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
-import { inputOf } from '../declare/graphql/shapes.ts'
 import { RoleType } from './graphql-keys.ts'
-import { createEnvironment, createEnvironmentRequest, renameProject, renameProjectRequest } from './projects.ts'
 
 builder.prismaObject('Environment', {
   interfaces: [NodeType],
@@ -79,58 +75,6 @@ builder.queryFields((t) => ({
     resolve: async (query, _root, _args, context) => {
       const { projectId } = await requirePlatform(context, 'read')
       return context.prisma.environment.findMany({ ...query, where: { projectId }, orderBy: { name: 'asc' } })
-    },
-  }),
-}))
-
-interface Written extends Audited {
-  readonly id: string
-}
-
-const CreateEnvironmentPayload = builder.objectRef<Written>('CreateEnvironmentPayload').implement({
-  fields: (t) => ({
-    environment: t.prismaField({
-      type: 'Environment',
-      description: 'The new environment.',
-      resolve: (query, { id }, _args, { prisma }) => prisma.environment.findUniqueOrThrow({ ...query, where: { id } }),
-    }),
-  }),
-})
-
-addAuditEntry(CreateEnvironmentPayload, 'Never null.')
-
-const RenameProjectPayload = builder.objectRef<Written>('RenameProjectPayload').implement({
-  fields: (t) => ({
-    project: t.prismaField({
-      type: 'Project',
-      resolve: (query, { id }, _args, { prisma }) => prisma.project.findUniqueOrThrow({ ...query, where: { id } }),
-    }),
-  }),
-})
-
-addAuditEntry(RenameProjectPayload, 'Never null.')
-
-builder.mutationFields((t) => ({
-  createEnvironment: t.field({
-    type: CreateEnvironmentPayload,
-    description: 'Makes an environment without keys, providers, scenarios and players.',
-    args: inputOf('CreateEnvironmentInput', createEnvironmentRequest),
-    resolve: async (_root, { input }, context) => {
-      const caller = await requirePlatform(context, 'manage', { action: ACTIONS.createEnvironment, target: input.name })
-      const environment = createEnvironmentRequest.readInput(input)
-      const { id, auditId } = await createEnvironment(context.service.operatorPool, caller, environment)
-      return { id, audit: auditRef(caller, auditId) }
-    },
-  }),
-  renameProject: t.field({
-    type: RenameProjectPayload,
-    description: "Renames the key's project.",
-    args: inputOf('RenameProjectInput', renameProjectRequest),
-    resolve: async (_root, { input }, context) => {
-      const caller = await requirePlatform(context, 'manage', { action: ACTIONS.renameProject, target: 'project' })
-      const project = renameProjectRequest.readInput(input)
-      const { id, auditId } = await renameProject(context.service.operatorPool, caller, project)
-      return { id, audit: auditRef(caller, auditId) }
     },
   }),
 }))

@@ -1,11 +1,10 @@
 import type { ClientBase, Pool } from 'pg'
-import { ACTIONS } from '../audit/actions.ts'
-import { writeAudit } from '../audit/audit-log.ts'
 import { Refusal } from '../base/errors.ts'
 import { isSlug, MAX_ENVIRONMENTS, MAX_NAME, MAX_SLUG } from '../base/limits.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { newId } from '../db/ids.ts'
 import { inTransaction } from '../db/transaction.ts'
+import type { Change } from '../declare/change.ts'
 import { newSlug, reason } from '../declare/common.ts'
 import { type RequestOf, shape, text } from '../declare/shape.ts'
 
@@ -49,58 +48,31 @@ export const renameProjectRequest = shape({
   reason,
 })
 
-export interface Written {
-  readonly id: string
-  readonly auditId: string
-}
-
 /** Makes an environment of the operator's project, with an empty stream. It can be used at once. Names are unique. */
-export function createEnvironment(
-  pool: Pool,
-  caller: PlatformCaller,
-  { name, reason }: RequestOf<typeof createEnvironmentRequest>,
-): Promise<Written> {
-  return inTransaction(pool, async (client) => {
-    const { projectId } = caller
-    await lockProject(client, projectId)
-    const { rows } = await client.query<{ name: string }>('SELECT name FROM environments WHERE project_id = $1', [
-      projectId,
-    ])
-    if (rows.some((row) => row.name === name)) throw new Refusal('environmentExists')
-    if (rows.length >= MAX_ENVIRONMENTS) throw new Refusal('tooManyEnvironments')
-    const id = newId()
-    await insertEnvironment(client, { projectId, id, name })
-    const auditId = await writeAudit(client, caller, {
-      environmentId: id,
-      action: ACTIONS.createEnvironment,
-      target: name,
-      before: null,
-      after: { name },
-      reason,
-    })
-    return { id, auditId }
-  })
+export async function createEnvironment(
+  client: ClientBase,
+  { projectId }: PlatformCaller,
+  { name }: RequestOf<typeof createEnvironmentRequest>,
+): Promise<Change<{ readonly environment: string }>> {
+  await lockProject(client, projectId)
+  const { rows } = await client.query<{ name: string }>('SELECT name FROM environments WHERE project_id = $1', [
+    projectId,
+  ])
+  if (rows.some((row) => row.name === name)) throw new Refusal('environmentExists')
+  if (rows.length >= MAX_ENVIRONMENTS) throw new Refusal('tooManyEnvironments')
+  const id = newId()
+  await insertEnvironment(client, { projectId, id, name })
+  return { outcome: { environment: id }, environmentId: id, target: name, before: null, after: { name } }
 }
 
-export function renameProject(
-  pool: Pool,
-  caller: PlatformCaller,
-  { name, reason }: RequestOf<typeof renameProjectRequest>,
-): Promise<Written> {
-  return inTransaction(pool, async (client) => {
-    const { projectId } = caller
-    const before = await lockProject(client, projectId)
-    await client.query('UPDATE projects SET name = $2 WHERE id = $1', [projectId, name])
-    const auditId = await writeAudit(client, caller, {
-      environmentId: null,
-      action: ACTIONS.renameProject,
-      target: projectId,
-      before: { name: before },
-      after: { name },
-      reason,
-    })
-    return { id: projectId, auditId }
-  })
+export async function renameProject(
+  client: ClientBase,
+  { projectId }: PlatformCaller,
+  { name }: RequestOf<typeof renameProjectRequest>,
+): Promise<Change<{ readonly project: string }>> {
+  const before = { name: await lockProject(client, projectId) }
+  await client.query('UPDATE projects SET name = $2 WHERE id = $1', [projectId, name])
+  return { outcome: { project: projectId }, target: projectId, before, after: { name } }
 }
 
 /** Locks a project, so that its changes run one after another. Returns its name. */

@@ -1,13 +1,12 @@
 import type { ClientBase, Pool } from 'pg'
-import { ACTIONS } from '../audit/actions.ts'
-import { writeAudit } from '../audit/audit-log.ts'
 import { foldName } from '../audit/people.ts'
 import { type Fault, Refusal } from '../base/errors.ts'
 import { print } from '../base/json.ts'
 import { type AttemptedAction, type AuditDenied, forbid } from '../callers/access.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import type { Role } from '../callers/roles.ts'
-import { inTransaction } from '../db/transaction.ts'
+import { type AnswerOf, answer, out } from '../declare/answer.ts'
+import type { Change } from '../declare/change.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { assetKey, assetsOf, type Granted } from '../scenario/definition.ts'
 
@@ -31,9 +30,23 @@ export interface Limits {
   readonly maxJobPlayers: number | null
 }
 
-export interface RoleLimits extends Limits {
-  readonly role: LimitedRole
-}
+export const roleLimits = answer('What a role may do less of in an environment. Admins have no limits.', {
+  role: out.oneOf(LIMITED_ROLES, { description: 'The role that the limits are of.' }),
+  readsOnly: out.flag('True when the role changes nothing in the environment.'),
+  maxCredit: out.orNull(
+    out.int64(
+      'The largest amount of a currency or of an item that it gives a player at once. Premium counts by its price. The credit limit of the currency holds, too. Null without a limit.',
+    ),
+  ),
+  maxXp: out.orNull(out.int64('The most xp that it gives a player at once. Null without a limit.')),
+  maxGiftsPerDay: out.orNull(
+    out.int32(
+      'How often a person gives something in a UTC day: credits, xp, tiers, premium, boosts, messages with rewards, crossed handles, resets, grant jobs. Null without a limit.',
+    ),
+  ),
+  maxJobPlayers: out.orNull(out.int32('The largest `limit` of a grant job that it makes. Null without a limit.')),
+})
+export type RoleLimits = AnswerOf<typeof roleLimits>
 
 export const NO_LIMITS: Limits = {
   readsOnly: false,
@@ -78,37 +91,34 @@ export async function listLimits(pool: Pool, environmentId: string): Promise<Rol
   })
 }
 
-interface LimitsChange {
-  readonly environmentId: string
-  readonly environment: string
-  readonly role: LimitedRole
-  readonly limits: Limits
-  readonly reason: string
-}
-
-/** Sets the limits of a role. Returns the audit entry; null when nothing changed. */
-export function setLimits(
-  pool: Pool,
-  caller: PlatformCaller,
-  { environmentId, environment, role, limits, reason }: LimitsChange,
-): Promise<string | null> {
-  return inTransaction(pool, async (client) => {
-    // Changes run one after another, so that each audit entry has the state before it.
-    await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
-    const before = await readLimits(client, environmentId, role)
-    if (print({ ...before }) === print({ ...limits })) return null
-    const { readsOnly, maxCredit, maxXp, maxGiftsPerDay, maxJobPlayers } = limits
-    await client.query(
-      `INSERT INTO role_limits (environment_id, role, reads_only, max_credit, max_xp, max_gifts_per_day, max_job_players)
-       VALUES ($1, $2, $3, $4, $5, $6, $7)
-       ON CONFLICT (environment_id, role) DO UPDATE SET reads_only = excluded.reads_only,
-         max_credit = excluded.max_credit, max_xp = excluded.max_xp,
-         max_gifts_per_day = excluded.max_gifts_per_day, max_job_players = excluded.max_job_players`,
-      [environmentId, role, readsOnly, maxCredit, maxXp, maxGiftsPerDay, maxJobPlayers],
-    )
-    const entry = { environmentId, action: ACTIONS.setRoleLimits, target: environment, reason }
-    return writeAudit(client, caller, { ...entry, before: { role, ...before }, after: { role, ...limits } })
-  })
+/** Sets the limits of a role. */
+export async function setLimits(
+  client: ClientBase,
+  environmentId: string,
+  {
+    environment,
+    role,
+    readsOnly,
+    maxCredit,
+    maxXp,
+    maxGiftsPerDay,
+    maxJobPlayers,
+  }: RoleLimits & { environment: string },
+): Promise<Change<{ readonly limits: RoleLimits }>> {
+  // Changes run one after another, so that each audit entry has the state before it.
+  await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
+  const before = { role, ...(await readLimits(client, environmentId, role)) }
+  const after = { role, readsOnly, maxCredit, maxXp, maxGiftsPerDay, maxJobPlayers }
+  if (print(before) === print(after)) return { outcome: { limits: after } }
+  await client.query(
+    `INSERT INTO role_limits (environment_id, role, reads_only, max_credit, max_xp, max_gifts_per_day, max_job_players)
+     VALUES ($1, $2, $3, $4, $5, $6, $7)
+     ON CONFLICT (environment_id, role) DO UPDATE SET reads_only = excluded.reads_only,
+       max_credit = excluded.max_credit, max_xp = excluded.max_xp,
+       max_gifts_per_day = excluded.max_gifts_per_day, max_job_players = excluded.max_job_players`,
+    [environmentId, role, readsOnly, maxCredit, maxXp, maxGiftsPerDay, maxJobPlayers],
+  )
+  return { outcome: { limits: after }, target: environment, before, after }
 }
 
 interface Services {

@@ -5,6 +5,7 @@ import { print } from '../../src/base/json.ts'
 import { createBoost } from '../../src/boosts/manage-boosts.ts'
 import { createPlatformKey, createSdkKey, createServerKey } from '../../src/callers/keys.ts'
 import { ACCESS_TOKEN_SECONDS } from '../../src/callers/tokens.ts'
+import { inTransaction } from '../../src/db/transaction.ts'
 import { printCursor } from '../../src/declare/cursor.ts'
 import { adjustWallet } from '../../src/dev/adjust-wallet.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
@@ -158,11 +159,13 @@ export async function startWorld(): Promise<World> {
   // From here on the studio refuses every login.
   studio.answer(status(401))
 
-  const { boostId } = await createBoost(pool, admin.caller, {
-    ...{ environmentId: game.environmentId, name: 'walked', percent: 1, audience: 'everybody', reason: 'walked' },
-    ...{ startsAt: new Date('2098-01-01'), endsAt: new Date('2099-01-01'), scenarios: [], sources: [] },
-    idempotencyKey: null,
-  })
+  const { outcome } = await inTransaction(pool, (client) =>
+    createBoost(client, {
+      ...{ environmentId: game.environmentId, name: 'walked', percent: 1, audience: 'everybody', reason: 'walked' },
+      ...{ startsAt: new Date('2098-01-01'), endsAt: new Date('2099-01-01'), scenarios: [], sources: [] },
+      idempotencyKey: null,
+    }),
+  )
   const values: Values = {
     ids: `Player:${victim.playerId}`,
     ...place,
@@ -218,7 +221,7 @@ export async function startWorld(): Promise<World> {
     body: 'walked',
     image: 'walked',
     cursor: printCursor('inbox', messageId),
-    boostId,
+    boostId: outcome.boost,
     scenarios: SCENARIO,
     sources: 'walked',
     publicReason: 'walked',

@@ -55,8 +55,14 @@ function outputOf(type: Member<unknown>['type']): unknown {
   if (typeof type === 'string') return type
   if (isValues(type)) return enumOf(type)
   if ('listOf' in type) return [outputOf(type.listOf)]
-  const known = objects.get(type)
-  if (!known) throw new Error(`no object type has the members ${Object.keys(type.members).join(', ')}`)
+  if ('kept' in type) throw new Error('an object that is kept is a member of a payload')
+  return answerTypeOf(type)
+}
+
+/** The object type that an answer was given. */
+export function answerTypeOf(answer: Answer<unknown>): ObjectRef<Types, unknown> {
+  const known = objects.get(answer)
+  if (!known) throw new Error(`no object type has the members ${Object.keys(answer.members).join(', ')}`)
   return known
 }
 

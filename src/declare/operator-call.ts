@@ -1,0 +1,83 @@
+import type { ClientBase } from 'pg'
+import type { Service } from '../app/service.ts'
+import type { PlatformCaller } from '../callers/callers.ts'
+import type { Right } from '../callers/roles.ts'
+import { type Answer, type AnswerOf, answer, type Member } from './answer.ts'
+import type { Change } from './change.ts'
+import type { Check, Fields, RequestOf, Shape } from './shape.ts'
+
+// Operators' calls, declared once. From a declaration follow the mutation with its input and payload, who may call it,
+// the entry of the audit log, also that of a refused attempt, and the checks of the request.
+// Only `calls.ts` of a feature imports this file: it names the service, whose types come from features.
+
+/** A request that was read. The environment that it names was found. */
+export type Asked<F extends Fields> = RequestOf<Shape<F>> &
+  (F extends { readonly environment: unknown } ? { readonly environmentId: string } : unknown)
+
+export interface Asking {
+  readonly caller: PlatformCaller
+  readonly service: Service
+}
+
+export interface Changing extends Asking {
+  /** In the transaction that writes the entry of the audit log, too. */
+  readonly client: ClientBase
+}
+
+/** The answer of a call that is in the audit log. In GraphQL it is a type with this name, which has the entry, too. */
+export interface Payload<T> extends Answer<T> {
+  readonly payload: string
+  /** When there is no entry. */
+  readonly withoutEntry: string
+}
+
+export function payload<M extends Readonly<Record<string, Member<unknown>>>>(
+  name: string,
+  members: M,
+  withoutEntry = 'Null when nothing changed.',
+): Payload<AnswerOf<ReturnType<typeof answer<M>>>> {
+  return { ...answer('', members), payload: name, withoutEntry }
+}
+
+interface Call<F extends Fields> {
+  /** The name of the mutation. Its input has this name, too. */
+  readonly name: string
+  readonly summary: string
+  readonly request: Shape<F>
+  /** Finds faults between fields. */
+  readonly check?: Check<RequestOf<Shape<F>>>
+  /** Its name in the audit log, such as `boost.end`. */
+  readonly action: string
+  /** The target of a refused attempt: a field, or what is made of the request, which is unchecked. */
+  readonly target: (keyof F & string) | ((sent: Readonly<Record<string, unknown>>) => string)
+  /** What the caller must have before anything is read. `sent` is unchecked. */
+  readonly right: Right | ((sent: Readonly<Record<string, unknown>>) => Right)
+  /** What the object itself demands besides, once it is known. */
+  readonly alsoRight?: (asking: Asking, asked: Asked<F>) => Promise<Right>
+}
+
+/** A change in one transaction with its entry of the audit log: both are written, or none. */
+export interface ChangeCall<F extends Fields, Outcome> extends Call<F> {
+  readonly answer: Payload<Outcome>
+  readonly change: (changing: Changing, asked: Asked<F>) => Promise<Change<Outcome>>
+}
+
+/** The outcome of a call that has a transaction of its own, or none. It has written its entry, if it has one. */
+export interface Acted<Outcome> {
+  readonly outcome: Outcome
+  readonly auditId?: string | null
+}
+
+/** A call that asks others, such as a studio's endpoint, which no transaction may wait for. */
+export interface ActCall<F extends Fields, Outcome> extends Call<F> {
+  /** An answer that is no payload has no entry. */
+  readonly answer: Answer<Outcome>
+  readonly act: (asking: Asking, asked: Asked<F>) => Promise<Acted<Outcome>>
+}
+
+/** A declared call, for lists of calls. */
+export type OperatorCall = ChangeCall<Fields, object> | ActCall<Fields, object>
+
+export const operatorChange = <F extends Fields, Outcome>(call: ChangeCall<F, Outcome>): OperatorCall => call as never
+
+export const operatorAct = <F extends Fields, Outcome>(call: ActCall<F, Outcome>): OperatorCall => call as never

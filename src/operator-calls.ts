@@ -1,0 +1,17 @@
+// Contents page of the operators' calls: each feature's declarations.
+import { alertCalls } from './alerts/calls.ts'
+import { boostCalls } from './boosts/calls.ts'
+import type { OperatorCall } from './declare/operator-call.ts'
+import { segmentCalls } from './listing/calls.ts'
+import { projectCalls } from './projects/calls.ts'
+import { roleCalls } from './roles/calls.ts'
+import { sharedViewCalls } from './shared-views/calls.ts'
+
+export const operatorCalls: readonly OperatorCall[] = [
+  ...alertCalls,
+  ...boostCalls,
+  ...segmentCalls,
+  ...projectCalls,
+  ...roleCalls,
+  ...sharedViewCalls,
+]

@@ -1,0 +1,30 @@
+import { out } from '../declare/answer.ts'
+import { operatorChange, payload } from '../declare/operator-call.ts'
+import { createEnvironment, createEnvironmentRequest, renameProject, renameProjectRequest } from './projects.ts'
+
+export const projectCalls = [
+  operatorChange({
+    name: 'createEnvironment',
+    summary: 'Makes an environment without keys, providers, scenarios and players.',
+    request: createEnvironmentRequest,
+    answer: payload(
+      'CreateEnvironmentPayload',
+      { environment: out.kept('Environment', 'The new environment.') },
+      'Never null.',
+    ),
+    right: 'manage',
+    action: 'environment.create',
+    target: 'name',
+    change: ({ client, caller }, asked) => createEnvironment(client, caller, asked),
+  }),
+  operatorChange({
+    name: 'renameProject',
+    summary: "Renames the key's project.",
+    request: renameProjectRequest,
+    answer: payload('RenameProjectPayload', { project: out.kept('Project') }, 'Never null.'),
+    right: 'manage',
+    action: 'project.rename',
+    target: () => 'project',
+    change: ({ client, caller }, asked) => renameProject(client, caller, asked),
+  }),
+]

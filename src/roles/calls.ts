@@ -1,0 +1,19 @@
+import { out } from '../declare/answer.ts'
+import { operatorChange, payload } from '../declare/operator-call.ts'
+import { checkLimits, limitsRequest } from './requests.ts'
+import { roleLimits, setLimits } from './role-limits.ts'
+
+export const roleCalls = [
+  operatorChange({
+    name: 'setRoleLimits',
+    summary:
+      'Sets what a role may do less of in an environment. A limit that is absent is removed. Applies to the next call.',
+    request: limitsRequest,
+    check: checkLimits,
+    answer: payload('SetRoleLimitsPayload', { limits: out.of(roleLimits, 'The limits after the change.') }),
+    right: 'manage',
+    action: 'role_limits.set',
+    target: 'environment',
+    change: ({ client }, asked) => setLimits(client, asked.environmentId, asked),
+  }),
+]

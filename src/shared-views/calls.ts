@@ -1,0 +1,36 @@
+import { out } from '../declare/answer.ts'
+import { operatorChange, payload } from '../declare/operator-call.ts'
+import { type ConsolePage, SHARES } from './pages.ts'
+import { removeSharedViewRequest, shareViewRequest } from './requests.ts'
+import { findPage, removeSharedView, shareView } from './shared-views.ts'
+
+const answer = payload('SharedViewPayload', {
+  sharedView: out.orNull(out.kept('SharedView'), 'The view after the change. Null for one that was removed.'),
+})
+
+export const sharedViewCalls = [
+  operatorChange({
+    name: 'shareView',
+    summary:
+      'Shares a view of a page with everyone in the project. The shared view that has the name already gets the query. A call that is repeated changes nothing. Views of `AUDIT_LOG` are for admins.',
+    request: shareViewRequest,
+    answer,
+    right: ({ page }) => SHARES[page as ConsolePage],
+    action: 'view.share',
+    target: 'page',
+    change: ({ client, caller }, asked) => shareView(client, caller, asked),
+  }),
+  operatorChange({
+    name: 'removeSharedView',
+    summary: 'Removes a shared view for everyone. Views of `AUDIT_LOG` are for admins.',
+    request: removeSharedViewRequest,
+    answer,
+    // Each role that may share on some page has this right. The page of the view says what else it takes.
+    right: 'act',
+    alsoRight: async ({ caller, service }, { sharedViewId }) =>
+      SHARES[await findPage(service.operatorPool, caller.projectId, sharedViewId)],
+    action: 'view.remove',
+    target: 'sharedViewId',
+    change: ({ client, caller }, asked) => removeSharedView(client, caller, asked),
+  }),
+]

@@ -1,0 +1,95 @@
+import { isInputObjectType, isNonNullType } from 'graphql'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { OperatorCall } from '../../src/declare/operator-call.ts'
+import type { Field } from '../../src/declare/shape.ts'
+import { operatorCalls } from '../../src/operator-calls.ts'
+import { type Game, startGame } from '../harness/game.ts'
+import { documentOf, rootFields, type Values } from '../serve/graphql/documents.ts'
+import { newOperator, type Operator } from '../support/desk.ts'
+
+// What each declared call of an operator does, by its declaration alone. The tests of a feature hold what it changes.
+
+let game: Game
+let admin: Operator
+let analyst: Operator
+
+beforeAll(async () => {
+  game = await startGame()
+  admin = await newOperator(game.app.pool, game.projectId, 'admin')
+  analyst = await newOperator(game.app.pool, game.projectId, 'analyst')
+})
+afterAll(() => game.stop())
+
+/** A value that is of the field's type, and not within its limits. Undefined for a field that GraphQL checks alone. */
+function beyond({ schema, type }: Field<unknown>): unknown {
+  const { maxLength, minimum, maxItems } = schema as Readonly<Record<string, number | undefined>>
+  if (maxLength !== undefined) return 'x'.repeat(maxLength + 1)
+  if (type === 'Strings' && maxItems !== undefined)
+    return Array.from({ length: maxItems + 1 }, (_, index) => `s${index}`)
+  if (minimum !== undefined) return type === 'Int64' ? String(BigInt(minimum) - 1n) : minimum - 1
+  return schema.format === 'uuid' ? 'x' : undefined
+}
+
+const fieldOf = (name: string) => {
+  const field = rootFields('Mutation').find((one) => one.name === name)
+  if (!field) throw new Error(`there is no mutation ${name}`)
+  return field
+}
+
+/** The call with every value that can be beyond its limits, and the fields that are. */
+function faulty({ name, request }: OperatorCall) {
+  const entries = Object.entries(request.fields).map(([field, declared]) => [field, beyond(declared)] as const)
+  const wrong: Values = Object.fromEntries(entries.filter(([, value]) => value !== undefined))
+  const { query, variables } = documentOf('Mutation', fieldOf(name), {})
+  return { query, variables: { input: { ...(variables.input as Values), ...wrong } }, fields: Object.keys(wrong) }
+}
+
+async function readLog() {
+  const { rows } = await game.app.pool.query<{ action: string; actor: string; target: string }>(
+    'SELECT action, actor, target FROM audit_log WHERE project_id = $1 ORDER BY id',
+    [game.projectId],
+  )
+  return rows
+}
+
+describe('an operator call', () => {
+  it.each(operatorCalls.map((call) => [call.name, call] as const))(
+    'names every fault of its request at once, and has no entry in the audit log: %s',
+    async (_name, call) => {
+      const { query, variables, fields } = faulty(call)
+      const before = await readLog()
+      const { errors = [] } = await game.graphql(admin.key, query, variables)
+      const faults = errors.map(({ extensions: { code, details = [] } }) => ({
+        code,
+        paths: (details as { path: string }[]).map(({ path }) => path),
+      }))
+      // Checks between fields may add more.
+      expect(faults).toEqual([{ code: 'INVALID_REQUEST', paths: expect.arrayContaining(fields) }])
+      expect(await readLog()).toEqual(before)
+    },
+  )
+
+  it.each(operatorCalls.map((call) => [call.name, call] as const))(
+    'is refused before its faults are told, and the attempt has an entry: %s',
+    async (_name, call) => {
+      const { query, variables } = faulty(call)
+      const before = await readLog()
+      const { errors } = await game.graphql(analyst.key, query, variables)
+      expect(errors?.map(({ extensions }) => [extensions.code, extensions.details])).toEqual([['FORBIDDEN', undefined]])
+      const entries = (await readLog()).slice(before.length)
+      expect(entries.map(({ action, actor }) => ({ action, actor }))).toEqual([
+        { action: `${call.action}.denied`, actor: analyst.actor },
+      ])
+    },
+  )
+
+  it('has an input with its name and exactly the fields of its request', () => {
+    for (const { name, request } of operatorCalls) {
+      const [input] = fieldOf(name).args
+      const type = input && isNonNullType(input.type) ? input.type.ofType : undefined
+      if (!isInputObjectType(type)) throw new Error(`${name} has no input`)
+      expect(type.name.toLowerCase()).toBe(`${name}input`.toLowerCase())
+      expect(Object.keys(type.getFields()).sort()).toEqual(Object.keys(request.fields).sort())
+    }
+  })
+})
