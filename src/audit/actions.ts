@@ -26,8 +26,6 @@ export const ACTIONS = {
   importPlayers: 'players.import',
   addCurrency: 'currency.add',
   removeCurrency: 'currency.remove',
-  setAccountPolicy: 'account_policy.set',
-  setClock: 'environment.set_clock',
   createPlayerList: 'player_list.create',
   setGrantPolicy: 'grant_policy.set',
   createDraft: 'scenario_draft.create',

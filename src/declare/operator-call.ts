@@ -60,6 +60,8 @@ interface Call<F extends Fields> {
 export interface ChangeCall<F extends Fields, Outcome> extends Call<F> {
   readonly answer: Payload<Outcome>
   readonly change: (changing: Changing, asked: Asked<F>) => Promise<Change<Outcome>>
+  /** What follows the commit, before the answer. */
+  readonly done?: (asking: Asking) => Promise<void>
 }
 
 /** The outcome of a call that has a transaction of its own, or none. It has written its entry, if it has one. */

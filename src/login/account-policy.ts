@@ -1,9 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ClientBase, Pool } from 'pg'
-import { ACTIONS } from '../audit/actions.ts'
-import { writeAudit } from '../audit/audit-log.ts'
-import type { PlatformCaller } from '../callers/callers.ts'
-import { inTransaction } from '../db/transaction.ts'
+import { type AnswerOf, answer, out } from '../declare/answer.ts'
+import type { Change } from '../declare/change.ts'
 import type { Group } from '../transactions/group.ts'
 import { keyOf } from '../transactions/player.ts'
 import { boolean, type Column, int, nullable, table, text, uuid } from '../transactions/table.ts'
@@ -22,17 +20,19 @@ export type IdentitiesAtDeletion = (typeof IDENTITIES_AT_DELETION)[number]
 export const CLIENT_PROFILE = ['auto', 'allow', 'refuse'] as const
 export type ClientProfile = (typeof CLIENT_PROFILE)[number]
 
-export interface AccountPolicy {
-  /** The sessions that a player can have at once; null without a limit. */
-  readonly maxSessions: number | null
-  readonly whenFull: WhenFull
-  /** The days between a player's call for its deletion and the deletion. */
-  readonly deletionDays: number
-  /** Whether the refusal of a link that meets another player has a ticket to that player. */
-  readonly linkTickets: boolean
-  readonly identitiesAtDeletion: IdentitiesAtDeletion
-  readonly clientProfile: ClientProfile
-}
+export const accountPolicy = answer('What an environment decides about the accounts of its players.', {
+  maxSessions: out.orNull(out.int32('The sessions that a player can have at once. Null without a limit.')),
+  whenFull: out.oneOf(WHEN_FULL, { description: 'What the login does that would be one too many.' }),
+  deletionDays: out.int32("The days between a player's call for its deletion and the deletion."),
+  linkTickets: out.flag('Whether the refusal of a link that meets another player has a ticket to that player.'),
+  identitiesAtDeletion: out.oneOf(IDENTITIES_AT_DELETION, {
+    description: 'What becomes of the identities of a player that deletes itself.',
+  }),
+  clientProfile: out.oneOf(CLIENT_PROFILE, {
+    description: 'Whether clients change the nickname, the region and the language of their player.',
+  }),
+})
+export type AccountPolicy = AnswerOf<typeof accountPolicy>
 
 /** The policy of an environment that has set none. */
 export const DEFAULT_POLICY: AccountPolicy = {
@@ -77,34 +77,32 @@ export async function readPolicy(pool: Pool | ClientBase, environmentId: string)
   return rows[0] ?? DEFAULT_POLICY
 }
 
-/** Sets the policy of an environment. Returns its audit entry; null when nothing changed. */
+/** Sets the policy of an environment. */
 export async function setPolicy(
-  pool: Pool,
-  caller: PlatformCaller,
-  { environmentId, environment, policy, reason }: PolicyChange,
-): Promise<string | null> {
-  return inTransaction(pool, async (client) => {
-    // Changes run one after another, so that each audit entry has the state before it.
-    await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
-    const before = await readPolicy(client, environmentId)
-    if (isDeepStrictEqual(policy, before)) return null
-    const { maxSessions, whenFull, deletionDays, linkTickets, identitiesAtDeletion, clientProfile } = policy
-    await client.query(
-      `INSERT INTO account_policies (environment_id, max_sessions, when_full, deletion_days, link_tickets,
-         identities_at_deletion, client_profile) VALUES ($1, $2, $3, $4, $5, $6, $7)
-       ON CONFLICT (environment_id) DO UPDATE SET max_sessions = excluded.max_sessions,
-         when_full = excluded.when_full, deletion_days = excluded.deletion_days, link_tickets = excluded.link_tickets,
-         identities_at_deletion = excluded.identities_at_deletion, client_profile = excluded.client_profile`,
-      [environmentId, maxSessions, whenFull, deletionDays, linkTickets, identitiesAtDeletion, clientProfile],
-    )
-    const entry = { environmentId, action: ACTIONS.setAccountPolicy, target: environment, reason }
-    return writeAudit(client, caller, { ...entry, before: { ...before }, after: { ...policy } })
-  })
-}
-
-interface PolicyChange {
-  readonly environmentId: string
-  readonly environment: string
-  readonly policy: AccountPolicy
-  readonly reason: string
+  client: ClientBase,
+  environmentId: string,
+  {
+    environment,
+    maxSessions,
+    whenFull,
+    deletionDays,
+    linkTickets,
+    identitiesAtDeletion,
+    clientProfile,
+  }: AccountPolicy & { readonly environment: string },
+): Promise<Change<{ readonly policy: AccountPolicy }>> {
+  // Changes run one after another, so that each audit entry has the state before it.
+  await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
+  const before = await readPolicy(client, environmentId)
+  const after = { maxSessions, whenFull, deletionDays, linkTickets, identitiesAtDeletion, clientProfile }
+  if (isDeepStrictEqual(after, before)) return { outcome: { policy: after } }
+  await client.query(
+    `INSERT INTO account_policies (environment_id, max_sessions, when_full, deletion_days, link_tickets,
+       identities_at_deletion, client_profile) VALUES ($1, $2, $3, $4, $5, $6, $7)
+     ON CONFLICT (environment_id) DO UPDATE SET max_sessions = excluded.max_sessions,
+       when_full = excluded.when_full, deletion_days = excluded.deletion_days, link_tickets = excluded.link_tickets,
+       identities_at_deletion = excluded.identities_at_deletion, client_profile = excluded.client_profile`,
+    [environmentId, maxSessions, whenFull, deletionDays, linkTickets, identitiesAtDeletion, clientProfile],
+  )
+  return { outcome: { policy: after }, target: environment, before: { ...before }, after }
 }

@@ -1,20 +1,11 @@
 import { ACTIONS } from '../audit/actions.ts'
-import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
-import { requirePlatform, requirePlayer } from '../callers/access.ts'
+import { requirePlayer } from '../callers/access.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { answerType, enumType, inputOf } from '../declare/graphql/shapes.ts'
-import { findEnvironment } from '../projects/projects.ts'
-import {
-  type AccountPolicy,
-  CLIENT_PROFILE,
-  IDENTITIES_AT_DELETION,
-  readPolicy,
-  setPolicy,
-  WHEN_FULL,
-} from './account-policy.ts'
+import { accountPolicy, CLIENT_PROFILE, IDENTITIES_AT_DELETION, readPolicy, WHEN_FULL } from './account-policy.ts'
 import { deleteOwnPlayer, deletionAnswer } from './delete-own-player.ts'
 import { endedSessions, endOwnSessions, readSessions, session } from './own-sessions.ts'
-import { accountPolicyRequest, deletePlayerRequest, endSessionsRequest } from './requests.ts'
+import { deletePlayerRequest, endSessionsRequest } from './requests.ts'
 
 // The accounts of players: sessions, deletion, and what their environment decides about them.
 
@@ -42,7 +33,7 @@ builder.prismaObjectFields('Player', (t) => ({
   }),
 }))
 
-const WhenFullType = enumType('WhenFull', WHEN_FULL, {
+enumType('WhenFull', WHEN_FULL, {
   description: 'What a login does when the player has as many sessions as its environment allows.',
   values: {
     end_oldest: 'It ends the session that began first.',
@@ -50,7 +41,7 @@ const WhenFullType = enumType('WhenFull', WHEN_FULL, {
   },
 })
 
-const IdentitiesAtDeletionType = enumType('IdentitiesAtDeletion', IDENTITIES_AT_DELETION, {
+enumType('IdentitiesAtDeletion', IDENTITIES_AT_DELETION, {
   description: 'What becomes of the identities of a player that deletes itself.',
   values: {
     keep: 'They stay bound: a login with one of them is refused with `player deleted`.',
@@ -58,7 +49,7 @@ const IdentitiesAtDeletionType = enumType('IdentitiesAtDeletion', IDENTITIES_AT_
   },
 })
 
-const ClientProfileType = enumType('ClientProfile', CLIENT_PROFILE, {
+enumType('ClientProfile', CLIENT_PROFILE, {
   description: 'Whether clients change the nickname, the region and the language of their player.',
   values: {
     auto: 'Where a provider without a webhook is enabled: Google, Apple, an OpenID Connect issuer, or guests.',
@@ -67,33 +58,7 @@ const ClientProfileType = enumType('ClientProfile', CLIENT_PROFILE, {
   },
 })
 
-const AccountPolicyType = builder.objectRef<AccountPolicy>('AccountPolicy').implement({
-  description: 'What an environment decides about the accounts of its players.',
-  fields: (t) => ({
-    maxSessions: t.exposeInt('maxSessions', {
-      nullable: true,
-      description: 'The sessions that a player can have at once. Null without a limit.',
-    }),
-    whenFull: t.expose('whenFull', {
-      type: WhenFullType,
-      description: 'What the login does that would be one too many.',
-    }),
-    deletionDays: t.exposeInt('deletionDays', {
-      description: "The days between a player's call for its deletion and the deletion.",
-    }),
-    linkTickets: t.exposeBoolean('linkTickets', {
-      description: 'Whether the refusal of a link that meets another player has a ticket to that player.',
-    }),
-    identitiesAtDeletion: t.expose('identitiesAtDeletion', {
-      type: IdentitiesAtDeletionType,
-      description: 'What becomes of the identities of a player that deletes itself.',
-    }),
-    clientProfile: t.expose('clientProfile', {
-      type: ClientProfileType,
-      description: 'Whether clients change the nickname, the region and the language of their player.',
-    }),
-  }),
-})
+const AccountPolicyType = answerType('AccountPolicy', accountPolicy)
 
 builder.prismaObjectField('Environment', 'accountPolicy', (t) =>
   t.field({
@@ -103,19 +68,6 @@ builder.prismaObjectField('Environment', 'accountPolicy', (t) =>
     resolve: ({ id }, _args, { service }) => readPolicy(service.operatorPool, id),
   }),
 )
-
-const SetAccountPolicyPayload = builder
-  .objectRef<Audited & { readonly policy: AccountPolicy }>('SetAccountPolicyPayload')
-  .implement({
-    fields: (t) => ({
-      policy: t.field({
-        type: AccountPolicyType,
-        description: 'The policy after the change.',
-        resolve: ({ policy }) => policy,
-      }),
-    }),
-  })
-addAuditEntry(SetAccountPolicyPayload, 'Null when nothing changed.')
 
 builder.mutationFields((t) => ({
   endOwnSessions: t.field({
@@ -136,21 +88,6 @@ builder.mutationFields((t) => ({
     resolve: async (_root, { input }, context) => {
       const player = await requirePlayer(context, ACTIONS.deleteOwnPlayer)
       return context.service.runAs(player, deleteOwnPlayer(player, deletePlayerRequest.readInput(input)))
-    },
-  }),
-  setAccountPolicy: t.field({
-    type: SetAccountPolicyPayload,
-    description:
-      'Sets what an environment decides about the accounts of its players. A field that is absent gets its default. Applies to the next call.',
-    args: inputOf('SetAccountPolicyInput', accountPolicyRequest),
-    resolve: async (_root, { input }, context) => {
-      const action = ACTIONS.setAccountPolicy
-      const caller = await requirePlatform(context, 'manage', { action, target: input.environment })
-      const { environment, reason, ...policy } = accountPolicyRequest.readInput(input)
-      const { service } = context
-      const environmentId = await findEnvironment(service.pool, caller.projectId, environment)
-      const auditId = await setPolicy(service.operatorPool, caller, { environmentId, environment, policy, reason })
-      return { policy, audit: auditRef(caller, auditId) }
     },
   }),
 }))

@@ -40,11 +40,13 @@ export async function runCall(
     const { outcome, auditId = null } = await call.act(asking, asked)
     return { caller, outcome, auditId }
   }
-  return inTransaction(service.operatorPool, async (client) => {
+  const done = await inTransaction(service.operatorPool, async (client): Promise<Done> => {
     const change = await call.change({ caller, service, client }, asked)
     if (change.target === undefined) return { caller, outcome: change.outcome, auditId: null }
     const { outcome, target, before, after } = change
     const about = { environmentId: change.environmentId ?? environmentId, action: call.action, target }
     return { caller, outcome, auditId: await writeAudit(client, caller, { ...about, before, after, reason }) }
   })
+  await call.done?.(asking)
+  return done
 }

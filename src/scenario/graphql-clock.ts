@@ -1,13 +1,7 @@
-import { ACTIONS } from '../audit/actions.ts'
-import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import { type GameClock, gameTimeAt } from '../base/game-clock.ts'
-import { requirePlatform } from '../callers/access.ts'
 import { databaseNow } from '../db/ids.ts'
 import { builder } from '../declare/graphql/builder.ts'
-import { inputOf } from '../declare/graphql/shapes.ts'
-import { findEnvironment } from '../projects/projects.ts'
 import { CLOCK_FIELDS, clockOf } from './game-clock.ts'
-import { checkAt, setClock, setClockRequest } from './set-clock.ts'
 
 // The clock of an environment for tests.
 
@@ -44,37 +38,5 @@ builder.prismaObjectField('Environment', 'clock', (t) =>
     description: "The clock that was set. Null when the game's time is the real one, as it always is in production.",
     select: CLOCK_FIELDS,
     resolve: clockOf,
-  }),
-)
-
-const PayloadType = builder
-  .objectRef<Audited & { readonly environmentId: string }>('SetEnvironmentClockPayload')
-  .implement({
-    fields: (t) => ({
-      environment: t.prismaField({
-        type: 'Environment',
-        description: 'The environment with its clock.',
-        resolve: (query, { environmentId: id }, _args, { prisma }) =>
-          prisma.environment.findUniqueOrThrow({ ...query, where: { id } }),
-      }),
-    }),
-  })
-addAuditEntry(PayloadType, 'Null when the clock was the real one and stays so.')
-
-builder.mutationField('setEnvironmentClock', (t) =>
-  t.field({
-    type: PayloadType,
-    description:
-      'Sets the clock of an environment for tests: ahead, back, or faster. Without `at` and `rate` it is the real one again. Counts from the next call on. Refused for an environment of real players.',
-    args: inputOf('SetEnvironmentClockInput', setClockRequest),
-    resolve: async (_root, { input }, context) => {
-      const { operatorPool, gameClocks, pool } = context.service
-      const caller = await requirePlatform(context, 'manage', { action: ACTIONS.setClock, target: input.environment })
-      const asked = setClockRequest.readInput(input, checkAt)
-      const environmentId = await findEnvironment(pool, caller.projectId, asked.environment)
-      const auditId = await setClock(operatorPool, caller, { ...asked, environmentId })
-      await gameClocks.refresh()
-      return { environmentId, audit: auditRef(caller, auditId) }
-    },
   }),
 )

@@ -1,11 +1,8 @@
-import type { Pool } from 'pg'
-import { ACTIONS } from '../audit/actions.ts'
-import { writeAudit } from '../audit/audit-log.ts'
+import type { ClientBase } from 'pg'
 import { invalidRequest } from '../base/errors.ts'
 import { type GameClock, gameTimeAt } from '../base/game-clock.ts'
 import { isProduction, MAX_CLOCK_RATE } from '../base/limits.ts'
-import type { PlatformCaller } from '../callers/callers.ts'
-import { inTransaction } from '../db/transaction.ts'
+import type { Change } from '../declare/change.ts'
 import { environment, reason } from '../declare/common.ts'
 import { type Check, int32, moment, optional, type RequestOf, shape } from '../declare/shape.ts'
 import { writeBoosts } from './boosts.ts'
@@ -33,42 +30,39 @@ export const checkAt: Check<{ readonly at: Date | null }> = ({ at }) =>
 /**
  * Sets the clock of an environment, and writes it beside its scenarios: once it is answered, no call is decided by the
  * clock before. A boost that is to come again counts again, and a settlement that is to come again begins anew then.
- * Refuses an environment of real players. Returns the audit entry; null when the clock was the real one and stays so.
+ * Refuses an environment of real players. Nothing changes when the clock was the real one and stays so.
  */
-export function setClock(
-  pool: Pool,
-  caller: PlatformCaller,
-  { environmentId, environment, at, rate, reason }: SetClock & { readonly environmentId: string },
-): Promise<string | null> {
-  return inTransaction(pool, async (client) => {
-    await lockSeasons(client)
-    const { rows } = await client.query<ClockColumns & { readonly real: Date }>(
-      `SELECT ${CLOCK_COLUMNS}, clock_timestamp()::timestamptz(3) AS real FROM environments WHERE id = $1`,
-      [environmentId],
-    )
-    const [row] = rows
-    if (!row) throw new Error(`there is no environment ${environmentId}`)
-    if (isProduction(environment))
-      throw invalidRequest({ path: 'environment', message: 'has real players, whose clock is the real one' })
-    const before = clockOf(row)
-    const real = row.real.getTime()
-    const after: GameClock | null =
-      at === null && rate === null
-        ? null
-        : { at: at?.getTime() ?? gameTimeAt(before, real), setAt: real, rate: rate ?? 1 }
-    if (before === null && after === null) return null
-    await client.query('UPDATE environments SET clock_at = $2, clock_set_at = $3, clock_rate = $4 WHERE id = $1', [
-      environmentId,
-      after && new Date(after.at),
-      after && new Date(after.setAt),
-      after?.rate ?? null,
-    ])
-    await writeClock(client, environmentId)
-    await writeBoosts(client, environmentId)
-    await client.query(REOPEN, [environmentId])
-    const entry = { environmentId, action: ACTIONS.setClock, target: environment, reason }
-    return writeAudit(client, caller, { ...entry, before: shown(before, real), after: shown(after, real) })
-  })
+export async function setClock(
+  client: ClientBase,
+  { environmentId, environment, at, rate }: SetClock & { readonly environmentId: string },
+): Promise<Change<{ readonly environment: string }>> {
+  await lockSeasons(client)
+  const { rows } = await client.query<ClockColumns & { readonly real: Date }>(
+    `SELECT ${CLOCK_COLUMNS}, clock_timestamp()::timestamptz(3) AS real FROM environments WHERE id = $1`,
+    [environmentId],
+  )
+  const [row] = rows
+  if (!row) throw new Error(`there is no environment ${environmentId}`)
+  if (isProduction(environment))
+    throw invalidRequest({ path: 'environment', message: 'has real players, whose clock is the real one' })
+  const before = clockOf(row)
+  const real = row.real.getTime()
+  const after: GameClock | null =
+    at === null && rate === null
+      ? null
+      : { at: at?.getTime() ?? gameTimeAt(before, real), setAt: real, rate: rate ?? 1 }
+  const outcome = { environment: environmentId }
+  if (before === null && after === null) return { outcome }
+  await client.query('UPDATE environments SET clock_at = $2, clock_set_at = $3, clock_rate = $4 WHERE id = $1', [
+    environmentId,
+    after && new Date(after.at),
+    after && new Date(after.setAt),
+    after?.rate ?? null,
+  ])
+  await writeClock(client, environmentId)
+  await writeBoosts(client, environmentId)
+  await client.query(REOPEN, [environmentId])
+  return { outcome, target: environment, before: shown(before, real), after: shown(after, real) }
 }
 
 /** What was settled stays so. Players who earn more until the time comes again are settled then. */

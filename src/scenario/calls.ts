@@ -1,0 +1,23 @@
+import { out } from '../declare/answer.ts'
+import { operatorChange, payload } from '../declare/operator-call.ts'
+import { checkAt, setClock, setClockRequest } from './set-clock.ts'
+
+export const clockCalls = [
+  operatorChange({
+    name: 'setEnvironmentClock',
+    summary:
+      'Sets the clock of an environment for tests: ahead, back, or faster. Without `at` and `rate` it is the real one again. Counts from the next call on. Refused for an environment of real players.',
+    request: setClockRequest,
+    check: checkAt,
+    answer: payload(
+      'SetEnvironmentClockPayload',
+      { environment: out.kept('Environment', 'The environment with its clock.') },
+      'Null when the clock was the real one and stays so.',
+    ),
+    right: 'manage',
+    action: 'environment.set_clock',
+    target: 'environment',
+    change: ({ client }, asked) => setClock(client, asked),
+    done: ({ service }) => service.gameClocks.refresh(),
+  }),
+]
