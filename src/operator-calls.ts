@@ -2,20 +2,22 @@
 import { alertCalls } from './alerts/calls.ts'
 import { boostCalls } from './boosts/calls.ts'
 import type { OperatorCall } from './declare/operator-call.ts'
+import { grantCalls } from './grants/calls.ts'
 import { segmentCalls } from './listing/calls.ts'
 import { accountPolicyCalls } from './login/calls.ts'
 import { projectCalls } from './projects/calls.ts'
 import { roleCalls } from './roles/calls.ts'
-import { clockCalls } from './scenario/calls.ts'
+import { scenarioCalls } from './scenario/calls.ts'
 import { sharedViewCalls } from './shared-views/calls.ts'
 
 export const operatorCalls: readonly OperatorCall[] = [
   ...alertCalls,
   ...boostCalls,
+  ...grantCalls,
   ...segmentCalls,
   ...accountPolicyCalls,
   ...projectCalls,
   ...roleCalls,
-  ...clockCalls,
+  ...scenarioCalls,
   ...sharedViewCalls,
 ]

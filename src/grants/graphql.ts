@@ -1,52 +1,35 @@
 import type { Pool } from 'pg'
-import { ACTIONS } from '../audit/actions.ts'
-import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import { Refusal } from '../base/errors.ts'
 import { requirePlatform, requireReader } from '../callers/access.ts'
-import type { PlatformCaller } from '../callers/callers.ts'
 import { printCursor, readCursor } from '../declare/cursor.ts'
 import { builder } from '../declare/graphql/builder.ts'
-import type { Context } from '../declare/graphql/context.ts'
 import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
 import { forwardPage, namesOf, pageOf, readList } from '../declare/graphql/page.ts'
-import { argsOf, enumType, inputOf, outputOfShape } from '../declare/graphql/shapes.ts'
-import { isUuid, optional, type RequestOf, refuseFaults, shape, someOf } from '../declare/shape.ts'
+import { answerType, argsOf, enumType, inputOf, outputOfShape } from '../declare/graphql/shapes.ts'
+import { isUuid, optional, refuseFaults, shape, someOf } from '../declare/shape.ts'
 import { MessageTextType } from '../inbox/graphql.ts'
 import { readStored } from '../inbox/messages.ts'
 import { PlayerFilterType } from '../listing/graphql-segments.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { readChange } from '../roles/graphql-change.ts'
 import { type Granted, granted, type RewardBoost } from '../scenario/definition.ts'
 import { RewardBoostType, RewardOrBoostType } from '../wallet/graphql.ts'
 import { JobStateType } from './graphql-state.ts'
 import { giftJson, readGift, readMessage, readPolicy, readTarget, type Target, totalOf } from './job.ts'
-import {
-  createGrantJob,
-  type JobChange,
-  type MOVES,
-  moveJob,
-  setGrantPolicy,
-  undoFaults,
-  undoGrantJob,
-} from './manage-jobs.ts'
+import { type GrantPolicy, grantPolicy, undoFaults } from './manage-jobs.ts'
 import { CAUSES, type FailureCause, OUTCOMES, type Outcome } from './outcomes.ts'
 import { type PreviewedJob, type PreviewedUndo, previewGrantJob, previewUndo } from './preview.ts'
 import {
   checkGift,
-  createGrantJobRequest,
   ENDED,
   type Gift,
   type JobState,
-  jobRequest,
   jobsRequest,
   levelsGift,
   policyRequest,
   premiumGift,
   previewGrantJobRequest,
   previewUndoRequest,
-  setPolicyRequest,
-  undoRequest,
   xpGift,
 } from './requests.ts'
 
@@ -568,26 +551,9 @@ builder.queryField('previewGrantUndo', (t) =>
   }),
 )
 
-interface Policy {
-  readonly approvalAbovePlayers: number | null
-  readonly approvalAboveAmount: bigint | null
-}
-const PolicyType = builder.objectRef<Policy>('GrantPolicy').implement({
-  description: 'Above which size a grant job waits for the approval of a second person.',
-  fields: (t) => ({
-    approvalAbovePlayers: t.exposeInt('approvalAbovePlayers', {
-      nullable: true,
-      description: 'The most players without approval. Null without a limit.',
-    }),
-    approvalAboveAmount: t.expose('approvalAboveAmount', {
-      type: 'Int64',
-      nullable: true,
-      description: 'The largest total of one currency, one item or xp without approval. Null without a limit.',
-    }),
-  }),
-})
+const PolicyType = answerType('GrantPolicy', grantPolicy)
 
-async function policyOf(pool: Pool, environmentId: string): Promise<Policy> {
+async function policyOf(pool: Pool, environmentId: string): Promise<GrantPolicy> {
   const { abovePlayers, aboveAmount } = await readPolicy(pool, environmentId)
   return { approvalAbovePlayers: abovePlayers, approvalAboveAmount: aboveAmount }
 }
@@ -605,125 +571,3 @@ builder.queryField('grantPolicy', (t) =>
     },
   }),
 )
-
-const PolicyPayload = builder
-  .objectRef<Audited & { readonly environmentId: string }>('SetGrantPolicyPayload')
-  .implement({
-    fields: (t) => ({
-      policy: t.field({
-        type: PolicyType,
-        description: 'The policy after the change.',
-        resolve: ({ environmentId }, _args, { service }) => policyOf(service.operatorPool, environmentId),
-      }),
-    }),
-  })
-addAuditEntry(PolicyPayload, 'Null when nothing changed.')
-
-const GrantJobPayload = builder.objectRef<Audited & { readonly jobId: string }>('GrantJobPayload').implement({
-  fields: (t) => ({
-    job: t.prismaField({
-      type: 'GrantJob',
-      description: 'The job after the change.',
-      resolve: (query, { jobId: id }, _args, { prisma }) =>
-        prisma.grantJob.findUniqueOrThrow({ ...query, where: { id } }),
-    }),
-  }),
-})
-addAuditEntry(GrantJobPayload, 'Null when nothing changed.')
-
-/** Runs a change as an operator. A refused caller is in the audit log. */
-async function change<Asked extends { readonly environment: string }>(
-  context: Context,
-  attempt: { readonly action: string; readonly target: string },
-  read: () => Asked,
-  apply: (caller: PlatformCaller, asked: Asked & { readonly environmentId: string }) => Promise<JobChange>,
-) {
-  const { caller, asked } = await readChange(context, 'jobs', attempt, read)
-  const { jobId, auditId } = await apply(caller, asked)
-  return { jobId, audit: auditRef(caller, auditId) }
-}
-
-const move = (input: string, name: keyof typeof MOVES, action: string) => ({
-  args: inputOf(input, jobRequest),
-  resolve: (_root: unknown, { input }: { input: { environment: string; jobId: string } }, context: Context) =>
-    change(
-      context,
-      { action, target: input.jobId },
-      () => jobRequest.readInput(input),
-      async (caller, asked: RequestOf<typeof jobRequest> & { readonly environmentId: string }) => {
-        try {
-          return await moveJob(context.service.operatorPool, caller, name, asked)
-        } catch (refusal) {
-          // The person is the one who made the job.
-          if (refusal instanceof Refusal && refusal.kind === 'forbidden')
-            await context.service.auditDenied(caller, action, asked.jobId)
-          throw refusal
-        }
-      },
-    ),
-})
-
-builder.mutationFields((t) => ({
-  createGrantJob: t.field({
-    type: GrantJobPayload,
-    description:
-      'Makes a grant job: each of its players gets the same once, or the amount of a list. A call that is repeated with its key changes nothing.',
-    args: inputOf('CreateGrantJobInput', createGrantJobRequest),
-    resolve: (_root, { input }, context) =>
-      change(
-        context,
-        { action: ACTIONS.createGrantJob, target: input.environment },
-        () => createGrantJobRequest.readInput(input, checkGift),
-        (caller, { environment: _, ...asked }) => createGrantJob(context.service, caller, asked),
-      ),
-  }),
-  approveGrantJob: t.field({
-    type: GrantJobPayload,
-    description:
-      'Approves a grant job that waits for it. Refused for the person who made it: operators with tokens must have another name, other callers another key and no name that is the same.',
-    ...move('ApproveGrantJobInput', 'approve', ACTIONS.approveGrantJob),
-  }),
-  pauseGrantJob: t.field({
-    type: GrantJobPayload,
-    description: 'Pauses a running grant job. Once it is answered, nobody gets anything until the job is resumed.',
-    ...move('PauseGrantJobInput', 'pause', ACTIONS.pauseGrantJob),
-  }),
-  resumeGrantJob: t.field({
-    type: GrantJobPayload,
-    description: 'Goes on with a paused grant job, for which the caller speaks from then on.',
-    ...move('ResumeGrantJobInput', 'resume', ACTIONS.resumeGrantJob),
-  }),
-  cancelGrantJob: t.field({
-    type: GrantJobPayload,
-    description: 'Cancels a grant job for good. Once it is answered, nobody gets anything. What was given stays given.',
-    ...move('CancelGrantJobInput', 'cancel', ACTIONS.cancelGrantJob),
-  }),
-  undoGrantJob: t.field({
-    type: GrantJobPayload,
-    description:
-      'Makes a job that takes back what another one gave, as far as its players still have it: `previewGrantUndo` tells before. The job must have ended. Xp and levels are not taken back. A job that is undone keeps its undo.',
-    args: inputOf('UndoGrantJobInput', undoRequest),
-    resolve: (_root, { input }, context) =>
-      change(
-        context,
-        { action: ACTIONS.undoGrantJob, target: input.jobId },
-        () => undoRequest.readInput(input),
-        (caller, asked) => undoGrantJob(context.service, caller, asked),
-      ),
-  }),
-  setGrantPolicy: t.field({
-    type: PolicyPayload,
-    description:
-      'Sets above which size grant jobs of an environment wait for the approval of a second person. It counts for jobs whose players are collected from then on. For admins.',
-    args: inputOf('SetGrantPolicyInput', setPolicyRequest),
-    resolve: async (_root, { input }, context) => {
-      const attempt = { action: ACTIONS.setGrantPolicy, target: input.environment }
-      const caller = await requirePlatform(context, 'manage', attempt)
-      const asked = setPolicyRequest.readInput(input)
-      const { pool, operatorPool } = context.service
-      const environmentId = await findEnvironment(pool, caller.projectId, asked.environment)
-      const { auditId } = await setGrantPolicy(operatorPool, caller, environmentId, asked)
-      return { environmentId, audit: auditRef(caller, auditId) }
-    },
-  }),
-}))

@@ -11,6 +11,8 @@ import { hasRight } from '../callers/roles.ts'
 import { readCreditRules, requireCredit } from '../catalogue/currencies.ts'
 import { newId } from '../db/ids.ts'
 import { inTransaction } from '../db/transaction.ts'
+import { type AnswerOf, answer, out } from '../declare/answer.ts'
+import type { Change } from '../declare/change.ts'
 import { type RequestOf, refuseFaults } from '../declare/shape.ts'
 import { filterJson, readSegment } from '../listing/segments.ts'
 import { findTargets, type PlayerTarget } from '../players/player-target.ts'
@@ -398,25 +400,30 @@ export async function moveJob(
   })
 }
 
+export const grantPolicy = answer('Above which size a grant job waits for the approval of a second person.', {
+  approvalAbovePlayers: out.orNull(out.int32('The most players without approval. Null without a limit.')),
+  approvalAboveAmount: out.orNull(
+    out.int64('The largest total of one currency, one item or xp without approval. Null without a limit.'),
+  ),
+})
+export type GrantPolicy = AnswerOf<typeof grantPolicy>
+
 /** Sets above which size jobs of an environment need approval. It counts for jobs whose players are collected from then on. */
 export async function setGrantPolicy(
-  pool: Pool,
-  caller: PlatformCaller,
+  client: ClientBase,
   environmentId: string,
-  { approvalAbovePlayers, approvalAboveAmount, environment, reason }: RequestOf<typeof setPolicyRequest>,
-): Promise<{ readonly auditId: string | null }> {
-  return inTransaction(pool, async (client) => {
-    await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
-    const before = await readPolicy(client, environmentId)
-    const after = { abovePlayers: approvalAbovePlayers, aboveAmount: approvalAboveAmount }
-    if (print({ ...before }) === print(after)) return { auditId: null }
-    await client.query(
-      `INSERT INTO grant_policies (environment_id, approval_above_players, approval_above_amount) VALUES ($1, $2, $3)
-       ON CONFLICT (environment_id) DO UPDATE SET approval_above_players = excluded.approval_above_players,
-         approval_above_amount = excluded.approval_above_amount`,
-      [environmentId, approvalAbovePlayers, approvalAboveAmount],
-    )
-    const entry = { environmentId, action: ACTIONS.setGrantPolicy, target: environment, reason }
-    return { auditId: await writeAudit(client, caller, { ...entry, before: { ...before }, after }) }
-  })
+  { approvalAbovePlayers, approvalAboveAmount, environment }: RequestOf<typeof setPolicyRequest>,
+): Promise<Change<{ readonly policy: GrantPolicy }>> {
+  await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
+  const before = await readPolicy(client, environmentId)
+  const after = { abovePlayers: approvalAbovePlayers, aboveAmount: approvalAboveAmount }
+  const outcome = { policy: { approvalAbovePlayers, approvalAboveAmount } }
+  if (print({ ...before }) === print(after)) return { outcome }
+  await client.query(
+    `INSERT INTO grant_policies (environment_id, approval_above_players, approval_above_amount) VALUES ($1, $2, $3)
+     ON CONFLICT (environment_id) DO UPDATE SET approval_above_players = excluded.approval_above_players,
+       approval_above_amount = excluded.approval_above_amount`,
+    [environmentId, approvalAbovePlayers, approvalAboveAmount],
+  )
+  return { outcome, target: environment, before: { ...before }, after }
 }

@@ -1,5 +1,6 @@
 import type { Service } from '../app/service.ts'
 import { writeAudit } from '../audit/audit-log.ts'
+import { Refusal } from '../base/errors.ts'
 import { type Access, requirePlatform } from '../callers/access.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { inTransaction } from '../db/transaction.ts'
@@ -36,17 +37,24 @@ export async function runCall(
   const also = await call.alsoRight?.(asking, asked)
   if (also !== undefined) await requirePlatform({ ...access, isCounted: true }, also, attempt)
 
-  if ('act' in call) {
-    const { outcome, auditId = null } = await call.act(asking, asked)
-    return { caller, outcome, auditId }
+  try {
+    if ('act' in call) {
+      const { outcome, auditId = null } = await call.act(asking, asked)
+      return { caller, outcome, auditId }
+    }
+    const done = await inTransaction(service.operatorPool, async (client): Promise<Done> => {
+      const change = await call.change({ caller, service, client }, asked)
+      if (change.target === undefined) return { caller, outcome: change.outcome, auditId: null }
+      const { outcome, target, before, after } = change
+      const about = { environmentId: change.environmentId ?? environmentId, action: call.action, target }
+      return { caller, outcome, auditId: await writeAudit(client, caller, { ...about, before, after, reason }) }
+    })
+    await call.done?.(asking)
+    return done
+  } catch (refusal) {
+    // The person is the one who may not, such as the maker of what is approved.
+    if (refusal instanceof Refusal && refusal.kind === 'forbidden')
+      await service.auditDenied(caller, attempt.action, attempt.target)
+    throw refusal
   }
-  const done = await inTransaction(service.operatorPool, async (client): Promise<Done> => {
-    const change = await call.change({ caller, service, client }, asked)
-    if (change.target === undefined) return { caller, outcome: change.outcome, auditId: null }
-    const { outcome, target, before, after } = change
-    const about = { environmentId: change.environmentId ?? environmentId, action: call.action, target }
-    return { caller, outcome, auditId: await writeAudit(client, caller, { ...about, before, after, reason }) }
-  })
-  await call.done?.(asking)
-  return done
 }

@@ -1,8 +1,10 @@
 import { out } from '../declare/answer.ts'
 import { operatorChange, payload } from '../declare/operator-call.ts'
+import { publishPolicyRequest } from './draft-requests.ts'
+import { publishPolicy, setPublishPolicy } from './drafts.ts'
 import { checkAt, setClock, setClockRequest } from './set-clock.ts'
 
-export const clockCalls = [
+export const scenarioCalls = [
   operatorChange({
     name: 'setEnvironmentClock',
     summary:
@@ -19,5 +21,16 @@ export const clockCalls = [
     target: 'environment',
     change: ({ client }, asked) => setClock(client, asked),
     done: ({ service }) => service.gameClocks.refresh(),
+  }),
+  operatorChange({
+    name: 'setPublishPolicy',
+    summary:
+      'Sets what an environment demands of publications, over GraphQL and REST, of every role. Publications that are planned already stay planned.',
+    request: publishPolicyRequest,
+    answer: payload('SetPublishPolicyPayload', { policy: out.of(publishPolicy, 'The policy after the change.') }),
+    right: 'manage',
+    action: 'publish_policy.set',
+    target: 'environment',
+    change: ({ client }, asked) => setPublishPolicy(client, asked.environmentId, asked),
   }),
 ]

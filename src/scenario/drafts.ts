@@ -10,6 +10,8 @@ import type { PlatformCaller } from '../callers/callers.ts'
 import { requireKey } from '../callers/keys.ts'
 import { newId } from '../db/ids.ts'
 import { inTransaction } from '../db/transaction.ts'
+import { type AnswerOf, answer, out } from '../declare/answer.ts'
+import type { Change } from '../declare/change.ts'
 import type { RequestOf } from '../declare/shape.ts'
 import type { InEnvironment } from '../projects/projects.ts'
 import type {
@@ -326,9 +328,10 @@ function requireRevision({ revision, changedBy }: Draft, seen: number, path: str
   throw new Refusal('versionConflict', { faults: [{ path, message }] })
 }
 
-export interface PublishPolicy {
-  readonly requiresApproval: boolean
-}
+export const publishPolicy = answer('What an environment demands of publications.', {
+  requiresApproval: out.flag('True when nobody publishes a text that no second person has approved as a draft.'),
+})
+export type PublishPolicy = AnswerOf<typeof publishPolicy>
 
 export async function readPublishPolicy(pool: Pool | ClientBase, environmentId: string): Promise<PublishPolicy> {
   const { rows } = await pool.query<PublishPolicy>(
@@ -338,34 +341,22 @@ export async function readPublishPolicy(pool: Pool | ClientBase, environmentId: 
   return rows[0] ?? { requiresApproval: false }
 }
 
-/** Sets what an environment demands of publications. Returns the audit entry; null when nothing changed. */
-export function setPublishPolicy(
-  pool: Pool,
-  caller: PlatformCaller,
-  {
-    environmentId,
-    environment,
-    reason,
-    requiresApproval,
-  }: {
-    readonly environmentId: string
-    readonly environment: string
-    readonly reason: string
-    readonly requiresApproval: boolean
-  },
-): Promise<string | null> {
-  return inTransaction(pool, async (client) => {
-    await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
-    const before = await readPublishPolicy(client, environmentId)
-    if (before.requiresApproval === requiresApproval) return null
-    await client.query(
-      `INSERT INTO publish_policies (environment_id, requires_approval) VALUES ($1, $2)
-       ON CONFLICT (environment_id) DO UPDATE SET requires_approval = excluded.requires_approval`,
-      [environmentId, requiresApproval],
-    )
-    const entry = { environmentId, action: ACTIONS.setPublishPolicy, target: environment, reason }
-    return writeAudit(client, caller, { ...entry, before: { ...before }, after: { requiresApproval } })
-  })
+/** Sets what an environment demands of publications. */
+export async function setPublishPolicy(
+  client: ClientBase,
+  environmentId: string,
+  { environment, requiresApproval }: PublishPolicy & { readonly environment: string },
+): Promise<Change<{ readonly policy: PublishPolicy }>> {
+  await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
+  const before = await readPublishPolicy(client, environmentId)
+  const after = { requiresApproval }
+  if (before.requiresApproval === requiresApproval) return { outcome: { policy: after } }
+  await client.query(
+    `INSERT INTO publish_policies (environment_id, requires_approval) VALUES ($1, $2)
+     ON CONFLICT (environment_id) DO UPDATE SET requires_approval = excluded.requires_approval`,
+    [environmentId, requiresApproval],
+  )
+  return { outcome: { policy: after }, target: environment, before: { ...before }, after }
 }
 
 /**

@@ -8,7 +8,7 @@ import { builder } from '../declare/graphql/builder.ts'
 import type { Context } from '../declare/graphql/context.ts'
 import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
-import { argsOf, inputOf } from '../declare/graphql/shapes.ts'
+import { answerType, argsOf, inputOf } from '../declare/graphql/shapes.ts'
 import { findOwnEnvironment } from '../players/graphql-readable.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { readChange } from '../roles/graphql-change.ts'
@@ -19,7 +19,6 @@ import {
   deleteDraftRequest,
   draftRequest,
   draftsRequest,
-  publishPolicyRequest,
   resolveRequest,
   saveDraftRequest,
 } from './draft-requests.ts'
@@ -33,7 +32,7 @@ import {
   EDITING_SECONDS,
   enterDraft,
   listDrafts,
-  type PublishPolicy,
+  publishPolicy,
   readComments,
   readDefinition,
   readDraft,
@@ -41,7 +40,6 @@ import {
   readPublishPolicy,
   resolveComment,
   saveDraft,
-  setPublishPolicy,
 } from './drafts.ts'
 
 /** The comments are read for a whole list at once. */
@@ -194,14 +192,7 @@ const AuditedPayload = builder.objectRef<Changed & Audited>('AuditedDraftPayload
 })
 addAuditEntry(AuditedPayload, 'Null when nothing changed.')
 
-const PolicyType = builder.objectRef<PublishPolicy>('PublishPolicy').implement({
-  description: 'What an environment demands of publications.',
-  fields: (t) => ({
-    requiresApproval: t.exposeBoolean('requiresApproval', {
-      description: 'True when nobody publishes a text that no second person has approved as a draft.',
-    }),
-  }),
-})
+const PolicyType = answerType('PublishPolicy', publishPolicy)
 
 builder.prismaObjectField('Environment', 'publishPolicy', (t) =>
   t.field({
@@ -211,19 +202,6 @@ builder.prismaObjectField('Environment', 'publishPolicy', (t) =>
     resolve: ({ id }, _args, { service }) => readPublishPolicy(service.operatorPool, id),
   }),
 )
-
-const PolicyPayload = builder
-  .objectRef<Audited & { readonly policy: PublishPolicy }>('SetPublishPolicyPayload')
-  .implement({
-    fields: (t) => ({
-      policy: t.field({
-        type: PolicyType,
-        description: 'The policy after the change.',
-        resolve: ({ policy }) => policy,
-      }),
-    }),
-  })
-addAuditEntry(PolicyPayload, 'Null when nothing changed.')
 
 /** Runs a change as a designer. A refused caller is in the audit log. */
 async function change<Asked extends { readonly environment: string }, Done extends object>(
@@ -339,22 +317,6 @@ builder.mutationFields((t) => ({
         auditId: await deleteDraft(context.service.operatorPool, caller, asked),
       }))
       return { ...done, audit: auditRef(done.caller, done.auditId) }
-    },
-  }),
-  setPublishPolicy: t.field({
-    type: PolicyPayload,
-    description:
-      'Sets what an environment demands of publications, over GraphQL and REST, of every role. Publications that are planned already stay planned.',
-    args: inputOf('SetPublishPolicyInput', publishPolicyRequest),
-    resolve: async (_root, { input }, context) => {
-      const attempt = { action: ACTIONS.setPublishPolicy, target: input.environment }
-      const caller = await requirePlatform(context, 'manage', attempt)
-      const { environment, requiresApproval, reason } = publishPolicyRequest.readInput(input)
-      const { service } = context
-      const environmentId = await findEnvironment(service.pool, caller.projectId, environment)
-      const asked = { environmentId, environment, reason, requiresApproval }
-      const auditId = await setPublishPolicy(service.operatorPool, caller, asked)
-      return { policy: { requiresApproval }, audit: auditRef(caller, auditId) }
     },
   }),
 }))

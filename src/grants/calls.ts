@@ -1,0 +1,79 @@
+import { ACTIONS } from '../audit/actions.ts'
+import { out } from '../declare/answer.ts'
+import { operatorAct, operatorChange, payload } from '../declare/operator-call.ts'
+import { createGrantJob, grantPolicy, type JobChange, moveJob, setGrantPolicy, undoGrantJob } from './manage-jobs.ts'
+import { checkGift, createGrantJobRequest, jobRequest, setPolicyRequest, undoRequest } from './requests.ts'
+
+const answer = payload('GrantJobPayload', { job: out.kept('GrantJob', 'The job after the change.') })
+
+const done = ({ jobId, auditId }: JobChange) => ({ outcome: { job: jobId }, auditId })
+
+const ofOneJob = { request: jobRequest, answer, right: 'jobs', target: 'jobId' } as const
+
+export const grantCalls = [
+  operatorAct({
+    name: 'createGrantJob',
+    summary:
+      'Makes a grant job: each of its players gets the same once, or the amount of a list. A call that is repeated with its key changes nothing.',
+    request: createGrantJobRequest,
+    check: checkGift,
+    answer,
+    right: 'jobs',
+    action: ACTIONS.createGrantJob,
+    target: 'environment',
+    // The name is not in the hash of the request, by which repeats are known.
+    act: async ({ caller, service }, { environment: _, ...asked }) =>
+      done(await createGrantJob(service, caller, asked)),
+  }),
+  operatorAct({
+    ...ofOneJob,
+    name: 'approveGrantJob',
+    summary:
+      'Approves a grant job that waits for it. Refused for the person who made it: operators with tokens must have another name, other callers another key and no name that is the same.',
+    action: ACTIONS.approveGrantJob,
+    act: async ({ caller, service }, asked) => done(await moveJob(service.operatorPool, caller, 'approve', asked)),
+  }),
+  operatorAct({
+    ...ofOneJob,
+    name: 'pauseGrantJob',
+    summary: 'Pauses a running grant job. Once it is answered, nobody gets anything until the job is resumed.',
+    action: ACTIONS.pauseGrantJob,
+    act: async ({ caller, service }, asked) => done(await moveJob(service.operatorPool, caller, 'pause', asked)),
+  }),
+  operatorAct({
+    ...ofOneJob,
+    name: 'resumeGrantJob',
+    summary: 'Goes on with a paused grant job, for which the caller speaks from then on.',
+    action: ACTIONS.resumeGrantJob,
+    act: async ({ caller, service }, asked) => done(await moveJob(service.operatorPool, caller, 'resume', asked)),
+  }),
+  operatorAct({
+    ...ofOneJob,
+    name: 'cancelGrantJob',
+    summary: 'Cancels a grant job for good. Once it is answered, nobody gets anything. What was given stays given.',
+    action: ACTIONS.cancelGrantJob,
+    act: async ({ caller, service }, asked) => done(await moveJob(service.operatorPool, caller, 'cancel', asked)),
+  }),
+  operatorAct({
+    name: 'undoGrantJob',
+    summary:
+      'Makes a job that takes back what another one gave, as far as its players still have it: `previewGrantUndo` tells before. The job must have ended. Xp and levels are not taken back. A job that is undone keeps its undo.',
+    request: undoRequest,
+    answer,
+    right: 'jobs',
+    action: ACTIONS.undoGrantJob,
+    target: 'jobId',
+    act: async ({ caller, service }, asked) => done(await undoGrantJob(service, caller, asked)),
+  }),
+  operatorChange({
+    name: 'setGrantPolicy',
+    summary:
+      'Sets above which size grant jobs of an environment wait for the approval of a second person. It counts for jobs whose players are collected from then on. For admins.',
+    request: setPolicyRequest,
+    answer: payload('SetGrantPolicyPayload', { policy: out.of(grantPolicy, 'The policy after the change.') }),
+    right: 'manage',
+    action: 'grant_policy.set',
+    target: 'environment',
+    change: ({ client }, asked) => setGrantPolicy(client, asked.environmentId, asked),
+  }),
+]
