@@ -44,7 +44,7 @@ export function stateOf({ startsAt, endsAt, endedAt }: Pick<Stored, 'startsAt' |
   return state
 }
 
-type CreateBoost = Omit<InEnvironment<RequestOf<typeof createBoostRequest>>, 'environment'>
+type CreateBoost = InEnvironment<RequestOf<typeof createBoostRequest>>
 
 /**
  * Makes a boost. Refuses unknown scenarios, a time that has passed, and one boost too many. With the idempotency key of

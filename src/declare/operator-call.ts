@@ -8,7 +8,7 @@ import type { Check, Fields, RequestOf, Shape } from './shape.ts'
 
 // Operators' calls, declared once. From a declaration follow the mutation with its input and payload, who may call it,
 // the entry of the audit log, also that of a refused attempt, and the checks of the request.
-// Only `calls.ts` of a feature imports this file: it names the service, whose types come from features.
+// In a feature only `calls.ts` imports this file: it names the service, whose types come from features.
 
 /** A request that was read. The environment that it names was found. */
 export type Asked<F extends Fields> = RequestOf<Shape<F>> &
@@ -60,8 +60,8 @@ interface Call<F extends Fields> {
 export interface ChangeCall<F extends Fields, Outcome> extends Call<F> {
   readonly answer: Payload<Outcome>
   readonly change: (changing: Changing, asked: Asked<F>) => Promise<Change<Outcome>>
-  /** What follows the commit, before the answer. */
-  readonly done?: (asking: Asking) => Promise<void>
+  /** Runs before the answer, also when nothing changed. */
+  readonly afterCommit?: (asking: Asking) => Promise<void>
 }
 
 /** The outcome of a call that has a transaction of its own, or none. It has written its entry, if it has one. */
@@ -70,7 +70,10 @@ export interface Acted<Outcome> {
   readonly auditId?: string | null
 }
 
-/** A call that asks others, such as a studio's endpoint, which no transaction may wait for. */
+/**
+ * A call whose transaction is its own, as when it asks a studio's endpoint before, for which no transaction may wait. A
+ * refusal `forbidden` is noted in the audit log by the caller of `act`.
+ */
 export interface ActCall<F extends Fields, Outcome> extends Call<F> {
   /** An answer that is no payload has no entry. */
   readonly answer: Answer<Outcome>

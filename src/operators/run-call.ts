@@ -49,12 +49,14 @@ export async function runCall(
       const about = { environmentId: change.environmentId ?? environmentId, action: call.action, target }
       return { caller, outcome, auditId: await writeAudit(client, caller, { ...about, before, after, reason }) }
     })
-    await call.done?.(asking)
+    await call.afterCommit?.(asking)
     return done
   } catch (refusal) {
-    // The person is the one who may not, such as the maker of what is approved.
-    if (refusal instanceof Refusal && refusal.kind === 'forbidden')
-      await service.auditDenied(caller, attempt.action, attempt.target)
+    // The caller has the right, and may not do this, such as approve what it made. The target is as it was read.
+    if (refusal instanceof Refusal && refusal.kind === 'forbidden') {
+      const target = typeof call.target === 'function' ? attempt.target : String(read[call.target])
+      await service.auditDenied(caller, call.action, target)
+    }
     throw refusal
   }
 }

@@ -2,7 +2,7 @@ import { builder } from '../declare/graphql/builder.ts'
 import { answerType, enumType } from '../declare/graphql/shapes.ts'
 import { LIMITED_ROLES, listLimits, roleLimits } from './role-limits.ts'
 
-const _LimitedRoleType = enumType('LimitedRole', LIMITED_ROLES, {
+enumType('LimitedRole', LIMITED_ROLES, {
   description: 'A role that changes something and is not an admin.',
   values: { designer: 'Changes the game.', support: 'Acts on players one by one.', operator: 'Acts on players.' },
 })

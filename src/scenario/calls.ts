@@ -20,7 +20,7 @@ export const scenarioCalls = [
     action: 'environment.set_clock',
     target: 'environment',
     change: ({ client }, asked) => setClock(client, asked),
-    done: ({ service }) => service.gameClocks.refresh(),
+    afterCommit: ({ service }) => service.gameClocks.refresh(),
   }),
   operatorChange({
     name: 'setPublishPolicy',

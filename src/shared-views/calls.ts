@@ -15,6 +15,7 @@ export const sharedViewCalls = [
       'Shares a view of a page with everyone in the project. The shared view that has the name already gets the query. A call that is repeated changes nothing. Views of `AUDIT_LOG` are for admins.',
     request: shareViewRequest,
     answer,
+    // GraphQL has read the enum: the page is one of those that are there.
     right: ({ page }) => SHARES[page as ConsolePage],
     action: 'view.share',
     target: 'page',

@@ -1,4 +1,3 @@
-import { isInputObjectType, isNonNullType } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { OperatorCall } from '../../src/declare/operator-call.ts'
 import type { Field } from '../../src/declare/shape.ts'
@@ -27,7 +26,7 @@ function beyond({ schema, type }: Field<unknown>): unknown {
   if (type === 'Strings' && maxItems !== undefined)
     return Array.from({ length: maxItems + 1 }, (_, index) => `s${index}`)
   if (minimum !== undefined) return type === 'Int64' ? String(BigInt(minimum) - 1n) : minimum - 1
-  return schema.format === 'uuid' ? 'x' : undefined
+  return undefined
 }
 
 const fieldOf = (name: string) => {
@@ -41,7 +40,8 @@ function faulty({ name, request }: OperatorCall) {
   const entries = Object.entries(request.fields).map(([field, declared]) => [field, beyond(declared)] as const)
   const wrong: Values = Object.fromEntries(entries.filter(([, value]) => value !== undefined))
   const { query, variables } = documentOf('Mutation', fieldOf(name), {})
-  return { query, variables: { input: { ...(variables.input as Values), ...wrong } }, fields: Object.keys(wrong) }
+  const input: Values = { ...(variables.input as Values), ...wrong }
+  return { query, input, fields: Object.keys(wrong) }
 }
 
 async function readLog() {
@@ -56,9 +56,9 @@ describe('an operator call', () => {
   it.each(operatorCalls.map((call) => [call.name, call] as const))(
     'names every fault of its request at once, and has no entry in the audit log: %s',
     async (_name, call) => {
-      const { query, variables, fields } = faulty(call)
+      const { query, input, fields } = faulty(call)
       const before = await readLog()
-      const { errors = [] } = await game.graphql(admin.key, query, variables)
+      const { errors = [] } = await game.graphql(admin.key, query, { input })
       const faults = errors.map(({ extensions: { code, details = [] } }) => ({
         code,
         paths: (details as { path: string }[]).map(({ path }) => path),
@@ -72,24 +72,16 @@ describe('an operator call', () => {
   it.each(operatorCalls.map((call) => [call.name, call] as const))(
     'is refused before its faults are told, and the attempt has an entry: %s',
     async (_name, call) => {
-      const { query, variables } = faulty(call)
+      const { query, input } = faulty(call)
+      const target = typeof call.target === 'function' ? call.target(input) : String(input[call.target])
       const before = await readLog()
-      const { errors } = await game.graphql(analyst.key, query, variables)
+      const { errors } = await game.graphql(analyst.key, query, { input })
       expect(errors?.map(({ extensions }) => [extensions.code, extensions.details])).toEqual([['FORBIDDEN', undefined]])
       const entries = (await readLog()).slice(before.length)
-      expect(entries.map(({ action, actor }) => ({ action, actor }))).toEqual([
-        { action: `${call.action}.denied`, actor: analyst.actor },
+      // A target of an entry is as long as an id at most. The values of an enum have their own names in GraphQL.
+      expect(entries).toEqual([
+        { action: `${call.action}.denied`, actor: analyst.actor, target: target.slice(0, 36).toLowerCase() },
       ])
     },
   )
-
-  it('has an input with its name and exactly the fields of its request', () => {
-    for (const { name, request } of operatorCalls) {
-      const [input] = fieldOf(name).args
-      const type = input && isNonNullType(input.type) ? input.type.ofType : undefined
-      if (!isInputObjectType(type)) throw new Error(`${name} has no input`)
-      expect(type.name.toLowerCase()).toBe(`${name}input`.toLowerCase())
-      expect(Object.keys(type.getFields()).sort()).toEqual(Object.keys(request.fields).sort())
-    }
-  })
 })
