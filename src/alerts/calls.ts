@@ -32,7 +32,7 @@ export const alertCalls = [
     right: 'manage',
     action: 'alert_webhook.create',
     target: 'environment',
-    change: (changing, asked) => createAlertWebhook(changing, asked),
+    change: createAlertWebhook,
   }),
   operatorChange({
     name: 'updateAlertWebhook',
@@ -42,7 +42,7 @@ export const alertCalls = [
     right: 'manage',
     action: 'alert_webhook.update',
     target: 'alertWebhookId',
-    change: (changing, asked) => updateAlertWebhook(changing, asked),
+    change: updateAlertWebhook,
   }),
   operatorChange({
     name: 'deleteAlertWebhook',

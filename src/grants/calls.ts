@@ -1,14 +1,32 @@
 import { ACTIONS } from '../audit/actions.ts'
 import { out } from '../declare/answer.ts'
 import { operatorAct, operatorChange, payload } from '../declare/operator-call.ts'
-import { createGrantJob, grantPolicy, type JobChange, moveJob, setGrantPolicy, undoGrantJob } from './manage-jobs.ts'
+import {
+  createGrantJob,
+  grantPolicy,
+  type JobChange,
+  MOVES,
+  moveJob,
+  setGrantPolicy,
+  undoGrantJob,
+} from './manage-jobs.ts'
 import { checkGift, createGrantJobRequest, jobRequest, setPolicyRequest, undoRequest } from './requests.ts'
 
 const answer = payload('GrantJobPayload', { job: out.kept('GrantJob', 'The job after the change.') })
 
 const done = ({ jobId, auditId }: JobChange) => ({ outcome: { job: jobId }, auditId })
 
-const ofOneJob = { request: jobRequest, answer, right: 'jobs', target: 'jobId' } as const
+const move = (name: string, to: keyof typeof MOVES, summary: string) =>
+  operatorAct({
+    name,
+    summary,
+    request: jobRequest,
+    answer,
+    right: 'jobs',
+    action: MOVES[to].action,
+    target: 'jobId',
+    act: async ({ caller, service }, asked) => done(await moveJob(service.operatorPool, caller, to, asked)),
+  })
 
 export const grantCalls = [
   operatorAct({
@@ -25,35 +43,22 @@ export const grantCalls = [
     act: async ({ caller, service }, { environment: _, ...asked }) =>
       done(await createGrantJob(service, caller, asked)),
   }),
-  operatorAct({
-    ...ofOneJob,
-    name: 'approveGrantJob',
-    summary:
-      'Approves a grant job that waits for it. Refused for the person who made it: operators with tokens must have another name, other callers another key and no name that is the same.',
-    action: ACTIONS.approveGrantJob,
-    act: async ({ caller, service }, asked) => done(await moveJob(service.operatorPool, caller, 'approve', asked)),
-  }),
-  operatorAct({
-    ...ofOneJob,
-    name: 'pauseGrantJob',
-    summary: 'Pauses a running grant job. Once it is answered, nobody gets anything until the job is resumed.',
-    action: ACTIONS.pauseGrantJob,
-    act: async ({ caller, service }, asked) => done(await moveJob(service.operatorPool, caller, 'pause', asked)),
-  }),
-  operatorAct({
-    ...ofOneJob,
-    name: 'resumeGrantJob',
-    summary: 'Goes on with a paused grant job, for which the caller speaks from then on.',
-    action: ACTIONS.resumeGrantJob,
-    act: async ({ caller, service }, asked) => done(await moveJob(service.operatorPool, caller, 'resume', asked)),
-  }),
-  operatorAct({
-    ...ofOneJob,
-    name: 'cancelGrantJob',
-    summary: 'Cancels a grant job for good. Once it is answered, nobody gets anything. What was given stays given.',
-    action: ACTIONS.cancelGrantJob,
-    act: async ({ caller, service }, asked) => done(await moveJob(service.operatorPool, caller, 'cancel', asked)),
-  }),
+  move(
+    'approveGrantJob',
+    'approve',
+    'Approves a grant job that waits for it. Refused for the person who made it: operators with tokens must have another name, other callers another key and no name that is the same.',
+  ),
+  move(
+    'pauseGrantJob',
+    'pause',
+    'Pauses a running grant job. Once it is answered, nobody gets anything until the job is resumed.',
+  ),
+  move('resumeGrantJob', 'resume', 'Goes on with a paused grant job, for which the caller speaks from then on.'),
+  move(
+    'cancelGrantJob',
+    'cancel',
+    'Cancels a grant job for good. Once it is answered, nobody gets anything. What was given stays given.',
+  ),
   operatorAct({
     name: 'undoGrantJob',
     summary:

@@ -25,8 +25,11 @@ export async function runCall(
   sent: Readonly<Record<string, unknown>>,
 ): Promise<Done> {
   const { service } = access
-  const target = typeof call.target === 'function' ? call.target(sent) : String(sent[call.target])
-  const attempt = { action: call.action, target }
+  const attemptOf = (values: Readonly<Record<string, unknown>>) => ({
+    action: call.action,
+    target: typeof call.target === 'function' ? call.target(sent) : String(values[call.target]),
+  })
+  const attempt = attemptOf(sent)
   const right = typeof call.right === 'function' ? call.right(sent) : call.right
   const caller = await requirePlatform(access, right, attempt)
   const read = call.request.readInput(sent, call.check)
@@ -52,10 +55,11 @@ export async function runCall(
     await call.afterCommit?.(asking)
     return done
   } catch (refusal) {
-    // The caller has the right, and may not do this, such as approve what it made. The target is as it was read.
+    // A caller with the right can still be refused, such as one that approves its own job. Its entry has the target as it
+    // was read, not as it was sent.
     if (refusal instanceof Refusal && refusal.kind === 'forbidden') {
-      const target = typeof call.target === 'function' ? attempt.target : String(read[call.target])
-      await service.auditDenied(caller, call.action, target)
+      const { action, target } = attemptOf(read)
+      await service.auditDenied(caller, action, target)
     }
     throw refusal
   }

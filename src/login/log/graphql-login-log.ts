@@ -16,7 +16,7 @@ import { LOGIN_NOTES, type LoginNote } from '../../webhook/webhook-answer.ts'
 import { ATTEMPT_ERRORS, MAX_ANSWER_BYTES } from '../../webhook/webhook-connection.ts'
 import { LOGIN_LOG_DAYS, LOGIN_OPERATIONS, LOGIN_OUTCOMES, type LoginAttempt, type LoginOutcome } from './login-log.ts'
 
-export const WebhookErrorType = enumType('WebhookError', ATTEMPT_ERRORS, {
+const WebhookErrorType = enumType('WebhookError', ATTEMPT_ERRORS, {
   description: 'The class of a failure between the service and a webhook.',
   values: {
     timeout: 'No whole answer came within 3 seconds, from looking up the name to the last byte.',
