@@ -7,7 +7,7 @@ import type { PlatformCaller } from '../callers/callers.ts'
 import { newId } from '../db/ids.ts'
 import type { Change } from '../declare/change.ts'
 import { type RequestOf, refuseFaults } from '../declare/shape.ts'
-import type { InEnvironment } from '../projects/projects.ts'
+import { type InEnvironment, lockEnvironment } from '../projects/projects.ts'
 import { newWebhookId, type Webhook } from '../webhook/webhook.ts'
 import { newUrlFault } from '../webhook/webhook-url.ts'
 import type {
@@ -243,6 +243,6 @@ async function change(
   environmentId: string,
   apply: (webhooks: readonly Stored[]) => Promise<AlertWebhookChange>,
 ): Promise<AlertWebhookChange> {
-  await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
+  await lockEnvironment(client, environmentId)
   return apply(await readWebhooks(client, environmentId))
 }

@@ -6,6 +6,7 @@ import { invalidRequest, Refusal } from '../base/errors.ts'
 import { MAX_CURRENCIES } from '../base/limits.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { inTransaction } from '../db/transaction.ts'
+import { lockEnvironment } from '../projects/projects.ts'
 import { readAssets, type Uses } from './assets.ts'
 
 /** A currency that an environment knows: a current scenario names it, or an admin added it. */
@@ -176,7 +177,7 @@ async function changeEntry(
 ): Promise<Changed> {
   return inTransaction(pool, async (client) => {
     // Changes of one catalogue run one after another. Other calls that refer to the environment do not wait.
-    await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
+    await lockEnvironment(client, environmentId)
     const entries = await readEntries(client, environmentId)
     const before = entries.get(name) ?? NO_ENTRY
     const after = change(before)

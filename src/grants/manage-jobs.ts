@@ -16,7 +16,7 @@ import type { Change } from '../declare/change.ts'
 import { type RequestOf, refuseFaults } from '../declare/shape.ts'
 import { filterJson, readSegment } from '../listing/segments.ts'
 import { findTargets, type PlayerTarget } from '../players/player-target.ts'
-import type { InEnvironment } from '../projects/projects.ts'
+import { type InEnvironment, lockEnvironment } from '../projects/projects.ts'
 import {
   countGift,
   readLimits,
@@ -299,7 +299,7 @@ async function insert(
 
 /** One new job after another. The job that was made with the key before, if any. Refuses one job too many. */
 async function begin(client: ClientBase, environmentId: string, key: string, request: string) {
-  await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
+  await lockEnvironment(client, environmentId)
   const made = await findByKey(client, environmentId, key, request)
   if (made) return made
   const { rows } = await client.query<{ jobs: number }>(
@@ -414,7 +414,7 @@ export async function setGrantPolicy(
   environmentId: string,
   { approvalAbovePlayers, approvalAboveAmount, environment }: RequestOf<typeof setPolicyRequest>,
 ): Promise<Change<{ readonly policy: GrantPolicy }>> {
-  await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
+  await lockEnvironment(client, environmentId)
   const before = await readPolicy(client, environmentId)
   const after = { abovePlayers: approvalAbovePlayers, aboveAmount: approvalAboveAmount }
   const outcome = { policy: { approvalAbovePlayers, approvalAboveAmount } }

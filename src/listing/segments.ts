@@ -16,7 +16,7 @@ import {
   text,
   uuid,
 } from '../declare/shape.ts'
-import type { InEnvironment } from '../projects/projects.ts'
+import { type InEnvironment, lockEnvironment } from '../projects/projects.ts'
 import { checkFilter, checkPlayerFilter, type filterRequest, type PlayerFilterInput, playerFilter } from './requests.ts'
 
 // Segments: filters of players with a name. Lists, exports and grant jobs take one by its name.
@@ -173,7 +173,7 @@ async function change(
   environmentId: string,
   apply: (segments: readonly Stored[]) => Promise<SegmentChange>,
 ): Promise<SegmentChange> {
-  await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
+  await lockEnvironment(client, environmentId)
   const { rows } = await client.query<Stored>('SELECT id, name, filter FROM segments WHERE environment_id = $1', [
     environmentId,
   ])

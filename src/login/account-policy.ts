@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { ClientBase, Pool } from 'pg'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import type { Change } from '../declare/change.ts'
+import { lockEnvironment } from '../projects/projects.ts'
 import type { Group } from '../transactions/group.ts'
 import { keyOf } from '../transactions/player.ts'
 import { boolean, type Column, int, nullable, table, text, uuid } from '../transactions/table.ts'
@@ -92,7 +93,7 @@ export async function setPolicy(
   }: AccountPolicy & { readonly environment: string },
 ): Promise<Change<{ readonly policy: AccountPolicy }>> {
   // Changes run one after another, so that each audit entry has the state before it.
-  await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
+  await lockEnvironment(client, environmentId)
   const before = await readPolicy(client, environmentId)
   const after = { maxSessions, whenFull, deletionDays, linkTickets, identitiesAtDeletion, clientProfile }
   if (isDeepStrictEqual(after, before)) return { outcome: { policy: after } }

@@ -85,6 +85,11 @@ export async function lockProject(client: ClientBase, projectId: string): Promis
   return rows[0].name
 }
 
+/** Lets changes of one kind in an environment run one after another. Other calls that refer to it do not wait. */
+export async function lockEnvironment(client: ClientBase, environmentId: string): Promise<void> {
+  await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
+}
+
 /** A request whose environment was found by its name. */
 export type InEnvironment<T> = Omit<T, 'environment'> & { readonly environmentId: string }
 

@@ -7,7 +7,7 @@ import type { PlatformCaller } from '../callers/callers.ts'
 import type { Role } from '../callers/roles.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import type { Change } from '../declare/change.ts'
-import { findEnvironment } from '../projects/projects.ts'
+import { findEnvironment, lockEnvironment } from '../projects/projects.ts'
 import { assetKey, assetsOf, type Granted } from '../scenario/definition.ts'
 
 // What a role may do less of in one environment than in others. Admins set the limits, and have none.
@@ -106,7 +106,7 @@ export async function setLimits(
   }: RoleLimits & { environment: string },
 ): Promise<Change<{ readonly limits: RoleLimits }>> {
   // Changes run one after another, so that each audit entry has the state before it.
-  await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
+  await lockEnvironment(client, environmentId)
   const before = { role, ...(await readLimits(client, environmentId, role)) }
   const after = { role, readsOnly, maxCredit, maxXp, maxGiftsPerDay, maxJobPlayers }
   if (print(before) === print(after)) return { outcome: { limits: after } }

@@ -13,7 +13,7 @@ import { inTransaction } from '../db/transaction.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import type { Change } from '../declare/change.ts'
 import type { RequestOf } from '../declare/shape.ts'
-import type { InEnvironment } from '../projects/projects.ts'
+import { type InEnvironment, lockEnvironment } from '../projects/projects.ts'
 import type {
   approveDraftRequest,
   CreateDraft,
@@ -132,7 +132,7 @@ export function createDraft(
 ): Promise<{ readonly draftId: string; readonly auditId: string | null }> {
   return inTransaction(pool, async (client) => {
     // Otherwise several at once could pass the limit.
-    await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
+    await lockEnvironment(client, environmentId)
     const { rows: named } = await client.query<{ id: string; isSame: boolean }>(
       `SELECT id, definition = $4 AND base_version = $5 AS "isSame" FROM scenario_drafts
        WHERE environment_id = $1 AND scenario_id = $2 AND name = $3`,
@@ -347,7 +347,7 @@ export async function setPublishPolicy(
   environmentId: string,
   { environment, requiresApproval }: PublishPolicy & { readonly environment: string },
 ): Promise<Change<{ readonly policy: PublishPolicy }>> {
-  await client.query('SELECT FROM environments WHERE id = $1 FOR NO KEY UPDATE', [environmentId])
+  await lockEnvironment(client, environmentId)
   const before = await readPublishPolicy(client, environmentId)
   const after = { requiresApproval }
   if (before.requiresApproval === requiresApproval) return { outcome: { policy: after } }
