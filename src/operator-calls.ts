@@ -1,6 +1,7 @@
 // Contents page of the operators' calls: each feature's declarations.
 import { alertCalls } from './alerts/calls.ts'
 import { boostCalls } from './boosts/calls.ts'
+import { catalogueCalls } from './catalogue/calls.ts'
 import type { OperatorCall } from './declare/operator-call.ts'
 import { grantCalls } from './grants/calls.ts'
 import { segmentCalls } from './listing/calls.ts'
@@ -13,6 +14,7 @@ import { sharedViewCalls } from './shared-views/calls.ts'
 export const operatorCalls: readonly OperatorCall[] = [
   ...alertCalls,
   ...boostCalls,
+  ...catalogueCalls,
   ...grantCalls,
   ...segmentCalls,
   ...accountPolicyCalls,

@@ -24,8 +24,6 @@ export const ACTIONS = {
   readAuditLog: 'audit_log.read',
   exportPlayers: 'players.export',
   importPlayers: 'players.import',
-  addCurrency: 'currency.add',
-  removeCurrency: 'currency.remove',
   createPlayerList: 'player_list.create',
   createDraft: 'scenario_draft.create',
   saveDraft: 'scenario_draft.save',
@@ -44,5 +42,4 @@ export const ACTIONS = {
   cancelGrantJob: 'grant_job.cancel',
   undoGrantJob: 'grant_job.undo',
   exportGrantJob: 'grant_job.export',
-  setCreditLimit: 'currency.set_credit_limit',
 } as const

@@ -247,7 +247,8 @@ export async function forbid(
   throw new Refusal('forbidden', { faults: [why] })
 }
 
-const UNKNOWN: ReadonlySet<RefusalKind> = new Set(['playerNotFound', 'notFound'])
+/** The refusals of a target that is not there. */
+export const UNKNOWN: ReadonlySet<RefusalKind> = new Set(['playerNotFound', 'notFound'])
 
 /**
  * Looks up an object that an operator names by its id. An object of another project counts as missing. An attempt on a

@@ -1,4 +1,4 @@
-import type { Pool } from 'pg'
+import type { ClientBase, Pool } from 'pg'
 import { allRewards, type Definition, type PassNode } from '../scenario/definition.ts'
 import { DerivedValues } from '../scenario/derived.ts'
 
@@ -18,7 +18,10 @@ const assets = new DerivedValues<Assets>({
 })
 
 /** The currencies and items of the current version of every scenario of an environment. */
-export async function readAssets(pool: Pool, environmentId: string): Promise<{ currencies: Uses; items: Uses }> {
+export async function readAssets(
+  pool: Pool | ClientBase,
+  environmentId: string,
+): Promise<{ currencies: Uses; items: Uses }> {
   const currencies = new Map<string, string[]>()
   const items = new Map<string, string[]>()
   for (const { scenarioId, value } of await assets.read(pool, environmentId)) {

@@ -1,11 +1,8 @@
 import { distance } from 'fastest-levenshtein'
 import type { ClientBase, Pool } from 'pg'
-import { ACTIONS } from '../audit/actions.ts'
-import { writeAudit } from '../audit/audit-log.ts'
 import { invalidRequest, Refusal } from '../base/errors.ts'
 import { MAX_CURRENCIES } from '../base/limits.ts'
-import type { PlatformCaller } from '../callers/callers.ts'
-import { inTransaction } from '../db/transaction.ts'
+import type { Change } from '../declare/change.ts'
 import { lockEnvironment } from '../projects/projects.ts'
 import { readAssets, type Uses } from './assets.ts'
 
@@ -33,7 +30,7 @@ interface Entry {
 
 const NO_ENTRY: Entry = { isAdded: false, creditLimit: null }
 
-export async function listCurrencies(pool: Pool, environmentId: string): Promise<Currency[]> {
+export async function listCurrencies(pool: Pool | ClientBase, environmentId: string): Promise<Currency[]> {
   const [{ currencies }, entries] = await Promise.all([
     readAssets(pool, environmentId),
     readEntries(pool, environmentId),
@@ -67,7 +64,7 @@ export interface CreditRules {
  * limit of its role, if there is one.
  */
 export async function readCreditRules(
-  pool: Pool,
+  pool: Pool | ClientBase,
   environmentId: string,
   name: string,
   { isAdmin = false, most = null }: { readonly isAdmin?: boolean; readonly most?: bigint | null } = {},
@@ -129,38 +126,36 @@ export function nearestOf(name: string, names: readonly string[]): string[] {
     .map(({ known }) => known)
 }
 
-/** A change of the catalogue. The audit entry is null when nothing changed. */
-export interface Changed {
-  readonly name: string
-  readonly auditId: string | null
-}
-
-interface Change {
+interface Asked {
+  readonly environment: string
   readonly environmentId: string
   readonly currency: string
-  readonly reason: string
+}
+
+/** The currency after a change; null when the environment no longer knows it. */
+interface Outcome {
+  readonly currency: (Currency & { readonly environment: string }) | null
 }
 
 /** Adds a currency that no scenario names. Adding it again changes nothing. */
-export const addCurrency = (pool: Pool, caller: PlatformCaller, change: Change): Promise<Changed> =>
-  changeEntry(pool, caller, change, ACTIONS.addCurrency, (entry) => ({ ...entry, isAdded: true }))
+export const addCurrency = (client: ClientBase, asked: Asked): Promise<Change<Outcome>> =>
+  changeEntry(client, asked, (entry) => ({ ...entry, isAdded: true }))
 
 /** Removes an added currency. Its credit limit and the balances of players stay. */
-export const removeCurrency = (pool: Pool, caller: PlatformCaller, change: Change): Promise<Changed> =>
-  changeEntry(pool, caller, change, ACTIONS.removeCurrency, (entry) => ({ ...entry, isAdded: false }))
+export const removeCurrency = (client: ClientBase, asked: Asked): Promise<Change<Outcome>> =>
+  changeEntry(client, asked, (entry) => ({ ...entry, isAdded: false }))
 
 /** Sets the largest credit of an operator; null removes the limit. Refuses to limit a currency that is not known. */
 export async function setCreditLimit(
-  pool: Pool,
-  caller: PlatformCaller,
-  { limit, ...change }: Change & { readonly limit: bigint | null },
-): Promise<Changed> {
-  const { environmentId, currency } = change
+  client: ClientBase,
+  { limit, ...asked }: Asked & { readonly limit: bigint | null },
+): Promise<Change<Outcome>> {
+  const { environmentId, currency } = asked
   if (limit !== null) {
-    const { isKnown, nearest } = await readCreditRules(pool, environmentId, currency)
+    const { isKnown, nearest } = await readCreditRules(client, environmentId, currency)
     if (!isKnown) throw invalidRequest({ path: 'currency', message: unknownMessage(nearest) })
   }
-  return changeEntry(pool, caller, change, ACTIONS.setCreditLimit, (entry) => ({ ...entry, creditLimit: limit }))
+  return changeEntry(client, asked, (entry) => ({ ...entry, creditLimit: limit }))
 }
 
 export function unknownMessage(nearest: readonly string[]): string {
@@ -169,32 +164,24 @@ export function unknownMessage(nearest: readonly string[]): string {
 }
 
 async function changeEntry(
-  pool: Pool,
-  caller: PlatformCaller,
-  { environmentId, currency: name, reason }: Change,
-  action: string,
+  client: ClientBase,
+  { environment, environmentId, currency: name }: Asked,
   change: (entry: Entry) => Entry,
-): Promise<Changed> {
-  return inTransaction(pool, async (client) => {
-    // Changes of one catalogue run one after another. Other calls that refer to the environment do not wait.
-    await lockEnvironment(client, environmentId)
-    const entries = await readEntries(client, environmentId)
-    const before = entries.get(name) ?? NO_ENTRY
-    const after = change(before)
-    if (after.isAdded === before.isAdded && after.creditLimit === before.creditLimit) return { name, auditId: null }
+): Promise<Change<Outcome>> {
+  // Changes of one catalogue run one after another. Other calls that refer to the environment do not wait.
+  await lockEnvironment(client, environmentId)
+  const entries = await readEntries(client, environmentId)
+  const before = entries.get(name) ?? NO_ENTRY
+  const after = change(before)
+  const isSame = after.isAdded === before.isAdded && after.creditLimit === before.creditLimit
+  if (!isSame) {
     if (!entries.has(name) && entries.size >= MAX_CURRENCIES)
       throw invalidRequest({ path: 'currency', message: `is one too many: the catalogue holds ${MAX_CURRENCIES}` })
     await writeEntry(client, { environmentId, name, ...after })
-    const auditId = await writeAudit(client, caller, {
-      environmentId,
-      action,
-      target: name,
-      before: { ...before },
-      after: { ...after },
-      reason,
-    })
-    return { name, auditId }
-  })
+  }
+  const currency = (await listCurrencies(client, environmentId)).find((one) => one.name === name)
+  const outcome = { currency: currency ? { environment, ...currency } : null }
+  return isSame ? { outcome } : { outcome, target: name, before: { ...before }, after: { ...after } }
 }
 
 async function readEntries(client: ClientBase | Pool, environmentId: string): Promise<Map<string, Entry>> {

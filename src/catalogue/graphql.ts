@@ -1,29 +1,16 @@
 import type { Pool } from 'pg'
-import { ACTIONS } from '../audit/actions.ts'
-import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import { requirePlatform } from '../callers/access.ts'
-import type { PlatformCaller } from '../callers/callers.ts'
 import { printCursor, readCursor } from '../declare/cursor.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import type { Context } from '../declare/graphql/context.ts'
 import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
 import { forwardPage, namesOf, readList } from '../declare/graphql/page.ts'
-import { argsOf, inputOf } from '../declare/graphql/shapes.ts'
+import { argsOf } from '../declare/graphql/shapes.ts'
 import { findOwnEnvironment } from '../players/graphql-readable.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { readChange } from '../roles/graphql-change.ts'
-import {
-  addCurrency,
-  type Changed,
-  type Currency,
-  type Item,
-  listCurrencies,
-  listItems,
-  removeCurrency,
-  setCreditLimit,
-} from './currencies.ts'
-import { addCurrencyRequest, assetsRequest, creditLimitRequest, removeCurrencyRequest } from './requests.ts'
+import { type Currency, type Item, listCurrencies, listItems } from './currencies.ts'
+import { assetsRequest } from './requests.ts'
 
 type InEnvironment<T> = T & { readonly environment: string }
 
@@ -135,69 +122,3 @@ nodesOf('Item', ['name', 'name'], async (context, [environment = '', itemId = ''
   if (environmentId === null) return null
   return find(context, { environment, environmentId }, listItems, (item) => item.itemId === itemId)
 })
-
-interface Payload extends Audited {
-  readonly environment: string
-  readonly environmentId: string
-  readonly name: string
-}
-
-function payloadType(name: string) {
-  const payload = builder.objectRef<Payload>(name).implement({
-    fields: (t) => ({
-      currency: t.field({
-        type: CurrencyType,
-        nullable: true,
-        description: 'The currency after the change. Null when the environment no longer knows it.',
-        resolve: ({ environment, environmentId, name }, _args, context) =>
-          find(context, { environment, environmentId }, listCurrencies, (currency) => currency.name === name),
-      }),
-    }),
-  })
-  addAuditEntry(payload, 'Null when nothing changed.')
-  return payload
-}
-
-interface Sent {
-  readonly environment: string
-  readonly currency: string
-}
-
-/** Runs a change of the catalogue. A refused caller is in the audit log. */
-async function change<Asked extends Sent>(
-  context: Context,
-  action: string,
-  { currency: target }: Sent,
-  read: () => Asked,
-  apply: (pool: Pool, caller: PlatformCaller, asked: Asked & { environmentId: string }) => Promise<Changed>,
-): Promise<Payload> {
-  const right = action === ACTIONS.setCreditLimit ? 'manage' : 'design'
-  const { caller, asked } = await readChange(context, right, { action, target }, read)
-  const { environment, environmentId } = asked
-  const { name, auditId } = await apply(context.service.operatorPool, caller, asked)
-  return { environment, environmentId, name, audit: auditRef(caller, auditId) }
-}
-
-builder.mutationFields((t) => ({
-  addCurrency: t.field({
-    type: payloadType('AddCurrencyPayload'),
-    description: 'Adds a currency that no scenario names, so that operators can credit it.',
-    args: inputOf('AddCurrencyInput', addCurrencyRequest),
-    resolve: (_root, { input }, context) =>
-      change(context, ACTIONS.addCurrency, input, () => addCurrencyRequest.readInput(input), addCurrency),
-  }),
-  removeCurrency: t.field({
-    type: payloadType('RemoveCurrencyPayload'),
-    description: 'Reverts `addCurrency`. Balances and the credit limit stay; a currency of a scenario stays known.',
-    args: inputOf('RemoveCurrencyInput', removeCurrencyRequest),
-    resolve: (_root, { input }, context) =>
-      change(context, ACTIONS.removeCurrency, input, () => removeCurrencyRequest.readInput(input), removeCurrency),
-  }),
-  setCreditLimit: t.field({
-    type: payloadType('SetCreditLimitPayload'),
-    description: 'Sets the largest amount of a currency that an operator can credit in one call.',
-    args: inputOf('SetCreditLimitInput', creditLimitRequest),
-    resolve: (_root, { input }, context) =>
-      change(context, ACTIONS.setCreditLimit, input, () => creditLimitRequest.readInput(input), setCreditLimit),
-  }),
-}))

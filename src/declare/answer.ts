@@ -6,8 +6,8 @@ import type { Schema } from './shape.ts'
 // nothing at a call: handlers return plain objects of its type, and tests check every answer against its schema.
 
 /**
- * The type of a member in GraphQL: a scalar, the enum of these values, another answer, a list, or the object of a model
- * that is kept under the id which is the value.
+ * The type of a member in GraphQL: a scalar, the enum of these values, another answer, a list, the object of a model that
+ * is kept under the key which is the value, or a type that a feature's `graphql.ts` makes, by its name.
  */
 type OutputType =
   | 'String'
@@ -21,6 +21,7 @@ type OutputType =
   | Answer<unknown>
   | { readonly listOf: OutputType }
   | { readonly kept: string }
+  | { readonly ofType: string }
 
 export interface Member<T> {
   /** Without one, GraphQL has the description that is shared by all fields of its name. */
@@ -77,7 +78,7 @@ export function answer<M extends Members>(
 
 function partsOf(type: OutputType): readonly Answer<unknown>[] {
   if (typeof type === 'string' || Array.isArray(type)) return []
-  if ('kept' in type) return []
+  if ('kept' in type || 'ofType' in type) return []
   return 'listOf' in type ? partsOf(type.listOf) : [type as Answer<unknown>]
 }
 
@@ -108,6 +109,18 @@ const id = (description?: string): Member<string> => ({ ...text(description), ty
 
 /** An object of a model, by its id. In GraphQL it is the object. */
 const kept = (model: string, description?: string): Member<string> => ({ ...text(description), type: { kept: model } })
+
+/** The same by the columns of its key, in their order. */
+const _keptAt = <Key extends object>(model: string, description?: string): Member<Key> => ({
+  ...{ description, schema: described({ type: 'object' }, description), type: { kept: model } },
+})
+
+/** What a type of GraphQL is made from, for answers of GraphQL alone. */
+const ofType = <T>(name: string, description?: string): Member<T> => ({
+  description,
+  schema: described({ type: 'object' }, description),
+  type: { ofType: name },
+})
 
 /** RFC 3339, in UTC. */
 const time = (description?: string): Member<string> => ({
@@ -182,4 +195,21 @@ const orNull = <T>(of: Answer<T> | Member<T>, description?: string): Member<T | 
 const optional = <T>(member: Member<T>): Member<T | undefined> => ({ ...member, isOptional: true })
 
 /** The members of answers: `out.int64('The xp.')`. Shapes have functions of the same names for requests. */
-export const out = { text, id, kept, time, moment, flag, int32, int64, oneOf, map, object, list, of, orNull, optional }
+export const out = {
+  text,
+  id,
+  kept,
+  time,
+  moment,
+  flag,
+  int32,
+  int64,
+  oneOf,
+  map,
+  object,
+  list,
+  of,
+  ofType,
+  orNull,
+  optional,
+}

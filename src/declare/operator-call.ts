@@ -35,8 +35,9 @@ export function payload<M extends Readonly<Record<string, Member<unknown>>>>(
   name: string,
   members: M,
   withoutEntry = 'Null when nothing changed.',
+  description = '',
 ): Payload<AnswerOf<ReturnType<typeof answer<M>>>> {
-  return { ...answer('', members), payload: name, withoutEntry }
+  return { ...answer(description, members), payload: name, withoutEntry }
 }
 
 interface Call<F extends Fields> {
@@ -52,6 +53,10 @@ interface Call<F extends Fields> {
   readonly target: (keyof F & string) | ((sent: Readonly<Record<string, unknown>>) => string)
   /** What the caller must have before anything is read. `sent` is unchecked. */
   readonly right: Right | ((sent: Readonly<Record<string, unknown>>) => Right)
+  /** Refuses operator tokens: what the call makes would outlive the caller's. */
+  readonly keyOnly?: true
+  /** An attempt on a target that is not there is in the audit log, too. */
+  readonly unknownIsDenied?: true
   /** What the object itself demands besides, once it is known. */
   readonly alsoRight?: (asking: Asking, asked: Asked<F>) => Promise<Right>
 }

@@ -38,25 +38,16 @@ function typeOf(answer: Answer<object>): unknown {
 
 const isPayload = (answer: Answer<object>): answer is Payload<object> => 'payload' in answer
 
-function payloadType({ payload, members, withoutEntry }: Payload<object>) {
+function payloadType({ payload, description, members, withoutEntry }: Payload<object>) {
   const all = Object.entries(members as Readonly<Record<string, Member<unknown>>>)
-  const plain = all.filter(([, { type }]) => modelOf(type) === undefined)
   const type = builder.objectRef<Audited>(payload).implement({
+    ...(description !== '' && { description }),
     fields: (t) => ({
-      ...fieldsOf(t, Object.fromEntries(plain)),
+      ...fieldsOf(t, Object.fromEntries(all.filter(([, member]) => keptBy(member) === undefined))),
       ...Object.fromEntries(
-        all.flatMap(([name, { type, isNullable = false, description }]) => {
-          const model = modelOf(type)
-          if (model === undefined) return []
-          const resolve = (query: object, outcome: object, _args: object, { prisma }: { prisma: PrismaClient }) => {
-            const id = (outcome as Record<string, string | null>)[name] ?? null
-            if (id === null) return null
-            const table = prisma[`${model.charAt(0).toLowerCase()}${model.slice(1)}` as 'boost']
-            const found = { ...query, where: { id } }
-            return isNullable ? table.findUnique(found) : table.findUniqueOrThrow(found)
-          }
-          const options = { type: model as 'Boost', nullable: isNullable, description, resolve: resolve as never }
-          return [[name, t.prismaField(options)] as const]
+        all.flatMap(([name, member]) => {
+          const field = keptBy(member)
+          return field ? [[name, t.prismaField({ ...field(name) } as never)] as const] : []
         }),
       ),
     }),
@@ -65,6 +56,27 @@ function payloadType({ payload, members, withoutEntry }: Payload<object>) {
   return type
 }
 
-/** The model of a member that is kept. */
-const modelOf = (type: Member<unknown>['type']): string | undefined =>
-  typeof type === 'object' && 'kept' in type ? type.kept : undefined
+/** A key of more than one column. */
+type Key = string | Readonly<Record<string, string>>
+
+/** The field of a member that is kept, whose value is the key of a row, or a list of such keys. */
+function keptBy({ type, isNullable = false, description }: Member<unknown>) {
+  const isList = typeof type === 'object' && 'listOf' in type
+  const of = isList ? type.listOf : type
+  if (typeof of === 'string' || !('kept' in of)) return undefined
+  const { kept: model } = of
+  const tableOf = (prisma: PrismaClient) => prisma[`${model.charAt(0).toLowerCase()}${model.slice(1)}` as 'boost']
+  return (name: string) => ({
+    type: isList ? [model] : model,
+    nullable: isNullable,
+    description,
+    resolve(query: object, outcome: object, _args: object, { prisma }: { prisma: PrismaClient }) {
+      const value = (outcome as Readonly<Record<string, Key | readonly Key[] | null>>)[name] ?? null
+      if (value === null) return null
+      if (isList) return tableOf(prisma).findMany({ ...query, where: { OR: value as never }, orderBy: { id: 'asc' } })
+      const where = typeof value === 'string' ? { id: value } : { [Object.keys(value).join('_')]: value }
+      const found = { ...query, where: where as never }
+      return isNullable ? tableOf(prisma).findUnique(found) : tableOf(prisma).findUniqueOrThrow(found)
+    },
+  })
+}

@@ -1,12 +1,18 @@
 import type { Service } from '../app/service.ts'
 import { writeAudit } from '../audit/audit-log.ts'
 import { Refusal } from '../base/errors.ts'
-import { type Access, requirePlatform } from '../callers/access.ts'
+import { type Access, forbid, requirePlatform, UNKNOWN } from '../callers/access.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { inTransaction } from '../db/transaction.ts'
 import type { Asked, OperatorCall } from '../declare/operator-call.ts'
 import type { Fields } from '../declare/shape.ts'
 import { findChangeable } from '../roles/role-limits.ts'
+
+const BY_TOKEN = {
+  path: 'authorization',
+  message:
+    'must be a platform key: an operator token makes neither tokens, platform keys, server keys nor single sign-on',
+}
 
 export interface Done {
   readonly caller: PlatformCaller
@@ -32,6 +38,7 @@ export async function runCall(
   const attempt = attemptOf(sent)
   const right = typeof call.right === 'function' ? call.right(sent) : call.right
   const caller = await requirePlatform(access, right, attempt)
+  if (call.keyOnly && caller.expiresAt !== undefined) return forbid(service, caller, attempt, BY_TOKEN)
   const read = call.request.readInput(sent, call.check)
   const { environment, reason } = read as { readonly environment?: string; readonly reason?: string | null }
   const environmentId = environment === undefined ? null : await findChangeable(service, caller, attempt, environment)
@@ -57,7 +64,8 @@ export async function runCall(
   } catch (refusal) {
     // A caller with the right can still be refused, such as one that approves its own job. Its entry has the target as it
     // was read, not as it was sent.
-    if (refusal instanceof Refusal && refusal.kind === 'forbidden') {
+    const isDenied = ({ kind }: Refusal) => kind === 'forbidden' || (call.unknownIsDenied && UNKNOWN.has(kind))
+    if (refusal instanceof Refusal && isDenied(refusal)) {
       const { action, target } = attemptOf(read)
       await service.auditDenied(caller, action, target)
     }

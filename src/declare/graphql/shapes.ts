@@ -56,6 +56,7 @@ function outputOf(type: Member<unknown>['type']): unknown {
   if (isValues(type)) return enumOf(type)
   if ('listOf' in type) return [outputOf(type.listOf)]
   if ('kept' in type) throw new Error('an object that is kept is a member of a payload')
+  if ('ofType' in type) return type.ofType
   return answerTypeOf(type)
 }
 
