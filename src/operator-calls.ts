@@ -9,6 +9,7 @@ import { accountPolicyCalls } from './login/calls.ts'
 import { projectCalls } from './projects/calls.ts'
 import { roleCalls } from './roles/calls.ts'
 import { scenarioCalls } from './scenario/calls.ts'
+import { draftCalls } from './scenario/calls-drafts.ts'
 import { sharedViewCalls } from './shared-views/calls.ts'
 
 export const operatorCalls: readonly OperatorCall[] = [
@@ -21,5 +22,6 @@ export const operatorCalls: readonly OperatorCall[] = [
   ...projectCalls,
   ...roleCalls,
   ...scenarioCalls,
+  ...draftCalls,
   ...sharedViewCalls,
 ]

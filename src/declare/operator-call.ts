@@ -27,14 +27,14 @@ export interface Changing extends Asking {
 /** The answer of a call that is in the audit log. In GraphQL it is a type with this name, which has the entry, too. */
 export interface Payload<T> extends Answer<T> {
   readonly payload: string
-  /** When there is no entry. */
-  readonly withoutEntry: string
+  /** When there is no entry. Null for a call that never has one. */
+  readonly withoutEntry: string | null
 }
 
 export function payload<M extends Readonly<Record<string, Member<unknown>>>>(
   name: string,
   members: M,
-  withoutEntry = 'Null when nothing changed.',
+  withoutEntry: string | null = 'Null when nothing changed.',
   description = '',
 ): Payload<AnswerOf<ReturnType<typeof answer<M>>>> {
   return { ...answer(description, members), payload: name, withoutEntry }
@@ -53,6 +53,8 @@ interface Call<F extends Fields> {
   readonly target: (keyof F & string) | ((sent: Readonly<Record<string, unknown>>) => string)
   /** What the caller must have before anything is read. `sent` is unchecked. */
   readonly right: Right | ((sent: Readonly<Record<string, unknown>>) => Right)
+  /** The field that names the environment which is changed. Default: `environment`. */
+  readonly changedIn?: keyof F & string
   /** Refuses operator tokens: what the call makes would outlive the caller's. */
   readonly keyOnly?: true
   /** An attempt on a target that is not there is in the audit log, too. */

@@ -52,7 +52,7 @@ function payloadType({ payload, description, members, withoutEntry }: Payload<ob
       ),
     }),
   })
-  addAuditEntry(type, withoutEntry)
+  if (withoutEntry !== null) addAuditEntry(type, withoutEntry)
   return type
 }
 

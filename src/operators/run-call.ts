@@ -40,7 +40,9 @@ export async function runCall(
   const caller = await requirePlatform(access, right, attempt)
   if (call.keyOnly && caller.expiresAt !== undefined) return forbid(service, caller, attempt, BY_TOKEN)
   const read = call.request.readInput(sent, call.check)
-  const { environment, reason } = read as { readonly environment?: string; readonly reason?: string | null }
+  const { [call.changedIn ?? 'environment']: environment, reason } = read as Readonly<
+    Record<string, string | undefined>
+  >
   const environmentId = environment === undefined ? null : await findChangeable(service, caller, attempt, environment)
   const asked: Asked<Fields> = { ...read, environmentId }
   const asking = { caller, service }

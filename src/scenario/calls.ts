@@ -1,10 +1,99 @@
+import { ACTIONS } from '../audit/actions.ts'
+import { MAX_PLANNED } from '../base/limits.ts'
 import { out } from '../declare/answer.ts'
-import { operatorChange, payload } from '../declare/operator-call.ts'
-import { publishPolicyRequest } from './draft-requests.ts'
-import { publishPolicy, setPublishPolicy } from './drafts.ts'
+import { operatorAct, operatorChange, payload } from '../declare/operator-call.ts'
+import { findEnvironment } from '../projects/projects.ts'
+import { scenarioFault } from './parse-definition.ts'
+import { cloneScenario, type PublishedScenario, publishScenario } from './publish.ts'
+import { cancelRequest, cloneRequest, publishRequest, scheduleRequest } from './requests.ts'
+import { cancelPublication, type ShownPublication, schedulePublication } from './scheduled.ts'
 import { checkAt, setClock, setClockRequest } from './set-clock.ts'
 
+const published = (name: string) =>
+  payload(
+    name,
+    {
+      scenario: out.ofType<PublishedScenario & { readonly environment: string }>('ScenarioVersion'),
+      notices: out.list(
+        scenarioFault,
+        'Notes for the designer, such as a tier whose rewards a level node replaces. The same as in `validateScenario`.',
+      ),
+    },
+    'Null when the text was current already, so that nothing changed.',
+  )
+
+const publication = (description: string) => out.ofType<ShownPublication>('ScheduledPublication', description)
+
 export const scenarioCalls = [
+  operatorAct({
+    name: 'publishScenario',
+    summary: 'Publishes a definition as the next version. Every fault is named at once, and then nothing is written.',
+    request: publishRequest,
+    answer: published('PublishScenarioPayload'),
+    right: 'design',
+    action: ACTIONS.publishScenario,
+    target: 'scenarioId',
+    async act({ caller, service }, { environment, environmentId, scenarioId, definition, expectedVersion, reason }) {
+      const ref = { environmentId, scenarioId }
+      const publisher = { caller, reason, expected: expectedVersion }
+      const { scenario, notices, auditId } = await publishScenario(service.operatorPool, ref, definition, publisher)
+      return { outcome: { scenario: { environment, ...scenario }, notices }, auditId }
+    },
+  }),
+  operatorAct({
+    name: 'cloneScenario',
+    summary:
+      'Publishes the text of a version, byte for byte, in another environment of the project, or under another id. Cloning an older version to its own place goes back to that version.',
+    request: cloneRequest,
+    answer: published('CloneScenarioPayload'),
+    right: 'design',
+    action: ACTIONS.cloneScenario,
+    target: 'toScenarioId',
+    changedIn: 'toEnvironment',
+    async act({ caller, service }, { environment, scenarioId, version, toEnvironment, toScenarioId, ...asked }) {
+      const { environmentId, expectedVersion: expected, reason } = asked
+      const { scenario, notices, auditId } = await cloneScenario(service.operatorPool, caller, {
+        from: { environmentId: await findEnvironment(service.pool, caller.projectId, environment), scenarioId },
+        fromEnvironment: environment,
+        version,
+        to: { environmentId, scenarioId: toScenarioId },
+        expected,
+        reason,
+      })
+      return { outcome: { scenario: { environment: toEnvironment, ...scenario }, notices }, auditId }
+    },
+  }),
+  operatorChange({
+    name: 'schedulePublication',
+    summary: `Plans the publication of a definition at a later time, in the name of the calling key. An environment has up to ${MAX_PLANNED} planned publications. Every fault is named at once, and then nothing is planned.`,
+    request: scheduleRequest,
+    answer: payload(
+      'SchedulePublicationPayload',
+      {
+        publication: publication('The planned publication.'),
+        notices: out.list(scenarioFault, 'Notes for the designer. The same as in `validateScenario`.'),
+      },
+      'Never null.',
+    ),
+    right: 'design',
+    action: 'scenario.schedule',
+    target: 'scenarioId',
+    change: ({ client, caller }, asked) => schedulePublication(client, caller, asked),
+  }),
+  operatorChange({
+    name: 'cancelPublication',
+    summary: 'Cancels a planned publication. One that has ended stays as it is.',
+    request: cancelRequest,
+    answer: payload(
+      'CancelPublicationPayload',
+      { publication: publication('The publication after the call.') },
+      'Null when it had ended already, so that nothing changed.',
+    ),
+    right: 'design',
+    action: 'scenario.cancel_schedule',
+    target: 'publicationId',
+    change: ({ client }, asked) => cancelPublication(client, asked),
+  }),
   operatorChange({
     name: 'setEnvironmentClock',
     summary:
@@ -21,16 +110,5 @@ export const scenarioCalls = [
     target: 'environment',
     change: ({ client }, asked) => setClock(client, asked),
     afterCommit: ({ service }) => service.gameClocks.refresh(),
-  }),
-  operatorChange({
-    name: 'setPublishPolicy',
-    summary:
-      'Sets what an environment demands of publications, over GraphQL and REST, of every role. Publications that are planned already stay planned.',
-    request: publishPolicyRequest,
-    answer: payload('SetPublishPolicyPayload', { policy: out.of(publishPolicy, 'The policy after the change.') }),
-    right: 'manage',
-    action: 'publish_policy.set',
-    target: 'environment',
-    change: ({ client }, asked) => setPublishPolicy(client, asked.environmentId, asked),
   }),
 ]

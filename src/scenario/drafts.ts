@@ -1,7 +1,5 @@
 import { hash } from 'node:crypto'
 import type { ClientBase, Pool } from 'pg'
-import { ACTIONS } from '../audit/actions.ts'
-import { writeAudit } from '../audit/audit-log.ts'
 import { isAnother, type Maker, makerOf, nameOf } from '../audit/people.ts'
 import { invalidRequest, Refusal } from '../base/errors.ts'
 import { print, trimJson } from '../base/json.ts'
@@ -85,7 +83,7 @@ export async function listDrafts(
   return rows
 }
 
-export async function readDraft(pool: Pool, environmentId: string, id: string): Promise<Draft | null> {
+export async function readDraft(pool: Pool | ClientBase, environmentId: string, id: string): Promise<Draft | null> {
   const { rows } = await pool.query<Draft>(
     `SELECT ${COLUMNS} FROM scenario_drafts WHERE environment_id = $1 AND id = $2`,
     [environmentId, id],
@@ -124,40 +122,59 @@ export async function readEditors(pool: Pool, draftId: string): Promise<readonly
   return rows.map(({ person }) => person)
 }
 
+/** A draft, with the name of its environment. */
+export type ShownDraft = Draft & { readonly environment: string }
+
+type InNamed<T> = T & { readonly environmentId: string }
+
+/** The outcome of a change. */
+interface Outcome {
+  /** As it is after the change. Null when it was published or deleted. */
+  readonly draft: ShownDraft | null
+}
+
+/** A draft after a change. */
+export async function showDraft(
+  client: Pool | ClientBase,
+  { environment, environmentId, draftId }: InNamed<{ readonly environment: string; readonly draftId: string }>,
+): Promise<Outcome> {
+  const draft = await readDraft(client, environmentId, draftId)
+  return { draft: draft && { ...draft, environment } }
+}
+
 /** Shares a draft. One that is there with the same name and text stays as it is. */
-export function createDraft(
-  pool: Pool,
+export async function createDraft(
+  client: ClientBase,
   caller: PlatformCaller,
-  { environmentId, scenarioId, name, definition, baseVersion }: InEnvironment<CreateDraft>,
-): Promise<{ readonly draftId: string; readonly auditId: string | null }> {
-  return inTransaction(pool, async (client) => {
-    // Otherwise several at once could pass the limit.
-    await lockEnvironment(client, environmentId)
-    const { rows: named } = await client.query<{ id: string; isSame: boolean }>(
-      `SELECT id, definition = $4 AND base_version = $5 AS "isSame" FROM scenario_drafts
-       WHERE environment_id = $1 AND scenario_id = $2 AND name = $3`,
-      [environmentId, scenarioId, name, definition, baseVersion],
-    )
-    if (named[0]?.isSame) return { draftId: named[0].id, auditId: null }
-    if (named[0]) throw invalidRequest({ path: 'name', message: 'is the name of another draft of the scenario' })
-    const { rows } = await client.query<{ drafts: number }>(
-      'SELECT count(*)::int AS drafts FROM scenario_drafts WHERE environment_id = $1',
-      [environmentId],
-    )
-    if ((rows[0]?.drafts ?? 0) >= MAX_DRAFTS)
-      throw invalidRequest({ path: 'environment', message: `has ${MAX_DRAFTS} drafts, the most that it can have` })
-    const id = newId()
-    await client.query(
-      `INSERT INTO scenario_drafts (id, environment_id, scenario_id, name, definition, sha256, base_version, created_by,
-         changed_by, authors) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9)`,
-      [
-        ...[id, environmentId, scenarioId, name, definition, hashOf(definition), baseVersion, nameOf(caller)],
-        JSON.stringify([makerOf(caller)]),
-      ],
-    )
-    const entry = { environmentId, action: ACTIONS.createDraft, target: id, before: null }
-    return { draftId: id, auditId: await writeAudit(client, caller, { ...entry, after: { scenarioId, name } }) }
-  })
+  { environment, environmentId, scenarioId, name, definition, baseVersion }: InNamed<CreateDraft>,
+): Promise<Change<Outcome>> {
+  // Otherwise several at once could pass the limit.
+  await lockEnvironment(client, environmentId)
+  const { rows: named } = await client.query<{ id: string; isSame: boolean }>(
+    `SELECT id, definition = $4 AND base_version = $5 AS "isSame" FROM scenario_drafts
+     WHERE environment_id = $1 AND scenario_id = $2 AND name = $3`,
+    [environmentId, scenarioId, name, definition, baseVersion],
+  )
+  if (named[0]?.isSame)
+    return { outcome: await showDraft(client, { environment, environmentId, draftId: named[0].id }) }
+  if (named[0]) throw invalidRequest({ path: 'name', message: 'is the name of another draft of the scenario' })
+  const { rows } = await client.query<{ drafts: number }>(
+    'SELECT count(*)::int AS drafts FROM scenario_drafts WHERE environment_id = $1',
+    [environmentId],
+  )
+  if ((rows[0]?.drafts ?? 0) >= MAX_DRAFTS)
+    throw invalidRequest({ path: 'environment', message: `has ${MAX_DRAFTS} drafts, the most that it can have` })
+  const id = newId()
+  await client.query(
+    `INSERT INTO scenario_drafts (id, environment_id, scenario_id, name, definition, sha256, base_version, created_by,
+       changed_by, authors) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9)`,
+    [
+      ...[id, environmentId, scenarioId, name, definition, hashOf(definition), baseVersion, nameOf(caller)],
+      JSON.stringify([makerOf(caller)]),
+    ],
+  )
+  const outcome = await showDraft(client, { environment, environmentId, draftId: id })
+  return { outcome, target: id, before: null, after: { scenarioId, name } }
 }
 
 /** The authors with a caller, who is there once. */
@@ -208,43 +225,37 @@ export function saveDraft(
   })
 }
 
-export function deleteDraft(
-  pool: Pool,
-  caller: PlatformCaller,
-  { environmentId, draftId, reason }: InEnvironment<RequestOf<typeof deleteDraftRequest>>,
-): Promise<string> {
-  return inTransaction(pool, async (client) => {
-    const { scenarioId, name, revision } = await lockDraft(client, environmentId, draftId)
-    await client.query('DELETE FROM scenario_drafts WHERE id = $1', [draftId])
-    const entry = { environmentId, action: ACTIONS.deleteDraft, target: draftId, after: null, reason }
-    return writeAudit(client, caller, { ...entry, before: { scenarioId, name, revision } })
-  })
+export async function deleteDraft(
+  client: ClientBase,
+  { environmentId, draftId }: InNamed<RequestOf<typeof deleteDraftRequest>>,
+): Promise<Change<Outcome>> {
+  const { scenarioId, name, revision } = await lockDraft(client, environmentId, draftId)
+  await client.query('DELETE FROM scenario_drafts WHERE id = $1', [draftId])
+  return { outcome: { draft: null }, target: draftId, before: { scenarioId, name, revision }, after: null }
 }
 
-/** Approves a revision, as a person who has changed nothing since the last approval. Null when it is approved already. */
-export function approveDraft(
-  pool: Pool,
+/** Approves a revision, as a person who has changed nothing since the last approval. Approved once, it stays so. */
+export async function approveDraft(
+  client: ClientBase,
   caller: PlatformCaller,
-  { environmentId, draftId, revision, reason }: InEnvironment<RequestOf<typeof approveDraftRequest>>,
-): Promise<string | null> {
-  return inTransaction(pool, async (client) => {
-    const draft = await lockDraft(client, environmentId, draftId)
-    requireRevision(draft, revision, 'revision')
-    if (draft.approvedRevision === revision) return null
-    if (!draft.authors.every((author) => isAnother(caller, author)))
-      throw new Refusal('forbidden', {
-        faults: [{ path: 'draftId', message: 'is of a draft that a second person must approve' }],
-      })
-    await client.query(
-      `UPDATE scenario_drafts SET approved_revision = $2, approved_by = $3, approved_at = clock_timestamp(),
-         authors = '[]' WHERE id = $1`,
-      [draftId, revision, nameOf(caller)],
-    )
-    const { scenarioId, name, sha256 } = draft
-    const entry = { environmentId, action: ACTIONS.approveDraft, target: draftId, before: null, reason }
-    const after = { scenarioId, name, revision, sha256 }
-    return writeAudit(client, caller, { ...entry, after })
-  })
+  { environment, environmentId, draftId, revision }: InNamed<RequestOf<typeof approveDraftRequest>>,
+): Promise<Change<Outcome>> {
+  const draft = await lockDraft(client, environmentId, draftId)
+  requireRevision(draft, revision, 'revision')
+  const place = { environment, environmentId, draftId }
+  if (draft.approvedRevision === revision) return { outcome: await showDraft(client, place) }
+  if (!draft.authors.every((author) => isAnother(caller, author)))
+    throw new Refusal('forbidden', {
+      faults: [{ path: 'draftId', message: 'is of a draft that a second person must approve' }],
+    })
+  await client.query(
+    `UPDATE scenario_drafts SET approved_revision = $2, approved_by = $3, approved_at = clock_timestamp(),
+       authors = '[]' WHERE id = $1`,
+    [draftId, revision, nameOf(caller)],
+  )
+  const { scenarioId, name, sha256 } = draft
+  const after = { scenarioId, name, revision, sha256 }
+  return { outcome: await showDraft(client, place), target: draftId, before: null, after }
 }
 
 /** Says that a person has a draft open. */

@@ -1,36 +1,15 @@
-import { ACTIONS } from '../audit/actions.ts'
-import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
-import { Refusal } from '../base/errors.ts'
 import { MAX_DRAFTS } from '../base/limits.ts'
-import { type AttemptedAction, requirePlatform } from '../callers/access.ts'
-import type { PlatformCaller } from '../callers/callers.ts'
+import { requirePlatform } from '../callers/access.ts'
 import { builder } from '../declare/graphql/builder.ts'
-import type { Context } from '../declare/graphql/context.ts'
 import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
-import { answerType, argsOf, inputOf } from '../declare/graphql/shapes.ts'
+import { answerType, argsOf } from '../declare/graphql/shapes.ts'
 import { findOwnEnvironment } from '../players/graphql-readable.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { readChange } from '../roles/graphql-change.ts'
+import { draftRequest, draftsRequest } from './draft-requests.ts'
 import {
-  approveDraftRequest,
-  commentRequest,
-  createDraftRequest,
-  deleteDraftRequest,
-  draftRequest,
-  draftsRequest,
-  resolveRequest,
-  saveDraftRequest,
-} from './draft-requests.ts'
-import {
-  addComment,
-  approveDraft,
   type Comment,
-  createDraft,
-  type Draft,
-  deleteDraft,
   EDITING_SECONDS,
-  enterDraft,
   listDrafts,
   publishPolicy,
   readComments,
@@ -38,12 +17,11 @@ import {
   readDraft,
   readEditors,
   readPublishPolicy,
-  resolveComment,
-  saveDraft,
+  type ShownDraft,
 } from './drafts.ts'
 
 /** The comments are read for a whole list at once. */
-type Shown = Draft & { readonly environment: string; readonly comments?: readonly Comment[] }
+type Shown = ShownDraft & { readonly comments?: readonly Comment[] }
 
 const PERSON = 'The person, or `platform_key:` and its id where the call named none.'
 
@@ -167,31 +145,6 @@ nodesOf('ScenarioDraft', ['name', 'uuid'], async (context, [environment = '', id
   return found && { ...found, environment }
 })
 
-interface Changed {
-  readonly environment: string
-  readonly environmentId: string
-  readonly draftId: string
-}
-
-const draftField = {
-  type: DraftType,
-  nullable: true,
-  description: 'The draft after the change. Null when it was published or deleted.',
-  resolve: async ({ environment, environmentId, draftId }: Changed, _args: object, { service }: Context) => {
-    const found = await readDraft(service.operatorPool, environmentId, draftId)
-    return found && { ...found, environment }
-  },
-} as const
-
-const DraftPayload = builder.objectRef<Changed>('ScenarioDraftPayload').implement({
-  description: 'A change of a draft, which the audit log does not have: it has what becomes of the draft.',
-  fields: (t) => ({ draft: t.field(draftField) }),
-})
-const AuditedPayload = builder.objectRef<Changed & Audited>('AuditedDraftPayload').implement({
-  fields: (t) => ({ draft: t.field(draftField) }),
-})
-addAuditEntry(AuditedPayload, 'Null when nothing changed.')
-
 const PolicyType = answerType('PublishPolicy', publishPolicy)
 
 builder.prismaObjectField('Environment', 'publishPolicy', (t) =>
@@ -202,121 +155,3 @@ builder.prismaObjectField('Environment', 'publishPolicy', (t) =>
     resolve: ({ id }, _args, { service }) => readPublishPolicy(service.operatorPool, id),
   }),
 )
-
-/** Runs a change as a designer. A refused caller is in the audit log. */
-async function change<Asked extends { readonly environment: string }, Done extends object>(
-  context: Context,
-  attempt: AttemptedAction,
-  read: () => Asked,
-  apply: (caller: PlatformCaller, asked: Asked & { readonly environmentId: string }) => Promise<Done>,
-) {
-  const { caller, asked } = await readChange(context, 'design', attempt, read)
-  const { environment, environmentId } = asked
-  return { environment, environmentId, caller, ...(await apply(caller, asked)) }
-}
-
-builder.mutationFields((t) => ({
-  createScenarioDraft: t.field({
-    type: AuditedPayload,
-    description:
-      'Shares a draft of a scenario with the other designers. A call that is repeated changes nothing; a name that another draft of the scenario has is refused.',
-    args: inputOf('CreateScenarioDraftInput', createDraftRequest),
-    resolve: async (_root, { input }, context) => {
-      const attempt = { action: ACTIONS.createDraft, target: input.environment }
-      const read = () => createDraftRequest.readInput(input)
-      const done = await change(context, attempt, read, (caller, asked) =>
-        createDraft(context.service.operatorPool, caller, asked),
-      )
-      return { ...done, audit: auditRef(done.caller, done.auditId) }
-    },
-  }),
-  saveScenarioDraft: t.field({
-    type: DraftPayload,
-    description:
-      'Changes a shared draft. Refused when somebody else has changed it since the revision that the caller has seen. A new text is not approved.',
-    args: inputOf('SaveScenarioDraftInput', saveDraftRequest),
-    resolve: (_root, { input }, context) => {
-      const attempt = { action: ACTIONS.saveDraft, target: input.draftId }
-      const read = () => saveDraftRequest.readInput(input)
-      return change(context, attempt, read, async (caller, asked) => {
-        await saveDraft(context.service.operatorPool, caller, asked)
-        return { draftId: asked.draftId }
-      })
-    },
-  }),
-  enterScenarioDraft: t.field({
-    type: DraftPayload,
-    description: `Says that the caller has a draft open, for ${EDITING_SECONDS} seconds, and answers the draft as it is now.`,
-    args: inputOf('EnterScenarioDraftInput', draftRequest),
-    resolve: (_root, { input }, context) => {
-      const attempt = { action: ACTIONS.enterDraft, target: input.draftId }
-      const read = () => draftRequest.readInput(input)
-      return change(context, attempt, read, async (caller, asked) => {
-        await enterDraft(context.service.operatorPool, caller, asked)
-        return { draftId: asked.draftId }
-      })
-    },
-  }),
-  commentOnScenarioDraft: t.field({
-    type: DraftPayload,
-    description: 'Adds a comment to a draft. A call that is repeated with its key changes nothing.',
-    args: inputOf('CommentOnScenarioDraftInput', commentRequest),
-    resolve: (_root, { input }, context) => {
-      const attempt = { action: ACTIONS.commentDraft, target: input.draftId }
-      const read = () => commentRequest.readInput(input)
-      return change(context, attempt, read, async (caller, asked) => {
-        await addComment(context.service.operatorPool, caller, asked)
-        return { draftId: asked.draftId }
-      })
-    },
-  }),
-  resolveDraftComment: t.field({
-    type: DraftPayload,
-    description: 'Marks a comment of a draft as done.',
-    args: inputOf('ResolveDraftCommentInput', resolveRequest),
-    resolve: (_root, { input }, context) => {
-      const attempt = { action: ACTIONS.commentDraft, target: input.draftId }
-      const read = () => resolveRequest.readInput(input)
-      return change(context, attempt, read, async (caller, asked) => {
-        await resolveComment(context.service.operatorPool, caller, asked)
-        return { draftId: asked.draftId }
-      })
-    },
-  }),
-  approveScenarioDraft: t.field({
-    type: AuditedPayload,
-    description:
-      'Approves a revision of a draft, as a second person: one who has not changed its text since the last approval. A later change is not approved.',
-    args: inputOf('ApproveScenarioDraftInput', approveDraftRequest),
-    resolve: async (_root, { input }, context) => {
-      const attempt = { action: ACTIONS.approveDraft, target: input.draftId }
-      const read = () => approveDraftRequest.readInput(input)
-      const done = await change(context, attempt, read, async (caller, asked) => {
-        try {
-          const auditId = await approveDraft(context.service.operatorPool, caller, asked)
-          return { draftId: asked.draftId, auditId }
-        } catch (refusal) {
-          // The person is the one who wrote it.
-          if (refusal instanceof Refusal && refusal.kind === 'forbidden')
-            await context.service.auditDenied(caller, attempt.action, asked.draftId)
-          throw refusal
-        }
-      })
-      return { ...done, audit: auditRef(done.caller, done.auditId) }
-    },
-  }),
-  deleteScenarioDraft: t.field({
-    type: AuditedPayload,
-    description: 'Deletes a shared draft with its comments.',
-    args: inputOf('DeleteScenarioDraftInput', deleteDraftRequest),
-    resolve: async (_root, { input }, context) => {
-      const attempt = { action: ACTIONS.deleteDraft, target: input.draftId }
-      const read = () => deleteDraftRequest.readInput(input)
-      const done = await change(context, attempt, read, async (caller, asked) => ({
-        draftId: asked.draftId,
-        auditId: await deleteDraft(context.service.operatorPool, caller, asked),
-      }))
-      return { ...done, audit: auditRef(done.caller, done.auditId) }
-    },
-  }),
-}))

@@ -1,29 +1,21 @@
-import { ACTIONS } from '../audit/actions.ts'
-import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
-import type { Fault } from '../base/errors.ts'
-import { MAX_PLANNED } from '../base/limits.ts'
 import { requirePlatform } from '../callers/access.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType, nodesOf, orNull } from '../declare/graphql/node.ts'
-import { argsOf, enumType, inputOf } from '../declare/graphql/shapes.ts'
+import { argsOf, enumType } from '../declare/graphql/shapes.ts'
 import { findOwnEnvironment } from '../players/graphql-readable.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { findChangeable } from '../roles/role-limits.ts'
 import { diffScenarios } from './diff.ts'
-import { FaultType, findChangedScenario } from './graphql.ts'
 import { DiffType } from './graphql-diff.ts'
 import { readScenario } from './publish.ts'
-import { cancelRequest, plannedRequest, scheduleRequest } from './requests.ts'
+import { plannedRequest } from './requests.ts'
 import {
-  cancelPublication,
   listPublications,
   MOST_LISTED,
-  type PlannedPublication,
   PUBLICATION_STATES,
   plannedBy,
   readPublication,
-  schedulePublication,
+  type ShownPublication,
 } from './scheduled.ts'
 
 const StateType = enumType('PublicationState', PUBLICATION_STATES, {
@@ -36,12 +28,7 @@ const StateType = enumType('PublicationState', PUBLICATION_STATES, {
   },
 })
 
-interface Planned extends PlannedPublication {
-  readonly environment: string
-  readonly environmentId: string
-}
-
-export const PublicationType = builder.objectRef<Planned>('ScheduledPublication').implement({
+export const PublicationType = builder.objectRef<ShownPublication>('ScheduledPublication').implement({
   description: 'A publication of a scenario at a later time.',
   interfaces: [NodeType],
   fields: (t) => ({
@@ -112,68 +99,6 @@ builder.queryField('scheduledPublications', (t) =>
     },
   }),
 )
-
-interface Payload extends Audited {
-  readonly publication: Planned
-  readonly notices: readonly Fault[]
-}
-
-const SchedulePayload = builder.objectRef<Payload>('SchedulePublicationPayload').implement({
-  fields: (t) => ({
-    publication: t.field({
-      type: PublicationType,
-      description: 'The planned publication.',
-      resolve: ({ publication }) => publication,
-    }),
-    notices: t.field({
-      type: [FaultType],
-      description: 'Notes for the designer. The same as in `validateScenario`.',
-      resolve: ({ notices }) => [...notices],
-    }),
-  }),
-})
-addAuditEntry(SchedulePayload, 'Never null.')
-const CancelPayload = builder.objectRef<Payload>('CancelPublicationPayload').implement({
-  fields: (t) => ({
-    publication: t.field({
-      type: PublicationType,
-      description: 'The publication after the call.',
-      resolve: ({ publication }) => publication,
-    }),
-  }),
-})
-addAuditEntry(CancelPayload, 'Null when it had ended already, so that nothing changed.')
-
-builder.mutationFields((t) => ({
-  schedulePublication: t.field({
-    type: SchedulePayload,
-    description: `Plans the publication of a definition at a later time, in the name of the calling key. An environment has up to ${MAX_PLANNED} planned publications. Every fault is named at once, and then nothing is planned.`,
-    args: inputOf('SchedulePublicationInput', scheduleRequest),
-    resolve: async (_root, { input }, context) => {
-      const attempt = { action: ACTIONS.schedulePublication, target: input.scenarioId }
-      const caller = await requirePlatform(context, 'design', attempt)
-      const { environment, scenarioId, ...plan } = scheduleRequest.readInput(input)
-      const ref = await findChangedScenario(context, caller, attempt, { environment, scenarioId })
-      const done = await schedulePublication(context.service.operatorPool, caller, ref, plan)
-      const publication = { ...done.publication, environment, environmentId: ref.environmentId }
-      return { publication, audit: auditRef(caller, done.auditId), notices: done.notices }
-    },
-  }),
-  cancelPublication: t.field({
-    type: CancelPayload,
-    description: 'Cancels a planned publication. One that has ended stays as it is.',
-    args: inputOf('CancelPublicationInput', cancelRequest),
-    resolve: async (_root, { input }, context) => {
-      const attempt = { action: ACTIONS.cancelPublication, target: input.publicationId }
-      const caller = await requirePlatform(context, 'design', attempt)
-      const { environment, publicationId: id, reason } = cancelRequest.readInput(input)
-      const environmentId = await findChangeable(context.service, caller, attempt, environment)
-      const done = await cancelPublication(context.service.operatorPool, caller, environmentId, { id, reason })
-      const publication = { ...done.publication, environment, environmentId }
-      return { publication, audit: auditRef(caller, done.auditId), notices: [] }
-    },
-  }),
-}))
 
 nodesOf('ScheduledPublication', ['name', 'uuid'], async (context, [environment = '', id = '']) => {
   const environmentId = await findOwnEnvironment(context, environment)

@@ -1,9 +1,5 @@
-import { ACTIONS } from '../audit/actions.ts'
-import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
-import type { Fault } from '../base/errors.ts'
 import { MAX_INT32 } from '../base/json.ts'
-import { type AttemptedAction, requirePlatform } from '../callers/access.ts'
-import type { PlatformCaller } from '../callers/callers.ts'
+import { requirePlatform } from '../callers/access.ts'
 import type { AnswerOf } from '../declare/answer.ts'
 import { printCursor, readCursor } from '../declare/cursor.ts'
 import { builder } from '../declare/graphql/builder.ts'
@@ -11,30 +7,14 @@ import type { Context } from '../declare/graphql/context.ts'
 import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType, nodesOf, orNull } from '../declare/graphql/node.ts'
 import { forwardPage, namesOf, pageOf, readList } from '../declare/graphql/page.ts'
-import { argsOf, fieldsOf, inputOf } from '../declare/graphql/shapes.ts'
+import { answerType, argsOf, fieldsOf, inputOf } from '../declare/graphql/shapes.ts'
 import { findOwnEnvironment } from '../players/graphql-readable.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { findChangeable } from '../roles/role-limits.ts'
 import { readGameNow } from './game-clock.ts'
 import { DiffType } from './graphql-diff.ts'
-import { type Validation, validateDefinition } from './parse-definition.ts'
-import {
-  cloneScenario,
-  type Publication,
-  publishedMembers,
-  publishedScenario,
-  publishScenario,
-  readScenario,
-} from './publish.ts'
-import {
-  cloneRequest,
-  diffRequest,
-  publishRequest,
-  scenarioRequest,
-  scenariosRequest,
-  validateRequest,
-  versionRequest,
-} from './requests.ts'
+import { scenarioFault, type Validation, validateDefinition } from './parse-definition.ts'
+import { publishedMembers, publishedScenario, readScenario } from './publish.ts'
+import { diffRequest, scenarioRequest, scenariosRequest, validateRequest, versionRequest } from './requests.ts'
 import type { ScenarioRef } from './scenarios.ts'
 import { countVersions, diffVersions, listVersions, type VersionSummary } from './versions.ts'
 
@@ -88,13 +68,7 @@ const VersionSummaryType = builder.objectRef<VersionSummary>('ScenarioVersionSum
   }),
 })
 
-export const FaultType = builder.objectRef<Fault>('ScenarioFault').implement({
-  description: 'A fault or notice of a definition, with its place, such as `nodes[2].data.levels[0].xp`.',
-  fields: (t) => ({
-    path: t.exposeString('path', { description: 'Its place.' }),
-    message: t.exposeString('message', { description: 'The text of the fault or notice.' }),
-  }),
-})
+export const FaultType = answerType('ScenarioFault', scenarioFault)
 
 const ValidationType = builder.objectRef<Validation>('ValidateScenarioResult').implement({
   fields: (t) => ({
@@ -193,76 +167,6 @@ builder.queryFields((t) => ({
   ),
 }))
 
-interface Published extends Audited {
-  readonly scenario: AnswerOf<typeof publishedScenario>
-  readonly notices: readonly Fault[]
-}
-
-function published(caller: PlatformCaller, { environment }: { environment: string }, done: Publication): Published {
-  const { scenario, auditId, notices } = done
-  return { scenario: { environment, ...scenario }, audit: auditRef(caller, auditId), notices }
-}
-
-const payloadType = (name: string) => {
-  const payload = builder.objectRef<Published>(name).implement({
-    fields: (t) => ({
-      scenario: t.field({ type: ScenarioVersionType, resolve: (payload) => payload.scenario }),
-      notices: t.field({
-        type: [FaultType],
-        description:
-          'Notes for the designer, such as a tier whose rewards a level node replaces. The same as in `validateScenario`.',
-        resolve: ({ notices }) => [...notices],
-      }),
-    }),
-  })
-  addAuditEntry(payload, 'Null when the text was current already, so that nothing changed.')
-  return payload
-}
-const PublishScenarioPayload = payloadType('PublishScenarioPayload')
-const CloneScenarioPayload = payloadType('CloneScenarioPayload')
-
-builder.mutationFields((t) => ({
-  publishScenario: t.field({
-    type: PublishScenarioPayload,
-    description:
-      'Publishes a definition as the next version. Every fault is named at once, and then nothing is written.',
-    args: inputOf('PublishScenarioInput', publishRequest),
-    resolve: async (_root, { input }, context) => {
-      const attempt = { action: ACTIONS.publishScenario, target: input.scenarioId }
-      const caller = await requirePlatform(context, 'design', attempt)
-      const { definition, reason, expectedVersion: expected, ...ref } = publishRequest.readInput(input)
-      const scenario = await findChangedScenario(context, caller, attempt, ref)
-      const publisher = { caller, reason, expected }
-      return published(
-        caller,
-        ref,
-        await publishScenario(context.service.operatorPool, scenario, definition, publisher),
-      )
-    },
-  }),
-  cloneScenario: t.field({
-    type: CloneScenarioPayload,
-    description:
-      'Publishes the text of a version, byte for byte, in another environment of the project, or under another id. Cloning an older version to its own place goes back to that version.',
-    args: inputOf('CloneScenarioInput', cloneRequest),
-    resolve: async (_root, { input }, context) => {
-      const attempt = { action: ACTIONS.cloneScenario, target: input.toScenarioId }
-      const caller = await requirePlatform(context, 'design', attempt)
-      const { toEnvironment, toScenarioId, version, expectedVersion, reason, ...ref } = cloneRequest.readInput(input)
-      const target = { environment: toEnvironment, scenarioId: toScenarioId }
-      const cloned = await cloneScenario(context.service.operatorPool, caller, {
-        from: await findScenario(context, caller.projectId, ref),
-        fromEnvironment: ref.environment,
-        version,
-        to: await findChangedScenario(context, caller, attempt, target),
-        expected: expectedVersion,
-        reason,
-      })
-      return published(caller, target, cloned)
-    },
-  }),
-}))
-
 /** A scenario of the key's project. An environment of another project counts as missing. */
 export async function findScenario(
   { service }: Context,
@@ -292,13 +196,3 @@ nodesOf('ScenarioVersion', ['name', 'name', 'number'], async (context, parts) =>
   const found = await orNull(readScenario(context.service.operatorPool, ref, Number(version)), 'scenarioNotFound')
   return found && { environment, ...found }
 })
-
-/** A scenario that a call changes. Refuses a caller whose role only reads in its environment. */
-export async function findChangedScenario(
-  { service }: Context,
-  caller: PlatformCaller,
-  attempt: AttemptedAction,
-  { environment, scenarioId }: { environment: string; scenarioId: string },
-): Promise<ScenarioRef> {
-  return { environmentId: await findChangeable(service, caller, attempt, environment), scenarioId }
-}

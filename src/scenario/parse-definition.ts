@@ -1,6 +1,7 @@
 import type { Fault } from '../base/errors.ts'
 import { depthExceeds, isCleanText, syntaxFault } from '../base/json.ts'
 import { MAX_DEPTH, MAX_EDGES, MAX_ID, MAX_NAME, MAX_NODES } from '../base/limits.ts'
+import { answer, out } from '../declare/answer.ts'
 import type { Definition, Node } from './definition.ts'
 import { readEdges, readNode } from './definition-nodes.ts'
 import { Reader } from './definition-reader.ts'
@@ -18,6 +19,11 @@ import { DISPLAY_MEMBERS, noticeLanguages, readDisplay } from './display.ts'
 export type ParsedDefinition =
   | { readonly ok: true; readonly definition: Definition; readonly notices: readonly Fault[] }
   | { readonly ok: false; readonly faults: readonly Fault[] }
+
+export const scenarioFault = answer(
+  'A fault or notice of a definition, with its place, such as `nodes[2].data.levels[0].xp`.',
+  { path: out.text('Its place.'), message: out.text('The text of the fault or notice.') },
+)
 
 export interface Validation {
   /** Every reason why publishing would refuse the text. */

@@ -1,16 +1,15 @@
-import type { Pool } from 'pg'
-import { ACTIONS } from '../audit/actions.ts'
-import { operatorOf, writeAudit } from '../audit/audit-log.ts'
+import type { ClientBase, Pool } from 'pg'
+import { operatorOf } from '../audit/audit-log.ts'
 import { type Fault, invalidRequest, Refusal } from '../base/errors.ts'
 import { MAX_PLANNED } from '../base/limits.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { newId } from '../db/ids.ts'
 import { inTransaction } from '../db/transaction.ts'
+import type { Change } from '../declare/change.ts'
 import { requireApproval } from './drafts.ts'
 import { gameNow, LATEST_NOW, readGameNow } from './game-clock.ts'
 import { validateDefinition } from './parse-definition.ts'
 import { publishWithin } from './publish.ts'
-import type { ScenarioRef } from './scenarios.ts'
 import { lockSeasons } from './season-schedule.ts'
 
 // Publications at a later time: rows of `scheduled_publications`. Every instance looks for those that are due
@@ -38,61 +37,54 @@ const COLUMNS = `id, scenario_id AS "scenarioId", definition, publish_at AS "pub
   state, version, failure, operator, reason, created_at AS "createdAt", ended_at AS "endedAt"`
 
 export interface SchedulePublication {
+  readonly scenarioId: string
   readonly definition: string
   readonly publishAt: Date
   readonly expectedVersion: number | null
   readonly reason: string
 }
 
-export interface Scheduled {
-  readonly publication: PlannedPublication
-  readonly auditId: string | null
-  readonly notices: readonly Fault[]
+/** A publication, with the name of its environment. */
+export interface ShownPublication extends PlannedPublication {
+  readonly environment: string
+  readonly environmentId: string
 }
+
+type InNamed<T> = T & { readonly environment: string; readonly environmentId: string }
 
 /** Plans a publication. Refuses a definition with faults, a time that is not to come, and more than the limit. */
 export async function schedulePublication(
-  pool: Pool,
+  client: ClientBase,
   caller: PlatformCaller,
-  { environmentId, scenarioId }: ScenarioRef,
-  { definition, publishAt, expectedVersion, reason }: SchedulePublication,
-): Promise<Scheduled> {
-  return inTransaction(pool, async (client) => {
-    // Otherwise several at once could pass the limit.
-    await lockSeasons(client)
-    const now = await readGameNow(client, environmentId)
-    const { notices, faults: ofDefinition } = validateDefinition(definition, now, scenarioId)
-    const faults = [...ofDefinition]
-    const { rows: known } = await client.query<{ planned: number }>(
-      "SELECT count(*)::int AS planned FROM scheduled_publications WHERE environment_id = $1 AND state = 'planned'",
-      [environmentId],
-    )
-    if (publishAt <= now) faults.push({ path: 'publishAt', message: 'must be a time to come' })
-    if ((known[0]?.planned ?? 0) >= MAX_PLANNED)
-      faults.push({ path: '', message: `The environment has ${MAX_PLANNED} planned publications.` })
-    if (faults.length > 0) throw invalidRequest(...faults)
-    await requireApproval(client, { environmentId, scenarioId }, definition)
-    const { operator, operatorIsClaimed } = operatorOf(caller)
-    const { rows } = await client.query<PlannedPublication>(
-      `INSERT INTO scheduled_publications
-         (environment_id, id, scenario_id, definition, publish_at, expected_version, project_id, key_id, operator, operator_is_claimed, reason)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING ${COLUMNS}`,
-      [
-        ...[environmentId, newId(), scenarioId, definition, publishAt, expectedVersion],
-        ...[caller.projectId, caller.keyId, operator, operatorIsClaimed, reason],
-      ],
-    )
-    const publication = rows[0] as PlannedPublication
-    const auditId = await writeAudit(client, caller, {
-      environmentId,
-      action: ACTIONS.schedulePublication,
-      target: scenarioId,
-      before: null,
-      after: nameOf(publication),
-      reason,
-    })
-    return { publication, auditId, notices }
-  })
+  asked: InNamed<SchedulePublication>,
+): Promise<Change<{ readonly publication: ShownPublication; readonly notices: readonly Fault[] }>> {
+  const { environment, environmentId, scenarioId, definition, publishAt, expectedVersion, reason } = asked
+  // Otherwise several at once could pass the limit.
+  await lockSeasons(client)
+  const now = await readGameNow(client, environmentId)
+  const { notices, faults: ofDefinition } = validateDefinition(definition, now, scenarioId)
+  const faults = [...ofDefinition]
+  const { rows: known } = await client.query<{ planned: number }>(
+    "SELECT count(*)::int AS planned FROM scheduled_publications WHERE environment_id = $1 AND state = 'planned'",
+    [environmentId],
+  )
+  if (publishAt <= now) faults.push({ path: 'publishAt', message: 'must be a time to come' })
+  if ((known[0]?.planned ?? 0) >= MAX_PLANNED)
+    faults.push({ path: '', message: `The environment has ${MAX_PLANNED} planned publications.` })
+  if (faults.length > 0) throw invalidRequest(...faults)
+  await requireApproval(client, { environmentId, scenarioId }, definition)
+  const { operator, operatorIsClaimed } = operatorOf(caller)
+  const { rows } = await client.query<PlannedPublication>(
+    `INSERT INTO scheduled_publications
+       (environment_id, id, scenario_id, definition, publish_at, expected_version, project_id, key_id, operator, operator_is_claimed, reason)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING ${COLUMNS}`,
+    [
+      ...[environmentId, newId(), scenarioId, definition, publishAt, expectedVersion],
+      ...[caller.projectId, caller.keyId, operator, operatorIsClaimed, reason],
+    ],
+  )
+  const publication = { ...(rows[0] as PlannedPublication), environment, environmentId }
+  return { outcome: { publication, notices }, target: scenarioId, before: null, after: nameOf(publication) }
 }
 
 const nameOf = ({ id, publishAt, expectedVersion, state }: PlannedPublication) => ({
@@ -102,35 +94,23 @@ const nameOf = ({ id, publishAt, expectedVersion, state }: PlannedPublication) =
 
 /** Cancels a planned publication. One that has ended stays as it is, and nothing is audited. Refuses an unknown one. */
 export async function cancelPublication(
-  pool: Pool,
-  caller: PlatformCaller,
-  environmentId: string,
-  { id, reason }: { readonly id: string; readonly reason: string },
-): Promise<Omit<Scheduled, 'notices'>> {
-  return inTransaction(pool, async (client) => {
-    const { rows: found } = await client.query<PlannedPublication>(
-      `SELECT ${COLUMNS} FROM scheduled_publications WHERE environment_id = $1 AND id = $2 FOR UPDATE`,
-      [environmentId, id],
-    )
-    const [before] = found
-    if (!before) throw new Refusal('notFound')
-    if (before.state !== 'planned') return { publication: before, auditId: null }
-    const { rows } = await client.query<PlannedPublication>(
-      `UPDATE scheduled_publications SET state = 'cancelled', ended_at = clock_timestamp()
-       WHERE environment_id = $1 AND id = $2 RETURNING ${COLUMNS}`,
-      [environmentId, id],
-    )
-    const publication = rows[0] as PlannedPublication
-    const auditId = await writeAudit(client, caller, {
-      environmentId,
-      action: ACTIONS.cancelPublication,
-      target: before.scenarioId,
-      before: nameOf(before),
-      after: nameOf(publication),
-      reason,
-    })
-    return { publication, auditId }
-  })
+  client: ClientBase,
+  { environment, environmentId, publicationId: id }: InNamed<{ readonly publicationId: string }>,
+): Promise<Change<{ readonly publication: ShownPublication }>> {
+  const { rows: found } = await client.query<PlannedPublication>(
+    `SELECT ${COLUMNS} FROM scheduled_publications WHERE environment_id = $1 AND id = $2 FOR UPDATE`,
+    [environmentId, id],
+  )
+  const [before] = found
+  if (!before) throw new Refusal('notFound')
+  if (before.state !== 'planned') return { outcome: { publication: { ...before, environment, environmentId } } }
+  const { rows } = await client.query<PlannedPublication>(
+    `UPDATE scheduled_publications SET state = 'cancelled', ended_at = clock_timestamp()
+     WHERE environment_id = $1 AND id = $2 RETURNING ${COLUMNS}`,
+    [environmentId, id],
+  )
+  const publication = { ...(rows[0] as PlannedPublication), environment, environmentId }
+  return { outcome: { publication }, target: before.scenarioId, before: nameOf(before), after: nameOf(publication) }
 }
 
 /** The latest planned publications that a list has, and the latest ones that have ended. */
