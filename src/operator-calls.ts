@@ -7,10 +7,12 @@ import { grantCalls } from './grants/calls.ts'
 import { segmentCalls } from './listing/calls.ts'
 import { accountPolicyCalls } from './login/calls.ts'
 import { projectCalls } from './projects/calls.ts'
+import { keyCalls } from './projects/calls-keys.ts'
 import { roleCalls } from './roles/calls.ts'
 import { scenarioCalls } from './scenario/calls.ts'
 import { draftCalls } from './scenario/calls-drafts.ts'
 import { sharedViewCalls } from './shared-views/calls.ts'
+import { singleSignOnCalls } from './single-sign-on/calls.ts'
 
 export const operatorCalls: readonly OperatorCall[] = [
   ...alertCalls,
@@ -20,8 +22,10 @@ export const operatorCalls: readonly OperatorCall[] = [
   ...segmentCalls,
   ...accountPolicyCalls,
   ...projectCalls,
+  ...keyCalls,
   ...roleCalls,
   ...scenarioCalls,
   ...draftCalls,
   ...sharedViewCalls,
+  ...singleSignOnCalls,
 ]

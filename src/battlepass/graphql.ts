@@ -1,6 +1,6 @@
 import { thaw } from '../base/json.ts'
+import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
-import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
 import { namesOf, PLAYERS_LIST, pageOf } from '../declare/graphql/page.ts'
 import { answerType, enumType, playerMutation, playerQuery } from '../declare/graphql/shapes.ts'

@@ -83,7 +83,7 @@ export interface Acted<Outcome> {
  */
 export interface ActCall<F extends Fields, Outcome> extends Call<F> {
   /** An answer that is no payload has no entry. */
-  readonly answer: Answer<Outcome>
+  readonly answer: Answer<Outcome> | Member<Outcome>
   readonly act: (asking: Asking, asked: Asked<F>) => Promise<Acted<Outcome>>
 }
 

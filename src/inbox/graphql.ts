@@ -1,7 +1,7 @@
 import type { MessageText, MessageTexts } from '../base/languages.ts'
 import { MAX_INBOX_PAGE } from '../base/limits.ts'
+import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
-import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
 import { namesOf, PLAYERS_LIST, pageOf } from '../declare/graphql/page.ts'
 import { answerType, enumType, playerMutation, playerQuery } from '../declare/graphql/shapes.ts'

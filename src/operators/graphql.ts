@@ -2,7 +2,7 @@ import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import type { PrismaClient } from '../db/prisma.ts'
 import type { Answer, Member } from '../declare/answer.ts'
 import { builder } from '../declare/graphql/builder.ts'
-import { answerTypeOf, fieldsOf, inputOf } from '../declare/graphql/shapes.ts'
+import { answerTypeOf, fieldsOf, inputOf, outputOf } from '../declare/graphql/shapes.ts'
 import type { OperatorCall, Payload } from '../declare/operator-call.ts'
 import { runCall } from './run-call.ts'
 
@@ -29,7 +29,8 @@ export function addMutations(calls: readonly OperatorCall[]): void {
 const payloads = new Map<Answer<object>, unknown>()
 
 /** The type of an answer. Several calls may have it. */
-function typeOf(answer: Answer<object>): unknown {
+function typeOf(answer: OperatorCall['answer']): unknown {
+  if (!('members' in answer)) return outputOf(answer.type)
   if (!isPayload(answer)) return answerTypeOf(answer)
   const known = payloads.get(answer) ?? payloadType(answer)
   payloads.set(answer, known)

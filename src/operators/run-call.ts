@@ -44,7 +44,7 @@ export async function runCall(
     Record<string, string | undefined>
   >
   const environmentId = environment === undefined ? null : await findChangeable(service, caller, attempt, environment)
-  const asked: Asked<Fields> = { ...read, environmentId }
+  const asked: Asked<Fields> = environmentId === null ? read : { ...read, environmentId }
   const asking = { caller, service }
   const also = await call.alsoRight?.(asking, asked)
   if (also !== undefined) await requirePlatform({ ...access, isCounted: true }, also, attempt)

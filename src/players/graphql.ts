@@ -1,7 +1,7 @@
 import { requirePlatform, requirePlayer } from '../callers/access.ts'
 import { printCursor, readCursor } from '../declare/cursor.ts'
+import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
-import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType, nodesOf, orNull } from '../declare/graphql/node.ts'
 import { forwardPage, namesOf, PLAYERS_LIST, pageOf, readList } from '../declare/graphql/page.ts'
 import { answerType, argsOf, enumType, fieldsOf, inputOf } from '../declare/graphql/shapes.ts'

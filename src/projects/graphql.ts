@@ -1,7 +1,7 @@
 import { requirePlatform } from '../callers/access.ts'
 import { ROLES, type Role } from '../callers/roles.ts'
+import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
-import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
 import { RoleType } from './graphql-keys.ts'
 

@@ -5,67 +5,39 @@ import { invalidRequest, Refusal } from '../base/errors.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { createPlatformKey, createSdkKey, createServerKey, type NewKey } from '../callers/keys.ts'
 import type { IssuedOperatorToken } from '../callers/operator-tokens.ts'
-import { type Role, roleIncludes } from '../callers/roles.ts'
+import type { Role } from '../callers/roles.ts'
 import type { Tokens } from '../callers/tokens.ts'
 import { inTransaction } from '../db/transaction.ts'
+import type { Changed } from '../declare/change.ts'
 
 // Changes to the keys of a project, each with its audit row. A key is shown once, when it is created.
 
-export interface AuditedKey extends NewKey {
-  readonly label: string | null
-  readonly auditId: string
-}
-
 export type KeyKind = 'sdk' | 'server' | 'platform'
 
-const OF_ENVIRONMENT = {
-  sdk: { create: createSdkKey, action: ACTIONS.createSdkKey },
-  server: { create: createServerKey, action: ACTIONS.createServerKey },
-}
+const CREATE = { sdk: createSdkKey, server: createServerKey }
 
-export function issueEnvironmentKey(
-  pool: Pool,
+export async function issueEnvironmentKey(
+  client: ClientBase,
   caller: PlatformCaller,
-  kind: keyof typeof OF_ENVIRONMENT,
-  { environmentId, label, reason }: { environmentId: string; label: string | null; reason: string },
-): Promise<AuditedKey> {
-  const { create, action } = OF_ENVIRONMENT[kind]
-  return inTransaction(pool, async (client) => {
-    const made = await create(client, environmentId, { createdBy: actorOf(caller), label })
-    const auditId = await writeAudit(client, caller, {
-      environmentId,
-      action,
-      target: made.id,
-      before: null,
-      after: { prefix: made.prefix, ...(label !== null && { label }) },
-      reason,
-    })
-    return { ...made, label, auditId }
-  })
+  kind: keyof typeof CREATE,
+  { environmentId, label }: { readonly environmentId: string; readonly label: string | null },
+): Promise<Changed<NewKey>> {
+  const made = await CREATE[kind](client, environmentId, { createdBy: actorOf(caller), label })
+  const after = { prefix: made.prefix, ...(label !== null && { label }) }
+  return { outcome: made, target: made.id, before: null, after }
 }
 
-export function issuePlatformKey(
-  pool: Pool,
+export async function issuePlatformKey(
+  client: ClientBase,
   caller: PlatformCaller,
-  { role, label, reason }: { role: Role; label: string | null; reason: string },
-): Promise<AuditedKey> {
-  // An operator token must not lead to a key with a higher role.
-  if (!roleIncludes(caller.role, role)) throw new Refusal('forbidden')
-  return inTransaction(pool, async (client) => {
-    const made = await createPlatformKey(client, caller.projectId, role, { createdBy: actorOf(caller), label })
-    const auditId = await writeAudit(client, caller, {
-      environmentId: null,
-      action: ACTIONS.createPlatformKey,
-      target: made.id,
-      before: null,
-      after: { prefix: made.prefix, role, ...(label !== null && { label }) },
-      reason,
-    })
-    return { ...made, label, auditId }
-  })
+  { role, label }: { readonly role: Role; readonly label: string | null },
+): Promise<Changed<NewKey>> {
+  const made = await createPlatformKey(client, caller.projectId, role, { createdBy: actorOf(caller), label })
+  const after = { prefix: made.prefix, role, ...(label !== null && { label }) }
+  return { outcome: made, target: made.id, before: null, after }
 }
 
-const findOfEnvironment = (kind: keyof typeof OF_ENVIRONMENT) =>
+const findOfEnvironment = (kind: keyof typeof CREATE) =>
   `SELECT k.prefix, k.environment_id FROM ${kind}_keys k JOIN environments e ON e.id = k.environment_id
     WHERE e.project_id = $1 AND k.id = $2 FOR NO KEY UPDATE OF k`
 
@@ -83,7 +55,12 @@ const FIND: Readonly<Record<KeyKind, string>> = {
 export function revokeKey(
   pool: Pool,
   caller: PlatformCaller,
-  { kind, keyId, reason, allowLast = false }: { kind: KeyKind; keyId: string; reason: string; allowLast?: boolean },
+  kind: KeyKind,
+  {
+    id: keyId,
+    reason,
+    allowLast = false,
+  }: { readonly id: string; readonly reason: string; readonly allowLast?: boolean },
 ): Promise<string> {
   return inTransaction(pool, async (client) => {
     if (kind === 'platform')

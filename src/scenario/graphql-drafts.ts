@@ -1,7 +1,7 @@
 import { MAX_DRAFTS } from '../base/limits.ts'
 import { requirePlatform } from '../callers/access.ts'
+import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
-import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
 import { answerType, argsOf } from '../declare/graphql/shapes.ts'
 import { findOwnEnvironment } from '../players/graphql-readable.ts'

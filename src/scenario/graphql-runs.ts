@@ -1,6 +1,6 @@
 import { nextRun, startRunAnswer, startRunCall } from '../battlepass/start-run.ts'
+import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
-import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType, nodesOf, orNull } from '../declare/graphql/node.ts'
 import { answerType, enumType, playerMutation, playerQuery } from '../declare/graphql/shapes.ts'
 import { findReadable } from '../players/graphql-readable.ts'

@@ -1,6 +1,6 @@
 import { requirePlatform } from '../callers/access.ts'
+import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
-import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType, nodesOf, orNull } from '../declare/graphql/node.ts'
 import { argsOf, enumType } from '../declare/graphql/shapes.ts'
 import { findOwnEnvironment } from '../players/graphql-readable.ts'

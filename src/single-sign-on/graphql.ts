@@ -1,20 +1,10 @@
 import { ACTIONS } from '../audit/actions.ts'
-import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import { requirePlatform } from '../callers/access.ts'
 import { builder } from '../declare/graphql/builder.ts'
-import { enumType, inputOf } from '../declare/graphql/shapes.ts'
-import { RoleType, requireMaker } from '../projects/graphql-keys.ts'
-import { removeRequest, setRequest, testRequest } from './requests.ts'
-import {
-  isOn,
-  readSignOn,
-  redirectUriOf,
-  removeSignOn,
-  type SignOnGroup,
-  type SignOnSettings,
-  setSignOn,
-} from './settings.ts'
-import { type SignOnTest, TEST_RESULTS, TESTED, testSignOn } from './test-sign-on.ts'
+import { answerType, enumType } from '../declare/graphql/shapes.ts'
+import { RoleType } from '../projects/graphql-keys.ts'
+import { isOn, readSignOn, redirectUriOf, type SignOnGroup, type SignOnSettings } from './settings.ts'
+import { signOnTest, TEST_RESULTS, TESTED } from './test-sign-on.ts'
 
 const GroupRoleType = builder.objectRef<SignOnGroup & { readonly isOn: boolean }>('GroupRole').implement({
   description: 'The role of the people of a group.',
@@ -76,19 +66,7 @@ builder.queryField('singleSignOn', (t) =>
   }),
 )
 
-const Payload = builder.objectRef<Audited & { readonly projectId: string }>('SingleSignOnPayload').implement({
-  fields: (t) => ({
-    singleSignOn: t.field({
-      type: SingleSignOnType,
-      nullable: true,
-      description: 'The settings after the change. Null after a removal.',
-      resolve: ({ projectId }, _args, { service }) => readSignOn(service.operatorPool, projectId),
-    }),
-  }),
-})
-addAuditEntry(Payload, 'Null when nothing changed.')
-
-const TestedPartType = enumType('SingleSignOnPart', TESTED, {
+enumType('SingleSignOnPart', TESTED, {
   description: 'A part of a sign-in that can be tried before anybody signs in.',
   values: {
     configuration: 'The configuration of the issuer.',
@@ -97,7 +75,7 @@ const TestedPartType = enumType('SingleSignOnPart', TESTED, {
     claim: 'The claim with the groups.',
   },
 })
-const TestResultType = enumType('SingleSignOnTestResult', TEST_RESULTS, {
+enumType('SingleSignOnTestResult', TEST_RESULTS, {
   description: 'How a part of a sign-in went.',
   values: {
     passed: 'As it must be.',
@@ -106,60 +84,4 @@ const TestResultType = enumType('SingleSignOnTestResult', TEST_RESULTS, {
   },
 })
 
-const SignOnTestType = builder.objectRef<SignOnTest>('SingleSignOnTest').implement({
-  description: 'How a part of a sign-in went.',
-  fields: (t) => ({
-    of: t.expose('of', { type: TestedPartType, description: 'The part.' }),
-    result: t.expose('result', { type: TestResultType, description: 'How it went.' }),
-    message: t.exposeString('message', { description: 'A sentence for the person who sets it up.' }),
-  }),
-})
-
-const TestPayload = builder.objectRef<Awaited<ReturnType<typeof testSignOn>>>('TestSingleSignOnPayload').implement({
-  fields: (t) => ({
-    redirectUri: t.exposeString('redirectUri', {
-      description: 'The address to which the issuer sends people back. The client of the issuer must allow it.',
-    }),
-    tests: t.field({
-      type: [SignOnTestType],
-      description: 'The parts that were tried. Without a configuration, no other one can be.',
-      resolve: ({ tests }) => [...tests],
-    }),
-  }),
-})
-
-builder.mutationFields((t) => ({
-  testSingleSignOn: t.field({
-    type: TestPayload,
-    description:
-      'Tries what can be tried of single sign-on before anybody signs in: asks the issuer for its configuration, for the start of a sign-in, and for a token with a code that it has not given. Nothing changes. Google and Entra ID show an address that their client does not allow only to people.',
-    args: inputOf('TestSingleSignOnInput', testRequest),
-    resolve: async (_root, { input }, context) => {
-      const attempt = { action: ACTIONS.testSingleSignOn, target: 'project' }
-      const caller = await requirePlatform(context, 'manage', attempt)
-      return testSignOn(context.service, caller, testRequest.readInput(input))
-    },
-  }),
-  setSingleSignOn: t.field({
-    type: Payload,
-    description:
-      "Lets people sign in to the console with the studio's own accounts. The issuer is asked for its configuration first. The sessions of a group end when the issuer, the client or the claim is another one, and when the group is gone, has another role, or now comes after a group that gives less. The others go on. Requires a platform key: a token cannot make sessions that outlive it.",
-    args: inputOf('SetSingleSignOnInput', setRequest),
-    resolve: async (_root, { input }, context) => {
-      const caller = await requireMaker(context, ACTIONS.setSingleSignOn)
-      const auditId = await setSignOn(context.service, caller, setRequest.readInput(input))
-      return { projectId: caller.projectId, audit: auditRef(caller, auditId) }
-    },
-  }),
-  removeSingleSignOn: t.field({
-    type: Payload,
-    description: 'Ends single sign-on, and the sessions of everybody who is signed in so.',
-    args: inputOf('RemoveSingleSignOnInput', removeRequest),
-    resolve: async (_root, { input }, context) => {
-      const attempt = { action: ACTIONS.removeSingleSignOn, target: 'project' }
-      const caller = await requirePlatform(context, 'manage', attempt)
-      const auditId = await removeSignOn(context.service.operatorPool, caller, removeRequest.readInput(input))
-      return { projectId: caller.projectId, audit: auditRef(caller, auditId) }
-    },
-  }),
-}))
+answerType('SingleSignOnTest', signOnTest)

@@ -3,6 +3,7 @@ import type { Pool } from 'pg'
 import type { Secrets } from '../base/secrets.ts'
 import { sentence } from '../base/sentence.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
+import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import { refuseFaults } from '../declare/shape.ts'
 import type { Webhook } from '../webhook/webhook.ts'
 import { type IssuerClient, IssuerFault } from './issuer-client.ts'
@@ -14,12 +15,12 @@ import { clientFaults, openClientSecret, readSignOn, redirectUriOf } from './set
 export const TESTED = ['configuration', 'start', 'client', 'claim'] as const
 export const TEST_RESULTS = ['passed', 'failed', 'unknown'] as const
 
-export interface SignOnTest {
-  readonly of: (typeof TESTED)[number]
-  readonly result: (typeof TEST_RESULTS)[number]
-  /** A sentence. */
-  readonly message: string
-}
+export const signOnTest = answer('How a part of a sign-in went.', {
+  of: out.oneOf(TESTED, { description: 'The part.' }),
+  result: out.oneOf(TEST_RESULTS, { description: 'How it went.' }),
+  message: out.text('A sentence for the person who sets it up.'),
+})
+export type SignOnTest = AnswerOf<typeof signOnTest>
 
 interface Desk {
   readonly operatorPool: Pool

@@ -30,9 +30,9 @@ import {
   runId,
   scenarioId,
 } from '../declare/common.ts'
+import { bareId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import type { Context } from '../declare/graphql/context.ts'
-import { bareId } from '../declare/graphql/global-id.ts'
 import { enumType, inputOf, type Sent } from '../declare/graphql/shapes.ts'
 import {
   type Check,

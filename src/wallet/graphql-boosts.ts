@@ -1,6 +1,6 @@
 import { databaseNow } from '../db/ids.ts'
+import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
-import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
 import { findReadable } from '../players/graphql-readable.ts'
 

@@ -1,5 +1,5 @@
+import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
-import { globalId } from '../declare/graphql/global-id.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
 import { answerType, enumType, fieldsOf } from '../declare/graphql/shapes.ts'
 import { findReadable } from '../players/graphql-readable.ts'

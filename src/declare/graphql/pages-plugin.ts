@@ -18,8 +18,8 @@ import {
 } from 'graphql'
 import { type Fault, invalidRequest, Refusal } from '../../base/errors.ts'
 import { FOREIGN_CURSOR } from '../cursor.ts'
+import { bareId } from '../global-id.ts'
 import { isUuid } from '../shape.ts'
-import { bareId } from './global-id.ts'
 import { faultsOfPage, isGiven, type PageArgs } from './page.ts'
 
 declare global {

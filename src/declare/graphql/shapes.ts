@@ -51,7 +51,8 @@ export function fieldsOf<M extends Readonly<Record<string, Member<unknown>>>>(
   return Object.fromEntries(fields)
 }
 
-function outputOf(type: Member<unknown>['type']): unknown {
+/** The type of a member's values. */
+export function outputOf(type: Member<unknown>['type']): unknown {
   if (typeof type === 'string') return type
   if (isValues(type)) return enumOf(type)
   if ('listOf' in type) return [outputOf(type.listOf)]
