@@ -5,9 +5,10 @@ import { catalogueCalls } from './catalogue/calls.ts'
 import type { OperatorCall } from './declare/operator-call.ts'
 import { grantCalls } from './grants/calls.ts'
 import { segmentCalls } from './listing/calls.ts'
-import { accountPolicyCalls } from './login/calls.ts'
+import { loginCalls } from './login/calls.ts'
 import { projectCalls } from './projects/calls.ts'
 import { keyCalls } from './projects/calls-keys.ts'
+import { providerCalls } from './providers/calls.ts'
 import { roleCalls } from './roles/calls.ts'
 import { scenarioCalls } from './scenario/calls.ts'
 import { draftCalls } from './scenario/calls-drafts.ts'
@@ -20,9 +21,10 @@ export const operatorCalls: readonly OperatorCall[] = [
   ...catalogueCalls,
   ...grantCalls,
   ...segmentCalls,
-  ...accountPolicyCalls,
+  ...loginCalls,
   ...projectCalls,
   ...keyCalls,
+  ...providerCalls,
   ...roleCalls,
   ...scenarioCalls,
   ...draftCalls,

@@ -10,8 +10,6 @@ export const ACTIONS = {
   publishScenario: 'scenario.publish',
   cloneScenario: 'scenario.clone',
   setProviders: 'auth_providers.set',
-  rotateSecret: 'auth_providers.rotate_secret',
-  testProvider: 'auth_providers.test',
   readSdkKeys: 'sdk_key.read',
   readServerKeys: 'server_key.read',
   readPlatformKeys: 'platform_key.read',

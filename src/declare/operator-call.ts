@@ -87,9 +87,19 @@ export interface ActCall<F extends Fields, Outcome> extends Call<F> {
   readonly act: (asking: Asking, asked: Asked<F>) => Promise<Acted<Outcome>>
 }
 
+/** The same for a call that finds its environment by itself, as faults that only it finds come before an unknown one. */
+export interface LateCall<F extends Fields, Outcome> extends Omit<ActCall<F, Outcome>, 'act'> {
+  readonly findsEnvironment: true
+  readonly act: (asking: Asking, asked: RequestOf<Shape<F>>) => Promise<Acted<Outcome>>
+}
+
 /** A declared call, for lists of calls. */
-export type OperatorCall = ChangeCall<Fields, object> | ActCall<Fields, object>
+export type OperatorCall = ChangeCall<Fields, object> | ActCall<Fields, object> | LateCall<Fields, object>
 
 export const operatorChange = <F extends Fields, Outcome>(call: ChangeCall<F, Outcome>): OperatorCall => call as never
 
-export const operatorAct = <F extends Fields, Outcome>(call: ActCall<F, Outcome>): OperatorCall => call as never
+export function operatorAct<F extends Fields, Outcome>(call: LateCall<F, Outcome>): OperatorCall
+export function operatorAct<F extends Fields, Outcome>(call: ActCall<F, Outcome>): OperatorCall
+export function operatorAct(call: unknown): OperatorCall {
+  return call as OperatorCall
+}

@@ -1,9 +1,42 @@
+import type { Fault } from '../base/errors.ts'
+import { requireKey } from '../callers/keys.ts'
 import { out } from '../declare/answer.ts'
-import { operatorChange, payload } from '../declare/operator-call.ts'
+import { environment } from '../declare/common.ts'
+import { operatorAct, operatorChange, payload } from '../declare/operator-call.ts'
+import { anyText, described, flag, optional, type RequestOf, shape } from '../declare/shape.ts'
+import { DEFAULT_PROVIDER, providerRef } from '../providers/provider-ref.ts'
 import { accountPolicy, setPolicy } from './account-policy.ts'
-import { accountPolicyRequest } from './requests.ts'
+import { type Rehearsal, rehearseLogin } from './custom-login.ts'
+import { rehearseIdToken } from './id-token-login.ts'
+import { accountPolicyRequest, credentials, idToken } from './requests.ts'
 
-export const accountPolicyCalls = [
+const testProviderRequest = shape({
+  environment,
+  customData: optional(described(credentials.customData, 'For a custom provider, which is called with it.')),
+  provider: optional(
+    anyText(
+      'The name of a custom provider, `google`, `apple`, or `oidc:` and the name of an issuer. Default: `default`.',
+    ),
+    DEFAULT_PROVIDER,
+  ),
+  idToken: optional(described(idToken.idToken, 'For any other provider, which verifies it.')),
+  nonce: optional(described(idToken.nonce, 'The nonce of the token. It is not used up.')),
+  oddBody: optional(
+    flag(
+      'Whether a custom provider is called a second time, with the same values in another notation. A ticket that works once is used up by the first call. Default: false.',
+    ),
+    false,
+  ),
+})
+
+/** A rehearsal needs what a login through the provider sends. */
+function rehearsalFaults({ provider, customData, idToken }: RequestOf<typeof testProviderRequest>): Fault[] {
+  if (customData !== null || idToken !== null) return []
+  const needed = providerRef(provider).kind === 'custom' ? 'customData' : 'idToken'
+  return [{ path: needed, message: 'is required for this provider' }]
+}
+
+export const loginCalls = [
   operatorChange({
     name: 'setAccountPolicy',
     summary:
@@ -14,5 +47,26 @@ export const accountPolicyCalls = [
     action: 'account_policy.set',
     target: 'environment',
     change: ({ client }, asked) => setPolicy(client, asked.environmentId, asked),
+  }),
+  operatorAct({
+    name: 'testAuthProvider',
+    summary:
+      'Calls a webhook, or verifies an ID token, as a login would, and returns the result. No player is created, looked up or logged in.',
+    request: testProviderRequest,
+    check: rehearsalFaults,
+    answer: out.ofType<Rehearsal>('TestAuthProviderPayload'),
+    right: 'manage',
+    action: 'auth_providers.test',
+    target: () => 'providers',
+    async act({ caller, service }, { environmentId, provider, customData, idToken, nonce, oddBody }) {
+      const ref = { projectId: caller.projectId, environmentId }
+      const rehearsal =
+        idToken === null
+          ? await rehearseLogin(service, ref, { provider, customData: customData ?? '{}', oddBody })
+          : await rehearseIdToken(service, environmentId, { provider, idToken, nonce })
+      // The webhook can take ten seconds.
+      await requireKey(service.pool, caller)
+      return { outcome: rehearsal }
+    },
   }),
 ]

@@ -43,7 +43,10 @@ export async function runCall(
   const { [call.changedIn ?? 'environment']: environment, reason } = read as Readonly<
     Record<string, string | undefined>
   >
-  const environmentId = environment === undefined ? null : await findChangeable(service, caller, attempt, environment)
+  const environmentId =
+    environment === undefined || 'findsEnvironment' in call
+      ? null
+      : await findChangeable(service, caller, attempt, environment)
   const asked: Asked<Fields> = environmentId === null ? read : { ...read, environmentId }
   const asking = { caller, service }
   const also = await call.alsoRight?.(asking, asked)

@@ -1,36 +1,17 @@
-import { ACTIONS } from '../audit/actions.ts'
-import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
 import type { Fault } from '../base/errors.ts'
 import { objectText } from '../base/json.ts'
-import { MAX_OVERLAP_SECONDS, MAX_SECRET } from '../base/limits.ts'
 import { requirePlatform } from '../callers/access.ts'
-import { requireKey } from '../callers/keys.ts'
 import { answer, out } from '../declare/answer.ts'
-import { blankNotice } from '../declare/blanks.ts'
-import { environment, providerName, reason } from '../declare/common.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { jsonOrNull } from '../declare/graphql/scalars.ts'
-import { answerType, argsOf, enumType, inputOf } from '../declare/graphql/shapes.ts'
-import {
-  anyText,
-  described,
-  flag,
-  InputSource,
-  int32,
-  optional,
-  type RequestOf,
-  shape,
-  text,
-} from '../declare/shape.ts'
-import { ODD_BODY_RESULTS, type OddBodyCheck, type Rehearsal, rehearseLogin } from '../login/custom-login.ts'
-import { rehearseIdToken } from '../login/id-token-login.ts'
+import { answerType, argsOf, enumType } from '../declare/graphql/shapes.ts'
+import { ODD_BODY_RESULTS, type OddBodyCheck, type Rehearsal } from '../login/custom-login.ts'
 import {
   LOGIN_NOTES_DESCRIPTION,
   LoginNoteType,
   LoginOutcomeType,
   WebhookAttemptType,
 } from '../login/log/graphql-login-log.ts'
-import { credentials, idToken } from '../login/requests.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import type { DenialReason } from '../webhook/denial.ts'
 import type { WebhookAnswer } from '../webhook/webhook-answer.ts'
@@ -44,10 +25,9 @@ import {
 } from './auth-providers.ts'
 import { providerKey } from './custom-provider.ts'
 import { missingIn, type OidcProviderView, oidcProvider } from './issuers.ts'
-import { DEFAULT_PROVIDER, PLATFORM_KINDS, providerRef } from './provider-ref.ts'
+import { PLATFORM_KINDS } from './provider-ref.ts'
 import { WITHHELD } from './redaction.ts'
-import { DEFAULT_OVERLAP_SECONDS, type RotatedSecret, rotateProviderSecret } from './rotate-secret.ts'
-import { authProvidersQuery, authProvidersRequest, readSettings, secretFault, setAuthProviders } from './settings.ts'
+import { authProvidersQuery } from './settings.ts'
 
 const NoticeType = builder.objectRef<Fault>('Notice').implement({
   description: 'A note about a request or an answer that was accepted, with its place.',
@@ -150,75 +130,6 @@ builder.queryField('authProviders', (t) =>
   }),
 )
 
-const setAuthProvidersRequest = shape({
-  ...authProvidersRequest.fields,
-  expectedVersion: optional(
-    text('The `version` that was read. Refused with `VERSION_CONFLICT` when another one is current. Default: any.', {
-      max: 64,
-    }),
-  ),
-  reason,
-})
-
-const SetAuthProvidersPayload = builder
-  .objectRef<Audited & { readonly authProviders: AuthProvidersView; readonly notices: readonly Fault[] }>(
-    'SetAuthProvidersPayload',
-  )
-  .implement({
-    fields: (t) => ({
-      authProviders: t.field({
-        description: 'The providers of the environment after the change.',
-        type: AuthProvidersType,
-        resolve: (payload) => payload.authProviders,
-      }),
-      notices: t.field({
-        description:
-          'Members that no rule knows, with the nearest known name, members that are repeated, and secrets with white space around them.',
-        type: [NoticeType],
-        resolve: ({ notices }) => [...notices],
-      }),
-    }),
-  })
-
-addAuditEntry(SetAuthProvidersPayload, 'Null when nothing changed.')
-
-const rotateSecretRequest = shape({
-  environment,
-  name: providerName,
-  secret: optional(text('The new secret. Default: a generated one.', { max: MAX_SECRET, check: secretFault })),
-  overlapSeconds: optional(
-    int32(
-      `How long the replaced secret still signs, in seconds: 0 to ${MAX_OVERLAP_SECONDS}. Default: ${DEFAULT_OVERLAP_SECONDS}. With 0, this secret and all earlier ones stop signing at once.`,
-      { min: 0, max: MAX_OVERLAP_SECONDS },
-    ),
-    DEFAULT_OVERLAP_SECONDS,
-  ),
-  reason,
-})
-
-const RotateProviderSecretPayload = builder
-  .objectRef<Audited & RotatedSecret & { readonly notices: readonly Fault[] }>('RotateProviderSecretPayload')
-  .implement({
-    fields: (t) => ({
-      provider: t.field({
-        type: CustomProviderType,
-        description: 'The provider after the change.',
-        resolve: ({ name, provider }) => ({ name, ...provider }),
-      }),
-      secret: t.exposeString('secret', {
-        nullable: true,
-        description: 'The generated secret, shown in this answer only. Null when the request gave one.',
-      }),
-      notices: t.field({
-        description: 'A notice about a given secret with white space around it.',
-        type: [NoticeType],
-        resolve: ({ notices }) => [...notices],
-      }),
-    }),
-  })
-
-addAuditEntry(RotateProviderSecretPayload, 'Null when nothing changed.')
-
 const REFUSED_ODDLY =
   'It refused the same values in another notation. It probably verifies the signature over JSON that it has parsed and printed again: verify the received bytes, before parsing. Or it refuses unknown members of `customData`, or a ticket that was used by an earlier attempt.'
 const ODD_BODY_WORDS: Readonly<Record<OddBodyCheck['result'], string | null>> = {
@@ -226,32 +137,6 @@ const ODD_BODY_WORDS: Readonly<Record<OddBodyCheck['result'], string | null>> = 
   refused: REFUSED_ODDLY,
   'other subject': 'The webhook named another player for the same values: it must not depend on their notation.',
   failed: 'The webhook did not answer this call, so it is not known whether it verifies the received bytes.',
-}
-
-const testProviderRequest = shape({
-  environment,
-  customData: optional(described(credentials.customData, 'For a custom provider, which is called with it.')),
-  provider: optional(
-    anyText(
-      'The name of a custom provider, `google`, `apple`, or `oidc:` and the name of an issuer. Default: `default`.',
-    ),
-    DEFAULT_PROVIDER,
-  ),
-  idToken: optional(described(idToken.idToken, 'For any other provider, which verifies it.')),
-  nonce: optional(described(idToken.nonce, 'The nonce of the token. It is not used up.')),
-  oddBody: optional(
-    flag(
-      'Whether a custom provider is called a second time, with the same values in another notation. A ticket that works once is used up by the first call. Default: false.',
-    ),
-    false,
-  ),
-})
-
-/** A rehearsal needs what a login through the provider sends. */
-function rehearsalFaults({ provider, customData, idToken }: RequestOf<typeof testProviderRequest>): Fault[] {
-  if (customData !== null || idToken !== null) return []
-  const needed = providerRef(provider).kind === 'custom' ? 'customData' : 'idToken'
-  return [{ path: needed, message: 'is required for this provider' }]
 }
 
 const dataText = (answer: WebhookAnswer | null): string | null =>
@@ -294,7 +179,7 @@ const DenialReasonType = builder.objectRef<DenialReason>('DenialReason').impleme
   }),
 })
 
-const TestAuthProviderPayload = builder.objectRef<Rehearsal>('TestAuthProviderPayload').implement({
+builder.objectRef<Rehearsal>('TestAuthProviderPayload').implement({
   description: 'The result of a rehearsed login.',
   fields: (t) => ({
     status: t.exposeInt('status', { description: 'The status that a client would get over REST.' }),
@@ -369,58 +254,3 @@ const TestAuthProviderPayload = builder.objectRef<Rehearsal>('TestAuthProviderPa
     }),
   }),
 })
-
-builder.mutationFields((t) => ({
-  setAuthProviders: t.field({
-    type: SetAuthProvidersPayload,
-    description: 'Sets login providers. The change counts for the next login, on every instance.',
-    args: inputOf('SetAuthProvidersInput', setAuthProvidersRequest),
-    resolve: async (_root, { input }, context) => {
-      const caller = await requirePlatform(context, 'manage', { action: ACTIONS.setProviders, target: 'providers' })
-      const { reason, expectedVersion: version } = setAuthProvidersRequest.readInput(input)
-      const expected = version === null ? null : { version, path: 'expectedVersion' }
-      const settings = readSettings(new InputSource(input))
-      const { view, notices, auditId } = await setAuthProviders(context.service, caller, settings, { reason, expected })
-      return { authProviders: view, notices, audit: auditRef(caller, auditId) }
-    },
-  }),
-  rotateProviderSecret: t.field({
-    type: RotateProviderSecretPayload,
-    description:
-      'Replaces the secret of a custom provider from the next login on. During the overlap the old secret signs, too: `X-Signature` uses the new one, and `webhook-signature` has a signature by each.',
-    args: inputOf('RotateProviderSecretInput', rotateSecretRequest),
-    resolve: async (_root, { input }, context) => {
-      const action = ACTIONS.rotateSecret
-      const caller = await requirePlatform(context, 'manage', { action, target: input.name })
-      const rotation = rotateSecretRequest.readInput(input)
-      const rotated = await rotateProviderSecret(context.service, caller, rotation)
-      const message = blankNotice(rotation.secret ?? '', 'the secret')
-      const notices = message === undefined ? [] : [{ path: 'secret', message }]
-      return { ...rotated, notices, audit: auditRef(caller, rotated.auditId) }
-    },
-  }),
-  testAuthProvider: t.field({
-    type: TestAuthProviderPayload,
-    description:
-      'Calls a webhook, or verifies an ID token, as a login would, and returns the result. No player is created, looked up or logged in.',
-    args: inputOf('TestAuthProviderInput', testProviderRequest),
-    resolve: async (_root, { input }, context) => {
-      const caller = await requirePlatform(context, 'manage', { action: ACTIONS.testProvider, target: 'providers' })
-      const { projectId } = caller
-      const request = testProviderRequest.readInput(input, rehearsalFaults)
-      const { environment, provider, customData, idToken, nonce, oddBody } = request
-      const environmentId = await findEnvironment(context.service.pool, projectId, environment)
-      const rehearsal =
-        idToken === null
-          ? await rehearseLogin(
-              context.service,
-              { projectId, environmentId },
-              { provider, customData: customData ?? '{}', oddBody },
-            )
-          : await rehearseIdToken(context.service, environmentId, { provider, idToken, nonce })
-      // The webhook can take ten seconds.
-      await requireKey(context.service.pool, caller)
-      return rehearsal
-    },
-  }),
-}))
