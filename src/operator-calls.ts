@@ -14,6 +14,7 @@ import { scenarioCalls } from './scenario/calls.ts'
 import { draftCalls } from './scenario/calls-drafts.ts'
 import { sharedViewCalls } from './shared-views/calls.ts'
 import { singleSignOnCalls } from './single-sign-on/calls.ts'
+import { supportCalls } from './support/calls.ts'
 
 export const operatorCalls: readonly OperatorCall[] = [
   ...alertCalls,
@@ -30,4 +31,5 @@ export const operatorCalls: readonly OperatorCall[] = [
   ...draftCalls,
   ...sharedViewCalls,
   ...singleSignOnCalls,
+  ...supportCalls,
 ]

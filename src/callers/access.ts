@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { type Fault, invalidRequest, Refusal, type RefusalKind } from '../base/errors.ts'
+import { invalidRequest, Refusal, type RefusalKind } from '../base/errors.ts'
 import type { RateLimits } from '../base/rate-limits/rate-limits.ts'
 import { operatorName } from '../declare/common.ts'
 import { optional, shape } from '../declare/shape.ts'
@@ -236,34 +236,21 @@ async function deny(
   throw new Refusal(kind)
 }
 
-/** Refuses an operator for a reason other than its role. The answer has the reason; the audit log has the attempt. */
-export async function forbid(
-  service: { readonly auditDenied: AuditDenied },
-  caller: PlatformCaller,
-  attempt: AttemptedAction,
-  why: Fault,
-): Promise<never> {
-  await service.auditDenied(caller, attempt.action, attempt.target)
-  throw new Refusal('forbidden', { faults: [why] })
-}
-
 /** The refusals of a target that is not there. */
-export const UNKNOWN: ReadonlySet<RefusalKind> = new Set(['playerNotFound', 'notFound'])
+export const UNKNOWN: readonly RefusalKind[] = ['playerNotFound', 'notFound']
 
-/**
- * Looks up an object that an operator names by its id. An object of another project counts as missing. An attempt on a
- * missing object is in the audit log of the caller's own project.
- */
-export async function findTarget<T>(
-  { service }: Access,
+/** Runs a part of an operator's call. A refusal of these kinds is in the audit log, as an attempt. */
+export async function noteDenied<T>(
+  { auditDenied }: Pick<Registry, 'auditDenied'>,
   caller: PlatformCaller,
   { action, target }: AttemptedAction,
-  find: () => Promise<T>,
+  kinds: readonly RefusalKind[],
+  run: () => Promise<T>,
 ): Promise<T> {
   try {
-    return await find()
+    return await run()
   } catch (error) {
-    if (error instanceof Refusal && UNKNOWN.has(error.kind)) await service.auditDenied(caller, action, target)
+    if (error instanceof Refusal && kinds.includes(error.kind)) await auditDenied(caller, action, target)
     throw error
   }
 }

@@ -111,7 +111,7 @@ const id = (description?: string): Member<string> => ({ ...text(description), ty
 const kept = (model: string, description?: string): Member<string> => ({ ...text(description), type: { kept: model } })
 
 /** The same by the columns of its key, in their order. */
-const _keptAt = <Key extends object>(model: string, description?: string): Member<Key> => ({
+const keptAt = <Key extends object>(model: string, description?: string): Member<Key> => ({
   ...{ description, schema: described({ type: 'object' }, description), type: { kept: model } },
 })
 
@@ -199,6 +199,7 @@ export const out = {
   text,
   id,
   kept,
+  keptAt,
   time,
   moment,
   flag,

@@ -8,6 +8,7 @@ import {
   type Access,
   type AttemptedAction,
   accessOf,
+  noteDenied,
   requireClient,
   requireLink,
   requirePlatform,
@@ -474,7 +475,10 @@ function platformCall(
       const headers: string[] = []
       const setHeader = (name: string, value: string) => headers.push(name, value)
       const asked = { caller, params, query, headers: request.headers, setHeader, body, lines, text, service }
-      const answer = await run(asked)
+      // A caller with the right can still be refused, such as one whose role only reads in the environment.
+      const answer = await (attempt
+        ? noteDenied(service, caller, attempt, ['forbidden'], () => run(asked))
+        : run(asked))
       if (method !== 'GET') service.reads.changed(caller.keyId)
       return { ...answer, headers: [...answer.headers, ...headers] }
     },

@@ -75,8 +75,7 @@ export const postPlayerList: PlatformHandler = {
   audited: { action: ACTIONS.createPlayerList, target: () => 'players' },
   async run({ caller, query, text, service }) {
     const asked = querySchema.readInput(Object.fromEntries(query))
-    const attempt = { action: ACTIONS.createPlayerList, target: 'players' }
-    const environmentId = await findChangeable(service, caller, attempt, asked.environment)
+    const environmentId = await findChangeable(service.pool, caller, asked.environment)
     const { players, first } = await readCsv(service.operatorPool, environmentId, await text(MAX_LIST_BYTES))
     const { reason } = asked
     return {

@@ -2,7 +2,6 @@ import type { ClientBase, Pool } from 'pg'
 import { foldName } from '../audit/people.ts'
 import { type Fault, Refusal } from '../base/errors.ts'
 import { print } from '../base/json.ts'
-import { type AttemptedAction, type AuditDenied, forbid } from '../callers/access.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import type { Role } from '../callers/roles.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
@@ -121,39 +120,19 @@ export async function setLimits(
   return { outcome: { limits: after }, target: environment, before, after }
 }
 
-interface Services {
-  readonly pool: Pool
-  readonly auditDenied: AuditDenied
-}
-
-/**
- * The environment that a call changes, by its name. Refuses a caller whose role only reads there; the attempt is in the
- * audit log.
- */
-export async function findChangeable(
-  service: Services,
-  caller: PlatformCaller,
-  attempt: AttemptedAction,
-  environment: string,
-): Promise<string> {
-  const environmentId = await findEnvironment(service.pool, caller.projectId, environment)
-  await requireChangeable(service, caller, attempt, environmentId)
+/** The environment that a call changes, by its name. Refuses a caller whose role only reads there. */
+export async function findChangeable(pool: Pool, caller: PlatformCaller, environment: string): Promise<string> {
+  const environmentId = await findEnvironment(pool, caller.projectId, environment)
+  await requireChangeable(pool, caller, environmentId)
   return environmentId
 }
 
-/** The limits of the caller in an environment that it changes. Refuses as {@link findChangeable} does. */
-export async function requireChangeable(
-  service: Services,
-  caller: PlatformCaller,
-  attempt: AttemptedAction,
-  environmentId: string,
-): Promise<Limits> {
-  const limits = await readLimits(service.pool, environmentId, caller.role)
+/** The limits of the caller in an environment that it changes. Refuses a caller whose role only reads there. */
+export async function requireChangeable(pool: Pool, caller: PlatformCaller, environmentId: string): Promise<Limits> {
+  const limits = await readLimits(pool, environmentId, caller.role)
   if (!limits.readsOnly) return limits
-  return forbid(service, caller, attempt, {
-    path: '',
-    message: `The role ${caller.role} only reads in this environment.`,
-  })
+  const message = `The role ${caller.role} only reads in this environment.`
+  throw new Refusal('forbidden', { faults: [{ path: '', message }] })
 }
 
 const refuse = (fault: Fault): Refusal => new Refusal('roleLimitExceeded', { faults: [fault] })

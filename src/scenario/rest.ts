@@ -91,8 +91,7 @@ async function put(request: PlatformRequest): Promise<Json> {
   const { environment, scenarioId, reason } = putRequest.gather(parametersOf(request), faults)
   const expected = readExpected(request.headers, faults)
   refuseFaults(faults)
-  const attempt = { action: ACTIONS.publishScenario, target: scenarioId }
-  const environmentId = await findChangeable(service, caller, attempt, environment)
+  const environmentId = await findChangeable(service.pool, caller, environment)
   const { text } = await request.body()
   const publisher = { caller, reason, expected }
   const { scenario, notices } = await publishScenario(
