@@ -31,6 +31,7 @@ export const alertCalls = [
     answer,
     right: 'manage',
     action: 'alert_webhook.create',
+    title: 'Make an alert webhook',
     target: 'environment',
     change: createAlertWebhook,
   }),
@@ -41,6 +42,7 @@ export const alertCalls = [
     answer,
     right: 'manage',
     action: 'alert_webhook.update',
+    title: 'Change an alert webhook',
     target: 'alertWebhookId',
     change: updateAlertWebhook,
   }),
@@ -51,6 +53,7 @@ export const alertCalls = [
     answer,
     right: 'manage',
     action: 'alert_webhook.delete',
+    title: 'Delete an alert webhook',
     target: 'alertWebhookId',
     change: ({ client }, asked) => deleteAlertWebhook(client, asked),
   }),
@@ -61,6 +64,7 @@ export const alertCalls = [
     answer: alertAttempt,
     right: 'manage',
     action: 'alert_webhook.test',
+    title: 'Test an alert webhook',
     target: 'alertWebhookId',
     async act({ caller, service }, asked) {
       const attempt = await testAlertWebhook(service, caller, asked)

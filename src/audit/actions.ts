@@ -22,10 +22,6 @@ export const ACTIONS = {
   removeSingleSignOn: 'single_sign_on.remove',
   readSingleSignOn: 'single_sign_on.read',
   createGrantJob: 'grant_job.create',
-  approveGrantJob: 'grant_job.approve',
-  pauseGrantJob: 'grant_job.pause',
-  resumeGrantJob: 'grant_job.resume',
-  cancelGrantJob: 'grant_job.cancel',
   undoGrantJob: 'grant_job.undo',
   exportGrantJob: 'grant_job.export',
 } as const

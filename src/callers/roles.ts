@@ -1,34 +1,37 @@
 /** What a platform key can be allowed to do. */
-export type Right =
+export const RIGHTS = [
   /** To read what is no player's: scenarios, seasons, figures, settings. */
-  | 'read'
+  'read',
   /** To read the data of players. */
-  | 'players'
+  'players',
   /** To act on a player. */
-  | 'act'
+  'act',
   /** To act on many players at once: grant jobs, lists, segments, exports. */
-  | 'jobs'
+  'jobs',
   /** To change the game: scenarios, boosts, currencies. */
-  | 'design'
+  'design',
   /** To change settings, keys and limits. */
-  | 'manage'
+  'manage',
+] as const
+export type Right = (typeof RIGHTS)[number]
 
 export const ROLES = ['analyst', 'designer', 'viewer', 'support', 'operator', 'admin'] as const
 export type Role = (typeof ROLES)[number]
 
-const RIGHTS: Readonly<Record<Role, readonly Right[]>> = {
+const RIGHTS_OF: Readonly<Record<Role, readonly Right[]>> = {
   analyst: ['read'],
   designer: ['read', 'design'],
   viewer: ['read', 'players'],
   support: ['read', 'players', 'act'],
   operator: ['read', 'players', 'act', 'jobs'],
-  admin: ['read', 'players', 'act', 'jobs', 'design', 'manage'],
+  admin: RIGHTS,
 }
 
-export const hasRight = (role: Role, right: Right): boolean => RIGHTS[role].includes(right)
+export const hasRight = (role: Role, right: Right): boolean => RIGHTS_OF[role].includes(right)
 
 /** Whether a role has all rights of another. */
-export const roleIncludes = (role: Role, other: Role): boolean => RIGHTS[other].every((right) => hasRight(role, right))
+export const roleIncludes = (role: Role, other: Role): boolean =>
+  RIGHTS_OF[other].every((right) => hasRight(role, right))
 
 /** The roles that have a right. */
 export const rolesWith = (right: Right): readonly Role[] => ROLES.filter((role) => hasRight(role, right))

@@ -49,10 +49,16 @@ interface Call<F extends Fields> {
   readonly check?: Check<RequestOf<Shape<F>>>
   /** Its name in the audit log, such as `boost.end`. */
   readonly action: string
-  /** The target of a refused attempt: a field, or what is made of the request, which is unchecked. */
-  readonly target: (keyof F & string) | ((sent: Readonly<Record<string, unknown>>) => string)
-  /** What the caller must have before anything is read. `sent` is unchecked. */
-  readonly right: Right | ((sent: Readonly<Record<string, unknown>>) => Right)
+  /** The action in words, for people who read the log. A call without one has the action of another call. */
+  readonly title?: string
+  /** The target of a refused attempt: a field of the request, or a word for calls without one. */
+  readonly target: (keyof F & string) | { readonly word: string }
+  /** What the caller must have before anything is read. */
+  readonly right: Right
+  /** What this request needs, where it is more than `right`. `sent` is unchecked. */
+  readonly rightFor?: (sent: Readonly<Record<string, unknown>>) => Right
+  /** Its weight in the cost of an operation, where it costs more than others. */
+  readonly cost?: number
   /** The field that names the environment which is changed. Default: `environment`. */
   readonly changedIn?: keyof F & string
   /** Refuses operator tokens: what the call makes would outlive the caller's. */

@@ -1,32 +1,12 @@
 import { ACTIONS } from '../audit/actions.ts'
 import { out } from '../declare/answer.ts'
 import { operatorAct, operatorChange, payload } from '../declare/operator-call.ts'
-import {
-  createGrantJob,
-  grantPolicy,
-  type JobChange,
-  MOVES,
-  moveJob,
-  setGrantPolicy,
-  undoGrantJob,
-} from './manage-jobs.ts'
+import { createGrantJob, grantPolicy, type JobChange, moveJob, setGrantPolicy, undoGrantJob } from './manage-jobs.ts'
 import { checkGift, createGrantJobRequest, jobRequest, setPolicyRequest, undoRequest } from './requests.ts'
 
 const answer = payload('GrantJobPayload', { job: out.kept('GrantJob', 'The job after the change.') })
 
 const done = ({ jobId, auditId }: JobChange) => ({ outcome: { job: jobId }, auditId })
-
-const move = (name: string, to: keyof typeof MOVES, summary: string) =>
-  operatorAct({
-    name,
-    summary,
-    request: jobRequest,
-    answer,
-    right: 'jobs',
-    action: MOVES[to].action,
-    target: 'jobId',
-    act: async ({ caller, service }, asked) => done(await moveJob(service.operatorPool, caller, to, asked)),
-  })
 
 export const grantCalls = [
   operatorAct({
@@ -35,30 +15,61 @@ export const grantCalls = [
       'Makes a grant job: each of its players gets the same once, or the amount of a list. A call that is repeated with its key changes nothing.',
     request: createGrantJobRequest,
     check: checkGift,
+    cost: 50,
     answer,
     right: 'jobs',
     action: ACTIONS.createGrantJob,
+    title: 'Make a grant job',
     target: 'environment',
     // The name is not in the hash of the request, by which repeats are known.
     act: async ({ caller, service }, { environment: _, ...asked }) =>
       done(await createGrantJob(service, caller, asked)),
   }),
-  move(
-    'approveGrantJob',
-    'approve',
-    'Approves a grant job that waits for it. Refused for the person who made it: operators with tokens must have another name, other callers another key and no name that is the same.',
-  ),
-  move(
-    'pauseGrantJob',
-    'pause',
-    'Pauses a running grant job. Once it is answered, nobody gets anything until the job is resumed.',
-  ),
-  move('resumeGrantJob', 'resume', 'Goes on with a paused grant job, for which the caller speaks from then on.'),
-  move(
-    'cancelGrantJob',
-    'cancel',
-    'Cancels a grant job for good. Once it is answered, nobody gets anything. What was given stays given.',
-  ),
+  operatorChange({
+    name: 'approveGrantJob',
+    summary:
+      'Approves a grant job that waits for it. Refused for the person who made it: operators with tokens must have another name, other callers another key and no name that is the same.',
+    request: jobRequest,
+    answer,
+    right: 'jobs',
+    action: 'grant_job.approve',
+    title: 'Approve a grant job',
+    target: 'jobId',
+    change: ({ client, caller }, asked) => moveJob(client, caller, 'approve', asked),
+  }),
+  operatorChange({
+    name: 'pauseGrantJob',
+    summary: 'Pauses a running grant job. Once it is answered, nobody gets anything until the job is resumed.',
+    request: jobRequest,
+    answer,
+    right: 'jobs',
+    action: 'grant_job.pause',
+    title: 'Pause a grant job',
+    target: 'jobId',
+    change: ({ client, caller }, asked) => moveJob(client, caller, 'pause', asked),
+  }),
+  operatorChange({
+    name: 'resumeGrantJob',
+    summary: 'Goes on with a paused grant job, for which the caller speaks from then on.',
+    request: jobRequest,
+    answer,
+    right: 'jobs',
+    action: 'grant_job.resume',
+    title: 'Resume a grant job',
+    target: 'jobId',
+    change: ({ client, caller }, asked) => moveJob(client, caller, 'resume', asked),
+  }),
+  operatorChange({
+    name: 'cancelGrantJob',
+    summary: 'Cancels a grant job for good. Once it is answered, nobody gets anything. What was given stays given.',
+    request: jobRequest,
+    answer,
+    right: 'jobs',
+    action: 'grant_job.cancel',
+    title: 'Cancel a grant job',
+    target: 'jobId',
+    change: ({ client, caller }, asked) => moveJob(client, caller, 'cancel', asked),
+  }),
   operatorAct({
     name: 'undoGrantJob',
     summary:
@@ -67,6 +78,7 @@ export const grantCalls = [
     answer,
     right: 'jobs',
     action: ACTIONS.undoGrantJob,
+    title: 'Undo a grant job',
     target: 'jobId',
     act: async ({ caller, service }, asked) => done(await undoGrantJob(service, caller, asked)),
   }),
@@ -78,6 +90,7 @@ export const grantCalls = [
     answer: payload('SetGrantPolicyPayload', { policy: out.of(grantPolicy, 'The policy after the change.') }),
     right: 'manage',
     action: 'grant_policy.set',
+    title: 'Set the policy of approvals',
     target: 'environment',
     change: ({ client }, asked) => setGrantPolicy(client, asked.environmentId, asked),
   }),

@@ -344,19 +344,17 @@ async function lockJob(client: ClientBase, environmentId: string, jobId: string)
 }
 
 interface Move {
-  readonly action: string
   readonly from: readonly JobState[]
   readonly to: JobState
   /** The words of the state that a job must have. */
   readonly needs: string
 }
 
-export const MOVES = {
-  approve: { action: ACTIONS.approveGrantJob, from: ['awaiting approval'], to: 'running', needs: 'awaits approval' },
-  pause: { action: ACTIONS.pauseGrantJob, from: ['running'], to: 'paused', needs: 'is running' },
-  resume: { action: ACTIONS.resumeGrantJob, from: ['paused'], to: 'running', needs: 'is paused' },
+const MOVES = {
+  approve: { from: ['awaiting approval'], to: 'running', needs: 'awaits approval' },
+  pause: { from: ['running'], to: 'paused', needs: 'is running' },
+  resume: { from: ['paused'], to: 'running', needs: 'is paused' },
   cancel: {
-    action: ACTIONS.cancelGrantJob,
     from: ['planned', 'collecting', 'awaiting approval', 'running', 'paused'],
     to: 'cancelled',
     needs: 'has not ended',
@@ -368,36 +366,34 @@ export const MOVES = {
  * nobody gets anything. The operator who resumes a job speaks for it from then on.
  */
 export async function moveJob(
-  pool: Pool,
+  client: ClientBase,
   caller: PlatformCaller,
   name: keyof typeof MOVES,
-  { environmentId, jobId, reason }: InEnvironment<RequestOf<typeof jobRequest>>,
-): Promise<JobChange> {
-  const { action, from, to, needs }: Move = MOVES[name]
-  return inTransaction(pool, async (client) => {
-    const job = await lockJob(client, environmentId, jobId)
-    if (job.state === to) return { jobId, auditId: null }
-    if (!from.includes(job.state))
-      throw invalidRequest({ path: 'jobId', message: `is of a job that is ${job.state}: it must be one that ${needs}` })
-    if (name === 'approve' && !isAnother(caller, job))
-      throw new Refusal('forbidden', {
-        faults: [{ path: 'jobId', message: 'is of a job that a second person must approve' }],
-      })
-    const sets = ['state = $2', 'told_at = now()', ...(to === 'cancelled' ? ['finished_at = clock_timestamp()'] : [])]
-    const { operator, operatorIsClaimed, operatorPerson } = makerOf(caller)
-    const values: unknown[] = [jobId, to]
-    if (name === 'approve') {
-      sets.push('approved_at = clock_timestamp()', 'approved_by_key = $3', 'approved_by = $4')
-      values.push(caller.keyId, operator)
-    } else if (name === 'resume') {
-      sets.push('note = NULL', 'key_id = $3', 'operator = $4', 'operator_is_claimed = $5')
-      sets.push('operator_person = $6')
-      values.push(caller.keyId, operator, operatorIsClaimed, operatorPerson)
-    }
-    await client.query(telling(`UPDATE grant_jobs t SET ${sets.join(', ')} WHERE t.id = $1`), values)
-    const entry = { environmentId, action, target: jobId, before: { state: job.state }, after: { state: to }, reason }
-    return { jobId, auditId: await writeAudit(client, caller, entry) }
-  })
+  { environmentId, jobId }: InEnvironment<RequestOf<typeof jobRequest>>,
+): Promise<Change<{ readonly job: string }>> {
+  const { from, to, needs }: Move = MOVES[name]
+  const outcome = { job: jobId }
+  const job = await lockJob(client, environmentId, jobId)
+  if (job.state === to) return { outcome }
+  if (!from.includes(job.state))
+    throw invalidRequest({ path: 'jobId', message: `is of a job that is ${job.state}: it must be one that ${needs}` })
+  if (name === 'approve' && !isAnother(caller, job))
+    throw new Refusal('forbidden', {
+      faults: [{ path: 'jobId', message: 'is of a job that a second person must approve' }],
+    })
+  const sets = ['state = $2', 'told_at = now()', ...(to === 'cancelled' ? ['finished_at = clock_timestamp()'] : [])]
+  const { operator, operatorIsClaimed, operatorPerson } = makerOf(caller)
+  const values: unknown[] = [jobId, to]
+  if (name === 'approve') {
+    sets.push('approved_at = clock_timestamp()', 'approved_by_key = $3', 'approved_by = $4')
+    values.push(caller.keyId, operator)
+  } else if (name === 'resume') {
+    sets.push('note = NULL', 'key_id = $3', 'operator = $4', 'operator_is_claimed = $5')
+    sets.push('operator_person = $6')
+    values.push(caller.keyId, operator, operatorIsClaimed, operatorPerson)
+  }
+  await client.query(telling(`UPDATE grant_jobs t SET ${sets.join(', ')} WHERE t.id = $1`), values)
+  return { outcome, target: jobId, before: { state: job.state }, after: { state: to } }
 }
 
 export const grantPolicy = answer('Above which size a grant job waits for the approval of a second person.', {

@@ -45,6 +45,7 @@ export const loginCalls = [
     answer: payload('SetAccountPolicyPayload', { policy: out.of(accountPolicy, 'The policy after the change.') }),
     right: 'manage',
     action: 'account_policy.set',
+    title: 'Set the policy of accounts',
     target: 'environment',
     change: ({ client }, asked) => setPolicy(client, asked.environmentId, asked),
   }),
@@ -54,10 +55,12 @@ export const loginCalls = [
       'Calls a webhook, or verifies an ID token, as a login would, and returns the result. No player is created, looked up or logged in.',
     request: testProviderRequest,
     check: rehearsalFaults,
+    cost: 50,
     answer: out.ofType<Rehearsal>('TestAuthProviderPayload'),
     right: 'manage',
     action: 'auth_providers.test',
-    target: () => 'providers',
+    title: 'Test a provider',
+    target: { word: 'providers' },
     async act({ caller, service }, { environmentId, provider, customData, idToken, nonce, oddBody }) {
       const ref = { projectId: caller.projectId, environmentId }
       const rehearsal =

@@ -15,6 +15,7 @@ export function addMutations(calls: readonly OperatorCall[]): void {
         t.field({
           type: typeOf(call.answer) as never,
           description: call.summary,
+          ...(call.cost !== undefined && { extensions: { cost: call.cost } }),
           args: inputOf(`${call.name.charAt(0).toUpperCase()}${call.name.slice(1)}Input`, call.request),
           resolve: async (_root, { input }, context) => {
             const { caller, outcome, auditId } = await runCall(call, context, input)

@@ -1,7 +1,7 @@
 import type { Service } from '../app/service.ts'
 import { writeAudit } from '../audit/audit-log.ts'
 import { Refusal } from '../base/errors.ts'
-import { type Access, requirePlatform, UNKNOWN } from '../callers/access.ts'
+import { type Access, type AttemptedAction, requirePlatform, UNKNOWN } from '../callers/access.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { hasRight } from '../callers/roles.ts'
 import { inTransaction } from '../db/transaction.ts'
@@ -32,17 +32,12 @@ export async function runCall(
   sent: Readonly<Record<string, unknown>>,
 ): Promise<Done> {
   const { service } = access
-  const attemptOf = (values: Readonly<Record<string, unknown>>) => ({
-    action: call.action,
-    target: typeof call.target === 'function' ? call.target(sent) : String(values[call.target]),
-  })
-  let attempt = attemptOf(sent)
-  const right = typeof call.right === 'function' ? call.right(sent) : call.right
-  const caller = await requirePlatform(access, right, attempt)
+  let attempt = attemptOf(call, sent)
+  const caller = await requirePlatform(access, call.rightFor?.(sent) ?? call.right, attempt)
   try {
     if (call.keyOnly && caller.expiresAt !== undefined) throw new Refusal('forbidden', { faults: [BY_TOKEN] })
     const read = call.request.readInput(sent, call.check)
-    attempt = attemptOf(read)
+    attempt = attemptOf(call, read)
     return await runRead(call, { caller, service }, read)
   } catch (refusal) {
     // A caller with the right can still be refused, such as one that approves its own job.
@@ -52,6 +47,16 @@ export async function runCall(
       await service.auditDenied(caller, attempt.action, attempt.target)
     throw refusal
   }
+}
+
+/** An attempt, as the audit log has it. Ids are without the type of their global form. */
+function attemptOf(
+  { action, target, request }: OperatorCall,
+  values: Readonly<Record<string, unknown>>,
+): AttemptedAction {
+  if (typeof target !== 'string') return { action, target: target.word }
+  const value = String(values[target])
+  return { action, target: request.fields[target]?.type === 'ID' ? value.slice(value.indexOf(':') + 1) : value }
 }
 
 /** Runs a call whose request was read. */

@@ -6,7 +6,6 @@ import { ROLES, roleIncludes } from '../callers/roles.ts'
 import { out } from '../declare/answer.ts'
 import type { Changed } from '../declare/change.ts'
 import { allowLast, environment, keyLabel, operatorName, reason } from '../declare/common.ts'
-import { bareId } from '../declare/global-id.ts'
 import { operatorAct, operatorChange, payload } from '../declare/operator-call.ts'
 import { int32, oneOf, optional, shape, uuid } from '../declare/shape.ts'
 import { issueEnvironmentKey, issueOperatorToken, issuePlatformKey, type KeyKind, revokeKey } from './manage-keys.ts'
@@ -55,7 +54,8 @@ export const keyCalls = [
     answer: payload('CreateSdkKeyPayload', { key, sdkKey: out.kept('SdkKey', listed) }, 'Never null.'),
     right: 'manage',
     action: 'sdk_key.create',
-    target: () => 'keys',
+    title: 'Make an SDK key',
+    target: { word: 'keys' },
     change: async ({ client, caller }, asked) =>
       shown('sdkKey')(await issueEnvironmentKey(client, caller, 'sdk', asked)),
   }),
@@ -68,7 +68,8 @@ export const keyCalls = [
     right: 'manage',
     keyOnly: true,
     action: 'server_key.create',
-    target: () => 'keys',
+    title: 'Make a server key',
+    target: { word: 'keys' },
     change: async ({ client, caller }, asked) =>
       shown('serverKey')(await issueEnvironmentKey(client, caller, 'server', asked)),
   }),
@@ -81,7 +82,8 @@ export const keyCalls = [
     right: 'manage',
     keyOnly: true,
     action: 'platform_key.create',
-    target: () => 'keys',
+    title: 'Make a platform key',
+    target: { word: 'keys' },
     change: async ({ client, caller }, asked) => shown('platformKey')(await issuePlatformKey(client, caller, asked)),
   }),
   operatorAct({
@@ -92,7 +94,8 @@ export const keyCalls = [
     right: 'manage',
     unknownIsDenied: true,
     action: 'sdk_key.revoke',
-    target: ({ id }) => bareId('SdkKey', String(id)),
+    title: 'Revoke an SDK key',
+    target: 'id',
     act: async ({ caller, service }, asked) => ({
       outcome: { sdkKey: asked.id },
       auditId: await revokeKey(service.operatorPool, caller, 'sdk', asked),
@@ -106,7 +109,8 @@ export const keyCalls = [
     right: 'manage',
     unknownIsDenied: true,
     action: 'server_key.revoke',
-    target: ({ id }) => bareId('ServerKey', String(id)),
+    title: 'Revoke a server key',
+    target: 'id',
     act: async ({ caller, service }, asked) => ({
       outcome: { serverKey: asked.id },
       auditId: await revokeKey(service.operatorPool, caller, 'server', asked),
@@ -121,7 +125,8 @@ export const keyCalls = [
     right: 'manage',
     unknownIsDenied: true,
     action: 'platform_key.revoke',
-    target: ({ id }) => bareId('PlatformKey', String(id)),
+    title: 'Revoke a platform key',
+    target: 'id',
     act: async ({ caller, service }, asked) => ({
       outcome: { platformKey: asked.id },
       auditId: await revokeKey(service.operatorPool, caller, 'platform', asked),
@@ -145,7 +150,8 @@ export const keyCalls = [
     right: 'read',
     keyOnly: true,
     action: ACTIONS.createOperatorToken,
-    target: () => 'keys',
+    title: 'Sign in',
+    target: { word: 'keys' },
     async act({ caller, service }, { role: asked, expiresInSeconds: seconds, actor, reason }) {
       const role = asked ?? caller.role
       if (!roleIncludes(caller.role, role)) {

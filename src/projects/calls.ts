@@ -14,6 +14,7 @@ export const projectCalls = [
     ),
     right: 'manage',
     action: 'environment.create',
+    title: 'Create an environment',
     target: 'name',
     change: ({ client, caller }, asked) => createEnvironment(client, caller, asked),
   }),
@@ -24,7 +25,8 @@ export const projectCalls = [
     answer: payload('RenameProjectPayload', { project: out.kept('Project') }, 'Never null.'),
     right: 'manage',
     action: 'project.rename',
-    target: () => 'project',
+    title: 'Rename the project',
+    target: { word: 'project' },
     change: ({ client, caller }, asked) => renameProject(client, caller, asked),
   }),
 ]

@@ -53,7 +53,8 @@ export const providerCalls = [
     }),
     right: 'manage',
     action: ACTIONS.setProviders,
-    target: () => 'providers',
+    title: 'Set login providers',
+    target: { word: 'providers' },
     findsEnvironment: true,
     async act({ caller, service }, { environment, authProviders, expectedVersion: version, reason }) {
       const expected = version === null ? null : { version, path: 'expectedVersion' }
@@ -80,6 +81,7 @@ export const providerCalls = [
     }),
     right: 'manage',
     action: 'auth_providers.rotate_secret',
+    title: 'Rotate a provider’s secret',
     target: 'name',
     async change({ client, caller, service }, asked) {
       const { outcome, ...change } = await rotateProviderSecret(client, service.secrets, caller, asked)

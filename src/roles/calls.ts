@@ -13,6 +13,7 @@ export const roleCalls = [
     answer: payload('SetRoleLimitsPayload', { limits: out.of(roleLimits, 'The limits after the change.') }),
     right: 'manage',
     action: 'role_limits.set',
+    title: 'Set the limits of a role',
     target: 'environment',
     change: ({ client }, asked) => setLimits(client, asked.environmentId, asked),
   }),

@@ -46,6 +46,7 @@ export const draftCalls = [
     answer: auditedDraft,
     right: 'design',
     action: 'scenario_draft.create',
+    title: 'Share a draft',
     target: 'environment',
     change: ({ client, caller }, asked) => createDraft(client, caller, asked),
   }),
@@ -57,6 +58,7 @@ export const draftCalls = [
     answer: changedDraft,
     right: 'design',
     action: 'scenario_draft.save',
+    title: 'Change a shared draft',
     target: 'draftId',
     async act({ caller, service }, asked) {
       await saveDraft(service.operatorPool, caller, asked)
@@ -70,6 +72,7 @@ export const draftCalls = [
     answer: changedDraft,
     right: 'design',
     action: 'scenario_draft.enter',
+    title: 'Open a shared draft',
     target: 'draftId',
     async act({ caller, service }, asked) {
       await enterDraft(service.operatorPool, caller, asked)
@@ -83,6 +86,7 @@ export const draftCalls = [
     answer: changedDraft,
     right: 'design',
     action: 'scenario_draft.comment',
+    title: 'Comment on a shared draft',
     target: 'draftId',
     async act({ caller, service }, asked) {
       await addComment(service.operatorPool, caller, asked)
@@ -110,6 +114,7 @@ export const draftCalls = [
     answer: auditedDraft,
     right: 'design',
     action: 'scenario_draft.approve',
+    title: 'Approve a shared draft',
     target: 'draftId',
     change: ({ client, caller }, asked) => approveDraft(client, caller, asked),
   }),
@@ -120,6 +125,7 @@ export const draftCalls = [
     answer: auditedDraft,
     right: 'design',
     action: 'scenario_draft.delete',
+    title: 'Delete a shared draft',
     target: 'draftId',
     change: ({ client }, asked) => deleteDraft(client, asked),
   }),
@@ -131,6 +137,7 @@ export const draftCalls = [
     answer: payload('SetPublishPolicyPayload', { policy: out.of(publishPolicy, 'The policy after the change.') }),
     right: 'manage',
     action: 'publish_policy.set',
+    title: 'Set the approval of publications',
     target: 'environment',
     change: ({ client }, asked) => setPublishPolicy(client, asked.environmentId, asked),
   }),

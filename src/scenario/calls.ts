@@ -29,9 +29,11 @@ export const scenarioCalls = [
     name: 'publishScenario',
     summary: 'Publishes a definition as the next version. Every fault is named at once, and then nothing is written.',
     request: publishRequest,
+    cost: 50,
     answer: published('PublishScenarioPayload'),
     right: 'design',
     action: ACTIONS.publishScenario,
+    title: 'Publish a scenario',
     target: 'scenarioId',
     async act({ caller, service }, { environment, environmentId, scenarioId, definition, expectedVersion, reason }) {
       const ref = { environmentId, scenarioId }
@@ -45,9 +47,11 @@ export const scenarioCalls = [
     summary:
       'Publishes the text of a version, byte for byte, in another environment of the project, or under another id. Cloning an older version to its own place goes back to that version.',
     request: cloneRequest,
+    cost: 50,
     answer: published('CloneScenarioPayload'),
     right: 'design',
     action: ACTIONS.cloneScenario,
+    title: 'Clone a scenario',
     target: 'toScenarioId',
     changedIn: 'toEnvironment',
     async act({ caller, service }, { environment, scenarioId, version, toEnvironment, toScenarioId, ...asked }) {
@@ -67,6 +71,7 @@ export const scenarioCalls = [
     name: 'schedulePublication',
     summary: `Plans the publication of a definition at a later time, in the name of the calling key. An environment has up to ${MAX_PLANNED} planned publications. Every fault is named at once, and then nothing is planned.`,
     request: scheduleRequest,
+    cost: 50,
     answer: payload(
       'SchedulePublicationPayload',
       {
@@ -77,6 +82,7 @@ export const scenarioCalls = [
     ),
     right: 'design',
     action: 'scenario.schedule',
+    title: 'Plan a publication',
     target: 'scenarioId',
     change: ({ client, caller }, asked) => schedulePublication(client, caller, asked),
   }),
@@ -91,6 +97,7 @@ export const scenarioCalls = [
     ),
     right: 'design',
     action: 'scenario.cancel_schedule',
+    title: 'Cancel a planned publication',
     target: 'publicationId',
     change: ({ client }, asked) => cancelPublication(client, asked),
   }),
@@ -107,6 +114,7 @@ export const scenarioCalls = [
     ),
     right: 'manage',
     action: 'environment.set_clock',
+    title: 'Set the clock of an environment',
     target: 'environment',
     change: ({ client }, asked) => setClock(client, asked),
     afterCommit: ({ service }) => service.gameClocks.refresh(),

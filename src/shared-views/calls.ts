@@ -15,9 +15,12 @@ export const sharedViewCalls = [
       'Shares a view of a page with everyone in the project. The shared view that has the name already gets the query. A call that is repeated changes nothing. Views of `AUDIT_LOG` are for admins.',
     request: shareViewRequest,
     answer,
+    // Each role that may share on some page has this right.
+    right: 'act',
     // GraphQL has read the enum: the page is one of those that are there.
-    right: ({ page }) => SHARES[page as ConsolePage],
+    rightFor: ({ page }) => SHARES[page as ConsolePage],
     action: 'view.share',
+    title: 'Share a view',
     target: 'page',
     change: ({ client, caller }, asked) => shareView(client, caller, asked),
   }),
@@ -26,11 +29,12 @@ export const sharedViewCalls = [
     summary: 'Removes a shared view for everyone. Views of `AUDIT_LOG` are for admins.',
     request: removeSharedViewRequest,
     answer,
-    // Each role that may share on some page has this right. The page of the view says what else it takes.
+    // The page of the view says what else it takes.
     right: 'act',
     alsoRight: async ({ caller, service }, { sharedViewId }) =>
       SHARES[await findPage(service.operatorPool, caller.projectId, sharedViewId)],
     action: 'view.remove',
+    title: 'Remove a shared view',
     target: 'sharedViewId',
     change: ({ client, caller }, asked) => removeSharedView(client, caller, asked),
   }),

@@ -18,6 +18,7 @@ export const singleSignOnCalls = [
     summary:
       'Tries what can be tried of single sign-on before anybody signs in: asks the issuer for its configuration, for the start of a sign-in, and for a token with a code that it has not given. Nothing changes. Google and Entra ID show an address that their client does not allow only to people.',
     request: testRequest,
+    cost: 50,
     answer: payload(
       'TestSingleSignOnPayload',
       {
@@ -30,7 +31,8 @@ export const singleSignOnCalls = [
     ),
     right: 'manage',
     action: 'single_sign_on.test',
-    target: () => 'project',
+    title: 'Test single sign-on',
+    target: { word: 'project' },
     act: async ({ caller, service }, asked) => ({ outcome: await testSignOn(service, caller, asked) }),
   }),
   operatorAct({
@@ -42,7 +44,8 @@ export const singleSignOnCalls = [
     right: 'manage',
     keyOnly: true,
     action: ACTIONS.setSingleSignOn,
-    target: () => 'keys',
+    title: 'Set single sign-on',
+    target: { word: 'keys' },
     async act({ caller, service }, asked) {
       const auditId = await setSignOn(service, caller, asked)
       return { outcome: { singleSignOn: await readSignOn(service.operatorPool, caller.projectId) }, auditId }
@@ -55,7 +58,8 @@ export const singleSignOnCalls = [
     answer,
     right: 'manage',
     action: ACTIONS.removeSingleSignOn,
-    target: () => 'project',
+    title: 'Remove single sign-on',
+    target: { word: 'project' },
     async act({ caller, service }, asked) {
       const auditId = await removeSignOn(service.operatorPool, caller, asked)
       return { outcome: { singleSignOn: await readSignOn(service.operatorPool, caller.projectId) }, auditId }

@@ -4,7 +4,6 @@ import { MAX_NOTES } from '../base/limits.ts'
 import { noteDenied, UNKNOWN } from '../callers/access.ts'
 import { newId } from '../db/ids.ts'
 import { type AnswerOf, type Member, out } from '../declare/answer.ts'
-import { bareId } from '../declare/global-id.ts'
 import { type OperatorCall, operatorAct, payload } from '../declare/operator-call.ts'
 import type { Check, Fields, RequestOf, Shape } from '../declare/shape.ts'
 import { findPlayer } from '../players/find-player.ts'
@@ -88,6 +87,7 @@ export interface ActionCall<F extends ActionFields, Outcome> {
   readonly name: string
   readonly summary: string
   readonly action: SupportAction
+  readonly title?: string
   readonly request: Shape<F>
   readonly check?: Check<RequestOf<Shape<F>>>
   readonly answer: ActionAnswer<Outcome>
@@ -111,13 +111,13 @@ const MAY_BE_DONE: readonly RefusalKind[] = ['unavailable', 'idempotencyKeyReuse
  * refusal that an operator can act on is data of the payload.
  */
 export function actionCall<F extends ActionFields, Outcome>(call: ActionCall<F, Outcome>): OperatorCall {
-  const { name, summary, request, check, answer, isGift, command } = call
+  const { name, summary, title, request, check, answer, isGift, command } = call
   const action = `player.${call.action}`
   return operatorAct<F, AnswerOf<typeof answer.answer>>({
-    ...{ name, summary, request, check, action },
+    ...{ name, summary, title, request, check, action },
     answer: answer.answer,
     right: 'act',
-    target: (sent) => bareId('Player', String(sent.playerId)),
+    target: 'playerId',
     async act({ caller, service }, asked) {
       const { playerId, reason, idempotencyKey, undoes = null } = asked as unknown as RequestOf<typeof moneyRequest>
       const attempt = { action, target: playerId }

@@ -53,7 +53,7 @@ export function eachCall<F extends EachFields>(call: EachCall<F>): OperatorCall 
   return operatorAct<F, { readonly results: readonly EachResult[] }>({
     ...{ name, summary, request, check, action, answer },
     right: 'act',
-    target: () => 'players',
+    target: { word: 'players' },
     async act({ caller, service }, asked) {
       const { playerIds, reason, idempotencyKey } = asked as unknown as RequestOf<Shape<typeof each>>
       const players = await findPlayers(service.pool, caller.projectId, playerIds)

@@ -319,7 +319,7 @@ describe('actions of the audit log', () => {
   it('have a title each when docs/access.md lists them', async () => {
     const page = await readFile(new URL('../../docs/access.md', import.meta.url), 'utf8')
     const list = page.slice(
-      page.indexOf('- of a player, its id'),
+      page.indexOf('The actions of the mutations'),
       page.indexOf('## ', page.indexOf('only when denied')),
     )
     const actions = [...list.matchAll(/`([a-z_]+\.[a-z_]+)`/g)].flatMap(([, action = '']) => action)

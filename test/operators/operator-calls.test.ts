@@ -1,7 +1,9 @@
+import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { print } from '../../src/base/json.ts'
 import type { OperatorCall } from '../../src/declare/operator-call.ts'
 import type { Field } from '../../src/declare/shape.ts'
+import { printTitles, withTables } from '../../src/dev/operator-call-docs.ts'
 import { operatorCalls } from '../../src/operator-calls.ts'
 import { type Game, startGame } from '../harness/game.ts'
 import { documentOf, rootFields, type Values } from '../serve/graphql/documents.ts'
@@ -58,6 +60,18 @@ async function readLog() {
 }
 
 describe('an operator call', () => {
+  it('has its row, its action and its title where they are printed: npm run schema', async () => {
+    const page = await readFile('docs/access.md', 'utf8')
+    expect(withTables(page)).toBe(page)
+    expect(printTitles()).toBe(await readFile('console/src/project/action-titles.ts', 'utf8'))
+  })
+
+  it('has an action with one title, which calls of the same action share', () => {
+    const actions = new Set(operatorCalls.map(({ action }) => action))
+    const titled = operatorCalls.flatMap(({ action, title }) => (title === undefined ? [] : [action]))
+    expect(titled.sort()).toEqual([...actions].sort())
+  })
+
   it.each(operatorCalls.map((call) => [call.name, call] as const))(
     'names every fault of its request at once, and has no entry in the audit log: %s',
     async (_name, call) => {
@@ -78,7 +92,7 @@ describe('an operator call', () => {
     'is refused before its faults are told, and the attempt has an entry: %s',
     async (_name, call) => {
       const { query, input } = faulty(call)
-      const target = typeof call.target === 'function' ? call.target(input) : String(input[call.target])
+      const target = typeof call.target === 'string' ? String(input[call.target]) : call.target.word
       const before = await readLog()
       // Everybody of a project reads, but no player.
       const { token, actor } = call.right === 'read' ? player : { token: analyst.key, actor: analyst.actor }

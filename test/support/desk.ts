@@ -5,6 +5,7 @@ import { type Json, print } from '../../src/base/json.ts'
 import type { PlatformCaller } from '../../src/callers/callers.ts'
 import { createPlatformKey } from '../../src/callers/keys.ts'
 import type { Role } from '../../src/callers/roles.ts'
+import { operatorCalls } from '../../src/operator-calls.ts'
 import type { Game, LoginOptions, TestPlayer } from '../harness/game.ts'
 import { approve, type Respond } from '../harness/operator.ts'
 import { settled } from '../harness/settled.ts'
@@ -45,32 +46,9 @@ const SELECTIONS = {
 export type Mutation = keyof typeof SELECTIONS
 
 /** The name of each action in the audit log. */
-export const AUDITED: Readonly<Record<Mutation, string>> = {
-  banPlayer: 'player.ban',
-  unbanPlayer: 'player.unban',
-  deletePlayer: 'player.delete',
-  endSessions: 'player.end_sessions',
-  unlinkIdentity: 'player.unlink_identity',
-  creditWallet: 'player.credit_wallet',
-  debitWallet: 'player.debit_wallet',
-  grantXp: 'player.grant_xp',
-  grantTier: 'player.grant_tier',
-  resetTier: 'player.reset_tier',
-  resetReward: 'player.reset_reward',
-  grantPremium: 'player.grant_premium',
-  revokePremium: 'player.revoke_premium',
-  resetPass: 'player.reset_pass',
-  cancelRun: 'player.cancel_run',
-  crossHandleForPlayer: 'player.cross_handle',
-  grantBoost: 'player.grant_boost',
-  endPlayerBoost: 'player.end_boost',
-  setPlayerStorage: 'player.set_storage',
-  deletePlayerStorage: 'player.delete_storage',
-  sendMessage: 'player.send_message',
-  withdrawMessage: 'player.withdraw_message',
-  addPlayerNote: 'player.add_note',
-  removePlayerNote: 'player.remove_note',
-}
+export const AUDITED = Object.fromEntries(
+  operatorCalls.flatMap(({ name, action }) => (name in SELECTIONS ? [[name, action]] : [])),
+) as Readonly<Record<Mutation, string>>
 
 export type Input = Record<string, unknown>
 

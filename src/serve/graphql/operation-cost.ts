@@ -128,8 +128,8 @@ class Counting {
   }
 
   private weightOf(field: GraphQLField<unknown, unknown>, parent: GraphQLNamedType): number {
-    const weight = weights.WEIGHTS[`${parent.name}.${field.name}`]
-    if (weight !== undefined) return weight
+    const weight = field.extensions.cost ?? weights.WEIGHTS[`${parent.name}.${field.name}`]
+    if (typeof weight === 'number') return weight
     const { operation } = this.operation
     if (parent === this.schema.getRootType(operation)) {
       if (operation === OperationTypeNode.MUTATION) return weights.MUTATION

@@ -3,6 +3,7 @@ import type { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSdkKey, createServerKey } from '../../../src/callers/keys.ts'
 import { ROLES, type Role } from '../../../src/callers/roles.ts'
+import { operatorCalls } from '../../../src/operator-calls.ts'
 import { createProject } from '../../../src/projects/projects.ts'
 import { call as send } from '../../harness/call.ts'
 import { season } from '../../harness/definitions.ts'
@@ -16,9 +17,10 @@ const CALLERS = ['nobody', 'SDK key', 'player', ...ROLES, 'elsewhere'] as const
 type Caller = (typeof CALLERS)[number]
 
 const page = await readFile(new URL('../../../docs/access.md', import.meta.url), 'utf8')
-const [header = [], , ...groups] = page
+const [header = [], ...groups] = page
+  .slice(0, page.indexOf('A [server key]'))
   .split('\n')
-  .filter((line) => line.startsWith('|'))
+  .filter((line) => line.startsWith('|') && !line.startsWith('| ---') && !line.startsWith('|---'))
   .map((line) => line.split('|').slice(1, -1))
 const rows = groups.flatMap(([names = '', ...cells]) =>
   [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => ({ name, cells: cells.map((cell) => cell.trim()) })),
@@ -154,6 +156,15 @@ describe('access to the fields of GraphQL', () => {
     expect(header.slice(1).map((cell) => cell.trim())).toEqual(CALLERS)
     expect([...new Set(fields.map(({ name }) => name))].sort()).toEqual(rows.map(({ name }) => name).sort())
     for (const { cells } of rows) expect(cells).toHaveLength(CALLERS.length)
+  })
+
+  it('is that of a declared call, for every mutation of operators', () => {
+    const declared = new Set(operatorCalls.map(({ name }) => name))
+    const ofOperators = rootFields('Mutation').filter(({ name }) =>
+      ['yes', 'own'].includes(said(name, 'elsewhere') ?? ''),
+    )
+    expect(ofOperators.length).toBe(declared.size)
+    expect(ofOperators.filter(({ name }) => !declared.has(name))).toEqual([])
   })
 
   it.each(CALLERS)('is what docs/access.md says, for: %s', async (caller) => {
