@@ -74,7 +74,7 @@ export const claimAnswer = answer(
     success: out.flag('True when the tier is claimed, by this call or an earlier one.'),
     alreadyClaimed: out.flag('True when an earlier call claimed the tier.'),
     error: out.orNull(out.oneOf(CLAIM_ERRORS, { description: REFUSED })),
-    granted: out.list(reward, 'The rewards of the tier. A repeated claim answers the same list.'),
+    granted: out.list(reward, 'The rewards of the tier. A repeated claim answers the same list.', { size: 2 }),
     boosts,
   },
   {
@@ -158,12 +158,12 @@ export type ClaimAll = Unkeyed<RequestOf<typeof claimAllRequest>>
 
 export const grantedTier = answer('A claimed tier with its rewards.', {
   ...claimedTier.members,
-  granted: out.list(reward, 'The granted rewards.'),
+  granted: out.list(reward, 'The granted rewards.', { size: 2 }),
   boosts,
 })
 
 export const claimAllAnswer = answer('The result of `claimAll`.', {
-  claimed: out.list(grantedTier, 'The newly claimed tiers, by level.'),
+  claimed: out.list(grantedTier, 'The newly claimed tiers, by level.', { size: 100 }),
   /** A choice that only the player can make, otherwise the first reason in the order of `CLAIM_ERRORS`. */
   error: out.orNull(
     out.oneOf(CLAIM_ERRORS, {

@@ -31,6 +31,7 @@ const NewlyClaimableType = builder.objectRef<PassPreview['newlyClaimable'][numbe
     track: t.expose('track', { type: TrackType }),
     players: t.expose('players', { type: 'Count', description: 'Players with at least one such tier.' }),
     tiers: t.field({
+      extensions: { size: 100 },
       type: [TierPlayersType],
       description: 'By level; tiers without such players are left out.',
       resolve: ({ tiers }) => [...tiers],
@@ -61,6 +62,7 @@ const PassPreviewType = builder.objectRef<PassPreview>('BattlePassPreview').impl
       description: 'Players whose level would be lower. Their claims remain.',
     }),
     levels: t.field({
+      extensions: { size: 100 },
       type: [LevelPlayersType],
       description: 'Players by level: 0, and every level before or after.',
       resolve: ({ levels }) => [...levels],
@@ -80,11 +82,13 @@ const PassPreviewType = builder.objectRef<PassPreview>('BattlePassPreview').impl
     claimsOpenBefore: t.exposeBoolean('claimsOpenBefore', { description: 'Tiers can be claimed at this time.' }),
     claimsOpenAfter: t.exposeBoolean('claimsOpenAfter', { description: 'Tiers could be claimed at this time.' }),
     newlyClaimable: t.field({
+      extensions: { size: 2 },
       type: [NewlyClaimableType],
       description: 'For each track.',
       resolve: (pass) => [...pass.newlyClaimable],
     }),
     removedClaims: t.field({
+      extensions: { size: 100 },
       type: [RemovedClaimsType],
       description: 'By level, the free track first; unclaimed tiers are left out.',
       resolve: (pass) => [...pass.removedClaims],
@@ -117,6 +121,7 @@ const PreviewType = builder.objectRef<ScenarioPreview>('PreviewScenarioResult').
       description: 'The compared version; null when none is published yet, and when nothing is counted.',
     }),
     passes: t.field({
+      extensions: { size: 3 },
       type: [PassPreviewType],
       description: 'The battle passes of the definition, then removed ones.',
       resolve: ({ passes }) => [...passes],
@@ -156,7 +161,13 @@ const ChangedLevelType = builder.objectRef<PassDiff['levelsChanged'][number]>('C
 
 const OptionType = builder.objectRef<Choice[number]>('RewardOption').implement({
   description: 'An option of the choice of a tier.',
-  fields: (t) => ({ rewards: t.field({ type: [RewardOrBoostType], resolve: (rewards): Reward[] => [...rewards] }) }),
+  fields: (t) => ({
+    rewards: t.field({
+      extensions: { size: 2 },
+      type: [RewardOrBoostType],
+      resolve: (rewards): Reward[] => [...rewards],
+    }),
+  }),
 })
 
 const DiffedTierType = builder.objectRef<DiffedTier>('DiffedTier').implement({
@@ -164,8 +175,13 @@ const DiffedTierType = builder.objectRef<DiffedTier>('DiffedTier').implement({
   fields: (t) => ({
     level: t.exposeInt('level'),
     track: t.expose('track', { type: TrackType }),
-    rewards: t.field({ type: [RewardOrBoostType], resolve: ({ rewards }): Reward[] => [...rewards] }),
+    rewards: t.field({
+      extensions: { size: 2 },
+      type: [RewardOrBoostType],
+      resolve: ({ rewards }): Reward[] => [...rewards],
+    }),
     choice: t.field({
+      extensions: { size: 1 },
       description: 'The options of its choice. Empty without one.',
       type: [OptionType],
       resolve: ({ choice = [] }) => [...choice],
@@ -179,21 +195,25 @@ const ChangedTierType = builder.objectRef<PassDiff['tiersChanged'][number]>('Cha
     level: t.exposeInt('level'),
     track: t.expose('track', { type: TrackType }),
     rewardsBefore: t.field({
+      extensions: { size: 2 },
       description: 'Its rewards in version `from`.',
       type: [RewardOrBoostType],
       resolve: ({ rewardsBefore }): Reward[] => [...rewardsBefore],
     }),
     rewardsAfter: t.field({
+      extensions: { size: 2 },
       description: 'Its rewards in version `to`.',
       type: [RewardOrBoostType],
       resolve: ({ rewardsAfter }): Reward[] => [...rewardsAfter],
     }),
     choiceBefore: t.field({
+      extensions: { size: 1 },
       description: 'The options of its choice in version `from`. Empty without one.',
       type: [OptionType],
       resolve: ({ choiceBefore = [] }) => [...choiceBefore],
     }),
     choiceAfter: t.field({
+      extensions: { size: 1 },
       description: 'The options of its choice in version `to`. Empty without one.',
       type: [OptionType],
       resolve: ({ choiceAfter = [] }) => [...choiceAfter],

@@ -66,6 +66,7 @@ const ReplayType = builder.objectRef<SeasonReplay>('SeasonReplay').implement({
     }),
     ...fieldsOf(t, members),
     levels: t.field({
+      extensions: { size: 100 },
       type: [LevelType],
       description: 'The levels of the draft, rising.',
       resolve: ({ levels }) => [...levels],

@@ -174,7 +174,11 @@ const ClaimType = builder.prismaObject('TierClaim', {
     nodeId: t.exposeString('nodeId', { description: 'The pass of the tier.' }),
     level: t.exposeInt('level'),
     track: t.field({ type: TrackType, select: { track: true }, resolve: ({ track }) => track as ClaimTrack }),
-    granted: t.field({ type: [RewardOrBoostType], resolve: ({ granted }) => thaw(granted) as unknown as Granted[] }),
+    granted: t.field({
+      extensions: { size: 2 },
+      type: [RewardOrBoostType],
+      resolve: ({ granted }) => thaw(granted) as unknown as Granted[],
+    }),
     runId: t.exposeString('runId', { description: 'The run in which the tier was claimed.' }),
     claimedAt: t.expose('claimedAt', { type: 'DateTime' }),
   }),
@@ -235,6 +239,7 @@ builder.prismaObject('BattlePass', {
     premiumOwned: t.exposeBoolean('premiumOwned'),
     completed: t.exposeBoolean('completed', { description: '`onComplete` was crossed.' }),
     claims: t.field({
+      extensions: { size: 100 },
       type: [ClaimType],
       description: 'Claimed tiers, by level.',
       resolve: ({ environmentId, playerId, scenarioId, nodeId }, _args, context) =>

@@ -27,7 +27,7 @@ export const progressAnswer = answer(
     level: out.int32('The current level; 0 below the first.'),
     xp: out.int64('The current xp.'),
     premiumOwned: out.flag('Whether the player owns the premium track.'),
-    claimedTiers: out.list(claimedTier, 'Claimed tiers, by level, then by track: free, premium, bonus.'),
+    claimedTiers: out.list(claimedTier, 'Claimed tiers, by level, then by track: free, premium, bonus.', { size: 100 }),
   },
   {
     name: 'ProgressResponse',

@@ -60,6 +60,7 @@ export const seasonAnswer = answer(
     boosts: out.list(
       seasonBoost,
       "The boosts of the scenario and the player's own that run now, the first to end first.",
+      { size: 2 },
     ),
     now: out.time('The time of the answer, by the clock of the environment, in UTC.'),
   },

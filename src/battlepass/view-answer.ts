@@ -20,13 +20,15 @@ export const rewardView = answer(
 
 export const optionView = answer(
   'An option of the choice of a tier.',
-  { rewards: out.list(rewardView, 'What the player gets with it.') },
+  { rewards: out.list(rewardView, 'What the player gets with it.', { size: 2 }) },
   { name: 'OptionView' },
 )
 
 const offered = {
-  rewards: out.list(rewardView, 'What a claim grants in any case.'),
-  choice: out.list(optionView, 'The options of which the player picks one, by its index. Empty without a choice.'),
+  rewards: out.list(rewardView, 'What a claim grants in any case.', { size: 2 }),
+  choice: out.list(optionView, 'The options of which the player picks one, by its index. Empty without a choice.', {
+    size: 1,
+  }),
 }
 
 export const levelView = answer(
@@ -52,7 +54,7 @@ export const premiumView = answer(
     currency: out.text('The currency of the price.'),
     amount: out.int64('The price.', { minimum: 0 }),
     xpPercent: out.orNull(out.int64('So many percent more of each xp for owners. Null for none.')),
-    instant: out.list(rewardView, 'What the purchase grants at once.'),
+    instant: out.list(rewardView, 'What the purchase grants at once.', { size: 2 }),
   },
   { name: 'PremiumView' },
 )
@@ -84,14 +86,16 @@ export const passState = answer(
     xp: out.int64('The current xp.'),
     nextLevelXp: out.orNull(out.int64('The total of xp that reaches the next level. Null at the top level.')),
     premiumOwned: out.flag('Whether the player owns the premium track.'),
-    claimed: out.list(claimedTier, 'Claimed tiers, by level, then by track: free, premium, bonus.'),
+    claimed: out.list(claimedTier, 'Claimed tiers, by level, then by track: free, premium, bonus.', { size: 100 }),
     claimable: out.list(
       claimedTier,
       'Tiers that the player can claim now, in the same order. Of bonus tiers at most as many as are left of the day.',
+      { size: 10 },
     ),
     boosts: out.list(
       seasonBoost,
       "The boosts of the scenario and the player's own that run now, the first to end first.",
+      { size: 2 },
     ),
   },
   { name: 'PassState' },
@@ -107,8 +111,8 @@ export const passView = answer(
     ...shown,
     ...{ announcedAt, startsAt, endingAt, endsAt, claimUntil },
     premium: out.orNull(premiumView, 'Null for a pass without a premium track.'),
-    levels: out.list(levelView, 'By level.'),
-    tiers: out.list(tierView, 'By level, then by track: free, premium.'),
+    levels: out.list(levelView, 'By level.', { size: 100 }),
+    tiers: out.list(tierView, 'By level, then by track: free, premium.', { size: 200 }),
     bonus: out.orNull(bonusView, 'Null without bonus tiers.'),
     conversion: out.orNull(conversionView, 'Null where xp above the top level becomes no currency.'),
     state: { ...memberOf(passState), description: passState.description },
@@ -127,7 +131,7 @@ export const viewAnswer = answer(
     language: out.orNull(
       out.text('The language that was chosen. A text without it is in its nearest one. Null without texts.'),
     ),
-    passes: out.list(passView, 'The battle passes, in the order of the definition.'),
+    passes: out.list(passView, 'The battle passes, in the order of the definition.', { size: 1 }),
   },
   {
     name: 'ScenarioView',

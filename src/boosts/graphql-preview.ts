@@ -35,6 +35,7 @@ const PreviewType = builder.objectRef<BoostPreview>('PreviewBoostResult').implem
     levelGained: t.expose('levelGained', { type: 'Count', description: LEVEL_GAINED }),
     ...fieldsOf(t, members),
     passes: t.field({
+      extensions: { size: 3 },
       type: [PassType],
       description: 'The same for each battle pass with such players, by scenario and node.',
       resolve: ({ passes }) => [...passes],

@@ -29,6 +29,8 @@ export interface Member<T> {
   readonly schema: Schema
   readonly type: OutputType
   readonly isNullable?: boolean
+  /** The usual length of a list. */
+  readonly size?: number
   /** Whether some answers leave it out. */
   readonly isOptional?: boolean
   /** The type of its values. Never set. */
@@ -172,9 +174,14 @@ const object = (description: string, schema: Schema = { additionalProperties: tr
   type: 'JSON',
 })
 
-const list = <T>(of: Answer<T> | Member<T>, description: string): Member<readonly T[]> => {
+/** A list. `size` is its usual length, by which the cost of an operation counts: see `LIST_SIZE`. */
+const list = <T>(
+  of: Answer<T> | Member<T>,
+  description: string,
+  { size }: { readonly size?: number } = {},
+): Member<readonly T[]> => {
   const { schema, type } = memberOf(of)
-  return { description, schema: { type: 'array', items: schema, description }, type: { listOf: type } }
+  return { description, schema: { type: 'array', items: schema, description }, type: { listOf: type }, size }
 }
 
 /** Another answer, with what it is here. */
@@ -186,9 +193,9 @@ const of = <T>(answer: Answer<T>, description: string): Member<T> => ({
 
 /** Another answer has its own description, unless this place gives it one. */
 const orNull = <T>(of: Answer<T> | Member<T>, description?: string): Member<T | null> => {
-  const { schema, type, description: own } = memberOf(of)
+  const { schema, type, description: own, size } = memberOf(of)
   const nullable = described({ anyOf: [schema, { type: 'null' }] }, description)
-  return { description: description ?? own, schema: nullable, type, isNullable: true }
+  return { description: description ?? own, schema: nullable, type, isNullable: true, size }
 }
 
 /** A member that some answers leave out. */

@@ -161,6 +161,7 @@ export const InboxReceivedEvent = builder.objectRef<StreamEvent>('InboxReceivedE
       resolve: (event) => readText(dataOf(event), 'kind') as MessageKind,
     }),
     rewards: t.field({
+      extensions: { size: 2 },
       type: [RewardOrBoostType],
       description: 'What can be claimed with it.',
       resolve: (event) => readRewards(dataOf(event)).map(granted),
@@ -207,6 +208,7 @@ builder.objectRef<StreamEvent>('TiersClaimedEvent').implement({
   fields: (t) => ({
     playerId: t.id(player),
     claimed: t.field({
+      extensions: { size: 2 },
       type: [GrantedTierType],
       description: 'The claimed tiers, by level.',
       resolve: (event) =>

@@ -39,6 +39,7 @@ const CallStatisticsType = builder.objectRef<CallStatistics>('CallStatistics').i
       resolve: ({ minutes }) => minutes.reduce((sum, { calls }) => sum + calls, 0),
     }),
     minutes: t.field({
+      extensions: { size: 60 },
       type: [CallMinuteType],
       description: 'Every minute that the range touches, in order.',
       resolve: everyMinute,

@@ -47,6 +47,7 @@ const PassStatisticsType = builder
       to: t.field({ type: 'DateTime', description: 'The end of the range, not included.', resolve: ({ to }) => to }),
       asOf: t.field({ type: 'DateTime', resolve: ({ asOf }) => asOf }),
       times: t.field({
+        extensions: { size: 100 },
         type: [PassTimeType],
         description: 'Every hour or day that the range touches, in order.',
         resolve: ({ times }) => [...times],

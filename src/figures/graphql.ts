@@ -175,6 +175,7 @@ const XpSourceType = builder.objectRef<SourceInsight>('XpSource').implement({
       resolve: ({ xp }) => toInt64(xp),
     }),
     times: t.field({
+      extensions: { size: 100 },
       type: [XpTimeType],
       description: 'The hours or days with xp of this source, in order.',
       resolve: ({ times }) => [...times],
@@ -193,6 +194,7 @@ const XpOfOriginType = builder.objectRef<OriginInsight>('XpOfOrigin').implement(
       resolve: ({ xp }) => toInt64(xp),
     }),
     times: t.field({
+      extensions: { size: 100 },
       type: [XpTimeType],
       description: 'The hours or days with xp of this origin, in order.',
       resolve: ({ times }) => [...times],
@@ -249,6 +251,7 @@ const XpOutliersType = builder.objectRef<XpOutliers & { readonly environmentId: 
       resolve: ({ median }) => median && toInt64(median),
     }),
     top: t.field({
+      extensions: { size: 20 },
       type: [XpOutlierType],
       description: `The ${OUTLIERS} players with the most xp, the most first.`,
       resolve: async ({ environmentId, top, median }, _args, context) => {
@@ -327,12 +330,14 @@ const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
     }),
     asOf: t.field({ type: 'DateTime', resolve: (insight) => insight.asOf }),
     levels: t.field({
+      extensions: { size: 100 },
       type: [LevelInsightType],
       description:
         'The distribution of levels and of premium: every level of the pass, in order. An edit of the definition is counted within half a minute.',
       resolve: (insight) => insight.levels(),
     }),
     days: t.field({
+      extensions: { size: 30 },
       type: [DayInsightType],
       description: 'Every day of the range, in order, including days without figures.',
       resolve: (insight) => insight.read((pool) => readDays(pool, insight)),
@@ -348,6 +353,7 @@ const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
       },
     }),
     xp: t.field({
+      extensions: { size: 20 },
       type: [XpSourceType],
       description: `Xp by source, the largest first, then the sum of the rest. Each hour has up to a hundred sources; further sources count as \`other\`. Hours are available for the last ${HOURS_KEPT_DAYS} days, up to ${MAX_INSIGHT_DAYS_BY_HOUR} days at a time.`,
       args: { by: t.arg(stepArgument), sources: t.arg.int(sourcesArgument) },
@@ -357,6 +363,7 @@ const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
       },
     }),
     xpByOrigin: t.field({
+      extensions: { size: 4 },
       type: [XpOfOriginType],
       description:
         'Xp by origin, every origin in the order of `XpOrigin`. Together they are the xp of all sources. Xp that was granted before the ledger had origins counts as that of clients.',
@@ -367,6 +374,7 @@ const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
       },
     }),
     clippedXp: t.field({
+      extensions: { size: 20 },
       type: [ClippedXpType],
       description:
         'Xp that limits of the pass held back, by source, the largest first, then the sum of the rest. Refused calls do not count.',
@@ -386,6 +394,7 @@ const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
       }),
     }),
     tiers: t.field({
+      extensions: { size: 100 },
       type: [TierInsightType],
       description: 'The claim funnel: every tier of the pass, by level.',
       resolve: async (insight) => {

@@ -87,6 +87,7 @@ const GiftType = builder.objectRef<Gift>('Gift').implement({
   description: 'What each player of a grant job gets: one of these. All are null for a message without a gift.',
   fields: (t) => ({
     rewards: t.field({
+      extensions: { size: 2 },
       type: [RewardGiftType],
       nullable: true,
       description: 'Currencies, items and boosts.',
@@ -165,6 +166,7 @@ const JobPlayerType = builder.objectRef<JobPlayerRow>('GrantJobPlayer').implemen
       resolve: ({ amount }) => (amount === null ? null : BigInt(amount)),
     }),
     granted: t.field({
+      extensions: { size: 2 },
       type: [RewardOrBoostType],
       description: 'The rewards that it got, or that were taken back. Empty without any.',
       resolve: ({ given }) => (given === null ? [] : readStored(given).map(granted)),
@@ -233,6 +235,7 @@ builder.prismaObject('GrantJob', {
       resolve: ({ gift }) => readGift(gift) ?? NO_GIFT,
     }),
     message: t.field({
+      extensions: { size: 2 },
       type: [MessageTextType],
       description: 'The message that comes with it, in its languages. Empty without one.',
       select: { message: true },
@@ -272,6 +275,7 @@ builder.prismaObject('GrantJob', {
       resolve: ({ failed }) => BigInt(failed),
     }),
     total: t.field({
+      extensions: { size: 2 },
       type: [RewardOrBoostType],
       description:
         'What it gives to all of its players, each currency and item once. An undo tells it of the job that it undoes.',
@@ -286,11 +290,13 @@ builder.prismaObject('GrantJob', {
       resolve: ({ gift, players, amount }) => totalOf(readGift(gift), players, BigInt(amount.toFixed(0))).xp,
     }),
     failedByCause: t.field({
+      extensions: { size: 3 },
       type: [CauseCountType],
       description: 'The players for whom nothing changed, by the cause, the most first.',
       resolve: ({ id }, _args, { service }) => countFailures(service.operatorPool, id),
     }),
     largest: t.field({
+      extensions: { size: 10 },
       type: [JobPlayerType],
       description: 'The ten players with the largest amounts of the list. Empty without a list with amounts.',
       select: { amount: true },
@@ -352,6 +358,7 @@ builder.prismaObject('GrantJob', {
         id === null ? null : prisma.grantJob.findUnique({ ...query, where: { id } }),
     }),
     undos: t.relation('undos', {
+      extensions: { size: 1 },
       description: 'The jobs that undo it, the first first: one, and those before it that were cancelled or failed.',
       query: { orderBy: { id: 'asc' } },
     }),
@@ -461,6 +468,7 @@ const PreviewType = builder.objectRef<PreviewedJob>('PreviewGrantJobResult').imp
       description: 'False when there may be more players than were looked at; the other figures are of those, too.',
     }),
     total: t.field({
+      extensions: { size: 2 },
       type: [RewardOrBoostType],
       description: 'What all players would get, each currency and item once.',
       resolve: ({ total }) => rewardsOf(total.rewards),
@@ -474,11 +482,13 @@ const PreviewType = builder.objectRef<PreviewedJob>('PreviewGrantJobResult').imp
       description: 'Whether a second person would have to approve it.',
     }),
     largest: t.field({
+      extensions: { size: 10 },
       type: [LargestType],
       description: 'The ten players with the largest amounts of the list. Empty without a list with amounts.',
       resolve: ({ largest }) => [...largest],
     }),
     failing: t.field({
+      extensions: { size: 3 },
       type: [CauseCountType],
       description: 'The players who would get nothing now, by the cause, as far as it is known before.',
       resolve: ({ failing }) => [...failing],
@@ -511,11 +521,13 @@ const PreviewUndoType = builder.objectRef<PreviewedUndo>('PreviewGrantUndoResult
     }),
     isExact: t.exposeBoolean('isExact', { description: 'False when there may be more than was looked at.' }),
     given: t.field({
+      extensions: { size: 2 },
       type: [RewardOrBoostType],
       description: 'What they got in all.',
       resolve: ({ given }) => rewardsOf(given),
     }),
     taken: t.field({
+      extensions: { size: 2 },
       type: [RewardOrBoostType],
       description: 'What could be taken back now. The rest is spent.',
       resolve: ({ taken }) => rewardsOf(taken),

@@ -24,6 +24,7 @@ export const claimMessageAnswer = answer(
     granted: out.list(
       reward,
       'The rewards of the message. A repeated claim answers the same list. Empty for a message without rewards.',
+      { size: 2 },
     ),
     boosts,
   },
@@ -92,7 +93,7 @@ function claim(group: Group, player: Player, message: Message): void {
 
 export const grantedMessage = answer('A claimed message with its rewards.', {
   messageId: out.id('The message.'),
-  granted: out.list(reward, 'The granted rewards.'),
+  granted: out.list(reward, 'The granted rewards.', { size: 2 }),
   boosts,
 })
 
@@ -102,6 +103,7 @@ export const claimAllMessagesAnswer = answer(
     claimed: out.list(
       grantedMessage,
       `The newly claimed messages, the oldest first: at most ${MAX_INBOX_PAGE}. A message whose rewards do not fit is passed over.`,
+      { size: 100 },
     ),
     remaining: out.int32(
       'The number of messages with rewards that can still be claimed: they did not fit, or the call had too many.',

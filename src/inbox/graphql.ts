@@ -87,6 +87,7 @@ builder.prismaObject('InboxMessage', {
       resolve: ({ kind }) => kind as MessageKind,
     }),
     texts: t.field({
+      extensions: { size: 5 },
       type: [MessageTextType],
       description: 'The text by language; empty for a message without one.',
       select: { text: true },
@@ -101,6 +102,7 @@ builder.prismaObject('InboxMessage', {
       description: "The picture: a URL, or a key of the game's own assets. Null without one.",
     }),
     rewards: t.field({
+      extensions: { size: 2 },
       type: [RewardOrBoostType],
       description: 'What a claim grants.',
       select: { rewards: true },

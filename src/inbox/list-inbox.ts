@@ -30,7 +30,7 @@ export const receivedMessage = answer(
     body: out.orNull(out.text(`The text below the title; it may be empty. ${NO_TEXT}`)),
     language: out.orNull(out.text(`The language of the title and the body. ${NO_TEXT}`)),
     image: out.orNull(out.text("The picture: a URL, or a key of the game's own assets. Null without one.")),
-    rewards: out.list(reward, 'What a claim grants. Empty for a message that only tells something.'),
+    rewards: out.list(reward, 'What a claim grants. Empty for a message that only tells something.', { size: 2 }),
     boosts,
     sentAt: out.time('The time at which it was sent, in UTC.'),
     expiresAt: out.time('The first time at which it is no longer there, in UTC.'),
@@ -46,7 +46,7 @@ export type ReceivedMessage = AnswerOf<typeof receivedMessage>
 export const inboxAnswer = answer(
   "A page of a player's inbox, with counts of the whole inbox.",
   {
-    messages: out.list(receivedMessage, 'The newest first. Expired messages are left out.'),
+    messages: out.list(receivedMessage, 'The newest first. Expired messages are left out.', { size: 50 }),
     unread: out.int32('The number of messages that were not read.'),
     unclaimed: out.int32('The number of messages with rewards that can still be claimed.'),
     cursor: out.orNull(out.text('Pass it as `cursor` to read the next page. Null on the last page.')),

@@ -76,6 +76,7 @@ nodesOf('Segment', ['uuid'], async (context, [id = '']) => {
 builder.queryField('segments', (t) =>
   t.prismaField({
     type: ['Segment'],
+    extensions: { size: 100 },
     description: 'The segments of an environment, by their names.',
     args: argsOf(segmentsRequest),
     resolve: async (query, _root, args, context) => {

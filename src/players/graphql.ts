@@ -117,6 +117,7 @@ export const PlayerType = builder.prismaObject('Player', {
     }),
     // In the order of bytes, as over REST: the sort order of text depends on the database.
     identities: t.field({
+      extensions: { size: 2 },
       description: 'The identities that log the player in, by provider and subject.',
       type: [IdentityType],
       select: (_args, _context, nested) => ({ identities: nested() }),
@@ -178,6 +179,7 @@ export const PlayerType = builder.prismaObject('Player', {
       ...namesOf('Run'),
     ),
     passes: t.relation('passes', {
+      extensions: { size: 5 },
       description: "The player's battle passes.",
       query: { orderBy: [{ scenarioId: 'asc' }, { nodeId: 'asc' }] },
     }),

@@ -78,7 +78,9 @@ export type Granted = AnswerOf<typeof rewardOrBoost>
 
 /** The boosts of an answer, beside its rewards of spec 2.2. */
 export const boosts = out.optional(
-  out.list(rewardBoost, 'The boosts among the rewards, which the list of rewards does not have. Absent without one.'),
+  out.list(rewardBoost, 'The boosts among the rewards, which the list of rewards does not have. Absent without one.', {
+    size: 1,
+  }),
 )
 
 /** The currencies and items among rewards. */

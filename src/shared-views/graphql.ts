@@ -48,6 +48,7 @@ nodesOf('SharedView', ['uuid'], async (context, [id = '']) => {
 builder.queryField('sharedViews', (t) =>
   t.prismaField({
     type: ['SharedView'],
+    extensions: { size: 50 },
     description:
       'The views of a page that are shared in the project, by their names. Those of `AUDIT_LOG` are for admins.',
     args: argsOf(sharedViewsRequest),

@@ -44,8 +44,9 @@ export function fieldsOf<M extends Readonly<Record<string, Member<unknown>>>>(
   t: { expose(name: never, options: never): unknown },
   members: M,
 ): { [Name in keyof M]: never } {
-  const fields = Object.entries(members).map(([name, { type, isNullable, isOptional, description }]) => {
-    const options = { type: outputOf(type), nullable: isNullable || isOptional || false, description }
+  const fields = Object.entries(members).map(([name, { type, isNullable, isOptional, description, size }]) => {
+    const nullable = isNullable || isOptional || false
+    const options = { type: outputOf(type), nullable, description, extensions: { size } }
     return [name, t.expose(name as never, options as never)]
   })
   return Object.fromEntries(fields)

@@ -126,6 +126,7 @@ const LoginStatisticsType = builder
         resolve: ({ providers }) => [...providers],
       }),
       times: t.field({
+        extensions: { size: 100 },
         type: [LoginTimeType],
         description: `Every hour or day of the range, in order. Hours are available for the last ${HOURS_KEPT_DAYS} days, up to ${MAX_LOGIN_DAYS_BY_HOUR} days at a time.`,
         args: {

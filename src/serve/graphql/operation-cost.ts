@@ -146,7 +146,7 @@ class Counting {
   private sizeOf(node: FieldNode, field: GraphQLField<unknown, unknown>, parent: GraphQLNamedType): Size {
     if (!isListType(getNullableType(field.type)) || isLeafType(getNamedType(field.type))) return 1
     const name = `${parent.name}.${field.name}`
-    const usual = weights.LIST_SIZES[name] ?? weights.LIST_SIZE
+    const { size: usual = weights.LIST_SIZE } = field.extensions as { readonly size?: number }
     const argument = weights.SIZE_ARGUMENTS[name]
     return argument === undefined ? usual : this.argument(node, field, [argument], usual)
   }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { getOperationAST, isInterfaceType, isObjectType, parse } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import { readConfig } from '../../../src/base/config.ts'
-import { LIST_SIZES, SIZE_ARGUMENTS, WEIGHTS } from '../../../src/declare/graphql/cost-weights.ts'
+import { SIZE_ARGUMENTS, WEIGHTS } from '../../../src/declare/graphql/cost-weights.ts'
 import { schema } from '../../../src/schema.ts'
 import { costOf } from '../../../src/serve/graphql/operation-cost.ts'
 
@@ -81,7 +81,7 @@ describe('the cost of an operation', () => {
   })
 
   it('has weights and sizes only for fields that are in the schema', () => {
-    for (const name of Object.keys({ ...WEIGHTS, ...LIST_SIZES, ...SIZE_ARGUMENTS })) {
+    for (const name of Object.keys({ ...WEIGHTS, ...SIZE_ARGUMENTS })) {
       const [typeName = '', fieldName = ''] = name.split('.')
       const type = schema.getType(typeName)
       const field = isObjectType(type) || isInterfaceType(type) ? type.getFields()[fieldName] : undefined
