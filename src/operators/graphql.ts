@@ -72,6 +72,7 @@ function keptBy({ type, isNullable = false, description }: Member<unknown>) {
     type: isList ? [model] : model,
     nullable: isNullable,
     description,
+    extensions: { isDeclared: true },
     resolve(query: object, outcome: object, _args: object, { prisma }: { prisma: PrismaClient }) {
       const value = (outcome as Readonly<Record<string, Key | readonly Key[] | null>>)[name] ?? null
       if (value === null) return null

@@ -46,7 +46,7 @@ export function fieldsOf<M extends Readonly<Record<string, Member<unknown>>>>(
 ): { [Name in keyof M]: never } {
   const fields = Object.entries(members).map(([name, { type, isNullable, isOptional, description, size }]) => {
     const nullable = isNullable || isOptional || false
-    const options = { type: outputOf(type), nullable, description, extensions: { size } }
+    const options = { type: outputOf(type), nullable, description, extensions: { size, isDeclared: true } }
     return [name, t.expose(name as never, options as never)]
   })
   return Object.fromEntries(fields)
