@@ -548,10 +548,10 @@ export async function createApp({
     async stop() {
       stopping = true
       await server.drain(config.shutdownGraceMs)
-      const isTidy = Promise.all([housekeeping.stop(), settlements.stop(), grantJobs.stop(), alerts.stop()])
+      const repeated = [housekeeping, settlements, grantJobs, alerts, gameClocks]
+      const isTidy = Promise.all(repeated.map((one) => one.stop()))
       const closed = Promise.all([server.close(), metricsServer?.close()])
       ended.close()
-      gameClocks.stop()
       feed.close()
       await Promise.all([graphql.stop(), wayIn.stop()])
       await closed

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import { repeatInBackground } from '../base/background.ts'
 import { purge } from '../db/purge.ts'
 import type { Range } from './range.ts'
 
@@ -24,13 +25,12 @@ export interface CallCountsOptions {
 
 export function createCallCounts({ pool, onError }: CallCountsOptions): CallCounts {
   let counts = new Map<string, number>()
-  let writing = Promise.resolve()
-  let timer: NodeJS.Timeout | undefined
 
   const add = (environmentId: string, calls: number): void => {
     counts.set(environmentId, (counts.get(environmentId) ?? 0) + calls)
   }
 
+  /** Writes the counts. They are kept when they cannot be written. */
   async function write(): Promise<void> {
     const written = counts
     if (written.size === 0) return
@@ -39,24 +39,20 @@ export function createCallCounts({ pool, onError }: CallCountsOptions): CallCoun
       await addCalls(pool, written)
     } catch (error) {
       for (const [environmentId, calls] of written) add(environmentId, calls)
-      onError(error, 'calls could not be counted; the next round tries again')
+      throw error
     }
   }
 
-  /** One write after the other: two at once could wait for each other's rows. */
-  function writeNext(): Promise<void> {
-    writing = writing.then(write)
-    return writing
-  }
+  const countFailed = (error: unknown): void => onError(error, 'calls could not be counted; the next round tries again')
+
+  const writing = repeatInBackground({ work: write, onError: countFailed, everyMs: WRITE_EVERY_MS })
 
   return {
     count: (environmentId) => add(environmentId, 1),
-    start() {
-      timer = setInterval(writeNext, WRITE_EVERY_MS).unref()
-    },
-    stop() {
-      clearInterval(timer)
-      return writeNext()
+    start: () => writing.start(),
+    async stop() {
+      await writing.stop()
+      await write().catch(countFailed)
     },
   }
 }

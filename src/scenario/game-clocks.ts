@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import { repeatInBackground } from '../base/background.ts'
 import { type GameClock, gameTimeAt } from '../base/game-clock.ts'
 import { databaseNow } from '../db/ids.ts'
 import { CLOCK_COLUMNS, type ClockColumns, clockOf } from './game-clock.ts'
@@ -28,27 +29,18 @@ export interface GameClocks {
   textOf(environmentId: string): string | undefined
   refresh(): Promise<void>
   start(): Promise<void>
-  stop(): void
+  stop(): Promise<void>
 }
 
 export function createGameClocks({ pool, onError }: GameClocksOptions): GameClocks {
   let clocks: ReadonlyMap<string, GameClock | null> = new Map()
-  let timer: NodeJS.Timeout | undefined
-  let isStopped = false
 
   async function refresh(): Promise<void> {
     const { rows } = await pool.query<ClockColumns & { readonly id: string }>(READ)
     clocks = new Map(rows.map((row) => [row.id, clockOf(row)]))
   }
 
-  async function repeat(): Promise<void> {
-    try {
-      await refresh()
-    } catch (error) {
-      if (!isStopped) onError(error)
-    }
-    if (!isStopped) timer = setTimeout(repeat, READ_EVERY_MS).unref()
-  }
+  const reading = repeatInBackground({ work: refresh, onError, everyMs: READ_EVERY_MS })
 
   return {
     get isEmpty() {
@@ -59,10 +51,10 @@ export function createGameClocks({ pool, onError }: GameClocksOptions): GameCloc
       return clock ? new Date(gameTimeAt(clock, databaseNow())).toISOString() : undefined
     },
     refresh,
-    start: repeat,
-    stop() {
-      isStopped = true
-      clearTimeout(timer)
+    async start() {
+      await refresh().catch(onError)
+      reading.start()
     },
+    stop: () => reading.stop(),
   }
 }
