@@ -81,8 +81,8 @@ export const XpOriginEnum = enumType('XpOrigin', XP_ORIGINS, {
 answerType('ClaimedTier', claimedTier)
 export const GrantedTierType = answerType('GrantedTier', grantedTier)
 const BattlePassProgressType = answerType('BattlePassProgress', progressAnswer)
-export const AddXpPayloadType = answerType('AddXpPayload', addXpAnswer)
-export const ClaimTierPayloadType = answerType('ClaimTierPayload', claimAnswer)
+const AddXpPayloadType = answerType('AddXpPayload', addXpAnswer)
+const ClaimTierPayloadType = answerType('ClaimTierPayload', claimAnswer)
 const ClaimAllPayloadType = answerType('ClaimAllPayload', claimAllAnswer)
 const PurchasePremiumPayloadType = answerType('PurchasePremiumPayload', purchaseAnswer)
 

@@ -1,12 +1,30 @@
 import { out } from '../declare/answer.ts'
-import { operatorChange, payload } from '../declare/operator-call.ts'
-import { addCurrency, type Currency, removeCurrency, setCreditLimit } from './currencies.ts'
+import type { Change } from '../declare/change.ts'
+import { type Asking, operatorChange, payload } from '../declare/operator-call.ts'
+import { addCurrency, type Currency, findCurrency, removeCurrency, setCreditLimit } from './currencies.ts'
 import { addCurrencyRequest, creditLimitRequest, removeCurrencyRequest } from './requests.ts'
 
+interface Asked {
+  readonly environment: string
+  readonly environmentId: string
+  readonly currency: string
+}
+
 const currency = out.orNull(
-  out.ofType<Currency & { readonly environment: string }>('Currency'),
+  out.later<(Currency & { readonly environment: string }) | null>('Currency'),
   'The currency after the change. Null when the environment no longer knows it.',
 )
+
+/** A change with the currency as it is afterwards. */
+const shown = (change: Change<null>, { service }: Asking, { environment, environmentId, currency: name }: Asked) => ({
+  ...change,
+  outcome: {
+    currency: async () => {
+      const found = await findCurrency(service.operatorPool, environmentId, name)
+      return found && { environment, ...found }
+    },
+  },
+})
 
 export const catalogueCalls = [
   operatorChange({
@@ -18,7 +36,7 @@ export const catalogueCalls = [
     action: 'currency.add',
     title: 'Add a currency',
     target: 'currency',
-    change: ({ client }, asked) => addCurrency(client, asked),
+    change: async (changing, asked) => shown(await addCurrency(changing.client, asked), changing, asked),
   }),
   operatorChange({
     name: 'removeCurrency',
@@ -29,7 +47,7 @@ export const catalogueCalls = [
     action: 'currency.remove',
     title: 'Remove a currency',
     target: 'currency',
-    change: ({ client }, asked) => removeCurrency(client, asked),
+    change: async (changing, asked) => shown(await removeCurrency(changing.client, asked), changing, asked),
   }),
   operatorChange({
     name: 'setCreditLimit',
@@ -40,6 +58,6 @@ export const catalogueCalls = [
     action: 'currency.set_credit_limit',
     title: 'Limit credits of a currency',
     target: 'currency',
-    change: ({ client }, asked) => setCreditLimit(client, asked),
+    change: async (changing, asked) => shown(await setCreditLimit(changing.client, asked), changing, asked),
   }),
 ]

@@ -30,13 +30,18 @@ interface Entry {
 
 const NO_ENTRY: Entry = { isAdded: false, creditLimit: null }
 
-export async function listCurrencies(pool: Pool | ClientBase, environmentId: string): Promise<Currency[]> {
+export async function listCurrencies(pool: Pool, environmentId: string): Promise<Currency[]> {
   const [{ currencies }, entries] = await Promise.all([
     readAssets(pool, environmentId),
     readEntries(pool, environmentId),
   ])
   const added = [...entries].flatMap(([name, { isAdded }]) => (isAdded ? [name] : []))
   return [...new Set([...currencies.keys(), ...added])].sort().map((name) => currencyOf(name, currencies, entries))
+}
+
+/** A currency by its name. Null when the environment does not know it. */
+export async function findCurrency(pool: Pool, environmentId: string, name: string): Promise<Currency | null> {
+  return (await listCurrencies(pool, environmentId)).find((currency) => currency.name === name) ?? null
 }
 
 export async function listItems(pool: Pool, environmentId: string): Promise<Item[]> {
@@ -127,29 +132,23 @@ export function nearestOf(name: string, names: readonly string[]): string[] {
 }
 
 interface Asked {
-  readonly environment: string
   readonly environmentId: string
   readonly currency: string
 }
 
-/** The currency after a change; null when the environment no longer knows it. */
-interface Outcome {
-  readonly currency: (Currency & { readonly environment: string }) | null
-}
-
 /** Adds a currency that no scenario names. Adding it again changes nothing. */
-export const addCurrency = (client: ClientBase, asked: Asked): Promise<Change<Outcome>> =>
+export const addCurrency = (client: ClientBase, asked: Asked): Promise<Change<null>> =>
   changeEntry(client, asked, (entry) => ({ ...entry, isAdded: true }))
 
 /** Removes an added currency. Its credit limit and the balances of players stay. */
-export const removeCurrency = (client: ClientBase, asked: Asked): Promise<Change<Outcome>> =>
+export const removeCurrency = (client: ClientBase, asked: Asked): Promise<Change<null>> =>
   changeEntry(client, asked, (entry) => ({ ...entry, isAdded: false }))
 
 /** Sets the largest credit of an operator; null removes the limit. Refuses to limit a currency that is not known. */
 export async function setCreditLimit(
   client: ClientBase,
   { limit, ...asked }: Asked & { readonly limit: bigint | null },
-): Promise<Change<Outcome>> {
+): Promise<Change<null>> {
   const { environmentId, currency } = asked
   if (limit !== null) {
     const { isKnown, nearest } = await readCreditRules(client, environmentId, currency)
@@ -165,23 +164,19 @@ export function unknownMessage(nearest: readonly string[]): string {
 
 async function changeEntry(
   client: ClientBase,
-  { environment, environmentId, currency: name }: Asked,
+  { environmentId, currency: name }: Asked,
   change: (entry: Entry) => Entry,
-): Promise<Change<Outcome>> {
+): Promise<Change<null>> {
   // Changes of one catalogue run one after another. Other calls that refer to the environment do not wait.
   await lockEnvironment(client, environmentId)
   const entries = await readEntries(client, environmentId)
   const before = entries.get(name) ?? NO_ENTRY
   const after = change(before)
-  const isSame = after.isAdded === before.isAdded && after.creditLimit === before.creditLimit
-  if (!isSame) {
-    if (!entries.has(name) && entries.size >= MAX_CURRENCIES)
-      throw invalidRequest({ path: 'currency', message: `is one too many: the catalogue holds ${MAX_CURRENCIES}` })
-    await writeEntry(client, { environmentId, name, ...after })
-  }
-  const currency = (await listCurrencies(client, environmentId)).find((one) => one.name === name)
-  const outcome = { currency: currency ? { environment, ...currency } : null }
-  return isSame ? { outcome } : { outcome, target: name, before: { ...before }, after: { ...after } }
+  if (after.isAdded === before.isAdded && after.creditLimit === before.creditLimit) return { outcome: null }
+  if (!entries.has(name) && entries.size >= MAX_CURRENCIES)
+    throw invalidRequest({ path: 'currency', message: `is one too many: the catalogue holds ${MAX_CURRENCIES}` })
+  await writeEntry(client, { environmentId, name, ...after })
+  return { outcome: null, target: name, before: { ...before }, after: { ...after } }
 }
 
 async function readEntries(client: ClientBase | Pool, environmentId: string): Promise<Map<string, Entry>> {

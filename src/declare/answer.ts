@@ -22,6 +22,7 @@ type OutputType =
   | { readonly listOf: OutputType }
   | { readonly kept: string }
   | { readonly ofType: string }
+  | { readonly later: string }
 
 export interface Member<T> {
   /** Without one, GraphQL has the description that is shared by all fields of its name. */
@@ -80,7 +81,7 @@ export function answer<M extends Members>(
 
 function partsOf(type: OutputType): readonly Answer<unknown>[] {
   if (typeof type === 'string' || Array.isArray(type)) return []
-  if ('kept' in type || 'ofType' in type) return []
+  if ('kept' in type || 'ofType' in type || 'later' in type) return []
   return 'listOf' in type ? partsOf(type.listOf) : [type as Answer<unknown>]
 }
 
@@ -122,6 +123,11 @@ const ofType = <T>(name: string, description?: string): Member<T> => ({
   description,
   schema: described({ type: 'object' }, description),
   type: { ofType: name },
+})
+
+/** The same for a value that is read once it is asked for, after the call. */
+const later = <T>(name: string, description?: string): Member<() => Promise<T>> => ({
+  ...{ description, schema: described({ type: 'object' }, description), type: { later: name } },
 })
 
 /** RFC 3339, in UTC. */
@@ -218,6 +224,7 @@ export const out = {
   list,
   of,
   ofType,
+  later,
   orNull,
   optional,
 }

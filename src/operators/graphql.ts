@@ -41,45 +41,56 @@ function typeOf(answer: OperatorCall['answer']): unknown {
 const isPayload = (answer: Answer<object>): answer is Payload<object> => 'payload' in answer
 
 function payloadType({ payload, description, members, withoutEntry }: Payload<object>) {
-  const all = Object.entries(members as Readonly<Record<string, Member<unknown>>>)
   const type = builder.objectRef<Audited>(payload).implement({
     ...(description !== '' && { description }),
-    fields: (t) => ({
-      ...fieldsOf(t, Object.fromEntries(all.filter(([, member]) => keptBy(member) === undefined))),
-      ...Object.fromEntries(
-        all.flatMap(([name, member]) => {
-          const field = keptBy(member)
-          return field ? [[name, t.prismaField({ ...field(name) } as never)] as const] : []
+    fields: (t) =>
+      Object.fromEntries(
+        Object.entries(members as Readonly<Record<string, Member<unknown>>>).map(([name, member]) => {
+          const kept = keptField(name, member)
+          if (kept) return [name, t.prismaField(kept as never)]
+          const later = laterField(name, member)
+          return later ? [name, t.field(later as never)] : [name, fieldsOf(t, { [name]: member })[name]]
         }),
-      ),
-    }),
+      ) as never,
   })
   if (withoutEntry !== null) addAuditEntry(type, withoutEntry)
   return type
 }
 
-/** A key of more than one column. */
+/** The key of a row: its id, or the columns of its key in their order. */
 type Key = string | Readonly<Record<string, string>>
 
-/** The field of a member that is kept, whose value is the key of a row, or a list of such keys. */
-function keptBy({ type, isNullable = false, description }: Member<unknown>) {
+/**
+ * The field of a member that is kept, whose value is the key of a row, or a list of such keys. Undefined for any other
+ * member.
+ */
+function keptField(name: string, { type, isNullable = false, description }: Member<unknown>) {
   const isList = typeof type === 'object' && 'listOf' in type
   const of = isList ? type.listOf : type
   if (typeof of === 'string' || !('kept' in of)) return undefined
   const { kept: model } = of
   const tableOf = (prisma: PrismaClient) => prisma[`${model.charAt(0).toLowerCase()}${model.slice(1)}` as 'boost']
-  return (name: string) => ({
-    type: isList ? [model] : model,
-    nullable: isNullable,
-    description,
-    extensions: { isDeclared: true },
+  return {
+    ...{ type: isList ? [model] : model, nullable: isNullable, description, extensions: { isDeclared: true } },
     resolve(query: object, outcome: object, _args: object, { prisma }: { prisma: PrismaClient }) {
       const value = (outcome as Readonly<Record<string, Key | readonly Key[] | null>>)[name] ?? null
       if (value === null) return null
-      if (isList) return tableOf(prisma).findMany({ ...query, where: { OR: value as never }, orderBy: { id: 'asc' } })
+      if (isList) {
+        const rows = (value as readonly Key[]).map((key) => (typeof key === 'string' ? { id: key } : key))
+        return tableOf(prisma).findMany({ ...query, where: { OR: rows }, orderBy: { id: 'asc' } })
+      }
       const where = typeof value === 'string' ? { id: value } : { [Object.keys(value).join('_')]: value }
       const found = { ...query, where: where as never }
       return isNullable ? tableOf(prisma).findUnique(found) : tableOf(prisma).findUniqueOrThrow(found)
     },
-  })
+  }
+}
+
+/** The field of a member that is read once it is asked for. Undefined for any other member. */
+function laterField(name: string, { type, isNullable = false, description }: Member<unknown>) {
+  if (typeof type === 'string' || !('later' in type)) return undefined
+  return {
+    ...{ type: type.later, nullable: isNullable, description, extensions: { isDeclared: true } },
+    resolve: (outcome: object) => (outcome as Readonly<Record<string, () => Promise<unknown>>>)[name]?.() ?? null,
+  }
 }

@@ -23,8 +23,9 @@ export interface Done {
 }
 
 /**
- * Runs a call of an operator. Refuses a caller without the right before anything is read, then a request with its faults,
- * then a caller whose role only reads in the environment. Refused callers are in the audit log.
+ * Runs a call of an operator. Refuses a caller without the right, or with a token where only a key will do, before
+ * anything is read, then a request with its faults, then a caller whose role only reads in the environment. Refused
+ * callers are in the audit log.
  */
 export async function runCall(
   call: OperatorCall,
@@ -62,9 +63,8 @@ function attemptOf(
 /** Runs a call whose request was read. */
 async function runRead(call: OperatorCall, asking: Asking, read: RequestOf<Shape<Fields>>): Promise<Done> {
   const { caller, service } = asking
-  const { [call.changedIn ?? 'environment']: environment, reason } = read as Readonly<
-    Record<string, string | undefined>
-  >
+  const { reason = null, ...named } = read as { readonly reason?: string | null }
+  const environment = (named as Readonly<Record<string, string | undefined>>)[call.changedIn ?? 'environment']
   const environmentId =
     environment === undefined || 'findsEnvironment' in call
       ? null

@@ -1,10 +1,8 @@
 import { ACTIONS } from '../audit/actions.ts'
 import { Refusal } from '../base/errors.ts'
 import { MAX_OPERATOR_TOKEN_SECONDS } from '../base/limits.ts'
-import type { NewKey } from '../callers/keys.ts'
 import { ROLES, roleIncludes } from '../callers/roles.ts'
 import { out } from '../declare/answer.ts'
-import type { Changed } from '../declare/change.ts'
 import { allowLast, environment, keyLabel, operatorName, reason } from '../declare/common.ts'
 import { operatorAct, operatorChange, payload } from '../declare/operator-call.ts'
 import { int32, oneOf, optional, shape, uuid } from '../declare/shape.ts'
@@ -38,14 +36,6 @@ const key = out.text('The key itself. It is shown in this answer only.')
 const listed = 'The key as in lists.'
 const revoked = 'The revoked key.'
 
-/** A new key, as its payload has it. */
-const shown =
-  <Name extends string>(name: Name) =>
-  ({ outcome: { key, id }, ...change }: Changed<NewKey>): Changed<{ readonly key: string } & Record<Name, string>> => ({
-    ...change,
-    outcome: { key, [name]: id } as { readonly key: string } & Record<Name, string>,
-  })
-
 export const keyCalls = [
   operatorChange({
     name: 'createSdkKey',
@@ -56,8 +46,10 @@ export const keyCalls = [
     action: 'sdk_key.create',
     title: 'Make an SDK key',
     target: { word: 'keys' },
-    change: async ({ client, caller }, asked) =>
-      shown('sdkKey')(await issueEnvironmentKey(client, caller, 'sdk', asked)),
+    async change({ client, caller }, asked) {
+      const { outcome, ...change } = await issueEnvironmentKey(client, caller, 'sdk', asked)
+      return { ...change, outcome: { key: outcome.key, sdkKey: outcome.id } }
+    },
   }),
   operatorChange({
     name: 'createServerKey',
@@ -70,8 +62,10 @@ export const keyCalls = [
     action: 'server_key.create',
     title: 'Make a server key',
     target: { word: 'keys' },
-    change: async ({ client, caller }, asked) =>
-      shown('serverKey')(await issueEnvironmentKey(client, caller, 'server', asked)),
+    async change({ client, caller }, asked) {
+      const { outcome, ...change } = await issueEnvironmentKey(client, caller, 'server', asked)
+      return { ...change, outcome: { key: outcome.key, serverKey: outcome.id } }
+    },
   }),
   operatorChange({
     name: 'createPlatformKey',
@@ -84,7 +78,10 @@ export const keyCalls = [
     action: 'platform_key.create',
     title: 'Make a platform key',
     target: { word: 'keys' },
-    change: async ({ client, caller }, asked) => shown('platformKey')(await issuePlatformKey(client, caller, asked)),
+    async change({ client, caller }, asked) {
+      const { outcome, ...change } = await issuePlatformKey(client, caller, asked)
+      return { ...change, outcome: { key: outcome.key, platformKey: outcome.id } }
+    },
   }),
   operatorAct({
     name: 'revokeSdkKey',

@@ -5,7 +5,7 @@ import { invalidRequest, Refusal } from '../base/errors.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { createPlatformKey, createSdkKey, createServerKey, type NewKey } from '../callers/keys.ts'
 import type { IssuedOperatorToken } from '../callers/operator-tokens.ts'
-import type { Role } from '../callers/roles.ts'
+import { type Role, roleIncludes } from '../callers/roles.ts'
 import type { Tokens } from '../callers/tokens.ts'
 import { inTransaction } from '../db/transaction.ts'
 import type { Changed } from '../declare/change.ts'
@@ -32,6 +32,8 @@ export async function issuePlatformKey(
   caller: PlatformCaller,
   { role, label }: { readonly role: Role; readonly label: string | null },
 ): Promise<Changed<NewKey>> {
+  // Nobody makes a key with rights that the caller does not have.
+  if (!roleIncludes(caller.role, role)) throw new Refusal('forbidden')
   const made = await createPlatformKey(client, caller.projectId, role, { createdBy: actorOf(caller), label })
   const after = { prefix: made.prefix, role, ...(label !== null && { label }) }
   return { outcome: made, target: made.id, before: null, after }

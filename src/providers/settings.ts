@@ -68,7 +68,7 @@ export type CustomProviderSettings = RequestOf<typeof customProviderRequest>
 
 export type DeviceSettings = RequestOf<typeof deviceRequest>
 
-export interface SettingsDesk {
+interface SettingsDesk {
   readonly operatorPool: Pool
   readonly webhook: Pick<Webhook, 'mayCall'>
   readonly secrets: Secrets

@@ -33,7 +33,7 @@ answerType('EnteredNode', enteredNodeAnswer)
 answerType('ExecutionPlan', executionPlan)
 answerType('NextRun', nextRun)
 const StartRunPayload = answerType('StartRunPayload', startRunAnswer)
-export const CrossHandlePayloadType = answerType('CrossHandlePayload', crossAnswer)
+const CrossHandlePayloadType = answerType('CrossHandlePayload', crossAnswer)
 const RunProgressType = answerType('RunProgress', runAnswer)
 
 builder.prismaObject('Run', {

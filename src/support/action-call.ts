@@ -83,7 +83,7 @@ export const actionAnswer = <M extends Members, Outcome = unknown>(
 
 type ActionFields = Fields & typeof whom
 
-export interface ActionCall<F extends ActionFields, Outcome> {
+interface ActionCall<F extends ActionFields, Outcome> {
   readonly name: string
   readonly summary: string
   readonly action: SupportAction

@@ -25,7 +25,7 @@ export interface EachResult {
 
 type EachFields = Fields & typeof each
 
-export interface EachCall<F extends EachFields> {
+interface EachCall<F extends EachFields> {
   readonly name: string
   readonly summary: string
   readonly action: SupportAction

@@ -80,7 +80,7 @@ export const each = {
   idempotencyKey,
 }
 export const banEachRequest = shape({ ...each, ...ban })
-export type BanFields = RequestOf<Shape<typeof ban>>
+type BanFields = RequestOf<Shape<typeof ban>>
 export const banAsked = ({ kind, until, publicReason }: BanFields): Ban => ({ kind, until, reason: publicReason })
 const LAST_DAY = Date.UTC(9999, 11, 31)
 export const checkBan: Check<BanFields> = ({ until }) => {

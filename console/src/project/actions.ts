@@ -46,12 +46,13 @@ export function actionTitle(action: string): string {
   return TITLES[known] ?? DENIED_TITLES[known] ?? known
 }
 
-/** The choices of a filter: each action, then each denied attempt. Keeps an unknown choice of the address. */
+/** The choices of a filter: each action by its title, then each denied attempt. Keeps an unknown choice of the address. */
 export function actionChoices(current: string): readonly (readonly [value: string, text: string])[] {
-  const done = Object.entries(TITLES)
-  const denied = [...done, ...Object.entries(DENIED_TITLES)].map(
-    ([action, title]) => [`${action}${DENIED}`, `Denied: ${title}`] as const,
-  )
+  const byTitle = ([, a]: readonly [string, string], [, b]: readonly [string, string]) => a.localeCompare(b)
+  const done = Object.entries(TITLES).sort(byTitle)
+  const denied = [...done, ...Object.entries(DENIED_TITLES)]
+    .sort(byTitle)
+    .map(([action, title]) => [`${action}${DENIED}`, `Denied: ${title}`] as const)
   const choices = [['', 'all'] as const, ...done, ...denied]
   return choices.some(([action]) => action === current) ? choices : [...choices, [current, current]]
 }

@@ -46,6 +46,7 @@ export function fieldsOf<M extends Readonly<Record<string, Member<unknown>>>>(
 ): { [Name in keyof M]: never } {
   const fields = Object.entries(members).map(([name, { type, isNullable, isOptional, description, size }]) => {
     const nullable = isNullable || isOptional || false
+    // A test asks whether somebody declared that a member may be absent.
     const options = { type: outputOf(type), nullable, description, extensions: { size, isDeclared: true } }
     return [name, t.expose(name as never, options as never)]
   })
@@ -57,7 +58,7 @@ export function outputOf(type: Member<unknown>['type']): unknown {
   if (typeof type === 'string') return type
   if (isValues(type)) return enumOf(type)
   if ('listOf' in type) return [outputOf(type.listOf)]
-  if ('kept' in type) throw new Error('an object that is kept is a member of a payload')
+  if ('kept' in type || 'later' in type) throw new Error('an object that is read afterwards is a member of a payload')
   if ('ofType' in type) return type.ofType
   return answerTypeOf(type)
 }
