@@ -93,7 +93,7 @@ export interface ActCall<F extends Fields, Outcome> extends Call<F> {
   readonly act: (asking: Asking, asked: Asked<F>) => Promise<Acted<Outcome>>
 }
 
-/** The same for a call that finds its environment by itself: its own faults are told before that it is unknown. */
+/** The same for a call that finds its environment by itself, since it reports its own faults before an unknown one. */
 export interface LateCall<F extends Fields, Outcome> extends Omit<ActCall<F, Outcome>, 'act'> {
   readonly findsEnvironment: true
   readonly act: (asking: Asking, asked: RequestOf<Shape<F>>) => Promise<Acted<Outcome>>

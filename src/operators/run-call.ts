@@ -1,7 +1,7 @@
 import type { Service } from '../app/service.ts'
 import { writeAudit } from '../audit/audit-log.ts'
-import { Refusal } from '../base/errors.ts'
-import { type Access, type AttemptedAction, requirePlatform, UNKNOWN } from '../callers/access.ts'
+import { Refusal, type RefusalKind } from '../base/errors.ts'
+import { type Access, type AttemptedAction, noteDenied, requirePlatform, UNKNOWN } from '../callers/access.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { hasRight } from '../callers/roles.ts'
 import { inTransaction } from '../db/transaction.ts'
@@ -33,21 +33,16 @@ export async function runCall(
   sent: Readonly<Record<string, unknown>>,
 ): Promise<Done> {
   const { service } = access
-  let attempt = attemptOf(call, sent)
+  const attempt = attemptOf(call, sent)
   const caller = await requirePlatform(access, call.rightFor?.(sent) ?? call.right, attempt)
-  try {
-    if (call.keyOnly && caller.expiresAt !== undefined) throw new Refusal('forbidden', { faults: [BY_TOKEN] })
-    const read = call.request.readInput(sent, call.check)
-    attempt = attemptOf(call, read)
-    return await runRead(call, { caller, service }, read)
-  } catch (refusal) {
-    // A caller with the right can still be refused, such as one that approves its own job.
-    const isDenied = ({ kind }: Refusal) =>
-      kind === 'forbidden' || (call.unknownIsDenied === true && UNKNOWN.includes(kind))
-    if (refusal instanceof Refusal && isDenied(refusal))
-      await service.auditDenied(caller, attempt.action, attempt.target)
-    throw refusal
+  if (call.keyOnly && caller.expiresAt !== undefined) {
+    await service.auditDenied(caller, attempt.action, attempt.target)
+    throw new Refusal('forbidden', { faults: [BY_TOKEN] })
   }
+  const read = call.request.readInput(sent, call.check)
+  // A caller with the right can still be refused, such as one that approves its own job.
+  const denied: readonly RefusalKind[] = call.unknownIsDenied ? ['forbidden', ...UNKNOWN] : ['forbidden']
+  return noteDenied(service, caller, attemptOf(call, read), denied, () => runRead(call, { caller, service }, read))
 }
 
 /** An attempt, as the audit log has it. Ids are without the type of their global form. */
