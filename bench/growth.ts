@@ -101,6 +101,8 @@ async function fillWithoutIndexes(client: pg.ClientBase, work: () => Promise<voi
   }
   note('vacuum')
   await client.query('VACUUM ANALYZE')
+  // What was filled is written now, not while calls are measured.
+  await client.query('CHECKPOINT')
 }
 
 async function fillPlayers(client: pg.ClientBase, environmentId: string, passes: number): Promise<void> {
@@ -434,7 +436,8 @@ try {
   print(`\npreview of a boost: median of ${PREVIEWS}`)
   for (const stage of stages) {
     const shown: string[] = []
-    for (const days of PREVIEWED) shown.push(await previewBoosts(stage, days))
+    for (const days of PREVIEWED)
+      shown.push(await previewBoosts(stage, days).catch((error) => `${days} days: ${error.message}`))
     print(`  ${`${stage.grants.toLocaleString('en')} grants`.padEnd(42)} ${shown.join(', ')}`)
   }
   print('\nthe end of a season: CPU, µs a player')
