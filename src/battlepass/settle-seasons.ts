@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
-import { type Background, pause, repeatInBackground } from '../base/background.ts'
+import type { Background } from '../base/background.ts'
 import { MAX_INT64 } from '../base/json.ts'
+import { actOnEach, doLeased, HELD_MS, PAGE, repeatLeased } from '../base/leased-work.ts'
 import { type Definition, nextNodes, type PassNode } from '../scenario/definition.ts'
 import { gameNow, LATEST_NOW, readGameNow } from '../scenario/game-clock.ts'
 import { currentDefinition, type PassRef } from '../scenario/scenarios.ts'
@@ -14,16 +15,8 @@ import { isSettledAt, type Settled, settlePass } from './settle-pass.ts'
 // `season_settlements`, which a publication writes. One instance runs it at a time, and notes its place with each page.
 // When it dies, another one goes on from there: a player who was settled twice is granted nothing the second time.
 
-/** How often an instance looks for a settlement. */
-const LOOK_EVERY_MS = 1_000
-/** An instance that does not note its place for so long has died. Longer than any statement or call takes. */
-const HELD_MS = 30_000
-/** Passes that are looked at with one statement. */
-const PAGE = 1_000
 /** Stands in a place for the level of those without a pass. Above any level. */
 const AFTER_LEVELS = 2 ** 31 - 1
-/** Players who are settled at once: a part of the calls that a group takes, so that calls of players fit beside them. */
-const AT_ONCE = 64
 /** The pause after players were settled, as a multiple of the time that it took: the game goes on meanwhile. */
 const PAUSE_FACTOR = 2.5
 
@@ -129,11 +122,7 @@ export interface SettlementOptions {
 
 /** Looks for seasons to settle, and settles them. When it is stopped, another instance goes on. */
 export const createSettlements = ({ pool, run, onError, onDone = () => {} }: SettlementOptions): Background =>
-  repeatInBackground({
-    work: (signal) => settleDue({ pool, run, signal, onDone }),
-    onError,
-    everyMs: LOOK_EVERY_MS,
-  })
+  repeatLeased((signal) => settleDue({ pool, run, signal, onDone }), onError)
 
 interface Job extends Pick<SettlementOptions, 'pool' | 'run'> {
   readonly signal: AbortSignal
@@ -141,22 +130,22 @@ interface Job extends Pick<SettlementOptions, 'pool' | 'run'> {
 }
 
 /** Runs the settlements that are due and that no other instance runs. */
-export async function settleDue(job: Job): Promise<void> {
+export function settleDue(job: Job): Promise<void> {
   const { pool, signal } = job
-  while (!signal.aborted) {
-    const { rows: looked } = await pool.query<{ due: boolean }>(LOOK)
-    if (!looked[0]?.due) return
-    const holder = randomUUID()
-    const { rows } = await pool.query<Taken>({ ...TAKE, values: [holder, HELD_MS] })
-    const [taken] = rows
-    if (!taken) return
-    try {
-      await settle(job, taken, holder)
-    } finally {
-      const { environmentId, scenarioId, nodeId } = taken
-      await pool.query({ ...RELEASE, values: [environmentId, scenarioId, nodeId, holder] })
-    }
-  }
+  const holder = randomUUID()
+  return doLeased<Taken>(signal, {
+    async isDue() {
+      const { rows } = await pool.query<{ due: boolean }>(LOOK)
+      return rows[0]?.due === true
+    },
+    async take() {
+      const { rows } = await pool.query<Taken>({ ...TAKE, values: [holder, HELD_MS] })
+      return rows[0]
+    },
+    run: (taken) => settle(job, taken, holder),
+    release: ({ environmentId, scenarioId, nodeId }) =>
+      pool.query({ ...RELEASE, values: [environmentId, scenarioId, nodeId, holder] }),
+  })
 }
 
 async function settle({ pool, run, signal, onDone }: Job, taken: Taken, holder: string): Promise<void> {
@@ -183,16 +172,18 @@ async function settle({ pool, run, signal, onDone }: Job, taken: Taken, holder: 
     const node = definition?.nodes.get(nodeId)
     if (!definition || node?.type !== 'battle-pass' || !isSettledAt(definition, node, now)) return
     const page = await readPage(pool, ref, { definition, node, place })
-    const due = page.filter((one) => one.due)
-    for (let from = 0; from < due.length; from += AT_ONCE) {
-      const began = performance.now()
-      const some = due.slice(from, from + AT_ONCE)
-      const settled = await Promise.all(some.map(({ playerId }) => run(settlePass({ environmentId, playerId }, ref))))
-      // The edge of the time, or an edit: what was settled stays so, and the next look begins here.
-      if (!settled.every((one) => one !== null)) return
-      if (!(await note(some.at(-1) ?? place, settled, false))) return
-      if (!(await pause(PAUSE_FACTOR * (performance.now() - began), signal))) return
-    }
+    const isPageDone = await actOnEach(
+      page.filter((one) => one.due),
+      {
+        ...{ signal, pauseFactor: PAUSE_FACTOR },
+        act: ({ playerId }) => run(settlePass({ environmentId, playerId }, ref)),
+        async note(last, settled) {
+          // The edge of the time, or an edit: what was settled stays so, and the next look begins here.
+          return settled.every((one) => one !== null) && (await note(last, settled, false))
+        },
+      },
+    )
+    if (!isPageDone) return
     const isLast = page.length < PAGE
     isDone = isLast && (place.level === AFTER_LEVELS || endingOf(node).length === 0)
     // After the last pass come those without one.

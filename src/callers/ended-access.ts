@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import { repeatInBackground } from '../base/background.ts'
 import { purge } from '../db/purge.ts'
 import { type EndedRow, type Place, readEnded, startAfter } from './ended-rows.ts'
 import { ACCESS_TOKEN_SECONDS } from './tokens.ts'
@@ -53,8 +54,6 @@ export function createEndedAccess({
   const rowListeners: ((rows: readonly EndedRow[], place: Place | null) => void)[] = []
   /** Where the last read ended. Null before the first read. */
   let place: Place | null = null
-  let timer: NodeJS.Timeout | undefined
-  let isClosed = false
   /** The time since which no read has succeeded. */
   let awaySince: number | null = null
 
@@ -107,10 +106,10 @@ export function createEndedAccess({
       awaySince ??= performance.now()
       onError(error)
       notify([])
-    } finally {
-      if (!isClosed) timer = setTimeout(look, lookMs).unref()
     }
   }
+
+  const looking = repeatInBackground({ work: look, onError, everyMs: lookMs })
 
   /** Listeners may be slow. The next read does not wait for them. */
   function notify(playerIds: readonly string[]): void {
@@ -121,11 +120,11 @@ export function createEndedAccess({
     logins,
     onLook: (listener) => listeners.push(listener),
     onRows: (listener) => rowListeners.push(listener),
-    start: look,
-    close() {
-      isClosed = true
-      clearTimeout(timer)
+    async start() {
+      await look()
+      looking.start()
     },
+    close: () => void looking.stop(),
   }
 }
 

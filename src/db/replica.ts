@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import { repeatInBackground } from '../base/background.ts'
 import { Refusal } from '../base/errors.ts'
 import { isTimeLimit, toRefusal } from './failures.ts'
 import type { PrismaClient } from './prisma.ts'
@@ -105,9 +106,6 @@ export function createReplica(options: ReplicaOptions): Replica {
   /** After a fault, reads wait for the next check. */
   let isFaulty = true
   let told: string | null | undefined
-  let timer: NodeJS.Timeout | undefined
-  let checking = Promise.resolve()
-  let isStopped = false
 
   const ageMs = (): number => performance.now() - freshAt
 
@@ -174,22 +172,14 @@ export function createReplica(options: ReplicaOptions): Replica {
     onChange(fault)
   }
 
-  function turn(): void {
-    checking = check().finally(() => {
-      if (!isStopped) timer = setTimeout(turn, CHECK_MS)
-    })
-  }
+  const checking = repeatInBackground({ work: check, onError, everyMs: CHECK_MS, isAtOnce: true })
 
   return {
     reader,
     changed: (keyId) => void changes.set(keyId, performance.now()),
     ageSeconds: () => (performance.now() - Math.max(freshAt, started)) / 1000,
-    start: turn,
-    async stop() {
-      isStopped = true
-      clearTimeout(timer)
-      await checking
-    },
+    start: checking.start,
+    stop: checking.stop,
   }
 }
 

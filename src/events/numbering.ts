@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import { repeatInBackground } from '../base/background.ts'
 import type { Group } from '../transactions/group.ts'
 import { Stream } from './append.ts'
 import type { Bus } from './bus.ts'
@@ -124,11 +125,9 @@ export function createNumbering({ pool, ownPool, bus, onError }: NumberingOption
   const asked = new Map<string, Promise<void>>()
   let running: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
-  let looking: NodeJS.Timeout | undefined
   let pauseMs = 0
   let endedAt = 0
   let seen = { events: 0, oldestMs: 0, at: 0 }
-  let isStopped = false
 
   function schedule(): void {
     if (running || timer || due.size === 0) return
@@ -205,20 +204,17 @@ export function createNumbering({ pool, ownPool, bus, onError }: NumberingOption
     }
   }
 
-  async function look(): Promise<void> {
-    try {
-      const { rows } = await pool.query<{ environment_id: string; events: number; oldest_ms: number }>(LOOK)
-      const oldestMs = Math.max(0, ...rows.map(({ oldest_ms }) => oldest_ms))
-      seen = { events: rows.reduce((sum, { events }) => sum + events, 0), oldestMs, at: performance.now() }
-      if (isStopped) return
-      for (const { environment_id: environmentId, oldest_ms: ageMs } of rows)
-        if (ageMs > LEFT_AFTER_MS) due.set(environmentId, NO_HORIZON)
-      schedule()
-    } catch (error) {
-      if (!isStopped) onError(error)
-    }
-    if (!isStopped) looking = setTimeout(look, LOOK_EVERY_MS).unref()
+  async function look(signal: AbortSignal): Promise<void> {
+    const { rows } = await pool.query<{ environment_id: string; events: number; oldest_ms: number }>(LOOK)
+    const oldestMs = Math.max(0, ...rows.map(({ oldest_ms }) => oldest_ms))
+    seen = { events: rows.reduce((sum, { events }) => sum + events, 0), oldestMs, at: performance.now() }
+    if (signal.aborted) return
+    for (const { environment_id: environmentId, oldest_ms: ageMs } of rows)
+      if (ageMs > LEFT_AFTER_MS) due.set(environmentId, NO_HORIZON)
+    schedule()
   }
+
+  const looking = repeatInBackground({ work: look, onError, everyMs: LOOK_EVERY_MS, isAtOnce: true })
 
   return {
     committed(group) {
@@ -230,12 +226,9 @@ export function createNumbering({ pool, ownPool, bus, onError }: NumberingOption
     settle,
     waiting: () => seen.events,
     age: () => (seen.events === 0 ? 0 : (seen.oldestMs + performance.now() - seen.at) / 1_000),
-    start() {
-      void look()
-    },
+    start: looking.start,
     async stop() {
-      isStopped = true
-      clearTimeout(looking)
+      const looked = looking.stop()
       pauseMs = 0
       for (let tries = 0; due.size > 0 && tries < 20; tries += 1) {
         clearTimeout(timer)
@@ -244,6 +237,7 @@ export function createNumbering({ pool, ownPool, bus, onError }: NumberingOption
       }
       clearTimeout(timer)
       await running
+      await looked
     },
   }
 }

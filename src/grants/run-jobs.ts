@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
-import { type Background, pause, repeatInBackground } from '../base/background.ts'
+import type { Background } from '../base/background.ts'
+import { actOnEach, doLeased, HELD_MS, PAGE, repeatLeased } from '../base/leased-work.ts'
 import { inTransaction } from '../db/transaction.ts'
 import type { GroupCommit } from '../transactions/group-commit.ts'
 import { actOnPlayer } from './give.ts'
@@ -22,14 +23,6 @@ import { FIRST, readPage, type TargetPlayer } from './targets.ts'
 // of an environment runs at a time. When the instance dies, another one goes on: a player's row says what was given, so
 // nobody gets anything twice.
 
-/** How often an instance looks for a job. */
-const LOOK_EVERY_MS = 1_000
-/** An instance that does not note its place for so long has died. Longer than any statement or call takes. */
-const HELD_MS = 30_000
-/** Players of a job that are read with one statement. */
-const PAGE = 1_000
-/** Players who get theirs at once: a part of the calls that a group takes, so that calls of players fit beside them. */
-const AT_ONCE = 64
 /** The pause after players got theirs, as a multiple of the time that it took: the game goes on meanwhile. */
 const PAUSE_FACTOR = 1.5
 
@@ -104,11 +97,7 @@ export interface GrantJobsOptions {
 /** Looks for jobs and runs them. When it is stopped, another instance goes on. */
 export function createGrantJobs({ pool, run, onError }: GrantJobsOptions): Background {
   const holder = randomUUID()
-  return repeatInBackground({
-    work: (signal) => runJobs({ pool, run, signal, holder }),
-    onError,
-    everyMs: LOOK_EVERY_MS,
-  })
+  return repeatLeased((signal) => runJobs({ pool, run, signal, holder }), onError)
 }
 
 interface Runner extends Pick<GrantJobsOptions, 'pool' | 'run'> {
@@ -120,26 +109,27 @@ interface Runner extends Pick<GrantJobsOptions, 'pool' | 'run'> {
 }
 
 /** Runs the jobs that are due and that no other instance runs. */
-export async function runJobs(runner: Runner): Promise<void> {
+export function runJobs(runner: Runner): Promise<void> {
   const { pool, signal, holder, heldMs = HELD_MS } = runner
-  while (!signal.aborted) {
-    const { rows: looked } = await pool.query<{ due: boolean }>({ ...LOOK, values: [holder] })
-    if (!looked[0]?.due) return
-    const job = await inTransaction(pool, async (client) => {
-      await client.query('SELECT pg_advisory_xact_lock($1)', [TAKE_LOCK])
-      const { rows } = await client.query<JobRow>(TAKE, [holder, heldMs])
-      return rows[0] && jobOf(rows[0])
-    })
-    if (!job) return
-    const held = new HeldJob(runner, job)
-    try {
+  return doLeased<Job>(signal, {
+    async isDue() {
+      const { rows } = await pool.query<{ due: boolean }>({ ...LOOK, values: [holder] })
+      return rows[0]?.due === true
+    },
+    take: () =>
+      inTransaction(pool, async (client) => {
+        await client.query('SELECT pg_advisory_xact_lock($1)', [TAKE_LOCK])
+        const { rows } = await client.query<JobRow>(TAKE, [holder, heldMs])
+        return rows[0] && jobOf(rows[0])
+      }),
+    async run(job) {
+      const held = new HeldJob(runner, job)
       if (job.state === 'planned') await held.begin()
       if (job.state === 'planned' || job.state === 'collecting') await held.collect()
       else if (job.state === 'running') await held.giveAll()
-    } finally {
-      await pool.query({ ...RELEASE, values: [job.id, holder] })
-    }
-  }
+    },
+    release: (job) => pool.query({ ...RELEASE, values: [job.id, holder] }),
+  })
 }
 
 /** A job while this instance runs it. */
@@ -197,21 +187,20 @@ class HeldJob {
     const { environmentId } = job
     for (let after = job.afterPlayer ?? FIRST; ; ) {
       const { rows } = await pool.query<{ playerId: string }>({ ...READ, values: [job.id, after] })
-      for (let from = 0; from < rows.length; from += AT_ONCE) {
-        const began = performance.now()
-        const some = rows.slice(from, from + AT_ONCE)
-        const outcomes = await allOf(
-          some.map(({ playerId }) => run(actOnPlayer({ environmentId, playerId }, job, holder))),
-        )
-        // It was paused or cancelled, or another instance has it.
-        if (outcomes.includes(null)) return
-        after = some.at(-1)?.playerId ?? after
-        const count = (outcome: string): number => outcomes.filter((one) => one === outcome).length
-        const values = [job.id, heldMs, holder, after, count('granted'), count('failed')]
-        const { rowCount } = await pool.query({ ...NOTE, values })
-        if (rowCount === 0) return
-        if (!(await pause(PAUSE_FACTOR * (performance.now() - began), signal))) return
-      }
+      const isPageDone = await actOnEach(rows, {
+        ...{ signal, pauseFactor: PAUSE_FACTOR },
+        act: ({ playerId }) => run(actOnPlayer({ environmentId, playerId }, job, holder)),
+        async note({ playerId }, outcomes) {
+          // It was paused or cancelled, or another instance has it.
+          if (outcomes.includes(null)) return false
+          after = playerId
+          const count = (outcome: string): number => outcomes.filter((one) => one === outcome).length
+          const values = [job.id, heldMs, holder, after, count('granted'), count('failed')]
+          const { rowCount } = await pool.query({ ...NOTE, values })
+          return rowCount === 1
+        },
+      })
+      if (!isPageDone) return
       if (rows.length < PAGE) return this.move('running', 'done')
     }
   }
@@ -228,15 +217,6 @@ class HeldJob {
       [this.job.id, this.runner.holder, from, to, note],
     )
   }
-}
-
-/** All results, once all have ended, so that a repeat does not meet them. */
-async function allOf<T>(running: readonly Promise<T>[]): Promise<T[]> {
-  const settled = await Promise.allSettled(running)
-  return settled.map((one) => {
-    if (one.status === 'rejected') throw one.reason
-    return one.value
-  })
 }
 
 /** Days for which the players of a job are kept after its end. */
