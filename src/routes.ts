@@ -48,12 +48,15 @@ import {
   switchCall,
 } from './login/rest-sign-in.ts'
 import { updatePlayerCall } from './login/update-player.ts'
+import { operatorCalls } from './operator-calls.ts'
+import { operatorRoutes } from './operators/rest.ts'
 import { findPlayerCall, readPlayerCall, readStorageCall } from './players/rest.ts'
 import { deleteStorageCall, listStorageCall, setStorageCall } from './players/storage.ts'
 import { getAuthProviders, putAuthProviders } from './providers/rest.ts'
 import { crossHandleCall } from './scenario/cross-handle.ts'
 import { runCall } from './scenario/read-run.ts'
 import { getScenario, putScenario, serverCrossCall } from './scenario/rest.ts'
+import { schema } from './schema.ts'
 import { grantMoneyCall, spendMoneyCall } from './wallet/rest.ts'
 
 /** Contents page of the REST surface, and of `openapi.json`: method, path, who may call, what it does. */
@@ -129,4 +132,7 @@ export const routes: readonly Route[] = [
   // Scenarios, for designers
   platform('GET', '/platform/v1/projects/:projectId/scenarios/:scenarioId', 'read', getScenario),
   platform('PUT', '/platform/v1/projects/:projectId/scenarios/:scenarioId', 'design', putScenario),
+
+  // Changes by operators
+  ...operatorRoutes(operatorCalls, schema),
 ]

@@ -1,4 +1,4 @@
-import { MAX_LABEL, MAX_URL, nameFault } from '../base/limits.ts'
+import { MAX_ALERT_LINK, MAX_LABEL, MAX_URL, nameFault } from '../base/limits.ts'
 import { environment, reason } from '../declare/common.ts'
 import { described, flag, mapped, oneOf, optional, shape, someOf, text, uuid } from '../declare/shape.ts'
 import { PROBLEM_KINDS } from '../problems/problems.ts'
@@ -7,9 +7,6 @@ import { urlFault } from '../webhook/webhook-url.ts'
 /** What a webhook understands: messages of a chat service, or JSON by the rules of Standard Webhooks. */
 export const ALERT_FORMATS = ['slack', 'discord', 'standard'] as const
 export type AlertFormat = (typeof ALERT_FORMATS)[number]
-
-/** A chat message has room for it. */
-const MAX_LINK = 500
 
 const name = text(`The name, unique in its environment: 1 to ${MAX_LABEL} characters.`, {
   max: MAX_LABEL,
@@ -20,7 +17,7 @@ const url = text('Its address: absolute, http or https, without credentials. It 
   max: MAX_URL,
   check: urlFault,
 })
-const link = text("The address that messages lead to, such as the console's.", { max: MAX_LINK, check: urlFault })
+const link = text("The address that messages lead to, such as the console's.", { max: MAX_ALERT_LINK, check: urlFault })
 const kinds = someOf('The problems that it is told. Default, and for an empty list: all.', PROBLEM_KINDS, { min: 0 })
 const alertWebhookId = mapped(uuid('The id of an alert webhook.', 'AlertWebhook'), (id) => id.toLowerCase())
 
@@ -43,7 +40,7 @@ export const updateAlertWebhookRequest = shape({
   url: optional(described(url, 'Another address. Default: the present one.')),
   link: optional(
     text('Another address that messages lead to. An empty text removes it. Default: the present one.', {
-      ...{ min: 0, max: MAX_LINK },
+      ...{ min: 0, max: MAX_ALERT_LINK },
       check: (value) => (value === '' ? undefined : urlFault(value)),
     }),
   ),

@@ -400,7 +400,7 @@ export async function createApp({
   const createWay = (routes: readonly Route[], { served = service, answersOf = metrics.answersOf } = {}) =>
     createWayIn({
       routes,
-      context: { service: served, maxBodyBytes: config.maxBodyBytes, trustedProxies: config.trustedProxies },
+      context: { service: served, prisma, maxBodyBytes: config.maxBodyBytes, trustedProxies: config.trustedProxies },
       log,
       answersOf,
       allowedOrigins: config.allowedOrigins,

@@ -85,6 +85,11 @@ function rowOf(actor: Actor, id: string, entry: AuditEntry) {
   }
 }
 
+/** The entry of a change. Null when nothing was written. */
+export interface Audited {
+  readonly audit: { readonly projectId: string; readonly id: string } | null
+}
+
 /**
  * Writes an entry in the transaction of its change, and refuses a caller whose access has ended since its call began.
  * Returns the entry's id.

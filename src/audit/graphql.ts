@@ -1,6 +1,5 @@
 import { MAX_ACTION, MAX_ACTOR, MAX_OPERATOR, MAX_TARGET } from '../base/limits.ts'
 import { requirePlatform } from '../callers/access.ts'
-import type { PlatformCaller } from '../callers/callers.ts'
 import { idsAround } from '../db/ids.ts'
 import { checkSpan, environment, span } from '../declare/common.ts'
 import { globalId } from '../declare/global-id.ts'
@@ -14,6 +13,7 @@ import { argsOf } from '../declare/graphql/shapes.ts'
 import { described, flag, optional, shape, text } from '../declare/shape.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { ACTIONS } from './actions.ts'
+import type { Audited } from './audit-log.ts'
 
 /** The prefix of actions whose target is a player. */
 const OF_PLAYER = 'player.'
@@ -195,15 +195,6 @@ builder.prismaObjectField('Player', 'auditLog', (t) =>
     AuditLogConnection,
   ),
 )
-
-/** The audit entry of a change; null when nothing was written. */
-export interface Audited {
-  readonly audit: { readonly projectId: string; readonly id: string } | null
-}
-
-/** The entry with this id, in the log of the caller's project. */
-export const auditRef = ({ projectId }: PlatformCaller, auditId: string | null | undefined): Audited['audit'] =>
-  typeof auditId === 'string' ? { projectId, id: auditId } : null
 
 type Payload<T> = ReturnType<ReturnType<typeof builder.objectRef<T>>['implement']>
 

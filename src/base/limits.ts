@@ -80,6 +80,7 @@ export const MAX_DRAFT = 600_000
 /** Groups of people that single sign-on knows, and scopes that it asks for. */
 export const MAX_SIGN_ON_GROUPS = 100
 export const MAX_SIGN_ON_SCOPES = 30
+export const MAX_SCOPE = 128
 /** Names of environments and of login providers. */
 export const MAX_SLUG = 32
 /** A provider in an identity: `custom:` and its name. */
@@ -125,6 +126,8 @@ export const MAX_STORAGE_VALUE_BYTES = 65_536
 
 /** Custom providers of one environment. Every answer about them has all of them. */
 export const MAX_CUSTOM_PROVIDERS = 500
+/** The version of an environment's login providers, as a client sends it. */
+export const MAX_PROVIDERS_VERSION = 64
 /** Issuers of ID tokens of one environment. Every answer about its providers has all of them. */
 export const MAX_OIDC_PROVIDERS = 100
 /** Ids of a studio's apps at one issuer. */
@@ -159,6 +162,8 @@ export const MAX_VIEW_NAME = 40
 export const MAX_VIEW_QUERY = 2_000
 /** Alert webhooks of one environment. Lists of them are complete, never paged. */
 export const MAX_ALERT_WEBHOOKS = 10
+/** The address that alerts lead to: a chat message has room for it. */
+export const MAX_ALERT_LINK = 500
 /** The name of a segment. */
 export const MAX_SEGMENT = 64
 /** Rows of one list of players. */

@@ -1,10 +1,11 @@
 import type { ClientBase } from 'pg'
 import type { Service } from '../app/service.ts'
+import type { RefusalKind } from '../base/errors.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import type { Right } from '../callers/roles.ts'
 import { type Answer, type AnswerOf, answer, type Member } from './answer.ts'
 import type { Change } from './change.ts'
-import type { Check, Fields, RequestOf, Shape } from './shape.ts'
+import type { Check, Fields, RequestOf, Shape, Source } from './shape.ts'
 
 // Operators' calls, declared once. From a declaration follow the mutation with its input and payload, who may call it,
 // the entry of the audit log, also that of a refused attempt, and the checks of the request.
@@ -56,7 +57,9 @@ interface Call<F extends Fields> {
   /** What the caller must have before anything is read. */
   readonly right: Right
   /** What this request needs, where it is more than `right`. `sent` is unchecked. */
-  readonly rightFor?: (sent: Readonly<Record<string, unknown>>) => Right
+  readonly rightFor?: (sent: Source) => Right
+  /** Refusals besides those of every call of an operator. */
+  readonly refusals?: readonly RefusalKind[]
   /** Its weight in the cost of an operation, where it costs more than others. */
   readonly cost?: number
   /** The field that names the environment which is changed. Default: `environment`. */

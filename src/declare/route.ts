@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Service } from '../app/service.ts'
 import { type Fault, Refusal } from '../base/errors.ts'
@@ -18,26 +17,22 @@ import {
 import type { ClientRef, PlatformCaller, PlayerCaller, ServerCaller } from '../callers/callers.ts'
 import { requireServerKey } from '../callers/keys.ts'
 import type { Right } from '../callers/roles.ts'
+import type { PrismaClient } from '../db/prisma.ts'
 import type { Contract, PublishedCall } from './contract.ts'
 import { gameTimeHeader, NO_HEADERS } from './game-time.ts'
+import { inputReader } from './idempotency-header.ts'
 import { STREAM_HEADERS, STREAM_TYPE } from './media-types.ts'
 import type { PlayerCall, RestCall, Tagged } from './player-call.ts'
 import { type Line, operatorHeader, readBody, readJson, readLines, textOf } from './request.ts'
 import { json, NO_STORE, noContent, type Reply, tagged } from './respond.ts'
-import {
-  type Fields,
-  type JsonSource,
-  type RequestOf,
-  refuseFaults,
-  type Shape,
-  type Source,
-  withMember,
-} from './shape.ts'
+import { type Fields, type JsonSource, type RequestOf, refuseFaults, type Shape } from './shape.ts'
 import { addUnknownMembers, queryFaults } from './unknown-names.ts'
 
 /** What every handler needs. */
 export interface RestContext {
   readonly service: Service
+  /** Reads what the answers of operators' calls show. */
+  readonly prisma: PrismaClient
   readonly maxBodyBytes: number
   /** Proxies before the service that append to `X-Forwarded-For`. */
   readonly trustedProxies: number
@@ -193,52 +188,6 @@ const pagesReply = ({ type, pages }: PagesReply): Reply => ({
   pages,
 })
 
-/** The reader of a call whose idempotency key, if it takes one, may also come in the header. */
-function inputReader<F extends Fields>(shape: Shape<F>) {
-  const isKeyed = 'idempotencyKey' in shape.fields
-  return (body: Source, request: IncomingMessage, faults: Fault[] = []): RequestOf<Shape<F>> => {
-    const source = isKeyed && request.headers['idempotency-key'] !== undefined ? withKey(body, request, faults) : body
-    const input = shape.gather(source, faults)
-    refuseFaults(faults)
-    return input
-  }
-}
-
-/** The header may come several times. */
-function withKey(body: Source, request: IncomingMessage, faults: Fault[]): Source {
-  const fault = (message: string) => void faults.push({ path: 'idempotencyKey', message })
-  const keys = new Set(keysOf(request))
-  const [key] = keys
-  const own = body.value('idempotencyKey')
-  if (keys.has(undefined)) fault('must be UTF-8 in the header Idempotency-Key')
-  else if (keys.size > 1) fault('must be the same in each header Idempotency-Key')
-  else if (own !== undefined && own !== key)
-    fault('must be the same as in the header Idempotency-Key, or stand in one of the two')
-  // The fault stands already when the key could not be read.
-  return withMember(body, 'idempotencyKey', key ?? 'unread')
-}
-
-/** One key of these characters, as nearly all are: it needs no further reading. */
-const PLAIN_KEY = /^[\w.:-]+$/
-
-/** Node joins the values of a header that was sent several times. */
-function keysOf(request: IncomingMessage): readonly (string | undefined)[] {
-  const joined = String(request.headers['idempotency-key'])
-  if (PLAIN_KEY.test(joined)) return [joined]
-  return (request.headersDistinct['idempotency-key'] ?? []).map(readKey)
-}
-
-/** A key in quotation marks, as the IETF's draft for the header writes it. */
-const QUOTED = /^"(?:[^"\\]|\\["\\])*"$/
-
-/** The key of a header, which arrives as bytes, each of which is one character. Undefined unless they are UTF-8. */
-function readKey(sent: string): string | undefined {
-  const bytes = Buffer.from(sent, 'latin1')
-  if (!isUtf8(bytes)) return undefined
-  const key = bytes.toString()
-  return QUOTED.test(key) ? key.slice(1, -1).replaceAll(/\\(["\\])/g, '$1') : key
-}
-
 export interface ClientRequest<Input> {
   readonly client: ClientRef
   readonly input: Input
@@ -378,15 +327,20 @@ const BY_PAGE: Fault = {
   message: 'must not be sent: only game servers make this call, since a browser cannot keep a server key secret',
 }
 
-/** The parameters of a request. Unknown and repeated ones are refused. */
-function queryOf({ url = '' }: IncomingMessage, known: readonly string[]): URLSearchParams {
+export function parametersOf({ url = '' }: IncomingMessage): URLSearchParams {
   const at = url.indexOf('?')
-  const query = new URLSearchParams(at < 0 ? '' : url.slice(at + 1))
+  return new URLSearchParams(at < 0 ? '' : url.slice(at + 1))
+}
+
+/** The parameters of a request. Unknown and repeated ones are refused. */
+function queryOf(request: IncomingMessage, known: readonly string[]): URLSearchParams {
+  const query = parametersOf(request)
   refuseFaults(queryFaults(query, known))
   return query
 }
 
-async function readSource({ maxBodyBytes }: RestContext, request: IncomingMessage): Promise<JsonSource> {
+/** The members of a body, which must be a JSON object. */
+export async function readSource({ maxBodyBytes }: RestContext, request: IncomingMessage): Promise<JsonSource> {
   return readJson(await readBody(request, maxBodyBytes), request.headers['content-type'])
 }
 

@@ -11,6 +11,7 @@ import {
   RawJson,
   readInt,
 } from '../base/json.ts'
+import { momentFault, parseMoment } from '../base/moment.ts'
 
 // Requests, declared once. A shape names the fields of a request with their types, limits and descriptions. The
 // TypeScript type, the readers of both surfaces, the GraphQL input and the JSON Schema in `openapi.json` are made from
@@ -413,10 +414,18 @@ export const someOf = (
   description: string,
   values: readonly string[],
   { min = 1 }: { readonly min?: number } = {},
-): Field<readonly string[]> => ({
-  ...texts(description, { min, max: values.length }),
-  type: { listOf: values },
-})
+): Field<readonly string[]> => {
+  const items = { type: 'string', enum: values }
+  return {
+    ...checked(texts(description, { min, max: values.length }), (sent) =>
+      sent.flatMap((value, index) =>
+        values.includes(value) ? [] : [{ path: `[${index}]`, message: mustBeOneOf(values) }],
+      ),
+    ),
+    schema: { type: 'array', items, ...(min > 0 && { minItems: min }) },
+    type: { listOf: values },
+  }
+}
 
 /** A JSON integer of 64 bits, exact: `1.0`, `1e3` and `"10"` are refused. */
 export function int64(description: string, { min, max = MAX_INT64 }: { min: bigint; max?: bigint }): Field<bigint> {
@@ -452,12 +461,19 @@ function integerFault(value: unknown): string {
   return Number.isInteger(value) ? 'must be an integer without a fraction or an exponent' : 'must be an integer'
 }
 
-/** A moment that was already parsed from RFC 3339, by the GraphQL scalar or from a query string. */
+/** A date and time in RFC 3339, or a moment that the scalar of GraphQL has read from one. */
 export const moment = (description: string): Field<Date> =>
   field(
     description,
     { schema: { type: 'string', format: 'date-time' }, type: 'DateTime', standIn: new Date(0) },
-    (source, name) => source.value(name) as Date,
+    (source, name, fault) => {
+      const value = source.value(name)
+      if (value instanceof Date) return value
+      const text = typeof value === 'string' ? value : ''
+      const moment = parseMoment(text)
+      if (moment === undefined) fault(momentFault(text))
+      return moment ?? new Date(0)
+    },
   )
 
 /** The number of code points of a text, or a larger number when it certainly exceeds `max`. */

@@ -19,15 +19,20 @@ export function queryFaults(query: URLSearchParams, known: readonly string[]): r
   return faults
 }
 
+interface Nested {
+  readonly items?: Schema
+  readonly properties?: Readonly<Record<string, Schema>>
+}
+
 /** Adds the members of a JSON value, at any depth, that its schema does not know. */
 export function addUnknownMembers(faults: Fault[], value: unknown, schema: Schema, place = ''): void {
   if (typeof value !== 'object' || value === null || faults.length >= MAX_NOTICES) return
+  // An optional member has its schema, or null.
+  const { items, properties } = ((schema.anyOf as readonly Schema[] | undefined)?.[0] ?? schema) as Nested
   if (Array.isArray(value)) {
-    const items = schema.items as Schema | undefined
     if (items) for (const [index, one] of value.entries()) addUnknownMembers(faults, one, items, `${place}[${index}]`)
     return
   }
-  const properties = schema.properties as Readonly<Record<string, Schema>> | undefined
   if (!properties) return
   for (const [name, member] of Object.entries(value)) {
     if (faults.length >= MAX_NOTICES) return

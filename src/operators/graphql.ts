@@ -1,9 +1,11 @@
-import { type Audited, addAuditEntry, auditRef } from '../audit/graphql.ts'
+import type { Audited } from '../audit/audit-log.ts'
+import { addAuditEntry } from '../audit/graphql.ts'
 import type { PrismaClient } from '../db/prisma.ts'
 import type { Answer, Member } from '../declare/answer.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { answerTypeOf, fieldsOf, inputOf, outputOf } from '../declare/graphql/shapes.ts'
 import type { OperatorCall, Payload } from '../declare/operator-call.ts'
+import { InputSource } from '../declare/shape.ts'
 import { runCall } from './run-call.ts'
 
 /** Makes a mutation of each call, with its input and its payload. */
@@ -18,8 +20,11 @@ export function addMutations(calls: readonly OperatorCall[]): void {
           ...(call.cost !== undefined && { extensions: { cost: call.cost } }),
           args: inputOf(`${call.name.charAt(0).toUpperCase()}${call.name.slice(1)}Input`, call.request),
           resolve: async (_root, { input }, context) => {
-            const { caller, outcome, auditId } = await runCall(call, context, input)
-            return { ...outcome, audit: auditRef(caller, auditId) } as never
+            const { outcome } = await runCall(call, {
+              ...{ access: context, service: context.service },
+              source: new InputSource(input),
+            })
+            return outcome as never
           },
         }),
       ]),
@@ -73,14 +78,16 @@ function keptField(name: string, { type, isNullable = false, description }: Memb
   return {
     ...{ type: isList ? [model] : model, nullable: isNullable, description, extensions: { isDeclared: true } },
     resolve(query: object, outcome: object, _args: object, { prisma }: { prisma: PrismaClient }) {
+      // Pothos asks in tests that a query is used, also where there is nothing to read.
+      const selection = { ...query }
       const value = (outcome as Readonly<Record<string, Key | readonly Key[] | null>>)[name] ?? null
       if (value === null) return null
       if (isList) {
         const rows = (value as readonly Key[]).map((key) => (typeof key === 'string' ? { id: key } : key))
-        return tableOf(prisma).findMany({ ...query, where: { OR: rows }, orderBy: { id: 'asc' } })
+        return tableOf(prisma).findMany({ ...selection, where: { OR: rows }, orderBy: { id: 'asc' } })
       }
       const where = typeof value === 'string' ? { id: value } : { [Object.keys(value).join('_')]: value }
-      const found = { ...query, where: where as never }
+      const found = { ...selection, where: where as never }
       return isNullable ? tableOf(prisma).findUnique(found) : tableOf(prisma).findUniqueOrThrow(found)
     },
   }

@@ -1,12 +1,12 @@
 import type { Service } from '../app/service.ts'
-import { writeAudit } from '../audit/audit-log.ts'
-import { Refusal, type RefusalKind } from '../base/errors.ts'
+import { type Audited, writeAudit } from '../audit/audit-log.ts'
+import { type Fault, Refusal, type RefusalKind } from '../base/errors.ts'
 import { type Access, type AttemptedAction, noteDenied, requirePlatform, UNKNOWN } from '../callers/access.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { hasRight } from '../callers/roles.ts'
 import { inTransaction } from '../db/transaction.ts'
 import type { Asked, Asking, OperatorCall } from '../declare/operator-call.ts'
-import type { Fields, RequestOf, Shape } from '../declare/shape.ts'
+import type { Fields, RequestOf, Shape, Source } from '../declare/shape.ts'
 import { findChangeable } from '../roles/role-limits.ts'
 
 const BY_TOKEN = {
@@ -15,11 +15,20 @@ const BY_TOKEN = {
     'must be a platform key: an operator token makes neither tokens, platform keys, server keys nor single sign-on',
 }
 
-export interface Done {
+export interface Sent {
+  readonly access: Access
+  readonly service: Service
+  readonly source: Source
+  /** Those of the request that were found already. */
+  readonly faults?: readonly Fault[]
+  /** The project that the request names, which must be the caller's. */
+  readonly projectId?: string
+}
+
+interface Done {
   readonly caller: PlatformCaller
+  /** The value of the payload. */
   readonly outcome: object
-  /** The entry of the audit log. Null for none. */
-  readonly auditId: string | null
 }
 
 /**
@@ -29,29 +38,34 @@ export interface Done {
  */
 export async function runCall(
   call: OperatorCall,
-  access: Access & { readonly service: Service },
-  sent: Readonly<Record<string, unknown>>,
+  { access, service, source, faults = [], projectId }: Sent,
 ): Promise<Done> {
-  const { service } = access
-  const attempt = attemptOf(call, sent)
-  const caller = await requirePlatform(access, call.rightFor?.(sent) ?? call.right, attempt)
+  const attempt = attemptOf(call, (name) => source.value(name))
+  const caller = await requirePlatform(access, call.rightFor?.(source) ?? call.right, attempt, projectId)
   if (call.keyOnly && caller.expiresAt !== undefined) {
     await service.auditDenied(caller, attempt.action, attempt.target)
     throw new Refusal('forbidden', { faults: [BY_TOKEN] })
   }
-  const read = call.request.readInput(sent, call.check)
+  const read = call.request.read(source, (values) => [...faults, ...(call.check?.(values) ?? [])])
   // A caller with the right can still be refused, such as one that approves its own job.
   const denied: readonly RefusalKind[] = call.unknownIsDenied ? ['forbidden', ...UNKNOWN] : ['forbidden']
-  return noteDenied(service, caller, attemptOf(call, read), denied, () => runRead(call, { caller, service }, read))
+  return noteDenied(
+    service,
+    caller,
+    attemptOf(call, (name) => (read as Readonly<Record<string, unknown>>)[name]),
+    denied,
+    () => runRead(call, { caller, service }, read),
+  )
 }
 
 /** An attempt, as the audit log has it. Ids are without the type of their global form. */
-function attemptOf(
+export function attemptOf(
   { action, target, request }: OperatorCall,
-  values: Readonly<Record<string, unknown>>,
+  memberOf: (name: string) => unknown = () => undefined,
 ): AttemptedAction {
   if (typeof target !== 'string') return { action, target: target.word }
-  const value = String(values[target])
+  const sent = memberOf(target)
+  const value = typeof sent === 'string' ? sent : ''
   return { action, target: request.fields[target]?.type === 'ID' ? value.slice(value.indexOf(':') + 1) : value }
 }
 
@@ -70,15 +84,20 @@ async function runRead(call: OperatorCall, asking: Asking, read: RequestOf<Shape
 
   if ('act' in call) {
     const { outcome, auditId = null } = await call.act(asking, asked)
-    return { caller, outcome, auditId }
+    return doneBy(caller, outcome, auditId)
   }
   const done = await inTransaction(service.operatorPool, async (client): Promise<Done> => {
     const change = await call.change({ caller, service, client }, asked)
-    if (change.target === undefined) return { caller, outcome: change.outcome, auditId: null }
+    if (change.target === undefined) return doneBy(caller, change.outcome, null)
     const { outcome, target, before, after } = change
     const about = { environmentId: change.environmentId ?? environmentId, action: call.action, target }
-    return { caller, outcome, auditId: await writeAudit(client, caller, { ...about, before, after, reason }) }
+    return doneBy(caller, outcome, await writeAudit(client, caller, { ...about, before, after, reason }))
   })
   await call.afterCommit?.(asking)
   return done
+}
+
+function doneBy(caller: PlatformCaller, outcome: object, auditId: string | null): Done {
+  const audited: Audited = { audit: auditId === null ? null : { projectId: caller.projectId, id: auditId } }
+  return { caller, outcome: { ...outcome, ...audited } }
 }

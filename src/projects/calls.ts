@@ -5,6 +5,7 @@ import { createEnvironment, createEnvironmentRequest, renameProject, renameProje
 export const projectCalls = [
   operatorChange({
     name: 'createEnvironment',
+    refusals: ['environmentExists', 'tooManyEnvironments'],
     summary: 'Makes an environment without keys, providers, scenarios and players.',
     request: createEnvironmentRequest,
     answer: payload(

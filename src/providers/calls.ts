@@ -1,7 +1,7 @@
 import { ACTIONS } from '../audit/actions.ts'
 import type { Fault } from '../base/errors.ts'
 import { RawJson } from '../base/json.ts'
-import { MAX_OVERLAP_SECONDS, MAX_SECRET } from '../base/limits.ts'
+import { MAX_OVERLAP_SECONDS, MAX_PROVIDERS_VERSION, MAX_SECRET } from '../base/limits.ts'
 import { out } from '../declare/answer.ts'
 import { blankNotice } from '../declare/blanks.ts'
 import { environment, providerName, reason } from '../declare/common.ts'
@@ -15,7 +15,7 @@ const setAuthProvidersRequest = shape({
   ...authProvidersRequest.fields,
   expectedVersion: optional(
     text('The `version` that was read. Refused with `VERSION_CONFLICT` when another one is current. Default: any.', {
-      max: 64,
+      max: MAX_PROVIDERS_VERSION,
     }),
   ),
   reason,
@@ -40,6 +40,7 @@ const notices = (description: string) => out.list(out.ofType<Fault>('Notice'), d
 export const providerCalls = [
   operatorAct({
     name: 'setAuthProviders',
+    refusals: ['versionConflict'],
     summary: 'Sets login providers. The change counts for the next login, on every instance.',
     request: setAuthProvidersRequest,
     answer: payload('SetAuthProvidersPayload', {
@@ -65,6 +66,7 @@ export const providerCalls = [
   }),
   operatorChange({
     name: 'rotateProviderSecret',
+    refusals: ['tooManySecrets'],
     summary:
       'Replaces the secret of a custom provider from the next login on. During the overlap the old secret signs, too: `X-Signature` uses the new one, and `webhook-signature` has a signature by each.',
     request: rotateSecretRequest,

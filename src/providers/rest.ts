@@ -1,7 +1,13 @@
 import { ACTIONS } from '../audit/actions.ts'
 import type { Fault } from '../base/errors.ts'
 import type { Json } from '../base/json.ts'
-import { MAX_BLOCK_BYTES, MAX_CUSTOM_PROVIDERS, MAX_OIDC_PROVIDERS, SLUG } from '../base/limits.ts'
+import {
+  MAX_BLOCK_BYTES,
+  MAX_CUSTOM_PROVIDERS,
+  MAX_OIDC_PROVIDERS,
+  MAX_PROVIDERS_VERSION,
+  SLUG,
+} from '../base/limits.ts'
 import { answer, eitherOf, memberOf, out } from '../declare/answer.ts'
 import { environment } from '../declare/common.ts'
 import { anyObject, header, operatorParameter, projectId, query } from '../declare/contract.ts'
@@ -190,10 +196,12 @@ async function put({ caller, body, headers, service, setHeader }: PlatformReques
   return { ...toJson(view), ...(notices.length > 0 && { notices: notices.map((notice) => ({ ...notice })) }) }
 }
 
+const VERSION = new RegExp(`^[\\w-]{1,${MAX_PROVIDERS_VERSION}}$`)
+
 /** The version that `If-Match` requires to be current (RFC 9110, 13.1). The settings of an environment always exist. */
 function readExpected(match: string | undefined, faults: Fault[]): SettingsChange['expected'] {
   if (match === undefined) return null
-  const version = readIfMatch(match, /^[\w-]{1,64}$/, faults)
+  const version = readIfMatch(match, VERSION, faults)
   return version === undefined || version === '*' ? null : { version, path: 'If-Match' }
 }
 

@@ -52,6 +52,7 @@ export const draftCalls = [
   }),
   operatorAct({
     name: 'saveScenarioDraft',
+    refusals: ['versionConflict'],
     summary:
       'Changes a shared draft. Refused when somebody else has changed it since the revision that the caller has seen. A new text is not approved.',
     request: saveDraftRequest,
@@ -108,6 +109,7 @@ export const draftCalls = [
   }),
   operatorChange({
     name: 'approveScenarioDraft',
+    refusals: ['versionConflict'],
     summary:
       'Approves a revision of a draft, as a second person: one who has not changed its text since the last approval. A later change is not approved.',
     request: approveDraftRequest,

@@ -27,6 +27,7 @@ const publication = (description: string) => out.ofType<ShownPublication>('Sched
 export const scenarioCalls = [
   operatorAct({
     name: 'publishScenario',
+    refusals: ['versionConflict', 'approvalRequired'],
     summary: 'Publishes a definition as the next version. Every fault is named at once, and then nothing is written.',
     request: publishRequest,
     cost: 50,
@@ -44,6 +45,7 @@ export const scenarioCalls = [
   }),
   operatorAct({
     name: 'cloneScenario',
+    refusals: ['scenarioNotFound', 'versionConflict', 'approvalRequired'],
     summary:
       'Publishes the text of a version, byte for byte, in another environment of the project, or under another id. Cloning an older version to its own place goes back to that version.',
     request: cloneRequest,
@@ -69,6 +71,7 @@ export const scenarioCalls = [
   }),
   operatorChange({
     name: 'schedulePublication',
+    refusals: ['approvalRequired'],
     summary: `Plans the publication of a definition at a later time, in the name of the calling key. An environment has up to ${MAX_PLANNED} planned publications. Every fault is named at once, and then nothing is planned.`,
     request: scheduleRequest,
     cost: 50,

@@ -1,6 +1,6 @@
 import { out } from '../declare/answer.ts'
 import { operatorChange, payload } from '../declare/operator-call.ts'
-import { type ConsolePage, SHARES } from './pages.ts'
+import { CONSOLE_PAGES, SHARES } from './pages.ts'
 import { removeSharedViewRequest, shareViewRequest } from './requests.ts'
 import { findPage, removeSharedView, shareView } from './shared-views.ts'
 
@@ -17,8 +17,10 @@ export const sharedViewCalls = [
     answer,
     // Each role that may share on some page has this right.
     right: 'act',
-    // GraphQL has read the enum: the page is one of those that are there.
-    rightFor: ({ page }) => SHARES[page as ConsolePage],
+    rightFor(sent) {
+      const page = CONSOLE_PAGES.find((known) => known === sent.value('page'))
+      return page === undefined ? 'act' : SHARES[page]
+    },
     action: 'view.share',
     title: 'Share a view',
     target: 'page',

@@ -1,4 +1,4 @@
-import { MAX_LABEL, MAX_SIGN_ON_GROUPS, MAX_SIGN_ON_SCOPES, MAX_SUBJECT, MAX_URL } from '../base/limits.ts'
+import { MAX_LABEL, MAX_SCOPE, MAX_SIGN_ON_GROUPS, MAX_SIGN_ON_SCOPES, MAX_SUBJECT, MAX_URL } from '../base/limits.ts'
 import { ROLES } from '../callers/roles.ts'
 import { allowLast, reason } from '../declare/common.ts'
 import { int32, listOf, oneOf, optional, type RequestOf, shape, text, texts } from '../declare/shape.ts'
@@ -40,7 +40,7 @@ const client = {
   scopes: optional(
     texts(`What is asked for, with \`openid\`. Default: ${DEFAULT_SCOPES.map((one) => `\`${one}\``).join(', ')}.`, {
       max: MAX_SIGN_ON_SCOPES,
-      form: { pattern: /^[\x21\x23-\x5b\x5d-\x7e]+$/, maxLength: 128, message: 'must be a scope of OAuth' },
+      form: { pattern: /^[\x21\x23-\x5b\x5d-\x7e]+$/, maxLength: MAX_SCOPE, message: 'must be a scope of OAuth' },
       min: 1,
       empty: 'must not be empty: leave it out for the default',
     }),

@@ -5,6 +5,7 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { MAX_NAME } from '../../src/base/limits.ts'
 import { createMetrics } from '../../src/base/metrics.ts'
+import { createPrisma } from '../../src/db/prisma.ts'
 import { playerPost } from '../../src/declare/route.ts'
 import { createWayIn } from '../../src/serve/http/way-in.ts'
 import { type Game, startGame, type TestPlayer } from '../harness/game.ts'
@@ -19,7 +20,12 @@ beforeAll(async () => {
   player = await game.player()
   const wayIn = createWayIn({
     routes: [playerPost('/sdk/v1/player/rename', renameCall)],
-    context: { service: game.app.service, maxBodyBytes: 2 ** 20, trustedProxies: 0 },
+    context: {
+      service: game.app.service,
+      prisma: createPrisma(game.app.pool),
+      maxBodyBytes: 2 ** 20,
+      trustedProxies: 0,
+    },
     log: pino({ level: 'silent' }),
     answersOf: createMetrics().answersOf,
     allowedOrigins: [],
