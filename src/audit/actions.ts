@@ -22,6 +22,5 @@ export const ACTIONS = {
   removeSingleSignOn: 'single_sign_on.remove',
   readSingleSignOn: 'single_sign_on.read',
   createGrantJob: 'grant_job.create',
-  undoGrantJob: 'grant_job.undo',
   exportGrantJob: 'grant_job.export',
 } as const

@@ -1,12 +1,10 @@
 import { ACTIONS } from '../audit/actions.ts'
 import { out } from '../declare/answer.ts'
 import { operatorAct, operatorChange, payload } from '../declare/operator-call.ts'
-import { createGrantJob, grantPolicy, type JobChange, moveJob, setGrantPolicy, undoGrantJob } from './manage-jobs.ts'
+import { createGrantJob, grantPolicy, moveJob, setGrantPolicy, undoGrantJob } from './manage-jobs.ts'
 import { checkGift, createGrantJobRequest, jobRequest, setPolicyRequest, undoRequest } from './requests.ts'
 
 const answer = payload('GrantJobPayload', { job: out.kept('GrantJob', 'The job after the change.') })
-
-const done = ({ jobId, auditId }: JobChange) => ({ outcome: { job: jobId }, auditId })
 
 export const grantCalls = [
   operatorAct({
@@ -22,8 +20,10 @@ export const grantCalls = [
     title: 'Make a grant job',
     target: 'environment',
     // The name is not in the hash of the request, by which repeats are known.
-    act: async ({ caller, service }, { environment: _, ...asked }) =>
-      done(await createGrantJob(service, caller, asked)),
+    async act({ caller, service }, { environment: _, ...asked }) {
+      const { jobId, auditId } = await createGrantJob(service, caller, asked)
+      return { outcome: { job: jobId }, auditId }
+    },
   }),
   operatorChange({
     name: 'approveGrantJob',
@@ -70,17 +70,17 @@ export const grantCalls = [
     target: 'jobId',
     change: ({ client, caller }, asked) => moveJob(client, caller, 'cancel', asked),
   }),
-  operatorAct({
+  operatorChange({
     name: 'undoGrantJob',
     summary:
       'Makes a job that takes back what another one gave, as far as its players still have it: `previewGrantUndo` tells before. The job must have ended. Xp and levels are not taken back. A job that is undone keeps its undo.',
     request: undoRequest,
     answer,
     right: 'jobs',
-    action: ACTIONS.undoGrantJob,
+    action: 'grant_job.undo',
     title: 'Undo a grant job',
     target: 'jobId',
-    act: async ({ caller, service }, asked) => done(await undoGrantJob(service, caller, asked)),
+    change: ({ client, caller }, asked) => undoGrantJob(client, caller, asked),
   }),
   operatorChange({
     name: 'setGrantPolicy',

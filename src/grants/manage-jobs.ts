@@ -59,8 +59,8 @@ export interface Sources {
   readonly run: GroupCommit['run']
 }
 
-/** A change of a job. The audit entry is null when nothing changed. */
-export interface JobChange {
+/** A job that was made. The audit entry is null for one that was made before. */
+export interface MadeJob {
   readonly jobId: string
   readonly auditId: string | null
 }
@@ -171,7 +171,7 @@ export async function createGrantJob(
   sources: Sources,
   caller: PlatformCaller,
   { environmentId, reason, idempotencyKey: key, startsAt, ...asked }: InEnvironment<CreateGrantJob>,
-): Promise<JobChange> {
+): Promise<MadeJob> {
   const { operatorPool } = sources
   const { to, give, limit } = asked
   const filter = to.filter && filterJson(to.filter)
@@ -182,11 +182,11 @@ export async function createGrantJob(
     ...startOf(startsAt),
   } as unknown as Json)
   const known = await findByKey(operatorPool, environmentId, key, request)
-  if (known) return known
+  if (known !== undefined) return { jobId: known, auditId: null }
   const { target: resolved, message } = await resolve(sources, caller, { environmentId, ...asked })
   return inTransaction(operatorPool, async (client) => {
     const made = await begin(client, environmentId, key, request)
-    if (made) return made
+    if (made !== undefined) return { jobId: made, auditId: null }
     const target: Target =
       resolved.kind === 'players'
         ? { kind: 'list', listId: (await storeList(client, environmentId, resolved.players)).listId }
@@ -205,10 +205,13 @@ export async function createGrantJob(
     }
     const limits = await readLimits(client, environmentId, caller.role)
     await countGift(client, limits, caller, { environmentId, idempotencyKey: key })
-    return insert(client, caller, job, ACTIONS.createGrantJob, {
+    const jobId = await insert(client, caller, job)
+    const after = {
       ...{ to: JSON.parse(printTarget(target)) as Json, give: giftJson(give), limit, ...startOf(startsAt) },
       ...(message && { message: message.texts as unknown as Json, image: message.image }),
-    })
+    }
+    const entry = { environmentId, action: ACTIONS.createGrantJob, target: jobId, before: null, after, reason }
+    return { jobId, auditId: await writeAudit(client, caller, entry) }
   })
 }
 
@@ -218,33 +221,25 @@ const startOf = (startsAt: Date | null): { readonly startsAt?: string } =>
 
 /** Makes a job that takes back what another one gave. A job that has an undo already keeps it. */
 export async function undoGrantJob(
-  { operatorPool }: Pick<Sources, 'operatorPool'>,
+  client: ClientBase,
   caller: PlatformCaller,
   { environmentId, jobId, reason, idempotencyKey: key }: InEnvironment<RequestOf<typeof undoRequest>>,
-): Promise<JobChange> {
+): Promise<Change<{ readonly job: string }>> {
   const request = hashOf({ undo: jobId, reason })
-  return inTransaction(operatorPool, async (client) => {
-    const made = await begin(client, environmentId, key, request)
-    if (made) return made
-    const origin = await lockJob(client, environmentId, jobId)
-    refuseFaults(undoFaults(origin))
-    const { rows } = await client.query<{ id: string }>(
-      `SELECT id FROM grant_jobs WHERE undo_of = $1 AND state NOT IN ('cancelled', 'failed')`,
-      [jobId],
-    )
-    if (rows[0]) return { jobId: rows[0].id, auditId: null }
-    const target: Target = { kind: 'undo', jobId }
-    const job = {
-      environmentId,
-      target,
-      undoOf: jobId,
-      gift: origin.gift,
-      message: null,
-      most: origin.players,
-      startsAt: null,
-    }
-    return insert(client, caller, { ...job, reason, key, request }, ACTIONS.undoGrantJob, { undoOf: jobId })
+  const made = await begin(client, environmentId, key, request)
+  if (made !== undefined) return { outcome: { job: made } }
+  const origin = await lockJob(client, environmentId, jobId)
+  refuseFaults(undoFaults(origin))
+  const { rows } = await client.query<{ id: string }>(
+    `SELECT id FROM grant_jobs WHERE undo_of = $1 AND state NOT IN ('cancelled', 'failed')`,
+    [jobId],
+  )
+  if (rows[0]) return { outcome: { job: rows[0].id } }
+  const job = await insert(client, caller, {
+    ...{ environmentId, undoOf: jobId, gift: origin.gift, message: null, most: origin.players, startsAt: null },
+    ...{ target: { kind: 'undo', jobId }, reason, key, request },
   })
+  return { outcome: { job }, target: job, before: null, after: { undoOf: jobId } }
 }
 
 /** Why a job cannot be undone. */
@@ -271,13 +266,12 @@ interface NewJob {
   readonly request: string
 }
 
+/** Makes a job, and gives its id. */
 async function insert(
   client: ClientBase,
   caller: PlatformCaller,
   { environmentId, target, undoOf, gift, message, most, startsAt, reason, key, request }: NewJob,
-  action: string,
-  after: Json,
-): Promise<JobChange> {
+): Promise<string> {
   const id = newId()
   const { operator, operatorIsClaimed, operatorPerson } = makerOf(caller)
   await client.query(
@@ -293,32 +287,41 @@ async function insert(
     ],
   )
   await client.query(telling('UPDATE grant_jobs t SET told_at = now() WHERE t.id = $1'), [id])
-  const entry = { environmentId, action, target: id, before: null, after, reason }
-  return { jobId: id, auditId: await writeAudit(client, caller, entry) }
+  return id
 }
 
 /** One new job after another. The job that was made with the key before, if any. Refuses one job too many. */
-async function begin(client: ClientBase, environmentId: string, key: string, request: string) {
+async function begin(
+  client: ClientBase,
+  environmentId: string,
+  key: string,
+  request: string,
+): Promise<string | undefined> {
   await lockEnvironment(client, environmentId)
   const made = await findByKey(client, environmentId, key, request)
-  if (made) return made
+  if (made !== undefined) return made
   const { rows } = await client.query<{ jobs: number }>(
     'SELECT count(*)::int AS jobs FROM grant_jobs WHERE environment_id = $1 AND NOT state = ANY ($2)',
     [environmentId, ENDED],
   )
-  if ((rows[0]?.jobs ?? 0) < MAX_GRANT_JOBS) return null
+  if ((rows[0]?.jobs ?? 0) < MAX_GRANT_JOBS) return undefined
   const message = `has ${MAX_GRANT_JOBS} grant jobs that have not ended, the most that it can have`
   throw invalidRequest({ path: 'environment', message })
 }
 
-async function findByKey(client: ClientBase | Pool, environmentId: string, key: string, request: string) {
+async function findByKey(
+  client: ClientBase | Pool,
+  environmentId: string,
+  key: string,
+  request: string,
+): Promise<string | undefined> {
   const { rows } = await client.query<{ id: string; request: string }>(
     'SELECT id, request_sha256 AS request FROM grant_jobs WHERE environment_id = $1 AND idempotency_key = $2',
     [environmentId, key],
   )
   const [made] = rows
   if (made && made.request !== request) throw new Refusal('idempotencyKeyReused')
-  return made ? { jobId: made.id, auditId: null } : null
+  return made?.id
 }
 
 interface Stored {
