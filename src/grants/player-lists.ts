@@ -1,3 +1,4 @@
+import Papa from 'papaparse'
 import type { ClientBase, Pool } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
 import { writeAudit } from '../audit/audit-log.ts'
@@ -109,11 +110,12 @@ class RowFaults {
 const bodyFault = (message: string) => invalidRequest({ path: '', message })
 
 function parseRows(text: string, faults: RowFaults): Row[] {
-  const lines = text.replace(/^\ufeff/, '').split(/\r?\n/)
-  const [head = ''] = lines
-  const separator = SEPARATORS.find((one) => head.includes(one)) ?? ','
-  const quoted = new RegExp(`"((?:[^"]|"")*)"(?=${separator}|$)`, 'y')
-  const header = splitLine(head, separator, quoted) ?? []
+  const clean = text.replace(/^\ufeff/, '').replaceAll('\r\n', '\n')
+  const [head = ''] = clean.split('\n', 1)
+  const delimiter = SEPARATORS.find((one) => head.includes(one)) ?? ','
+  const { data, errors } = Papa.parse<string[]>(clean, { delimiter, newline: '\n' })
+  const isOpen = new Set(errors.map(({ row }) => row))
+  const [header = [], ...rest] = data
   const columns = header.map((name) => COLUMNS.find((known) => known.toLowerCase() === name.trim().toLowerCase()))
   const isComplete = columns.includes('playerId') !== (columns.includes('provider') && columns.includes('subject'))
   if (columns.includes(undefined) || new Set(columns).size < columns.length || !isComplete)
@@ -121,24 +123,30 @@ function parseRows(text: string, faults: RowFaults): Row[] {
       'the first row must name the columns: playerId, or provider and subject; and amount, if rows have one',
     )
   const rows: Row[] = []
-  for (const [index, line] of lines.entries()) {
-    if (index === 0 || line.trim() === '') continue
-    const values = splitLine(line, separator, quoted)
-    if (values === undefined || values.length !== columns.length) {
-      faults.add(
-        index + 1,
-        values ? `has ${values.length} values for ${columns.length} columns` : 'has an open quotation mark',
-      )
-      continue
+  let isEmpty = true
+  let line = 1 + linesOf(header)
+  for (const [index, values] of rest.entries()) {
+    const number = line
+    line += linesOf(values)
+    if (values.length === 1 && values[0]?.trim() === '') continue
+    isEmpty = false
+    if (isOpen.has(index + 1)) faults.add(number, 'has an open quotation mark')
+    else if (values.length !== columns.length)
+      faults.add(number, `has ${values.length} values for ${columns.length} columns`)
+    else {
+      const row = readRow(new Map(columns.map((name, at) => [name as Column, (values[at] ?? '').trim()])))
+      if (typeof row === 'string') faults.add(number, row)
+      else rows.push({ line: number, ...row })
     }
-    const row = readRow(new Map(columns.map((name, at) => [name as Column, (values[at] ?? '').trim()])))
-    if (typeof row === 'string') faults.add(index + 1, row)
-    else rows.push({ line: index + 1, ...row })
     if (rows.length > MAX_LIST_ROWS) throw bodyFault(`the list must have at most ${MAX_LIST_ROWS} players`)
   }
-  if (lines.slice(1).every((line) => line.trim() === '')) throw bodyFault('the list must have a player')
+  if (isEmpty) throw bodyFault('the list must have a player')
   return rows
 }
+
+/** The lines that a row takes: a value in quotation marks may have line ends. */
+const linesOf = (values: readonly string[]): number =>
+  values.reduce((lines, value) => lines + value.split('\n').length - 1, 1)
 
 /** A row, or its fault. */
 function readRow(values: ReadonlyMap<Column, string>): Omit<Row, 'line'> | string {
@@ -150,30 +158,6 @@ function readRow(values: ReadonlyMap<Column, string>): Omit<Row, 'line'> | strin
   if (read === undefined || (read !== null && (read < 1n || read > MAX_INT64)))
     return `has an amount that is not an integer from 1 to ${MAX_INT64}`
   return { target: { playerId, provider, subject }, amount: read }
-}
-
-/** The values of a line of CSV; undefined when a quotation mark is not closed. A value holds no line end. */
-function splitLine(line: string, separator: string, quoted: RegExp): string[] | undefined {
-  if (!line.includes('"')) return line.split(separator)
-  const values: string[] = []
-  let at = 0
-  for (;;) {
-    let value: string
-    if (line[at] === '"') {
-      quoted.lastIndex = at
-      const found = quoted.exec(line)
-      if (!found) return undefined
-      value = (found[1] ?? '').replaceAll('""', '"')
-      at += found[0].length
-    } else {
-      const end = line.indexOf(separator, at)
-      value = line.slice(at, end === -1 ? line.length : end)
-      at += value.length
-    }
-    values.push(value)
-    if (at >= line.length) return values
-    at += 1
-  }
 }
 
 export interface PlayerList {

@@ -1,3 +1,4 @@
+import Papa from 'papaparse'
 import type { Pool } from 'pg'
 import { ACTIONS } from '../audit/actions.ts'
 import { writeAudit } from '../audit/audit-log.ts'
@@ -147,7 +148,7 @@ async function* pagesOf(
 ): AsyncGenerator<string> {
   yield `${COLUMNS.join(',')}\n`
   for (let rows = first; ; ) {
-    if (rows.length > 0) yield rows.map(lineOf).join('')
+    if (rows.length > 0) yield linesOf(rows)
     const last = rows.at(-1)
     if (!last || rows.length < PAGE) return
     await requireKey(pool, caller)
@@ -155,10 +156,8 @@ async function* pagesOf(
   }
 }
 
-const lineOf = (row: Row): string =>
-  `${COLUMNS.map((name) => {
-    const value = row[name]
-    return quoted(value instanceof Date ? value.toISOString() : (value ?? ''))
-  }).join(',')}\n`
-
-const quoted = (value: string): string => (/[",\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value)
+const linesOf = (rows: readonly Row[]): string =>
+  `${Papa.unparse(
+    rows.map((row) => COLUMNS.map((name) => (row[name] instanceof Date ? row[name].toISOString() : row[name]))),
+    { newline: '\n' },
+  )}\n`

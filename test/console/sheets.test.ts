@@ -37,7 +37,7 @@ describe('the ids of a workbook', () => {
       ['custom', '1234567890123456', 100000],
     ]
     expect((await readSheetTable(fileOf(workbook(rows)), { textColumns })).csv).toBe(
-      '"provider","subject","amount"\r\n"custom","000123","5"\r\n"custom","1234567890123456","100000"\r\n',
+      'provider,subject,amount\r\ncustom,000123,5\r\ncustom,1234567890123456,100000\r\n',
     )
   })
 

@@ -244,6 +244,13 @@ describe('a list of players', () => {
       { path: 'row 6', message: 'has 2 values for 1 columns' },
       { path: 'row 7', message: 'has an open quotation mark' },
     ])
+    // A value in quotation marks may have line ends, which count.
+    const broken = await desk.list('provider,subject\ncustom,"a\r\nb"\ncustom\n"custom"x,c\n')
+    expect(broken.body.details).toEqual([
+      { path: 'row 2', message: 'is no player of this environment' },
+      { path: 'row 4', message: 'has 1 values for 2 columns' },
+      { path: 'row 5', message: 'has an open quotation mark' },
+    ])
     const many = await desk.list(`provider,subject,amount\n${times(300, (n) => `custom,nobody-${n},${n}\n`).join('')}`)
     expect(many.body.details).toHaveLength(101)
     expect(many.body.details.at(-1).message).toMatch(/^300 rows/)

@@ -1,18 +1,31 @@
+import Papa from 'papaparse'
+
 export type Cell = string | number | boolean | null
 
 /**
  * A table as CSV (RFC 4180). Texts that a spreadsheet would run as a formula begin with an apostrophe.
  */
 export const toCsv = (titles: readonly string[], rows: readonly (readonly Cell[])[]): string =>
-  [titles, ...rows].map((row) => `${row.map(cellText).join(',')}\r\n`).join('')
+  printCsv([titles, ...rows.map((row) => row.map(cellText))])
 
-function cellText(cell: Cell): string {
-  if (cell === null) return ''
-  if (typeof cell !== 'string') return String(cell)
-  const isNumber = /^-?\d+(\.\d+)?$/.test(cell)
-  // A spreadsheet may take another sign for the one between cells, by the language of the computer.
-  const text = isNumber ? cell : cell.replaceAll(/(^|[;\t\r\n])(?=[=+\-@\t\r])/g, "$1'")
-  return /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+// A spreadsheet may take another sign for the one between cells, by the language of the computer.
+const quotes = (cell: Cell): boolean => typeof cell === 'string' && /[",;\t\r\n]/.test(cell)
+
+export const printCsv = (rows: readonly (readonly Cell[])[]): string =>
+  `${Papa.unparse(rows as Cell[][], { newline: '\r\n', quotes })}\r\n`
+
+/** A text that no spreadsheet runs as a formula. */
+function cellText(cell: Cell): Cell {
+  if (typeof cell !== 'string' || /^-?\d+(\.\d+)?$/.test(cell)) return cell
+  return cell.replaceAll(/(^|[;\t\r\n])(?=[=+\-@\t\r])/g, "$1'")
+}
+
+/** The cells of a text as spreadsheets copy it (tabs) or save it (commas or semicolons). */
+export function readCells(text: string, delimiter: string): string[][] {
+  const { data } = Papa.parse<string[]>(text.replaceAll('\r\n', '\n'), { delimiter, newline: '\n' })
+  // The end of the last line begins no other.
+  const last = data.at(-1)
+  return last?.length === 1 && last[0] === '' ? data.slice(0, -1) : data
 }
 
 /** Saves some members of each row as a CSV file. */

@@ -1,3 +1,4 @@
+import { printCsv } from './csv.ts'
 import { number } from './words.ts'
 
 /** Beyond this, the library unpacks in a worker of its own, which the policy of the page refuses. */
@@ -53,7 +54,7 @@ export async function readSheetTable(file: File, { textColumns = [], sheet }: Op
   const faults = faultsOf(used.rows, new Set(textColumns.map((title) => title.toLowerCase())))
   if (faults.length > 0)
     throw new SheetFault(`The sheet “${used.name}” has cells that must be text. ${AS_TEXT}`, faults, workbook)
-  return { csv: used.rows.map((row) => `${row.map(quoted).join(',')}\r\n`).join(''), workbook }
+  return { csv: printCsv(used.rows.map((row) => row.map(textOfCell))), workbook }
 }
 
 function textOf(bytes: ArrayBuffer): string {
@@ -156,9 +157,7 @@ function columnName(at: number): string {
   return `${rest > 0 ? columnName(rest - 1) : ''}${String.fromCharCode(65 + (at % 26))}`
 }
 
-function quoted(cell: unknown): string {
+function textOfCell(cell: unknown): string {
   if (cell === null || cell === undefined) return ''
-  const text =
-    cell instanceof NumberCell ? String(cell.value) : cell instanceof Date ? cell.toISOString() : String(cell)
-  return `"${text.replaceAll('"', '""')}"`
+  return cell instanceof NumberCell ? String(cell.value) : cell instanceof Date ? cell.toISOString() : String(cell)
 }

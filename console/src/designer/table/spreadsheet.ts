@@ -1,32 +1,5 @@
+import { readCells } from '../../ui/csv.ts'
 import { type Cells, COLUMNS, type Column, faultOfCell } from '../model/pass-table.ts'
-
-/** The cells of a text as spreadsheets copy it (tabs) or save it (commas or semicolons), with quoted cells. */
-export function readCells(text: string, separator: string): string[][] {
-  const rows: string[][] = []
-  let row: string[] = []
-  let cell = ''
-  let isQuoted = false
-  for (let at = 0; at < text.length; at += 1) {
-    const char = text[at] ?? ''
-    if (isQuoted) {
-      if (char !== '"') cell += char
-      else if (text[at + 1] === '"') {
-        cell += '"'
-        at += 1
-      } else isQuoted = false
-    } else if (char === '"' && cell === '') isQuoted = true
-    else if (char === separator) {
-      row.push(cell)
-      cell = ''
-    } else if (char === '\n') {
-      rows.push([...row, cell])
-      row = []
-      cell = ''
-    } else if (char !== '\r') cell += char
-  }
-  if (cell !== '' || row.length > 0) rows.push([...row, cell])
-  return rows
-}
 
 /** Spreadsheets write numbers with groups of digits, in the form of the person's locale. */
 const plainNumber = (text: string): string => {
