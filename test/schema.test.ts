@@ -12,7 +12,7 @@ import {
   isObjectType,
 } from 'graphql'
 import { describe, expect, it } from 'vitest'
-import { rightOf } from '../src/declare/graphql/needed-rights.ts'
+import { rightOf } from '../src/declare/graphql/field-marks.ts'
 import { printedSchema, schema } from '../src/schema.ts'
 import { buildService } from './harness/service.ts'
 

@@ -400,7 +400,14 @@ export async function createApp({
   const createWay = (routes: readonly Route[], { served = service, answersOf = metrics.answersOf } = {}) =>
     createWayIn({
       routes,
-      context: { service: served, prisma, maxBodyBytes: config.maxBodyBytes, trustedProxies: config.trustedProxies },
+      context: {
+        service: served,
+        prisma,
+        isPersistedOnly: config.persistedOperationsOnly,
+        onUnread: (error, call) => warn(error, `the answer to ${call} lacks a part`),
+        maxBodyBytes: config.maxBodyBytes,
+        trustedProxies: config.trustedProxies,
+      },
       log,
       answersOf,
       allowedOrigins: config.allowedOrigins,

@@ -154,7 +154,7 @@ async function settle({ pool, run, signal, onDone }: Job, taken: Taken, holder: 
   let place: Place = { level: taken.level ?? -1, playerId: taken.playerId ?? NO_PLAYER }
 
   /** Notes the place. False when an edit has begun it again, or another instance has taken it over. */
-  async function note(at: Place, settled: readonly Settled[], isDone: boolean): Promise<boolean> {
+  async function notePlace(at: Place, settled: readonly Settled[], isDone: boolean): Promise<boolean> {
     const count = (of: (one: Settled) => number): number => settled.reduce((sum, one) => sum + of(one), 0)
     const counts = [
       count(({ isChanged }) => Number(isChanged)),
@@ -179,7 +179,7 @@ async function settle({ pool, run, signal, onDone }: Job, taken: Taken, holder: 
         act: ({ playerId }) => run(settlePass({ environmentId, playerId }, ref)),
         async note(last, settled) {
           // The edge of the time, or an edit: what was settled stays so, and the next look begins here.
-          return settled.every((one) => one !== null) && (await note(last, settled, false))
+          return settled.every((one) => one !== null) && (await notePlace(last, settled, false))
         },
       },
     )
@@ -188,7 +188,7 @@ async function settle({ pool, run, signal, onDone }: Job, taken: Taken, holder: 
     isDone = isLast && (place.level === AFTER_LEVELS || endingOf(node).length === 0)
     // After the last pass come those without one.
     place = isLast && !isDone ? { level: AFTER_LEVELS, playerId: NO_PLAYER } : (page.at(-1) ?? place)
-    if (!(await note(place, [], isDone))) return
+    if (!(await notePlace(place, [], isDone))) return
   }
   onDone(ref)
 }

@@ -56,7 +56,7 @@ interface Call<F extends Fields> {
   readonly target: (keyof F & string) | { readonly word: string }
   /** What the caller must have before anything is read. */
   readonly right: Right
-  /** What this request needs, where it is more than `right`. `sent` is unchecked. */
+  /** What this request needs, where it is more than `right`. Members of `sent` may have any type and value. */
   readonly rightFor?: (sent: Source) => Right
   /** Refusals besides those of every call of an operator. */
   readonly refusals?: readonly RefusalKind[]

@@ -33,6 +33,10 @@ export interface RestContext {
   readonly service: Service
   /** Reads what the answers of operators' calls show. */
   readonly prisma: PrismaClient
+  /** Operations that are in no list are refused, so operators' calls are made over GraphQL alone. */
+  readonly isPersistedOnly: boolean
+  /** Called when a member of an answer could not be read, and is null. */
+  readonly onUnread: (error: unknown, call: string) => void
   readonly maxBodyBytes: number
   /** Proxies before the service that append to `X-Forwarded-For`. */
   readonly trustedProxies: number

@@ -422,7 +422,7 @@ export const someOf = (
         values.includes(value) ? [] : [{ path: `[${index}]`, message: mustBeOneOf(values) }],
       ),
     ),
-    schema: { type: 'array', items, ...(min > 0 && { minItems: min }) },
+    schema: { type: 'array', items, ...(min > 0 && { minItems: min }), maxItems: values.length },
     type: { listOf: values },
   }
 }

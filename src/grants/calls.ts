@@ -9,6 +9,7 @@ const answer = payload('GrantJobPayload', { job: out.kept('GrantJob', 'The job a
 export const grantCalls = [
   operatorAct({
     name: 'createGrantJob',
+    refusals: ['unknownCurrency', 'creditLimitExceeded', 'roleLimitExceeded'],
     summary:
       'Makes a grant job: each of its players gets the same once, or the amount of a list. A call that is repeated with its key changes nothing.',
     request: createGrantJobRequest,

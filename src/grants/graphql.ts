@@ -4,6 +4,7 @@ import { requirePlatform, requireReader } from '../callers/access.ts'
 import { printCursor, readCursor } from '../declare/cursor.ts'
 import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
+import { ON_REQUEST } from '../declare/graphql/field-marks.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
 import { forwardPage, namesOf, pageOf, readList } from '../declare/graphql/page.ts'
 import { answerType, argsOf, enumType, inputOf, outputOfShape } from '../declare/graphql/shapes.ts'
@@ -290,13 +291,13 @@ builder.prismaObject('GrantJob', {
       resolve: ({ gift, players, amount }) => totalOf(readGift(gift), players, BigInt(amount.toFixed(0))).xp,
     }),
     failedByCause: t.field({
-      extensions: { size: 3 },
+      extensions: { ...ON_REQUEST, size: 3 },
       type: [CauseCountType],
       description: 'The players for whom nothing changed, by the cause, the most first.',
       resolve: ({ id }, _args, { service }) => countFailures(service.operatorPool, id),
     }),
     largest: t.field({
-      extensions: { size: 10 },
+      extensions: { ...ON_REQUEST, size: 10 },
       type: [JobPlayerType],
       description: 'The ten players with the largest amounts of the list. Empty without a list with amounts.',
       select: { amount: true },

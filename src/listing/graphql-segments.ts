@@ -3,6 +3,7 @@ import { requirePlatform } from '../callers/access.ts'
 import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import type { Context } from '../declare/graphql/context.ts'
+import { ON_REQUEST } from '../declare/graphql/field-marks.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
 import { argsOf, outputOfShape } from '../declare/graphql/shapes.ts'
 import { findEnvironment } from '../projects/projects.ts'
@@ -53,12 +54,14 @@ builder.prismaObject('Segment', {
       resolve: ({ filter }) => readFilterJson(filter),
     }),
     playerCount: t.field({
+      extensions: ON_REQUEST,
       type: 'Count',
       description: `The number of its players now, as a grant takes them: without deleted ones, unless the segment asks for these. Counted up to ${inThousands(MAX_COUNT)}. When \`playerCountIsExact\` is false, there may be more.`,
       select: { filter: true, environmentId: true },
       resolve: async (segment, _args, context) => (await countOf(segment, context)).count,
     }),
     playerCountIsExact: t.boolean({
+      extensions: ON_REQUEST,
       description: 'False when there may be more players than `playerCount`.',
       select: { filter: true, environmentId: true },
       resolve: async (segment, _args, context) => (await countOf(segment, context)).isExact,

@@ -17,17 +17,28 @@ import {
 } from 'graphql'
 import { REFUSALS, Refusal, type RefusalKind } from '../base/errors.ts'
 import type { Json } from '../base/json.ts'
+import type { Access } from '../callers/access.ts'
 import type { Named } from '../declare/answer.ts'
 import type { Context } from '../declare/graphql/context.ts'
+import { isOnRequest, rightOf } from '../declare/graphql/field-marks.ts'
 import type { Schema } from '../declare/shape.ts'
 
 // What REST answers to operators' calls, made from the types of GraphQL, so that both surfaces show the same. A payload
 // has all its members. Another object has its values and the objects that are parts of it, and none that it refers to.
 
-interface PayloadJson {
+/** What the fields of an answer may use. */
+type AnswerContext = Access & Pick<Context, 'service' | 'prisma'>
+
+export interface PayloadJson {
   readonly named: Named
-  /** The answer for an outcome, which is a payload's value in GraphQL. Throws what a field throws. */
-  readonly read: (outcome: object, context: Context) => Promise<Json>
+  /**
+   * The answer for the value of a payload, with the errors of members that are null for them. Throws where a member that
+   * is never null cannot be read.
+   */
+  readonly read: (
+    payload: object,
+    context: AnswerContext,
+  ) => Promise<{ readonly answer: Json; readonly errors: readonly Error[] }>
 }
 
 interface RestObject {
@@ -58,7 +69,7 @@ export function createPayloads(schema: GraphQLSchema): (mutation: string) => Pay
   const objects = new Map<string, RestObject>()
   const payloads = new Map<string, RestObject>()
   const leaves = new Map<string, GraphQLScalarType>()
-  const roots: Record<string, GraphQLFieldConfig<object, Context>> = {}
+  const roots: Record<string, GraphQLFieldConfig<object, AnswerContext>> = {}
   let answers: GraphQLSchema | undefined
 
   /** The type that REST has instead of one of GraphQL. */
@@ -83,10 +94,7 @@ export function createPayloads(schema: GraphQLSchema): (mutation: string) => Pay
     isMember: (type: GraphQLOutputType) => boolean,
   ) {
     const { fields, ...config } = type.toConfig()
-    // A field with arguments is a request of its own.
-    const members = Object.entries(fields).filter(
-      ([, { args = {}, type }]) => Object.keys(args).length === 0 && isMember(type),
-    )
+    const members = Object.entries(fields).filter(([, field]) => isOfAnswer(field) && isMember(field.type))
     const parts = new Map<string, Named>()
     const properties = members.map(([name, { type, description }]) => [name, member(type, description, parts)])
     return {
@@ -132,19 +140,29 @@ export function createPayloads(schema: GraphQLSchema): (mutation: string) => Pay
     // Calls may share a payload.
     const payload = payloads.get(type.name) ?? makeObject(type, undefined, () => true)
     payloads.set(type.name, payload)
-    roots[name] = { type: new GraphQLNonNull(payload.type), resolve: (outcome) => outcome }
+    roots[name] = { type: payload.type, resolve: (outcome) => outcome }
     const document = parse(`{ ${name} ${selectionOf(payload.type)} }`)
     return {
       named: payload.named,
-      async read(outcome, contextValue) {
+      async read(rootValue, contextValue) {
         answers ??= new GraphQLSchema({ query: new GraphQLObjectType({ name: 'Answers', fields: roots }) })
-        const result = await execute({ schema: answers, document, rootValue: outcome, contextValue })
-        const [error] = result.errors ?? []
-        if (error) throw error.originalError ?? error
-        return result.data?.[name] as Json
+        const { data, errors = [] } = await execute({ schema: answers, document, rootValue, contextValue })
+        const answer = data?.[name] as Json | undefined
+        const [first] = errors
+        if (first && (answer ?? null) === null) throw first.originalError ?? first
+        return { answer: answer as Json, errors }
       },
     }
   }
+}
+
+/**
+ * Whether each answer has a field: one without arguments, which would be a request of its own, without a right of its
+ * own, and without work of its own.
+ */
+function isOfAnswer({ args = {}, extensions }: GraphQLFieldConfig<unknown, unknown>): boolean {
+  const marks = extensions ?? {}
+  return Object.keys(args).length === 0 && rightOf(marks) === undefined && !isOnRequest(marks)
 }
 
 /** An object without an id of its own, or a value. */
@@ -169,18 +187,29 @@ function selectionOf(type: GraphQLObjectType): string {
   return `{ ${fields.join(' ')} }`
 }
 
-/** Names of GraphQL in backticks that REST writes otherwise: values of enums, and codes of refusals. */
-function wordsOf(schema: GraphQLSchema): ReadonlyMap<string, string> {
+/**
+ * Names of GraphQL in backticks that REST writes otherwise: values of enums, and codes of refusals. Null for a name with
+ * several values.
+ */
+function wordsOf(schema: GraphQLSchema): ReadonlyMap<string, string | null> {
   const codes = Object.keys(REFUSALS).map((kind) => new Refusal(kind as RefusalKind).code)
   const words = new Map(codes.map((code) => [code.toUpperCase(), code]))
+  const ofEnums = new Map<string, string | null>()
   for (const type of Object.values(schema.getTypeMap()))
-    if (isEnumType(type)) for (const { name, value } of type.getValues()) words.set(name, String(value))
-  return words
+    if (isEnumType(type))
+      for (const { name, value } of type.getValues())
+        ofEnums.set(name, (ofEnums.get(name) ?? value) === value ? value : null)
+  return new Map([...words, ...ofEnums])
 }
 
 /** Puts descriptions of GraphQL into the words of REST: `unknown currency` for `UNKNOWN_CURRENCY`. */
 export function createRewording(schema: GraphQLSchema): <T>(described: T) => T {
   const words = wordsOf(schema)
-  const reword = (text: string) => text.replaceAll(/(?<=`)[A-Z][A-Z_]+(?=`)/g, (name) => words.get(name) ?? name)
+  const wordOf = (name: string): string => {
+    const word = words.get(name)
+    if (word === null) throw new Error(`${name} has several values: a description of REST cannot name it`)
+    return word ?? name
+  }
+  const reword = (text: string) => text.replaceAll(/(?<=`)[A-Z][A-Z_]+(?=`)/g, wordOf)
   return (described) => JSON.parse(reword(JSON.stringify(described)))
 }

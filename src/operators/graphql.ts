@@ -20,10 +20,8 @@ export function addMutations(calls: readonly OperatorCall[]): void {
           ...(call.cost !== undefined && { extensions: { cost: call.cost } }),
           args: inputOf(`${call.name.charAt(0).toUpperCase()}${call.name.slice(1)}Input`, call.request),
           resolve: async (_root, { input }, context) => {
-            const { outcome } = await runCall(call, {
-              ...{ access: context, service: context.service },
-              source: new InputSource(input),
-            })
+            const { service } = context
+            const outcome = await runCall(call, { access: context, service, source: new InputSource(input) })
             return outcome as never
           },
         }),

@@ -1,17 +1,16 @@
 import type { IncomingMessage } from 'node:http'
 import type { GraphQLSchema } from 'graphql'
-import { type Fault, Refusal } from '../base/errors.ts'
-import { type Access, requirePlatform } from '../callers/access.ts'
-import { operatorParameter, projectId } from '../declare/contract.ts'
-import type { Context } from '../declare/graphql/context.ts'
+import { type Fault, Refusal, type RefusalKind, withUnknownOutcome } from '../base/errors.ts'
+import { requireKey } from '../callers/keys.ts'
+import { operatorParameter, type PublishedCall, projectId } from '../declare/contract.ts'
 import { withKey } from '../declare/idempotency-header.ts'
 import type { OperatorCall } from '../declare/operator-call.ts'
 import { json } from '../declare/respond.ts'
 import { accessFor, parametersOf, type RestContext, type Route, readSource } from '../declare/route.ts'
-import type { JsonSource } from '../declare/shape.ts'
+import type { Fields, JsonSource, Schema, Shape, Source } from '../declare/shape.ts'
 import { addUnknownMembers, queryFaults } from '../declare/unknown-names.ts'
-import { createPayloads, createRewording } from './graphql-to-rest.ts'
-import { attemptOf, runCall } from './run-call.ts'
+import { createPayloads, createRewording, type PayloadJson } from './graphql-to-rest.ts'
+import { admit, runCall } from './run-call.ts'
 
 /** The name of a call in its path: `end-boost` for `endBoost`. */
 export const kebabOf = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
@@ -21,61 +20,84 @@ export function operatorRoutes(calls: readonly OperatorCall[], schema: GraphQLSc
   const payloadOf = createPayloads(schema)
   const reworded = createRewording(schema)
   return calls.map((call) => {
-    const { name, request } = call
-    const { schema: known } = request
-    const isKeyed = 'idempotencyKey' in request.fields
-    const { named, read } = payloadOf(name)
+    const payload = payloadOf(call.name)
+    const contract = contractOf(call, payload)
     return {
       method: 'POST',
-      path: `/platform/v1/projects/:projectId/${kebabOf(name)}`,
+      path: `/platform/v1/projects/:projectId/${kebabOf(call.name)}`,
       contract: {
-        id: `operator${name.charAt(0).toUpperCase()}${name.slice(1)}`,
-        tag: 'Operators',
-        summary: reworded(call.summary),
-        access: 'platform',
-        request,
-        parameters: [projectId, operatorParameter],
-        refusals: ['notFound', ...(call.refusals ?? []), ...(isKeyed ? (['idempotencyKeyReused'] as const) : [])],
-        body: { schema: reworded(known) },
-        answer: reworded(named),
+        ...{ ...contract, summary: reworded(contract.summary), body: reworded(contract.body) },
+        answer: reworded(contract.answer),
       },
-      async respond(context, sent, params) {
-        const { service } = context
-        const access = accessFor(context, sent)
-        const project = params.projectId?.toLowerCase()
-        const body = await bodyOf(context, sent, access, () =>
-          requirePlatform(access, call.right, attemptOf(call), project),
-        )
-        const faults: Fault[] = [...queryFaults(parametersOf(sent), [])]
-        addUnknownMembers(faults, body.values, known)
-        const source = isKeyed && sent.headers['idempotency-key'] !== undefined ? withKey(body, sent, faults) : body
-        const { caller, outcome } = await runCall(call, { access, service, source, faults, projectId: project })
-        service.reads.changed(caller.keyId)
-        return json(await read(outcome, answering(context, access)))
-      },
+      respond: (context, message, params) => respond(call, payload, context, message, params.projectId),
     }
   })
 }
 
-/**
- * The members of a body. Nobody without credentials sends one. Where it cannot be read, a caller without the right
- * learns only that it has none.
- */
-async function bodyOf(
+const isKeyed = ({ request }: OperatorCall): boolean => 'idempotencyKey' in request.fields
+
+function contractOf(call: OperatorCall, { named }: PayloadJson) {
+  const { name, summary, request, refusals = [] } = call
+  const reused: readonly RefusalKind[] = isKeyed(call) ? ['idempotencyKeyReused'] : []
+  return {
+    id: `operator${name.charAt(0).toUpperCase()}${name.slice(1)}`,
+    ...{ tag: 'Operators', summary, access: 'platform', request, answer: named },
+    body: { schema: bodySchema(request) },
+    parameters: [projectId, operatorParameter],
+    refusals: ['notFound', 'persistedQueryRequired', ...refusals, ...reused],
+  } as const satisfies PublishedCall
+}
+
+/** The key may come in the header instead. */
+function bodySchema({ schema }: Shape<Fields>): Schema {
+  const required = (schema.required as readonly string[]).filter((name) => name !== 'idempotencyKey')
+  return { ...schema, required, additionalProperties: false }
+}
+
+async function respond(
+  call: OperatorCall,
+  { read }: PayloadJson,
   context: RestContext,
-  request: IncomingMessage,
-  { caller }: Access,
-  require: () => Promise<unknown>,
-): Promise<JsonSource> {
-  await caller()
-  try {
-    return await readSource(context, request)
-  } catch (error) {
-    if (error instanceof Refusal) await require()
+  message: IncomingMessage,
+  project: string | undefined,
+) {
+  const { service, prisma } = context
+  if (context.isPersistedOnly) throw new Refusal('persistedQueryRequired')
+  const access = accessFor(context, message)
+  // Credentials are checked before the body is read.
+  const caller = await access.caller()
+  const to = { access, service, ...(project !== undefined && { projectId: project.toLowerCase() }) }
+  const body = await readSource(context, message).catch(async (error) => {
+    // A caller that may not make the call learns only that.
+    if (error instanceof Refusal) await admit(call, to)
     throw error
+  })
+  // A body can take long to arrive.
+  if (caller.kind === 'platform') await requireKey(service.pool, caller)
+  const faults: Fault[] = [...queryFaults(parametersOf(message), [])]
+  addUnknownMembers(faults, body.values, call.request.schema)
+  const source = withKeyOf(call, message, body, faults)
+  let outcome: object
+  try {
+    outcome = await runCall(call, { ...to, source, faults })
+  } finally {
+    // Its lists show what it changed, also when the answer is lost.
+    if (caller.kind === 'platform') service.reads.changed(caller.keyId)
+  }
+  try {
+    const { answer, errors } = await read(outcome, { ...access, service, prisma, isCounted: true })
+    for (const error of errors) context.onUnread(error, call.name)
+    return json(answer)
+  } catch (error) {
+    // The change is made: no answer may say that nothing was done, or that the caller should change something.
+    throw withUnknownOutcome(error instanceof Refusal ? new Refusal('unavailable', { cause: error }) : error)
   }
 }
 
-/** The context of an answer's fields. They take no arguments, and so need no more of it. */
-const answering = ({ service, prisma }: RestContext, access: Access): Context =>
-  ({ ...access, service, prisma, isCounted: true }) as unknown as Context
+/** The members of the body, with the key that the header has. */
+function withKeyOf(call: OperatorCall, message: IncomingMessage, body: JsonSource, faults: Fault[]): Source {
+  if (message.headers['idempotency-key'] === undefined) return body
+  if (isKeyed(call)) return withKey(body, message, faults)
+  faults.push({ path: 'Idempotency-Key', message: 'must not be sent: this call takes no key' })
+  return body
+}

@@ -6,7 +6,7 @@ import type { PlatformCaller } from '../callers/callers.ts'
 import { hasRight } from '../callers/roles.ts'
 import { inTransaction } from '../db/transaction.ts'
 import type { Asked, Asking, OperatorCall } from '../declare/operator-call.ts'
-import type { Fields, RequestOf, Shape, Source } from '../declare/shape.ts'
+import { type Fields, InputSource, type RequestOf, type Shape, type Source } from '../declare/shape.ts'
 import { findChangeable } from '../roles/role-limits.ts'
 
 const BY_TOKEN = {
@@ -15,37 +15,42 @@ const BY_TOKEN = {
     'must be a platform key: an operator token makes neither tokens, platform keys, server keys nor single sign-on',
 }
 
-export interface Sent {
+interface Admission {
   readonly access: Access
   readonly service: Service
-  readonly source: Source
-  /** Those of the request that were found already. */
-  readonly faults?: readonly Fault[]
   /** The project that the request names, which must be the caller's. */
   readonly projectId?: string
 }
 
-interface Done {
-  readonly caller: PlatformCaller
-  /** The value of the payload. */
-  readonly outcome: object
+interface Incoming extends Admission {
+  readonly source: Source
+  /** Those of the request that were found already. */
+  readonly faults?: readonly Fault[]
 }
 
 /**
- * Runs a call of an operator. Refuses a caller without the right, or with a token where only a key will do, before
- * anything is read, then a request with its faults, then a caller whose role only reads in the environment. Refused
- * callers are in the audit log.
+ * Refuses a caller without the right, or with a token where only a key will do. Refused callers are in the audit log.
+ * Without a source, nothing of the request is known.
  */
-export async function runCall(
+export async function admit(
   call: OperatorCall,
-  { access, service, source, faults = [], projectId }: Sent,
-): Promise<Done> {
+  { access, service, projectId }: Admission,
+  source: Source = new InputSource({}),
+): Promise<PlatformCaller> {
   const attempt = attemptOf(call, (name) => source.value(name))
   const caller = await requirePlatform(access, call.rightFor?.(source) ?? call.right, attempt, projectId)
-  if (call.keyOnly && caller.expiresAt !== undefined) {
-    await service.auditDenied(caller, attempt.action, attempt.target)
-    throw new Refusal('forbidden', { faults: [BY_TOKEN] })
-  }
+  if (!call.keyOnly || caller.expiresAt === undefined) return caller
+  await service.auditDenied(caller, attempt.action, attempt.target)
+  throw new Refusal('forbidden', { faults: [BY_TOKEN] })
+}
+
+/**
+ * Runs a call of an operator, and gives the value of its payload. Refuses a caller that may not make it before anything
+ * is read, then a request with its faults, then a caller whose role only reads in the environment.
+ */
+export async function runCall(call: OperatorCall, incoming: Incoming): Promise<object> {
+  const { service, source, faults = [] } = incoming
+  const caller = await admit(call, incoming, source)
   const read = call.request.read(source, (values) => [...faults, ...(call.check?.(values) ?? [])])
   // A caller with the right can still be refused, such as one that approves its own job.
   const denied: readonly RefusalKind[] = call.unknownIsDenied ? ['forbidden', ...UNKNOWN] : ['forbidden']
@@ -59,18 +64,15 @@ export async function runCall(
 }
 
 /** An attempt, as the audit log has it. Ids are without the type of their global form. */
-export function attemptOf(
-  { action, target, request }: OperatorCall,
-  memberOf: (name: string) => unknown = () => undefined,
-): AttemptedAction {
+function attemptOf({ action, target, request }: OperatorCall, memberOf: (name: string) => unknown): AttemptedAction {
   if (typeof target !== 'string') return { action, target: target.word }
-  const sent = memberOf(target)
-  const value = typeof sent === 'string' ? sent : ''
+  const member = memberOf(target)
+  const value = typeof member === 'string' ? member : ''
   return { action, target: request.fields[target]?.type === 'ID' ? value.slice(value.indexOf(':') + 1) : value }
 }
 
 /** Runs a call whose request was read. */
-async function runRead(call: OperatorCall, asking: Asking, read: RequestOf<Shape<Fields>>): Promise<Done> {
+async function runRead(call: OperatorCall, asking: Asking, read: RequestOf<Shape<Fields>>): Promise<object> {
   const { caller, service } = asking
   const { reason = null, ...named } = read as { readonly reason?: string | null }
   const environment = (named as Readonly<Record<string, string | undefined>>)[call.changedIn ?? 'environment']
@@ -84,20 +86,20 @@ async function runRead(call: OperatorCall, asking: Asking, read: RequestOf<Shape
 
   if ('act' in call) {
     const { outcome, auditId = null } = await call.act(asking, asked)
-    return doneBy(caller, outcome, auditId)
+    return payloadOf(caller, outcome, auditId)
   }
-  const done = await inTransaction(service.operatorPool, async (client): Promise<Done> => {
+  const done = await inTransaction(service.operatorPool, async (client): Promise<object> => {
     const change = await call.change({ caller, service, client }, asked)
-    if (change.target === undefined) return doneBy(caller, change.outcome, null)
+    if (change.target === undefined) return payloadOf(caller, change.outcome, null)
     const { outcome, target, before, after } = change
     const about = { environmentId: change.environmentId ?? environmentId, action: call.action, target }
-    return doneBy(caller, outcome, await writeAudit(client, caller, { ...about, before, after, reason }))
+    return payloadOf(caller, outcome, await writeAudit(client, caller, { ...about, before, after, reason }))
   })
   await call.afterCommit?.(asking)
   return done
 }
 
-function doneBy(caller: PlatformCaller, outcome: object, auditId: string | null): Done {
-  const audited: Audited = { audit: auditId === null ? null : { projectId: caller.projectId, id: auditId } }
-  return { caller, outcome: { ...outcome, ...audited } }
+/** The value of a payload: the outcome of a call, and its entry in the audit log. */
+function payloadOf({ projectId }: PlatformCaller, outcome: object, auditId: string | null): object & Audited {
+  return { ...outcome, audit: auditId === null ? null : { projectId, id: auditId } }
 }

@@ -1,6 +1,7 @@
 import { requirePlatform } from '../callers/access.ts'
 import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
+import { ON_REQUEST } from '../declare/graphql/field-marks.ts'
 import { NodeType, nodesOf, orNull } from '../declare/graphql/node.ts'
 import { argsOf, enumType } from '../declare/graphql/shapes.ts'
 import { findOwnEnvironment } from '../players/graphql-readable.ts'
@@ -60,6 +61,7 @@ export const PublicationType = builder.objectRef<ShownPublication>('ScheduledPub
     }),
     definitionText: t.exposeString('definition', { description: 'The definition as JSON text, byte for byte.' }),
     diff: t.field({
+      extensions: ON_REQUEST,
       type: DiffType,
       nullable: true,
       description:

@@ -19,6 +19,7 @@ export const sharedViewCalls = [
     right: 'act',
     rightFor(sent) {
       const page = CONSOLE_PAGES.find((known) => known === sent.value('page'))
+      // Another value is a fault, which is named to those who may share.
       return page === undefined ? 'act' : SHARES[page]
     },
     action: 'view.share',

@@ -118,7 +118,7 @@ export function actionCall<F extends ActionFields, Outcome>(call: ActionCall<F, 
     answer: answer.answer,
     right: 'act',
     target: 'playerId',
-    refusals: ['playerNotFound'],
+    refusals: ['playerNotFound', 'scenarioNotFound', 'nodeNotFound', 'runNotFound', 'storageLimitExceeded'],
     async act({ caller, service }, asked) {
       const { playerId, reason, idempotencyKey, undoes = null } = asked as unknown as RequestOf<typeof moneyRequest>
       const attempt = { action, target: playerId }

@@ -23,6 +23,8 @@ beforeAll(async () => {
     context: {
       service: game.app.service,
       prisma: createPrisma(game.app.pool),
+      isPersistedOnly: false,
+      onUnread: () => undefined,
       maxBodyBytes: 2 ** 20,
       trustedProxies: 0,
     },

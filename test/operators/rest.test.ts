@@ -1,3 +1,8 @@
+import { createHash } from 'node:crypto'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Json, print } from '../../src/base/json.ts'
@@ -67,12 +72,13 @@ const post = (
     body: typeof body === 'string' ? body : print(body as Json),
   })
 
+/** The refused attempts of a call, each with its actor and target. The same one within a minute is counted in one row. */
 const denied = async (action: string): Promise<string[]> => {
-  const { rows } = await game.app.pool.query<{ entry: string }>(
-    `SELECT actor || ' ' || target AS entry FROM audit_log WHERE action = $1 ORDER BY id`,
+  const { rows } = await game.app.pool.query<{ entry: string; attempts: number }>(
+    `SELECT actor || ' ' || target AS entry, attempts FROM audit_log WHERE action = $1 ORDER BY id`,
     [`${action}.denied`],
   )
-  return rows.map(({ entry }) => entry)
+  return rows.flatMap(({ entry, attempts }) => Array.from({ length: attempts }, () => entry))
 }
 
 describe('a call of operators over REST', () => {
@@ -80,25 +86,30 @@ describe('a call of operators over REST', () => {
     'is for the roles with its right, and tells the others nothing of its faults: %s',
     async (name, call) => {
       const least = ROLES.filter((role) => hasRight(role, call.right))
-      expect((await post(null, name, {})).status).toBe(401)
+      const target = typeof call.target === 'string' ? 'x' : call.target.word
+      const body = { ...(typeof call.target === 'string' && { [call.target]: 'x' }), unheard: true }
+      expect((await post(null, name, body)).status).toBe(401)
       for (const role of ROLES) {
+        const before = await denied(call.action)
         // Unknown members are faults, so that an allowed call changes nothing.
-        const { status, body } = await post(operators[role].key, name, { unheard: true })
+        const answer = await post(operators[role].key, name, body)
         const isAllowed = least.includes(role)
-        expect([role, status]).toEqual([role, isAllowed ? 400 : 403])
+        expect([role, answer.status]).toEqual([role, isAllowed ? 400 : 403])
+        const attempt = isAllowed ? [] : [`${operators[role].actor} ${target}`]
+        expect((await denied(call.action)).sort()).toEqual([...before, ...attempt].sort())
         if (!isAllowed) {
-          expect(body.details).toBeUndefined()
-          expect(await denied(call.action)).toContainEqual(expect.stringContaining(operators[role].actor))
+          expect(answer.body.details).toBeUndefined()
           continue
         }
         const required = Object.entries(call.request.fields).flatMap(([field, { isRequired }]) =>
           isRequired ? [field] : [],
         )
-        const paths = body.details.map(({ path }: { path: string }) => path)
-        expect(paths).toEqual(expect.arrayContaining(['unheard', ...required]))
+        const paths = answer.body.details.map(({ path }: { path: string }) => path)
+        expect(paths).toEqual(expect.arrayContaining(['unheard', ...required.filter((field) => !(field in body))]))
       }
-      const elsewhere = await post(stranger.key, name, { unheard: true })
+      const elsewhere = await post(stranger.key, name, body)
       expect([elsewhere.status, elsewhere.body.code]).toEqual([403, 'forbidden'])
+      expect(await denied(call.action)).toContain(`${stranger.actor} ${target}`)
     },
   )
 })
@@ -117,10 +128,13 @@ async function must(name: string, body: Record<string, unknown>): Promise<any> {
   called.add(name)
   const bodies = answers.map((answer) => answer.body)
   const first = bodies.find(({ auditEntry }) => auditEntry) ?? bodies[0]
-  if ('auditEntry' in first) {
-    const written = first.auditEntry ? [first.auditEntry.action] : []
-    expect([name, (await entries()).slice(before.length)]).toEqual([name, written])
-  }
+  const call = operatorCalls.find((one) => one.name === name)
+  // One with a key always has an entry, where its payload has one. `results` has one for each player.
+  const hasEntry = first.error === undefined || first.error === null
+  const isSure = times > 1 && 'auditEntry' in first
+  const isWritten = isSure ? hasEntry : first.auditEntry
+  if (first.results === undefined)
+    expect([name, (await entries()).slice(before.length)]).toEqual([name, isWritten ? [call?.action] : []])
   return first
 }
 
@@ -345,11 +359,8 @@ const ROOMS: Readonly<Record<string, () => Promise<void>>> = {
 }
 
 describe('a call of operators over REST, made well', () => {
-  it.each(Object.keys(ROOMS))('does what GraphQL does, and answers as openapi.json says: %s', async (room) => {
-    await ROOMS[room]?.()
-  })
-
-  it('is every declared one', () => {
+  it('does what GraphQL does, and answers as openapi.json says, for every declared call', async () => {
+    for (const room of Object.values(ROOMS)) await room()
     expect(operatorCalls.filter(({ name }) => !called.has(name)).map(({ name }) => name)).toEqual([])
   })
 
@@ -372,12 +383,67 @@ describe('a call of operators over REST, made well', () => {
     expect([other.status, other.body.code]).toEqual([422, 'idempotency_key_reused'])
   })
 
+  it('is counted once in the rate limit of its key, also with its project in upper case', async () => {
+    const limited = await startGame({ RATE_LIMITS: 'login=off,sdk_key=off,player=off,operator=2/h,graphql=off' })
+    try {
+      const path = `/platform/v1/projects/${limited.projectId.toUpperCase()}/rename-project`
+      const headers = { authorization: `Bearer ${limited.platformKey}` }
+      const rename = async (name: string) => {
+        const answer = await limited.request('POST', path, { headers, body: print({ name, reason }) })
+        return answer.status
+      }
+      expect([await rename('a'), await rename('b'), await rename('c')]).toEqual([200, 200, 429])
+    } finally {
+      await limited.stop()
+    }
+  })
+
+  it('is refused once its key is revoked, also while its body arrives', async () => {
+    const { key, caller } = await newOperator(game.app.pool, game.projectId, 'designer')
+    const body = print({ environment, scenarioId: 'winter', name: 'late', definition: '{}', baseVersion: 0 })
+    const message = request(`${game.baseUrl}${pathOf('createScenarioDraft')}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-length': Buffer.byteLength(body) },
+    })
+    const answered = new Promise<number | undefined>((resolve, reject) =>
+      message.once('response', (response) => resolve(response.resume().statusCode)).once('error', reject),
+    )
+    message.write(body.slice(0, 5))
+    await must('revokePlatformKey', { id: caller.keyId, reason })
+    message.end(body.slice(5))
+    expect(await answered).toBe(401)
+  })
+
+  it('is not there where only listed operations run', async () => {
+    const list = join(mkdtempSync(join(tmpdir(), 'tierway-')), 'list.json')
+    writeFileSync(
+      list,
+      JSON.stringify({ [createHash('sha256').update('{ __typename }').digest('hex')]: '{ __typename }' }),
+    )
+    const strict = await startGame({ PERSISTED_OPERATIONS: list, PERSISTED_OPERATIONS_ONLY: 'true', CONSOLE: 'false' })
+    try {
+      const path = `/platform/v1/projects/${strict.projectId}/create-platform-key`
+      const headers = { authorization: `Bearer ${strict.platformKey}` }
+      const { status, body } = await strict.request('POST', path, { headers, body: print({ role: 'admin', reason }) })
+      expect([status, body.code]).toEqual([403, 'persisted_query_required'])
+    } finally {
+      await strict.stop()
+    }
+  })
+
   it('names its person by X-Operator', async () => {
     const headers = { 'x-operator': 'Ada' }
     const { body } = await post(operators.admin.key, 'renameProject', { name: 'Named', reason }, { headers })
     expect(body.auditEntry).toMatchObject({ operator: 'Ada', operatorIsClaimed: true })
   })
 })
+
+/** Values that belong into no field, as JSON. */
+const HOSTILE = [
+  ...['[]', '{}', '[[]]', '[null]', '[{}]', '1e400', '-0', '1.5', 'true', '""', '"\\u0000"', '"\\ud800"'],
+  ...['{"__proto__":{"a":1}}', '{"constructor":1,"toString":1}', '"0000-00-00T00:00:00Z"', '"9999-12-31T23:59:60Z"'],
+  ...['99999999999999999999', `"${'x'.repeat(5_000)}"`, `${'['.repeat(40)}${']'.repeat(40)}`],
+]
 
 describe('a call of operators over REST, made badly', () => {
   it.each<[sent: string, body: unknown, faults: readonly string[]]>([
@@ -399,6 +465,51 @@ describe('a call of operators over REST, made badly', () => {
   ])('is refused first for who may not make it: %s', async (_what, body) => {
     const answer = await post(operators.analyst.key, 'endBoost', body)
     expect([answer.status, answer.body.details]).toEqual([403, undefined])
+  })
+
+  it.each(operatorCalls.map((call) => [call.name, call] as const))(
+    'is a 400 for each value that no field takes: %s',
+    async (name, { request }) => {
+      // An unknown member is a fault, so that no such call changes anything.
+      for (const field of Object.keys(request.fields))
+        for (const value of HOSTILE) {
+          const { status } = await post(operators.admin.key, name, `{"${field}":${value},"unheard":1}`)
+          expect([field, value, status]).toEqual([field, value, 400])
+        }
+    },
+  )
+
+  it('is refused where it takes no key and gets one', async () => {
+    const headers = { 'idempotency-key': 'once' }
+    const { status, body } = await post(operators.admin.key, 'createSdkKey', { environment, reason }, { headers })
+    expect([status, body.details]).toEqual([
+      400,
+      [{ path: 'Idempotency-Key', message: 'must not be sent: this call takes no key' }],
+    ])
+  })
+
+  it('is refused to an operator token before its faults, where it needs a key', async () => {
+    const { token } = await must('createOperatorToken', { role: 'admin', actor: 'grace', reason })
+    for (const body of ['x', '{}']) {
+      const { status, body: answer } = await post(token, 'createPlatformKey', body)
+      expect([status, answer.details?.[0]?.path]).toEqual([403, 'authorization'])
+    }
+    expect((await denied('platform_key.create')).length).toBeGreaterThanOrEqual(2)
+  })
+
+  it('is a 409 for a gift beyond the limits of the role, and changes nothing', async () => {
+    await must('setRoleLimits', { environment: 'staging', role: 'operator', maxJobPlayers: 10, reason })
+    const to = { filter: {} }
+    for (const [currency, limit, code] of [
+      ['nope', 10, 'unknown_currency'],
+      ['gems', 11, 'role_limit_exceeded'],
+    ] as const) {
+      const give = { rewards: [{ currency, amount: 5 }] }
+      const body = { environment: 'staging', to, give, limit, ...keyed() }
+      if (currency === 'gems') await must('addCurrency', { environment: 'staging', currency, reason })
+      const answer = await post(operators.operator.key, 'createGrantJob', body)
+      expect([answer.status, answer.body.code]).toEqual([409, code])
+    }
   })
 
   it('takes no parameters of a query', async () => {

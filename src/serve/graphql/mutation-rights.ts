@@ -18,7 +18,7 @@ import {
 import { Refusal } from '../../base/errors.ts'
 import { hasRight, type Right } from '../../callers/roles.ts'
 import type { Context } from '../../declare/graphql/context.ts'
-import { rightOf } from '../../declare/graphql/needed-rights.ts'
+import { rightOf } from '../../declare/graphql/field-marks.ts'
 import { errorWithHeaders } from './cost-limit.ts'
 
 type Variables = Readonly<Record<string, unknown>>

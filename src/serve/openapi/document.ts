@@ -38,7 +38,7 @@ export const openapi = {
       '- A game\'s "no" comes with status 200 in the field `error`; check `success`.\n' +
       '- A request that is refused is `{error, code, requestId}`: match on `code`. A 400 names every fault in `details`, and a 412 the current version.\n' +
       '- After a 503 the outcome is unknown, unless `details` says that nothing was done: send the same request again, with the same key.\n' +
-      '- Unknown members of a request are ignored, except under `/server/v1`. Null counts as absent.\n\n' +
+      '- Unknown members of a request are ignored, except under `/server/v1` and in the calls of the tag Operators. Null counts as absent.\n\n' +
       'The same operations, and more for dashboards, are at `/graphql`; subscriptions, too.',
     license: { name: 'MIT', identifier: 'MIT' },
   },

@@ -6,3 +6,8 @@ export const needs = (right: Right) => ({ right })
 /** The right that a field needs, if any. */
 export const rightOf = (extensions: Readonly<Record<string, unknown>>): Right | undefined =>
   extensions.right as Right | undefined
+
+/** The extensions of a field that takes work of its own. It is in an answer of GraphQL that asks for it, and in none of REST. */
+export const ON_REQUEST = { isOnRequest: true }
+
+export const isOnRequest = (extensions: Readonly<Record<string, unknown>>): boolean => extensions.isOnRequest === true
