@@ -400,8 +400,8 @@ describe('a call of operators over REST, made well', () => {
 
   it('is refused once its key is revoked, also while its body arrives', async () => {
     const { key, caller } = await newOperator(game.app.pool, game.projectId, 'designer')
-    const body = print({ environment, scenarioId: 'winter', name: 'late', definition: '{}', baseVersion: 0 })
-    const message = request(`${game.baseUrl}${pathOf('createScenarioDraft')}`, {
+    const body = print({ environment, draftId: caller.keyId })
+    const message = request(`${game.baseUrl}${pathOf('enterScenarioDraft')}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-length': Buffer.byteLength(body) },
     })
