@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import type { Fault } from '../base/errors.ts'
-import { MAX_CLAIM, MAX_CLIENT_ID, MAX_CLIENT_IDS, MAX_TOKEN_AGE_SECONDS, MAX_URL } from '../base/limits.ts'
+import { isSlug, MAX_CLAIM, MAX_CLIENT_ID, MAX_CLIENT_IDS, MAX_TOKEN_AGE_SECONDS, MAX_URL } from '../base/limits.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import { flag, int32, JsonSource, optional, type RequestOf, shape, text, texts } from '../declare/shape.ts'
 import { ALGORITHMS, type Issuer } from '../id-tokens/id-token.ts'
@@ -109,6 +109,8 @@ export async function findIssuer(
   { environmentId, provider }: { readonly environmentId: string; readonly provider: string },
 ): Promise<Issuer | undefined> {
   const { kind, name } = providerRef(provider)
+  // No issuer has another name. It may be text that Postgres cannot compare.
+  if (name !== '' && !isSlug(name)) return undefined
   const { rows } = await pool.query<{ settings: string }>({
     name: 'issuer',
     text: `SELECT settings FROM auth_providers

@@ -53,6 +53,7 @@ describe.skipIf(withoutFirefox !== '')(`${withoutFirefox}the console in Firefox`
     expect(page.url()).toBe(`${service.game.baseUrl}/console/env/production/today`)
     await says('ada@studio.example', '.person')
     await says('All is well')
+    await says('120', 'dl')
     const figures = await page.$$eval('dl > div', (cards) =>
       cards.map((card) => [
         card.querySelector('dt')?.firstChild?.textContent,

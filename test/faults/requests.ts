@@ -51,7 +51,8 @@ function sampleOf(schema: Schema, name: string, values: Values): unknown {
     if (!found) throw new Error(`${schema.$ref} is not in the OpenAPI document`)
     return sampleOf(found, name, values)
   }
-  if (name === 'definition' || name === 'values' || name === 'customData') return JSON.parse(String(values[name]))
+  const isText = schema.type === 'string'
+  if (!isText && ['definition', 'values', 'customData'].includes(name)) return JSON.parse(String(values[name]))
   if (schema.enum) return schema.enum[0]
   if (schema.const !== undefined) return schema.const
   const [choice] = schema.oneOf ?? schema.anyOf ?? []
