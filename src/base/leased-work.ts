@@ -1,3 +1,4 @@
+import { allOf } from './all-of.ts'
 import { type Background, pause, repeatInBackground } from './background.ts'
 
 // Long work on players, such as a grant job. One instance holds a piece of it at a time, by a lease in the database, and
@@ -64,13 +65,4 @@ export async function actOnEach<Player, Outcome>(
     if (!(await pause(pauseFactor * (performance.now() - began), signal))) return false
   }
   return true
-}
-
-/** All results, once all have ended, so that a repeat does not meet them. */
-async function allOf<T>(running: readonly Promise<T>[]): Promise<T[]> {
-  const settled = await Promise.allSettled(running)
-  return settled.map((one) => {
-    if (one.status === 'rejected') throw one.reason
-    return one.value
-  })
 }

@@ -5,11 +5,14 @@ import { type Fields, type RequestOf, refuseFaults, type Shape, type Source, wit
 
 // The header `Idempotency-Key`, as another place of the member `idempotencyKey`.
 
+/** Whether a call takes a key. */
+export const isKeyed = ({ fields }: Shape<Fields>): boolean => 'idempotencyKey' in fields
+
 /** The reader of a call whose idempotency key, if it takes one, may also come in the header. */
 export function inputReader<F extends Fields>(shape: Shape<F>) {
-  const isKeyed = 'idempotencyKey' in shape.fields
+  const takesKey = isKeyed(shape as unknown as Shape<Fields>)
   return (body: Source, request: IncomingMessage, faults: Fault[] = []): RequestOf<Shape<F>> => {
-    const source = isKeyed && request.headers['idempotency-key'] !== undefined ? withKey(body, request, faults) : body
+    const source = takesKey && request.headers['idempotency-key'] !== undefined ? withKey(body, request, faults) : body
     const input = shape.gather(source, faults)
     refuseFaults(faults)
     return input

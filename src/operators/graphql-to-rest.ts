@@ -1,4 +1,5 @@
 import {
+  type DocumentNode,
   execute,
   type GraphQLFieldConfig,
   GraphQLList,
@@ -65,7 +66,7 @@ const EXACT: Readonly<Record<string, (value: unknown) => unknown>> = {
 }
 
 /** The payloads of mutations, by name. */
-export function createPayloads(schema: GraphQLSchema): (mutation: string) => PayloadJson {
+export function createPayloads(schema: GraphQLSchema, reworded: Rewording): (mutation: string) => PayloadJson {
   const objects = new Map<string, RestObject>()
   const payloads = new Map<string, RestObject>()
   const leaves = new Map<string, GraphQLScalarType>()
@@ -105,13 +106,13 @@ export function createPayloads(schema: GraphQLSchema): (mutation: string) => Pay
       }),
       named: {
         ...(name !== undefined && { name }),
-        schema: {
+        schema: reworded({
           type: 'object',
           ...(type.description && { description: type.description }),
           properties: Object.fromEntries(properties),
           required: members.map(([name]) => name),
           additionalProperties: false,
-        },
+        }),
         parts: [...parts.values()],
       },
     }
@@ -140,11 +141,12 @@ export function createPayloads(schema: GraphQLSchema): (mutation: string) => Pay
     // Calls may share a payload.
     const payload = payloads.get(type.name) ?? makeObject(type, undefined, () => true)
     payloads.set(type.name, payload)
-    roots[name] = { type: payload.type, resolve: (outcome) => outcome }
-    const document = parse(`{ ${name} ${selectionOf(payload.type)} }`)
+    roots[name] = { type: payload.type, resolve: (payload) => payload }
+    let document: DocumentNode | undefined
     return {
       named: payload.named,
       async read(rootValue, contextValue) {
+        document ??= parse(`{ ${name} ${selectionOf(payload.type)} }`)
         answers ??= new GraphQLSchema({ query: new GraphQLObjectType({ name: 'Answers', fields: roots }) })
         const { data, errors = [] } = await execute({ schema: answers, document, rootValue, contextValue })
         const answer = data?.[name] as Json | undefined
@@ -203,7 +205,9 @@ function wordsOf(schema: GraphQLSchema): ReadonlyMap<string, string | null> {
 }
 
 /** Puts descriptions of GraphQL into the words of REST: `unknown currency` for `UNKNOWN_CURRENCY`. */
-export function createRewording(schema: GraphQLSchema): <T>(described: T) => T {
+export type Rewording = <T extends Json>(described: T) => T
+
+export function createRewording(schema: GraphQLSchema): Rewording {
   const words = wordsOf(schema)
   const wordOf = (name: string): string => {
     const word = words.get(name)

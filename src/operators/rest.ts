@@ -3,13 +3,13 @@ import type { GraphQLSchema } from 'graphql'
 import { type Fault, Refusal, type RefusalKind, withUnknownOutcome } from '../base/errors.ts'
 import { requireKey } from '../callers/keys.ts'
 import { operatorParameter, type PublishedCall, projectId } from '../declare/contract.ts'
-import { withKey } from '../declare/idempotency-header.ts'
+import { isKeyed, withKey } from '../declare/idempotency-header.ts'
 import type { OperatorCall } from '../declare/operator-call.ts'
 import { json } from '../declare/respond.ts'
 import { accessFor, parametersOf, type RestContext, type Route, readSource } from '../declare/route.ts'
 import type { Fields, JsonSource, Schema, Shape, Source } from '../declare/shape.ts'
 import { addUnknownMembers, queryFaults } from '../declare/unknown-names.ts'
-import { createPayloads, createRewording, type PayloadJson } from './graphql-to-rest.ts'
+import { createPayloads, createRewording, type PayloadJson, type Rewording } from './graphql-to-rest.ts'
 import { admit, runCall } from './run-call.ts'
 
 /** The name of a call in its path: `end-boost` for `endBoost`. */
@@ -17,35 +17,29 @@ export const kebabOf = (name: string): string => name.replaceAll(/[A-Z]/g, (lett
 
 /** A route of each call: `POST /platform/v1/projects/{projectId}/end-boost` for `endBoost`. */
 export function operatorRoutes(calls: readonly OperatorCall[], schema: GraphQLSchema): readonly Route[] {
-  const payloadOf = createPayloads(schema)
   const reworded = createRewording(schema)
+  const payloadOf = createPayloads(schema, reworded)
   return calls.map((call) => {
     const payload = payloadOf(call.name)
-    const contract = contractOf(call, payload)
     return {
       method: 'POST',
       path: `/platform/v1/projects/:projectId/${kebabOf(call.name)}`,
-      contract: {
-        ...{ ...contract, summary: reworded(contract.summary), body: reworded(contract.body) },
-        answer: reworded(contract.answer),
-      },
+      contract: contractOf(call, payload, reworded),
       respond: (context, message, params) => respond(call, payload, context, message, params.projectId),
     }
   })
 }
 
-const isKeyed = ({ request }: OperatorCall): boolean => 'idempotencyKey' in request.fields
-
-function contractOf(call: OperatorCall, { named }: PayloadJson) {
+function contractOf(call: OperatorCall, { named }: PayloadJson, reworded: Rewording): PublishedCall {
   const { name, summary, request, refusals = [] } = call
-  const reused: readonly RefusalKind[] = isKeyed(call) ? ['idempotencyKeyReused'] : []
+  const reused: readonly RefusalKind[] = isKeyed(request) ? ['idempotencyKeyReused'] : []
   return {
     id: `operator${name.charAt(0).toUpperCase()}${name.slice(1)}`,
-    ...{ tag: 'Operators', summary, access: 'platform', request, answer: named },
-    body: { schema: bodySchema(request) },
+    ...{ tag: 'Operators', summary: reworded(summary), access: 'platform', request, answer: named },
+    body: { schema: reworded(bodySchema(request)) },
     parameters: [projectId, operatorParameter],
     refusals: ['notFound', 'persistedQueryRequired', ...refusals, ...reused],
-  } as const satisfies PublishedCall
+  }
 }
 
 /** The key may come in the header instead. */
@@ -68,7 +62,7 @@ async function respond(
   const caller = await access.caller()
   const to = { access, service, ...(project !== undefined && { projectId: project.toLowerCase() }) }
   const body = await readSource(context, message).catch(async (error) => {
-    // A caller that may not make the call learns only that.
+    // A caller without the right gets no other refusal.
     if (error instanceof Refusal) await admit(call, to)
     throw error
   })
@@ -97,7 +91,7 @@ async function respond(
 /** The members of the body, with the key that the header has. */
 function withKeyOf(call: OperatorCall, message: IncomingMessage, body: JsonSource, faults: Fault[]): Source {
   if (message.headers['idempotency-key'] === undefined) return body
-  if (isKeyed(call)) return withKey(body, message, faults)
+  if (isKeyed(call.request)) return withKey(body, message, faults)
   faults.push({ path: 'Idempotency-Key', message: 'must not be sent: this call takes no key' })
   return body
 }

@@ -45,8 +45,8 @@ export async function admit(
 }
 
 /**
- * Runs a call of an operator, and gives the value of its payload. Refuses a caller that may not make it before anything
- * is read, then a request with its faults, then a caller whose role only reads in the environment.
+ * Runs a call of an operator and returns the value of its payload. Refuses a caller without the right first, then a
+ * request with its faults, then a caller whose role only reads in the environment.
  */
 export async function runCall(call: OperatorCall, incoming: Incoming): Promise<object> {
   const { service, source, faults = [] } = incoming

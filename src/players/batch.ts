@@ -1,3 +1,4 @@
+import { allOf } from '../base/all-of.ts'
 import { type Fault, REFUSALS, Refusal, type RefusalKind, withUnknownOutcome } from '../base/errors.ts'
 import { answer, out } from '../declare/answer.ts'
 import type { PlayerRef } from './player-status.ts'
@@ -66,11 +67,8 @@ export async function runForEach<T, Kind extends RefusalKind>(
   )
 }
 
-/** The results of commands once all have ended, so that a repeat of the call does not meet them. Throws the first failure. */
-export async function settleAll<T>(commands: readonly Promise<T>[]): Promise<readonly T[]> {
-  const settled = await Promise.allSettled(commands)
-  return settled.map((one) => {
-    if (one.status === 'rejected') throw withUnknownOutcome(one.reason)
-    return one.value
+/** The results of commands once all have ended. Throws the first failure, after which others may have taken effect. */
+export const settleAll = <T>(commands: readonly Promise<T>[]): Promise<readonly T[]> =>
+  allOf(commands).catch((error) => {
+    throw withUnknownOutcome(error)
   })
-}

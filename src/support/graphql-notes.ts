@@ -8,7 +8,7 @@ import { NodeType, nodesOf, orNull } from '../declare/graphql/node.ts'
 import { namesOf, PLAYERS_LIST, pageOf } from '../declare/graphql/page.ts'
 import { findPlayer } from '../players/find-player.ts'
 
-const _PlayerNoteType = builder.prismaObject('PlayerNote', {
+builder.prismaObject('PlayerNote', {
   description: 'A note of an operator about a player, for other operators. The game and the player never see it.',
   interfaces: [NodeType],
   fields: (t) => ({

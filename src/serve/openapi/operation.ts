@@ -4,6 +4,7 @@ import { MAX_REQUEST_ID } from '../../base/limits.ts'
 import { answer, type Named, out, referTo } from '../../declare/answer.ts'
 import { requiredKey } from '../../declare/common.ts'
 import { type Contract, header, type PublishedCall } from '../../declare/contract.ts'
+import { isKeyed } from '../../declare/idempotency-header.ts'
 import type { Schema } from '../../declare/shape.ts'
 import { BAN_KINDS } from '../../players/player-status.ts'
 
@@ -126,8 +127,8 @@ export const error: Named = {
 
 export function operationOf({ access, request, body = request, refusals = [], ...call }: PublishedCall): Schema {
   const { security, refusals: common } = ACCESS[access]
-  const isKeyed = request !== undefined && 'idempotencyKey' in request.fields
-  const parameters = [...(call.parameters ?? []), ...(isKeyed ? [keyHeader] : []), ...(call.hasTag ? [tagHeader] : [])]
+  const takesKey = request !== undefined && isKeyed(request)
+  const parameters = [...(call.parameters ?? []), ...(takesKey ? [keyHeader] : []), ...(call.hasTag ? [tagHeader] : [])]
   return {
     ...introOf(call),
     security: [Object.fromEntries(security.map((scheme) => [scheme, []]))],
