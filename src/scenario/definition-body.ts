@@ -1,5 +1,6 @@
 import { MAX_EDGES, MAX_ID, MAX_NAME, MAX_NODES } from '../base/limits.ts'
 import { anyObject } from '../declare/contract.ts'
+import { SERVICE_TYPES } from './handles.ts'
 
 const text = (description: string) => ({ type: 'string', description })
 const id = (description: string) => ({ ...text(description), minLength: 1, maxLength: MAX_ID })
@@ -23,7 +24,7 @@ export const definitionBody = {
       start: id('Id of the node where runs begin.'),
       nodes: list(`1 to ${MAX_NODES} nodes.`, ['id', 'type'], {
         id: id('Unique within the scenario.'),
-        type: text('`start`, `battle-pass`, `battle-pass-level`, `reward`, or a type of the client.'),
+        type: text(`${SERVICE_TYPES.map((type) => `\`${type}\``).join(', ')}, or a type of the client.`),
         data: anyObject,
       }),
       edges: list(`Up to ${MAX_EDGES} edges.`, ['from', 'handle', 'to'], {

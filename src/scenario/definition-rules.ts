@@ -1,20 +1,19 @@
+import { memberPath, type Reader } from '../declare/document/reader.ts'
 import {
   areSameOffers,
   type Definition,
   edgeKey,
-  HANDLES_OF,
   type LevelNode,
   type Node,
   nextNodes,
   type PassNode,
   type Repeat,
-  SERVICE_HANDLES,
   type Tier,
   type TierKey,
   TRACKS,
   tierKey,
 } from './definition.ts'
-import { memberPath, type Reader } from './definition-reader.ts'
+import { HANDLES_OF, SERVICE_HANDLES } from './handles.ts'
 
 const PAYS: Readonly<Record<Repeat, string>> = {
   never: 'pays each player once, over all runs and versions',
@@ -22,17 +21,17 @@ const PAYS: Readonly<Record<Repeat, string>> = {
   always: 'pays each time that it is entered',
 }
 
-/** Sets `repeat` for reward nodes where the definition does not. */
+/** Sets `repeat` for reward nodes where the definition does not: for those that are open. */
 export function setRepeats(
   reader: Reader,
   { start, nodes, edges }: Definition & { readonly nodes: Map<string, Node> },
-  paths: ReadonlyMap<string, string>,
+  { paths, open }: { readonly paths: ReadonlyMap<string, string>; readonly open: ReadonlySet<string> },
 ): void {
   const reached = reachedByClients({ start, nodes, edges })
   for (const node of nodes.values()) {
     if (node.type !== 'reward') continue
     const isReached = reached.has(node.id)
-    const isOpen = reader.openRepeats.has(node.id)
+    const isOpen = open.has(node.id)
     const repeat = isOpen && isReached ? 'never' : node.repeat
     nodes.set(node.id, { ...node, repeat })
     const why = isReached ? 'clients can reach it by themselves' : 'only the service leads to it'

@@ -288,17 +288,6 @@ export interface Definition extends Displayed {
   readonly edges: ReadonlyMap<string, readonly string[]>
 }
 
-/** The handles of each node type that the service runs, in no particular order. */
-export const HANDLES_OF = {
-  start: ['onStart'],
-  'battle-pass': ['onLevelUp', 'onMaxLevel', 'onComplete', 'onPremiumPurchase', 'onSeasonEnd'],
-  'battle-pass-level': ['onComplete'],
-  reward: ['onComplete'],
-} as const satisfies Record<Exclude<Node['type'], 'client'>, readonly string[]>
-
-/** Handles that only the service crosses. `onComplete` is also for client nodes. */
-export const SERVICE_HANDLES: readonly string[] = ['onStart', 'onLevelUp', 'onMaxLevel', 'onPremiumPurchase']
-
 // Ids and handles contain no NUL, so keys are unambiguous.
 export const edgeKey = (nodeId: string, handle: string): string => `${nodeId}\0${handle}`
 

@@ -1,6 +1,6 @@
 import { elements, kindOf, members, readInt } from '../base/json.ts'
+import { memberPath } from '../declare/document/reader.ts'
 import { areSameOffers, type Definition, type Node, nextNodes, type PassNode, typeOf } from './definition.ts'
-import { memberPath } from './definition-reader.ts'
 import { parseDefinition } from './parse-definition.ts'
 
 // The difference between two versions of a scenario. Pure. Texts are compared by raw values, so that a number too long

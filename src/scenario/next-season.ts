@@ -1,6 +1,19 @@
 import { MAX_INT64 } from '../base/json.ts'
 import { MAX_ASSET, MAX_CARRIED_PERCENT, MAX_ID, MAX_REWARDS } from '../base/limits.ts'
-import { type RawValue, type Reader, stringOf } from './definition-reader.ts'
+import {
+  byDefault,
+  flag,
+  integer,
+  matched,
+  name,
+  named,
+  object,
+  optional,
+  type Part,
+  places,
+  withKeywords,
+} from '../declare/document/parts.ts'
+import type { Place, Reader } from '../declare/document/reader.ts'
 
 // What follows a season: `data.next` of its pass. Pure.
 
@@ -31,46 +44,68 @@ export interface NextSeason {
   readonly convert: readonly Conversion[]
 }
 
-const RATE = /^([1-9]\d{0,8}):([1-9]\d{0,8})$/
-export const RATE_PATTERN = RATE.source
+const carry = named(
+  'carry',
+  object(
+    'What a player takes along.',
+    {
+      xpPercent: optional(
+        integer(1, MAX_CARRIED_PERCENT, 'A percentage.'),
+        'So much of the xp, rounded down, is the xp at the beginning. Default: none.',
+      ),
+      xpMax: optional(integer(1, MAX_INT64, 'An amount of xp.'), 'At most so much xp. Default: no limit.'),
+      premium: byDefault(flag('Whether an owner of premium owns it in the next season, too. Default: false.'), false),
+    },
+    (given): Carry => {
+      const xpPercent = Number(given.read('xpPercent') ?? 0)
+      const xpMax = given.read('xpMax') ?? null
+      if (given.has('xpMax') && !given.has('xpPercent')) given.fault('xpMax', 'needs xpPercent')
+      return { xpPercent, xpMax, premium: given.read('premium') }
+    },
+  ),
+)
 
-export function readNextSeason(reader: Reader, source: RawValue, endsAt: Date | null): NextSeason | null {
-  if (source.raw === undefined) return null
-  const next = reader.object(source, ['scenarioId', 'nodeId', 'carry', 'convert'])
-  const scenarioId = readText(reader, next('scenarioId'), MAX_ID)
-  const nodeId = readText(reader, next('nodeId'), MAX_ID)
-  const carry = readCarry(reader, next('carry'))
-  const convert = readConversions(reader, next('convert'))
-  if (scenarioId === null && nodeId !== null) reader.fault(next('nodeId').path, 'needs scenarioId')
-  if (scenarioId === null && (carry.xpPercent > 0 || carry.premium))
-    reader.fault(next('carry').path, 'needs scenarioId')
-  if (scenarioId === null && convert.length === 0) return null
-  if (!endsAt) reader.fault(source.path, 'needs endsAt: without it, the season never ends')
-  return { scenarioId, nodeId, carry, convert }
+const rate = withKeywords(
+  matched(/^([1-9]\d{0,8}):([1-9]\d{0,8})$/, {
+    description:
+      'With `to`: what is given, and for how much, such as 1:10 for one of `to` for each ten. Rounded down; the rest ends.',
+    fault: 'must be what is given, a colon, and for how much, such as 1:10',
+    of: ([gives = '', per = '']) => ({ gives: BigInt(gives), per: BigInt(per) }),
+  }),
+  { examples: ['1:10', '5:1'] },
+)
+
+const conversion = named(
+  'conversion',
+  object(
+    'A currency that ends with the season.',
+    {
+      currency: name(MAX_ASSET, 'A currency that ends.'),
+      to: optional(name(MAX_ASSET, 'A currency that does not end.'), 'What it becomes. Default: it expires.'),
+      rate: byDefault(rate, { gives: 0n, per: 1n }),
+    },
+    (given): Conversion => {
+      const [currency, to] = [given.read('currency'), given.read('to')]
+      if (to === null && given.has('rate')) given.fault('rate', 'needs to')
+      if (to !== null && !given.has('rate')) given.fault('to', 'needs rate')
+      return { currency, to, ...given.read('rate') }
+    },
+  ),
+)
+
+const conversionList = places(conversion, { max: MAX_REWARDS }, 'Each currency once.')
+
+const conversions: Part<Conversion[]> = {
+  ...conversionList,
+  read(reader, place) {
+    const places = conversionList.read(reader, place)
+    const conversions = places.map((one) => conversion.read(reader, one))
+    checkConversions(reader, places, conversions)
+    return conversions
+  },
 }
 
-function readText(reader: Reader, source: RawValue, max: number): string | null {
-  if (source.raw === undefined) return null
-  const text = reader.text(source, max)
-  reader.blankNotice(source.path, text)
-  return text
-}
-
-function readCarry(reader: Reader, source: RawValue): Carry {
-  if (source.raw === undefined) return { xpPercent: 0, xpMax: null, premium: false }
-  const carry = reader.object(source, ['xpPercent', 'xpMax', 'premium'])
-  const read = (name: string, max: bigint) =>
-    carry(name).raw === undefined ? undefined : reader.integer(carry(name), 1n, max)
-  const xpPercent = Number(read('xpPercent', BigInt(MAX_CARRIED_PERCENT)) ?? 0)
-  const xpMax = read('xpMax', MAX_INT64) ?? null
-  if (carry('xpMax').raw !== undefined && carry('xpPercent').raw === undefined)
-    reader.fault(carry('xpMax').path, 'needs xpPercent')
-  return { xpPercent, xpMax, premium: reader.flag(carry('premium'), false) }
-}
-
-function readConversions(reader: Reader, source: RawValue): Conversion[] {
-  const places = reader.list(source, { min: 0, max: MAX_REWARDS })
-  const conversions = places.map((place) => readConversion(reader, place))
+function checkConversions(reader: Reader, places: readonly Place[], conversions: readonly Conversion[]): void {
   const known = new Set<string>()
   for (const [index, { currency, to }] of conversions.entries()) {
     const path = places[index]?.path ?? ''
@@ -80,22 +115,36 @@ function readConversions(reader: Reader, source: RawValue): Conversion[] {
     if (to !== null && to !== '' && conversions.some((other) => other.currency === to))
       reader.fault(`${path}.to`, 'must not be among the currencies that end: the order would matter')
   }
-  return conversions
 }
 
-function readConversion(reader: Reader, source: RawValue): Conversion {
-  const member = reader.object(source, ['currency', 'to', 'rate'])
-  const currency = reader.text(member('currency'), MAX_ASSET)
-  reader.blankNotice(member('currency').path, currency)
-  const to = readText(reader, member('to'), MAX_ASSET)
-  const rate = member('rate')
-  const [, gives, per] = RATE.exec(stringOf(rate) ?? '') ?? []
-  if (to === null && rate.raw !== undefined) reader.fault(rate.path, 'needs to')
-  if (to !== null && rate.raw === undefined) reader.fault(member('to').path, 'needs rate')
-  if (rate.raw !== undefined && per === undefined)
-    reader.unfit(rate, 'must be what is given, a colon, and for how much, such as 1:10')
-  return { currency, to, gives: BigInt(gives ?? 0), per: BigInt(per ?? 1) }
-}
+const NOTHING: Carry = { xpPercent: 0, xpMax: null, premium: false }
+
+export const nextSeason = named(
+  'nextSeason',
+  object(
+    'What follows a season.',
+    {
+      scenarioId: optional(
+        name(MAX_ID, 'The scenario of the next season.'),
+        'Once the season has ended, its players are started there. Default: none.',
+      ),
+      nodeId: optional(name(MAX_ID, 'The pass of that scenario.'), 'Default: the one with the id of this pass.'),
+      carry: optional(carry, 'What a player takes along to the next season, once. Default: nothing.', NOTHING),
+      convert: optional(
+        conversions,
+        'Currencies that end once claims have closed: they expire, or become another one. Default: none.',
+        [],
+      ),
+    },
+    (given): NextSeason | null => {
+      const [scenarioId, nodeId] = [given.read('scenarioId'), given.read('nodeId')]
+      const [carry, convert] = [given.read('carry'), given.read('convert')]
+      if (scenarioId === null && nodeId !== null) given.fault('nodeId', 'needs scenarioId')
+      if (scenarioId === null && (carry.xpPercent > 0 || carry.premium)) given.fault('carry', 'needs scenarioId')
+      return scenarioId === null && convert.length === 0 ? null : { scenarioId, nodeId, carry, convert }
+    },
+  ),
+)
 
 /** The xp that a player takes along. */
 export function carriedXp({ xpPercent, xpMax }: Carry, xp: bigint): bigint {

@@ -2,19 +2,12 @@ import type { Fault } from '../base/errors.ts'
 import { depthExceeds, isCleanText, syntaxFault } from '../base/json.ts'
 import { MAX_DEPTH, MAX_EDGES, MAX_ID, MAX_NAME, MAX_NODES } from '../base/limits.ts'
 import { answer, out } from '../declare/answer.ts'
+import { open, optional, places, text } from '../declare/document/parts.ts'
+import { Reader } from '../declare/document/reader.ts'
 import type { Definition, Node } from './definition.ts'
-import { readEdges, readNode } from './definition-nodes.ts'
-import { Reader } from './definition-reader.ts'
-import {
-  addTiers,
-  type BroughtTier,
-  checkCycles,
-  checkLevelNode,
-  checkNext,
-  checkServerHandles,
-  setRepeats,
-} from './definition-rules.ts'
-import { DISPLAY_MEMBERS, noticeLanguages, readDisplay } from './display.ts'
+import { type Brought, edge, node, readEdges, readNode } from './definition-nodes.ts'
+import { addTiers, checkCycles, checkLevelNode, checkNext, checkServerHandles, setRepeats } from './definition-rules.ts'
+import { displayParts, noticeLanguages, readDisplay } from './display.ts'
 
 export type ParsedDefinition =
   | { readonly ok: true; readonly definition: Definition; readonly notices: readonly Fault[] }
@@ -61,28 +54,43 @@ export function parseDefinition(
   return { ok: true, definition, notices: reader.reportedNotices }
 }
 
+/** A definition as it is declared. */
+export const scenarioData = open(
+  'A graph of nodes that players walk through. Null counts as absent, unknown members are ignored, and integers are written as integers: 1.0 and 1e3 are refused.',
+  {
+    name: text(MAX_NAME, 'The display name.'),
+    start: text(MAX_ID, 'The id of the node where runs begin.'),
+    nodes: places(node, { min: 1, max: MAX_NODES }, 'Their ids are unique.'),
+    edges: optional(
+      places(edge, { max: MAX_EDGES }, 'The edges from handles to nodes. Nodes are entered in this order.'),
+      'Default: none.',
+      [],
+    ),
+    ...displayParts,
+  },
+  { isShared: true },
+)
+
 function readDefinition(reader: Reader, text: string, scenarioId: string | null): Definition {
-  const scenario = reader.object({ path: '', raw: text }, ['name', 'start', 'nodes', 'edges', ...DISPLAY_MEMBERS], {
-    isShared: true,
-  })
-  const name = reader.text(scenario('name'), MAX_NAME)
-  const start = reader.text(scenario('start'), MAX_ID)
-  const display = readDisplay(reader, scenario)
-  const nodeValues = reader.list(scenario('nodes'), { min: 1, max: MAX_NODES })
-  const edgeValues = reader.list(scenario('edges'), { min: 0, max: MAX_EDGES })
+  const scenario = scenarioData.read(reader, { path: '', raw: text })
+  const name = scenario.read('name')
+  const start = scenario.read('start')
+  const display = readDisplay(scenario)
+  const nodePlaces = scenario.read('nodes')
+  const edgePlaces = scenario.read('edges')
 
   const nodes = new Map<string, Node>()
   const paths = new Map<string, string>()
-  const brought: BroughtTier[] = []
-  for (const source of nodeValues) {
-    const node = readNode(reader, source, brought)
+  const brought: Brought = { tiers: [], openRepeats: new Set() }
+  for (const place of nodePlaces) {
+    const node = readNode(reader, place, brought)
     if (node.id === '') continue
-    if (nodes.has(node.id)) reader.fault(`${source.path}.id`, `repeats the id of ${paths.get(node.id)}`)
-    else paths.set(node.id, source.path)
+    if (nodes.has(node.id)) reader.fault(`${place.path}.id`, `repeats the id of ${paths.get(node.id)}`)
+    else paths.set(node.id, place.path)
     nodes.set(node.id, node)
   }
-  const edges = readEdges(reader, edgeValues, nodes)
-  addTiers(reader, nodes, brought)
+  const edges = readEdges(reader, edgePlaces, nodes)
+  addTiers(reader, nodes, brought.tiers)
 
   const definition = {
     name,
@@ -101,7 +109,7 @@ function readDefinition(reader: Reader, text: string, scenarioId: string | null)
   }
   checkNext(reader, nodes, paths, scenarioId)
   checkCycles(reader, definition, paths)
-  setRepeats(reader, definition, paths)
+  setRepeats(reader, definition, { paths, open: brought.openRepeats })
   noticeLanguages(reader)
   return definition
 }

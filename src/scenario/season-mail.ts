@@ -1,14 +1,7 @@
-import { isLanguageTag, type MessageText, type MessageTexts } from '../base/languages.ts'
-import {
-  MAX_LANGUAGES,
-  MAX_MESSAGE_BODY,
-  MAX_MESSAGE_DAYS,
-  MAX_MESSAGE_TEXT_BYTES,
-  MAX_MESSAGE_TITLE,
-  MAX_TAG,
-} from '../base/limits.ts'
-import { type RawValue, type Reader, stringOf } from './definition-reader.ts'
-import { readImage } from './display.ts'
+import type { MessageText, MessageTexts } from '../base/languages.ts'
+import { MAX_MESSAGE_BODY, MAX_MESSAGE_DAYS, MAX_MESSAGE_TEXT_BYTES, MAX_MESSAGE_TITLE } from '../base/limits.ts'
+import { integer, named, object, optional, orEmpty, type Part, text } from '../declare/document/parts.ts'
+import { byLanguage, image } from './display.ts'
 
 // The message with what a player had earned and not claimed in a season: `data.mail` of its pass. Pure.
 
@@ -23,36 +16,47 @@ export interface SeasonMail {
 
 export const PLAIN_MAIL: SeasonMail = { text: null, image: null, days: 30 }
 
-/** Reads `data.mail`; null when it is absent. */
-export function readMail(reader: Reader, source: RawValue, isMailed: boolean): SeasonMail | null {
-  if (source.raw === undefined) return null
-  if (!isMailed) reader.fault(source.path, 'needs atEnd with the value mail')
-  const mail = reader.object(source, ['text', 'image', 'days'])
-  const days = mail('days').raw === undefined ? undefined : reader.integer(mail('days'), 1n, BigInt(MAX_MESSAGE_DAYS))
-  return {
-    text: readTexts(reader, mail('text')),
-    image: readImage(reader, mail('image')),
-    days: Number(days ?? PLAIN_MAIL.days),
-  }
+const wording = object(
+  'The text in one language.',
+  {
+    title: text(MAX_MESSAGE_TITLE, 'The title.'),
+    body: optional(orEmpty(text(MAX_MESSAGE_BODY, 'The text below the title.')), 'Default: none.', ''),
+  },
+  (given): MessageText => ({ title: given.read('title'), body: given.read('body') }),
+)
+
+const wordings = byLanguage(
+  wording,
+  `The text by tags of languages, such as \`pt-BR\`: in all at most ${MAX_MESSAGE_TEXT_BYTES} bytes. The first language is for players of every other one.`,
+)
+
+const texts: Part<MessageTexts | null> = {
+  ...wordings,
+  read(reader, place) {
+    const texts = Object.fromEntries(wordings.read(reader, place))
+    if (Object.keys(texts).length === 0) return null
+    if (Buffer.byteLength(JSON.stringify(texts)) > MAX_MESSAGE_TEXT_BYTES)
+      reader.fault(place.path, `is longer than ${MAX_MESSAGE_TEXT_BYTES} bytes in all languages`)
+    return texts
+  },
 }
 
-function readTexts(reader: Reader, source: RawValue): MessageTexts | null {
-  if (source.raw === undefined) return null
-  const texts: Record<string, MessageText> = {}
-  const seen = new Set<string>()
-  for (const place of reader.entries(source, { max: MAX_LANGUAGES, maxName: MAX_TAG })) {
-    const { name, path } = place
-    if (!isLanguageTag(name)) reader.fault(path, 'names no language: it must be a tag such as pt-BR')
-    else if (seen.has(name.toLowerCase())) reader.fault(path, 'repeats a language in another letter case')
-    seen.add(name.toLowerCase())
-    const text = reader.object(place, ['title', 'body'])
-    const title = reader.text(text('title'), MAX_MESSAGE_TITLE)
-    const isEmpty = text('body').raw === undefined || stringOf(text('body')) === ''
-    const body = isEmpty ? '' : reader.text(text('body'), MAX_MESSAGE_BODY)
-    if (isLanguageTag(name)) texts[name] = { title, body }
-  }
-  if (seen.size === 0) return null
-  if (Buffer.byteLength(JSON.stringify(texts)) > MAX_MESSAGE_TEXT_BYTES)
-    reader.fault(source.path, `is longer than ${MAX_MESSAGE_TEXT_BYTES} bytes in all languages`)
-  return texts
-}
+export const mail = named(
+  'mail',
+  object(
+    'The message with the tiers that a player earned and did not claim.',
+    {
+      text: optional(texts, 'Default: none, for a game with words of its own.'),
+      image: optional(image, 'The picture of the message. Default: none.'),
+      days: optional(
+        integer(1, MAX_MESSAGE_DAYS, 'A number of days.'),
+        `Days until the message expires. Default: ${PLAIN_MAIL.days}.`,
+      ),
+    },
+    (given): SeasonMail => ({
+      text: given.read('text'),
+      image: given.read('image'),
+      days: Number(given.read('days') ?? PLAIN_MAIL.days),
+    }),
+  ),
+)

@@ -1,7 +1,23 @@
 import { GameDays } from '../base/game-day.ts'
 import { MAX_INT64 } from '../base/json.ts'
 import { MAX_HANDLE, MAX_LISTED_HANDLES, MAX_LISTED_SOURCES, MAX_SOURCE } from '../base/limits.ts'
-import { type RawValue, type Reader, readLate, stringOf } from './definition-reader.ts'
+import { timeZone } from '../declare/document/moment.ts'
+import {
+  byDefault,
+  flag,
+  integer,
+  late,
+  type Members,
+  matched,
+  named,
+  names,
+  object,
+  oneOf,
+  optional,
+  type Part,
+  type ValuesOf,
+  withKeywords,
+} from '../declare/document/parts.ts'
 
 // Who may give the xp of a battle pass, and how much: `data.xp` of its node.
 
@@ -34,45 +50,97 @@ export interface XpRules {
   readonly days: GameDays
 }
 
-const TIME = /^([01]\d|2[0-3]):([0-5]\d)$/
+const limit = (description: string) => optional(integer(0, MAX_INT64, description), 'Default: none.')
 
-/** Reads `data.xp`. Null when it is absent: clients may then send any xp. */
-export const readXpRules = (reader: Reader, source: RawValue): XpRules | null =>
-  source.raw === undefined ? null : readLate(reader, (own) => readRules(own, source), null)
+const limitParts = {
+  max: limit('The most xp of one call.'),
+  perDay: limit('The most xp in a day of the game.'),
+  perWeek: limit('The most xp in a week of the game, which begins on Monday.'),
+  perSeason: limit('The most xp since the player began the pass.'),
+} satisfies Record<(typeof XP_LIMITS)[number], Part<unknown>>
 
-function readRules(reader: Reader, source: RawValue): XpRules {
-  const xp = reader.object(source, ['from', 'others', 'sources', ...XP_LIMITS, 'over', 'dayStartsAt', 'timeZone'])
-  const from = reader.oneOf(xp('from'), XP_SENDERS, 'client')
-  const sources = new Map<string, XpSource>()
-  for (const place of reader.entries(xp('sources'), { max: MAX_LISTED_SOURCES, maxName: MAX_SOURCE })) {
-    const rule = reader.object(place, ['from', ...XP_LIMITS])
-    sources.set(place.name, { from: reader.oneOf(rule('from'), XP_SENDERS, from), limits: readLimits(reader, rule) })
-  }
-  return {
-    from,
-    others: reader.flag(xp('others'), true),
-    sources,
-    limits: readLimits(reader, xp),
-    over: reader.oneOf(xp('over'), OVER_LIMIT, 'clip'),
-    days: new GameDays(reader.timeZone(xp('timeZone')), readTime(reader, xp('dayStartsAt'))),
-  }
-}
+const readLimits = (given: Members<ValuesOf<typeof limitParts>>): XpLimits => ({
+  max: given.read('max') ?? null,
+  perDay: given.read('perDay') ?? null,
+  perWeek: given.read('perWeek') ?? null,
+  perSeason: given.read('perSeason') ?? null,
+})
 
-function readLimits(reader: Reader, member: (name: string) => RawValue): XpLimits {
-  const read = (name: string) => {
-    const place = member(name)
-    return place.raw === undefined || place.isMoot ? null : (reader.integer(place, 0n, MAX_INT64) ?? null)
-  }
-  return { max: read('max'), perDay: read('perDay'), perWeek: read('perWeek'), perSeason: read('perSeason') }
-}
+const xpSource = named(
+  'xpSource',
+  object(
+    'The rule of a source.',
+    {
+      from: byDefault(oneOf(XP_SENDERS, 'Who may send xp of this source. Default: as `from` of the pass says.'), null),
+      ...limitParts,
+    },
+    (given) => ({ from: given.read('from'), limits: readLimits(given) }),
+  ),
+)
 
 /** In minutes after midnight. */
-function readTime(reader: Reader, source: RawValue): number {
-  if (source.raw === undefined) return 0
-  const [, hours, minutes] = TIME.exec(stringOf(source) ?? '') ?? []
-  if (hours === undefined) reader.unfit(source, 'must be a time of day, such as 04:00')
-  return Number(hours ?? 0) * 60 + Number(minutes ?? 0)
-}
+const timeOfDay = matched(/^([01]\d|2[0-3]):([0-5]\d)$/, {
+  description: 'The local time at which a day of the game begins. Default: 00:00.',
+  fault: 'must be a time of day, such as 04:00',
+  of: ([hours, minutes]) => Number(hours) * 60 + Number(minutes),
+})
+
+const zone = withKeywords(
+  timeZone('The time zone of days and weeks, by its name in the IANA database. Default: UTC.'),
+  { examples: ['Europe/Berlin', 'America/Los_Angeles', 'UTC'] },
+)
+
+const rules = named(
+  'xpRules',
+  object(
+    'The rules of xp. The limits here are for all sources together.',
+    {
+      from: byDefault(
+        oneOf(
+          XP_SENDERS,
+          'Who may send xp of sources that are not listed: clients and servers, or only servers. Default: client.',
+        ),
+        'client',
+      ),
+      others: byDefault(flag('Whether xp of sources that are not listed may be sent at all. Default: true.'), true),
+      sources: optional(
+        names(xpSource, { max: MAX_LISTED_SOURCES, maxName: MAX_SOURCE }, 'Rules of sources by their names.'),
+        'Default: none.',
+        new Map<string, never>(),
+      ),
+      ...limitParts,
+      over: byDefault(
+        oneOf(
+          OVER_LIMIT,
+          'Over a limit, `clip` grants what is left of it, and `refuse` answers `xp limit reached`. Default: clip.',
+        ),
+        'clip',
+      ),
+      dayStartsAt: byDefault(timeOfDay, 0),
+      timeZone: byDefault(zone, 'UTC'),
+    },
+    (given): XpRules => {
+      const from = given.read('from')
+      const sources = new Map<string, XpSource>()
+      for (const [name, source] of given.read('sources'))
+        sources.set(name, { from: source.from ?? from, limits: source.limits })
+      return {
+        from,
+        others: given.read('others'),
+        sources,
+        limits: readLimits(given),
+        over: given.read('over'),
+        days: new GameDays(given.read('timeZone'), given.read('dayStartsAt')),
+      }
+    },
+  ),
+)
+
+/** `data.xp`. Null when it is absent: clients may then send any xp. */
+export const xpRules = late(
+  optional(rules, 'Who may give xp, and how much. Default: clients and servers, without limits.'),
+  null,
+)
 
 /** Why clients can give themselves xp without end; null if they cannot. */
 export function openToClients(rules: XpRules | null): string | null {
@@ -90,17 +158,32 @@ export function openToClients(rules: XpRules | null): string | null {
 const isLimited = ({ max, perDay, perWeek, perSeason }: XpLimits): boolean =>
   max === 0n || perDay !== null || perWeek !== null || perSeason !== null
 
-/** The handles of a node that the client runs, which only servers cross: its member `handles`. */
-export const readServerHandles = (reader: Reader, source: RawValue): ReadonlySet<string> =>
-  source.raw === undefined ? NONE : readLate(reader, (own) => readHandles(own, source), NONE)
+const handleRule = named(
+  'handleRule',
+  object(
+    'The rule of a handle.',
+    {
+      from: byDefault(
+        oneOf(XP_SENDERS, 'Who may cross the handle: clients and servers, or only servers. Default: client.'),
+        'client',
+      ),
+    },
+    (given) => given.read('from'),
+  ),
+)
 
-const NONE: ReadonlySet<string> = new Set()
+const NO_RULES: ReadonlyMap<string, XpSender> = new Map()
 
-function readHandles(reader: Reader, source: RawValue): ReadonlySet<string> {
-  const handles = new Set<string>()
-  for (const place of reader.entries(source, { max: MAX_LISTED_HANDLES, maxName: MAX_HANDLE })) {
-    const from = reader.oneOf(reader.object(place, ['from'])('from'), XP_SENDERS, 'client')
-    if (from === 'server') handles.add(place.name)
-  }
-  return handles
-}
+/** Who may cross the handles of a node that the client runs: its member `handles`. */
+export const handleRules = late(
+  optional(
+    names(handleRule, { max: MAX_LISTED_HANDLES, maxName: MAX_HANDLE }, 'Handles of the node by their names.'),
+    'Of a node that the client runs: who may cross its handles. Default: clients and servers.',
+    NO_RULES,
+  ),
+  NO_RULES,
+)
+
+/** The handles that only servers cross. */
+export const serverHandlesOf = (rules: ReadonlyMap<string, XpSender>): ReadonlySet<string> =>
+  new Set([...rules].flatMap(([name, from]) => (from === 'server' ? [name] : [])))

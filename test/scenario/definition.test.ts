@@ -541,7 +541,7 @@ describe('a faulty definition', () => {
       [
         'in no language',
         { mail: { text: { 'e n': { title: 'x' } } } },
-        '.text["e n"]: names no language: it must be a tag such as pt-BR',
+        '.text["e n"]: must be named by the tag of a language, such as pt-BR',
       ],
       [
         'twice in a language',

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Json, print } from '../../src/base/json.ts'
-import { HANDLES_OF } from '../../src/scenario/definition.ts'
+import { HANDLES_OF } from '../../src/scenario/handles.ts'
 import { parseDefinition } from '../../src/scenario/parse-definition.ts'
 import { auditBooks } from '../harness/audit.ts'
 import { type Game, startGame, type TestPlayer } from '../harness/game.ts'

@@ -1,0 +1,17 @@
+/** The handles of each type of node that the service runs, in no particular order. */
+export const HANDLES_OF = {
+  start: ['onStart'],
+  'battle-pass': ['onLevelUp', 'onMaxLevel', 'onPremiumPurchase', 'onComplete', 'onSeasonEnd'],
+  'battle-pass-level': ['onComplete'],
+  reward: ['onComplete'],
+} as const satisfies Readonly<Record<string, readonly string[]>>
+
+/** The type of a node that the service runs. */
+export type ServiceType = keyof typeof HANDLES_OF
+
+export const SERVICE_TYPES: readonly string[] = Object.keys(HANDLES_OF)
+
+export const isServiceType = (type: string): type is ServiceType => Object.hasOwn(HANDLES_OF, type)
+
+/** Handles that only the service crosses. Client nodes have the others, too. */
+export const SERVICE_HANDLES: readonly string[] = ['onStart', 'onLevelUp', 'onMaxLevel', 'onPremiumPurchase']
