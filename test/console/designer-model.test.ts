@@ -23,6 +23,7 @@ import {
   setType,
   setValue,
 } from '../../console/src/designer/model/edits.ts'
+import { FORMS } from '../../console/src/designer/model/forms.ts'
 import { mergeDefinitions } from '../../console/src/designer/model/merge.ts'
 import { setRewards } from '../../console/src/designer/model/node-rewards.ts'
 import {
@@ -50,6 +51,7 @@ import { readDefinition as readPasses } from '../../console/src/scenario/read-de
 import { readCells, toCsv } from '../../console/src/ui/csv.ts'
 import { demoSeason } from '../../src/dev/season.ts'
 import { definitionSchema } from '../../src/scenario/definition-schema.ts'
+import type { ServiceType } from '../../src/scenario/handles.ts'
 import { validateDefinition } from '../../src/scenario/parse-definition.ts'
 
 /** A definition with custom members, a number beyond 2^53 and a custom layout. */
@@ -777,6 +779,26 @@ describe('a copy of a scenario', () => {
     expect(copy('two', '"scenarioId": "two", "carry": {"premium": true}')).toBe(passText('"x": 1'))
     expect(copy('two', `"scenarioId": "two", ${convert}`)).toBe(passText(`"next": {${convert}}, "x": 1`))
     expect(copy('three', '"scenarioId": "two"')).toBe(passText('"next": {"scenarioId": "two"}, "x": 1'))
+  })
+})
+
+describe('the forms of nodes', () => {
+  const nodeTypes = (definitionSchema.$defs as unknown as { node: Schema }).node.allOf ?? []
+
+  it.each(Object.entries(FORMS).filter(([, form]) => form))(
+    'show each member of the data of a %s node',
+    (type, form) => {
+      const of = nodeTypes.find((one) => one.if?.properties?.type?.const === type)?.then?.properties?.data
+      const root = definitionSchema as unknown as Schema
+      expect(Object.keys(form ?? {}).sort()).toEqual(
+        [...membersAt({ $defs: root.$defs, ...of }, [], undefined).keys()].sort(),
+      )
+    },
+  )
+
+  it('are there for all types with members of their own', () => {
+    const own = nodeTypes.map((one) => one.if?.properties?.type?.const)
+    expect(Object.keys(FORMS).filter((type) => FORMS[type as ServiceType])).toEqual(own)
   })
 })
 

@@ -1,9 +1,10 @@
 import { type FormEvent, useState } from 'react'
 import { MAX_ID, MAX_TYPE } from '../../../../src/base/limits.ts'
+import { SERVICE_TYPES } from '../../../../src/scenario/handles.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/form.tsx'
-import { type Definition, SERVICE_TYPES } from '../model/definition.ts'
+import type { Definition } from '../model/definition.ts'
 import { addNode, type Edit, freeId } from '../model/edits.ts'
 
 /** Adds a node of a type that the service runs, or of any type that the game client runs. */
@@ -49,7 +50,7 @@ function AddNodeDialog(props: {
         <TextField
           label="Type"
           name="type"
-          hint="The service runs battle-pass, battle-pass-level and reward. Your game client runs any other type."
+          hint={`The service runs ${SERVICE_TYPES.join(', ')}. Your game client runs any other type.`}
           value={type}
           onChange={setType}
           suggestions={[...types]}

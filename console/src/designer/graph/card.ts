@@ -1,3 +1,4 @@
+import { isServiceType, type ServiceType } from '../../../../src/scenario/handles.ts'
 import { type Definition, handlesOf, type NodeModel, rewardsOf, serverHandlesOf } from '../model/definition.ts'
 import { rewardsText } from '../model/rewards.ts'
 import type { Problem } from '../problems/problems.ts'
@@ -19,13 +20,13 @@ export interface Card {
 }
 
 /** Types that the service runs have a colour each; those of the game client share one. */
-const COLOURS: Readonly<Record<string, string>> = {
+const COLOURS: Readonly<Record<ServiceType, string>> = {
   start: 'var(--good)',
   'battle-pass': 'var(--chart-1)',
   'battle-pass-level': 'var(--chart-3)',
   reward: 'var(--chart-2)',
 }
-export const colourOf = (type: string): string => COLOURS[type] ?? 'var(--chart-4)'
+export const colourOf = (type: string): string => (isServiceType(type) ? COLOURS[type] : 'var(--chart-4)')
 
 export const CARD_WIDTH = 240
 const HEAD_HEIGHT = 76

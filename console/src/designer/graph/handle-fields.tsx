@@ -1,9 +1,10 @@
+import { isServiceType } from '../../../../src/scenario/handles.ts'
 import { SENDERS } from '../../scenario/xp-words.ts'
 import { Button } from '../../ui/button.tsx'
 import { sentence } from '../../ui/errors.ts'
 import { SelectField } from '../../ui/form.tsx'
 import type { Draft } from '../draft/draft.ts'
-import { type Definition, HANDLES_OF, handlesOf, type NodeModel } from '../model/definition.ts'
+import { type Definition, handlesOf, type NodeModel } from '../model/definition.ts'
 import { setCrossedBy, setValue } from '../model/edits.ts'
 import { useProblemsUnder } from '../problems/use-problems.ts'
 import { printPath } from '../text/json-path.ts'
@@ -17,7 +18,7 @@ interface HandlesProps {
 /** Who may cross the handles of a client node: its member `handles`. */
 export function HandleFields({ draft, node, definition }: HandlesProps & { readonly definition: Definition }) {
   const rules = valueAt(node.value, 'handles')
-  if (node.type in HANDLES_OF) return rules && <UnfitRules draft={draft} node={node} />
+  if (isServiceType(node.type)) return rules && <UnfitRules draft={draft} node={node} />
   const ruled = rules?.kind === 'object' ? rules.items.map(({ name }) => name) : []
   const named = ruled.filter((name) => valueAt(rules, name) !== undefined)
   return (

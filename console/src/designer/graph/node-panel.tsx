@@ -1,17 +1,11 @@
 import { useState } from 'react'
+import { isServiceType, SERVICE_TYPES } from '../../../../src/scenario/handles.ts'
 import { Button } from '../../ui/button.tsx'
 import { SelectField, TextField } from '../../ui/form.tsx'
 import { Panel } from '../../ui/page.tsx'
 import type { Draft } from '../draft/draft.ts'
 import { anyText, DraftField, someText } from '../draft/draft-field.tsx'
-import {
-  type Definition,
-  HANDLES_OF,
-  handlesOf,
-  type NodeModel,
-  SERVICE_TYPES,
-  whyNoEdge,
-} from '../model/definition.ts'
+import { type Definition, handlesOf, type NodeModel, whyNoEdge } from '../model/definition.ts'
 import { addEdge, removeEdges, removeNode, renameNode, setName, setType, setValue } from '../model/edits.ts'
 import { DataFields } from './data-fields.tsx'
 import css from './graph.module.css'
@@ -123,7 +117,7 @@ function NodeFields({
       <DraftField
         label="Type"
         place={`${place}.type`}
-        hint={type in HANDLES_OF ? 'The service runs this type.' : 'Your game client runs this type.'}
+        hint={isServiceType(type) ? 'The service runs this type.' : 'Your game client runs this type.'}
         fault="Enter a type."
         value={type}
         normalise={someText}

@@ -1,4 +1,5 @@
 import { HANDLE, MAX_HANDLE } from '../../../../src/base/limits.ts'
+import { HANDLES_OF, isServiceType, SERVICE_HANDLES } from '../../../../src/scenario/handles.ts'
 import {
   itemsOf,
   type JsonArray,
@@ -104,29 +105,17 @@ export function stringsAt(node: JsonNode | undefined, names: readonly string[], 
   )
 }
 
-/** The handles of the types that the service runs. The game client crosses the handles of any other type. */
-export const HANDLES_OF: Readonly<Record<string, readonly string[]>> = {
-  start: ['onStart'],
-  'battle-pass': ['onLevelUp', 'onMaxLevel', 'onPremiumPurchase', 'onComplete', 'onSeasonEnd'],
-  'battle-pass-level': ['onComplete'],
-  reward: ['onComplete'],
-}
-
-export const SERVICE_TYPES: readonly string[] = Object.keys(HANDLES_OF)
-
-/** Only the service crosses these. */
-const SERVICE_HANDLES: readonly string[] = ['onStart', 'onLevelUp', 'onMaxLevel', 'onPremiumPurchase']
-
 /** The handles of a node: those of its type, and those of its edges. */
 export function handlesOf(definition: Definition, node: NodeModel): readonly string[] {
   const own = definition.edges.flatMap(({ from, handle }) => (from === node.id && handle !== '' ? [handle] : []))
-  return [...new Set([...(HANDLES_OF[node.type] ?? []), ...own, ...(node.type in HANDLES_OF ? [] : ['onComplete'])])]
+  const { type } = node
+  return [...new Set(isServiceType(type) ? [...HANDLES_OF[type], ...own] : [...own, 'onComplete'])]
 }
 
 /** The handles of a client node that only servers cross. */
 export function serverHandlesOf({ type, value }: NodeModel): readonly string[] {
   const handles = valueAt(value, 'handles')
-  if (type in HANDLES_OF || handles?.kind !== 'object') return []
+  if (isServiceType(type) || handles?.kind !== 'object') return []
   const names = [...new Set(handles.items.map(({ name }) => name))]
   return names.filter((name) => stringOf(valueAt(valueAt(handles, name), 'from')) === 'server')
 }
@@ -141,7 +130,7 @@ export function whyNoEdge(
   if (target.type === 'start') return 'An edge cannot lead back to the start.'
   if (!HANDLE.test(handle) || handle.length > MAX_HANDLE)
     return `A handle is a letter, then letters, digits, _, . or -, up to ${MAX_HANDLE} in all.`
-  const known = HANDLES_OF[source.type]
+  const known: readonly string[] | undefined = isServiceType(source.type) ? HANDLES_OF[source.type] : undefined
   if (known && !known.includes(handle)) return `A ${source.type} node never crosses ${handle}.`
   if (!known && SERVICE_HANDLES.includes(handle)) return `Only the service crosses ${handle}, not the game client.`
   if (edges.some((edge) => edge.from === from && edge.handle === handle && edge.to === to))

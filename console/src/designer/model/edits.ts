@@ -1,3 +1,4 @@
+import { isServiceType, type ServiceType } from '../../../../src/scenario/handles.ts'
 import {
   applyChanges,
   type Change,
@@ -11,7 +12,7 @@ import {
 } from '../text/json-edit.ts'
 import { findNode, type Path } from '../text/json-path.ts'
 import { type JsonNode, valueAt } from '../text/json-tree.ts'
-import { type Definition, HANDLES_OF, type NodeModel, readDefinition, stringsAt } from './definition.ts'
+import { type Definition, type NodeModel, readDefinition, stringsAt } from './definition.ts'
 
 /** An edit of a draft: the text afterwards. An edit that does not fit the text leaves it as it is. */
 export type Edit = (definition: Definition) => string
@@ -70,20 +71,19 @@ export const addNode =
     return change(definition, insertValues(text, nodeList, nodeList.items.length, [node]))
   }
 
-function dataFor(type: string, { nodes }: Definition): Value | undefined {
-  switch (type) {
-    case 'battle-pass':
-      return { levels: [{ level: 1n, xp: 0n }], tiers: [] }
-    case 'battle-pass-level': {
-      const pass = nodes.find((node) => node.type === 'battle-pass')
-      return { levelNumber: 1n, passNodeId: pass?.id ?? '' }
-    }
-    case 'reward':
-      return { rewards: [{ currency: 'gold', amount: 100n }] }
-    default:
-      return undefined
-  }
+/** The data of a new node of each type that the service runs. */
+const FIRST_DATA: Readonly<Record<ServiceType, (definition: Definition) => Value | undefined>> = {
+  start: () => undefined,
+  'battle-pass': () => ({ levels: [{ level: 1n, xp: 0n }], tiers: [] }),
+  'battle-pass-level': ({ nodes }) => ({
+    levelNumber: 1n,
+    passNodeId: nodes.find((node) => node.type === 'battle-pass')?.id ?? '',
+  }),
+  reward: () => ({ rewards: [{ currency: 'gold', amount: 100n }] }),
 }
+
+const dataFor = (type: string, definition: Definition): Value | undefined =>
+  isServiceType(type) ? FIRST_DATA[type](definition) : undefined
 
 export const removeNode =
   (id: string): Edit =>
@@ -161,8 +161,6 @@ export function freeId({ byId }: Definition, type: string): string {
   }
 }
 
-/** The members of a node's data that no field of its type shows. */
-export function furtherMembers({ type, data }: NodeModel, shown: readonly string[]): readonly string[] {
-  const isOwn = type in HANDLES_OF
-  return [...new Set((data?.items ?? []).map(({ name }) => name))].filter((name) => !isOwn || !shown.includes(name))
-}
+/** The members of a node's data, but those that fields of its type show. */
+export const furtherMembers = ({ data }: NodeModel, shown: readonly string[]): readonly string[] =>
+  [...new Set((data?.items ?? []).map(({ name }) => name))].filter((name) => !shown.includes(name))

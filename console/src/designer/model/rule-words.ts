@@ -1,6 +1,6 @@
+import { isServiceType } from '../../../../src/scenario/handles.ts'
 import { LIMITS, SENDERS } from '../../scenario/xp-words.ts'
 import { type JsonNode, numberTextOf, stringOf, valueAt } from '../text/json-tree.ts'
-import { HANDLES_OF } from './definition.ts'
 import { type Difference, findAt } from './differences.ts'
 import { integer, valueText } from './value-words.ts'
 
@@ -55,7 +55,7 @@ function rulesPath({ path }: Difference, now: JsonNode): readonly string[] | und
   if (names[0] !== 'nodes' || !(isXp || names[2] === 'handles')) return undefined
   const type = stringOf(valueAt(findAt(now, path.slice(0, 2)), 'type')) ?? ''
   if (isXp) return type === 'battle-pass' ? names.slice(3) : undefined
-  return type in HANDLES_OF ? undefined : names.slice(2)
+  return isServiceType(type) ? undefined : names.slice(2)
 }
 
 const given = (node: JsonNode | undefined): JsonNode | undefined => (node?.kind === 'null' ? undefined : node)
