@@ -1,6 +1,6 @@
+import { ATTEMPT_ERRORS } from '../base/outgoing/attempt-fault.ts'
 import { out, answer as plain } from '../declare/answer.ts'
 import { operatorAct, operatorChange, payload } from '../declare/operator-call.ts'
-import { ATTEMPT_ERRORS } from '../webhook/webhook-connection.ts'
 import { createAlertWebhook, deleteAlertWebhook, testAlertWebhook, updateAlertWebhook } from './alert-webhooks.ts'
 import {
   createAlertWebhookRequest,

@@ -1,12 +1,7 @@
-import { type Dispatcher, request } from 'undici'
+import { type AttemptError, errorOf } from '../base/outgoing/attempt-fault.ts'
+import type { ConnectionOptions } from '../base/outgoing/connections.ts'
+import { createOutgoing, discard } from '../base/outgoing/outgoing.ts'
 import { signStandardWebhook } from '../sdk/webhook.ts'
-import {
-  type AttemptError,
-  type ConnectionOptions,
-  errorOf,
-  guardedAgent,
-  within,
-} from '../webhook/webhook-connection.ts'
 import { type AlertMessage, bodyOf } from './messages.ts'
 import type { AlertFormat } from './requests.ts'
 
@@ -38,30 +33,35 @@ export interface AlertSender {
   close(): Promise<void>
 }
 
-/** Calls alert webhooks, with the guards of login webhooks: public addresses only, a time limit, no redirects. */
+/** Calls alert webhooks, with the guards of all calls that go out: public addresses only, a time limit, no redirects. */
 export function createAlertSender(options: ConnectionOptions): AlertSender {
-  const agent = guardedAgent(options)
+  const outgoing = createOutgoing({ ...options, name: 'alert webhook' })
 
   async function send(target: AlertTarget, message: AlertMessage, ended?: AbortSignal): Promise<AlertAttempt> {
     const { format, url, secret } = target
     const started = performance.now()
-    const signal = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...(ended ? [ended] : [])])
     const since = () => Math.round(performance.now() - started)
     try {
       const body = bodyOf(format, message)
-      const headers = { 'content-type': 'application/json', 'user-agent': 'tierway', ...signed(message, secret, body) }
-      const sent = request(url, { dispatcher: agent, method: 'POST', headers, body, signal })
-      // undici observes the signal only once it is connected.
-      const { statusCode, headers: answered, body: answer } = await within(signal, sent)
-      await discard(answer, signal)
-      const retryAfterMs = pauseOf(answered['retry-after'])
-      return { status: statusCode, error: null, milliseconds: since(), retryAfterMs }
+      return await outgoing.send(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...signed(message, secret, body) },
+        body: Buffer.from(body),
+        timeoutMs: TIMEOUT_MS,
+        ended,
+        read: async (answer) => {
+          // The status says all. An answer that breaks off or is too long changes nothing.
+          await discard(answer, MAX_ANSWER_BYTES)
+          const retryAfterMs = pauseOf(answer.headers['retry-after'])
+          return { status: answer.status, error: null, milliseconds: since(), retryAfterMs }
+        },
+      })
     } catch (error) {
-      return { status: null, error: errorOf(error, signal), milliseconds: since(), retryAfterMs: null }
+      return { status: null, error: errorOf(error), milliseconds: since(), retryAfterMs: null }
     }
   }
 
-  return { send, close: () => agent.destroy() }
+  return { send, close: outgoing.close }
 }
 
 /** The headers of Standard Webhooks. */
@@ -74,10 +74,6 @@ function signed({ id }: AlertMessage, secret: string | null, body: string): Reco
     'webhook-signature': signStandardWebhook(secret, { id, timestamp }, body),
   }
 }
-
-/** The status says all. An answer that breaks off or is too long changes nothing. */
-const discard = (answer: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<void> =>
-  answer.dump({ limit: MAX_ANSWER_BYTES, signal }).catch(() => undefined)
 
 export const hasArrived = ({ status }: AlertAttempt): boolean => status !== null && status >= 200 && status < 300
 

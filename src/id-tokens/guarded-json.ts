@@ -1,14 +1,8 @@
-import { request } from 'undici'
 import { parseJson } from '../base/json.ts'
-import {
-  ATTEMPT_TIMEOUT_MS,
-  type ConnectionOptions,
-  decodedBody,
-  errorOf,
-  guardedAgent,
-  readAtMost,
-  within,
-} from '../webhook/webhook-connection.ts'
+import { MAX_WEBHOOK_TIMEOUT_MS } from '../base/limits.ts'
+import { errorOf } from '../base/outgoing/attempt-fault.ts'
+import type { ConnectionOptions } from '../base/outgoing/connections.ts'
+import { type Answer, createOutgoing, wholeBody } from '../base/outgoing/outgoing.ts'
 
 /** The longest document: a key set has some keys, and a configuration some dozens of members. */
 const MAX_BYTES = 512 * 2 ** 10
@@ -22,18 +16,19 @@ export interface GuardedJson {
   close(): Promise<void>
 }
 
-/** Reads documents of issuers, with the guards of webhook calls: addresses, time, size, no redirects. */
+/** Reads documents of issuers, with the guards of all calls that go out: addresses, time, size, no redirects. */
 export function createGuardedJson(options: ConnectionOptions): GuardedJson {
-  const agent = guardedAgent(options)
+  const outgoing = createOutgoing({ ...options, name: 'issuer of ID tokens' })
 
   async function read(url: string): Promise<unknown> {
-    const signal = AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)
-    let text: string
-    try {
-      text = await textAt(url, signal)
-    } catch (error) {
-      throw error instanceof DocumentFault ? error : new DocumentFault(`${errorOf(error, signal)} at ${url}`)
-    }
+    const asked = {
+      method: 'GET',
+      headers: { accept: 'application/json' },
+      timeoutMs: MAX_WEBHOOK_TIMEOUT_MS,
+      read: readDocument,
+    } as const
+    const { text, fault } = await outgoing.send(url, asked).catch((error) => ({ text: null, fault: errorOf(error) }))
+    if (text === null) throw new DocumentFault(`${fault} at ${url}`)
     try {
       return parseJson(text)
     } catch {
@@ -41,22 +36,14 @@ export function createGuardedJson(options: ConnectionOptions): GuardedJson {
     }
   }
 
-  async function textAt(url: string, signal: AbortSignal): Promise<string> {
-    const headers = { accept: 'application/json', 'user-agent': 'tierway' }
-    const sent = request(url, { dispatcher: agent, headers, signal })
-    // undici observes the signal only once it is connected.
-    const { statusCode, headers: answered, body } = await within(signal, sent)
-    // Its reader receives the error of a broken body.
-    body.on('error', () => undefined)
-    if (statusCode !== 200) {
-      body.destroy()
-      const isRedirect = statusCode >= 300 && statusCode < 400 && answered.location !== undefined
-      throw new DocumentFault(`${isRedirect ? 'a redirect, ' : ''}status ${statusCode} at ${url}`)
-    }
-    const bytes = await readAtMost(decodedBody(body, answered), MAX_BYTES)
-    // Without a byte order mark, which some servers send.
-    return new TextDecoder().decode(bytes)
-  }
+  return { read, close: outgoing.close }
+}
 
-  return { read, close: () => agent.destroy() }
+async function readDocument(answer: Answer): Promise<{ text: string; fault: null } | { text: null; fault: string }> {
+  const { status, headers, body } = answer
+  // Without a byte order mark, which some servers send.
+  if (status === 200) return { text: new TextDecoder().decode(await wholeBody(answer, MAX_BYTES)), fault: null }
+  body.destroy()
+  const isRedirect = status >= 300 && status < 400 && headers.location !== undefined
+  return { text: null, fault: `${isRedirect ? 'a redirect, ' : ''}status ${status}` }
 }

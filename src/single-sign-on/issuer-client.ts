@@ -1,15 +1,8 @@
 import type { AuthorizationServer, Client, ClientAuth } from 'oauth4webapi'
-import { request } from 'undici'
-import {
-  ATTEMPT_TIMEOUT_MS,
-  BODILESS,
-  type ConnectionOptions,
-  decodedBody,
-  errorOf,
-  guardedAgent,
-  readAtMost,
-  within,
-} from '../webhook/webhook-connection.ts'
+import { MAX_WEBHOOK_TIMEOUT_MS } from '../base/limits.ts'
+import { errorOf } from '../base/outgoing/attempt-fault.ts'
+import type { ConnectionOptions } from '../base/outgoing/connections.ts'
+import { type Answer, createOutgoing, wholeBody } from '../base/outgoing/outgoing.ts'
 
 // What the service asks an OpenID Connect issuer, to sign people in: its configuration, and the tokens for a code.
 
@@ -73,9 +66,16 @@ export interface IssuerClient {
 
 type Library = typeof import('oauth4webapi')
 
-/** Asks issuers with the guards of webhook calls: addresses, time, size, no redirects. */
+/** A request of the library. */
+interface Asked {
+  readonly method: string
+  readonly headers: object
+  readonly body?: unknown
+}
+
+/** Asks issuers with the guards of all calls that go out: addresses, time, size, no redirects. */
 export function createIssuerClient(options: ConnectionOptions): IssuerClient {
-  const agent = guardedAgent(options)
+  const outgoing = createOutgoing({ ...options, name: 'issuer of single sign-on' })
   // Loaded at the first sign-in: few services use it.
   let loading: Promise<Library> | undefined
   const library = (): Promise<Library> => {
@@ -83,42 +83,38 @@ export function createIssuerClient(options: ConnectionOptions): IssuerClient {
     return loading
   }
 
-  async function guardedFetch(
+  async function ask<T>(
     url: string,
-    init: { method: string; headers: object; body?: unknown; isStart?: boolean },
-  ): Promise<Response> {
-    const signal = AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)
-    try {
-      const sent = request(url, {
-        ...{ dispatcher: agent, signal },
-        method: init.method as 'GET',
-        headers: { ...init.headers, 'user-agent': 'tierway' },
-        ...(init.body != null && { body: String(init.body) }),
-      })
-      // undici observes the signal only once it is connected.
-      const { statusCode, headers, body } = await within(signal, sent)
-      body.on('error', () => undefined)
-      const to = statusCode >= 300 && statusCode < 400 ? headers.location : undefined
-      if (init.isStart) {
-        // A page for people.
-        body.destroy()
-        return new Response(null, { status: statusCode, headers: { location: String(to ?? '') } })
-      }
-      if (to !== undefined) {
-        body.destroy()
-        throw new IssuerFault(`a redirect, status ${statusCode}, at ${new URL(url).origin}`)
-      }
-      const bytes = await readAtMost(decodedBody(body, headers), MAX_BYTES)
-      return new Response(BODILESS.has(statusCode) ? null : bytes, {
-        status: statusCode,
-        headers: { 'content-type': String(headers['content-type'] ?? '') },
-      })
-    } catch (error) {
-      if (error instanceof IssuerFault) throw error
-      throw new IssuerFault(`${errorOf(error, signal).replaceAll('_', ' ')} at ${new URL(url).origin}`, {
-        cause: error,
-      })
+    { method, headers, body }: Asked,
+    read: (answer: Answer) => Promise<T>,
+  ): Promise<T> {
+    const asked = {
+      method: method as 'GET' | 'POST',
+      headers: headers as Record<string, string>,
+      ...(body != null && { body: Buffer.from(String(body)) }),
+      timeoutMs: MAX_WEBHOOK_TIMEOUT_MS,
     }
+    try {
+      return await outgoing.send(url, { ...asked, read })
+    } catch (error) {
+      throw new IssuerFault(`${errorOf(error).replaceAll('_', ' ')} at ${new URL(url).origin}`, { cause: error })
+    }
+  }
+
+  /** The fetch of the library, which follows no redirect. */
+  async function guardedFetch(url: string, asked: Asked): Promise<Response> {
+    const { status, contentType, bytes } = await ask(url, asked, async (answer) => {
+      const { status, headers } = answer
+      if (redirectOf(answer) === undefined) {
+        return { status, bytes: await wholeBody(answer, MAX_BYTES), contentType: String(headers['content-type'] ?? '') }
+      }
+      answer.body.destroy()
+      return { status, bytes: null, contentType: '' }
+    })
+    if (bytes === null) throw new IssuerFault(`a redirect, status ${status}, at ${new URL(url).origin}`)
+    // `Response` refuses a body, also an empty one, with a status that has none.
+    const content = bytes.length === 0 ? null : bytes
+    return new Response(content, { status, headers: { 'content-type': contentType } })
   }
 
   const optionsOf = (oauth: Library) => ({
@@ -217,8 +213,11 @@ export function createIssuerClient(options: ConnectionOptions): IssuerClient {
     tryStart: (server, settings) =>
       asking(async (oauth) => {
         const { url } = await startAt(oauth, server, settings)
-        const { status, headers } = await guardedFetch(url, { method: 'GET', headers: {}, isStart: true })
-        const to = headers.get('location') ?? ''
+        const { status, to } = await ask(url, { method: 'GET', headers: {} }, async (answer) => {
+          // A page for people.
+          answer.body.destroy()
+          return { status: answer.status, to: redirectOf(answer) ?? '' }
+        })
         const error = to.startsWith(settings.redirectUri) ? new URL(to).searchParams.get('error') : null
         return { status, error: error === null ? null : codeOf(error) }
       }),
@@ -267,9 +266,13 @@ export function createIssuerClient(options: ConnectionOptions): IssuerClient {
         return { ...vouched(await oauth.processUserInfoResponse(server, client, claims.sub, info)), ...own }
       }),
 
-    close: () => agent.destroy(),
+    close: outgoing.close,
   }
 }
+
+/** Where an answer leads. Undefined for one that is no redirect. */
+const redirectOf = ({ status, headers }: Answer): string | undefined =>
+  status >= 300 && status < 400 && headers.location !== undefined ? String(headers.location) : undefined
 
 /** A claim by its name, or by the path of a nested one, such as `realm_access.roles`. */
 export function claimAt(claims: Claims, name: string): unknown {

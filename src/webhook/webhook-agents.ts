@@ -1,17 +1,14 @@
 import { LRUCache } from 'lru-cache'
-import { createFetch } from 'ofetch'
-import { type Agent, Headers } from 'undici'
-import { type ConnectionOptions, createPlainFetch, guardedAgent } from './webhook-connection.ts'
+import type { ConnectionOptions } from '../base/outgoing/connections.ts'
+import { createOutgoing, type Outgoing } from '../base/outgoing/outgoing.ts'
 import { contextOf, type WebhookTls } from './webhook-tls.ts'
 
-/** Agents with certificates of their own in memory. */
+/** Certificates of providers whose connections are kept. */
 const MAX_AGENTS = 1_000
-
-type Fetch = ReturnType<typeof createFetch>
 
 export interface WebhookAgents {
   /** Sends requests on connections with these certificates; null for those of the system. */
-  of(tls: WebhookTls | null | undefined): Fetch
+  of(tls: WebhookTls | null | undefined): Outgoing
   close(): Promise<void>
 }
 
@@ -19,34 +16,31 @@ export interface WebhookAgents {
  * The connections to endpoints, which are kept. Those with certificates of their own are never used for a provider with
  * others, or with none.
  */
-export function createAgents(options: ConnectionOptions): WebhookAgents {
-  const plain = createOne(options, null)
-  const others = new LRUCache<string, ReturnType<typeof createOne>>({
+export function createAgents({ allowPrivateAddresses, lookup }: ConnectionOptions): WebhookAgents {
+  const options = {
+    allowPrivateAddresses,
+    ...(lookup && { lookup }),
+    name: 'login webhook',
+    passesTrace: true,
+  }
+  const plain = createOutgoing(options)
+  const others = new LRUCache<string, Outgoing>({
     max: MAX_AGENTS,
     // Calls that are under way end first.
-    dispose: ({ agent }) => void agent.close(),
+    dispose: (outgoing) => void outgoing.retire(),
   })
 
-  function of(tls: WebhookTls | null | undefined): Fetch {
-    if (!tls) return plain.fetch
+  function of(tls: WebhookTls | null | undefined): Outgoing {
+    if (!tls) return plain
     const key = JSON.stringify([tls.caCertificates, tls.clientCertificate, tls.clientKey])
     const known = others.get(key)
-    if (known) return known.fetch
-    const made = createOne(options, tls)
+    if (known) return known
+    const made = createOutgoing({ ...options, secureContext: contextOf(tls) })
     others.set(key, made)
-    return made.fetch
+    return made
   }
 
-  async function close(): Promise<void> {
-    const all = [plain, ...others.values()]
-    await Promise.all(all.map(({ agent }) => agent.destroy()))
-  }
+  const close = async () => void (await Promise.all([plain, ...others.values()].map((one) => one.close())))
 
   return { of, close }
-}
-
-function createOne(options: ConnectionOptions, tls: WebhookTls | null): { agent: Agent; fetch: Fetch } {
-  const agent = guardedAgent(options, tls ? contextOf(tls) : undefined)
-  const fetch = createFetch({ fetch: createPlainFetch(agent), Headers: Headers as typeof globalThis.Headers })
-  return { agent, fetch }
 }

@@ -1,34 +1,24 @@
-import type { LookupFunction } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import { MAX_WEBHOOK_ATTEMPTS } from '../base/limits.ts'
+import { MAX_WEBHOOK_ATTEMPTS, MAX_WEBHOOK_TIMEOUT_MS } from '../base/limits.ts'
+import { isPrivateHost } from '../base/outgoing/addresses.ts'
+import { type AttemptError, errorOf } from '../base/outgoing/attempt-fault.ts'
+import type { ConnectionOptions } from '../base/outgoing/connections.ts'
+import type { Answer } from '../base/outgoing/outgoing.ts'
 import { createSemaphore, type Semaphore } from '../base/semaphore.ts'
-import { tracing } from '../base/tracing.ts'
 import { newId } from '../db/ids.ts'
 import { signStandardWebhook, signWebhook } from '../sdk/webhook.ts'
-import { isPrivateHost } from './addresses.ts'
 import { Breaker, type BreakerOutcome, type BreakerState } from './breaker.ts'
 import { type DenialReason, readDenial } from './denial.ts'
 import { signByKey, signingKeyOf } from './ed25519.ts'
 import { EXCERPT_BYTES, excerptOf } from './excerpt.ts'
+import { causeOfStatus, createMemory, meaningOf, readStart, readText, refuseLong } from './read-answer.ts'
 import { createAgents } from './webhook-agents.ts'
-import {
-  AnswerFault,
-  ATTEMPT_TIMEOUT_MS,
-  type AttemptError,
-  bytesOf,
-  causeOfStatus,
-  errorOf,
-  MAX_ANSWER_BYTES,
-  meaningOf,
-} from './webhook-connection.ts'
 import { CAUSE_OF_RESET, causeOfTls, type WebhookTls } from './webhook-tls.ts'
 
 // The call of the studio's endpoint (spec 4.4), and the meaning of each ending (spec 7.1).
 
 const PAUSE_MS = 300 // spec 8
-/** Answers up to this size are read at once. A longer one waits for its provider's turn, within its attempt's time. */
-const SHORT_ANSWER_BYTES = 64 * 2 ** 10
 /** Long answers of one provider that are read at the same time. */
 const MAX_LONG_ANSWERS = 2
 /**
@@ -129,9 +119,7 @@ export interface CallOptions {
   readonly id?: string
 }
 
-export interface WebhookOptions {
-  readonly allowPrivateAddresses: boolean
-  readonly lookup?: LookupFunction
+export interface WebhookOptions extends ConnectionOptions {
   readonly observe?: (attempt: WebhookAttempt, target: WebhookTarget) => void
   /** Called when a breaker opens, and when calls are made again: it closed, or other settings began with a closed one. */
   readonly onBreaker?: (isOpen: boolean, endpoint: BreakerEndpoint) => void
@@ -141,8 +129,6 @@ export interface WebhookOptions {
 export const newWebhookId = (): string => `msg_${newId()}`
 
 const NOT_CALLED = { status: null, milliseconds: 0, cause: null, excerpt: null, replacedSecrets: 0 }
-
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** The only place that calls studios' endpoints. Connections are kept; every attempt has its own three seconds. */
 export function createWebhook(options: WebhookOptions): Webhook {
@@ -240,11 +226,9 @@ export function createWebhook(options: WebhookOptions): Webhook {
     body: Buffer,
   ): Promise<WebhookAttempt & Ended> {
     const started = performance.now()
-    const signal = AbortSignal.timeout(Math.min(timeoutMs ?? ATTEMPT_TIMEOUT_MS, ATTEMPT_TIMEOUT_MS))
     const timestamp = Math.floor(Date.now() / 1000)
     const secrets = [secret, ...replacedSecrets]
     const signature = signWebhook(secret, body)
-    const span = tracing()?.begin('POST login webhook')
     let status: number | null = null
     let ending: Ending
     let error: AttemptError | null = null
@@ -253,15 +237,20 @@ export function createWebhook(options: WebhookOptions): Webhook {
     const cleanBytes = (bytes: Uint8Array) =>
       excerptOf(bytes.subarray(0, EXCERPT_BYTES), customData, [signature, ...secrets])
     const clean = (text: string) => cleanBytes(Buffer.from(text.slice(0, EXCERPT_BYTES)))
+    const read = async (answer: Answer) => {
+      if (answer.status === 200) refuseLong(answer)
+      status = answer.status
+      if (status === 200) return { status, text: await readText(answer, { memory, projectId, longAnswers }) }
+      const { location } = answer.headers
+      return { status, start: await readStart(answer), location: location ? String(location) : null }
+    }
     try {
-      const response = await agents.of(tls).raw(url, {
+      const answer = await agents.of(tls).send(url, {
         method: 'POST',
         headers: {
           'content-type': 'application/json',
           accept: 'application/json',
           'accept-encoding': 'gzip, deflate, br',
-          'user-agent': 'tierway',
-          ...span?.headers,
           'x-signature': signature,
           'webhook-purpose': purpose,
           'webhook-id': id,
@@ -272,64 +261,25 @@ export function createWebhook(options: WebhookOptions): Webhook {
           ].join(' '),
         },
         body,
-        signal,
-        // ofetch's retries and timeout do not fit spec 8: its retries reuse the signal, and its timeout ends at the
-        // headers.
-        retry: false,
-        redirect: 'manual',
-        ignoreResponseError: true,
-        responseType: 'stream',
+        timeoutMs: Math.min(timeoutMs ?? MAX_WEBHOOK_TIMEOUT_MS, MAX_WEBHOOK_TIMEOUT_MS),
+        read,
       })
-      status = response.status
-      if (status === 200) {
-        const text = await readText(response.body, projectId, longAnswers, signal)
-        ending = { kind: 'answered', text, clean }
+      if (answer.text !== undefined) {
+        ending = { kind: 'answered', text: answer.text, clean }
       } else {
-        const start = await bytesOf(response.body)
-        const kind = meaningOf(status)
-        ending = kind === 'rejected' ? { kind, reason: readDenial(start) } : { kind }
-        const location = response.headers.get('location')
-        cause = causeOfStatus(status, location && clean(location))
-        excerpt = cleanBytes(start)
+        const kind = meaningOf(answer.status)
+        ending = kind === 'rejected' ? { kind, reason: readDenial(answer.start) } : { kind }
+        cause = causeOfStatus(answer.status, answer.location && clean(answer.location))
+        excerpt = cleanBytes(answer.start)
       }
     } catch (thrown) {
-      error = errorOf(thrown, signal)
+      error = errorOf(thrown)
       if (error === 'tls') cause = causeOfTls(thrown)
       else if (error === 'reset' && tls) cause = CAUSE_OF_RESET
       ending = { kind: ANSWER_FAULTS.has(error) ? 'invalidResponse' : 'unavailable' }
     }
-    if (status !== null) span?.set('http.response.status_code', status)
-    span?.end(error ?? undefined)
     const milliseconds = Math.round(performance.now() - started)
     return { status, milliseconds, error, cause, excerpt, replacedSecrets: replacedSecrets.length, ending }
-  }
-
-  async function readText(
-    body: unknown,
-    projectId: string,
-    longAnswers: Semaphore,
-    signal: AbortSignal,
-  ): Promise<string> {
-    const chunks: Uint8Array[] = []
-    let length = 0
-    let leave: (() => void) | undefined
-    try {
-      for await (const chunk of body as AsyncIterable<Uint8Array>) {
-        length += chunk.length
-        const fits = memory.take(projectId, chunk.length)
-        if (length > MAX_ANSWER_BYTES) throw new AnswerFault('too_large')
-        if (!fits) throw new AnswerFault('overloaded')
-        chunks.push(chunk)
-        // A waiting body is not read, so its sender is held back.
-        if (length > SHORT_ANSWER_BYTES) leave ??= await longAnswers.acquire(signal)
-      }
-      return utf8.decode(Buffer.concat(chunks, length))
-    } catch (error) {
-      throw error instanceof TypeError ? new AnswerFault('encoding') : error
-    } finally {
-      memory.giveBack(projectId, length)
-      leave?.()
-    }
   }
 
   function observed(attempt: WebhookAttempt, target: WebhookTarget): WebhookAttempt {
@@ -381,30 +331,3 @@ interface Ended {
 
 /** Faults of the answer itself: another attempt would get the same answer. */
 const ANSWER_FAULTS: ReadonlySet<AttemptError> = new Set(['bad_status', 'too_large', 'encoding'])
-
-interface Memory {
-  /** Counts bytes for an owner. False when they exceed the share of the owner or the total. */
-  take(owner: string, bytes: number): boolean
-  giveBack(owner: string, bytes: number): void
-}
-
-function createMemory(most: number, mostOfOne: number): Memory {
-  const taken = new Map<string, number>()
-  let all = 0
-
-  function take(owner: string, bytes: number): boolean {
-    const own = (taken.get(owner) ?? 0) + bytes
-    taken.set(owner, own)
-    all += bytes
-    return own <= mostOfOne && all <= most
-  }
-
-  function giveBack(owner: string, bytes: number): void {
-    const own = (taken.get(owner) ?? 0) - bytes
-    if (own > 0) taken.set(owner, own)
-    else taken.delete(owner)
-    all -= bytes
-  }
-
-  return { take, giveBack }
-}

@@ -276,7 +276,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     what: 'webhooks on private addresses',
-    file: 'src/webhook/addresses.ts',
+    file: 'src/base/outgoing/addresses.ts',
     changes: [["if (!isIPv6(address)) return !privateV4.check(address, 'ipv4')", 'if (Math.random() < 1) return true']],
     tests: [{ file: 'webhook/addresses.test.ts', title: 'is never connected to, in … spellings, over http and https' }],
   },

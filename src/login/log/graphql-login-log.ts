@@ -1,4 +1,5 @@
 import { MAX_SUBJECT } from '../../base/limits.ts'
+import { ATTEMPT_ERRORS } from '../../base/outgoing/attempt-fault.ts'
 import { requirePlatform } from '../../callers/access.ts'
 import { databaseNow, firstIdAt } from '../../db/ids.ts'
 import { environment, playerId, providerName } from '../../declare/common.ts'
@@ -11,9 +12,9 @@ import { argsOf, enumType } from '../../declare/graphql/shapes.ts'
 import { described, optional, shape, text } from '../../declare/shape.ts'
 import { findEnvironment } from '../../projects/projects.ts'
 import { EXCERPT_CHARACTERS } from '../../webhook/excerpt.ts'
+import { MAX_ANSWER_BYTES } from '../../webhook/read-answer.ts'
 import type { WebhookAttempt } from '../../webhook/webhook.ts'
 import { LOGIN_NOTES, type LoginNote } from '../../webhook/webhook-answer.ts'
-import { ATTEMPT_ERRORS, MAX_ANSWER_BYTES } from '../../webhook/webhook-connection.ts'
 import { LOGIN_LOG_DAYS, LOGIN_OPERATIONS, LOGIN_OUTCOMES, type LoginAttempt, type LoginOutcome } from './login-log.ts'
 
 const WebhookErrorType = enumType('WebhookError', ATTEMPT_ERRORS, {
