@@ -72,6 +72,13 @@ describe('denied calls', () => {
     expect(await ask(admin.actor)).toEqual([1])
   })
 
+  it('have an entry for any text that they name as their player', async () => {
+    const { key, actor } = await viewer()
+    for (const target of [victim.playerId, '', 'a\0b', '\ud800', '💎'.repeat(1000)])
+      expect(await ban(key, target)).toBe('FORBIDDEN')
+    expect((await rowsOf(actor)).attempts).toBe(5)
+  })
+
   it('of one key on many targets fill a hundred rows per minute, and one row without a target counts the others', async () => {
     const { key, actor } = await viewer()
     await flood(300, (index) => ban(key, `target ${index}`))
