@@ -1,12 +1,14 @@
+import { hash } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { PrismaPg } from '@prisma/adapter-pg'
 import { uuidv7 } from 'uuidv7'
 import { readConfig } from '../src/base/config.ts'
 import { print } from '../src/base/json.ts'
 import { decideXp, newPass } from '../src/battlepass/decide.ts'
 import { createTokens } from '../src/callers/tokens.ts'
+import { PrismaClient } from '../src/db/generated/prisma/client.ts'
 import { createPool } from '../src/db/pool.ts'
-import { createPrisma } from '../src/db/prisma.ts'
 import type { Definition } from '../src/scenario/definition.ts'
 import { parseDefinition } from '../src/scenario/parse-definition.ts'
 
@@ -21,7 +23,8 @@ const pool = createPool({
   connections: config.databaseConnections,
   onError: (error) => process.stderr.write(`${error.message}\n`),
 })
-const prisma = createPrisma(pool)
+const statementNameGenerator = ({ sql }: { readonly sql: string }) => hash('sha1', sql, 'base64url')
+const prisma = new PrismaClient({ adapter: new PrismaPg(pool, { statementNameGenerator }) })
 const tokens = await createTokens({
   keys: config.tokenKeys ?? [],
   issuer: config.tokenIssuer,

@@ -24,7 +24,7 @@ import { incompatibilityOf } from '../db/compatibility.ts'
 import { databaseNow, followDatabaseClock, readDatabaseClock } from '../db/ids.ts'
 import { migrationNames, pendingMigrations } from '../db/migrate.ts'
 import { createPool, refusesWrites, unsafeSettings } from '../db/pool.ts'
-import { createPrisma } from '../db/prisma.ts'
+import { createPrisma, openPrisma } from '../db/prisma.ts'
 import { createReplica, readsOf } from '../db/replica.ts'
 import type { Route } from '../declare/route.ts'
 import { createLocalBus } from '../events/bus.ts'
@@ -200,7 +200,7 @@ export async function createApp({
     onExpired: (environmentId) =>
       log.warn({ environmentId }, 'the database has lost events that were delivered: subscriptions ended as expired'),
   })
-  const prisma = createPrisma(operatorPool)
+  const { prisma, transact } = openPrisma(operatorPool)
   const primary = { pool: operatorPool, prisma }
   const replica = openReplica()
   const countXp = countLimited(({ player: { environmentId }, origin, reason }) =>
@@ -285,6 +285,7 @@ export async function createApp({
   const parts: Omit<Service, keyof Served | 'runAs'> = {
     pool,
     operatorPool,
+    transact,
     reads: replica ?? readsOf(primary, databaseNow),
     webhook,
     sendAlert: alertSender.send,

@@ -9,6 +9,7 @@ import type { AuditDenied } from '../callers/access.ts'
 import type { PlayerCaller, ServerCaller } from '../callers/callers.ts'
 import type { EndedFeed } from '../callers/ended-feed.ts'
 import type { Tokens } from '../callers/tokens.ts'
+import type { Transact } from '../db/prisma.ts'
 import type { Reads } from '../db/replica.ts'
 import type { KeySets } from '../id-tokens/key-sets.ts'
 import type { LoginDesk } from '../login/custom-login.ts'
@@ -36,6 +37,8 @@ export interface Service {
   readonly pool: Pool
   /** For reads and changes of operators, which can take long or wait for a lock. The game does not wait for this pool. */
   readonly operatorPool: Pool
+  /** Runs a change of operators in one transaction. */
+  readonly transact: Transact
   /** For lists, figures, exports and previews of operators: a read replica serves them where there is one. */
   readonly reads: Reads
 

@@ -46,6 +46,9 @@ function textOf(bytes: Uint8Array): string {
 /** The database's clock, in milliseconds since 1970. */
 export const databaseNow = (): number => Date.now() + aheadMs
 
+/** The same as a time to store, where a statement of Prisma's cannot ask the database. */
+export const databaseTime = (): Date => new Date(databaseNow())
+
 /** Sets the clock of ids to a time that the database answered just now, unless both agree within the round trip. */
 export function followDatabaseClock(now: Date, roundTripMs: number): void {
   const ahead = now.getTime() - (Date.now() - roundTripMs / 2)

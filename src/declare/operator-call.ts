@@ -1,8 +1,8 @@
-import type { ClientBase } from 'pg'
 import type { Service } from '../app/service.ts'
 import type { RefusalKind } from '../base/errors.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import type { Right } from '../callers/roles.ts'
+import type { Transaction } from '../db/prisma.ts'
 import { type Answer, type AnswerOf, answer, type Member } from './answer.ts'
 import type { Change } from './change.ts'
 import type { Check, Fields, RequestOf, Shape, Source } from './shape.ts'
@@ -20,10 +20,8 @@ export interface Asking {
   readonly service: Service
 }
 
-export interface Changing extends Asking {
-  /** In the transaction that writes the entry of the audit log, too. */
-  readonly client: ClientBase
-}
+/** In the transaction that writes the entry of the audit log, too. */
+export interface Changing extends Asking, Transaction {}
 
 /** The answer of a call that is in the audit log. In GraphQL it is a type with this name, which has the entry, too. */
 export interface Payload<T> extends Answer<T> {

@@ -4,7 +4,6 @@ import { type Fault, Refusal, type RefusalKind } from '../base/errors.ts'
 import { type Access, type AttemptedAction, noteDenied, requirePlatform, UNKNOWN } from '../callers/access.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { hasRight } from '../callers/roles.ts'
-import { inTransaction } from '../db/transaction.ts'
 import type { Asked, Asking, OperatorCall } from '../declare/operator-call.ts'
 import { type Fields, InputSource, type RequestOf, type Shape, type Source } from '../declare/shape.ts'
 import { findChangeable } from '../roles/role-limits.ts'
@@ -88,8 +87,8 @@ async function runRead(call: OperatorCall, asking: Asking, read: RequestOf<Shape
     const { outcome, auditId = null } = await call.act(asking, asked)
     return payloadOf(caller, outcome, auditId)
   }
-  const done = await inTransaction(service.operatorPool, async (client): Promise<object> => {
-    const change = await call.change({ caller, service, client }, asked)
+  const done = await service.transact(async ({ client, db }): Promise<object> => {
+    const change = await call.change({ caller, service, client, db }, asked)
     if (change.target === undefined) return payloadOf(caller, change.outcome, null)
     const { outcome, target, before, after } = change
     const about = { environmentId: change.environmentId ?? environmentId, action: call.action, target }

@@ -25,7 +25,7 @@ export const sharedViewCalls = [
     action: 'view.share',
     title: 'Share a view',
     target: 'page',
-    change: ({ client, caller }, asked) => shareView(client, caller, asked),
+    change: shareView,
   }),
   operatorChange({
     name: 'removeSharedView',
@@ -39,6 +39,6 @@ export const sharedViewCalls = [
     action: 'view.remove',
     title: 'Remove a shared view',
     target: 'sharedViewId',
-    change: ({ client, caller }, asked) => removeSharedView(client, caller, asked),
+    change: removeSharedView,
   }),
 ]
