@@ -23,7 +23,7 @@ export const segmentCalls = [
     action: 'segment.create',
     title: 'Make a segment',
     target: 'environment',
-    change: ({ client }, asked) => createSegment(client, asked),
+    change: createSegment,
   }),
   operatorChange({
     name: 'updateSegment',
@@ -34,7 +34,7 @@ export const segmentCalls = [
     action: 'segment.update',
     title: 'Change a segment',
     target: 'segmentId',
-    change: ({ client }, asked) => updateSegment(client, asked),
+    change: updateSegment,
   }),
   operatorChange({
     name: 'deleteSegment',
@@ -45,6 +45,6 @@ export const segmentCalls = [
     action: 'segment.delete',
     title: 'Delete a segment',
     target: 'segmentId',
-    change: ({ client }, asked) => deleteSegment(client, asked),
+    change: deleteSegment,
   }),
 ]

@@ -1,8 +1,9 @@
-import type { ClientBase, Pool } from 'pg'
+import type { Pool } from 'pg'
 import { type Fault, invalidRequest, Refusal } from '../base/errors.ts'
 import { type Json, parseJson, print } from '../base/json.ts'
 import { MAX_SEGMENT, MAX_SEGMENTS, SEGMENT_NAME } from '../base/limits.ts'
-import { newId } from '../db/ids.ts'
+import { databaseTime, newId } from '../db/ids.ts'
+import type { Transaction } from '../db/prisma.ts'
 import type { Change } from '../declare/change.ts'
 import { environment, reason } from '../declare/common.ts'
 import {
@@ -111,10 +112,10 @@ function narrower(path: string, one: unknown, other: unknown): unknown {
 
 /** Makes a segment. One that is there with the same filters stays as it is. */
 export const createSegment = (
-  client: ClientBase,
+  { db, client }: Transaction,
   { environmentId, name, filter }: InEnvironment<RequestOf<typeof createSegmentRequest>>,
 ): Promise<SegmentChange> =>
-  change(client, environmentId, async (segments) => {
+  change({ db, client }, environmentId, async (segments) => {
     const after = print(filterJson(filter))
     const known = segments.find((one) => one.name === name)
     if (known?.filter === after) return { outcome: { segment: known.id } }
@@ -122,18 +123,16 @@ export const createSegment = (
     if (segments.length >= MAX_SEGMENTS)
       throw invalidRequest({ path: 'environment', message: `has ${MAX_SEGMENTS} segments, the most that it can have` })
     const id = newId()
-    await client.query('INSERT INTO segments (id, environment_id, name, filter) VALUES ($1, $2, $3, $4)', [
-      ...[id, environmentId, name, after],
-    ])
+    await db.segment.create({ data: { id, environmentId, name, filter: after } })
     return { outcome: { segment: id }, target: id, before: null, after: { name, filter: filterJson(filter) } }
   })
 
 /** Changes the name or the filters. Grant jobs that were made before keep the filters that they have. */
 export const updateSegment = (
-  client: ClientBase,
+  { db, client }: Transaction,
   { environmentId, segmentId, ...sent }: InEnvironment<RequestOf<typeof updateSegmentRequest>>,
 ): Promise<SegmentChange> =>
-  change(client, environmentId, async (segments) => {
+  change({ db, client }, environmentId, async (segments) => {
     const before = requireSegment(segments, segmentId)
     const after = {
       name: sent.name ?? before.name,
@@ -142,20 +141,18 @@ export const updateSegment = (
     if (after.name === before.name && after.filter === before.filter) return { outcome: { segment: before.id } }
     if (segments.some(({ id, name }) => name === after.name && id !== before.id))
       throw invalidRequest({ path: 'name', message: 'is the name of another segment' })
-    await client.query('UPDATE segments SET name = $2, filter = $3, updated_at = clock_timestamp() WHERE id = $1', [
-      ...[before.id, after.name, after.filter],
-    ])
+    await db.segment.update({ where: { id: before.id }, data: { ...after, updatedAt: databaseTime() } })
     return { outcome: { segment: before.id }, target: before.id, before: shown(before), after: shown(after) }
   })
 
 /** Removes a segment. Grant jobs that were made for it go on. */
 export const deleteSegment = (
-  client: ClientBase,
+  { db, client }: Transaction,
   { environmentId, segmentId }: InEnvironment<RequestOf<typeof deleteSegmentRequest>>,
 ): Promise<SegmentChange> =>
-  change(client, environmentId, async (segments) => {
+  change({ db, client }, environmentId, async (segments) => {
     const before = requireSegment(segments, segmentId)
-    await client.query('DELETE FROM segments WHERE id = $1', [before.id])
+    await db.segment.delete({ where: { id: before.id } })
     return { outcome: { segment: null }, target: before.id, before: shown(before), after: null }
   })
 
@@ -169,13 +166,10 @@ function requireSegment(segments: readonly Stored[], id: string): Stored {
 
 /** Changes of one environment's segments run one after another. Other calls that refer to the environment do not wait. */
 async function change(
-  client: ClientBase,
+  { db, client }: Transaction,
   environmentId: string,
   apply: (segments: readonly Stored[]) => Promise<SegmentChange>,
 ): Promise<SegmentChange> {
   await lockEnvironment(client, environmentId)
-  const { rows } = await client.query<Stored>('SELECT id, name, filter FROM segments WHERE environment_id = $1', [
-    environmentId,
-  ])
-  return apply(rows)
+  return apply(await db.segment.findMany({ where: { environmentId } }))
 }
