@@ -4,7 +4,8 @@ import { print } from '../base/json.ts'
 import { MAX_ALERT_WEBHOOKS } from '../base/limits.ts'
 import { generateSecret, type SecretContext, type Secrets, tryToOpen } from '../base/secrets.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
-import { newId } from '../db/ids.ts'
+import { databaseTime, newId } from '../db/ids.ts'
+import type { Transaction } from '../db/prisma.ts'
 import type { Change } from '../declare/change.ts'
 import { type RequestOf, refuseFaults } from '../declare/shape.ts'
 import { type InEnvironment, lockEnvironment } from '../projects/projects.ts'
@@ -26,8 +27,7 @@ interface AlertWebhookDesk {
 }
 
 /** What a change has: the transaction, who changes something, and what the service seals and checks addresses with. */
-interface Changing {
-  readonly client: ClientBase
+interface Changing extends Transaction {
   readonly caller: PlatformCaller
   readonly service: AlertWebhookDesk
 }
@@ -78,7 +78,7 @@ export function openTarget(
 
 /** Makes an alert webhook. Refuses a name that is taken, unless all is the same: then nothing changes. */
 export const createAlertWebhook = (
-  { client, caller, service: desk }: Changing,
+  { db, client, caller, service: desk }: Changing,
   { environmentId, url, ...sent }: InEnvironment<RequestOf<typeof createAlertWebhookRequest>>,
 ): Promise<AlertWebhookChange> =>
   change(client, environmentId, async (webhooks) => {
@@ -98,26 +98,24 @@ export const createAlertWebhook = (
 
     const id = newId()
     const secret = values.format === 'standard' ? generateSecret() : null
-    await client.query(
-      `INSERT INTO alert_webhooks (id, environment_id, name, format, url, host, secret, link, kinds, enabled)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, true)`,
-      [
-        ...[id, environmentId, values.name, values.format],
-        desk.secrets.seal(url, contextOf(projectId, environmentId, 'url', id)),
-        values.host,
-        secret && desk.secrets.seal(secret, contextOf(projectId, environmentId, 'secret', id)),
-        ...[values.link, values.kinds],
-      ],
-    )
+    const { name, format, host, link, kinds, enabled } = values
+    const sealed = {
+      url: desk.secrets.seal(url, contextOf(projectId, environmentId, 'url', id)),
+      secret: secret && desk.secrets.seal(secret, contextOf(projectId, environmentId, 'secret', id)),
+    }
+    await db.alertWebhook.create({ data: { id, environmentId, name, format, host, link, kinds, enabled, ...sealed } })
     return { outcome: { alertWebhook: id, secret }, target: id, before: null, after: shown(values) }
   })
+
+/** The next look is at once. The instance of the last one cannot write its result any more. */
+const WITHOUT_FAILURES = { lookedAt: null, failures: 0, failure: null, failingSince: null, nextAttemptAt: null }
 
 /**
  * Changes the members that are sent. Another address or secret, and being enabled again, begin without failures. One
  * that is disabled forgets what it was told.
  */
 export const updateAlertWebhook = (
-  { client, caller, service: desk }: Changing,
+  { db, client, caller, service: desk }: Changing,
   { environmentId, alertWebhookId, ...sent }: InEnvironment<RequestOf<typeof updateAlertWebhookRequest>>,
 ): Promise<AlertWebhookChange> =>
   change(client, environmentId, async (webhooks) => {
@@ -141,26 +139,25 @@ export const updateAlertWebhook = (
     const secret = sent.newSecret ? generateSecret() : null
     if (url === null && secret === null && print(shown(before)) === print(shown(after))) return unchanged(before.id)
 
-    await client.query(
-      `UPDATE alert_webhooks SET name = $2, host = $3, link = $4, kinds = $5, enabled = $6, url = coalesce($7, url),
-         secret = coalesce($8, secret), updated_at = clock_timestamp()
-       WHERE id = $1`,
-      [
-        ...[before.id, after.name, after.host, after.link, after.kinds, after.enabled],
-        url && desk.secrets.seal(url, contextOf(projectId, environmentId, 'url', before.id)),
-        secret && desk.secrets.seal(secret, contextOf(projectId, environmentId, 'secret', before.id)),
-      ],
-    )
-    // The next look is at once. The instance of the last one cannot write its result any more.
-    if (url !== null || secret !== null || after.enabled !== before.enabled) {
-      await client.query(
-        `UPDATE alert_webhooks SET looked_at = NULL, failures = 0, failure = NULL, failing_since = NULL,
-           next_attempt_at = NULL WHERE id = $1`,
-        [before.id],
-      )
-    }
-    if (!after.enabled)
-      await client.query("UPDATE alert_webhooks SET told = '[]', pending = NULL WHERE id = $1", [before.id])
+    const { name, host, link, kinds, enabled } = after
+    const seal = (kind: string, value: string) =>
+      desk.secrets.seal(value, contextOf(projectId, environmentId, kind, before.id))
+    const begins = url !== null || secret !== null || enabled !== before.enabled
+    await db.alertWebhook.update({
+      where: { id: before.id },
+      data: {
+        name,
+        host,
+        link,
+        kinds: [...kinds],
+        enabled,
+        updatedAt: databaseTime(),
+        ...(url !== null && { url: seal('url', url) }),
+        ...(secret !== null && { secret: seal('secret', secret) }),
+        ...(begins && WITHOUT_FAILURES),
+        ...(!enabled && { told: '[]', pending: null }),
+      },
+    })
     const changes = { ...(url !== null && { urlChanged: true }), ...(secret !== null && { secretChanged: true }) }
     const outcome = { alertWebhook: before.id, secret }
     return { outcome, target: before.id, before: shown(before), after: { ...shown(after), ...changes } }
@@ -168,12 +165,12 @@ export const updateAlertWebhook = (
 
 /** Removes an alert webhook. A message that was not sent yet is dropped. */
 export const deleteAlertWebhook = (
-  client: ClientBase,
+  { db, client }: Transaction,
   { environmentId, alertWebhookId }: InEnvironment<RequestOf<typeof deleteAlertWebhookRequest>>,
 ): Promise<AlertWebhookChange> =>
   change(client, environmentId, async (webhooks) => {
     const before = requireWebhook(webhooks, alertWebhookId)
-    await client.query('DELETE FROM alert_webhooks WHERE id = $1', [before.id])
+    await db.alertWebhook.delete({ where: { id: before.id } })
     const outcome = { alertWebhook: null, secret: null }
     return { outcome, target: before.id, before: shown(before), after: null }
   })

@@ -55,7 +55,7 @@ export const alertCalls = [
     action: 'alert_webhook.delete',
     title: 'Delete an alert webhook',
     target: 'alertWebhookId',
-    change: ({ client }, asked) => deleteAlertWebhook(client, asked),
+    change: deleteAlertWebhook,
   }),
   operatorAct({
     name: 'testAlertWebhook',
