@@ -17,7 +17,7 @@ export const boostCalls = [
     action: 'boost.create',
     title: 'Create a boost',
     target: 'environment',
-    change: ({ client }, asked) => createBoost(client, asked),
+    change: createBoost,
   }),
   operatorChange({
     name: 'updateBoost',
@@ -29,7 +29,7 @@ export const boostCalls = [
     action: 'boost.update',
     title: 'Change a boost',
     target: 'boostId',
-    change: ({ client }, asked) => updateBoost(client, asked),
+    change: updateBoost,
   }),
   operatorChange({
     name: 'endBoost',
@@ -40,6 +40,6 @@ export const boostCalls = [
     action: 'boost.end',
     title: 'End a boost',
     target: 'boostId',
-    change: ({ client }, asked) => endBoost(client, asked),
+    change: endBoost,
   }),
 ]

@@ -4,6 +4,7 @@ import { type Fault, invalidRequest, Refusal } from '../base/errors.ts'
 import { type Json, print } from '../base/json.ts'
 import { MAX_BOOSTS } from '../base/limits.ts'
 import { newId } from '../db/ids.ts'
+import type { Db, Transaction } from '../db/prisma.ts'
 import type { Change } from '../declare/change.ts'
 import type { RequestOf } from '../declare/shape.ts'
 import type { InEnvironment } from '../projects/projects.ts'
@@ -51,26 +52,22 @@ type CreateBoost = InEnvironment<RequestOf<typeof createBoostRequest>>
  * an earlier call it changes nothing; another request with the same key is refused.
  */
 export function createBoost(
-  client: ClientBase,
+  { db, client }: Transaction,
   { environmentId, reason, idempotencyKey: key, ...sent }: CreateBoost,
 ): Promise<BoostChange> {
   const values: Values = { ...sent, scenarios: unique(sent.scenarios), sources: unique(sent.sources) }
   const request = key === null ? null : hash('sha256', print({ ...shown(values), reason }))
   return change(client, environmentId, async (now) => {
-    const made = key === null ? null : await findByKey(client, environmentId, key)
-    if (made && made.request !== request) throw new Refusal('idempotencyKeyReused')
+    const made = key === null ? null : await findByKey(db, environmentId, key)
+    if (made && made.requestSha256 !== request) throw new Refusal('idempotencyKeyReused')
     if (made) return unchanged(made.id)
     const faults = [...futureFaults(values, now), ...(await scenarioFaults(client, environmentId, values.scenarios))]
     if (faults.length > 0) throw invalidRequest(...faults)
     await requireRoom(client, environmentId)
 
     const id = newId()
-    await client.query(
-      `INSERT INTO boosts (id, environment_id, name, percent, starts_at, ends_at, scenarios, sources, audience,
-         idempotency_key, request_sha256)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-      [id, environmentId, ...valuesOf(values), key, request],
-    )
+    const origin = { idempotencyKey: key, requestSha256: request }
+    await db.boost.create({ data: { id, environmentId, ...columnsOf(values), ...origin } })
     return { outcome: { boost: id }, target: id, before: null, after: shown(values) }
   })
 }
@@ -85,11 +82,11 @@ const CHANGED_LATER: readonly (keyof Values)[] = ['name', 'endsAt']
  * or its end. A member that is sent with its stored value does not change.
  */
 export function updateBoost(
-  client: ClientBase,
+  { db, client }: Transaction,
   { environmentId, boostId, ...sent }: UpdateBoost,
 ): Promise<BoostChange> {
   return change(client, environmentId, async (now) => {
-    const before = await requireBoost(client, environmentId, boostId)
+    const before = await requireBoost(db, environmentId, boostId)
     const after: Values = {
       name: sent.name ?? before.name,
       percent: sent.percent ?? before.percent,
@@ -113,24 +110,20 @@ export function updateBoost(
     if (changed.includes('scenarios')) faults.push(...(await scenarioFaults(client, environmentId, after.scenarios)))
     if (faults.length > 0) throw invalidRequest(...faults)
 
-    await client.query(
-      `UPDATE boosts SET name = $2, percent = $3, starts_at = $4, ends_at = $5, scenarios = $6, sources = $7,
-         audience = $8 WHERE id = $1`,
-      [boostId, ...valuesOf(after)],
-    )
+    await db.boost.update({ where: { id: boostId }, data: columnsOf(after) })
     return { outcome: { boost: boostId }, target: boostId, before: old, after: next }
   })
 }
 
 /** Ends a boost now. A planned one is cancelled. One that has ended stays as it is. */
 export function endBoost(
-  client: ClientBase,
+  { db, client }: Transaction,
   { environmentId, boostId }: InEnvironment<RequestOf<typeof endBoostRequest>>,
 ): Promise<BoostChange> {
   return change(client, environmentId, async (now) => {
-    const before = await requireBoost(client, environmentId, boostId)
+    const before = await requireBoost(db, environmentId, boostId)
     if (stateOf(before, now) === 'ended') return unchanged(boostId)
-    await client.query('UPDATE boosts SET ended_at = $2 WHERE id = $1', [boostId, now])
+    await db.boost.update({ where: { id: boostId }, data: { endedAt: now } })
     const old = shown(before)
     return { outcome: { boost: boostId }, target: boostId, before: old, after: { ...old, endedAt: now.toISOString() } }
   })
@@ -162,15 +155,16 @@ const shown = ({ name, percent, startsAt, endsAt, scenarios, sources, audience }
     audience,
   }) satisfies Record<keyof Values, Json>
 
-const valuesOf = ({ name, percent, startsAt, endsAt, scenarios, sources, audience }: Values): unknown[] => [
+/** Prisma takes no list that is read-only, and no other member. */
+const columnsOf = ({ name, percent, startsAt, endsAt, scenarios, sources, audience }: Values) => ({
   name,
   percent,
   startsAt,
   endsAt,
-  scenarios,
-  sources,
+  scenarios: [...scenarios],
+  sources: [...sources],
   audience,
-]
+})
 
 const futureFaults = ({ endsAt }: Pick<Values, 'endsAt'>, now: Date): Fault[] =>
   endsAt <= now ? [{ path: 'endsAt', message: 'must be to come' }] : []
@@ -203,21 +197,11 @@ async function requireRoom(client: ClientBase, environmentId: string): Promise<v
   throw invalidRequest({ path: 'environment', message })
 }
 
-async function findByKey(client: ClientBase, environmentId: string, key: string) {
-  const { rows } = await client.query<{ id: string; request: string }>(
-    'SELECT id, request_sha256 AS request FROM boosts WHERE environment_id = $1 AND idempotency_key = $2',
-    [environmentId, key],
-  )
-  return rows[0] ?? null
-}
+const findByKey = (db: Db, environmentId: string, idempotencyKey: string) =>
+  db.boost.findUnique({ where: { environmentId_idempotencyKey: { environmentId, idempotencyKey } } })
 
-async function requireBoost(client: ClientBase, environmentId: string, boostId: string): Promise<Stored> {
-  const { rows } = await client.query<Stored>(
-    `SELECT name, percent, starts_at AS "startsAt", ends_at AS "endsAt", scenarios, sources, audience,
-       ended_at AS "endedAt"
-     FROM boosts WHERE environment_id = $1 AND id = $2`,
-    [environmentId, boostId],
-  )
-  if (!rows[0]) throw new Refusal('notFound')
-  return rows[0]
+async function requireBoost(db: Db, environmentId: string, id: string): Promise<Stored> {
+  const found = await db.boost.findUnique({ where: { environmentId_id: { environmentId, id } } })
+  if (!found) throw new Refusal('notFound')
+  return { ...found, audience: found.audience as Audience }
 }

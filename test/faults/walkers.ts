@@ -5,7 +5,6 @@ import { print } from '../../src/base/json.ts'
 import { createBoost } from '../../src/boosts/manage-boosts.ts'
 import { createPlatformKey, createSdkKey, createServerKey } from '../../src/callers/keys.ts'
 import { ACCESS_TOKEN_SECONDS } from '../../src/callers/tokens.ts'
-import { inTransaction } from '../../src/db/transaction.ts'
 import { printCursor } from '../../src/declare/cursor.ts'
 import { adjustWallet } from '../../src/dev/adjust-wallet.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
@@ -159,8 +158,8 @@ export async function startWorld(): Promise<World> {
   // From here on the studio refuses every login.
   studio.answer(status(401))
 
-  const { outcome } = await inTransaction(pool, (client) =>
-    createBoost(client, {
+  const { outcome } = await game.app.service.transact((transaction) =>
+    createBoost(transaction, {
       ...{ environmentId: game.environmentId, name: 'walked', percent: 1, audience: 'everybody', reason: 'walked' },
       ...{ startsAt: new Date('2098-01-01'), endsAt: new Date('2099-01-01'), scenarios: [], sources: [] },
       idempotencyKey: null,
