@@ -36,7 +36,7 @@ export const catalogueCalls = [
     action: 'currency.add',
     title: 'Add a currency',
     target: 'currency',
-    change: async (changing, asked) => shown(await addCurrency(changing.client, asked), changing, asked),
+    change: async (changing, asked) => shown(await addCurrency(changing, asked), changing, asked),
   }),
   operatorChange({
     name: 'removeCurrency',
@@ -47,7 +47,7 @@ export const catalogueCalls = [
     action: 'currency.remove',
     title: 'Remove a currency',
     target: 'currency',
-    change: async (changing, asked) => shown(await removeCurrency(changing.client, asked), changing, asked),
+    change: async (changing, asked) => shown(await removeCurrency(changing, asked), changing, asked),
   }),
   operatorChange({
     name: 'setCreditLimit',
@@ -58,6 +58,6 @@ export const catalogueCalls = [
     action: 'currency.set_credit_limit',
     title: 'Limit credits of a currency',
     target: 'currency',
-    change: async (changing, asked) => shown(await setCreditLimit(changing.client, asked), changing, asked),
+    change: async (changing, asked) => shown(await setCreditLimit(changing, asked), changing, asked),
   }),
 ]

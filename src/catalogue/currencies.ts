@@ -2,6 +2,7 @@ import { distance } from 'fastest-levenshtein'
 import type { ClientBase, Pool } from 'pg'
 import { invalidRequest, Refusal } from '../base/errors.ts'
 import { MAX_CURRENCIES } from '../base/limits.ts'
+import type { Transaction } from '../db/prisma.ts'
 import type { Change } from '../declare/change.ts'
 import { lockEnvironment } from '../projects/projects.ts'
 import { readAssets, type Uses } from './assets.ts'
@@ -137,24 +138,24 @@ interface Asked {
 }
 
 /** Adds a currency that no scenario names. Adding it again changes nothing. */
-export const addCurrency = (client: ClientBase, asked: Asked): Promise<Change<null>> =>
-  changeEntry(client, asked, (entry) => ({ ...entry, isAdded: true }))
+export const addCurrency = (transaction: Transaction, asked: Asked): Promise<Change<null>> =>
+  changeEntry(transaction, asked, (entry) => ({ ...entry, isAdded: true }))
 
 /** Removes an added currency. Its credit limit and the balances of players stay. */
-export const removeCurrency = (client: ClientBase, asked: Asked): Promise<Change<null>> =>
-  changeEntry(client, asked, (entry) => ({ ...entry, isAdded: false }))
+export const removeCurrency = (transaction: Transaction, asked: Asked): Promise<Change<null>> =>
+  changeEntry(transaction, asked, (entry) => ({ ...entry, isAdded: false }))
 
 /** Sets the largest credit of an operator; null removes the limit. Refuses to limit a currency that is not known. */
 export async function setCreditLimit(
-  client: ClientBase,
+  transaction: Transaction,
   { limit, ...asked }: Asked & { readonly limit: bigint | null },
 ): Promise<Change<null>> {
   const { environmentId, currency } = asked
   if (limit !== null) {
-    const { isKnown, nearest } = await readCreditRules(client, environmentId, currency)
+    const { isKnown, nearest } = await readCreditRules(transaction.client, environmentId, currency)
     if (!isKnown) throw invalidRequest({ path: 'currency', message: unknownMessage(nearest) })
   }
-  return changeEntry(client, asked, (entry) => ({ ...entry, creditLimit: limit }))
+  return changeEntry(transaction, asked, (entry) => ({ ...entry, creditLimit: limit }))
 }
 
 export function unknownMessage(nearest: readonly string[]): string {
@@ -163,7 +164,7 @@ export function unknownMessage(nearest: readonly string[]): string {
 }
 
 async function changeEntry(
-  client: ClientBase,
+  { db, client }: Transaction,
   { environmentId, currency: name }: Asked,
   change: (entry: Entry) => Entry,
 ): Promise<Change<null>> {
@@ -175,7 +176,9 @@ async function changeEntry(
   if (after.isAdded === before.isAdded && after.creditLimit === before.creditLimit) return { outcome: null }
   if (!entries.has(name) && entries.size >= MAX_CURRENCIES)
     throw invalidRequest({ path: 'currency', message: `is one too many: the catalogue holds ${MAX_CURRENCIES}` })
-  await writeEntry(client, { environmentId, name, ...after })
+  const key = { environmentId, name }
+  if (!after.isAdded && after.creditLimit === null) await db.currency.deleteMany({ where: key })
+  else await db.currency.upsert({ where: { environmentId_name: key }, create: { ...key, ...after }, update: after })
   return { outcome: null, target: name, before: { ...before }, after: { ...after } }
 }
 
@@ -190,22 +193,5 @@ async function readEntries(client: ClientBase | Pool, environmentId: string): Pr
       name,
       { isAdded, creditLimit: limit === null ? null : BigInt(limit) },
     ]),
-  )
-}
-
-interface Row extends Entry {
-  readonly environmentId: string
-  readonly name: string
-}
-
-async function writeEntry(client: ClientBase, { environmentId, name, isAdded, creditLimit }: Row): Promise<void> {
-  if (!isAdded && creditLimit === null) {
-    await client.query('DELETE FROM currencies WHERE environment_id = $1 AND name = $2', [environmentId, name])
-    return
-  }
-  await client.query(
-    `INSERT INTO currencies (environment_id, name, is_added, credit_limit) VALUES ($1, $2, $3, $4)
-     ON CONFLICT (environment_id, name) DO UPDATE SET is_added = excluded.is_added, credit_limit = excluded.credit_limit`,
-    [environmentId, name, isAdded, creditLimit],
   )
 }
