@@ -93,6 +93,6 @@ export const grantCalls = [
     action: 'grant_policy.set',
     title: 'Set the policy of approvals',
     target: 'environment',
-    change: ({ client }, asked) => setGrantPolicy(client, asked.environmentId, asked),
+    change: (changing, asked) => setGrantPolicy(changing, asked.environmentId, asked),
   }),
 ]

@@ -10,6 +10,7 @@ import type { PlatformCaller } from '../callers/callers.ts'
 import { hasRight } from '../callers/roles.ts'
 import { readCreditRules, requireCredit } from '../catalogue/currencies.ts'
 import { newId } from '../db/ids.ts'
+import type { Transaction } from '../db/prisma.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import type { Change } from '../declare/change.ts'
@@ -409,20 +410,16 @@ export type GrantPolicy = AnswerOf<typeof grantPolicy>
 
 /** Sets above which size jobs of an environment need approval. It counts for jobs whose players are collected from then on. */
 export async function setGrantPolicy(
-  client: ClientBase,
+  { db, client }: Transaction,
   environmentId: string,
   { approvalAbovePlayers, approvalAboveAmount, environment }: RequestOf<typeof setPolicyRequest>,
 ): Promise<Change<{ readonly policy: GrantPolicy }>> {
   await lockEnvironment(client, environmentId)
   const before = await readPolicy(client, environmentId)
   const after = { abovePlayers: approvalAbovePlayers, aboveAmount: approvalAboveAmount }
-  const outcome = { policy: { approvalAbovePlayers, approvalAboveAmount } }
+  const policy = { approvalAbovePlayers, approvalAboveAmount }
+  const outcome = { policy }
   if (print({ ...before }) === print(after)) return { outcome }
-  await client.query(
-    `INSERT INTO grant_policies (environment_id, approval_above_players, approval_above_amount) VALUES ($1, $2, $3)
-     ON CONFLICT (environment_id) DO UPDATE SET approval_above_players = excluded.approval_above_players,
-       approval_above_amount = excluded.approval_above_amount`,
-    [environmentId, approvalAbovePlayers, approvalAboveAmount],
-  )
+  await db.grantPolicy.upsert({ where: { environmentId }, create: { environmentId, ...policy }, update: policy })
   return { outcome, target: environment, before: { ...before }, after }
 }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ClientBase, Pool } from 'pg'
+import type { Transaction } from '../db/prisma.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import type { Change } from '../declare/change.ts'
 import { lockEnvironment } from '../projects/projects.ts'
@@ -80,7 +81,7 @@ export async function readPolicy(pool: Pool | ClientBase, environmentId: string)
 
 /** Sets the policy of an environment. */
 export async function setPolicy(
-  client: ClientBase,
+  { db, client }: Transaction,
   environmentId: string,
   {
     environment,
@@ -97,13 +98,6 @@ export async function setPolicy(
   const before = await readPolicy(client, environmentId)
   const after = { maxSessions, whenFull, deletionDays, linkTickets, identitiesAtDeletion, clientProfile }
   if (isDeepStrictEqual(after, before)) return { outcome: { policy: after } }
-  await client.query(
-    `INSERT INTO account_policies (environment_id, max_sessions, when_full, deletion_days, link_tickets,
-       identities_at_deletion, client_profile) VALUES ($1, $2, $3, $4, $5, $6, $7)
-     ON CONFLICT (environment_id) DO UPDATE SET max_sessions = excluded.max_sessions,
-       when_full = excluded.when_full, deletion_days = excluded.deletion_days, link_tickets = excluded.link_tickets,
-       identities_at_deletion = excluded.identities_at_deletion, client_profile = excluded.client_profile`,
-    [environmentId, maxSessions, whenFull, deletionDays, linkTickets, identitiesAtDeletion, clientProfile],
-  )
+  await db.accountPolicy.upsert({ where: { environmentId }, create: { environmentId, ...after }, update: after })
   return { outcome: { policy: after }, target: environment, before: { ...before }, after }
 }

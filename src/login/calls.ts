@@ -47,7 +47,7 @@ export const loginCalls = [
     action: 'account_policy.set',
     title: 'Set the policy of accounts',
     target: 'environment',
-    change: ({ client }, asked) => setPolicy(client, asked.environmentId, asked),
+    change: (changing, asked) => setPolicy(changing, asked.environmentId, asked),
   }),
   operatorAct({
     name: 'testAuthProvider',

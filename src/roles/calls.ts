@@ -15,6 +15,6 @@ export const roleCalls = [
     action: 'role_limits.set',
     title: 'Set the limits of a role',
     target: 'environment',
-    change: ({ client }, asked) => setLimits(client, asked.environmentId, asked),
+    change: (changing, asked) => setLimits(changing, asked.environmentId, asked),
   }),
 ]

@@ -4,6 +4,7 @@ import { type Fault, Refusal } from '../base/errors.ts'
 import { print } from '../base/json.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import type { Role } from '../callers/roles.ts'
+import type { Transaction } from '../db/prisma.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import type { Change } from '../declare/change.ts'
 import { findEnvironment, lockEnvironment } from '../projects/projects.ts'
@@ -92,7 +93,7 @@ export async function listLimits(pool: Pool, environmentId: string): Promise<Rol
 
 /** Sets the limits of a role. */
 export async function setLimits(
-  client: ClientBase,
+  { db, client }: Transaction,
   environmentId: string,
   {
     environment,
@@ -109,14 +110,11 @@ export async function setLimits(
   const before = { role, ...(await readLimits(client, environmentId, role)) }
   const after = { role, readsOnly, maxCredit, maxXp, maxGiftsPerDay, maxJobPlayers }
   if (print(before) === print(after)) return { outcome: { limits: after } }
-  await client.query(
-    `INSERT INTO role_limits (environment_id, role, reads_only, max_credit, max_xp, max_gifts_per_day, max_job_players)
-     VALUES ($1, $2, $3, $4, $5, $6, $7)
-     ON CONFLICT (environment_id, role) DO UPDATE SET reads_only = excluded.reads_only,
-       max_credit = excluded.max_credit, max_xp = excluded.max_xp,
-       max_gifts_per_day = excluded.max_gifts_per_day, max_job_players = excluded.max_job_players`,
-    [environmentId, role, readsOnly, maxCredit, maxXp, maxGiftsPerDay, maxJobPlayers],
-  )
+  await db.roleLimit.upsert({
+    where: { environmentId_role: { environmentId, role } },
+    create: { environmentId, ...after },
+    update: after,
+  })
   return { outcome: { limits: after }, target: environment, before, after }
 }
 

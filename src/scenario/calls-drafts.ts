@@ -141,6 +141,6 @@ export const draftCalls = [
     action: 'publish_policy.set',
     title: 'Set the approval of publications',
     target: 'environment',
-    change: ({ client }, asked) => setPublishPolicy(client, asked.environmentId, asked),
+    change: (changing, asked) => setPublishPolicy(changing, asked.environmentId, asked),
   }),
 ]

@@ -7,6 +7,7 @@ import { MAX_DRAFT_COMMENTS, MAX_DRAFTS } from '../base/limits.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { requireKey } from '../callers/keys.ts'
 import { newId } from '../db/ids.ts'
+import type { Transaction } from '../db/prisma.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import type { Change } from '../declare/change.ts'
@@ -354,7 +355,7 @@ export async function readPublishPolicy(pool: Pool | ClientBase, environmentId: 
 
 /** Sets what an environment demands of publications. */
 export async function setPublishPolicy(
-  client: ClientBase,
+  { db, client }: Transaction,
   environmentId: string,
   { environment, requiresApproval }: PublishPolicy & { readonly environment: string },
 ): Promise<Change<{ readonly policy: PublishPolicy }>> {
@@ -362,11 +363,7 @@ export async function setPublishPolicy(
   const before = await readPublishPolicy(client, environmentId)
   const after = { requiresApproval }
   if (before.requiresApproval === requiresApproval) return { outcome: { policy: after } }
-  await client.query(
-    `INSERT INTO publish_policies (environment_id, requires_approval) VALUES ($1, $2)
-     ON CONFLICT (environment_id) DO UPDATE SET requires_approval = excluded.requires_approval`,
-    [environmentId, requiresApproval],
-  )
+  await db.publishPolicy.upsert({ where: { environmentId }, create: { environmentId, ...after }, update: after })
   return { outcome: { policy: after }, target: environment, before: { ...before }, after }
 }
 
