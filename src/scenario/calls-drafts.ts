@@ -48,7 +48,7 @@ export const draftCalls = [
     action: 'scenario_draft.create',
     title: 'Share a draft',
     target: 'environment',
-    change: ({ client, caller }, asked) => createDraft(client, caller, asked),
+    change: createDraft,
   }),
   operatorAct({
     name: 'saveScenarioDraft',
@@ -62,7 +62,7 @@ export const draftCalls = [
     title: 'Change a shared draft',
     target: 'draftId',
     async act({ caller, service }, asked) {
-      await saveDraft(service.operatorPool, caller, asked)
+      await saveDraft(service.transact, caller, asked)
       return { outcome: await showDraft(service.operatorPool, asked) }
     },
   }),
@@ -118,7 +118,7 @@ export const draftCalls = [
     action: 'scenario_draft.approve',
     title: 'Approve a shared draft',
     target: 'draftId',
-    change: ({ client, caller }, asked) => approveDraft(client, caller, asked),
+    change: approveDraft,
   }),
   operatorChange({
     name: 'deleteScenarioDraft',
@@ -129,7 +129,7 @@ export const draftCalls = [
     action: 'scenario_draft.delete',
     title: 'Delete a shared draft',
     target: 'draftId',
-    change: ({ client }, asked) => deleteDraft(client, asked),
+    change: deleteDraft,
   }),
   operatorChange({
     name: 'setPublishPolicy',

@@ -6,8 +6,8 @@ import { print, trimJson } from '../base/json.ts'
 import { MAX_DRAFT_COMMENTS, MAX_DRAFTS } from '../base/limits.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { requireKey } from '../callers/keys.ts'
-import { newId } from '../db/ids.ts'
-import type { Transaction } from '../db/prisma.ts'
+import { databaseTime, newId } from '../db/ids.ts'
+import type { Transact, Transaction } from '../db/prisma.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import type { Change } from '../declare/change.ts'
@@ -143,37 +143,31 @@ export async function showDraft(
   return { draft: draft && { ...draft, environment } }
 }
 
+interface Changer extends Transaction {
+  readonly caller: PlatformCaller
+}
+
 /** Shares a draft. One that is there with the same name and text stays as it is. */
 export async function createDraft(
-  client: ClientBase,
-  caller: PlatformCaller,
+  { db, client, caller }: Changer,
   { environment, environmentId, scenarioId, name, definition, baseVersion }: InNamed<CreateDraft>,
 ): Promise<Change<Outcome>> {
   // Otherwise several at once could pass the limit.
   await lockEnvironment(client, environmentId)
-  const { rows: named } = await client.query<{ id: string; isSame: boolean }>(
-    `SELECT id, definition = $4 AND base_version = $5 AS "isSame" FROM scenario_drafts
-     WHERE environment_id = $1 AND scenario_id = $2 AND name = $3`,
-    [environmentId, scenarioId, name, definition, baseVersion],
-  )
-  if (named[0]?.isSame)
-    return { outcome: await showDraft(client, { environment, environmentId, draftId: named[0].id }) }
-  if (named[0]) throw invalidRequest({ path: 'name', message: 'is the name of another draft of the scenario' })
-  const { rows } = await client.query<{ drafts: number }>(
-    'SELECT count(*)::int AS drafts FROM scenario_drafts WHERE environment_id = $1',
-    [environmentId],
-  )
-  if ((rows[0]?.drafts ?? 0) >= MAX_DRAFTS)
+  const place = { environmentId, scenarioId, name }
+  const named = await db.scenarioDraft.findUnique({ where: { environmentId_scenarioId_name: place } })
+  if (named?.definition === definition && named.baseVersion === baseVersion)
+    return { outcome: await showDraft(client, { environment, environmentId, draftId: named.id }) }
+  if (named) throw invalidRequest({ path: 'name', message: 'is the name of another draft of the scenario' })
+  if ((await db.scenarioDraft.count({ where: { environmentId } })) >= MAX_DRAFTS)
     throw invalidRequest({ path: 'environment', message: `has ${MAX_DRAFTS} drafts, the most that it can have` })
   const id = newId()
-  await client.query(
-    `INSERT INTO scenario_drafts (id, environment_id, scenario_id, name, definition, sha256, base_version, created_by,
-       changed_by, authors) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9)`,
-    [
-      ...[id, environmentId, scenarioId, name, definition, hashOf(definition), baseVersion, nameOf(caller)],
-      JSON.stringify([makerOf(caller)]),
-    ],
-  )
+  const maker = nameOf(caller)
+  const text = { definition, sha256: hashOf(definition), authors: JSON.stringify([makerOf(caller)]) }
+  await db.scenarioDraft.create({
+    data: { id, ...place, ...text, baseVersion, createdBy: maker, changedBy: maker },
+    select: { id: true },
+  })
   const outcome = await showDraft(client, { environment, environmentId, draftId: id })
   return { outcome, target: id, before: null, after: { scenarioId, name } }
 }
@@ -187,11 +181,11 @@ const withAuthor = (authors: readonly Maker[], caller: PlatformCaller): readonly
 
 /** Changes a draft that still has the revision that the caller has seen. The same text again changes nothing. */
 export function saveDraft(
-  pool: Pool,
+  transact: Transact,
   caller: PlatformCaller,
   { environmentId, draftId, expectedRevision, ...sent }: InEnvironment<RequestOf<typeof saveDraftRequest>>,
 ): Promise<void> {
-  return inTransaction(pool, async (client) => {
+  return transact(async ({ db, client }) => {
     await requireKey(client, caller)
     const before = await lockDraft(client, environmentId, draftId)
     const after = {
@@ -203,42 +197,44 @@ export function saveDraft(
       after.definition === before.definition && after.name === before.name && after.baseVersion === before.baseVersion
     if (isSame) return
     requireRevision(before, expectedRevision, 'expectedRevision')
-    const { rowCount: named } = await client.query(
-      'SELECT FROM scenario_drafts WHERE environment_id = $1 AND scenario_id = $2 AND name = $3 AND id <> $4',
-      [environmentId, before.scenarioId, after.name, draftId],
-    )
-    if (named !== 0) throw invalidRequest({ path: 'name', message: 'is the name of another draft of the scenario' })
+    const { scenarioId } = before
+    const named = { environmentId, scenarioId, name: after.name, id: { not: draftId } }
+    if ((await db.scenarioDraft.count({ where: named })) > 0)
+      throw invalidRequest({ path: 'name', message: 'is the name of another draft of the scenario' })
     // A name or a base alone changes nothing that a person would approve.
     const isText = after.definition !== before.definition
     const authors = isText ? withAuthor(before.authors, caller) : before.authors
     const revision = before.revision + (isText || after.baseVersion !== before.baseVersion ? 1 : 0)
     // The same text on another base stays approved.
     const isApproved = !isText && before.approvedRevision === before.revision
-    await client.query(
-      `UPDATE scenario_drafts SET name = $2, definition = $3, sha256 = $4, base_version = $5, revision = $6,
-         approved_revision = $7, changed_by = $8, changed_at = clock_timestamp(), authors = $9 WHERE id = $1`,
-      [
-        ...[draftId, after.name, after.definition, hashOf(after.definition), after.baseVersion, revision],
-        ...[isApproved ? revision : before.approvedRevision, isText ? nameOf(caller) : before.changedBy],
-        JSON.stringify(authors),
-      ],
-    )
+    await db.scenarioDraft.update({
+      where: { id: draftId },
+      data: {
+        ...after,
+        sha256: hashOf(after.definition),
+        revision,
+        approvedRevision: isApproved ? revision : before.approvedRevision,
+        changedBy: isText ? nameOf(caller) : before.changedBy,
+        changedAt: databaseTime(),
+        authors: JSON.stringify(authors),
+      },
+      select: { id: true },
+    })
   })
 }
 
 export async function deleteDraft(
-  client: ClientBase,
+  { db, client }: Transaction,
   { environmentId, draftId }: InNamed<RequestOf<typeof deleteDraftRequest>>,
 ): Promise<Change<Outcome>> {
   const { scenarioId, name, revision } = await lockDraft(client, environmentId, draftId)
-  await client.query('DELETE FROM scenario_drafts WHERE id = $1', [draftId])
+  await db.scenarioDraft.delete({ where: { id: draftId }, select: { id: true } })
   return { outcome: { draft: null }, target: draftId, before: { scenarioId, name, revision }, after: null }
 }
 
 /** Approves a revision, as a person who has changed nothing since the last approval. Approved once, it stays so. */
 export async function approveDraft(
-  client: ClientBase,
-  caller: PlatformCaller,
+  { db, client, caller }: Changer,
   { environment, environmentId, draftId, revision }: InNamed<RequestOf<typeof approveDraftRequest>>,
 ): Promise<Change<Outcome>> {
   const draft = await lockDraft(client, environmentId, draftId)
@@ -249,11 +245,12 @@ export async function approveDraft(
     throw new Refusal('forbidden', {
       faults: [{ path: 'draftId', message: 'is of a draft that a second person must approve' }],
     })
-  await client.query(
-    `UPDATE scenario_drafts SET approved_revision = $2, approved_by = $3, approved_at = clock_timestamp(),
-       authors = '[]' WHERE id = $1`,
-    [draftId, revision, nameOf(caller)],
-  )
+  const approval = { approvedRevision: revision, approvedBy: nameOf(caller), approvedAt: databaseTime() }
+  await db.scenarioDraft.update({
+    where: { id: draftId },
+    data: { ...approval, authors: '[]' },
+    select: { id: true },
+  })
   const { scenarioId, name, sha256 } = draft
   const after = { scenarioId, name, revision, sha256 }
   return { outcome: await showDraft(client, place), target: draftId, before: null, after }
