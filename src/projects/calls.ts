@@ -28,6 +28,6 @@ export const projectCalls = [
     action: 'project.rename',
     title: 'Rename the project',
     target: { word: 'project' },
-    change: ({ client, caller }, asked) => renameProject(client, caller, asked),
+    change: (changing, asked) => renameProject(changing, changing.caller, asked),
   }),
 ]

@@ -3,6 +3,7 @@ import { Refusal } from '../base/errors.ts'
 import { isSlug, MAX_ENVIRONMENTS, MAX_NAME, MAX_SLUG } from '../base/limits.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import { newId } from '../db/ids.ts'
+import type { Transaction } from '../db/prisma.ts'
 import { inTransaction } from '../db/transaction.ts'
 import type { Change } from '../declare/change.ts'
 import { newSlug, reason } from '../declare/common.ts'
@@ -66,12 +67,12 @@ export async function createEnvironment(
 }
 
 export async function renameProject(
-  client: ClientBase,
+  { db, client }: Transaction,
   { projectId }: PlatformCaller,
   { name }: RequestOf<typeof renameProjectRequest>,
 ): Promise<Change<{ readonly project: string }>> {
   const before = { name: await lockProject(client, projectId) }
-  await client.query('UPDATE projects SET name = $2 WHERE id = $1', [projectId, name])
+  await db.project.update({ where: { id: projectId }, data: { name } })
   return { outcome: { project: projectId }, target: projectId, before, after: { name } }
 }
 
