@@ -1,8 +1,11 @@
-// Contents page of the operators' calls: each feature's declarations.
+// Contents page of the operators' calls and queries: each feature's declarations.
 import { alertCalls } from './alerts/calls.ts'
+import { alertReads } from './alerts/reads.ts'
 import { boostCalls } from './boosts/calls.ts'
+import { boostReads } from './boosts/reads.ts'
 import { catalogueCalls } from './catalogue/calls.ts'
 import type { OperatorCall } from './declare/operator-call.ts'
+import type { OperatorRead } from './declare/operator-read.ts'
 import { grantCalls } from './grants/calls.ts'
 import { segmentCalls } from './listing/calls.ts'
 import { loginCalls } from './login/calls.ts'
@@ -33,3 +36,5 @@ export const operatorCalls: readonly OperatorCall[] = [
   ...singleSignOnCalls,
   ...supportCalls,
 ]
+
+export const operatorReads: readonly OperatorRead[] = [...alertReads, ...boostReads]

@@ -45,10 +45,12 @@ import './wallet/graphql.ts'
 import './wallet/graphql-boosts.ts'
 import { lexicographicSortSchema, printSchema } from 'graphql'
 import { builder } from './declare/graphql/builder.ts'
-import { operatorCalls } from './operator-calls.ts'
+import { operatorCalls, operatorReads } from './operator-calls.ts'
 import { addMutations } from './operators/graphql.ts'
+import { addQueries } from './operators/graphql-reads.ts'
 
 addMutations(operatorCalls)
+addQueries(operatorReads)
 
 export const schema = builder.toSchema()
 

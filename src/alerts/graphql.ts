@@ -2,12 +2,11 @@ import { requirePlatform } from '../callers/access.ts'
 import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
-import { answerType, argsOf, enumType } from '../declare/graphql/shapes.ts'
+import { answerType, enumType } from '../declare/graphql/shapes.ts'
 import { ProblemKindType } from '../problems/graphql.ts'
 import type { ProblemKind } from '../problems/problems.ts'
-import { findEnvironment } from '../projects/projects.ts'
 import { alertAttempt } from './calls.ts'
-import { ALERT_FORMATS, type AlertFormat, alertWebhooksRequest } from './requests.ts'
+import { ALERT_FORMATS, type AlertFormat } from './requests.ts'
 
 const FormatType = enumType('AlertFormat', ALERT_FORMATS, {
   description: 'What an alert webhook understands.',
@@ -67,19 +66,5 @@ nodesOf('AlertWebhook', ['uuid'], async (context, [id = '']) => {
   const { projectId } = await requirePlatform(context, 'read')
   return context.prisma.alertWebhook.findFirst({ where: { id, environment: { projectId } } })
 })
-
-builder.queryField('alertWebhooks', (t) =>
-  t.prismaField({
-    type: ['AlertWebhook'],
-    description: 'The alert webhooks of an environment, by their names.',
-    args: argsOf(alertWebhooksRequest),
-    resolve: async (query, _root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'read')
-      const { environment } = alertWebhooksRequest.readInput(args)
-      const environmentId = await findEnvironment(context.service.pool, projectId, environment)
-      return context.prisma.alertWebhook.findMany({ ...query, where: { environmentId }, orderBy: { name: 'asc' } })
-    },
-  }),
-)
 
 answerType('AlertAttempt', alertAttempt)

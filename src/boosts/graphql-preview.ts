@@ -1,12 +1,7 @@
-import { invalidRequest } from '../base/errors.ts'
-import { requirePlatform } from '../callers/access.ts'
 import { answer, out } from '../declare/answer.ts'
 import { builder } from '../declare/graphql/builder.ts'
-import { argsOf, fieldsOf } from '../declare/graphql/shapes.ts'
-import { findEnvironment } from '../projects/projects.ts'
-import { scenarioFaults } from './manage-boosts.ts'
+import { fieldsOf } from '../declare/graphql/shapes.ts'
 import type { BoostPreview, PassBoostPreview } from './preview-boost.ts'
-import { previewBoostRequest } from './requests.ts'
 
 const { members } = answer('What a boost would have given.', {
   xp: out.int64('The xp that it would have added.'),
@@ -25,7 +20,7 @@ const PassType = builder.objectRef<PassBoostPreview>('PassBoostPreview').impleme
   }),
 })
 
-const PreviewType = builder.objectRef<BoostPreview>('PreviewBoostResult').implement({
+builder.objectRef<BoostPreview>('PreviewBoostResult').implement({
   description:
     'What a boost would have given, had it run in the last days: by their xp and by the current versions of the scenarios.',
   fields: (t) => ({
@@ -42,20 +37,3 @@ const PreviewType = builder.objectRef<BoostPreview>('PreviewBoostResult').implem
     }),
   }),
 })
-
-builder.queryField('previewBoost', (t) =>
-  t.field({
-    type: PreviewType,
-    description: 'Previews a boost by the xp of the last days. Writes nothing and blocks nothing.',
-    args: argsOf(previewBoostRequest),
-    resolve: async (_root, args, context) => {
-      const { projectId, keyId } = await requirePlatform(context, 'read')
-      const { environment, ...boost } = previewBoostRequest.readInput(args)
-      const { pool, operatorPool, reads, previewBoost } = context.service
-      const environmentId = await findEnvironment(pool, projectId, environment)
-      const faults = await scenarioFaults(operatorPool, environmentId, boost.scenarios)
-      if (faults.length > 0) throw invalidRequest(...faults)
-      return previewBoost(reads.reader(keyId), projectId, environmentId, boost)
-    },
-  }),
-)

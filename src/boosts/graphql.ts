@@ -5,13 +5,11 @@ import { databaseNow } from '../db/ids.ts'
 import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
-import { namesOf, pageOf } from '../declare/graphql/page.ts'
-import { argsOf, enumType } from '../declare/graphql/shapes.ts'
-import { findEnvironment } from '../projects/projects.ts'
+import { enumType } from '../declare/graphql/shapes.ts'
 import type { Audience } from '../scenario/boosts.ts'
-import { CLOCK_FIELDS, type ClockColumns, clockOf, readGameNow } from '../scenario/game-clock.ts'
+import { CLOCK_FIELDS, type ClockColumns, clockOf } from '../scenario/game-clock.ts'
 import { stateOf } from './manage-boosts.ts'
-import { BOOST_STATES, type BoostState, boostsRequest } from './requests.ts'
+import { BOOST_STATES } from './requests.ts'
 
 /** The game's time of an environment. */
 const nowIn = (environment: ClockColumns): Date => new Date(gameTimeAt(clockOf(environment), databaseNow()))
@@ -65,31 +63,3 @@ nodesOf('Boost', ['uuid'], async (context, [id = '']) => {
   const { projectId } = await requirePlatform(context, 'read')
   return context.prisma.boost.findFirst({ where: { id, environment: { projectId } } })
 })
-
-/** The rows in a state at a moment, for Prisma. */
-const IN_STATE: Readonly<Record<BoostState, (at: Date) => object>> = {
-  planned: (at) => ({ endedAt: null, startsAt: { gt: at } }),
-  running: (at) => ({ endedAt: null, startsAt: { lte: at }, endsAt: { gt: at } }),
-  ended: (at) => ({ OR: [{ endedAt: { not: null } }, { endsAt: { lte: at } }] }),
-}
-
-builder.queryField('boosts', (t) =>
-  t.prismaConnection(
-    {
-      type: 'Boost',
-      cursor: 'id',
-      description: 'The boosts of an environment, past and to come: the last created first.',
-      args: argsOf(boostsRequest),
-      resolve: async (query, _root, args, context) => {
-        const { projectId } = await requirePlatform(context, 'read')
-        const { environment, states } = boostsRequest.readInput(args)
-        const environmentId = await findEnvironment(context.service.pool, projectId, environment)
-        const { page, beyond } = pageOf(query, { scope: {}, order: 'desc' })
-        const at = await readGameNow(context.service.pool, environmentId)
-        const inStates = states && { OR: states.map((state) => IN_STATE[state as BoostState](at)) }
-        return context.prisma.boost.findMany({ ...page, where: { environmentId, ...beyond, ...inStates } })
-      },
-    },
-    ...namesOf('Boost'),
-  ),
-)

@@ -6,6 +6,11 @@ import { inTransaction } from './transaction.ts'
 
 export type { PrismaClient }
 
+export type Model = Prisma.ModelName
+type Models = Prisma.TypeMap['model']
+/** A condition on the rows of a model. */
+export type WhereOf<M extends Model> = NonNullable<Models[M]['operations']['findMany']['args']['where']>
+
 /** Prisma's statements in a transaction of ours. */
 export type Db = Prisma.TransactionClient
 

@@ -125,6 +125,9 @@ const ofType = <T>(name: string, description?: string): Member<T> => ({
   type: { ofType: name },
 })
 
+/** The same for a list of them. */
+const listOfType = <T>(name: string): Member<readonly T[]> => list(ofType<T>(name), '')
+
 /** The same for a value that is read once it is asked for, after the call. */
 const later = <T>(name: string, description?: string): Member<() => Promise<T>> => ({
   ...{ description, schema: described({ type: 'object' }, description), type: { later: name } },
@@ -224,6 +227,7 @@ export const out = {
   list,
   of,
   ofType,
+  listOfType,
   later,
   orNull,
   optional,

@@ -5,7 +5,7 @@ import type { Right } from '../callers/roles.ts'
 import type { Transaction } from '../db/prisma.ts'
 import { type Answer, type AnswerOf, answer, type Member } from './answer.ts'
 import type { Change } from './change.ts'
-import type { Check, Fields, RequestOf, Shape, Source } from './shape.ts'
+import type { Check, Field, Fields, RequestOf, Shape, Source } from './shape.ts'
 
 // Operators' calls, declared once. From a declaration follow the mutation with its input and payload, who may call it,
 // the entry of the audit log, also that of a refused attempt, and the checks of the request.
@@ -13,7 +13,9 @@ import type { Check, Fields, RequestOf, Shape, Source } from './shape.ts'
 
 /** A request that was read. The environment that it names was found. */
 export type Asked<F extends Fields> = RequestOf<Shape<F>> &
-  (F extends { readonly environment: unknown } ? { readonly environmentId: string } : unknown)
+  (F extends { readonly environment: Field<infer Name> }
+    ? { readonly environmentId: null extends Name ? string | null : string }
+    : unknown)
 
 export interface Asking {
   readonly caller: PlatformCaller

@@ -1,8 +1,8 @@
 import { hasRight, RIGHTS, type Right, ROLES } from '../callers/roles.ts'
 import type { OperatorCall } from '../declare/operator-call.ts'
-import { operatorCalls } from '../operator-calls.ts'
+import { operatorCalls, operatorReads } from '../operator-calls.ts'
 
-// What docs/access.md and the console say of operators' calls, from their declarations. Not part of the service.
+// What docs/access.md and the console say of operators' calls and queries, from their declarations. Not part of the service.
 
 /** Whether a change of the call has an entry in the audit log, and not only a refused attempt. */
 const hasEntry = ({ answer }: OperatorCall): boolean => 'payload' in answer && answer.withoutEntry !== null
@@ -36,12 +36,12 @@ const cellsOf = (right: Right) => [
   'own',
 ]
 
-function rightsTable(): string {
+function rightsTable(kind: string, declared: readonly { readonly name: string; readonly right: Right }[]): string {
   const rows = RIGHTS.flatMap((right) => {
-    const names = operatorCalls.filter((call) => call.right === right).map(({ name }) => code(name))
+    const names = declared.filter((one) => one.right === right).map(({ name }) => code(name))
     return names.length === 0 ? [] : [[names.join(' '), ...cellsOf(right)]]
   })
-  return tableOf([['mutations', 'nobody', 'SDK key', 'player', ...ROLES, 'elsewhere'], ...rows])
+  return tableOf([[kind, 'nobody', 'SDK key', 'player', ...ROLES, 'elsewhere'], ...rows])
 }
 
 function actionsTable(): string {
@@ -60,7 +60,11 @@ const tableOf = ([header = [], ...rows]: readonly (readonly string[])[]): string
 
 /** A page with its printed tables, each between two marks. */
 export function withTables(page: string): string {
-  const tables = { 'mutations of operators': rightsTable(), 'actions of operators': actionsTable() }
+  const tables = {
+    'queries of operators': rightsTable('queries', operatorReads),
+    'mutations of operators': rightsTable('mutations', operatorCalls),
+    'actions of operators': actionsTable(),
+  }
   return Object.entries(tables).reduce((text, [name, table]) => {
     const [begin, end] = [`<!-- ${name}, by npm run schema -->\n`, '\n<!-- end -->']
     const from = text.indexOf(begin)

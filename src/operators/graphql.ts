@@ -18,7 +18,7 @@ export function addMutations(calls: readonly OperatorCall[]): void {
           type: typeOf(call.answer) as never,
           description: call.summary,
           ...(call.cost !== undefined && { extensions: { cost: call.cost } }),
-          args: inputOf(`${call.name.charAt(0).toUpperCase()}${call.name.slice(1)}Input`, call.request),
+          args: inputOf(inputName(call.name), call.request),
           resolve: async (_root, { input }, context) => {
             const { service } = context
             const outcome = await runCall(call, { access: context, service, source: new InputSource(input) })
@@ -29,6 +29,9 @@ export function addMutations(calls: readonly OperatorCall[]): void {
     ),
   )
 }
+
+/** The name of the input of a field: `EndBoostInput` for `endBoost`. */
+export const inputName = (field: string): string => `${field.charAt(0).toUpperCase()}${field.slice(1)}Input`
 
 const payloads = new Map<Answer<object>, unknown>()
 
@@ -60,6 +63,10 @@ function payloadType({ payload, description, members, withoutEntry }: Payload<ob
   return type
 }
 
+/** Prisma's functions for a model. All models have the same ones. */
+export const tableOf = (prisma: PrismaClient, model: string) =>
+  prisma[`${model.charAt(0).toLowerCase()}${model.slice(1)}` as 'boost']
+
 /** The key of a row: its id, or the columns of its key in their order. */
 type Key = string | Readonly<Record<string, string>>
 
@@ -67,12 +74,11 @@ type Key = string | Readonly<Record<string, string>>
  * The field of a member that is kept, whose value is the key of a row, or a list of such keys. Undefined for any other
  * member.
  */
-function keptField(name: string, { type, isNullable = false, description }: Member<unknown>) {
+export function keptField(name: string, { type, isNullable = false, description }: Member<unknown>) {
   const isList = typeof type === 'object' && 'listOf' in type
   const of = isList ? type.listOf : type
   if (typeof of === 'string' || !('kept' in of)) return undefined
   const { kept: model } = of
-  const tableOf = (prisma: PrismaClient) => prisma[`${model.charAt(0).toLowerCase()}${model.slice(1)}` as 'boost']
   return {
     ...{ type: isList ? [model] : model, nullable: isNullable, description, extensions: { isDeclared: true } },
     resolve(query: object, outcome: object, _args: object, { prisma }: { prisma: PrismaClient }) {
@@ -82,11 +88,11 @@ function keptField(name: string, { type, isNullable = false, description }: Memb
       if (value === null) return null
       if (isList) {
         const rows = (value as readonly Key[]).map((key) => (typeof key === 'string' ? { id: key } : key))
-        return tableOf(prisma).findMany({ ...selection, where: { OR: rows }, orderBy: { id: 'asc' } })
+        return tableOf(prisma, model).findMany({ ...selection, where: { OR: rows }, orderBy: { id: 'asc' } })
       }
       const where = typeof value === 'string' ? { id: value } : { [Object.keys(value).join('_')]: value }
       const found = { ...selection, where: where as never }
-      return isNullable ? tableOf(prisma).findUnique(found) : tableOf(prisma).findUniqueOrThrow(found)
+      return isNullable ? tableOf(prisma, model).findUnique(found) : tableOf(prisma, model).findUniqueOrThrow(found)
     },
   }
 }

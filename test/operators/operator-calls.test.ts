@@ -2,12 +2,12 @@ import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { print } from '../../src/base/json.ts'
 import type { OperatorCall } from '../../src/declare/operator-call.ts'
-import type { Field } from '../../src/declare/shape.ts'
 import { printTitles, withTables } from '../../src/dev/operator-call-docs.ts'
 import { operatorCalls } from '../../src/operator-calls.ts'
 import { type Game, startGame } from '../harness/game.ts'
 import { documentOf, rootFields, type Values } from '../serve/graphql/documents.ts'
 import { newOperator, type Operator } from '../support/desk.ts'
+import { beyond } from './beyond.ts'
 
 // What each declared call of an operator does, by its declaration alone. The tests of a feature hold what it changes.
 
@@ -24,16 +24,6 @@ beforeAll(async () => {
   player = { token, actor: `player:${playerId}` }
 })
 afterAll(() => game.stop())
-
-/** A value that is of the field's type, and not within its limits. Undefined for a field that GraphQL checks alone. */
-function beyond({ schema, type }: Field<unknown>): unknown {
-  const { maxLength, minimum, maxItems } = schema as Readonly<Record<string, number | undefined>>
-  if (maxLength !== undefined) return 'x'.repeat(maxLength + 1)
-  if (type === 'Strings' && maxItems !== undefined)
-    return Array.from({ length: maxItems + 1 }, (_, index) => `s${index}`)
-  if (minimum !== undefined) return type === 'Int64' ? String(BigInt(minimum) - 1n) : minimum - 1
-  return undefined
-}
 
 const fieldOf = (name: string) => {
   const field = rootFields('Mutation').find((one) => one.name === name)

@@ -9,7 +9,6 @@ export const WEIGHTS: Readonly<Record<string, number>> = {
   'Query.calendar': 50,
   'Query.callStatistics': 50,
   'Query.loginStatistics': 50,
-  'Query.previewBoost': 100,
   'Query.previewGrantJob': 100,
   'Query.previewGrantUndo': 100,
   'Query.previewScenario': 100,

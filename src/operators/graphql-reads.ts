@@ -1,0 +1,91 @@
+import type { InputFieldMap } from '@pothos/core'
+import { memberOf } from '../declare/answer.ts'
+import { builder } from '../declare/graphql/builder.ts'
+import { connectionOf } from '../declare/graphql/connections.ts'
+import type { Context } from '../declare/graphql/context.ts'
+import { pageOf } from '../declare/graphql/page.ts'
+import { argsOf, inputOf, outputOf } from '../declare/graphql/shapes.ts'
+import type { ListRead, OperatorRead, ValueRead } from '../declare/operator-read.ts'
+import { type Fields, InputSource } from '../declare/shape.ts'
+import { inputName, keptField, tableOf } from './graphql.ts'
+import { admitRead } from './run-read.ts'
+
+type Value = ValueRead<Fields, unknown>
+/** All models have the same functions. */
+type List = ListRead<Fields, 'Boost'>
+
+/** Makes a query of each declared one. */
+export function addQueries(reads: readonly OperatorRead[]): void {
+  for (const read of reads) {
+    if (!('rows' in read)) addValue(read)
+    else if (read.pagedBy === undefined) addList(read as List)
+    else addConnection(read as List, read.pagedBy)
+  }
+}
+
+const optionsOf = ({ name, summary, request, hasInput, cost }: OperatorRead) => ({
+  description: summary,
+  args: (hasInput ? inputOf(inputName(name), request) : argsOf(request)) as InputFieldMap,
+  extensions: { cost },
+})
+
+const admit = (read: OperatorRead, args: object, context: Context) => {
+  const sent = read.hasInput ? (args as { readonly input: object }).input : args
+  return admitRead(read, { access: context, service: context.service, source: new InputSource(sent) })
+}
+
+function addValue(read: Value): void {
+  const { name } = read
+  const answer = memberOf(read.answer)
+  const readFor = async (args: object, context: Context) => read.read(...(await admit(read, args, context)))
+  const kept = keptField(name, answer)
+  builder.queryField(name, (t) => {
+    const { type, isNullable: nullable = false } = answer
+    if (!kept) {
+      const resolve = (_root: object, args: object, context: Context) => readFor(args, context)
+      return t.field({ ...optionsOf(read), type: outputOf(type), nullable, resolve } as never)
+    }
+    const resolve = async (query: object, _root: object, args: object, context: Context) =>
+      kept.resolve(query, { [name]: await readFor(args, context) }, args, context)
+    return t.prismaField({ ...optionsOf(read), type: kept.type, nullable, resolve } as never)
+  })
+}
+
+function addList(list: List): void {
+  const { name, rows, size } = list
+  builder.queryField(name, (t) =>
+    t.prismaField({
+      ...optionsOf(list),
+      type: [rows],
+      extensions: { cost: list.cost, size },
+      resolve: async (query, _root, args, context) => {
+        const where = await list.where(...(await admit(list, args, context)))
+        return tableOf(context.prisma, rows).findMany({ ...query, where, orderBy: { name: 'asc' } })
+      },
+    }),
+  )
+}
+
+function addConnection(list: List, key: string): void {
+  const { name, rows, hasNamesAsIds } = list
+  const columns = key.split('_').slice(0, -1)
+  builder.queryField(name, (t) =>
+    t.prismaConnection(
+      {
+        ...optionsOf(list),
+        type: rows,
+        cursor: key as 'id',
+        resolve: async (query, _root, args, context) => {
+          const where = await list.where(...(await admit(list, args, context)))
+          const scope = Object.fromEntries(
+            columns.map((column) => [column, where[column as 'environmentId'] as string]),
+          )
+          const order = hasNamesAsIds ? ({ order: 'asc', ids: 'names' } as const) : ({ order: 'desc' } as const)
+          const { page, beyond } = pageOf(query, { scope, ...order })
+          return tableOf(context.prisma, rows).findMany({ ...page, where: { ...where, ...beyond } })
+        },
+      },
+      connectionOf(rows) as never,
+    ),
+  )
+}
