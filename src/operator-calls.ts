@@ -1,6 +1,7 @@
 // Contents page of the operators' calls and queries: each feature's declarations.
 import { alertCalls } from './alerts/calls.ts'
 import { alertReads } from './alerts/reads.ts'
+import { auditReads } from './audit/reads.ts'
 import { boostCalls } from './boosts/calls.ts'
 import { boostReads } from './boosts/reads.ts'
 import { catalogueCalls } from './catalogue/calls.ts'
@@ -11,12 +12,15 @@ import { segmentCalls } from './listing/calls.ts'
 import { loginCalls } from './login/calls.ts'
 import { projectCalls } from './projects/calls.ts'
 import { keyCalls } from './projects/calls-keys.ts'
+import { projectReads } from './projects/reads.ts'
 import { providerCalls } from './providers/calls.ts'
 import { roleCalls } from './roles/calls.ts'
 import { scenarioCalls } from './scenario/calls.ts'
 import { draftCalls } from './scenario/calls-drafts.ts'
 import { sharedViewCalls } from './shared-views/calls.ts'
+import { sharedViewReads } from './shared-views/reads.ts'
 import { singleSignOnCalls } from './single-sign-on/calls.ts'
+import { singleSignOnReads } from './single-sign-on/reads.ts'
 import { supportCalls } from './support/calls.ts'
 
 export const operatorCalls: readonly OperatorCall[] = [
@@ -37,4 +41,11 @@ export const operatorCalls: readonly OperatorCall[] = [
   ...supportCalls,
 ]
 
-export const operatorReads: readonly OperatorRead[] = [...alertReads, ...boostReads]
+export const operatorReads: readonly OperatorRead[] = [
+  ...alertReads,
+  ...auditReads,
+  ...boostReads,
+  ...projectReads,
+  ...sharedViewReads,
+  ...singleSignOnReads,
+]

@@ -1,22 +1,15 @@
-import { MAX_ACTION, MAX_ACTOR, MAX_OPERATOR, MAX_TARGET } from '../base/limits.ts'
 import { requirePlatform } from '../callers/access.ts'
-import { idsAround } from '../db/ids.ts'
-import { checkSpan, environment, span } from '../declare/common.ts'
 import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
+import { connectionOf } from '../declare/graphql/connections.ts'
 import type { Context } from '../declare/graphql/context.ts'
 import { needs } from '../declare/graphql/field-marks.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
-import { namesOf, pageOf } from '../declare/graphql/page.ts'
+import { pageOf } from '../declare/graphql/page.ts'
 import { jsonOrNull } from '../declare/graphql/scalars.ts'
-import { argsOf } from '../declare/graphql/shapes.ts'
-import { described, flag, optional, shape, text } from '../declare/shape.ts'
-import { findEnvironment } from '../projects/projects.ts'
 import { ACTIONS } from './actions.ts'
 import type { Audited } from './audit-log.ts'
 
-/** The prefix of actions whose target is a player. */
-const OF_PLAYER = 'player.'
 /** The prefix of a platform key's id in the log's `actor`. */
 const KEY_ACTOR = 'platform_key:'
 
@@ -31,7 +24,7 @@ export async function keyLabelOf(
   return key?.projectId === projectId ? key.label : null
 }
 
-const AuditLogEntryType = builder.prismaObject('AuditLogEntry', {
+builder.prismaObject('AuditLogEntry', {
   interfaces: [NodeType],
   fields: (t) => ({
     id: t.id({ resolve: ({ id }) => globalId('AuditLogEntry', id) }),
@@ -110,9 +103,6 @@ const AuditLogEntryType = builder.prismaObject('AuditLogEntry', {
   }),
 })
 
-const [connection, edge] = namesOf('AuditLogEntry')
-const AuditLogConnection = builder.connectionObject({ type: AuditLogEntryType, ...connection }, edge)
-
 const requireAuditor = (context: Context) =>
   requirePlatform(context, 'manage', { action: ACTIONS.readAuditLog, target: 'audit_log' })
 
@@ -120,62 +110,6 @@ nodesOf('AuditLogEntry', ['uuid'], async (context, [id = '']) => {
   const { projectId } = await requireAuditor(context)
   return context.prisma.auditLogEntry.findUnique({ where: { projectId_id: { projectId, id } } })
 })
-
-const auditLogRequest = shape({
-  environment: optional(described(environment, 'Only this environment.')),
-  action: optional(text('Only this action, such as `player.ban`.', { max: MAX_ACTION })),
-  target: optional(text('Only this target, such as the id of a player, a key or a scenario.', { max: MAX_TARGET })),
-  actor: optional(text('Only this actor, such as `platform_key:` and its id.', { max: MAX_ACTOR })),
-  isAboutPlayer: optional(
-    flag(
-      'True: only changes of one player, such as a ban. False: only others, such as publications, keys and settings.',
-    ),
-  ),
-  operator: optional(text('Only this person, named by the call or by an operator token.', { max: MAX_OPERATOR })),
-  ...span,
-})
-
-builder.queryField('auditLog', (t) =>
-  t.prismaConnection(
-    {
-      type: 'AuditLogEntry',
-      cursor: 'projectId_id',
-      description: "Changes and refused attempts of operators in the key's project, the latest first.",
-      args: argsOf(auditLogRequest),
-      resolve: async (query, _root, args, context) => {
-        const { projectId } = await requireAuditor(context)
-        const { environment, action, target, actor, operator, isAboutPlayer, ...asked } = auditLogRequest.readInput(
-          args,
-          checkSpan,
-        )
-        const environmentId =
-          environment === null ? null : await findEnvironment(context.service.pool, projectId, environment)
-        const from = asked.from && sinceThe1970s(asked.from)
-        const to = asked.to && sinceThe1970s(asked.to)
-        const { page, beyond } = pageOf(query, { scope: { projectId }, order: 'desc' })
-        const where = {
-          projectId,
-          ...beyond,
-          ...(environmentId !== null && { environmentId }),
-          action: {
-            ...(action !== null && { equals: action }),
-            ...(isAboutPlayer === true && { startsWith: OF_PLAYER }),
-            ...(isAboutPlayer === false && { not: { startsWith: OF_PLAYER } }),
-          },
-          ...(target !== null && { target }),
-          ...(actor !== null && { actor }),
-          ...(operator !== null && { operator }),
-          ...((from || to) && {
-            createdAt: { ...(from && { gte: from }), ...(to && { lt: to }) },
-            AND: between(idsAround(from, to)),
-          }),
-        }
-        return context.prisma.auditLogEntry.findMany({ ...page, where })
-      },
-    },
-    AuditLogConnection,
-  ),
-)
 
 builder.prismaObjectField('Player', 'auditLog', (t) =>
   t.prismaConnection(
@@ -192,7 +126,7 @@ builder.prismaObjectField('Player', 'auditLog', (t) =>
         return context.prisma.auditLogEntry.findMany({ ...page, where: { projectId, target, ...beyond } })
       },
     },
-    AuditLogConnection,
+    connectionOf('AuditLogEntry'),
   ),
 )
 
@@ -209,10 +143,3 @@ export function addAuditEntry<T extends Audited>(payload: Payload<T>, descriptio
     }),
   )
 }
-
-/** At least 1970: no entry is older, and Prisma can write earlier years in a form that Postgres rejects. */
-const sinceThe1970s = (moment: Date): Date => (moment.getTime() < 0 ? new Date(0) : moment)
-
-const between = ({ first, last }: ReturnType<typeof idsAround>) => ({
-  id: { ...(first && { gte: first }), ...(last && { lt: last }) },
-})

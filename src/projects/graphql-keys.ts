@@ -1,17 +1,12 @@
 import { ACTIONS } from '../audit/actions.ts'
 import { requirePlatform } from '../callers/access.ts'
-import { SHOWN_CHARACTERS } from '../callers/keys.ts'
 import { ROLES, type Role } from '../callers/roles.ts'
 import { answer, out } from '../declare/answer.ts'
-import { environment } from '../declare/common.ts'
 import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import type { Context } from '../declare/graphql/context.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
-import { namesOf, pageOf } from '../declare/graphql/page.ts'
-import { argsOf, enumType, fieldsOf } from '../declare/graphql/shapes.ts'
-import { described, mapped, oneOf, optional, shape, text } from '../declare/shape.ts'
-import { findEnvironment } from './projects.ts'
+import { enumType, fieldsOf } from '../declare/graphql/shapes.ts'
 
 const keyActor = 'The actor: `platform_key:` and its id; null for the command line.'
 /** What a list shows of a key of any kind. */
@@ -71,73 +66,6 @@ builder.prismaObject('PlatformKey', {
     ...fieldsOf(t, keyMembers),
   }),
 })
-
-/** Keys by their beginning. Prisma appends a `%` and does not escape wildcards in the text. */
-const prefix = mapped(
-  optional(text('The beginning of the key, as far as it is shown.', { max: SHOWN_CHARACTERS })),
-  (beginning) => (beginning === null ? {} : { prefix: { startsWith: beginning.replace(/[\\%_]/g, '\\$&') } }),
-)
-const environmentKeysRequest = shape({
-  environment: optional(described(environment, 'Only this environment.')),
-  prefix,
-})
-const platformKeysRequest = shape({ role: optional(oneOf('Only this role.', ROLES)), prefix })
-
-const scopeOf = async ({ service }: Context, projectId: string, environment: string | null) =>
-  environment === null
-    ? { environment: { projectId } }
-    : { environmentId: await findEnvironment(service.pool, projectId, environment) }
-
-builder.queryFields((t) => ({
-  sdkKeys: t.prismaConnection(
-    {
-      type: 'SdkKey',
-      cursor: 'id',
-      description: "The SDK keys of the key's project, the latest first.",
-      args: argsOf(environmentKeysRequest),
-      resolve: async (query, _root, args, context) => {
-        const { projectId } = await requireKeeper(context, ACTIONS.readSdkKeys)
-        const { environment, prefix } = environmentKeysRequest.readInput(args)
-        const scope = await scopeOf(context, projectId, environment)
-        const { page, beyond } = pageOf(query, { scope: {}, order: 'desc' })
-        return context.prisma.sdkKey.findMany({ ...page, where: { ...scope, ...prefix, ...beyond } })
-      },
-    },
-    ...namesOf('SdkKey'),
-  ),
-  serverKeys: t.prismaConnection(
-    {
-      type: 'ServerKey',
-      cursor: 'id',
-      description: "The server keys of the key's project, the latest first.",
-      args: argsOf(environmentKeysRequest),
-      resolve: async (query, _root, args, context) => {
-        const { projectId } = await requireKeeper(context, ACTIONS.readServerKeys)
-        const { environment, prefix } = environmentKeysRequest.readInput(args)
-        const scope = await scopeOf(context, projectId, environment)
-        const { page, beyond } = pageOf(query, { scope: {}, order: 'desc' })
-        return context.prisma.serverKey.findMany({ ...page, where: { ...scope, ...prefix, ...beyond } })
-      },
-    },
-    ...namesOf('ServerKey'),
-  ),
-  platformKeys: t.prismaConnection(
-    {
-      type: 'PlatformKey',
-      cursor: 'id',
-      description: "The platform keys of the key's project, the latest first.",
-      args: argsOf(platformKeysRequest),
-      resolve: async (query, _root, args, context) => {
-        const { projectId } = await requireKeeper(context, ACTIONS.readPlatformKeys)
-        const { role, prefix } = platformKeysRequest.readInput(args)
-        const { page, beyond } = pageOf(query, { scope: {}, order: 'desc' })
-        const where = { projectId, ...(role && { role }), ...prefix, ...beyond }
-        return context.prisma.platformKey.findMany({ ...page, where })
-      },
-    },
-    ...namesOf('PlatformKey'),
-  ),
-}))
 
 const requireKeeper = (context: Context, action: string) =>
   requirePlatform(context, 'manage', { action, target: 'keys' })

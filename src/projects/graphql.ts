@@ -60,25 +60,6 @@ builder.prismaObject('Project', {
   }),
 })
 
-builder.queryFields((t) => ({
-  project: t.prismaField({
-    type: 'Project',
-    description: "The key's project.",
-    resolve: async (query, _root, _args, context) => {
-      const { projectId } = await requirePlatform(context, 'read')
-      return context.prisma.project.findUniqueOrThrow({ ...query, where: { id: projectId } })
-    },
-  }),
-  environments: t.prismaField({
-    type: ['Environment'],
-    description: "The environments of the key's project, by name.",
-    resolve: async (query, _root, _args, context) => {
-      const { projectId } = await requirePlatform(context, 'read')
-      return context.prisma.environment.findMany({ ...query, where: { projectId }, orderBy: { name: 'asc' } })
-    },
-  }),
-}))
-
 nodesOf('Environment', ['uuid'], async (context, [id = '']) => {
   const { projectId } = await requirePlatform(context, 'read')
   return context.prisma.environment.findFirst({ where: { id, projectId } })

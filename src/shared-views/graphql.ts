@@ -3,9 +3,8 @@ import { hasRight } from '../callers/roles.ts'
 import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
-import { argsOf, enumType } from '../declare/graphql/shapes.ts'
+import { enumType } from '../declare/graphql/shapes.ts'
 import { CONSOLE_PAGES, type ConsolePage, READS } from './pages.ts'
-import { sharedViewsRequest } from './requests.ts'
 
 const ConsolePageType = enumType('ConsolePage', CONSOLE_PAGES, {
   description: 'A page of the console that has views.',
@@ -44,18 +43,3 @@ nodesOf('SharedView', ['uuid'], async (context, [id = '']) => {
   const found = await context.prisma.sharedView.findFirst({ where: { id, projectId } })
   return found && hasRight(role, READS[found.page as ConsolePage]) ? found : null
 })
-
-builder.queryField('sharedViews', (t) =>
-  t.prismaField({
-    type: ['SharedView'],
-    extensions: { size: 50 },
-    description:
-      'The views of a page that are shared in the project, by their names. Those of `AUDIT_LOG` are for admins.',
-    args: argsOf(sharedViewsRequest),
-    resolve: async (query, _root, args, context) => {
-      const { page } = sharedViewsRequest.readInput(args)
-      const { projectId } = await requirePlatform(context, READS[page])
-      return context.prisma.sharedView.findMany({ ...query, where: { projectId, page }, orderBy: { name: 'asc' } })
-    },
-  }),
-)

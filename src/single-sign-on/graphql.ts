@@ -1,9 +1,7 @@
-import { ACTIONS } from '../audit/actions.ts'
-import { requirePlatform } from '../callers/access.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { answerType, enumType } from '../declare/graphql/shapes.ts'
 import { RoleType } from '../projects/graphql-keys.ts'
-import { isOn, readSignOn, redirectUriOf, type SignOnGroup, type SignOnSettings } from './settings.ts'
+import { isOn, redirectUriOf, type SignOnGroup, type SignOnSettings } from './settings.ts'
 import { signOnTest, TEST_RESULTS, TESTED } from './test-sign-on.ts'
 
 const GroupRoleType = builder.objectRef<SignOnGroup & { readonly isOn: boolean }>('GroupRole').implement({
@@ -22,7 +20,7 @@ const GroupRoleType = builder.objectRef<SignOnGroup & { readonly isOn: boolean }
   }),
 })
 
-const SingleSignOnType = builder.objectRef<SignOnSettings>('SingleSignOn').implement({
+builder.objectRef<SignOnSettings>('SingleSignOn').implement({
   description: "How people sign in to the console with the studio's own accounts: by an OpenID Connect issuer.",
   fields: (t) => ({
     title: t.exposeString('title', { description: 'What the button of the sign-in page names.' }),
@@ -52,19 +50,6 @@ const SingleSignOnType = builder.objectRef<SignOnSettings>('SingleSignOn').imple
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'The time of the last change.' }),
   }),
 })
-
-builder.queryField('singleSignOn', (t) =>
-  t.field({
-    type: SingleSignOnType,
-    nullable: true,
-    description: "How people sign in to the console with the studio's own accounts. Null where they cannot.",
-    resolve: async (_root, _args, context) => {
-      const attempt = { action: ACTIONS.readSingleSignOn, target: 'project' }
-      const { projectId } = await requirePlatform(context, 'manage', attempt)
-      return readSignOn(context.service.operatorPool, projectId)
-    },
-  }),
-)
 
 enumType('SingleSignOnPart', TESTED, {
   description: 'A part of a sign-in that can be tried before anybody signs in.',
