@@ -2,14 +2,17 @@
 import { alertCalls } from './alerts/calls.ts'
 import { alertReads } from './alerts/reads.ts'
 import { auditReads } from './audit/reads.ts'
+import { battlePassReads } from './battlepass/reads.ts'
 import { boostCalls } from './boosts/calls.ts'
 import { boostReads } from './boosts/reads.ts'
+import { calendarReads } from './calendar/reads.ts'
 import { catalogueCalls } from './catalogue/calls.ts'
 import type { OperatorCall } from './declare/operator-call.ts'
 import type { OperatorRead } from './declare/operator-read.ts'
 import { grantCalls } from './grants/calls.ts'
 import { segmentCalls } from './listing/calls.ts'
 import { loginCalls } from './login/calls.ts'
+import { problemReads } from './problems/reads.ts'
 import { projectCalls } from './projects/calls.ts'
 import { keyCalls } from './projects/calls-keys.ts'
 import { projectReads } from './projects/reads.ts'
@@ -17,6 +20,7 @@ import { providerCalls } from './providers/calls.ts'
 import { roleCalls } from './roles/calls.ts'
 import { scenarioCalls } from './scenario/calls.ts'
 import { draftCalls } from './scenario/calls-drafts.ts'
+import { scenarioReads } from './scenario/reads.ts'
 import { sharedViewCalls } from './shared-views/calls.ts'
 import { sharedViewReads } from './shared-views/reads.ts'
 import { singleSignOnCalls } from './single-sign-on/calls.ts'
@@ -44,8 +48,12 @@ export const operatorCalls: readonly OperatorCall[] = [
 export const operatorReads: readonly OperatorRead[] = [
   ...alertReads,
   ...auditReads,
+  ...battlePassReads,
   ...boostReads,
+  ...calendarReads,
+  ...problemReads,
   ...projectReads,
+  ...scenarioReads,
   ...sharedViewReads,
   ...singleSignOnReads,
 ]

@@ -185,3 +185,13 @@ export function withUnknownOutcome(error: unknown): unknown {
 export function invalidRequest(...faults: Fault[]): Refusal {
   return new Refusal('invalidRequest', { faults })
 }
+
+/** Returns null instead of one of these refusals. */
+export async function orNull<T>(found: Promise<T> | T, ...absent: readonly RefusalKind[]): Promise<T | null> {
+  try {
+    return await found
+  } catch (error) {
+    if (error instanceof Refusal && absent.includes(error.kind)) return null
+    throw error
+  }
+}

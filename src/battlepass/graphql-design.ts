@@ -1,10 +1,7 @@
-import { requirePlatform } from '../callers/access.ts'
 import { builder } from '../declare/graphql/builder.ts'
-import { inputOf } from '../declare/graphql/shapes.ts'
 import type { Choice, Reward } from '../scenario/definition.ts'
-import { FaultType, findScenario } from '../scenario/graphql.ts'
+import { FaultType } from '../scenario/graphql.ts'
 import { ChangedNodeType } from '../scenario/graphql-diff.ts'
-import { previewRequest } from '../scenario/requests.ts'
 import { PriceType, RewardOrBoostType } from '../wallet/graphql.ts'
 import type { PassPreview } from './compare-passes.ts'
 import { type Change, type DiffedLevel, type DiffedTier, diffPasses, type PassDiff } from './diff-passes.ts'
@@ -105,7 +102,7 @@ const RemovedNodeType = builder.objectRef<ScenarioPreview['removedNodes'][number
   }),
 })
 
-const PreviewType = builder.objectRef<ScenarioPreview>('PreviewScenarioResult').implement({
+builder.objectRef<ScenarioPreview>('PreviewScenarioResult').implement({
   description:
     'The effect of publishing a definition on current players. A player has a pass from its first xp, claim or purchase on; deleted players do not count.',
   fields: (t) => ({
@@ -335,20 +332,5 @@ builder.objectField(ChangedNodeType, 'pass', (t) =>
     nullable: true,
     description: 'The change in terms of a battle pass; null unless the node is a battle pass before and after.',
     resolve: ({ before, after }) => diffPasses(before, after),
-  }),
-)
-
-builder.queryField('previewScenario', (t) =>
-  t.field({
-    type: PreviewType,
-    description:
-      'Previews the effect of publishing a definition on current players. Writes nothing and blocks nothing.',
-    args: inputOf('PreviewScenarioInput', previewRequest),
-    resolve: async (_root, { input }, context) => {
-      const { projectId, keyId } = await requirePlatform(context, 'read')
-      const { reads, previewScenario } = context.service
-      const { definition, ...ref } = previewRequest.readInput(input)
-      return previewScenario(reads.reader(keyId), projectId, await findScenario(context, projectId, ref), definition)
-    },
   }),
 )

@@ -1,10 +1,7 @@
-import { requirePlatform } from '../callers/access.ts'
 import { answer, out } from '../declare/answer.ts'
 import { builder } from '../declare/graphql/builder.ts'
-import { fieldsOf, inputOf } from '../declare/graphql/shapes.ts'
-import { findEnvironment } from '../projects/projects.ts'
+import { fieldsOf } from '../declare/graphql/shapes.ts'
 import { FaultType } from '../scenario/graphql.ts'
-import { replayRequest } from '../scenario/requests.ts'
 import { RewardOrBoostType } from '../wallet/graphql.ts'
 import { TrackType } from './graphql.ts'
 import type { ReplayedLevel, ReplayedTrack, SeasonReplay } from './replay-season.ts'
@@ -43,7 +40,7 @@ const { members } = answer('The xp of a replay.', {
   granted: out.int64('What the draft would grant of it, with the bonus of its premium.'),
 })
 
-const ReplayType = builder.objectRef<SeasonReplay>('SeasonReplay').implement({
+builder.objectRef<SeasonReplay>('SeasonReplay').implement({
   description: 'How far the players of a season would have come with a draft.',
   fields: (t) => ({
     asOf: t.expose('asOf', { type: 'DateTime' }),
@@ -78,19 +75,3 @@ const ReplayType = builder.objectRef<SeasonReplay>('SeasonReplay').implement({
     }),
   }),
 })
-
-builder.queryField('replaySeason', (t) =>
-  t.field({
-    type: ReplayType,
-    description:
-      'What if: repeats the xp of players of an earlier season, call by call, by the levels and xp rules of a draft. Xp from operators, boosts of then, and calls that a limit refused are left out. Writes nothing and blocks nothing.',
-    args: inputOf('ReplaySeasonInput', replayRequest),
-    resolve: async (_root, { input }, context) => {
-      const { projectId, keyId } = await requirePlatform(context, 'read')
-      const { environment, ...asked } = replayRequest.readInput(input)
-      const { pool, reads, replaySeason } = context.service
-      const environmentId = await findEnvironment(pool, projectId, environment)
-      return replaySeason(reads.reader(keyId), projectId, { environmentId, ...asked })
-    },
-  }),
-)

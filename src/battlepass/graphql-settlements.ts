@@ -1,26 +1,7 @@
-import type { Pool } from 'pg'
-import { requirePlatform } from '../callers/access.ts'
-import { environment, scenarioId } from '../declare/common.ts'
 import { builder } from '../declare/graphql/builder.ts'
-import { argsOf } from '../declare/graphql/shapes.ts'
-import { described, optional, shape } from '../declare/shape.ts'
-import { findEnvironment } from '../projects/projects.ts'
+import type { Settlement } from './list-settlements.ts'
 
-/** The latest settlements that a list has. */
-const MOST = 100
-
-interface Settlement {
-  readonly scenarioId: string
-  readonly nodeId: string
-  readonly dueAt: Date
-  readonly startedAt: Date | null
-  readonly finishedAt: Date | null
-  readonly players: string
-  readonly tiers: string
-  readonly failed: string
-}
-
-const SettlementType = builder.objectRef<Settlement>('SeasonSettlement').implement({
+builder.objectRef<Settlement>('SeasonSettlement').implement({
   description:
     'A season with something to do for its players once claims have closed: earned tiers are granted, currencies end, `onSeasonEnd` is crossed. It is planned, running (`startedAt`) or done (`finishedAt`).',
   fields: (t) => ({
@@ -52,33 +33,3 @@ const SettlementType = builder.objectRef<Settlement>('SeasonSettlement').impleme
     }),
   }),
 })
-
-const settlementsRequest = shape({
-  environment,
-  scenarioId: optional(described(scenarioId, 'Only seasons of this scenario.')),
-})
-
-builder.queryField('seasonSettlements', (t) =>
-  t.field({
-    type: [SettlementType],
-    description: `The settlements of seasons in an environment, the latest first: the last ${MOST}.`,
-    args: argsOf(settlementsRequest),
-    resolve: async (_root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'read')
-      const { environment, scenarioId } = settlementsRequest.readInput(args)
-      const { pool, operatorPool } = context.service
-      return listSettlements(operatorPool, await findEnvironment(pool, projectId, environment), scenarioId)
-    },
-  }),
-)
-
-async function listSettlements(pool: Pool, environmentId: string, scenarioId: string | null): Promise<Settlement[]> {
-  const { rows } = await pool.query<Settlement>(
-    `SELECT scenario_id AS "scenarioId", node_id AS "nodeId", due_at AS "dueAt", started_at AS "startedAt",
-       finished_at AS "finishedAt", players, tiers, failed
-     FROM season_settlements WHERE environment_id = $1 AND ($2::text IS NULL OR scenario_id = $2)
-     ORDER BY due_at DESC, scenario_id, node_id LIMIT ${MOST}`,
-    [environmentId, scenarioId],
-  )
-  return rows
-}

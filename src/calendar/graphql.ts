@@ -1,16 +1,11 @@
-import { requirePlatform } from '../callers/access.ts'
-import { environment } from '../declare/common.ts'
 import { builder } from '../declare/graphql/builder.ts'
-import { argsOf, enumType } from '../declare/graphql/shapes.ts'
-import { moment, refuseFaults, shape } from '../declare/shape.ts'
-import { findEnvironment } from '../projects/projects.ts'
-import { readGameNow } from '../scenario/game-clock.ts'
+import { enumType } from '../declare/graphql/shapes.ts'
 import { PublicationType } from '../scenario/graphql-scheduled.ts'
 import { PhaseEnum } from '../scenario/graphql-season.ts'
 import { readPublications } from '../scenario/scheduled.ts'
 import { phasesOf, seasonAt } from '../scenario/season.ts'
 import { type CalendarSeason, CONFLICT_KINDS, type Conflict } from './conflicts.ts'
-import { type CalendarRows, MAX_CALENDAR_JOBS, readCalendar } from './read-calendar.ts'
+import { type Calendar, MAX_CALENDAR_JOBS } from './read-calendar.ts'
 
 const KindType = enumType('CalendarConflictKind', CONFLICT_KINDS, {
   description: 'What does not fit together.',
@@ -81,14 +76,7 @@ const ConflictType = builder.objectRef<Conflict>('CalendarConflict').implement({
   }),
 })
 
-interface Calendar extends CalendarRows {
-  readonly environment: string
-  readonly environmentId: string
-  /** The game's time. */
-  readonly now: Date
-}
-
-const CalendarType = builder.objectRef<Calendar>('Calendar').implement({
+builder.objectRef<Calendar>('Calendar').implement({
   description: 'What an environment has between two times.',
   fields: (t) => ({
     seasons: t.field({
@@ -134,27 +122,3 @@ const CalendarType = builder.objectRef<Calendar>('Calendar').implement({
     }),
   }),
 })
-
-const calendarRequest = shape({
-  environment,
-  from: moment('The beginning.'),
-  to: moment('The end: the first time that is left out. It must be after `from`.'),
-})
-
-builder.queryField('calendar', (t) =>
-  t.field({
-    type: CalendarType,
-    description:
-      'The seasons, boosts, publications and grant jobs of an environment, past and to come, with their conflicts.',
-    args: argsOf(calendarRequest),
-    resolve: async (_root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'read')
-      const { environment, from, to } = calendarRequest.readInput(args)
-      if (to <= from) refuseFaults([{ path: 'to', message: 'must be after from' }])
-      const environmentId = await findEnvironment(context.service.pool, projectId, environment)
-      const { operatorPool } = context.service
-      const rows = await readCalendar(operatorPool, environmentId, { from, to })
-      return { ...rows, environment, environmentId, now: await readGameNow(operatorPool, environmentId) }
-    },
-  }),
-)

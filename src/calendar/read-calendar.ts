@@ -22,7 +22,7 @@ export interface Span {
   readonly to: Date
 }
 
-export interface CalendarRows {
+interface CalendarRows {
   readonly seasons: readonly CalendarSeason[]
   readonly plannedSeasons: readonly CalendarSeason[]
   /** Ids of the boosts, publications and grant jobs of the span. */
@@ -30,6 +30,13 @@ export interface CalendarRows {
   readonly publicationIds: readonly string[]
   readonly grantJobIds: readonly string[]
   readonly conflicts: readonly Conflict[]
+}
+
+export interface Calendar extends CalendarRows {
+  readonly environment: string
+  readonly environmentId: string
+  /** The game's time. */
+  readonly now: Date
 }
 
 /**

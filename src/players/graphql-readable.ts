@@ -1,6 +1,6 @@
+import { orNull } from '../base/errors.ts'
 import { requirePlatform, requireReader } from '../callers/access.ts'
 import type { Context } from '../declare/graphql/context.ts'
-import { orNull } from '../declare/graphql/node.ts'
 import { findEnvironment } from '../projects/projects.ts'
 import { findPlayers } from './find-player.ts'
 import { admitPlayer, type PlayerRef } from './player-status.ts'

@@ -1,10 +1,6 @@
-import { requirePlatform } from '../callers/access.ts'
-import { environment } from '../declare/common.ts'
 import { builder } from '../declare/graphql/builder.ts'
-import { argsOf, enumType } from '../declare/graphql/shapes.ts'
-import { shape } from '../declare/shape.ts'
-import { findEnvironment } from '../projects/projects.ts'
-import { MAX_PROBLEMS, PROBLEM_KINDS, type Problem, readProblems } from './problems.ts'
+import { enumType } from '../declare/graphql/shapes.ts'
+import { PROBLEM_KINDS, type Problem } from './problems.ts'
 
 /** Alert webhooks name kinds, too. */
 export const ProblemKindType = enumType('ProblemKind', PROBLEM_KINDS, {
@@ -26,7 +22,7 @@ export const ProblemKindType = enumType('ProblemKind', PROBLEM_KINDS, {
   },
 })
 
-const ProblemType = builder.objectRef<Problem>('Problem').implement({
+builder.objectRef<Problem>('Problem').implement({
   description: 'Something in an environment that needs a person.',
   fields: (t) => ({
     kind: t.field({ type: ProblemKindType, description: 'What is wrong.', resolve: ({ kind }) => kind }),
@@ -49,20 +45,3 @@ const ProblemType = builder.objectRef<Problem>('Problem').implement({
     }),
   }),
 })
-
-const problemsRequest = shape({ environment })
-
-builder.queryField('problems', (t) =>
-  t.field({
-    type: [ProblemType],
-    description: `What needs a person in an environment now, in the order of \`ProblemKind\`: at most ${MAX_PROBLEMS} of a kind, the latest first.`,
-    args: argsOf(problemsRequest),
-    resolve: async (_root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'read')
-      const { environment } = problemsRequest.readInput(args)
-      const { pool, operatorPool, secrets } = context.service
-      const environmentId = await findEnvironment(pool, projectId, environment)
-      return readProblems({ pool: operatorPool, secrets }, { projectId, environmentId })
-    },
-  }),
-)

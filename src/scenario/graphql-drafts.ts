@@ -1,16 +1,11 @@
-import { MAX_DRAFTS } from '../base/limits.ts'
-import { requirePlatform } from '../callers/access.ts'
 import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
-import { answerType, argsOf } from '../declare/graphql/shapes.ts'
+import { answerType } from '../declare/graphql/shapes.ts'
 import { findOwnEnvironment } from '../players/graphql-readable.ts'
-import { findEnvironment } from '../projects/projects.ts'
-import { draftRequest, draftsRequest } from './draft-requests.ts'
 import {
   type Comment,
   EDITING_SECONDS,
-  listDrafts,
   publishPolicy,
   readComments,
   readDefinition,
@@ -62,7 +57,7 @@ const ApprovalType = builder.objectRef<Approval>('DraftApproval').implement({
   }),
 })
 
-const DraftType = builder.objectRef<Shown>('ScenarioDraft').implement({
+builder.objectRef<Shown>('ScenarioDraft').implement({
   description: 'A draft of a scenario that designers share. It applies to nobody before it is published.',
   interfaces: [NodeType],
   fields: (t) => ({
@@ -105,38 +100,6 @@ const DraftType = builder.objectRef<Shown>('ScenarioDraft').implement({
     }),
   }),
 })
-
-builder.queryFields((t) => ({
-  scenarioDrafts: t.field({
-    type: [DraftType],
-    description: `The shared drafts of an environment, the last changed first: up to ${MAX_DRAFTS}.`,
-    args: argsOf(draftsRequest),
-    resolve: async (_root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'read')
-      const { environment, scenarioId } = draftsRequest.readInput(args)
-      const environmentId = await findEnvironment(context.service.pool, projectId, environment)
-      const found = await listDrafts(context.service.operatorPool, environmentId, scenarioId)
-      const comments = await readComments(
-        context.service.operatorPool,
-        found.map(({ id }) => id),
-      )
-      return found.map((draft) => ({ ...draft, environment, comments: comments.get(draft.id) ?? [] }))
-    },
-  }),
-  scenarioDraft: t.field({
-    type: DraftType,
-    nullable: true,
-    description: 'One shared draft. Null for an unknown one, and for one that was published or deleted.',
-    args: argsOf(draftRequest),
-    resolve: async (_root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'read')
-      const { environment, draftId } = draftRequest.readInput(args)
-      const environmentId = await findEnvironment(context.service.pool, projectId, environment)
-      const found = await readDraft(context.service.operatorPool, environmentId, draftId)
-      return found && { ...found, environment }
-    },
-  }),
-}))
 
 nodesOf('ScenarioDraft', ['name', 'uuid'], async (context, [environment = '', id = '']) => {
   const environmentId = await findOwnEnvironment(context, environment)

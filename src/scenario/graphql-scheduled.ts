@@ -1,23 +1,14 @@
-import { requirePlatform } from '../callers/access.ts'
+import { orNull } from '../base/errors.ts'
 import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { ON_REQUEST } from '../declare/graphql/field-marks.ts'
-import { NodeType, nodesOf, orNull } from '../declare/graphql/node.ts'
-import { argsOf, enumType } from '../declare/graphql/shapes.ts'
+import { NodeType, nodesOf } from '../declare/graphql/node.ts'
+import { enumType } from '../declare/graphql/shapes.ts'
 import { findOwnEnvironment } from '../players/graphql-readable.ts'
-import { findEnvironment } from '../projects/projects.ts'
 import { diffScenarios } from './diff.ts'
 import { DiffType } from './graphql-diff.ts'
 import { readScenario } from './publish.ts'
-import { plannedRequest } from './requests.ts'
-import {
-  listPublications,
-  MOST_LISTED,
-  PUBLICATION_STATES,
-  plannedBy,
-  readPublication,
-  type ShownPublication,
-} from './scheduled.ts'
+import { PUBLICATION_STATES, plannedBy, readPublication, type ShownPublication } from './scheduled.ts'
 
 const StateType = enumType('PublicationState', PUBLICATION_STATES, {
   description: 'The state of a planned publication.',
@@ -84,21 +75,6 @@ builder.prismaObjectField('PlatformKey', 'plannedPublications', (t) =>
       'The publications that were planned with it, by their time. They go on when it is revoked: cancel those that must not.',
     select: { id: true },
     resolve: ({ id }, _args, { service }) => plannedBy(service.operatorPool, id),
-  }),
-)
-
-builder.queryField('scheduledPublications', (t) =>
-  t.field({
-    type: [PublicationType],
-    description: `The publications of an environment at later times: planned ones by their time, then the last ${MOST_LISTED} that have ended, the latest first.`,
-    args: argsOf(plannedRequest),
-    resolve: async (_root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'read')
-      const { environment, scenarioId } = plannedRequest.readInput(args)
-      const environmentId = await findEnvironment(context.service.pool, projectId, environment)
-      const found = await listPublications(context.service.operatorPool, environmentId, scenarioId)
-      return found.map((one) => ({ ...one, environment, environmentId }))
-    },
   }),
 )
 

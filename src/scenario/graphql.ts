@@ -1,3 +1,4 @@
+import { orNull } from '../base/errors.ts'
 import { MAX_INT32 } from '../base/json.ts'
 import { requirePlatform } from '../callers/access.ts'
 import type { AnswerOf } from '../declare/answer.ts'
@@ -5,22 +6,20 @@ import { printCursor, readCursor } from '../declare/cursor.ts'
 import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import type { Context } from '../declare/graphql/context.ts'
-import { NodeType, nodesOf, orNull } from '../declare/graphql/node.ts'
-import { forwardPage, namesOf, pageOf, readList } from '../declare/graphql/page.ts'
-import { answerType, argsOf, fieldsOf, inputOf } from '../declare/graphql/shapes.ts'
+import { NodeType, nodesOf } from '../declare/graphql/node.ts'
+import { forwardPage, namesOf, readList } from '../declare/graphql/page.ts'
+import { answerType, argsOf, fieldsOf } from '../declare/graphql/shapes.ts'
 import { findOwnEnvironment } from '../players/graphql-readable.ts'
 import { findEnvironment } from '../projects/projects.ts'
-import { readGameNow } from './game-clock.ts'
-import { DiffType } from './graphql-diff.ts'
-import { scenarioFault, type Validation, validateDefinition } from './parse-definition.ts'
+import { scenarioFault, type Validation } from './parse-definition.ts'
 import { publishedMembers, publishedScenario, readScenario } from './publish.ts'
-import { diffRequest, scenarioRequest, scenariosRequest, validateRequest, versionRequest } from './requests.ts'
+import { scenarioRequest } from './requests.ts'
 import type { ScenarioRef } from './scenarios.ts'
-import { countVersions, diffVersions, listVersions, type VersionSummary } from './versions.ts'
+import { countVersions, listVersions, type VersionSummary } from './versions.ts'
 
 const { definition: _text, ...versionMembers } = publishedMembers
 
-const ScenarioVersionType = builder.objectRef<AnswerOf<typeof publishedScenario>>('ScenarioVersion').implement({
+builder.objectRef<AnswerOf<typeof publishedScenario>>('ScenarioVersion').implement({
   description: publishedScenario.description,
   interfaces: [NodeType],
   fields: (t) => ({
@@ -70,7 +69,7 @@ const VersionSummaryType = builder.objectRef<VersionSummary>('ScenarioVersionSum
 
 export const FaultType = answerType('ScenarioFault', scenarioFault)
 
-const ValidationType = builder.objectRef<Validation>('ValidateScenarioResult').implement({
+builder.objectRef<Validation>('ValidateScenarioResult').implement({
   fields: (t) => ({
     valid: t.boolean({ resolve: ({ faults }) => faults.length === 0 }),
     faults: t.field({ type: [FaultType], resolve: ({ faults }) => [...faults] }),
@@ -83,22 +82,8 @@ const ValidationType = builder.objectRef<Validation>('ValidateScenarioResult').i
   }),
 })
 
-builder.queryFields((t) => ({
-  scenario: t.field({
-    type: ScenarioVersionType,
-    nullable: true,
-    description: 'The current version of a scenario, or an older one. Null for a missing one.',
-    args: argsOf(versionRequest),
-    resolve: async (_root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'read')
-      const { environment, scenarioId, version } = versionRequest.readInput(args)
-      const environmentId = await findEnvironment(context.service.pool, projectId, environment)
-      const ref = { environmentId, scenarioId }
-      const published = await orNull(readScenario(context.service.operatorPool, ref, version), 'scenarioNotFound')
-      return published && { environment, ...published }
-    },
-  }),
-  scenarioVersions: t.connection(
+builder.queryField('scenarioVersions', (t) =>
+  t.connection(
     {
       type: VersionSummaryType,
       description: 'The versions of a scenario, the newest first.',
@@ -125,47 +110,7 @@ builder.queryFields((t) => ({
     },
     namesOf('ScenarioVersionSummary')[1],
   ),
-  scenarioDiff: t.field({
-    type: DiffType,
-    nullable: true,
-    description: 'The difference between two versions of a scenario, in either direction.',
-    args: argsOf(diffRequest),
-    resolve: async (_root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'read')
-      const { from, to, ...ref } = diffRequest.readInput(args)
-      const scenario = await findScenario(context, projectId, ref)
-      return { from, to, ...(await diffVersions(context.service.operatorPool, scenario, { from, to })) }
-    },
-  }),
-  validateScenario: t.field({
-    type: ValidationType,
-    description: 'Validates a definition: every reason why publishing would refuse it.',
-    args: inputOf('ValidateScenarioInput', validateRequest),
-    resolve: async (_root, { input }, context) => {
-      const { projectId } = await requirePlatform(context, 'read')
-      const { environment, scenarioId, definition } = validateRequest.readInput(input)
-      const { pool } = context.service
-      const environmentId = await findEnvironment(pool, projectId, environment)
-      return validateDefinition(definition, await readGameNow(pool, environmentId), scenarioId)
-    },
-  }),
-  scenarios: t.prismaConnection(
-    {
-      type: 'Scenario',
-      cursor: 'environmentId_id',
-      description: 'The scenarios of an environment, by id.',
-      args: argsOf(scenariosRequest),
-      resolve: async (query, _root, args, context) => {
-        const { projectId } = await requirePlatform(context, 'read')
-        const { environment } = scenariosRequest.readInput(args)
-        const environmentId = await findEnvironment(context.service.pool, projectId, environment)
-        const { page, beyond } = pageOf(query, { scope: { environmentId }, order: 'asc', ids: 'names' })
-        return context.prisma.scenario.findMany({ ...page, where: { environmentId, ...beyond } })
-      },
-    },
-    ...namesOf('Scenario'),
-  ),
-}))
+)
 
 /** A scenario of the key's project. An environment of another project counts as missing. */
 export async function findScenario(

@@ -1,10 +1,11 @@
 import { keyLabelOf } from '../audit/graphql.ts'
+import { orNull } from '../base/errors.ts'
 import { MAX_NOTES } from '../base/limits.ts'
 import { requirePlatform } from '../callers/access.ts'
 import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { needs } from '../declare/graphql/field-marks.ts'
-import { NodeType, nodesOf, orNull } from '../declare/graphql/node.ts'
+import { NodeType, nodesOf } from '../declare/graphql/node.ts'
 import { namesOf, PLAYERS_LIST, pageOf } from '../declare/graphql/page.ts'
 import { findPlayer } from '../players/find-player.ts'
 

@@ -30,9 +30,14 @@ beforeAll(async () => {
 afterAll(() => game.stop())
 
 const NOBODY = '01900000-0000-7000-8000-000000000000'
+/** A value of each required field that a sample of its type would not do for. */
 const VALID: Values = {
-  ...{ environment: 'production', page: 'PLAYERS', jobId: NOBODY, draftId: NOBODY, id: NOBODY },
+  ...{ environment: 'production', page: 'PLAYERS', jobId: NOBODY, draftId: NOBODY },
   ...{ from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' },
+}
+const VALID_FOR: Readonly<Record<string, Values>> = {
+  scenarioDiff: { from: 1, to: 1 },
+  previewGrantJob: { to: { playerIds: [NOBODY] }, message: [{ language: 'en', title: 'x' }] },
 }
 
 /** The query with these values, in its input where it has one. */
@@ -109,11 +114,8 @@ describe('a query of operators', () => {
   it.each(named(operatorReads.filter(({ request: { fields } }) => fields.environment?.isRequired)))(
     "does not know another project's environment: %s",
     async (_name, read) => {
-      const known = Object.keys(read.request.fields)
-      const document = documentWith(
-        read,
-        Object.fromEntries(Object.entries(VALID).filter(([name]) => known.includes(name))),
-      )
+      const valid = Object.entries({ ...VALID, ...VALID_FOR[read.name] })
+      const document = documentWith(read, Object.fromEntries(valid.filter(([name]) => name in read.request.fields)))
       const before = await readLog()
       expect(await refusalsOf(stranger.key, document)).toEqual([{ code: 'ENVIRONMENT_NOT_FOUND', paths: [] }])
       expect(await readLog()).toEqual(before)

@@ -6,15 +6,10 @@ export const WEIGHTS: Readonly<Record<string, number>> = {
   'Mutation.linkCustom': 50,
   'Query.battlePassInsight': 50,
   'Query.battlePassStatistics': 50,
-  'Query.calendar': 50,
   'Query.callStatistics': 50,
   'Query.loginStatistics': 50,
   'Query.previewGrantJob': 100,
   'Query.previewGrantUndo': 100,
-  'Query.previewScenario': 100,
-  'Query.replaySeason': 100,
-  'Query.scenarioDiff': 50,
-  'Query.validateScenario': 50,
 }
 
 /** The arguments that give the size of a plain list: a number, or a list with a value for each entry. */

@@ -1,7 +1,7 @@
 import { brandWithType } from '@pothos/core'
 import { queryFromInfo } from '@pothos/plugin-prisma'
 import type { GraphQLResolveInfo } from 'graphql'
-import { invalidRequest, Refusal, type RefusalKind } from '../../base/errors.ts'
+import { invalidRequest, Refusal } from '../../base/errors.ts'
 import { groupBy } from '../../base/group-by.ts'
 import { isCleanText, MAX_INT32 } from '../../base/json.ts'
 import { MAX_NODE_IDS } from '../../base/limits.ts'
@@ -65,16 +65,6 @@ export function nodesOf<T extends object>(
   { loadAll, typeOf = () => type }: { readonly loadAll?: LoadAll<T>; readonly typeOf?: (node: T) => string } = {},
 ): void {
   loaders.set(type, { type, parts, load, loadAll, typeOf })
-}
-
-/** Returns null instead of one of these refusals. */
-export async function orNull<T>(found: Promise<T> | T, ...absent: readonly RefusalKind[]): Promise<T | null> {
-  try {
-    return await found
-  } catch (error) {
-    if (error instanceof Refusal && absent.includes(error.kind)) return null
-    throw error
-  }
 }
 
 const FORMS: Readonly<Record<Part, (part: string) => boolean>> = {
