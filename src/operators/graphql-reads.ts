@@ -23,13 +23,17 @@ export function addQueries(reads: readonly OperatorRead[]): void {
   }
 }
 
-const optionsOf = ({ name, summary, request, hasInput, cost }: OperatorRead) => ({
-  description: summary,
-  args: (hasInput ? inputOf(inputName(name), request) : argsOf(request)) as InputFieldMap,
-  extensions: { cost },
-})
+function optionsOf(read: OperatorRead) {
+  const { name, summary, request, hasInput, cost } = read
+  const args = hasInput ? inputOf(inputName(name), request) : argsOf(request)
+  return {
+    description: summary,
+    args: args as InputFieldMap,
+    extensions: { cost, size: 'rows' in read ? read.size : undefined },
+  }
+}
 
-const admit = (read: OperatorRead, args: object, context: Context) => {
+function admit(read: OperatorRead, args: object, context: Context) {
   const sent = read.hasInput ? (args as { readonly input: object }).input : args
   return admitRead(read, { access: context, service: context.service, source: new InputSource(sent) })
 }
@@ -37,27 +41,26 @@ const admit = (read: OperatorRead, args: object, context: Context) => {
 function addValue(read: Value): void {
   const { name } = read
   const answer = memberOf(read.answer)
-  const readFor = async (args: object, context: Context) => read.read(...(await admit(read, args, context)))
   const kept = keptField(name, answer)
+  const options = { ...optionsOf(read), nullable: answer.isNullable ?? false }
+  const readFor = async (args: object, context: Context) => read.read(...(await admit(read, args, context)))
   builder.queryField(name, (t) => {
-    const { type, isNullable: nullable = false } = answer
     if (!kept) {
       const resolve = (_root: object, args: object, context: Context) => readFor(args, context)
-      return t.field({ ...optionsOf(read), type: outputOf(type), nullable, resolve } as never)
+      return t.field({ ...options, type: outputOf(answer.type), resolve } as never)
     }
     const resolve = async (query: object, _root: object, args: object, context: Context) =>
       kept.resolve(query, { [name]: await readFor(args, context) }, args, context)
-    return t.prismaField({ ...optionsOf(read), type: kept.type, nullable, resolve } as never)
+    return t.prismaField({ ...options, type: kept.type, resolve } as never)
   })
 }
 
 function addList(list: List): void {
-  const { name, rows, size } = list
+  const { name, rows } = list
   builder.queryField(name, (t) =>
     t.prismaField({
       ...optionsOf(list),
       type: [rows],
-      extensions: { cost: list.cost, size },
       resolve: async (query, _root, args, context) => {
         const where = await list.where(...(await admit(list, args, context)))
         return tableOf(context.prisma, rows).findMany({ ...query, where, orderBy: { name: 'asc' } })
@@ -69,6 +72,7 @@ function addList(list: List): void {
 function addConnection(list: List, key: string): void {
   const { name, rows, hasNamesAsIds } = list
   const columns = key.split('_').slice(0, -1)
+  const order = hasNamesAsIds ? ({ order: 'asc', ids: 'names' } as const) : ({ order: 'desc' } as const)
   builder.queryField(name, (t) =>
     t.prismaConnection(
       {
@@ -77,11 +81,8 @@ function addConnection(list: List, key: string): void {
         cursor: key as 'id',
         resolve: async (query, _root, args, context) => {
           const where = await list.where(...(await admit(list, args, context)))
-          const scope = Object.fromEntries(
-            columns.map((column) => [column, where[column as 'environmentId'] as string]),
-          )
-          const order = hasNamesAsIds ? ({ order: 'asc', ids: 'names' } as const) : ({ order: 'desc' } as const)
-          const { page, beyond } = pageOf(query, { scope, ...order })
+          const scope = Object.fromEntries(columns.map((column) => [column, where[column as 'id'] as string]))
+          const { page, beyond } = pageOf(query, { ...order, scope })
           return tableOf(context.prisma, rows).findMany({ ...page, where: { ...where, ...beyond } })
         },
       },
