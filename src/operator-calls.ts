@@ -9,14 +9,19 @@ import { calendarReads } from './calendar/reads.ts'
 import { catalogueCalls } from './catalogue/calls.ts'
 import type { OperatorCall } from './declare/operator-call.ts'
 import type { OperatorRead } from './declare/operator-read.ts'
+import { figureReads } from './figures/reads.ts'
 import { grantCalls } from './grants/calls.ts'
+import { grantReads } from './grants/reads.ts'
 import { segmentCalls } from './listing/calls.ts'
+import { listingReads } from './listing/reads.ts'
 import { loginCalls } from './login/calls.ts'
+import { loginReads } from './login/log/reads.ts'
 import { problemReads } from './problems/reads.ts'
 import { projectCalls } from './projects/calls.ts'
 import { keyCalls } from './projects/calls-keys.ts'
 import { projectReads } from './projects/reads.ts'
 import { providerCalls } from './providers/calls.ts'
+import { providerReads } from './providers/reads.ts'
 import { roleCalls } from './roles/calls.ts'
 import { scenarioCalls } from './scenario/calls.ts'
 import { draftCalls } from './scenario/calls-drafts.ts'
@@ -51,8 +56,13 @@ export const operatorReads: readonly OperatorRead[] = [
   ...battlePassReads,
   ...boostReads,
   ...calendarReads,
+  ...figureReads,
+  ...grantReads,
+  ...listingReads,
+  ...loginReads,
   ...problemReads,
   ...projectReads,
+  ...providerReads,
   ...scenarioReads,
   ...sharedViewReads,
   ...singleSignOnReads,

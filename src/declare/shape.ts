@@ -44,6 +44,8 @@ export interface Field<T> {
   readonly type: InputType
   /** Whether a request without it is faulty. */
   readonly isRequired: boolean
+  /** The value of a field that is absent, where GraphQL shows it. */
+  readonly byDefault?: unknown
   /** Reads the field and adds its faults. A faulty value gets a stand-in, so that reading continues. */
   read(source: Source, name: string, faults: Fault[]): T
 }
@@ -148,6 +150,12 @@ export function optional<T>(inner: Field<T>, otherwise: T | null = null): Field<
     read: (source, name, faults) => (source.value(name) === undefined ? otherwise : inner.read(source, name, faults)),
   }
 }
+
+/** A field with a default that GraphQL shows. */
+export const defaulted = <T>(inner: Field<T>, byDefault: T): Field<T> => ({
+  ...optional(inner, byDefault),
+  ...{ isRequired: true, byDefault },
+})
 
 export const described = <T>(inner: Field<T>, description: string): Field<T> => ({ ...inner, description })
 

@@ -69,13 +69,18 @@ async function addCalls(pool: Pool, counts: ReadonlyMap<string, number>): Promis
   })
 }
 
-export interface CallsRef extends Range {
+interface CallsRef extends Range {
   readonly environmentId: string
 }
 
 export interface MinuteOfCalls {
   readonly at: Date
   readonly calls: number
+}
+
+export interface CallStatistics extends CallsRef {
+  readonly asOf: Date
+  readonly minutes: readonly MinuteOfCalls[]
 }
 
 /** The minutes of the range that have calls, in order. A minute counts as a whole when the range touches it. */

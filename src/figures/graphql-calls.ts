@@ -1,19 +1,5 @@
-import { MAX_CALL_DAYS } from '../base/limits.ts'
-import { requirePlatform } from '../callers/access.ts'
-import { environment } from '../declare/common.ts'
 import { builder } from '../declare/graphql/builder.ts'
-import { argsOf } from '../declare/graphql/shapes.ts'
-import { moment, optional, shape } from '../declare/shape.ts'
-import { findEnvironment } from '../projects/projects.ts'
-import { type CallsRef, MINUTE_MS, MINUTES_KEPT_DAYS, type MinuteOfCalls, readCalls } from './calls.ts'
-import { readRanged } from './range.ts'
-
-const DEFAULT_HOURS = 1
-
-interface CallStatistics extends CallsRef {
-  readonly asOf: Date
-  readonly minutes: readonly MinuteOfCalls[]
-}
+import { type CallStatistics, MINUTE_MS, MINUTES_KEPT_DAYS, type MinuteOfCalls } from './calls.ts'
 
 const CallMinuteType = builder.objectRef<MinuteOfCalls>('CallMinute').implement({
   description: 'The calls of one minute.',
@@ -23,7 +9,7 @@ const CallMinuteType = builder.objectRef<MinuteOfCalls>('CallMinute').implement(
   }),
 })
 
-const CallStatisticsType = builder.objectRef<CallStatistics>('CallStatistics').implement({
+builder.objectRef<CallStatistics>('CallStatistics').implement({
   description: `Calls of players over REST and GraphQL, with a valid token: reads and refused calls count, too; calls beyond the rate limit do not. A GraphQL operation counts once for each of its root fields, and a subscription when it begins. The counts are up to 5 seconds old. Minutes are kept for ${MINUTES_KEPT_DAYS} days.`,
   fields: (t) => ({
     from: t.field({
@@ -55,30 +41,3 @@ function everyMinute({ from, to, minutes }: CallStatistics): MinuteOfCalls[] {
     return { at: new Date(at), calls: calls.get(at) ?? 0 }
   })
 }
-
-const callStatisticsRequest = shape({
-  environment,
-  from: optional(moment('Default: an hour before the end.')),
-  to: optional(
-    moment(`The end of the range, not included; at most ${MAX_CALL_DAYS} days after the start. Default: now.`),
-  ),
-})
-
-builder.queryField('callStatistics', (t) =>
-  t.field({
-    type: CallStatisticsType,
-    description: "The calls of an environment's players, by minute.",
-    args: argsOf(callStatisticsRequest),
-    resolve: async (_root, args, context) => {
-      const { projectId, keyId } = await requirePlatform(context, 'read')
-      const { environment, range } = readRanged(callStatisticsRequest, args, {
-        days: DEFAULT_HOURS / 24,
-        maxDays: MAX_CALL_DAYS,
-      })
-      const environmentId = await findEnvironment(context.service.pool, projectId, environment)
-      const ref = { environmentId, ...range }
-      const reader = context.service.reads.reader(keyId)
-      return { ...ref, asOf: reader.asOf, minutes: await reader.read(({ pool }) => readCalls(pool, ref)) }
-    },
-  }),
-)

@@ -1,27 +1,23 @@
-import type { Pool } from 'pg'
 import { MAX_INT64, MIN_INT64 } from '../base/json.ts'
-import { MAX_INSIGHT_DAYS, MAX_INSIGHT_DAYS_BY_HOUR, MAX_XP_SOURCES } from '../base/limits.ts'
+import { MAX_INSIGHT_DAYS_BY_HOUR, MAX_XP_SOURCES } from '../base/limits.ts'
 import { TrackType, XpOriginEnum } from '../battlepass/graphql.ts'
 import { XP_ORIGINS } from '../battlepass/xp-limits.ts'
-import { requirePlatform, requireReader } from '../callers/access.ts'
-import { environment, nodeId, scenarioId } from '../declare/common.ts'
+import { requireReader } from '../callers/access.ts'
 import { builder } from '../declare/graphql/builder.ts'
-import { argsOf, enumType } from '../declare/graphql/shapes.ts'
-import { described, moment, optional, refuseFaults, shape } from '../declare/shape.ts'
+import { enumType } from '../declare/graphql/shapes.ts'
+import { refuseFaults } from '../declare/shape.ts'
 import { PlayerType } from '../players/graphql.ts'
-import { findEnvironment } from '../projects/projects.ts'
+import type { Insight } from './insight.ts'
 import { readSales, type Sales, type SalesTime } from './pass-statistics.ts'
-import { HOURS_KEPT_DAYS, RECENT_HOURS_DAYS, readRanged, STEPS, type Step, stepFaults } from './range.ts'
+import { HOURS_KEPT_DAYS, RECENT_HOURS_DAYS, STEPS, type Step, stepFaults } from './range.ts'
 import {
   type CompletionInsight,
   type DayInsight,
-  findPass,
   type InsightRef,
   type LevelInsight,
   type OriginInsight,
   readCompletion,
   readDays,
-  readLevels,
   readTiers,
   readXp,
   readXpByOrigin,
@@ -31,7 +27,6 @@ import {
   type XpOutliers,
 } from './read-insight.ts'
 
-const DEFAULT_DAYS = 7
 const SOURCES = 20
 const OUTLIERS = 20
 
@@ -291,14 +286,7 @@ export const StepType = enumType('InsightStep', STEPS, {
   values: { hour: 'Hours in UTC.', day: 'Days in UTC.' },
 })
 
-/** Three of the fields need the levels, so each request reads the levels once. */
-interface Insight extends InsightRef {
-  readonly asOf: Date
-  readonly read: <T>(work: (pool: Pool) => Promise<T>) => Promise<T>
-  readonly levels: () => Promise<LevelInsight[]>
-}
-
-export const stepArgument = {
+const stepArgument = {
   type: StepType,
   defaultValue: 'hour',
   required: true,
@@ -314,7 +302,7 @@ function readXpArguments({ range }: InsightRef, { by, sources = SOURCES }: { by:
   return { step: by, sources }
 }
 
-const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
+builder.objectRef<Insight>('BattlePassInsight').implement({
   description:
     'Figures of one battle pass. Levels of players are those at the end of the range. Days and hours are in UTC, and count as a whole when the range touches them. Deleted players stay counted.',
   fields: (t) => ({
@@ -412,44 +400,3 @@ const InsightType = builder.objectRef<Insight>('BattlePassInsight').implement({
     }),
   }),
 })
-
-const insightRequest = shape({
-  environment,
-  scenarioId,
-  nodeId: described(nodeId, 'A battle-pass node of the published version.'),
-  from: optional(moment(`Default: the start of the first of the ${DEFAULT_DAYS} days in UTC up to the end.`)),
-  to: optional(moment('The end of the range, not included. Default: now.')),
-})
-
-builder.queryField('battlePassInsight', (t) =>
-  t.field({
-    type: InsightType,
-    nullable: true,
-    description: 'Figures of one battle pass of a scenario, over a range of time.',
-    args: argsOf(insightRequest),
-    resolve: async (_root, args, context) => {
-      const { projectId, keyId } = await requirePlatform(context, 'read')
-      const { service } = context
-      const asked = readRanged(insightRequest, args, {
-        days: DEFAULT_DAYS,
-        maxDays: MAX_INSIGHT_DAYS,
-        inDays: true,
-      })
-      const { environment, scenarioId, nodeId, range } = asked
-      const place = { environmentId: await findEnvironment(service.pool, projectId, environment), scenarioId, nodeId }
-      const ref = { place, pass: await service.run(findPass(place)), range }
-      const { asOf, read: readFrom } = service.reads.reader(keyId)
-      const read: Insight['read'] = (work) => readFrom(({ pool }) => work(pool))
-      let levels: Promise<LevelInsight[]> | undefined
-      return {
-        ...ref,
-        asOf,
-        read,
-        levels() {
-          levels ??= read((pool) => readLevels(pool, ref))
-          return levels
-        },
-      }
-    },
-  }),
-)

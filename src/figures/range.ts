@@ -1,5 +1,5 @@
 import type { Fault } from '../base/errors.ts'
-import type { Field, Fields, RequestOf, Shape } from '../declare/shape.ts'
+import { type Field, mapped, moment, optional } from '../declare/shape.ts'
 
 // Time ranges of figures. Days and hours are in UTC.
 
@@ -46,32 +46,35 @@ export const wholeSteps = (step: Step, { from, to }: Range): Range => ({
   to: ceilTo(step, to),
 })
 
-/** The fields of a request with a range. Either end may be left out. */
-type Ranged = { from: Field<Date | null>; to: Field<Date | null> }
+/** The end of a range, which is now by default. */
+export const rangeEnd = (description: string): Field<Date> =>
+  mapped(optional(moment(description)), (to) => to ?? new Date())
 
-/**
- * Reads a request with a range. By default it ends now, and starts `days` days before its end: with `inDays` at the start
- * of a day, so that it touches exactly so many days.
- */
-export function readRanged<F extends Fields & Ranged>(
-  request: Shape<F>,
-  args: object,
-  { days, maxDays, inDays = false }: { days: number; maxDays: number; inDays?: boolean },
-): RequestOf<Shape<F>> & { range: Range } {
-  const now = new Date()
-  const rangeOf = (values: RequestOf<Shape<F>>): Range => {
-    const { from, to } = values as RequestOf<Shape<Ranged>>
-    const end = to ?? now
-    return { from: from ?? daysAgo(days, inDays ? ceilTo('day', end) : end), to: end }
-  }
-  const values = request.readInput(args, (read) => {
-    const range = rangeOf(read)
-    const faults: Fault[] = []
-    if (range.from >= range.to) faults.push({ path: 'from', message: 'must be before to' })
-    if (daysOf(range) > maxDays) faults.push({ path: 'from', message: `must be at most ${maxDays} days before to` })
-    return faults
-  })
-  return { ...values, range: rangeOf(values) }
+export interface RangeLimits {
+  /** The days before its end at which a range starts by default. */
+  readonly days: number
+  readonly maxDays: number
+  /** By default it starts at the start of a day, so that it touches exactly so many days. */
+  readonly inDays?: true
+}
+
+interface Ends {
+  readonly from: Date | null
+  readonly to: Date
+}
+
+/** The range of a request. */
+export function rangeOf({ from, to }: Ends, { days, inDays }: RangeLimits): Range {
+  return { from: from ?? daysAgo(days, inDays ? ceilTo('day', to) : to), to }
+}
+
+export function rangeFaults(asked: Ends, limits: RangeLimits): Fault[] {
+  const range = rangeOf(asked, limits)
+  const { maxDays } = limits
+  const faults: Fault[] = []
+  if (range.from >= range.to) faults.push({ path: 'from', message: 'must be before to' })
+  if (daysOf(range) > maxDays) faults.push({ path: 'from', message: `must be at most ${maxDays} days before to` })
+  return faults
 }
 
 export function stepFaults(by: Step, range: Range, maxDaysByHour: number, keptDays = HOURS_KEPT_DAYS): Fault[] {

@@ -1,38 +1,24 @@
 import type { Pool } from 'pg'
-import { Refusal } from '../base/errors.ts'
 import { requirePlatform, requireReader } from '../callers/access.ts'
 import { printCursor, readCursor } from '../declare/cursor.ts'
 import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { ON_REQUEST } from '../declare/graphql/field-marks.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
-import { forwardPage, namesOf, pageOf, readList } from '../declare/graphql/page.ts'
-import { answerType, argsOf, enumType, inputOf, outputOfShape } from '../declare/graphql/shapes.ts'
-import { isUuid, optional, refuseFaults, shape, someOf } from '../declare/shape.ts'
+import { forwardPage, namesOf, readList } from '../declare/graphql/page.ts'
+import { answerType, argsOf, enumType, outputOfShape } from '../declare/graphql/shapes.ts'
+import { isUuid, optional, shape, someOf } from '../declare/shape.ts'
 import { MessageTextType } from '../inbox/graphql.ts'
 import { readStored } from '../inbox/messages.ts'
 import { PlayerFilterType } from '../listing/graphql-segments.ts'
-import { findEnvironment } from '../projects/projects.ts'
 import { type Granted, granted, type RewardBoost } from '../scenario/definition.ts'
 import { RewardBoostType, RewardOrBoostType } from '../wallet/graphql.ts'
 import { JobStateType } from './graphql-state.ts'
-import { giftJson, readGift, readMessage, readPolicy, readTarget, type Target, totalOf } from './job.ts'
-import { type GrantPolicy, grantPolicy, undoFaults } from './manage-jobs.ts'
+import { readGift, readMessage, readTarget, type Target, totalOf } from './job.ts'
+import { grantPolicy } from './manage-jobs.ts'
 import { CAUSES, type FailureCause, OUTCOMES, type Outcome } from './outcomes.ts'
-import { type PreviewedJob, type PreviewedUndo, previewGrantJob, previewUndo } from './preview.ts'
-import {
-  checkGift,
-  ENDED,
-  type Gift,
-  type JobState,
-  jobsRequest,
-  levelsGift,
-  policyRequest,
-  premiumGift,
-  previewGrantJobRequest,
-  previewUndoRequest,
-  xpGift,
-} from './requests.ts'
+import type { PreviewedJob, PreviewedUndo } from './preview.ts'
+import { ENDED, type Gift, type JobState, levelsGift, premiumGift, xpGift } from './requests.ts'
 
 const OutcomeType = enumType('GrantOutcome', OUTCOMES, {
   description: 'What became of a player of a grant job.',
@@ -414,41 +400,6 @@ builder.prismaObjectField('PlatformKey', 'openGrantJobs', (t) =>
   }),
 )
 
-builder.queryField('grantJobs', (t) =>
-  t.prismaConnection(
-    {
-      type: 'GrantJob',
-      cursor: 'id',
-      description: 'The grant jobs of an environment, the last made first.',
-      args: argsOf(jobsRequest),
-      resolve: async (query, _root, args, context) => {
-        const { projectId } = await requirePlatform(context, 'players')
-        const { environment, states } = jobsRequest.readInput(args)
-        const environmentId = await findEnvironment(context.service.pool, projectId, environment)
-        const { page, beyond } = pageOf(query, { scope: {}, order: 'desc' })
-        const inStates = states && { state: { in: [...states] } }
-        return context.prisma.grantJob.findMany({ ...page, where: { environmentId, ...beyond, ...inStates } })
-      },
-    },
-    ...namesOf('GrantJob'),
-  ),
-)
-
-builder.queryField('grantJob', (t) =>
-  t.prismaField({
-    type: 'GrantJob',
-    nullable: true,
-    description: 'A grant job by its id. Null for an unknown one.',
-    args: argsOf(previewUndoRequest),
-    resolve: async (query, _root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'players')
-      const { environment, jobId: id } = previewUndoRequest.readInput(args)
-      const environmentId = await findEnvironment(context.service.pool, projectId, environment)
-      return context.prisma.grantJob.findFirst({ ...query, where: { id, environmentId } })
-    },
-  }),
-)
-
 const LargestType = builder.objectRef<PreviewedJob['largest'][number]>('GrantLargest').implement({
   description: 'A player of a list with its amount.',
   fields: (t) => ({
@@ -457,7 +408,7 @@ const LargestType = builder.objectRef<PreviewedJob['largest'][number]>('GrantLar
   }),
 })
 
-const PreviewType = builder.objectRef<PreviewedJob>('PreviewGrantJobResult').implement({
+builder.objectRef<PreviewedJob>('PreviewGrantJobResult').implement({
   description: 'What a grant job would do now.',
   fields: (t) => ({
     players: t.field({
@@ -497,22 +448,7 @@ const PreviewType = builder.objectRef<PreviewedJob>('PreviewGrantJobResult').imp
   }),
 })
 
-builder.queryField('previewGrantJob', (t) =>
-  t.field({
-    type: PreviewType,
-    description:
-      'What a grant job would do now: how many players, how much, and who would get nothing. Refuses what `createGrantJob` refuses, and writes nothing.',
-    args: inputOf('PreviewGrantJobInput', previewGrantJobRequest),
-    resolve: async (_root, { input }, context) => {
-      const caller = await requirePlatform(context, 'jobs')
-      const { environment, ...asked } = previewGrantJobRequest.readInput(input, checkGift)
-      const environmentId = await findEnvironment(context.service.pool, caller.projectId, environment)
-      return previewGrantJob(context.service, caller, { ...asked, environmentId })
-    },
-  }),
-)
-
-const PreviewUndoType = builder.objectRef<PreviewedUndo>('PreviewGrantUndoResult').implement({
+builder.objectRef<PreviewedUndo>('PreviewGrantUndoResult').implement({
   description: 'What an undo of a grant job could take back now.',
   fields: (t) => ({
     players: t.field({
@@ -546,41 +482,4 @@ const PreviewUndoType = builder.objectRef<PreviewedUndo>('PreviewGrantUndoResult
   }),
 })
 
-builder.queryField('previewGrantUndo', (t) =>
-  t.field({
-    type: PreviewUndoType,
-    description: 'What an undo of a grant job could take back now. Refuses what `undoGrantJob` refuses.',
-    args: argsOf(previewUndoRequest),
-    resolve: async (_root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'players')
-      const { environment, jobId } = previewUndoRequest.readInput(args)
-      const environmentId = await findEnvironment(context.service.pool, projectId, environment)
-      const job = await context.prisma.grantJob.findFirst({ where: { id: jobId, environmentId } })
-      if (!job) throw new Refusal('notFound')
-      const gift = readGift(job.gift)
-      refuseFaults(undoFaults({ undoOf: job.undoOf, state: job.state as JobState, gift: giftJson(gift) }))
-      return previewUndo(context.service.operatorPool, { environmentId, jobId, gift })
-    },
-  }),
-)
-
-const PolicyType = answerType('GrantPolicy', grantPolicy)
-
-async function policyOf(pool: Pool, environmentId: string): Promise<GrantPolicy> {
-  const { abovePlayers, aboveAmount } = await readPolicy(pool, environmentId)
-  return { approvalAbovePlayers: abovePlayers, approvalAboveAmount: aboveAmount }
-}
-
-builder.queryField('grantPolicy', (t) =>
-  t.field({
-    type: PolicyType,
-    description: 'The policy of an environment about approvals of grant jobs.',
-    args: argsOf(policyRequest),
-    resolve: async (_root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'read')
-      const { environment } = policyRequest.readInput(args)
-      const { pool } = context.service
-      return policyOf(pool, await findEnvironment(pool, projectId, environment))
-    },
-  }),
-)
+answerType('GrantPolicy', grantPolicy)

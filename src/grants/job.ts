@@ -124,6 +124,19 @@ export async function readPolicy(pool: Pool | ClientBase, environmentId: string)
   return { abovePlayers: players, aboveAmount: amount === null ? null : BigInt(amount) }
 }
 
+/** What says whether a job can be undone. Null for a job that the environment does not have. */
+export async function findJob(
+  pool: Pool,
+  environmentId: string,
+  jobId: string,
+): Promise<Pick<Job, 'state' | 'undoOf' | 'gift'> | null> {
+  const { rows } = await pool.query<Pick<JobRow, 'state' | 'undoOf' | 'gift'>>(
+    'SELECT state, undo_of AS "undoOf", gift FROM grant_jobs WHERE id = $1 AND environment_id = $2',
+    [jobId, environmentId],
+  )
+  return rows[0] ? { ...rows[0], gift: readGift(rows[0].gift) } : null
+}
+
 export const needsApproval = ({ abovePlayers, aboveAmount }: Policy, players: number, total: Total): boolean =>
   (abovePlayers !== null && players > abovePlayers) || (aboveAmount !== null && isAbove(total, aboveAmount))
 

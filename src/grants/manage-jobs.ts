@@ -406,7 +406,12 @@ export const grantPolicy = answer('Above which size a grant job waits for the ap
     out.int64('The largest total of one currency, one item or xp without approval. Null without a limit.'),
   ),
 })
-export type GrantPolicy = AnswerOf<typeof grantPolicy>
+type GrantPolicy = AnswerOf<typeof grantPolicy>
+
+export async function readGrantPolicy(pool: Pool, environmentId: string): Promise<GrantPolicy> {
+  const { abovePlayers, aboveAmount } = await readPolicy(pool, environmentId)
+  return { approvalAbovePlayers: abovePlayers, approvalAboveAmount: aboveAmount }
+}
 
 /** Sets above which size jobs of an environment need approval. It counts for jobs whose players are collected from then on. */
 export async function setGrantPolicy(

@@ -1,14 +1,15 @@
 import type { Pool } from 'pg'
-import { invalidRequest } from '../base/errors.ts'
+import { invalidRequest, Refusal } from '../base/errors.ts'
 import { MAX_INT64 } from '../base/json.ts'
 import { MAX_INBOX } from '../base/limits.ts'
 import { inSeason } from '../battlepass/decide.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
+import { refuseFaults } from '../declare/shape.ts'
 import type { InEnvironment } from '../projects/projects.ts'
 import { assetKey, type Granted, type PassNode } from '../scenario/definition.ts'
 import { readGameNow } from '../scenario/game-clock.ts'
-import { isTooMuch, needsApproval, readPolicy, type Target, type Total, totalOf } from './job.ts'
-import { resolve, type Sources } from './manage-jobs.ts'
+import { findJob, giftJson, isTooMuch, needsApproval, readPolicy, type Target, type Total, totalOf } from './job.ts'
+import { resolve, type Sources, undoFaults } from './manage-jobs.ts'
 import type { FailureCause } from './outcomes.ts'
 import type { Gift, Preview } from './requests.ts'
 import { FIRST, readPage, type TargetPlayer } from './targets.ts'
@@ -233,16 +234,15 @@ interface UndoPage {
   }[]
 }
 
-/** What an undo of a job could take back now. */
+/** What an undo of a job could take back now. Refuses what `undoGrantJob` refuses. */
 export async function previewUndo(
   pool: Pool,
-  {
-    environmentId,
-    jobId,
-    gift,
-  }: { readonly environmentId: string; readonly jobId: string; readonly gift: Gift | null },
+  { environmentId, jobId }: { readonly environmentId: string; readonly jobId: string },
 ): Promise<PreviewedUndo> {
-  const premium = gift?.premium ?? null
+  const job = await findJob(pool, environmentId, jobId)
+  if (!job) throw new Refusal('notFound')
+  refuseFaults(undoFaults({ ...job, gift: giftJson(job.gift) }))
+  const premium = job.gift?.premium ?? null
   const place = [premium !== null, premium?.scenarioId ?? '', premium?.nodeId ?? '']
   const end = performance.now() + BUDGET_MS
   const sums = new Map<string, { of: Omit<Granted, 'amount'>; given: bigint; taken: bigint }>()

@@ -5,11 +5,10 @@ import { builder } from '../declare/graphql/builder.ts'
 import type { Context } from '../declare/graphql/context.ts'
 import { ON_REQUEST } from '../declare/graphql/field-marks.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
-import { argsOf, outputOfShape } from '../declare/graphql/shapes.ts'
-import { findEnvironment } from '../projects/projects.ts'
+import { outputOfShape } from '../declare/graphql/shapes.ts'
 import { playerFilter, searchOf } from './requests.ts'
 import { countPlayers, MAX_COUNT, type PlayerCount } from './search-players.ts'
-import { readFilterJson, segmentsRequest } from './segments.ts'
+import { readFilterJson } from './segments.ts'
 
 export const PlayerFilterType = outputOfShape(
   'PlayerFilter',
@@ -75,18 +74,3 @@ nodesOf('Segment', ['uuid'], async (context, [id = '']) => {
   const { projectId } = await requirePlatform(context, 'players')
   return context.prisma.segment.findFirst({ where: { id, environment: { projectId } } })
 })
-
-builder.queryField('segments', (t) =>
-  t.prismaField({
-    type: ['Segment'],
-    extensions: { size: 100 },
-    description: 'The segments of an environment, by their names.',
-    args: argsOf(segmentsRequest),
-    resolve: async (query, _root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'players')
-      const { environment } = segmentsRequest.readInput(args)
-      const environmentId = await findEnvironment(context.service.pool, projectId, environment)
-      return context.prisma.segment.findMany({ ...query, where: { environmentId }, orderBy: { name: 'asc' } })
-    },
-  }),
-)

@@ -4,7 +4,7 @@ import { requirePlatform } from '../callers/access.ts'
 import { answer, out } from '../declare/answer.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { jsonOrNull } from '../declare/graphql/scalars.ts'
-import { answerType, argsOf, enumType } from '../declare/graphql/shapes.ts'
+import { answerType, enumType } from '../declare/graphql/shapes.ts'
 import { ODD_BODY_RESULTS, type OddBodyCheck, type Rehearsal } from '../login/custom-login.ts'
 import {
   LOGIN_NOTES_DESCRIPTION,
@@ -20,14 +20,12 @@ import {
   type CustomProviderView,
   customProvider,
   deviceProvider,
-  readAuthProviders,
   rotation,
 } from './auth-providers.ts'
 import { providerKey } from './custom-provider.ts'
 import { missingIn, type OidcProviderView, oidcProvider } from './issuers.ts'
 import { PLATFORM_KINDS } from './provider-ref.ts'
 import { WITHHELD } from './redaction.ts'
-import { authProvidersQuery } from './settings.ts'
 
 const NoticeType = builder.objectRef<Fault>('Notice').implement({
   description: 'A note about a request or an answer that was accepted, with its place.',
@@ -55,7 +53,7 @@ const OidcProviderType = answerType<OidcProviderView & { readonly name: string }
 )
 const DeviceProviderType = answerType('DeviceProvider', deviceProvider)
 
-const AuthProvidersType = builder.objectRef<AuthProvidersView>('AuthProviders').implement({
+builder.objectRef<AuthProvidersView>('AuthProviders').implement({
   description: 'The login providers of an environment.',
   fields: (t) => ({
     environment: t.exposeString('environment'),
@@ -116,19 +114,6 @@ const AuthProvidersType = builder.objectRef<AuthProvidersView>('AuthProviders').
     }),
   }),
 })
-
-builder.queryField('authProviders', (t) =>
-  t.field({
-    type: [AuthProvidersType],
-    description: "The login providers of the key's project, by environment: of one environment, or of all.",
-    args: argsOf(authProvidersQuery),
-    resolve: async (_root, args, context) => {
-      const { projectId } = await requirePlatform(context, 'read')
-      const { environment } = authProvidersQuery.readInput(args)
-      return readAuthProviders(context.service.operatorPool, projectId, environment)
-    },
-  }),
-)
 
 const REFUSED_ODDLY =
   'It refused the same values in another notation. It probably verifies the signature over JSON that it has parsed and printed again: verify the received bytes, before parsing. Or it refuses unknown members of `customData`, or a ticket that was used by an earlier attempt.'

@@ -4,12 +4,6 @@
 export const WEIGHTS: Readonly<Record<string, number>> = {
   'Mutation.loginCustom': 50,
   'Mutation.linkCustom': 50,
-  'Query.battlePassInsight': 50,
-  'Query.battlePassStatistics': 50,
-  'Query.callStatistics': 50,
-  'Query.loginStatistics': 50,
-  'Query.previewGrantJob': 100,
-  'Query.previewGrantUndo': 100,
 }
 
 /** The arguments that give the size of a plain list: a number, or a list with a value for each entry. */

@@ -110,8 +110,8 @@ function enumOf(values: readonly string[]) {
   return known
 }
 
-const optionsOf = ({ type, isRequired, description }: Field<unknown>) =>
-  ({ type: typeOf(type) as 'String', required: isRequired, description }) as const
+const optionsOf = ({ type, isRequired, description, byDefault }: Field<unknown>) =>
+  ({ type: typeOf(type) as 'String', required: isRequired, description, defaultValue: byDefault as undefined }) as const
 
 /** Values as graphql-js delivers them. Their limits are not checked: a shape does that. */
 export type Sent<F> = { readonly [Name in keyof F]: F[Name] extends Field<string> ? string : unknown }

@@ -1,21 +1,17 @@
-import { MAX_SUBJECT } from '../../base/limits.ts'
 import { ATTEMPT_ERRORS } from '../../base/outgoing/attempt-fault.ts'
 import { requirePlatform } from '../../callers/access.ts'
-import { databaseNow, firstIdAt } from '../../db/ids.ts'
-import { environment, playerId, providerName } from '../../declare/common.ts'
 import { globalId } from '../../declare/global-id.ts'
 import { builder } from '../../declare/graphql/builder.ts'
+import { connectionOf } from '../../declare/graphql/connections.ts'
 import { needs } from '../../declare/graphql/field-marks.ts'
 import { NodeType, nodesOf } from '../../declare/graphql/node.ts'
-import { namesOf, pageOf } from '../../declare/graphql/page.ts'
-import { argsOf, enumType } from '../../declare/graphql/shapes.ts'
-import { described, optional, shape, text } from '../../declare/shape.ts'
-import { findEnvironment } from '../../projects/projects.ts'
+import { pageOf } from '../../declare/graphql/page.ts'
+import { enumType } from '../../declare/graphql/shapes.ts'
 import { EXCERPT_CHARACTERS } from '../../webhook/excerpt.ts'
 import { MAX_ANSWER_BYTES } from '../../webhook/read-answer.ts'
 import type { WebhookAttempt } from '../../webhook/webhook.ts'
 import { LOGIN_NOTES, type LoginNote } from '../../webhook/webhook-answer.ts'
-import { LOGIN_LOG_DAYS, LOGIN_OPERATIONS, LOGIN_OUTCOMES, type LoginAttempt, type LoginOutcome } from './login-log.ts'
+import { isListed, LOGIN_OPERATIONS, LOGIN_OUTCOMES, type LoginAttempt, type LoginOutcome } from './login-log.ts'
 
 const WebhookErrorType = enumType('WebhookError', ATTEMPT_ERRORS, {
   description: 'The class of a failure between the service and a webhook.',
@@ -109,7 +105,7 @@ export const LoginNoteType = enumType('LoginNote', LOGIN_NOTES, {
 })
 export const LOGIN_NOTES_DESCRIPTION = "The parts of the webhook's answer that were left out."
 
-const LoginLogEntryType = builder.prismaObject('LoginLogEntry', {
+builder.prismaObject('LoginLogEntry', {
   interfaces: [NodeType],
   fields: (t) => ({
     id: t.id({ resolve: ({ environmentId, id }) => globalId('LoginLogEntry', environmentId, id) }),
@@ -145,44 +141,6 @@ const LoginLogEntryType = builder.prismaObject('LoginLogEntry', {
   }),
 })
 
-/** Entries stay a little longer than they are listed, until their partition is dropped. */
-const isListed = () => ({ id: { gte: firstIdAt(databaseNow() - LOGIN_LOG_DAYS * 86_400_000) } })
-
-const loginLogRequest = shape({
-  environment,
-  provider: optional(described(providerName, 'Only this provider, such as `default`.')),
-  subject: optional(text('Only this subject.', { max: MAX_SUBJECT })),
-  playerId: optional(described(playerId, 'Only this player.')),
-})
-
-const [connection, edge] = namesOf('LoginLogEntry')
-const LoginLogConnection = builder.connectionObject({ type: LoginLogEntryType, ...connection }, edge)
-
-builder.queryField('loginLog', (t) =>
-  t.prismaConnection(
-    {
-      type: 'LoginLogEntry',
-      cursor: 'environmentId_id',
-      description: 'Logins and links of the last 30 days that called a webhook, the latest first.',
-      args: argsOf(loginLogRequest),
-      resolve: async (query, _root, args, context) => {
-        const { projectId } = await requirePlatform(context, 'players')
-        const { environment, provider, subject, playerId } = loginLogRequest.readInput(args)
-        const environmentId = await findEnvironment(context.service.pool, projectId, environment)
-        const where = {
-          environmentId,
-          ...(provider !== null && { provider }),
-          ...(subject !== null && { subject }),
-          ...(playerId !== null && { playerId }),
-        }
-        const { page, beyond } = pageOf(query, { scope: { environmentId }, order: 'desc' })
-        return context.prisma.loginLogEntry.findMany({ ...page, where: { ...where, ...beyond, AND: isListed() } })
-      },
-    },
-    LoginLogConnection,
-  ),
-)
-
 builder.prismaObjectField('Player', 'loginLog', (t) =>
   t.prismaConnection(
     {
@@ -200,7 +158,7 @@ builder.prismaObjectField('Player', 'loginLog', (t) =>
         })
       },
     },
-    LoginLogConnection,
+    connectionOf('LoginLogEntry'),
   ),
 )
 

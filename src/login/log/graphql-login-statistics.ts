@@ -1,13 +1,9 @@
-import { MAX_LOGIN_DAYS, MAX_LOGIN_DAYS_BY_HOUR } from '../../base/limits.ts'
-import { requirePlatform } from '../../callers/access.ts'
+import { MAX_LOGIN_DAYS_BY_HOUR } from '../../base/limits.ts'
 import type { Reader } from '../../db/replica.ts'
-import { environment, providerName } from '../../declare/common.ts'
 import { builder } from '../../declare/graphql/builder.ts'
-import { argsOf } from '../../declare/graphql/shapes.ts'
-import { described, moment, optional, refuseFaults, shape } from '../../declare/shape.ts'
+import { refuseFaults } from '../../declare/shape.ts'
 import { StepType } from '../../figures/graphql.ts'
-import { HOURS_KEPT_DAYS, readRanged, stepFaults } from '../../figures/range.ts'
-import { findEnvironment } from '../../projects/projects.ts'
+import { HOURS_KEPT_DAYS, stepFaults } from '../../figures/range.ts'
 import { LoginOutcomeType } from './graphql-login-log.ts'
 import type { LoginOutcome } from './login-log.ts'
 import {
@@ -16,11 +12,8 @@ import {
   type LoginStatistics,
   type LoginStatisticsRef,
   type LoginTime,
-  readLoginStatistics,
   readLoginTimes,
 } from './login-statistics.ts'
-
-const DEFAULT_DAYS = 1
 
 const OutcomeFiguresType = builder
   .objectRef<{ outcome: string; logins: number; rate: number }>('LoginOutcomeFigures')
@@ -103,7 +96,7 @@ const LoginTimeType = builder.objectRef<LoginTime>('LoginTime').implement({
   }),
 })
 
-const LoginStatisticsType = builder
+builder
   .objectRef<LoginStatistics & { readonly ref: LoginStatisticsRef; readonly reader: Reader }>('LoginStatistics')
   .implement({
     description: `Figures of logins. Hours are in UTC, and count as a whole when the range touches them; more than ${HOURS_KEPT_DAYS} days ago, only whole days are known.`,
@@ -139,32 +132,3 @@ const LoginStatisticsType = builder
       }),
     }),
   })
-
-const loginStatisticsRequest = shape({
-  environment,
-  provider: optional(described(providerName, 'Only this provider.')),
-  from: optional(moment('Default: a day before the end.')),
-  to: optional(
-    moment(`The end of the range, not included; at most ${MAX_LOGIN_DAYS} days after the start. Default: now.`),
-  ),
-})
-
-builder.queryField('loginStatistics', (t) =>
-  t.field({
-    type: LoginStatisticsType,
-    description:
-      "Figures of an environment's logins: outcomes, attempts and latencies, in total, by provider, and by hour or day.",
-    args: argsOf(loginStatisticsRequest),
-    resolve: async (_root, args, context) => {
-      const { projectId, keyId } = await requirePlatform(context, 'read')
-      const { environment, provider, range } = readRanged(loginStatisticsRequest, args, {
-        days: DEFAULT_DAYS,
-        maxDays: MAX_LOGIN_DAYS,
-      })
-      const environmentId = await findEnvironment(context.service.pool, projectId, environment)
-      const ref = { environmentId, provider, ...range }
-      const reader = context.service.reads.reader(keyId)
-      return { ref, reader, ...(await reader.read(({ pool }) => readLoginStatistics(pool, ref))) }
-    },
-  }),
-)

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { print } from '../../base/json.ts'
-import { newId } from '../../db/ids.ts'
+import { databaseNow, firstIdAt, newId } from '../../db/ids.ts'
 import { purge } from '../../db/purge.ts'
 import { Tally } from '../../figures/tally.ts'
 import { askStatus } from '../../players/player-status.ts'
@@ -16,6 +16,9 @@ import { latencyStep } from './latency.ts'
 
 /** How long entries are listed. They are removed within a week from then. */
 export const LOGIN_LOG_DAYS = 30
+
+/** Entries stay a little longer than they are listed, until their partition is dropped. */
+export const isListed = () => ({ id: { gte: firstIdAt(databaseNow() - LOGIN_LOG_DAYS * 86_400_000) } })
 
 export const loginLog = table('login_log', {
   owner: null,
