@@ -113,7 +113,7 @@ builder.queryField('scenarioVersions', (t) =>
 )
 
 /** A scenario of the key's project. An environment of another project counts as missing. */
-export async function findScenario(
+async function findScenario(
   { service }: Context,
   projectId: string,
   { environment, scenarioId }: { environment: string; scenarioId: string },
