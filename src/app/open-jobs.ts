@@ -1,0 +1,58 @@
+import { hasArrived } from '../alerts/send-message.ts'
+import { createAlerts } from '../alerts/watch-problems.ts'
+import type { Config } from '../base/config.ts'
+import { createSettlements } from '../battlepass/settle-seasons.ts'
+import { createFolding } from '../figures/fold.ts'
+import { createGrantJobs } from '../grants/run-jobs.ts'
+import { createSeasonClock } from '../scenario/season-clock.ts'
+import { createHousekeeping } from './housekeeping.ts'
+import type { Database } from './open-database.ts'
+import { createPartitions } from './partitions.ts'
+import type { Reports } from './reports.ts'
+import type { Service } from './service.ts'
+
+/** What the service does by itself, beside calls. */
+export function openJobs(config: Config, reports: Reports, { pools }: Database, service: Service) {
+  const { log, metrics, failed, failing } = reports
+  const { service: pool } = pools
+  const { run } = service
+  const partitions = createPartitions({ pool, config, log, onError: failed('partitions') })
+  return {
+    partitions,
+    seasonClock: createSeasonClock({
+      pool,
+      onError: failing('seasons', 'planned publications and phases of seasons wait; each second tries again'),
+    }),
+    settlements: createSettlements({
+      pool,
+      run,
+      onError: failing(
+        'settlements',
+        'players could not be granted what they had earned in a season; a later look goes on',
+      ),
+      onDone: (season) => log.info(season, 'the season is settled: earned tiers that were not claimed are granted'),
+    }),
+    grantJobs: createGrantJobs({
+      pool,
+      run,
+      onError: failing('grant_jobs', 'a grant job could not go on; each second tries again'),
+    }),
+    alerts: createAlerts({
+      pool: pools.operators,
+      secrets: service.secrets,
+      send: service.sendAlert,
+      onSent: (attempt) => metrics.alertMessages.inc({ result: hasArrived(attempt) ? 'arrived' : 'failed' }),
+      onError: failing('alerts', 'alert webhooks could not be looked at; a later look tries again'),
+    }),
+    folding: createFolding({ pool, onError: failed('figures') }),
+    housekeeping: createHousekeeping({
+      pool,
+      run,
+      config,
+      partitions,
+      log,
+      onRemoved: (rows, count) => metrics.purgedRows.inc({ rows }, count),
+      onError: failed('purge'),
+    }),
+  }
+}
