@@ -25,6 +25,8 @@ export type Transact = <T>(work: (transaction: Transaction) => Promise<T>) => Pr
 
 /** Longest time of a timer. Prisma always has one for a transaction. */
 const NEVER_MS = 2 ** 31 - 1
+/** The level that each transaction has anyway. Only those of `transact` name one, which tells them apart. */
+const OURS = 'ReadCommitted'
 
 /** Prisma on a pool of the service, for the reads of dashboards. */
 export const createPrisma = (pool: Pool): PrismaClient => openPrisma(pool).prisma
@@ -50,7 +52,7 @@ export function openPrisma(pool: Pool): { readonly prisma: PrismaClient; readonl
         started()
         return work(db)
       }
-      return await prisma.$transaction(run, { maxWait: NEVER_MS, timeout: NEVER_MS })
+      return await prisma.$transaction(run, { maxWait: NEVER_MS, timeout: NEVER_MS, isolationLevel: OURS })
     } finally {
       if (adapter.lent === client) adapter.lent = undefined
       started()
@@ -75,9 +77,9 @@ export function openPrisma(pool: Pool): { readonly prisma: PrismaClient; readonl
 /**
  * Prisma names the schema of each table. Here it is the schema of the migrator and of all other statements.
  *
- * A transaction of Prisma is one that `inTransaction` has begun and ends. By itself, Prisma ends it after a time while
+ * A transaction of a change is one that `inTransaction` has begun and ends. By itself, Prisma ends it after a time while
  * a statement may run, whose successors then run outside of it; and it gives a connection back to the pool as a good
- * one that did not answer a COMMIT or ROLLBACK.
+ * one that did not answer a COMMIT or ROLLBACK. For several reads at once, Prisma begins transactions of its own.
  */
 class Adapter extends PrismaPg {
   private readonly pool: Pool
@@ -97,13 +99,15 @@ class Adapter extends PrismaPg {
     const { rows } = await this.pool.query<{ schema: string }>('SELECT current_schema() AS schema')
     const adapter = await super.connect()
     const info = adapter.getConnectionInfo()
+    const begin = adapter.startTransaction.bind(adapter)
     const ended = async () => {}
     return Object.assign(adapter, {
       getConnectionInfo: () => ({ ...info, schemaName: rows[0]?.schema }),
-      startTransaction: async () => {
+      startTransaction: async (level: Parameters<typeof begin>[0]) => {
+        if (level === undefined) return begin(level)
         const client = this.lent
         this.lent = undefined
-        if (!client) throw new Error('Prisma began a transaction by itself')
+        if (!client) throw new Error('a change has no connection')
         // With this option, Prisma sends neither COMMIT nor ROLLBACK.
         const options = { usePhantomQuery: true }
         return Object.assign(Object.create(adapter), { client, options, commit: ended, rollback: ended })

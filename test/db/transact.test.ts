@@ -89,13 +89,27 @@ describe('a transaction with statements of Prisma', () => {
     })
   })
 
-  it('has no transaction of Prisma inside or beside it', async () => {
-    const { prisma } = openPrisma(pool)
-    expect(await failure(prisma.$transaction(async (db) => share(db, 'beside')))).toMatchObject({
-      message: 'Prisma began a transaction by itself',
-    })
-    expect(await names()).toEqual([])
-    await shareAlone('after')
+  it('keeps its connection while Prisma begins transactions of its own for reads', async () => {
+    const { prisma, transact } = openPrisma(pool)
+    // Reads of one kind with other conditions within are one batch, for which Prisma begins a transaction.
+    const readProject = (take: number) =>
+      prisma.project.findUnique({
+        where: { id: projectId },
+        select: { environments: { take, select: { name: true } } },
+      })
+    const change = (number: number) =>
+      transact(async ({ db, client }) => {
+        const [ours] = await db.$queryRaw<{ pid: number }[]>`SELECT pg_backend_pid() AS pid`
+        const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+        await share(db, String(number))
+        return ours?.pid === rows[0]?.pid
+      })
+    const calls = times(20, (number) => [readProject(number + 1), change(number)] as const)
+    const read = await Promise.all(calls.map(([reading]) => reading))
+    expect(read).toEqual(times(20, () => ({ environments: [{ name: 'production' }] })))
+    expect(await Promise.all(calls.map(([, changing]) => changing))).toEqual(times(20, () => true))
+    expect(await names()).toHaveLength(20)
+    expect(pool.idleCount).toBe(pool.totalCount)
   })
 
   it('is unavailable when the answer to COMMIT is lost, and what it wrote is there', async () => {
