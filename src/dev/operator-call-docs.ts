@@ -2,7 +2,8 @@ import { hasRight, RIGHTS, type Right, ROLES } from '../callers/roles.ts'
 import type { OperatorCall } from '../declare/operator-call.ts'
 import { operatorCalls, operatorReads } from '../operator-calls.ts'
 
-// What docs/access.md and the console say of operators' calls and queries, from their declarations. Not part of the service.
+// What docs/access.md and the console say of operators' calls and queries, from their declarations. Not part of the
+// service.
 
 /** Whether a change of the call has an entry in the audit log, and not only a refused attempt. */
 const hasEntry = ({ answer }: OperatorCall): boolean => 'payload' in answer && answer.withoutEntry !== null

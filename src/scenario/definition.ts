@@ -190,7 +190,7 @@ export interface Level extends Displayed {
 
 /** What becomes of tiers that were earned and not claimed, once claims close. */
 export const AT_ENDS = ['lose', 'grant', 'mail'] as const
-export type AtEnd = (typeof AT_ENDS)[number]
+type AtEnd = (typeof AT_ENDS)[number]
 
 /** When the service claims tiers for the player: never, or always when the player reaches them. */
 export const AUTO_CLAIMS = ['never', 'always'] as const

@@ -187,6 +187,8 @@ export function saveDraft(
 ): Promise<void> {
   return transact(async ({ db, client }) => {
     await requireKey(client, caller)
+    // Otherwise two drafts could take one name at once.
+    if (sent.name !== null) await lockEnvironment(client, environmentId)
     const before = await lockDraft(client, environmentId, draftId)
     const after = {
       definition: sent.definition,

@@ -22,11 +22,11 @@ import {
 // Who may give the xp of a battle pass, and how much: `data.xp` of its node.
 
 /** The callers who may send xp of a source. What clients may send, servers may send, too. */
-export const XP_SENDERS = ['client', 'server'] as const
+const XP_SENDERS = ['client', 'server'] as const
 export type XpSender = (typeof XP_SENDERS)[number]
 
 /** What happens to xp over a limit: as much as fits is granted, or the call is refused. */
-export const OVER_LIMIT = ['clip', 'refuse'] as const
+const OVER_LIMIT = ['clip', 'refuse'] as const
 export type OverLimit = (typeof OVER_LIMIT)[number]
 
 /** In a call, in a day or week of the game, and since the player began the pass. Null for no limit. */

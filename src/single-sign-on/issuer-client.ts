@@ -73,6 +73,9 @@ interface Asked {
   readonly body?: unknown
 }
 
+/** The statuses of answers without a body. */
+const BODILESS = new Set([204, 205, 304])
+
 /** Asks issuers with the guards of all calls that go out: addresses, time, size, no redirects. */
 export function createIssuerClient(options: ConnectionOptions): IssuerClient {
   const outgoing = createOutgoing({ ...options, name: 'issuer of single sign-on' })
@@ -103,18 +106,19 @@ export function createIssuerClient(options: ConnectionOptions): IssuerClient {
 
   /** The fetch of the library, which follows no redirect. */
   async function guardedFetch(url: string, asked: Asked): Promise<Response> {
-    const { status, contentType, bytes } = await ask(url, asked, async (answer) => {
+    const response = await ask(url, asked, async (answer) => {
       const { status, headers } = answer
-      if (redirectOf(answer) === undefined) {
-        return { status, bytes: await wholeBody(answer, MAX_BYTES), contentType: String(headers['content-type'] ?? '') }
+      if (redirectOf(answer) !== undefined) {
+        answer.body.destroy()
+        return status
       }
-      answer.body.destroy()
-      return { status, bytes: null, contentType: '' }
+      const bytes = await wholeBody(answer, MAX_BYTES)
+      // `Response` refuses a body, also an empty one, with a status that has none.
+      const content = BODILESS.has(status) ? null : bytes
+      return new Response(content, { status, headers: { 'content-type': String(headers['content-type'] ?? '') } })
     })
-    if (bytes === null) throw new IssuerFault(`a redirect, status ${status}, at ${new URL(url).origin}`)
-    // `Response` refuses a body, also an empty one, with a status that has none.
-    const content = bytes.length === 0 ? null : bytes
-    return new Response(content, { status, headers: { 'content-type': contentType } })
+    if (typeof response === 'number') throw new IssuerFault(`a redirect, status ${response}, at ${new URL(url).origin}`)
+    return response
   }
 
   const optionsOf = (oauth: Library) => ({

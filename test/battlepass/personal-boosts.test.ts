@@ -388,6 +388,14 @@ describe('support', () => {
 })
 
 describe('the boosts of a player', () => {
+  it('are read by many calls at once, each at a moment of its own', async () => {
+    const pass = await begin(season())
+    await act('grantBoost', pass, { percent: 20, minutes: 5, idempotencyKey: 'a' })
+    const query = '{ me { boosts { percent } } }'
+    const answers = await Promise.all(times(60, () => game.graphql(pass.player.token, query)))
+    expect(answers).toEqual(times(60, () => ({ data: { me: { boosts: [{ percent: 20 }] } } })))
+  })
+
   it('are removed once they have ended, without a new version of the player', async () => {
     const pass = await begin(season())
     await act('grantBoost', pass, { percent: 20, minutes: 5, idempotencyKey: 'a' })

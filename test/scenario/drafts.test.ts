@@ -105,6 +105,16 @@ describe('a shared draft of a scenario', () => {
     ).toMatch(/is the name of another draft/)
   })
 
+  it('is refused a name that another one takes at the same moment', async () => {
+    const scenarioId = newScenario()
+    const drafts = await Promise.all(times(6, (n) => share(ada, { scenarioId, name: `draft ${n}` })))
+    const renamed = drafts.map(({ draftId }) =>
+      send(ada, 'saveScenarioDraft', { draftId, expectedRevision: 1, definition: text(), name: 'best' }),
+    )
+    const codes = (await Promise.all(renamed)).map(codeOf).sort()
+    expect(codes).toEqual([...times(5, () => 'INVALID_REQUEST'), 'ok'])
+  })
+
   it('is changed once by ten who have seen the same revision, and nobody overwrites another', async () => {
     const { draftId } = await share(ada)
     const saves = await Promise.all(

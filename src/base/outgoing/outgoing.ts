@@ -20,7 +20,7 @@ const MAX_INTERIM_ANSWERS = 100
 /** An unread answer up to this size is discarded to keep the connection. */
 const MAX_DISCARDED_BYTES = 64 * 2 ** 10
 
-export interface OutgoingOptions extends ConnectionOptions {
+interface OutgoingOptions extends ConnectionOptions {
   /** Names the other side in traces, such as `login webhook`. */
   readonly name: string
   /** Whether the other side gets the trace, to continue it. */

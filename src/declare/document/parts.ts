@@ -195,17 +195,18 @@ export function list<T>(of: Part<T>, bounds: Bounds, description: string): Part<
 /** An object whose names are the designer's, such as sources of xp. */
 export function names<T>(
   of: Part<T>,
-  limits: {
+  {
+    max,
+    maxName,
+    check,
+  }: {
     readonly max: number
     readonly maxName: number
-    /** The JSON Schema of names. */
-    readonly name?: Schema
     /** Checks a name. Those before it are in lower case. */
     readonly check?: (reader: Reader, name: string, path: string, before: ReadonlySet<string>) => void
   },
   description: string,
 ): Part<ReadonlyMap<string, T>> {
-  const { max, maxName, check } = limits
   function places(reader: Reader, place: Place): (readonly [string, Place])[] {
     const { path, raw } = place
     if (raw === undefined) return []
@@ -228,7 +229,7 @@ export function names<T>(
     type: 'object',
     description,
     maxProperties: max,
-    propertyNames: limits.name ?? text(maxName, 'A name.').schema,
+    propertyNames: text(maxName, 'A name.').schema,
     additionalProperties: { anyOf: [of.schema, { type: 'null' }] },
   }
   return part(
@@ -277,7 +278,7 @@ export class Members<V> {
   }
 
   has(name: keyof V & string): boolean {
-    return this.placeOf(name).raw !== undefined
+    return this.hasOther(name)
   }
 
   /** Whether there is a member that is not declared. */

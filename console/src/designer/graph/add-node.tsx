@@ -50,7 +50,7 @@ function AddNodeDialog(props: {
         <TextField
           label="Type"
           name="type"
-          hint={`The service runs ${SERVICE_TYPES.join(', ')}. Your game client runs any other type.`}
+          hint={`The service runs ${SERVICE_TYPES.join(', ')}. Your game client runs any other type. There is one start.`}
           value={type}
           onChange={setType}
           suggestions={[...types]}

@@ -52,11 +52,11 @@ const memberOf = (node: NodeModel, name: string, within: readonly string[] = [])
   [name, ...within].reduce<JsonNode | undefined>(valueAt, node.data)
 
 export function NumberField({ draft, node, name, field }: FieldProps<Omit<Forms.NumberField, 'kind'>>) {
-  const { label, hint, isRequired = false, within } = field
+  const { label, hint, isRequired = false, mayBeText = false, within } = field
   const path = pathOf(node, name, within)
   const value = memberOf(node, name, within)
-  // A level node may have its number as a string.
-  const numberOf = (text: string): Value => (value?.kind === 'string' ? text : new RawText(text))
+  const isText = mayBeText && value?.kind === 'string'
+  const numberOf = (text: string): Value => (isText ? text : new RawText(text))
   return (
     <DraftField
       label={label}
@@ -64,7 +64,7 @@ export function NumberField({ draft, node, name, field }: FieldProps<Omit<Forms.
       place={printPath(path)}
       fault="Enter a whole number."
       inputMode="numeric"
-      value={numberTextOf(value) ?? stringOf(value) ?? ''}
+      value={(isText ? stringOf(value) : numberTextOf(value)) ?? ''}
       normalise={(typed) => (typed.trim() === '' && !isRequired ? '' : integerText(typed))}
       onChange={(text) => draft.edit(setValue(path, text === '' ? undefined : numberOf(text)), path.join())}
     />

@@ -17,6 +17,8 @@ export interface MomentField extends Labels {
 export interface NumberField extends Labels {
   readonly kind: 'number'
   readonly isRequired?: boolean
+  /** Its decimal digits may stand as a string, and then stay one. */
+  readonly mayBeText?: boolean
   /** Leads from the member to the number. */
   readonly within?: readonly string[]
 }
@@ -96,7 +98,7 @@ export const FORMS: Readonly<Record<ServiceType, Form | null>> = {
     xp: own('xp'),
   },
   'battle-pass-level': {
-    levelNumber: number({ label: 'Level', isRequired: true }),
+    levelNumber: number({ label: 'Level', isRequired: true, mayBeText: true }),
     passNodeId: own('pass'),
     rewards: own('tracks'),
   },
