@@ -139,7 +139,7 @@ describe('the files of src/', () => {
       expect(importsOf(file, text).length, file).toBe(mentioned.length)
     }
     expect(imports.filter(({ to }) => !texts.has(to) && !to.startsWith('db/generated/')).map(show)).toEqual([])
-    expect(imports.map(show)).toContain('app/app.ts imports routes.ts')
+    expect(imports.map(show)).toContain('app/open-servers.ts imports routes.ts')
     expect(imports.map(show)).toContain('cli.ts imports app/serve.ts')
   })
 
