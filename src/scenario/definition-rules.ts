@@ -13,7 +13,7 @@ import {
   TRACKS,
   tierKey,
 } from './definition.ts'
-import { HANDLES_OF, SERVICE_HANDLES } from './handles.ts'
+import { HANDLES_OF, passedBy, SERVICE_HANDLES } from './handles.ts'
 
 const PAYS: Readonly<Record<Repeat, string>> = {
   never: 'pays each player once, over all runs and versions',
@@ -41,15 +41,16 @@ export function setRepeats(
 }
 
 /**
- * The reward nodes that a client can reach although the service has verified nothing: by starting a run, or by a handle
- * that clients cross, directly or through other reward nodes.
+ * The nodes that the service passes and that a client can reach although the service has verified nothing: by starting a
+ * run, or by a handle that clients cross, directly or through other such nodes.
  */
 function reachedByClients({ start, nodes, edges }: Pick<Definition, 'start' | 'nodes' | 'edges'>): Set<string> {
   const reached = new Set<string>()
   const visit = (nodeId: string): void => {
-    if (nodes.get(nodeId)?.type !== 'reward' || reached.has(nodeId)) return
+    const handle = passedBy(nodes.get(nodeId)?.type)
+    if (handle === undefined || reached.has(nodeId)) return
     reached.add(nodeId)
-    for (const next of edges.get(edgeKey(nodeId, 'onComplete')) ?? []) visit(next)
+    for (const next of edges.get(edgeKey(nodeId, handle)) ?? []) visit(next)
   }
   visit(start)
   for (const [key, targets] of edges) {
@@ -138,12 +139,13 @@ export function checkServerHandles(reader: Reader, path: string, node: Node, edg
       reader.lateFault(memberPath(`${path}.handles`, handle), 'must be `onComplete`, or stand on an edge of the node')
 }
 
-/** Reward nodes run by themselves: a cycle of them would never end. */
+/** A cycle of nodes that run by themselves would never end. */
 export function checkCycles(reader: Reader, definition: Definition, paths: ReadonlyMap<string, string>): void {
   const done = new Set<string>()
   const trail: string[] = []
   const visit = (nodeId: string): void => {
-    if (definition.nodes.get(nodeId)?.type !== 'reward' || done.has(nodeId)) return
+    const handle = passedBy(definition.nodes.get(nodeId)?.type)
+    if (handle === undefined || done.has(nodeId)) return
     const loop = trail.indexOf(nodeId)
     if (loop >= 0) {
       reader.fault(
@@ -153,7 +155,7 @@ export function checkCycles(reader: Reader, definition: Definition, paths: Reado
       return
     }
     trail.push(nodeId)
-    for (const next of nextNodes(definition, nodeId, 'onComplete')) visit(next)
+    for (const next of nextNodes(definition, nodeId, handle)) visit(next)
     trail.pop()
     done.add(nodeId)
   }

@@ -304,7 +304,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the views of a draft`
       await page.mouse.up()
     }
     await drag(await port(second, 'right'), await port(first, 'left'))
-    await page.getByText('Reward nodes run by themselves, so a circle of them would never end.').waitFor()
+    await page.getByText('These nodes run by themselves, so a circle of them would never end.').waitFor()
     expect(await keptText(page, 'circle')).toBeNull()
     await drag(await port(second, 'right'), await port(page.getByLabel('popup node hello'), 'left'))
     await page.getByLabel('Edge from second, onComplete, to hello').waitFor({ state: 'attached' })

@@ -1,5 +1,5 @@
 import { HANDLE, MAX_HANDLE } from '../../../../src/base/limits.ts'
-import { HANDLES_OF, isServiceType, SERVICE_HANDLES } from '../../../../src/scenario/handles.ts'
+import { HANDLES_OF, isServiceType, passedBy, SERVICE_HANDLES } from '../../../../src/scenario/handles.ts'
 import {
   itemsOf,
   type JsonArray,
@@ -135,16 +135,16 @@ export function whyNoEdge(
   if (!known && SERVICE_HANDLES.includes(handle)) return `Only the service crosses ${handle}, not the game client.`
   if (edges.some((edge) => edge.from === from && edge.handle === handle && edge.to === to))
     return 'This edge already exists.'
-  if (source.type === 'reward' && target.type === 'reward' && leadsTo(byId, edges, to, from))
-    return 'Reward nodes run by themselves, so a circle of them would never end.'
+  if (handle === passedBy(source.type) && leadsTo(byId, edges, to, from))
+    return 'These nodes run by themselves, so a circle of them would never end.'
   return undefined
 }
 
-/** Whether reward nodes lead from one node to another by themselves. */
+/** Whether nodes that run by themselves lead from one node to another. */
 function leadsTo(byId: ReadonlyMap<string, NodeModel>, edges: readonly EdgeModel[], from: string, to: string): boolean {
   const next = new Map<string, string[]>()
   for (const edge of edges) {
-    if (byId.get(edge.from)?.type !== 'reward' || edge.handle !== 'onComplete') continue
+    if (edge.handle !== passedBy(byId.get(edge.from)?.type)) continue
     next.set(edge.from, [...(next.get(edge.from) ?? []), edge.to])
   }
   const seen = new Set<string>()
