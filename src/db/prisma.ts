@@ -25,7 +25,7 @@ export type Transact = <T>(work: (transaction: Transaction) => Promise<T>) => Pr
 
 /** Longest time of a timer. Prisma always has one for a transaction. */
 const NEVER_MS = 2 ** 31 - 1
-/** The level that each transaction has anyway. Only those of `transact` name one, which tells them apart. */
+/** The level that each transaction has anyway. Of Prisma's transactions, only those of `transact` name one. */
 const OURS = 'ReadCommitted'
 
 /** Prisma on a pool of the service, for the reads of dashboards. */

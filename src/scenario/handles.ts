@@ -14,13 +14,11 @@ export const SERVICE_TYPES: readonly string[] = Object.keys(HANDLES_OF)
 export const isServiceType = (type: string): type is ServiceType => Object.hasOwn(HANDLES_OF, type)
 
 /** The types that the service leaves at once when it enters them, each by one handle. */
-const PASSED_BY: Readonly<Partial<Record<string, string>>> = { reward: 'onComplete' } satisfies Partial<
-  Record<ServiceType, string>
->
+const PASSED_BY: Readonly<Partial<Record<ServiceType, string>>> = { reward: 'onComplete' }
 
 /** The handle by which the service leaves a node of this type at once; undefined for one where players stay. */
 export const passedBy = (type: string | undefined): string | undefined =>
-  type !== undefined && Object.hasOwn(PASSED_BY, type) ? PASSED_BY[type] : undefined
+  type !== undefined && isServiceType(type) ? PASSED_BY[type] : undefined
 
 /** Handles that only the service crosses. Client nodes have the others, too. */
 export const SERVICE_HANDLES: readonly string[] = ['onStart', 'onLevelUp', 'onMaxLevel', 'onPremiumPurchase']

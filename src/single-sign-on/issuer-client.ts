@@ -2,7 +2,7 @@ import type { AuthorizationServer, Client, ClientAuth } from 'oauth4webapi'
 import { MAX_WEBHOOK_TIMEOUT_MS } from '../base/limits.ts'
 import { errorOf } from '../base/outgoing/attempt-fault.ts'
 import type { ConnectionOptions } from '../base/outgoing/connections.ts'
-import { type Answer, createOutgoing, wholeBody } from '../base/outgoing/outgoing.ts'
+import { type Answer, BODILESS, createOutgoing, wholeBody } from '../base/outgoing/outgoing.ts'
 
 // What the service asks an OpenID Connect issuer, to sign people in: its configuration, and the tokens for a code.
 
@@ -72,9 +72,6 @@ interface Asked {
   readonly headers: object
   readonly body?: unknown
 }
-
-/** The statuses of answers without a body. */
-const BODILESS = new Set([204, 205, 304])
 
 /** Asks issuers with the guards of all calls that go out: addresses, time, size, no redirects. */
 export function createIssuerClient(options: ConnectionOptions): IssuerClient {

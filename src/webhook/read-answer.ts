@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { AttemptFault } from '../base/outgoing/attempt-fault.ts'
-import { type Answer, decodedBody, discard } from '../base/outgoing/outgoing.ts'
+import { type Answer, BODILESS, decodedBody, discard } from '../base/outgoing/outgoing.ts'
 import type { Semaphore } from '../base/semaphore.ts'
 
 // What is read of an endpoint's answer: all of a 200, and the beginning of any other.
@@ -13,8 +13,6 @@ const SHORT_ANSWER_BYTES = 64 * 2 ** 10
 const START_BYTES = 4_096
 /** The longest wait for the beginning of an answer that is no 200. The client waits meanwhile. */
 const EXCERPT_MS = 500
-/** Statuses without a body. */
-const BODILESS: ReadonlySet<number> = new Set([204, 205, 304])
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 

@@ -17,6 +17,8 @@ import { type ConnectionOptions, guardedAgent } from './connections.ts'
 
 /** Interim answers, such as 103, before the final one. */
 const MAX_INTERIM_ANSWERS = 100
+/** Statuses of answers without a body. */
+export const BODILESS: ReadonlySet<number> = new Set([204, 205, 304])
 /** An unread answer up to this size is discarded to keep the connection. */
 const MAX_DISCARDED_BYTES = 64 * 2 ** 10
 

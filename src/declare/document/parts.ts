@@ -283,7 +283,7 @@ export class Members<V> {
 
   /** Whether there is a member that is not declared. */
   hasOther(name: string): boolean {
-    return this.placeOf(name).raw !== undefined
+    return (this.texts.get(name) ?? 'null') !== 'null'
   }
 
   read<N extends keyof V & string>(name: N): V[N] {

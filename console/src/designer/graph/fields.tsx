@@ -43,7 +43,7 @@ export function DataField({ field, ...props }: FieldProps<Forms.Field>) {
   }
 }
 
-const pathOf = (node: NodeModel, name: string, within: readonly string[] = []): Path => [
+export const pathOf = (node: NodeModel, name: string, within: readonly string[] = []): Path => [
   ...['nodes', node.index, 'data', name],
   ...within,
 ]

@@ -1,23 +1,20 @@
 import type { FC } from 'react'
 import { CheckField, SelectField } from '../../ui/form.tsx'
 import { anyText, DraftField } from '../draft/draft-field.tsx'
-import { type NodeModel, TRACKS } from '../model/definition.ts'
+import { TRACKS } from '../model/definition.ts'
 import { setValue } from '../model/edits.ts'
 import type { OwnField } from '../model/forms.ts'
 import { NOTHING, REWARDS_HINT } from '../model/rewards.ts'
-import type { Path } from '../text/json-path.ts'
 import { itemsOf, stringOf, valueAt } from '../text/json-tree.ts'
 import { BeyondFields } from './beyond-fields.tsx'
 import { DisplayFields } from './display-fields.tsx'
-import { type DataProps, NumberField, RewardsField } from './fields.tsx'
+import { type DataProps, NumberField, pathOf, RewardsField } from './fields.tsx'
 import css from './graph.module.css'
 import { MailFields } from './mail-fields.tsx'
 import { NextFields } from './next-fields.tsx'
 import { XpFields } from './xp-fields.tsx'
 
 // The fields of a node's data that are written for their member.
-
-const pathOf = ({ index }: NodeModel, name: string): Path => ['nodes', index, 'data', name]
 
 const counted = (count: number, unit: string): string => (count === 1 ? `1 ${unit}` : `${count} ${unit}s`)
 
