@@ -11,6 +11,7 @@ import { AUDIENCES, type Boost } from '../../src/scenario/boosts.ts'
 import { season } from '../harness/definitions.ts'
 import { startInstance, times } from '../harness/game.ts'
 import { until } from '../harness/until.ts'
+import { overRest } from '../operators/over-rest.ts'
 import { enter, game, MAX_INT64, startPassGame, stopPassGame } from './pass-game.ts'
 
 // Boosts: more xp for a time, without an edit of a scenario.
@@ -403,6 +404,17 @@ describe('createBoost, updateBoost and endBoost', () => {
     const ended = await send('endBoost', { boostId: `Boost:${boostId}` })
     expect(ended.boost).toMatchObject({ state: 'ENDED', endedAt: expect.any(String) })
     expect(ended.auditEntry).toMatchObject({ ...entry, action: 'boost.end', after: { endedAt: ended.boost.endedAt } })
+  })
+
+  it('are made over REST, too', async () => {
+    const of = { environment: 'production', reason: 'weekend' }
+    const week = { name: 'week', percent: 50, startsAt: from(1), endsAt: from(168), audience: 'premium' }
+    const made = await overRest(game, game.platformKey, 'createBoost', { ...of, ...week, idempotencyKey: 'a week' })
+    expect(made.boost).toMatchObject({ name: 'week', state: 'planned', audience: 'premium', endedAt: null })
+    const { boostId } = made.boost
+    await overRest(game, game.platformKey, 'updateBoost', { ...of, boostId, percent: 60 })
+    const ended = await overRest(game, game.platformKey, 'endBoost', { ...of, boostId })
+    expect(ended).toMatchObject({ boost: { state: 'ended', percent: 60 } })
   })
 
   it('change nothing when they are repeated, and have no entry then', async () => {
