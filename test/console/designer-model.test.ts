@@ -23,7 +23,7 @@ import {
   setType,
   setValue,
 } from '../../console/src/designer/model/edits.ts'
-import { FORMS } from '../../console/src/designer/model/forms.ts'
+import { NODE_KINDS } from '../../console/src/designer/model/forms.ts'
 import { mergeDefinitions } from '../../console/src/designer/model/merge.ts'
 import { setRewards } from '../../console/src/designer/model/node-rewards.ts'
 import {
@@ -785,12 +785,12 @@ describe('a copy of a scenario', () => {
 describe('the forms of nodes', () => {
   const nodeTypes = (definitionSchema.$defs as unknown as { node: Schema }).node.allOf ?? []
 
-  it.each(Object.entries(FORMS).filter(([, form]) => form))(
+  it.each(Object.entries(NODE_KINDS).flatMap(([type, { form }]) => (form ? [[type, form] as const] : [])))(
     'show each member of the data of a %s node',
     (type, form) => {
       const of = nodeTypes.find((one) => one.if?.properties?.type?.const === type)?.then?.properties?.data
       const root = definitionSchema as unknown as Schema
-      expect(Object.keys(form ?? {}).sort()).toEqual(
+      expect(Object.keys(form).sort()).toEqual(
         [...membersAt({ $defs: root.$defs, ...of }, [], undefined).keys()].sort(),
       )
     },
@@ -798,7 +798,7 @@ describe('the forms of nodes', () => {
 
   it('are there for all types with members of their own', () => {
     const own = nodeTypes.map((one) => one.if?.properties?.type?.const)
-    expect(Object.keys(FORMS).filter((type) => FORMS[type as ServiceType])).toEqual(own)
+    expect(Object.keys(NODE_KINDS).filter((type) => NODE_KINDS[type as ServiceType].form)).toEqual(own)
   })
 })
 

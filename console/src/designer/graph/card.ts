@@ -1,5 +1,6 @@
-import { isServiceType, type ServiceType } from '../../../../src/scenario/handles.ts'
+import { isServiceType } from '../../../../src/scenario/handles.ts'
 import { type Definition, handlesOf, type NodeModel, rewardsOf, serverHandlesOf } from '../model/definition.ts'
+import { NODE_KINDS } from '../model/forms.ts'
 import { rewardsText } from '../model/rewards.ts'
 import type { Problem } from '../problems/problems.ts'
 import { itemsOf, numberTextOf, stringOf, valueAt } from '../text/json-tree.ts'
@@ -19,14 +20,8 @@ export interface Card {
   readonly notices: number
 }
 
-/** Types that the service runs have a colour each; those of the game client share one. */
-const COLOURS: Readonly<Record<ServiceType, string>> = {
-  start: 'var(--good)',
-  'battle-pass': 'var(--chart-1)',
-  'battle-pass-level': 'var(--chart-3)',
-  reward: 'var(--chart-2)',
-}
-export const colourOf = (type: string): string => (isServiceType(type) ? COLOURS[type] : 'var(--chart-4)')
+/** The types of the game client share one colour. */
+export const colourOf = (type: string): string => (isServiceType(type) ? NODE_KINDS[type].colour : 'var(--chart-4)')
 
 export const CARD_WIDTH = 240
 const HEAD_HEIGHT = 76

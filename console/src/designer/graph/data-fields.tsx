@@ -5,7 +5,7 @@ import { CheckField, TextField } from '../../ui/form.tsx'
 import type { Draft } from '../draft/draft.ts'
 import { anyText, DraftField } from '../draft/draft-field.tsx'
 import { furtherMembers, setValue } from '../model/edits.ts'
-import { FORMS } from '../model/forms.ts'
+import { NODE_KINDS } from '../model/forms.ts'
 import { RawText } from '../text/json-edit.ts'
 import type { Path } from '../text/json-path.ts'
 import { type JsonNode, memberOf, parseJson, stringOf } from '../text/json-tree.ts'
@@ -15,7 +15,7 @@ import css from './graph.module.css'
 /** The fields of a node's data by its type. Members that no field shows stay untouched. */
 export function DataFields({ onOpenTable, ...props }: DataProps & { readonly onOpenTable: (passId: string) => void }) {
   const { node } = props
-  const form = isServiceType(node.type) ? FORMS[node.type] : null
+  const form = isServiceType(node.type) ? NODE_KINDS[node.type].form : null
   if (form === null) return <ClientFields {...props} />
   return (
     <>

@@ -1,4 +1,4 @@
-import { isServiceType, type ServiceType } from '../../../../src/scenario/handles.ts'
+import { isServiceType } from '../../../../src/scenario/handles.ts'
 import {
   applyChanges,
   type Change,
@@ -13,6 +13,7 @@ import {
 import { findNode, type Path } from '../text/json-path.ts'
 import { type JsonNode, valueAt } from '../text/json-tree.ts'
 import { type Definition, type NodeModel, readDefinition, stringsAt } from './definition.ts'
+import { NODE_KINDS } from './forms.ts'
 
 /** An edit of a draft: the text afterwards. An edit that does not fit the text leaves it as it is. */
 export type Edit = (definition: Definition) => string
@@ -71,19 +72,9 @@ export const addNode =
     return change(definition, insertValues(text, nodeList, nodeList.items.length, [node]))
   }
 
-/** The data of a new node of each type that the service runs. */
-const FIRST_DATA: Readonly<Record<ServiceType, (definition: Definition) => Value | undefined>> = {
-  start: () => undefined,
-  'battle-pass': () => ({ levels: [{ level: 1n, xp: 0n }], tiers: [] }),
-  'battle-pass-level': ({ nodes }) => ({
-    levelNumber: 1n,
-    passNodeId: nodes.find((node) => node.type === 'battle-pass')?.id ?? '',
-  }),
-  reward: () => ({ rewards: [{ currency: 'gold', amount: 100n }] }),
-}
-
-const dataFor = (type: string, definition: Definition): Value | undefined =>
-  isServiceType(type) ? FIRST_DATA[type](definition) : undefined
+/** The data of a new node. */
+const dataFor = (type: string, { nodes }: Definition): Value | undefined =>
+  isServiceType(type) ? NODE_KINDS[type].first(nodes) : undefined
 
 export const removeNode =
   (id: string): Edit =>
