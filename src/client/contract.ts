@@ -812,6 +812,9 @@ export type RefusalCode =
   | 'sign_in_unavailable'
   | 'unavailable'
 
+/** Types of nodes that the service leaves at once, so that they are never active. */
+export const PASSED_TYPES: readonly string[] = ['start', 'reward']
+
 // The shapes of answers.
 
 export const CLAIMED_TIER: ShapeOf<ClaimedTier> = { members: { level: 'integer', track: 'string' } }

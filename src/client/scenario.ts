@@ -8,6 +8,7 @@ import {
   type EnteredNode,
   type ExecutionPlan,
   type NextRun,
+  PASSED_TYPES,
   PREMIUM_RESPONSE,
   PROGRESS_RESPONSE,
   type PremiumResponse,
@@ -453,7 +454,7 @@ export class ScenarioSession {
   #merge(plan: ExecutionPlan): void {
     for (const { nodeId, handle } of plan.crossed)
       if (handle === 'onComplete' && this.#active.get(nodeId)?.type !== 'battle-pass') this.#active.delete(nodeId)
-    for (const node of plan.entered) if (node.type !== 'reward' && node.type !== 'start') this.#enterNode(node)
+    for (const node of plan.entered) if (!PASSED_TYPES.includes(node.type)) this.#enterNode(node)
     this.#plan = plan
     this.#end(plan.status)
   }

@@ -1,6 +1,7 @@
 import { REFUSALS, Refusal, type RefusalKind } from '../base/errors.ts'
 import type { Schema } from '../declare/shape.ts'
 import { clientEvent } from '../events/client-event.ts'
+import { PASSED_TYPES } from '../scenario/handles.ts'
 import { openapi } from '../serve/openapi/document.ts'
 
 // The types and shapes of the libraries for game clients and game servers, made from the same declarations as
@@ -181,6 +182,9 @@ const isRequest = (name: string): boolean => name.endsWith('Request')
 
 const HEAD = '// Written by `npm run schema` from the declarations of the service. Change those instead.\n'
 
+const PASSED = 'Types of nodes that the service leaves at once, so that they are never active'
+
+/** The text of `client/contract.ts`, not yet formatted. */
 export function printContract(): string {
   const { types, shapes } = declarationsOf(reached(CLIENT_ROOTS))
   const codes = Object.keys(REFUSALS).map((kind) => `  | '${new Refusal(kind as RefusalKind).code}'\n`)
@@ -189,9 +193,25 @@ export function printContract(): string {
     'import type { ShapeOf } from "./shape.ts"\n',
     ...types,
     `/** The code of an answer with a status of 400 or more. */\nexport type RefusalCode =\n${codes.join('')}`,
+    `/** ${PASSED}. */\nexport const PASSED_TYPES: readonly string[] = ${JSON.stringify(PASSED_TYPES)}\n`,
     '// The shapes of answers.\n',
     ...shapes,
   ].join('\n')
+}
+
+/** What the client for Unity has of it. Its models are written by hand. */
+export function printUnityContract(): string {
+  const types = PASSED_TYPES.map((type) => JSON.stringify(type)).join(', ')
+  return `${HEAD}
+namespace Tierway
+{
+    internal static class Contract
+    {
+        /// <summary>${PASSED}.</summary>
+        internal static readonly string[] PassedTypes = { ${types} };
+    }
+}
+`
 }
 
 /** The text of `sdk/server-contract.ts`, not yet formatted. It has what game clients do not need. */

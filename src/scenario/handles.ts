@@ -20,5 +20,8 @@ const PASSED_BY: Readonly<Partial<Record<ServiceType, string>>> = { reward: 'onC
 export const passedBy = (type: string | undefined): string | undefined =>
   type !== undefined && isServiceType(type) ? PASSED_BY[type] : undefined
 
+/** The types at which no client waits: the service leaves them at once. */
+export const PASSED_TYPES: readonly string[] = ['start', ...Object.keys(PASSED_BY)]
+
 /** Handles that only the service crosses. Client nodes have the others, too. */
 export const SERVICE_HANDLES: readonly string[] = ['onStart', 'onLevelUp', 'onMaxLevel', 'onPremiumPurchase']

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { printContract, printServerContract } from '../../src/dev/client-contract.ts'
+import { printContract, printServerContract, printUnityContract } from '../../src/dev/client-contract.ts'
 
 const BIOME = fileURLToPath(new URL('../../node_modules/.bin/biome', import.meta.url))
 
@@ -19,4 +19,8 @@ it.each([
   })
   const committed = await readFile(path, 'utf8')
   expect(committed === formatted, `${file} is stale: run \`npm run schema\` and commit what it writes`).toBe(true)
+})
+
+it('the client for Unity is up to date with the declarations, too', async () => {
+  expect(await readFile('sdk/unity/Runtime/Contract.cs', 'utf8')).toBe(printUnityContract())
 })

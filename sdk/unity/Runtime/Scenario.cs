@@ -64,8 +64,6 @@ namespace Tierway
     {
         private const string PassType = "battle-pass";
         private const string LevelType = "battle-pass-level";
-        /// <summary>Types of nodes that complete on entry, and so are never active afterwards.</summary>
-        private static readonly string[] PassingTypes = { "start", "reward" };
 
         private readonly TierwayOptions options;
         private readonly object gate = new object();
@@ -548,7 +546,7 @@ namespace Tierway
             }
             foreach (var node in merged.Entered)
             {
-                if (Array.IndexOf(PassingTypes, node.Type) >= 0) continue;
+                if (Array.IndexOf(Contract.PassedTypes, node.Type) >= 0) continue;
                 now.RemoveAll(one => one.NodeId == node.NodeId);
                 now.Add(node);
             }
