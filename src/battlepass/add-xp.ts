@@ -126,9 +126,8 @@ function xpCommand(
       const boosts = rows.asked?.boosts
       const result = yield* giveXp(group, { definition, run, pass, amount, source, boosts, origin, entryId, reference })
       if (pass.node.autoClaim !== 'always' || result instanceof Refusal) return result
-      const { level, xp, leveledUp, maxLevel } = result
-      const plan = yield* claimForPlayer(group, pass, { definition, run: rows.run }, result.plan)
-      return { level, xp, leveledUp, maxLevel, plan }
+      result.plan = yield* claimForPlayer(group, pass, { definition, run: rows.run }, result.plan)
+      return result
     },
   }
 }
@@ -164,6 +163,11 @@ export function askConversion({ player, node }: PassHandle): void {
   if (node.beyond?.kind === 'conversion') askWallet(player)
 }
 
+/** The answer of one addition, whose plan what it causes may go on. */
+interface Added extends AddXpResult {
+  plan: AddXpResult['plan']
+}
+
 interface Gift extends GivenXp {
   readonly definition: Definition
   readonly run: Run
@@ -174,7 +178,7 @@ interface Gift extends GivenXp {
   readonly boosts?: readonly Boost[] | undefined
 }
 
-export function* giveXp(group: Group, gift: Gift): Steps<AddXpResult | Refusal> {
+export function* giveXp(group: Group, gift: Gift): Steps<Added | Refusal> {
   const { definition, run, pass } = gift
   const decision = decideXp(pass.node, pass.current, gift, pass.nowIn(group), gift.boosts)
   if (decision.kind === 'refused') return refuse(group, gift, decision)
@@ -204,7 +208,7 @@ function refuse(group: Group, gift: Gift, decision: Decided<'refused'>): Refusal
 }
 
 /** Writes what was decided. */
-function add(group: Group, gift: Gift, decision: Decided<'added'>, walked: Walked | null): AddXpResult {
+function add(group: Group, gift: Gift, decision: Decided<'added'>, walked: Walked | null): Added {
   const { run, pass, amount, source, origin, entryId, reference = null } = gift
   const { level, xp, leveledUp, maxLevel, granted, bonus, limited, converted, next } = decision
   const { player, node } = pass
