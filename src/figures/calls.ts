@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { repeatInBackground } from '../base/background.ts'
 import { purge } from '../db/purge.ts'
-import type { Range } from './range.ts'
+import type { Dated, Range } from './range.ts'
 
 // The calls of an environment's players, by minute. Counts are kept in memory and written every few seconds, so that a
 // call costs no statement. An instance that is killed loses the calls that it has not written.
@@ -78,8 +78,7 @@ export interface MinuteOfCalls {
   readonly calls: number
 }
 
-export interface CallStatistics extends CallsRef {
-  readonly asOf: Date
+export interface CallStatistics extends CallsRef, Dated {
   readonly minutes: readonly MinuteOfCalls[]
 }
 

@@ -1,5 +1,6 @@
 import { builder } from '../declare/graphql/builder.ts'
 import { type CallStatistics, MINUTE_MS, MINUTES_KEPT_DAYS, type MinuteOfCalls } from './calls.ts'
+import { datedRef } from './graphql-range.ts'
 
 const CallMinuteType = builder.objectRef<MinuteOfCalls>('CallMinute').implement({
   description: 'The calls of one minute.',
@@ -9,16 +10,9 @@ const CallMinuteType = builder.objectRef<MinuteOfCalls>('CallMinute').implement(
   }),
 })
 
-builder.objectRef<CallStatistics>('CallStatistics').implement({
+datedRef<CallStatistics>('CallStatistics', (figures) => figures).implement({
   description: `Calls of players over REST and GraphQL, with a valid token: reads and refused calls count, too; calls beyond the rate limit do not. A GraphQL operation counts once for each of its root fields, and a subscription when it begins. The counts are up to 5 seconds old. Minutes are kept for ${MINUTES_KEPT_DAYS} days.`,
   fields: (t) => ({
-    from: t.field({
-      type: 'DateTime',
-      description: 'The start of the range, included.',
-      resolve: ({ from }) => from,
-    }),
-    to: t.field({ type: 'DateTime', description: 'The end of the range, not included.', resolve: ({ to }) => to }),
-    asOf: t.field({ type: 'DateTime', resolve: ({ asOf }) => asOf }),
     calls: t.field({
       type: 'Count',
       description: 'All calls of the range.',

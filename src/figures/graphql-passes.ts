@@ -1,6 +1,7 @@
 import { builder } from '../declare/graphql/builder.ts'
 import { SalesType, SUM, toInt64 } from './graphql.ts'
-import type { PassStatistics, PassStatisticsRef, PassTime } from './pass-statistics.ts'
+import { datedRef } from './graphql-range.ts'
+import type { PassFigures, PassTime } from './pass-statistics.ts'
 
 const PassTimeType = builder.objectRef<PassTime>('BattlePassTime').implement({
   description: 'An hour or a day of all battle passes, in UTC.',
@@ -25,16 +26,9 @@ const PassTimeType = builder.objectRef<PassTime>('BattlePassTime').implement({
   }),
 })
 
-builder.objectRef<PassStatistics & PassStatisticsRef & { readonly asOf: Date }>('BattlePassStatistics').implement({
+datedRef<PassFigures>('BattlePassStatistics', (figures) => figures).implement({
   description: 'Figures of all battle passes of an environment, or of one scenario, together.',
   fields: (t) => ({
-    from: t.field({
-      type: 'DateTime',
-      description: 'The start of the range, included.',
-      resolve: ({ from }) => from,
-    }),
-    to: t.field({ type: 'DateTime', description: 'The end of the range, not included.', resolve: ({ to }) => to }),
-    asOf: t.field({ type: 'DateTime', resolve: ({ asOf }) => asOf }),
     times: t.field({
       extensions: { size: 100 },
       type: [PassTimeType],

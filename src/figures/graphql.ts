@@ -7,6 +7,7 @@ import { builder } from '../declare/graphql/builder.ts'
 import { enumType } from '../declare/graphql/shapes.ts'
 import { refuseFaults } from '../declare/shape.ts'
 import { PlayerType } from '../players/graphql.ts'
+import { datedRef } from './graphql-range.ts'
 import type { Insight } from './insight.ts'
 import { readSales, type Sales, type SalesTime } from './pass-statistics.ts'
 import { HOURS_KEPT_DAYS, RECENT_HOURS_DAYS, STEPS, type Step, stepFaults } from './range.ts'
@@ -302,21 +303,10 @@ function readXpArguments({ range }: InsightRef, { by, sources = SOURCES }: { by:
   return { step: by, sources }
 }
 
-builder.objectRef<Insight>('BattlePassInsight').implement({
+datedRef<Insight>('BattlePassInsight', ({ range }) => range).implement({
   description:
     'Figures of one battle pass. Levels of players are those at the end of the range. Days and hours are in UTC, and count as a whole when the range touches them. Deleted players stay counted.',
   fields: (t) => ({
-    from: t.field({
-      description: 'The start of the range, included.',
-      type: 'DateTime',
-      resolve: ({ range }) => range.from,
-    }),
-    to: t.field({
-      description: 'The end of the range, not included.',
-      type: 'DateTime',
-      resolve: ({ range }) => range.to,
-    }),
-    asOf: t.field({ type: 'DateTime', resolve: (insight) => insight.asOf }),
     levels: t.field({
       extensions: { size: 100 },
       type: [LevelInsightType],

@@ -1,10 +1,10 @@
 import type { Pool } from 'pg'
 import type { Reader } from '../db/replica.ts'
+import type { Dated } from './range.ts'
 import { type InsightRef, type LevelInsight, readLevels } from './read-insight.ts'
 
 /** Three of the fields need the levels, so each request reads the levels once. */
-export interface Insight extends InsightRef {
-  readonly asOf: Date
+export interface Insight extends InsightRef, Dated {
   readonly read: <T>(work: (pool: Pool) => Promise<T>) => Promise<T>
   readonly levels: () => Promise<LevelInsight[]>
 }

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { groupBy } from '../base/group-by.ts'
-import { type Range, type Step, stepsIn, wholeSteps } from './range.ts'
+import { type Dated, type Range, type Step, stepsIn, wholeSteps } from './range.ts'
 import type { Measure } from './tally.ts'
 
 // The figures of all battle passes of an environment together, by hour or day.
@@ -51,6 +51,9 @@ export interface PassStatistics {
   /** By currency, in the order of names. */
   readonly sales: readonly Sales[]
 }
+
+/** The figures with what they are of. */
+export interface PassFigures extends PassStatistics, PassStatisticsRef, Dated {}
 
 const COUNTED = [
   'active',

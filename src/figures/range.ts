@@ -9,6 +9,11 @@ export interface Range {
   readonly to: Date
 }
 
+/** When figures were read. */
+export interface Dated {
+  readonly asOf: Date
+}
+
 export const STEPS = ['hour', 'day'] as const
 export type Step = (typeof STEPS)[number]
 

@@ -5,7 +5,7 @@ import { operatorRead } from '../declare/operator-read.ts'
 import { defaulted, described, moment, oneOf, optional, shape } from '../declare/shape.ts'
 import { type CallStatistics, readCalls } from './calls.ts'
 import { type Insight, openInsight } from './insight.ts'
-import { type PassStatistics, type PassStatisticsRef, readPassStatistics } from './pass-statistics.ts'
+import { type PassFigures, readPassStatistics } from './pass-statistics.ts'
 import { type RangeLimits, RECENT_HOURS_DAYS, rangeEnd, rangeFaults, rangeOf, STEPS, stepFaults } from './range.ts'
 import { findPass } from './read-insight.ts'
 
@@ -61,7 +61,7 @@ export const figureReads = [
     ],
     right: 'read',
     cost: 50,
-    answer: out.ofType<PassStatistics & PassStatisticsRef & { readonly asOf: Date }>('BattlePassStatistics'),
+    answer: out.ofType<PassFigures>('BattlePassStatistics'),
     async read({ caller, service }, { environmentId, scenarioId, by, ...asked }) {
       const ref = { environmentId, scenarioId, nodeId: null, ...rangeOf(asked, PASSES) }
       const reader = service.reads.reader(caller.keyId)
