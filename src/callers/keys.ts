@@ -36,6 +36,7 @@ export interface KeyNote {
   readonly label?: string | null
 }
 
+// SQL: the command line makes keys, too, and Prisma would double the CPU time that it takes (0.6 s).
 const creates =
   (table: 'sdk_keys' | 'server_keys', kind: string) =>
   async (
