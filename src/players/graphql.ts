@@ -149,55 +149,58 @@ export const PlayerType = builder.prismaObject('Player', {
         return [...stored.values()]
       },
     }),
-    storageKeys: t.connection(
-      {
-        type: StorageKeyType,
-        description:
-          'The keys of the storage in the order of their bytes, with their sizes, so that a full storage can be read in pieces.',
-        resolve: async ({ environmentId, id: playerId }, args, context) => {
-          const { size, after } = readList(playerRequest, args, (cursor) => readCursor('storage', cursor))
-          const byOperator = (await context.caller()).kind === 'platform'
-          const asked = { after: after ?? '', first: size }
-          const { keys, next } = await context.service.run(
-            listStorage({ environmentId, playerId }, asked, { byOperator }),
-          )
-          const { edges, pageInfo } = forwardPage(keys, { size, after }, ({ key }) => printCursor('storage', key))
-          return { edges, pageInfo: { ...pageInfo, hasNextPage: next !== null } }
-        },
-      },
-      ...namesOf('StorageKey'),
-    ),
-    runs: t.prismaConnection(
-      {
-        type: 'Run',
-        ...PLAYERS_LIST,
-        description: "The player's runs, the latest first.",
-        resolve: (query, { environmentId, id: playerId }, _args, context) => {
-          const { page, beyond } = pageOf(query, { scope: { playerId }, order: 'desc' })
-          return context.prisma.run.findMany({ ...page, where: { environmentId, playerId, ...beyond } })
-        },
-      },
-      ...namesOf('Run'),
-    ),
-    passes: t.relation('passes', {
-      extensions: { size: 5 },
-      description: "The player's battle passes.",
-      query: { orderBy: [{ scenarioId: 'asc' }, { nodeId: 'asc' }] },
-    }),
-    walletLedger: t.prismaConnection(
-      {
-        type: 'WalletEntry',
-        ...PLAYERS_LIST,
-        description: 'Every change of a balance, the latest first.',
-        resolve: (query, { environmentId, id: playerId }, _args, context) => {
-          const { page, beyond } = pageOf(query, { scope: { playerId }, order: 'desc' })
-          return context.prisma.walletEntry.findMany({ ...page, where: { environmentId, playerId, ...beyond } })
-        },
-      },
-      ...namesOf('WalletEntry'),
-    ),
   }),
 })
+
+builder.prismaObjectFields('Player', (t) => ({
+  storageKeys: t.connection(
+    {
+      type: StorageKeyType,
+      description:
+        'The keys of the storage in the order of their bytes, with their sizes, so that a full storage can be read in pieces.',
+      resolve: async ({ environmentId, id: playerId }, args, context) => {
+        const { size, after } = readList(playerRequest, args, (cursor) => readCursor('storage', cursor))
+        const byOperator = (await context.caller()).kind === 'platform'
+        const asked = { after: after ?? '', first: size }
+        const { keys, next } = await context.service.run(
+          listStorage({ environmentId, playerId }, asked, { byOperator }),
+        )
+        const { edges, pageInfo } = forwardPage(keys, { size, after }, ({ key }) => printCursor('storage', key))
+        return { edges, pageInfo: { ...pageInfo, hasNextPage: next !== null } }
+      },
+    },
+    ...namesOf('StorageKey'),
+  ),
+  runs: t.prismaConnection(
+    {
+      type: 'Run',
+      ...PLAYERS_LIST,
+      description: "The player's runs, the latest first.",
+      resolve: (query, { environmentId, id: playerId }, _args, context) => {
+        const { page, beyond } = pageOf(query, { scope: { playerId }, order: 'desc' })
+        return context.prisma.run.findMany({ ...page, where: { environmentId, playerId, ...beyond } })
+      },
+    },
+    ...namesOf('Run'),
+  ),
+  passes: t.relation('passes', {
+    extensions: { size: 5 },
+    description: "The player's battle passes.",
+    query: { orderBy: [{ scenarioId: 'asc' }, { nodeId: 'asc' }] },
+  }),
+  walletLedger: t.prismaConnection(
+    {
+      type: 'WalletEntry',
+      ...PLAYERS_LIST,
+      description: 'Every change of a balance, the latest first.',
+      resolve: (query, { environmentId, id: playerId }, _args, context) => {
+        const { page, beyond } = pageOf(query, { scope: { playerId }, order: 'desc' })
+        return context.prisma.walletEntry.findMany({ ...page, where: { environmentId, playerId, ...beyond } })
+      },
+    },
+    ...namesOf('WalletEntry'),
+  ),
+}))
 
 nodesOf(
   'Player',
