@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { ClientBase, Pool } from 'pg'
-import { type Fault, Refusal } from '../base/errors.ts'
+import type { Fault } from '../base/errors.ts'
 import { print, RawJson } from '../base/json.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import { expiryOf } from '../webhook/webhook-tls.ts'
@@ -120,17 +120,16 @@ const COLUMNS = `p.kind, p.name, p.enabled, p.url, p.secret, p.client_key, p.set
 export async function readAuthProviders(
   pool: Pool,
   projectId: string,
-  environment: string | null,
+  environmentId: string | null,
 ): Promise<AuthProvidersView[]> {
   const { rows } = await pool.query<StoredProvider & { environment: string }>({
     name: 'auth-providers',
     text: `SELECT e.name AS environment, ${COLUMNS}
       FROM environments e LEFT JOIN auth_providers p ON p.environment_id = e.id
-      WHERE e.project_id = $1 AND ($2::text IS NULL OR e.name = $2)
+      WHERE e.project_id = $1 AND ($2::uuid IS NULL OR e.id = $2)
       ORDER BY e.name COLLATE "C", p.name COLLATE "C"`,
-    values: [projectId, environment],
+    values: [projectId, environmentId],
   })
-  if (environment !== null && rows.length === 0) throw new Refusal('environmentNotFound')
   const names = [...new Set(rows.map((row) => row.environment))]
   return names.map((name) =>
     viewOf(

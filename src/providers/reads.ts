@@ -10,7 +10,7 @@ export const providerReads = [
     request: authProvidersQuery,
     right: 'read',
     answer: out.listOfType<AuthProvidersView>('AuthProviders'),
-    read: ({ caller, service }, { environment }) =>
-      readAuthProviders(service.operatorPool, caller.projectId, environment),
+    read: ({ caller, service }, { environmentId }) =>
+      readAuthProviders(service.operatorPool, caller.projectId, environmentId),
   }),
 ]

@@ -15,6 +15,7 @@ import { readIfMatch } from '../declare/if-match.ts'
 import { noticesOf } from '../declare/notices.ts'
 import type { PlatformHandler, PlatformRequest } from '../declare/route.ts'
 import { object, shape } from '../declare/shape.ts'
+import { findEnvironment } from '../projects/projects.ts'
 import { type AuthProvidersView, customProvider, deviceProvider, readAuthProviders } from './auth-providers.ts'
 import { oidcProvider, oidcRequest, platformIssuer } from './issuers.ts'
 import { RESERVED_NAMES } from './provider-ref.ts'
@@ -180,7 +181,8 @@ export const putAuthProviders: PlatformHandler = {
 
 async function read({ caller, query, service, setHeader }: PlatformRequest): Promise<Json> {
   const { environment } = authProvidersQuery.readInput({ environment: query.get('environment') })
-  const views = await readAuthProviders(service.operatorPool, caller.projectId, environment)
+  const environmentId = environment && (await findEnvironment(service.pool, caller.projectId, environment))
+  const views = await readAuthProviders(service.operatorPool, caller.projectId, environmentId)
   const [view] = views
   if (environment === null || !view) return { environments: views.map(toJson) }
   setHeader('etag', `"${view.version}"`)
