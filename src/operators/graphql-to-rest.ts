@@ -65,13 +65,16 @@ const EXACT: Readonly<Record<string, (value: unknown) => unknown>> = {
   JSON: (value) => value,
 }
 
-/** The payloads of mutations, by name. */
-export function createPayloads(schema: GraphQLSchema, reworded: Rewording): (mutation: string) => PayloadJson {
+type MakeObject = (
+  type: GraphQLObjectType,
+  name: string | undefined,
+  isMember: (type: GraphQLOutputType) => boolean,
+) => RestObject
+
+/** Makes what REST has instead of objects of GraphQL. */
+function createObjects(reworded: Rewording): MakeObject {
   const objects = new Map<string, RestObject>()
-  const payloads = new Map<string, RestObject>()
   const leaves = new Map<string, GraphQLScalarType>()
-  const roots: Record<string, GraphQLFieldConfig<object, AnswerContext>> = {}
-  let answers: GraphQLSchema | undefined
 
   /** The type that REST has instead of one of GraphQL. */
   function restType(type: GraphQLOutputType): GraphQLOutputType {
@@ -89,15 +92,14 @@ export function createPayloads(schema: GraphQLSchema, reworded: Rewording): (mut
     return known
   }
 
-  function makeObject(
-    type: GraphQLObjectType,
-    name: string | undefined,
-    isMember: (type: GraphQLOutputType) => boolean,
-  ) {
+  function makeObject(...[type, name, isMember]: Parameters<MakeObject>): RestObject {
     const { fields, ...config } = type.toConfig()
     const members = Object.entries(fields).filter(([, field]) => isOfAnswer(field) && isMember(field.type))
     const parts = new Map<string, Named>()
-    const properties = members.map(([name, { type, description }]) => [name, member(type, description, parts)])
+    const properties = members.map(([name, { type, description }]) => [
+      name,
+      { ...schemaOf(type, parts), ...(description && { description }) },
+    ])
     return {
       type: new GraphQLObjectType({
         ...config,
@@ -119,10 +121,6 @@ export function createPayloads(schema: GraphQLSchema, reworded: Rewording): (mut
   }
 
   /** The JSON Schema of a member. Adds the objects that it refers to. */
-  function member(type: GraphQLOutputType, description: string | null | undefined, parts: Map<string, Named>): Schema {
-    return { ...schemaOf(type, parts), ...(description && { description }) }
-  }
-
   function schemaOf(type: GraphQLOutputType, parts: Map<string, Named>): Schema {
     if (!isNonNullType(type)) return { anyOf: [schemaOf(new GraphQLNonNull(type), parts), { type: 'null' }] }
     const inner = type.ofType
@@ -134,6 +132,21 @@ export function createPayloads(schema: GraphQLSchema, reworded: Rewording): (mut
     return { $ref: `#/components/schemas/${named.name}` }
   }
 
+  return makeObject
+}
+
+/** The payloads of mutations, by name. */
+export function createPayloads(schema: GraphQLSchema, reworded: Rewording): (mutation: string) => PayloadJson {
+  const makeObject = createObjects(reworded)
+  const payloads = new Map<string, RestObject>()
+  const roots: Record<string, GraphQLFieldConfig<object, AnswerContext>> = {}
+  let answers: GraphQLSchema | undefined
+
+  function schemaOfAnswers(): GraphQLSchema {
+    answers ??= new GraphQLSchema({ query: new GraphQLObjectType({ name: 'Answers', fields: roots }) })
+    return answers
+  }
+
   return (name) => {
     const field = schema.getMutationType()?.getFields()[name]
     const type = field && getNamedType(field.type)
@@ -142,19 +155,20 @@ export function createPayloads(schema: GraphQLSchema, reworded: Rewording): (mut
     const payload = payloads.get(type.name) ?? makeObject(type, undefined, () => true)
     payloads.set(type.name, payload)
     roots[name] = { type: payload.type, resolve: (payload) => payload }
-    let document: DocumentNode | undefined
-    return {
-      named: payload.named,
-      async read(rootValue, contextValue) {
-        document ??= parse(`{ ${name} ${selectionOf(payload.type)} }`)
-        answers ??= new GraphQLSchema({ query: new GraphQLObjectType({ name: 'Answers', fields: roots }) })
-        const { data, errors = [] } = await execute({ schema: answers, document, rootValue, contextValue })
-        const answer = data?.[name] as Json | undefined
-        const [first] = errors
-        if (first && (answer ?? null) === null) throw first.originalError ?? first
-        return { answer: answer as Json, errors }
-      },
-    }
+    return { named: payload.named, read: readerOf(name, payload.type, schemaOfAnswers) }
+  }
+}
+
+/** Reads a payload. The schema is made with the first one. */
+function readerOf(name: string, type: GraphQLObjectType, answers: () => GraphQLSchema): PayloadJson['read'] {
+  let document: DocumentNode | undefined
+  return async (rootValue, contextValue) => {
+    document ??= parse(`{ ${name} ${selectionOf(type)} }`)
+    const { data, errors = [] } = await execute({ schema: answers(), document, rootValue, contextValue })
+    const answer = data?.[name] as Json | undefined
+    const [first] = errors
+    if (first && (answer ?? null) === null) throw first.originalError ?? first
+    return { answer: answer as Json, errors }
   }
 }
 
