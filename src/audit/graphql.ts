@@ -1,14 +1,12 @@
-import { requirePlatform } from '../callers/access.ts'
 import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { connectionOf } from '../declare/graphql/connections.ts'
 import type { Context } from '../declare/graphql/context.ts'
 import { needs } from '../declare/graphql/field-marks.ts'
-import { NodeType, nodesOf } from '../declare/graphql/node.ts'
+import { NodeType } from '../declare/graphql/node.ts'
 import { pageOf } from '../declare/graphql/page.ts'
 import { jsonOrNull } from '../declare/graphql/scalars.ts'
-import { ACTIONS } from './actions.ts'
-import type { Audited } from './audit-log.ts'
+import { type Audited, requireReaderOfActions } from './audit-log.ts'
 
 /** The prefix of a platform key's id in the log's `actor`. */
 const KEY_ACTOR = 'platform_key:'
@@ -103,14 +101,6 @@ builder.prismaObject('AuditLogEntry', {
   }),
 })
 
-const requireAuditor = (context: Context) =>
-  requirePlatform(context, 'manage', { action: ACTIONS.readAuditLog, target: 'audit_log' })
-
-nodesOf('AuditLogEntry', ['uuid'], async (context, [id = '']) => {
-  const { projectId } = await requireAuditor(context)
-  return context.prisma.auditLogEntry.findUnique({ where: { projectId_id: { projectId, id } } })
-})
-
 builder.prismaObjectField('Player', 'auditLog', (t) =>
   t.prismaConnection(
     {
@@ -121,7 +111,7 @@ builder.prismaObjectField('Player', 'auditLog', (t) =>
       description:
         "Changes and refused attempts of operators, the latest first: as `Query.auditLog` with the player's id as `target`. For platform keys with the role operator or admin.",
       resolve: async (query, { id: target }, _args, context) => {
-        const { projectId } = await requirePlatform(context, 'act', { action: ACTIONS.readAuditLog, target })
+        const { projectId } = await requireReaderOfActions(context, target)
         const { page, beyond } = pageOf(query, { scope: { projectId }, order: 'desc' })
         return context.prisma.auditLogEntry.findMany({ ...page, where: { projectId, target, ...beyond } })
       },

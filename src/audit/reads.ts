@@ -31,6 +31,7 @@ export const auditReads = [
     right: 'manage',
     denied: { action: ACTIONS.readAuditLog, target: 'audit_log' },
     rows: 'AuditLogEntry',
+    nodesIn: (projectId) => ({ projectId }),
     pagedBy: 'projectId_id',
     where({ caller: { projectId } }, { environmentId, action, target, actor, operator, isAboutPlayer, ...asked }) {
       const from = asked.from && sinceThe1970s(asked.from)

@@ -1,10 +1,9 @@
 import { gameTimeAt } from '../base/game-clock.ts'
 import { AudienceType } from '../battlepass/graphql-boosts.ts'
-import { requirePlatform } from '../callers/access.ts'
 import { databaseNow } from '../db/ids.ts'
 import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
-import { NodeType, nodesOf } from '../declare/graphql/node.ts'
+import { NodeType } from '../declare/graphql/node.ts'
 import { enumType } from '../declare/graphql/shapes.ts'
 import type { Audience } from '../scenario/boosts.ts'
 import { CLOCK_FIELDS, type ClockColumns, clockOf } from '../scenario/game-clock.ts'
@@ -57,9 +56,4 @@ builder.prismaObject('Boost', {
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
   }),
-})
-
-nodesOf('Boost', ['uuid'], async (context, [id = '']) => {
-  const { projectId } = await requirePlatform(context, 'read')
-  return context.prisma.boost.findFirst({ where: { id, environment: { projectId } } })
 })

@@ -20,6 +20,7 @@ export const boostReads = [
     request: boostsRequest,
     right: 'read',
     rows: 'Boost',
+    nodesIn: (projectId) => ({ environment: { projectId } }),
     pagedBy: 'id',
     async where({ service }, { environmentId, states }) {
       if (states === null) return { environmentId }

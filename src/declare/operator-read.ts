@@ -39,6 +39,11 @@ export interface ListRead<F extends Fields, M extends Model> extends Read<F> {
   readonly rows: M
   readonly where: (asking: Asking, asked: Asked<F>) => WhereOf<M> | Promise<WhereOf<M>>
   /**
+   * The rows of a project that `Query.node` reads by their ids, with the right of the list. Without it, the feature says
+   * who reads one.
+   */
+  readonly nodesIn?: (projectId: string) => WhereOf<M>
+  /**
    * The key of the rows, for a list with pages: the last made first. Each column before the id has one value in `where`.
    * A list without pages is in the order of names.
    */

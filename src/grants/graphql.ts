@@ -1,10 +1,10 @@
 import type { Pool } from 'pg'
-import { requirePlatform, requireReader } from '../callers/access.ts'
+import { requireReader } from '../callers/access.ts'
 import { printCursor, readCursor } from '../declare/cursor.ts'
 import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { ON_REQUEST } from '../declare/graphql/field-marks.ts'
-import { NodeType, nodesOf } from '../declare/graphql/node.ts'
+import { NodeType } from '../declare/graphql/node.ts'
 import { forwardPage, namesOf, readList } from '../declare/graphql/page.ts'
 import { answerType, argsOf, enumType, outputOfShape } from '../declare/graphql/shapes.ts'
 import { isUuid, optional, shape, someOf } from '../declare/shape.ts'
@@ -383,11 +383,6 @@ async function readPlayers(pool: Pool, jobId: string, { outcomes, after, most }:
   )
   return rows
 }
-
-nodesOf('GrantJob', ['uuid'], async (context, [id = '']) => {
-  const { projectId } = await requirePlatform(context, 'players')
-  return context.prisma.grantJob.findFirst({ where: { id, environment: { projectId } } })
-})
 
 builder.prismaObjectField('PlatformKey', 'openGrantJobs', (t) =>
   t.prismaField({

@@ -12,6 +12,7 @@ export const grantReads = [
     request: jobsRequest,
     right: 'players',
     rows: 'GrantJob',
+    nodesIn: (projectId) => ({ environment: { projectId } }),
     pagedBy: 'id',
     where: (_asking, { environmentId, states }) => ({
       environmentId,

@@ -1,10 +1,9 @@
 import { inThousands } from '../base/in-thousands.ts'
-import { requirePlatform } from '../callers/access.ts'
 import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import type { Context } from '../declare/graphql/context.ts'
 import { ON_REQUEST } from '../declare/graphql/field-marks.ts'
-import { NodeType, nodesOf } from '../declare/graphql/node.ts'
+import { NodeType } from '../declare/graphql/node.ts'
 import { outputOfShape } from '../declare/graphql/shapes.ts'
 import { playerFilter, searchOf } from './requests.ts'
 import { countPlayers, MAX_COUNT, type PlayerCount } from './search-players.ts'
@@ -68,9 +67,4 @@ builder.prismaObject('Segment', {
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'The time of the last change.' }),
   }),
-})
-
-nodesOf('Segment', ['uuid'], async (context, [id = '']) => {
-  const { projectId } = await requirePlatform(context, 'players')
-  return context.prisma.segment.findFirst({ where: { id, environment: { projectId } } })
 })

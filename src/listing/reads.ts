@@ -8,6 +8,7 @@ export const listingReads = [
     request: segmentsRequest,
     right: 'players',
     rows: 'Segment',
+    nodesIn: (projectId) => ({ environment: { projectId } }),
     size: 100,
     where: (_asking, { environmentId }) => ({ environmentId }),
   }),

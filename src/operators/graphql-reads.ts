@@ -1,8 +1,10 @@
 import type { InputFieldMap } from '@pothos/core'
+import { requirePlatform } from '../callers/access.ts'
 import { memberOf } from '../declare/answer.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { connectionOf } from '../declare/graphql/connections.ts'
 import type { Context } from '../declare/graphql/context.ts'
+import { nodesOf } from '../declare/graphql/node.ts'
 import { pageOf } from '../declare/graphql/page.ts'
 import { argsOf, inputOf, outputOf } from '../declare/graphql/shapes.ts'
 import type { ListRead, OperatorRead, ValueRead } from '../declare/operator-read.ts'
@@ -17,9 +19,14 @@ type List = ListRead<Fields, 'Boost'>
 /** Makes a query of each declared one. */
 export function addQueries(reads: readonly OperatorRead[]): void {
   for (const read of reads) {
-    if (!('rows' in read)) addValue(read)
-    else if (read.pagedBy === undefined) addList(read as List)
-    else addConnection(read as List, read.pagedBy)
+    if (!('rows' in read)) {
+      addValue(read)
+      continue
+    }
+    const list = read as List
+    if (list.pagedBy === undefined) addList(list)
+    else addConnection(list, list.pagedBy)
+    if (list.nodesIn) addNodes(list, list.nodesIn)
   }
 }
 
@@ -89,4 +96,11 @@ function addConnection(list: List, key: string): void {
       connectionOf(rows) as never,
     ),
   )
+}
+
+function addNodes({ rows, right, denied }: List, nodesIn: NonNullable<List['nodesIn']>): void {
+  nodesOf(rows, ['uuid'], async (context, [id = '']) => {
+    const { projectId } = await requirePlatform(context, right, denied)
+    return tableOf(context.prisma, rows).findFirst({ where: { id, ...nodesIn(projectId) } })
+  })
 }

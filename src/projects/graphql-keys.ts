@@ -1,11 +1,8 @@
-import { ACTIONS } from '../audit/actions.ts'
-import { requirePlatform } from '../callers/access.ts'
 import { ROLES, type Role } from '../callers/roles.ts'
 import { answer, out } from '../declare/answer.ts'
 import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
-import type { Context } from '../declare/graphql/context.ts'
-import { NodeType, nodesOf } from '../declare/graphql/node.ts'
+import { NodeType } from '../declare/graphql/node.ts'
 import { enumType, fieldsOf } from '../declare/graphql/shapes.ts'
 
 const keyActor = 'The actor: `platform_key:` and its id; null for the command line.'
@@ -65,22 +62,4 @@ builder.prismaObject('PlatformKey', {
     role: t.field({ type: RoleType, select: { role: true }, resolve: ({ role }) => role as Role }),
     ...fieldsOf(t, keyMembers),
   }),
-})
-
-const requireKeeper = (context: Context, action: string) =>
-  requirePlatform(context, 'manage', { action, target: 'keys' })
-
-nodesOf('SdkKey', ['uuid'], async (context, [id = '']) => {
-  const { projectId } = await requireKeeper(context, ACTIONS.readSdkKeys)
-  return context.prisma.sdkKey.findFirst({ where: { id, environment: { projectId } } })
-})
-
-nodesOf('ServerKey', ['uuid'], async (context, [id = '']) => {
-  const { projectId } = await requireKeeper(context, ACTIONS.readServerKeys)
-  return context.prisma.serverKey.findFirst({ where: { id, environment: { projectId } } })
-})
-
-nodesOf('PlatformKey', ['uuid'], async (context, [id = '']) => {
-  const { projectId } = await requireKeeper(context, ACTIONS.readPlatformKeys)
-  return context.prisma.platformKey.findFirst({ where: { id, projectId } })
 })

@@ -60,11 +60,6 @@ builder.prismaObject('Project', {
   }),
 })
 
-nodesOf('Environment', ['uuid'], async (context, [id = '']) => {
-  const { projectId } = await requirePlatform(context, 'read')
-  return context.prisma.environment.findFirst({ where: { id, projectId } })
-})
-
 nodesOf('Project', ['uuid'], async (context, [id = '']) => {
   const { projectId } = await requirePlatform(context, 'read')
   return id.toLowerCase() === projectId ? context.prisma.project.findUnique({ where: { id } }) : null

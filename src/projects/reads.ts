@@ -1,4 +1,3 @@
-import { ACTIONS } from '../audit/actions.ts'
 import { SHOWN_CHARACTERS } from '../callers/keys.ts'
 import { ROLES } from '../callers/roles.ts'
 import { out } from '../declare/answer.ts'
@@ -36,6 +35,7 @@ export const projectReads = [
     request: shape({}),
     right: 'read',
     rows: 'Environment',
+    nodesIn: (projectId) => ({ projectId }),
     where: ({ caller: { projectId } }) => ({ projectId }),
   }),
   operatorList({
@@ -43,8 +43,9 @@ export const projectReads = [
     summary: "The SDK keys of the key's project, the latest first.",
     request: environmentKeysRequest,
     right: 'manage',
-    denied: { action: ACTIONS.readSdkKeys, target: 'keys' },
+    denied: { action: 'sdk_key.read', target: 'keys' },
     rows: 'SdkKey',
+    nodesIn: (projectId) => ({ environment: { projectId } }),
     pagedBy: 'id',
     where: ({ caller }, { environmentId, prefix }) => ({ ...keysIn(caller.projectId, environmentId), ...prefix }),
   }),
@@ -53,8 +54,9 @@ export const projectReads = [
     summary: "The server keys of the key's project, the latest first.",
     request: environmentKeysRequest,
     right: 'manage',
-    denied: { action: ACTIONS.readServerKeys, target: 'keys' },
+    denied: { action: 'server_key.read', target: 'keys' },
     rows: 'ServerKey',
+    nodesIn: (projectId) => ({ environment: { projectId } }),
     pagedBy: 'id',
     where: ({ caller }, { environmentId, prefix }) => ({ ...keysIn(caller.projectId, environmentId), ...prefix }),
   }),
@@ -63,8 +65,9 @@ export const projectReads = [
     summary: "The platform keys of the key's project, the latest first.",
     request: platformKeysRequest,
     right: 'manage',
-    denied: { action: ACTIONS.readPlatformKeys, target: 'keys' },
+    denied: { action: 'platform_key.read', target: 'keys' },
     rows: 'PlatformKey',
+    nodesIn: (projectId) => ({ projectId }),
     pagedBy: 'id',
     where: ({ caller: { projectId } }, { role, prefix }) => ({ projectId, ...(role && { role }), ...prefix }),
   }),

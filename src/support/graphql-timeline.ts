@@ -1,4 +1,4 @@
-import { ACTIONS } from '../audit/actions.ts'
+import { requireReaderOfActions } from '../audit/audit-log.ts'
 import { invalidRequest } from '../base/errors.ts'
 import { requirePlatform } from '../callers/access.ts'
 import { hasRight } from '../callers/roles.ts'
@@ -127,8 +127,7 @@ builder.prismaObjectField('Player', 'timeline', (t) =>
         const kinds = new Set(
           TIMELINE_KINDS.filter((kind) => asked.kinds?.includes(kind) ?? (kind !== 'support' || canAct)),
         )
-        if (kinds.has('support'))
-          await requirePlatform(context, 'act', { action: ACTIONS.readAuditLog, target: playerId })
+        if (kinds.has('support')) await requireReaderOfActions(context, playerId)
         if (after && !areBoundsOf(after, kinds)) throw invalidRequest({ path: 'after', message: FOREIGN_CURSOR })
         // What the player has just done may have no place in the stream yet.
         await context.service.settleEvents(environmentId)
