@@ -49,18 +49,6 @@ export interface QueueOptions {
   readonly failure: () => unknown
 }
 
-export interface Queue {
-  add(entry: Entry): void
-  /** Lines that a group could take now. */
-  ready(path: Path): number
-  take(path: Path): Line[]
-  /** Returns the unanswered calls of a group to the queue, before later ones. */
-  putBack(lines: readonly Line[]): void
-  /** Calls that wait for a group. */
-  readonly size: number
-  close(): void
-}
-
 /** Whether a call needs more than memory has. */
 const needsTransaction = ({ isFresh, command }: Entry): boolean => isFresh || command.fresh === true
 
@@ -70,25 +58,41 @@ const SWEEP_MS = 100
 const MAX_LINES = 10_000
 
 /**
- * No call deletes from a `Map` or `Set` that lives longer than the call. When such a table is rebuilt, V8 links it to
- * its successor. Once one is in old memory, all later tables and the calls in them stay until the next full collection.
+ * The waiting calls. No call deletes from a `Map` or `Set` that lives longer than the call. When such a table is rebuilt,
+ * V8 links it to its successor. Once one is in old memory, all later tables and the calls in them stay until the next full
+ * collection.
  */
-export function createQueue({ maxBatch, isExclusive, isRemembered, failure }: QueueOptions): Queue {
+export class Queue {
+  private readonly options: QueueOptions
   /** The lines that a group could take, each once. */
-  const ready: Record<Path, Line[]> = { memory: [], transaction: [] }
-  /** Players with calls that wait or are under path; undefined for other recent players. */
-  let lines = new Map<string, Line | undefined>()
+  private readonly lines: Record<Path, Line[]> = { memory: [], transaction: [] }
+  /** Lines of players with calls that wait or are under way; undefined for other recent players. */
+  private byPlayer = new Map<string, Line | undefined>()
   /** Lines that groups have taken, by group. */
-  let taken: Line[][] = []
-  let waiting = 0
-  let sweeper: NodeJS.Timeout | undefined
+  private taken: Line[][] = []
+  private waiting = 0
+  private sweeper: NodeJS.Timeout | undefined
 
-  function add(entry: Entry): void {
-    waiting += 1
-    sweeper ??= setInterval(sweep, SWEEP_MS).unref()
+  constructor(options: QueueOptions) {
+    this.options = options
+  }
+
+  /** Calls that wait for a group. */
+  get size(): number {
+    return this.waiting
+  }
+
+  /** Lines that a group could take now. */
+  ready(path: Path): number {
+    return this.lines[path].length
+  }
+
+  add(entry: Entry): void {
+    this.waiting += 1
+    this.sweeper ??= setInterval(() => this.sweep(), SWEEP_MS).unref()
     const { player } = entry
-    const key = isExclusive ? player?.key : undefined
-    const line = key === undefined ? undefined : lines.get(key)
+    const key = this.options.isExclusive ? player?.key : undefined
+    const line = key === undefined ? undefined : this.byPlayer.get(key)
     if (line) {
       // Memory may have forgotten the player since, and created another object for it.
       entry.player = line.player
@@ -96,115 +100,135 @@ export function createQueue({ maxBatch, isExclusive, isRemembered, failure }: Qu
       return
     }
     const own: Line = { player, waiting: [entry], taken: [] }
-    if (key !== undefined) lines.set(key, own)
-    ready[pathOf(own)].push(own)
+    if (key !== undefined) this.byPlayer.set(key, own)
+    this.lines[this.pathOf(own)].push(own)
   }
 
-  /** The first call decides the path. */
-  function pathOf({ waiting: [first] }: Line): Path {
-    return first && !needsTransaction(first) && isRemembered(first) ? 'memory' : 'transaction'
-  }
-
-  /** Moves a line to the path of its first call. A line without calls ends. */
-  function settle(line: Line): void {
-    if (line.waiting.length > 0) ready[pathOf(line)].push(line)
-    else if (line.player && isExclusive) lines.set(line.player.key, undefined)
-  }
-
-  function take(path: Path): Line[] {
+  /** Takes the calls of the next group. */
+  take(path: Path): Line[] {
+    const { isExclusive, maxBatch } = this.options
     const group: Line[] = []
-    let size = 0
-    let bytes = 0
-    let isFull = false
-    const queue = ready[path]
+    const batch = new Batch(path, maxBatch)
+    const lines = this.lines[path]
     let at = 0
     // `settle` may add lines meanwhile.
-    for (; at < queue.length && !isFull && size < maxBatch; at += 1) {
-      const line = queue[at] as Line
-      while (!isFull) {
-        const [entry] = line.waiting
-        if (!entry) break
-        if (entry.isSettled) {
-          line.waiting.shift()
-          waiting -= 1
-          continue
-        }
-        // A call that needs a transaction waits until the calls before it are done.
-        if (path === 'memory' && needsTransaction(entry)) break
-        bytes += entry.command.bytes ?? 0
-        // A single command is taken at any size.
-        isFull = size >= maxBatch || (size > 0 && (bytes > MAX_BATCH_BYTES || entry.isAlone))
-        if (isFull) break
-        line.taken.push(entry)
-        line.waiting.shift()
-        waiting -= 1
-        size += 1
-        isFull = entry.isAlone
-      }
+    for (; at < lines.length && batch.hasRoom; at += 1) {
+      const line = lines[at] as Line
+      this.waiting -= batch.takeFrom(line)
       if (line.taken.length > 0) {
         group.push(line)
         if (line.player && isExclusive) line.player.takeOff()
-      } else if (isFull) {
+      } else if (batch.isFull) {
         break
       } else {
-        settle(line)
+        this.settle(line)
       }
     }
-    ready[path] = queue.slice(at)
-    if (group.length > 0) taken.push(group)
+    this.lines[path] = lines.slice(at)
+    if (group.length > 0) this.taken.push(group)
     return group
   }
 
-  function putBack(done: readonly Line[]): void {
-    taken = taken.filter((group) => group !== done)
+  /** Returns the unanswered calls of a group to the queue, before later ones. */
+  putBack(done: readonly Line[]): void {
+    this.taken = this.taken.filter((group) => group !== done)
     for (const line of done) {
       const left = line.taken.filter((entry) => !entry.isSettled)
-      waiting += left.length
+      this.waiting += left.length
       line.taken = []
       if (left.length > 0) line.waiting.unshift(...left)
-      if (line.player && isExclusive) line.player.land()
-      settle(line)
+      if (line.player && this.options.isExclusive) line.player.land()
+      this.settle(line)
     }
+  }
+
+  close(): void {
+    clearInterval(this.sweeper)
+  }
+
+  /** The first call decides the path. */
+  private pathOf({ waiting: [first] }: Line): Path {
+    return first && !needsTransaction(first) && this.options.isRemembered(first) ? 'memory' : 'transaction'
+  }
+
+  /** Moves a line to the path of its first call. A line without calls ends. */
+  private settle(line: Line): void {
+    if (line.waiting.length > 0) this.lines[this.pathOf(line)].push(line)
+    else if (line.player && this.options.isExclusive) this.byPlayer.set(line.player.key, undefined)
   }
 
   /** No caller waits past its deadline, even if the database does not answer. */
-  function sweep(): void {
+  private sweep(): void {
     const now = performance.now()
-    const refuseLate = (entry: Entry): void => {
-      if (entry.deadline <= now)
-        refuse(entry, notBegun('the call had no turn at Postgres in time', { cause: failure() }))
-    }
-    const refuseOpen = (entry: Entry): void => {
-      if (entry.deadline <= now) refuse(entry, new Refusal('unavailable', { cause: 'Postgres took too long' }))
-    }
-    for (const line of taken.flat()) {
-      line.taken.forEach(refuseOpen)
-      line.waiting.forEach(refuseLate)
+    for (const line of this.taken.flat()) {
+      for (const entry of line.taken)
+        if (entry.deadline <= now) refuse(entry, new Refusal('unavailable', { cause: 'Postgres took too long' }))
+      this.refuseLate(line, now)
     }
     for (const path of ['memory', 'transaction'] as const) {
-      for (const line of ready[path].splice(0)) {
-        line.waiting.forEach(refuseLate)
+      for (const line of this.lines[path].splice(0)) {
+        this.refuseLate(line, now)
         // Calls that no group could take are released.
         const left = line.waiting.filter((entry) => !entry.isSettled)
-        waiting -= line.waiting.length - left.length
+        this.waiting -= line.waiting.length - left.length
         line.waiting = left
-        settle(line)
+        this.settle(line)
       }
     }
-    if (lines.size > MAX_LINES) lines = new Map([...lines].filter(([, line]) => line))
-    if (waiting > 0 || taken.length > 0) return
-    clearInterval(sweeper)
-    sweeper = undefined
+    if (this.byPlayer.size > MAX_LINES) this.byPlayer = new Map([...this.byPlayer].filter(([, line]) => line))
+    if (this.waiting > 0 || this.taken.length > 0) return
+    clearInterval(this.sweeper)
+    this.sweeper = undefined
   }
 
-  return {
-    add,
-    take,
-    putBack,
-    ready: (path) => ready[path].length,
-    get size() {
-      return waiting
-    },
-    close: () => clearInterval(sweeper),
+  private refuseLate({ waiting }: Line, now: number): void {
+    for (const entry of waiting)
+      if (entry.deadline <= now)
+        refuse(entry, notBegun('the call had no turn at Postgres in time', { cause: this.options.failure() }))
+  }
+}
+
+/** The calls of one group, as they are taken from their lines. */
+class Batch {
+  private readonly path: Path
+  private readonly maxBatch: number
+  private size = 0
+  private bytes = 0
+  /** The next call is for another group. */
+  isFull = false
+
+  constructor(path: Path, maxBatch: number) {
+    this.path = path
+    this.maxBatch = maxBatch
+  }
+
+  get hasRoom(): boolean {
+    return !this.isFull && this.size < this.maxBatch
+  }
+
+  /** Takes the next calls of a line, as far as this group may have them. Returns how many calls wait no longer. */
+  takeFrom(line: Line): number {
+    let gone = 0
+    while (!this.isFull) {
+      const [entry] = line.waiting
+      if (!entry) break
+      if (entry.isSettled) {
+        line.waiting.shift()
+        gone += 1
+        continue
+      }
+      // A call that needs a transaction waits until the calls before it are done.
+      if (this.path === 'memory' && needsTransaction(entry)) break
+      this.bytes += entry.command.bytes ?? 0
+      // A single command is taken at any size.
+      this.isFull = this.size >= this.maxBatch || (this.size > 0 && (this.bytes > MAX_BATCH_BYTES || entry.isAlone))
+      if (this.isFull) break
+      line.taken.push(entry)
+      line.waiting.shift()
+      gone += 1
+      this.size += 1
+      this.isFull = entry.isAlone
+    }
+    return gone
   }
 }

@@ -20,8 +20,8 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/transactions/execute-group.ts',
     changes: [
       [
-        'const results = await send(client, statements)\n    if (!isAlone',
-        'settle(() => true)\n    const results = await send(client, statements)\n    if (!isAlone',
+        'const results = await send(client, statements)\n  if (!isAlone',
+        'decisions.answer(() => true)\n  const results = await send(client, statements)\n  if (!isAlone',
       ],
     ],
     tests: [
@@ -68,7 +68,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     what: 'no retry of conflicts',
-    file: 'src/transactions/group-commit.ts',
+    file: 'src/transactions/run-group.ts',
     changes: [['const MAX_RETRIES = 20', 'const MAX_RETRIES = 0']],
     tests: [
       { file: 'transactions/group-commit.test.ts', title: 'retries a group that ends with … until it commits, once' },

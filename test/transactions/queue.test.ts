@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Command } from '../../src/transactions/command.ts'
 import { Player } from '../../src/transactions/player.ts'
-import { createQueue, type Entry } from '../../src/transactions/queue.ts'
+import { type Entry, Queue } from '../../src/transactions/queue.ts'
 import { times } from '../harness/game.ts'
 import { collectGarbage, collectYoungGarbage } from '../harness/garbage.ts'
 
@@ -31,7 +31,7 @@ function entryOf(player: Player): Entry {
 describe('the queue of calls', () => {
   it('keeps no answered call in young memory, also after a full collection while calls waited', () => {
     const players = times(PLAYERS, (n) => new Player({ environmentId: 'e', playerId: `p${n}` }))
-    const queue = createQueue({
+    const queue = new Queue({
       maxBatch: PLAYERS / 2,
       isExclusive: true,
       isRemembered: () => false,
