@@ -1,18 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { LRUCache } from 'lru-cache'
 import { MAX_WEBHOOK_ATTEMPTS, MAX_WEBHOOK_TIMEOUT_MS } from '../base/limits.ts'
 import { isPrivateHost } from '../base/outgoing/addresses.ts'
 import { type AttemptError, errorOf } from '../base/outgoing/attempt-fault.ts'
 import type { ConnectionOptions } from '../base/outgoing/connections.ts'
-import type { Answer } from '../base/outgoing/outgoing.ts'
 import { createSemaphore, type Semaphore } from '../base/semaphore.ts'
 import { newId } from '../db/ids.ts'
 import { signStandardWebhook, signWebhook } from '../sdk/webhook.ts'
-import { Breaker, type BreakerOutcome, type BreakerState } from './breaker.ts'
+import type { BreakerOutcome, BreakerState } from './breaker.ts'
+import { type BreakerEndpoint, Breakers } from './breakers.ts'
 import { type DenialReason, readDenial } from './denial.ts'
 import { signByKey, signingKeyOf } from './ed25519.ts'
 import { EXCERPT_BYTES, excerptOf } from './excerpt.ts'
-import { causeOfStatus, createMemory, meaningOf, readStart, readText, refuseLong } from './read-answer.ts'
+import { causeOfStatus, createMemory, type Memory, meaningOf, readStart, readText, refuseLong } from './read-answer.ts'
 import { createAgents } from './webhook-agents.ts'
 import { CAUSE_OF_RESET, causeOfTls, type WebhookTls } from './webhook-tls.ts'
 
@@ -33,16 +32,8 @@ const MAX_PROJECT_BYTES = 128 * 2 ** 20
  * calls does not answer.
  */
 const MAX_CALLS = 500
-/** Breakers in memory, and the time after the last login for which one is kept. A new one is closed. */
-const MAX_BREAKERS = 10_000
-const BREAKER_KEPT_MS = 10 * 60_000
 
-export interface WebhookTarget {
-  /** Identifies the provider among all providers of the service. The limits of a provider count by this key. */
-  readonly key: string
-  /** The provider's project. The memory limit counts by it. */
-  readonly projectId: string
-  readonly url: string
+export interface WebhookTarget extends BreakerEndpoint {
   /** Signs `X-Signature`, and comes first in `webhook-signature`. */
   readonly secret: string
   /** Also sign `webhook-signature`, while endpoints may still have an old secret. */
@@ -51,8 +42,6 @@ export interface WebhookTarget {
   readonly timeoutMs?: number | null
   /** The most attempts, below the service's own limit; null for that one. */
   readonly attempts?: number | null
-  /** The failed calls in a row after which calls fail at once, until a probe succeeds; null for never. */
-  readonly breakerAfter?: number | null
   /** Of the Ed25519 keys that sign, too, one for each secret; null without them. */
   readonly keySalt?: string | null
   /** Certificates of its own; null for none. */
@@ -133,16 +122,9 @@ const NOT_CALLED = { status: null, milliseconds: 0, cause: null, excerpt: null, 
 /** The only place that calls studios' endpoints. Connections are kept; every attempt has its own three seconds. */
 export function createWebhook(options: WebhookOptions): Webhook {
   const agents = createAgents(options)
+  const means: Means = { agents, memory: createMemory(MAX_BUFFERED_BYTES, MAX_PROJECT_BYTES) }
   const providers = new Map<string, Provider>()
-  const breakers = new LRUCache<string, KnownBreaker>({
-    max: MAX_BREAKERS,
-    ttl: BREAKER_KEPT_MS,
-    updateAgeOnGet: true,
-    dispose: ({ endpoint, breaker }) => {
-      if (breaker.state !== 'closed') options.onBreaker?.(false, endpoint)
-    },
-  })
-  const memory = createMemory(MAX_BUFFERED_BYTES, MAX_PROJECT_BYTES)
+  const breakers = new Breakers(options.onBreaker)
 
   async function call(
     target: WebhookTarget,
@@ -150,7 +132,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
     { purpose = 'login', id = newWebhookId() }: CallOptions = {},
   ): Promise<WebhookResult> {
     // A rehearsal always calls, and its end says nothing about the calls of players.
-    const breaker = purpose === 'test' ? undefined : breakerOf(target)
+    const breaker = purpose === 'test' ? undefined : breakers.of(target)
     const admitted = breaker?.admit(performance.now())
     if (admitted === null) {
       return { kind: 'unavailable', attempts: [observed({ ...NOT_CALLED, error: 'breaker_open' }, target)] }
@@ -164,23 +146,6 @@ export function createWebhook(options: WebhookOptions): Webhook {
     } finally {
       admitted?.end(outcome, performance.now())
     }
-  }
-
-  /** The breaker of an endpoint. Another address, or another limit, begins with a closed one. */
-  function breakerOf({ projectId, key, url, breakerAfter }: WebhookTarget): Breaker | undefined {
-    if (breakerAfter === null || breakerAfter === undefined) {
-      breakers.delete(key)
-      return undefined
-    }
-    const endpoint = { projectId, key, url, breakerAfter }
-    const known = breakers.get(key)
-    if (known && isOf(endpoint, known)) return known.breaker
-    const breaker = new Breaker(breakerAfter, (isOpen) => {
-      // A call of before a change of the settings may end after it.
-      if (breakers.peek(key)?.breaker === breaker) options.onBreaker?.(isOpen, endpoint)
-    })
-    breakers.set(key, { endpoint, breaker })
-    return breaker
   }
 
   /** A call, unless too many of its provider are under way. */
@@ -212,74 +177,11 @@ export function createWebhook(options: WebhookOptions): Webhook {
     const body = Buffer.from(`{"customData":${customData}}`)
     const attempts: WebhookAttempt[] = []
     for (;;) {
-      const { ending, ...attempt } = await attemptCall(target, provider, asked, body)
+      const { ending, ...attempt } = await attemptCall(means, target, provider, asked, body)
       attempts.push(observed(attempt, target))
       if (ending.kind !== 'unavailable' || attempts.length >= most) return { ...ending, attempts }
       await pause(PAUSE_MS)
     }
-  }
-
-  async function attemptCall(
-    { projectId, url, secret, replacedSecrets, timeoutMs, keySalt, tls }: WebhookTarget,
-    { longAnswers }: Provider,
-    { purpose, id, customData }: Asked,
-    body: Buffer,
-  ): Promise<WebhookAttempt & Ended> {
-    const started = performance.now()
-    const timestamp = Math.floor(Date.now() / 1000)
-    const secrets = [secret, ...replacedSecrets]
-    const signature = signWebhook(secret, body)
-    let status: number | null = null
-    let ending: Ending
-    let error: AttemptError | null = null
-    let cause: string | null = null
-    let excerpt: string | null = null
-    const cleanBytes = (bytes: Uint8Array) =>
-      excerptOf(bytes.subarray(0, EXCERPT_BYTES), customData, [signature, ...secrets])
-    const clean = (text: string) => cleanBytes(Buffer.from(text.slice(0, EXCERPT_BYTES)))
-    const read = async (answer: Answer) => {
-      if (answer.status === 200) refuseLong(answer)
-      status = answer.status
-      if (status === 200) return { status, text: await readText(answer, { memory, projectId, longAnswers }) }
-      const { location } = answer.headers
-      return { status, start: await readStart(answer), location: location ? String(location) : null }
-    }
-    try {
-      const answer = await agents.of(tls).send(url, {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          accept: 'application/json',
-          'accept-encoding': 'gzip, deflate, br',
-          'x-signature': signature,
-          'webhook-purpose': purpose,
-          'webhook-id': id,
-          'webhook-timestamp': String(timestamp),
-          'webhook-signature': [
-            ...secrets.map((each) => signStandardWebhook(each, { id, timestamp }, body)),
-            ...(keySalt ? secrets.map((each) => signByKey(signingKeyOf(each, keySalt), { id, timestamp }, body)) : []),
-          ].join(' '),
-        },
-        body,
-        timeoutMs: Math.min(timeoutMs ?? MAX_WEBHOOK_TIMEOUT_MS, MAX_WEBHOOK_TIMEOUT_MS),
-        read,
-      })
-      if (answer.text !== undefined) {
-        ending = { kind: 'answered', text: answer.text, clean }
-      } else {
-        const kind = meaningOf(answer.status)
-        ending = kind === 'rejected' ? { kind, reason: readDenial(answer.start) } : { kind }
-        cause = causeOfStatus(answer.status, answer.location && clean(answer.location))
-        excerpt = cleanBytes(answer.start)
-      }
-    } catch (thrown) {
-      error = errorOf(thrown)
-      if (error === 'tls') cause = causeOfTls(thrown)
-      else if (error === 'reset' && tls) cause = CAUSE_OF_RESET
-      ending = { kind: ANSWER_FAULTS.has(error) ? 'invalidResponse' : 'unavailable' }
-    }
-    const milliseconds = Math.round(performance.now() - started)
-    return { status, milliseconds, error, cause, excerpt, replacedSecrets: replacedSecrets.length, ending }
   }
 
   function observed(attempt: WebhookAttempt, target: WebhookTarget): WebhookAttempt {
@@ -290,23 +192,16 @@ export function createWebhook(options: WebhookOptions): Webhook {
   return {
     mayCall: (host) => options.allowPrivateAddresses || !isPrivateHost(host),
     call,
-    breakerState: (endpoint) => {
-      const known = breakers.peek(endpoint.key)
-      return known && isOf(endpoint, known) ? known.breaker.state : 'closed'
-    },
-    openBreakers: () => [...breakers.values()].filter(({ breaker }) => breaker.state !== 'closed').length,
+    breakerState: (endpoint) => breakers.stateOf(endpoint),
+    openBreakers: () => breakers.open(),
     close: agents.close,
   }
 }
 
-type Ending =
-  | { readonly kind: 'answered'; readonly text: string; readonly clean: (text: string) => string | null }
-  | { readonly kind: 'rejected'; readonly reason: DenialReason | null }
-  | { readonly kind: Exclude<WebhookResult['kind'], 'answered' | 'rejected'> }
-
-/** A call, for all of its attempts. */
-interface Asked extends Required<CallOptions> {
-  readonly customData: string
+/** What attempts share. */
+interface Means {
+  readonly agents: ReturnType<typeof createAgents>
+  readonly memory: Memory
 }
 
 interface Provider {
@@ -314,19 +209,118 @@ interface Provider {
   readonly longAnswers: Semaphore
 }
 
-/** A breaker belongs to an address and a limit: another of either begins with a closed one. */
-export type BreakerEndpoint = Pick<WebhookTarget, 'projectId' | 'key' | 'url' | 'breakerAfter'>
-
-interface KnownBreaker {
-  readonly endpoint: BreakerEndpoint
-  readonly breaker: Breaker
+/** A call, for all of its attempts. */
+interface Asked extends Required<CallOptions> {
+  readonly customData: string
 }
 
-const isOf = ({ url, breakerAfter }: BreakerEndpoint, { endpoint }: KnownBreaker): boolean =>
-  url === endpoint.url && breakerAfter === endpoint.breakerAfter
+type Ending =
+  | { readonly kind: 'answered'; readonly text: string; readonly clean: (text: string) => string | null }
+  | { readonly kind: 'rejected'; readonly reason: DenialReason | null }
+  | { readonly kind: Exclude<WebhookResult['kind'], 'answered' | 'rejected'> }
 
 interface Ended {
   readonly ending: Ending
+}
+
+/** What came of an attempt, whether an answer was read or not. */
+type Outcome = Ended & Pick<WebhookAttempt, 'error' | 'cause' | 'excerpt'>
+
+/** One request with its answer. Never throws. */
+async function attemptCall(
+  { agents, memory }: Means,
+  target: WebhookTarget,
+  { longAnswers }: Provider,
+  asked: Asked,
+  body: Buffer,
+): Promise<WebhookAttempt & Ended> {
+  const { projectId, url, secret, replacedSecrets, timeoutMs, tls } = target
+  const started = performance.now()
+  const signature = signWebhook(secret, body)
+  const clean = cleanerOf(asked.customData, [signature, secret, ...replacedSecrets])
+  let status: number | null = null
+  let outcome: Outcome
+  try {
+    const answer = await agents.of(tls).send(url, {
+      method: 'POST',
+      headers: headersOf(target, asked, body, signature),
+      body,
+      timeoutMs: Math.min(timeoutMs ?? MAX_WEBHOOK_TIMEOUT_MS, MAX_WEBHOOK_TIMEOUT_MS),
+      async read(answer): Promise<ReadAnswer> {
+        if (answer.status === 200) refuseLong(answer)
+        status = answer.status
+        if (status === 200) return { status, text: await readText(answer, { memory, projectId, longAnswers }) }
+        const { location } = answer.headers
+        return { status, start: await readStart(answer), location: location ? String(location) : null }
+      },
+    })
+    outcome = outcomeOf(answer, clean)
+  } catch (thrown) {
+    outcome = outcomeOfFault(thrown, tls)
+  }
+  const milliseconds = Math.round(performance.now() - started)
+  const { error, cause, excerpt, ending } = outcome
+  return { status, milliseconds, error, cause, excerpt, replacedSecrets: replacedSecrets.length, ending }
+}
+
+/** The headers of a request, signed by each secret. */
+function headersOf(
+  { secret, replacedSecrets, keySalt }: WebhookTarget,
+  { purpose, id }: Asked,
+  body: Buffer,
+  signature: string,
+): Record<string, string> {
+  const timestamp = Math.floor(Date.now() / 1000)
+  const secrets = [secret, ...replacedSecrets]
+  return {
+    'content-type': 'application/json',
+    accept: 'application/json',
+    'accept-encoding': 'gzip, deflate, br',
+    'x-signature': signature,
+    'webhook-purpose': purpose,
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': [
+      ...secrets.map((each) => signStandardWebhook(each, { id, timestamp }, body)),
+      ...(keySalt ? secrets.map((each) => signByKey(signingKeyOf(each, keySalt), { id, timestamp }, body)) : []),
+    ].join(' '),
+  }
+}
+
+/** The whole text of an answer with status 200; of any other its beginning, and where it sends the caller. */
+type ReadAnswer =
+  | { readonly status: number; readonly text: string }
+  | { readonly status: number; readonly start: Buffer; readonly location: string | null }
+
+/** The beginning of an answer for people. */
+type Clean = (bytes: Uint8Array) => string | null
+
+/** Leaves out the secrets of a call, and the texts of its `customData`. */
+const cleanerOf =
+  (customData: string, secrets: readonly string[]): Clean =>
+  (bytes) =>
+    excerptOf(bytes.subarray(0, EXCERPT_BYTES), customData, secrets)
+
+function outcomeOf(answer: ReadAnswer, clean: Clean): Outcome {
+  const cleanText = (text: string) => clean(Buffer.from(text.slice(0, EXCERPT_BYTES)))
+  if ('text' in answer) {
+    const ending: Ending = { kind: 'answered', text: answer.text, clean: cleanText }
+    return { ending, error: null, cause: null, excerpt: null }
+  }
+  const kind = meaningOf(answer.status)
+  return {
+    ending: kind === 'rejected' ? { kind, reason: readDenial(answer.start) } : { kind },
+    error: null,
+    cause: causeOfStatus(answer.status, answer.location && cleanText(answer.location)),
+    excerpt: clean(answer.start),
+  }
+}
+
+function outcomeOfFault(thrown: unknown, tls: WebhookTls | null | undefined): Outcome {
+  const error = errorOf(thrown)
+  const ending: Ending = { kind: ANSWER_FAULTS.has(error) ? 'invalidResponse' : 'unavailable' }
+  const causeOfReset = error === 'reset' && tls ? CAUSE_OF_RESET : null
+  return { ending, error, cause: error === 'tls' ? causeOfTls(thrown) : causeOfReset, excerpt: null }
 }
 
 /** Faults of the answer itself: another attempt would get the same answer. */
