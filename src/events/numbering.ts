@@ -119,63 +119,10 @@ export interface Numbering {
  * whose death anybody has to notice.
  */
 export function createNumbering({ pool, ownPool, bus, onError }: NumberingOptions): Numbering {
-  /** Environments with events to number, each with the horizon from which to look. */
-  const due = new Map<string, Horizon>()
-  const horizons = new Map<string, Horizon>()
+  const positions = new Positions(bus)
+  const rounds = new Rounds(ownPool, positions, onError)
   const asked = new Map<string, Promise<void>>()
-  let running: Promise<void> | undefined
-  let timer: NodeJS.Timeout | undefined
-  let pauseMs = 0
-  let endedAt = 0
   let seen = { events: 0, oldestMs: 0, at: 0 }
-
-  function schedule(): void {
-    if (running || timer || due.size === 0) return
-    const waitMs = endedAt + pauseMs - performance.now()
-    timer = setTimeout(run, Math.max(0, waitMs))
-  }
-
-  function run(): void {
-    timer = undefined
-    running = numberDue()
-      .catch(onError)
-      .finally(() => {
-        running = undefined
-        endedAt = performance.now()
-        schedule()
-      })
-  }
-
-  async function numberDue(): Promise<void> {
-    const environments = [...due]
-    due.clear()
-    const started = performance.now()
-    let given = 0
-    for (const [environmentId, horizon] of environments) {
-      const looked = await give(ownPool, NUMBER, environmentId, horizon)
-      given += looked.events.length
-      // Another instance is at work, has just been, or there are more than fit.
-      if (looked.isLeft) due.set(environmentId, due.get(environmentId) ?? horizon)
-    }
-    if (given > 0) pauseMs = pauseAfter((performance.now() - started) / environments.length)
-  }
-
-  async function give(
-    client: Pool,
-    statement: typeof NUMBER,
-    environmentId: string,
-    { xid, server }: Horizon,
-  ): Promise<{ events: readonly StreamEvent[]; isLeft: boolean }> {
-    const values = [environmentId, xid, statement === NUMBER ? pauseMs : 0, server]
-    const { rows } = await client.query({ ...statement, values, rowMode: 'array' })
-    const [first] = rows as unknown[][]
-    const [reached, toldBy, hasSome] = first as [string | null, string, boolean]
-    const events = eventsOf(environmentId, rows)
-    const isLeft = hasSome && (events.length === 0 || events.length === MOST)
-    if (!isLeft && reached !== null) horizons.set(environmentId, { xid: reached, server: toldBy })
-    if (events.length > 0) bus.publish(events)
-    return { events, isLeft }
-  }
 
   /** Those who ask in the same turn of the event loop share one look, such as the players of a list. */
   function settle(environmentId: string): Promise<void> {
@@ -190,11 +137,11 @@ export function createNumbering({ pool, ownPool, bus, onError }: NumberingOption
   }
 
   async function settleNow(environmentId: string): Promise<void> {
-    const underWay = running
+    const underWay = rounds.running
     try {
       const { rows } = await pool.query<{ waits: boolean }>({ ...WAITING, values: [environmentId] })
       for (let isLeft = rows[0]?.waits ?? false; isLeft; ) {
-        const looked = await give(pool, NUMBER_ALL, environmentId, NO_HORIZON)
+        const looked = await positions.give(pool, NUMBER_ALL, environmentId, NO_HORIZON, 0)
         isLeft = looked.events.length === MOST
       }
       // What it has numbered must be published, too.
@@ -210,8 +157,8 @@ export function createNumbering({ pool, ownPool, bus, onError }: NumberingOption
     seen = { events: rows.reduce((sum, { events }) => sum + events, 0), oldestMs, at: performance.now() }
     if (signal.aborted) return
     for (const { environment_id: environmentId, oldest_ms: ageMs } of rows)
-      if (ageMs > LEFT_AFTER_MS) due.set(environmentId, NO_HORIZON)
-    schedule()
+      if (ageMs > LEFT_AFTER_MS) rounds.due.set(environmentId, NO_HORIZON)
+    rounds.schedule()
   }
 
   const looking = repeatInBackground({ work: look, onError, everyMs: LOOK_EVERY_MS, isAtOnce: true })
@@ -220,8 +167,8 @@ export function createNumbering({ pool, ownPool, bus, onError }: NumberingOption
     committed(group) {
       if (!group.has(Stream)) return
       for (const environmentId of group.of(Stream).environments())
-        if (!due.has(environmentId)) due.set(environmentId, horizons.get(environmentId) ?? NO_HORIZON)
-      schedule()
+        if (!rounds.due.has(environmentId)) rounds.due.set(environmentId, positions.horizonOf(environmentId))
+      rounds.schedule()
     },
     settle,
     waiting: () => seen.events,
@@ -229,16 +176,108 @@ export function createNumbering({ pool, ownPool, bus, onError }: NumberingOption
     start: looking.start,
     async stop() {
       const looked = looking.stop()
-      pauseMs = 0
-      for (let tries = 0; due.size > 0 && tries < 20; tries += 1) {
-        clearTimeout(timer)
-        if (!running) run()
-        await running
-      }
-      clearTimeout(timer)
-      await running
+      await rounds.stop()
       await looked
     },
+  }
+}
+
+/** Gives positions, publishes what has got one, and remembers from where on to look for the next events. */
+class Positions {
+  private readonly bus: Bus
+  private readonly horizons = new Map<string, Horizon>()
+
+  constructor(bus: Bus) {
+    this.bus = bus
+  }
+
+  /** From where on events of an environment may wait. */
+  horizonOf(environmentId: string): Horizon {
+    return this.horizons.get(environmentId) ?? NO_HORIZON
+  }
+
+  /** Numbers events, unless some were numbered less than the pause before. `isLeft` when others may wait. */
+  async give(
+    client: Pool,
+    statement: typeof NUMBER,
+    environmentId: string,
+    { xid, server }: Horizon,
+    pauseMs: number,
+  ): Promise<{ events: readonly StreamEvent[]; isLeft: boolean }> {
+    const values = [environmentId, xid, pauseMs, server]
+    const { rows } = await client.query({ ...statement, values, rowMode: 'array' })
+    const [first] = rows as unknown[][]
+    const [reached, toldBy, hasSome] = first as [string | null, string, boolean]
+    const events = eventsOf(environmentId, rows)
+    const isLeft = hasSome && (events.length === 0 || events.length === MOST)
+    if (!isLeft && reached !== null) this.horizons.set(environmentId, { xid: reached, server: toldBy })
+    if (events.length > 0) this.bus.publish(events)
+    return { events, isLeft }
+  }
+}
+
+/** Numbers the events of calls in rounds, one at a time, with a pause after each. */
+class Rounds {
+  /** Environments with events to number, each with the horizon from which to look. */
+  readonly due = new Map<string, Horizon>()
+  /** The round under way. */
+  running: Promise<void> | undefined
+  private readonly pool: Pool
+  private readonly positions: Positions
+  private readonly onError: (error: unknown) => void
+  private timer: NodeJS.Timeout | undefined
+  private pauseMs = 0
+  private endedAt = 0
+
+  constructor(pool: Pool, positions: Positions, onError: (error: unknown) => void) {
+    this.pool = pool
+    this.positions = positions
+    this.onError = onError
+  }
+
+  /** Begins a round after the pause, if there is something to number. */
+  schedule(): void {
+    if (this.running || this.timer || this.due.size === 0) return
+    const waitMs = this.endedAt + this.pauseMs - performance.now()
+    this.timer = setTimeout(() => this.run(), Math.max(0, waitMs))
+  }
+
+  /** Numbers what is due, without pauses, and resolves once nothing is running. */
+  async stop(): Promise<void> {
+    this.pauseMs = 0
+    for (let tries = 0; this.due.size > 0 && tries < 20; tries += 1) {
+      clearTimeout(this.timer)
+      if (!this.running) this.run()
+      await this.running
+    }
+    clearTimeout(this.timer)
+    await this.running
+  }
+
+  private run(): void {
+    this.timer = undefined
+    this.running = this.numberDue()
+      .catch(this.onError)
+      .finally(() => {
+        this.running = undefined
+        this.endedAt = performance.now()
+        this.schedule()
+      })
+  }
+
+  private async numberDue(): Promise<void> {
+    const { due, pool } = this
+    const environments = [...due]
+    due.clear()
+    const started = performance.now()
+    let given = 0
+    for (const [environmentId, horizon] of environments) {
+      const looked = await this.positions.give(pool, NUMBER, environmentId, horizon, this.pauseMs)
+      given += looked.events.length
+      // Another instance is at work, has just been, or there are more than fit.
+      if (looked.isLeft) due.set(environmentId, due.get(environmentId) ?? horizon)
+    }
+    if (given > 0) this.pauseMs = pauseAfter((performance.now() - started) / environments.length)
   }
 }
 

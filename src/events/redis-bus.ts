@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Redis, type RedisOptions, ReplyError } from 'ioredis'
 import { type Bus, type BusListener, createLocalBus } from './bus.ts'
-import { EVENT_FIELDS, type EventField, type StreamEvent } from './catalogue.ts'
+import type { StreamEvent } from './catalogue.ts'
 import { causeOfRedis } from './redis-cause.ts'
+import { printSignal, readSignal } from './redis-signal.ts'
 
 export interface RedisBusOptions {
   readonly url: string
@@ -30,8 +31,6 @@ const ANSWER_TIMEOUT_MS = 2_500
 const BEAT_CHANNEL = `${CHANNELS}beat`
 /** The maximum of unanswered signals. Further signals are dropped: listeners then read the events from Postgres. */
 const MAX_SIGNALS = 1_000
-/** A longer signal carries only the position that the stream has reached. */
-const MAX_SIGNAL_LENGTH = 256 * 1024
 
 const OPTIONS: RedisOptions = {
   connectTimeout: 2_000,
@@ -52,9 +51,6 @@ const OPTIONS: RedisOptions = {
 export function createRedisBus({ url, onError = () => {}, onChange = () => {} }: RedisBusOptions): Bus {
   const instance = randomUUID()
   const local = createLocalBus()
-  const listeners = new Map<string, Set<BusListener>>()
-  /** The environments whose subscription Redis has confirmed. */
-  const subscribed = new Set<string>()
   const publisher = new Redis(url, OPTIONS)
   // A connection with subscriptions cannot do anything else.
   const subscriber = new Redis(url, OPTIONS)
@@ -62,134 +58,66 @@ export function createRedisBus({ url, onError = () => {}, onChange = () => {} }:
   const { db = 0 } = publisher.options
   /** One subscription per environment and instance. */
   const channelOf = (environmentId: string): string => `${CHANNELS}${db === 0 ? '' : `${db}:`}${environmentId}`
-  /** Events by environment, to be sent in the next turn of the event loop. */
-  const unsent = new Map<string, StreamEvent[]>()
-  let sending: NodeJS.Immediate | undefined
-  let underWay = 0
-  // A reachable Redis may still forbid this user to publish or subscribe.
-  let mayPublish = true
-  let maySubscribe = true
-  let wasConnected: boolean | undefined
-
-  const isConnected = (): boolean =>
-    publisher.status === 'ready' && subscriber.status === 'ready' && mayPublish && maySubscribe
-
-  function changed(): void {
-    if (isConnected() === wasConnected) return
-    wasConnected = isConnected()
-    onChange(wasConnected)
-  }
-
-  function refused(error: unknown, what: 'publish' | 'subscribe'): void {
-    if (what === 'publish') mayPublish = false
-    else maySubscribe = false
-    onError(error)
-  }
-
-  async function listen(environmentIds: readonly string[]): Promise<void> {
-    try {
-      await subscriber.subscribe(...environmentIds.map(channelOf))
-      maySubscribe = true
-    } catch (error) {
-      if (error instanceof ReplyError) refused(error, 'subscribe')
-      return
-    }
-    for (const environmentId of environmentIds) {
-      const group = listeners.get(environmentId)
-      if (!group || subscribed.has(environmentId)) continue
-      subscribed.add(environmentId)
-      // Signals may have been lost until now.
-      for (const listener of group) listener.gap()
-    }
-  }
+  const state = new State(publisher, subscriber, { onError, onChange })
+  const listeners = new Listeners(subscriber, state, channelOf)
+  const outbox = new Outbox(publisher, instance, channelOf)
 
   async function speak(): Promise<void> {
     try {
       await publisher.publish(BEAT_CHANNEL, '')
-      mayPublish = true
+      state.mayPublish = true
     } catch (error) {
-      if (error instanceof ReplyError) refused(error, 'publish')
+      if (error instanceof ReplyError) state.refused(error, 'publish')
     }
   }
 
   async function beat(): Promise<void> {
-    const missing = [...listeners.keys()].filter((environmentId) => !subscribed.has(environmentId))
-    const listening = missing.length > 0 ? listen(missing) : subscriber.ping().catch(() => undefined)
+    const missing = listeners.missing()
+    const listening = missing.length > 0 ? listeners.listen(missing) : subscriber.ping().catch(() => undefined)
     await Promise.all([speak(), listening])
     // The `close` event reports a lost connection.
-    if (publisher.status === 'ready' && subscriber.status === 'ready') changed()
+    if (state.isOpen) state.changed()
   }
 
   for (const connection of [publisher, subscriber]) {
     // An unhandled error would end the process.
     connection.on('error', (error) => void causeOfRedis(url, error).then(onError))
     connection.on('ready', beat)
-    connection.on('close', changed)
+    connection.on('close', () => state.changed())
   }
-  subscriber.on('close', () => subscribed.clear())
+  subscriber.on('close', () => listeners.unconfirm())
   const beating = setInterval(beat, BEAT_MS).unref()
 
   subscriber.on('message', (_channel, message) => {
     const signal = readSignal(message)
     if (!signal || signal.instance === instance) return
-    for (const listener of listeners.get(signal.environmentId) ?? []) {
+    for (const listener of listeners.of(signal.environmentId)) {
       if (signal.events) listener.events(signal.events)
       else listener.reaches(signal.end)
     }
   })
 
-  function publish(events: readonly StreamEvent[]): void {
-    local.publish(events)
-    const [first] = events
-    if (!first) return
-    const others = unsent.get(first.environmentId)
-    if (others) others.push(...events)
-    else unsent.set(first.environmentId, [...events])
-    // Deferred: the answers of the calls that caused the events go first, and later groups may share the signal.
-    sending ??= setImmediate(send)
-  }
-
-  function send(): void {
-    sending = undefined
-    for (const [environmentId, events] of unsent) {
-      if (publisher.status !== 'ready' || underWay >= MAX_SIGNALS) break
-      underWay += 1
-      publisher.publish(channelOf(environmentId), printSignal(instance, environmentId, events)).then(sent, sent)
-    }
-    unsent.clear()
-  }
-
-  function sent(): void {
-    underWay -= 1
-  }
-
   return {
-    publish,
-    isConnected,
+    publish(events) {
+      local.publish(events)
+      outbox.add(events)
+    },
+
+    isConnected: () => state.isConnected,
 
     async subscribe(environmentId, listener) {
       const leaveLocal = await local.subscribe(environmentId, listener)
-      const group = listeners.get(environmentId) ?? new Set()
-      listeners.set(environmentId, group.add(listener))
-      if (group.size === 1 && subscriber.status === 'ready') {
-        await Promise.race([listen([environmentId]), pause(SUBSCRIBE_TIMEOUT_MS, undefined, { ref: false })])
-      }
+      const leave = await listeners.add(environmentId, listener)
       return () => {
         leaveLocal()
-        group.delete(listener)
-        if (group.size > 0) return
-        listeners.delete(environmentId)
-        subscribed.delete(environmentId)
-        if (subscriber.status === 'ready') subscriber.unsubscribe(channelOf(environmentId)).catch(() => undefined)
+        leave()
       }
     },
 
     async close() {
       clearInterval(beating)
-      clearImmediate(sending)
-      if (sending) send()
-      // Closing the bus is not reported as a lost connection.
-      wasConnected = false
+      outbox.close()
+      state.close()
       listeners.clear()
       await local.close()
       publisher.disconnect()
@@ -198,49 +126,162 @@ export function createRedisBus({ url, onError = () => {}, onChange = () => {} }:
   }
 }
 
-interface Signal {
-  readonly instance: string
-  readonly environmentId: string
-  readonly end: bigint
-  /** Null when the signal would be too long. */
-  readonly events: readonly StreamEvent[] | null
-}
+/** Whether Redis is usable: both connections are open, and this user may publish and subscribe. */
+class State {
+  // A reachable Redis may still forbid this user to publish or subscribe.
+  mayPublish = true
+  maySubscribe = true
+  private readonly publisher: Redis
+  private readonly subscriber: Redis
+  private readonly report: Required<Pick<RedisBusOptions, 'onError' | 'onChange'>>
+  private wasConnected: boolean | undefined
 
-/** An event in a signal: position, `EVENT_FIELDS`, time and `follows`, without their names and the environment. */
-type SentEvent = readonly (string | number | boolean | null)[]
+  constructor(publisher: Redis, subscriber: Redis, report: Required<Pick<RedisBusOptions, 'onError' | 'onChange'>>) {
+    this.publisher = publisher
+    this.subscriber = subscriber
+    this.report = report
+  }
 
-const sentOf = (event: StreamEvent): SentEvent => [
-  String(event.position),
-  ...EVENT_FIELDS.map((field) => event[field]),
-  event.occurredAt.getTime(),
-  event.follows,
-]
+  get isOpen(): boolean {
+    return this.publisher.status === 'ready' && this.subscriber.status === 'ready'
+  }
 
-function receivedEvent(environmentId: string, [position, ...sent]: SentEvent): StreamEvent {
-  const [occurredAt, follows] = sent.slice(EVENT_FIELDS.length) as [number, number | null]
-  const fields = Object.fromEntries(EVENT_FIELDS.map((field, index) => [field, sent[index]]))
-  return {
-    ...(fields as unknown as Pick<StreamEvent, EventField>),
-    environmentId,
-    position: BigInt(String(position)),
-    occurredAt: new Date(occurredAt),
-    follows,
+  get isConnected(): boolean {
+    return this.isOpen && this.mayPublish && this.maySubscribe
+  }
+
+  /** Reports a change, once. */
+  changed(): void {
+    if (this.isConnected === this.wasConnected) return
+    this.wasConnected = this.isConnected
+    this.report.onChange(this.wasConnected)
+  }
+
+  refused(error: unknown, what: 'publish' | 'subscribe'): void {
+    if (what === 'publish') this.mayPublish = false
+    else this.maySubscribe = false
+    this.report.onError(error)
+  }
+
+  /** Closing the bus is not reported as a lost connection. */
+  close(): void {
+    this.wasConnected = false
   }
 }
 
-function printSignal(instance: string, environmentId: string, events: readonly StreamEvent[]): string {
-  const end = String(events.at(-1)?.position ?? 0)
-  const text = JSON.stringify([instance, environmentId, end, events.map(sentOf)])
-  return text.length <= MAX_SIGNAL_LENGTH ? text : JSON.stringify([instance, environmentId, end, null])
+/** The listeners of an instance. Redis is asked for the signals of their environments only. */
+class Listeners {
+  private readonly subscriber: Redis
+  private readonly state: State
+  private readonly channelOf: (environmentId: string) => string
+  private readonly listeners = new Map<string, Set<BusListener>>()
+  /** The environments whose subscription Redis has confirmed. */
+  private readonly subscribed = new Set<string>()
+
+  constructor(subscriber: Redis, state: State, channelOf: (environmentId: string) => string) {
+    this.subscriber = subscriber
+    this.state = state
+    this.channelOf = channelOf
+  }
+
+  of(environmentId: string): Iterable<BusListener> {
+    return this.listeners.get(environmentId) ?? []
+  }
+
+  /** The environments whose subscription Redis has not confirmed. */
+  missing(): string[] {
+    return [...this.listeners.keys()].filter((environmentId) => !this.subscribed.has(environmentId))
+  }
+
+  /** The connection was lost, and its subscriptions with it. */
+  unconfirm(): void {
+    this.subscribed.clear()
+  }
+
+  clear(): void {
+    this.listeners.clear()
+  }
+
+  /** Resolves once signals arrive, or Redis takes too long, with a function that unsubscribes. */
+  async add(environmentId: string, listener: BusListener): Promise<() => void> {
+    const { listeners, subscribed, subscriber, channelOf } = this
+    const group = listeners.get(environmentId) ?? new Set()
+    listeners.set(environmentId, group.add(listener))
+    if (group.size === 1 && subscriber.status === 'ready') {
+      await Promise.race([this.listen([environmentId]), pause(SUBSCRIBE_TIMEOUT_MS, undefined, { ref: false })])
+    }
+    return () => {
+      group.delete(listener)
+      if (group.size > 0) return
+      listeners.delete(environmentId)
+      subscribed.delete(environmentId)
+      if (subscriber.status === 'ready') subscriber.unsubscribe(channelOf(environmentId)).catch(() => undefined)
+    }
+  }
+
+  async listen(environmentIds: readonly string[]): Promise<void> {
+    try {
+      await this.subscriber.subscribe(...environmentIds.map(this.channelOf))
+      this.state.maySubscribe = true
+    } catch (error) {
+      if (error instanceof ReplyError) this.state.refused(error, 'subscribe')
+      return
+    }
+    for (const environmentId of environmentIds) {
+      const group = this.listeners.get(environmentId)
+      if (!group || this.subscribed.has(environmentId)) continue
+      this.subscribed.add(environmentId)
+      // Signals may have been lost until now.
+      for (const listener of group) listener.gap()
+    }
+  }
 }
 
-/** Undefined for other messages: other programs, and other versions of this service, may use the same Redis. */
-function readSignal(message: string): Signal | undefined {
-  try {
-    const [instance, environmentId, end, sent]: [string, string, string, SentEvent[] | null] = JSON.parse(message)
-    const events = sent?.map((event) => receivedEvent(environmentId, event))
-    return { instance, environmentId, end: BigInt(end), events: events ?? null }
-  } catch {
-    return undefined
+/** Sends events to the other instances, in the next turn of the event loop. */
+class Outbox {
+  private readonly publisher: Redis
+  private readonly instance: string
+  private readonly channelOf: (environmentId: string) => string
+  /** Events by environment. */
+  private readonly unsent = new Map<string, StreamEvent[]>()
+  private sending: NodeJS.Immediate | undefined
+  /** Signals that Redis has not answered. */
+  private underWay = 0
+  private readonly sent = (): void => {
+    this.underWay -= 1
+  }
+
+  constructor(publisher: Redis, instance: string, channelOf: (environmentId: string) => string) {
+    this.publisher = publisher
+    this.instance = instance
+    this.channelOf = channelOf
+  }
+
+  /** Adds events of one environment. */
+  add(events: readonly StreamEvent[]): void {
+    const [first] = events
+    if (!first) return
+    const others = this.unsent.get(first.environmentId)
+    if (others) others.push(...events)
+    else this.unsent.set(first.environmentId, [...events])
+    // Deferred: the answers of the calls that caused the events go first, and later groups may share the signal.
+    this.sending ??= setImmediate(() => this.send())
+  }
+
+  /** Sends what was added. */
+  close(): void {
+    clearImmediate(this.sending)
+    if (this.sending) this.send()
+  }
+
+  private send(): void {
+    const { publisher, instance, channelOf, sent } = this
+    this.sending = undefined
+    for (const [environmentId, events] of this.unsent) {
+      if (publisher.status !== 'ready' || this.underWay >= MAX_SIGNALS) break
+      this.underWay += 1
+      publisher.publish(channelOf(environmentId), printSignal(instance, environmentId, events)).then(sent, sent)
+    }
+    this.unsent.clear()
   }
 }

@@ -1,7 +1,6 @@
 import type { Pool } from 'pg'
 import { Refusal } from '../base/errors.ts'
-import { createSemaphore } from '../base/semaphore.ts'
-import { StreamBuffer } from './buffer.ts'
+import { Buffers } from './buffers.ts'
 import type { Bus } from './bus.ts'
 import type { StreamEvent } from './catalogue.ts'
 import type { StreamPoint } from './cursor.ts'
@@ -43,11 +42,6 @@ export interface SubscriptionRequest {
   readonly filter: EventFilter
 }
 
-/** Pages of single players that are read at once. Many players can return together, and the game needs the database. */
-const MAX_PLAYER_READS = 2
-/** How often the ends of the streams are compared with the database: a lost signal delays events and loses none. */
-const QUIET_MS = 1_000
-
 /** The subscriptions of this instance: one buffer for each environment with a subscription. */
 export function createSubscriptions({
   pool,
@@ -58,87 +52,9 @@ export function createSubscriptions({
   onDelivery = () => {},
 }: SubscriptionsOptions): Subscriptions {
   const reader = createStreamReader(pool)
-  const playerReads = createSemaphore(MAX_PLAYER_READS)
-  const buffers = new Map<string, Promise<StreamBuffer>>()
-  const begun = new Map<string, StreamBuffer>()
-  let quiet: NodeJS.Timeout | undefined
+  const buffers = new Buffers({ reader, bus, onError, onExpired, onDelivery })
+  const { begun } = buffers
   let isClosed = false
-
-  /** One statement for all environments, once a second. */
-  async function compareEnds(): Promise<void> {
-    const known = new Map<StreamBuffer, bigint>()
-    for (const buffer of begun.values()) {
-      buffer.tick()
-      known.set(buffer, buffer.head)
-    }
-    try {
-      for (const [environmentId, end] of await reader.ends([...begun.keys()])) {
-        const buffer = begun.get(environmentId)
-        if (buffer) buffer.compare(known.get(buffer) ?? 0n, end)
-      }
-    } catch (error) {
-      onError(error)
-    }
-    if (begun.size > 0) scheduleQuiet()
-  }
-
-  function scheduleQuiet(): void {
-    clearTimeout(quiet)
-    quiet = setTimeout(compareEnds, QUIET_MS).unref()
-  }
-
-  function acquire(environmentId: string): Promise<StreamBuffer> {
-    const known = buffers.get(environmentId)
-    if (known) return known
-    const opening = begin(environmentId)
-    buffers.set(environmentId, opening)
-    opening.catch(() => buffers.delete(environmentId))
-    return opening
-  }
-
-  async function join(environmentId: string): Promise<StreamBuffer> {
-    for (;;) {
-      const opening = acquire(environmentId)
-      const buffer = await opening
-      // Its last subscription may have ended in the meantime.
-      if (buffers.get(environmentId) !== opening) continue
-      buffer.join()
-      return buffer
-    }
-  }
-
-  async function begin(environmentId: string): Promise<StreamBuffer> {
-    const forget = () => {
-      if (begun.get(environmentId) !== buffer) return
-      leave()
-      buffers.delete(environmentId)
-      begun.delete(environmentId)
-      if (begun.size === 0) clearTimeout(quiet)
-    }
-    const buffer = new StreamBuffer({
-      environmentId,
-      reader,
-      playerReads,
-      onError,
-      onDelivery,
-      onIdle: forget,
-      onExpired: () => {
-        if (begun.get(environmentId) === buffer) onExpired(environmentId)
-        forget()
-      },
-    })
-    // Signals arrive before the end is read, so nothing falls in between.
-    const leave = await bus.subscribe(environmentId, buffer)
-    try {
-      buffer.begin(await reader.end(environmentId))
-    } catch (error) {
-      leave()
-      throw error
-    }
-    if (begun.size === 0) scheduleQuiet()
-    begun.set(environmentId, buffer)
-    return buffer
-  }
 
   return {
     async end(environmentId) {
@@ -148,7 +64,7 @@ export function createSubscriptions({
 
     async open({ environmentId, after, filter }) {
       if (isClosed) throw new Refusal('unavailable')
-      const buffer = await join(environmentId)
+      const buffer = await buffers.join(environmentId)
       try {
         // Events of calls that were answered before belong to the past.
         if (after === null) await settle(environmentId)
@@ -173,7 +89,7 @@ export function createSubscriptions({
 
     async close() {
       isClosed = true
-      clearTimeout(quiet)
+      buffers.stop()
       for (const buffer of begun.values()) for (const subscription of buffer.subscriptions) subscription.end()
     },
   }
