@@ -56,99 +56,119 @@ function isSame(one: Watched, other: Watched): boolean {
  * that a failover to a lagging standby hides.
  */
 export function createAccessWatch({ pool, ended, onError = () => {} }: AccessWatchOptions): AccessWatch {
-  const holders = new Map<string, Holder[]>()
-  const keyed = new Set<Holder>()
-  /** Holders that no check has covered yet. */
-  let fresh = new Set<Holder>()
-  let sweep = holders.values()
-
+  const holders = new Holders()
   /** Players whose access has ended, not checked yet. */
   const named = new Set<string>()
   let isLooking = false
 
   async function look(playerIds: readonly string[]): Promise<void> {
-    for (const playerId of playerIds) if (holders.has(playerId)) named.add(playerId)
+    for (const playerId of playerIds) if (holders.of(playerId).length > 0) named.add(playerId)
     endExpired()
     if (isLooking) return
     isLooking = true
-    const due = new Set([...fresh, ...[...named].flatMap((id) => holders.get(id) ?? []), ...keyed, ...nextOfSweep()])
-    fresh = new Set()
+    const due = holders.takeDue(named)
     named.clear()
     try {
       const callers = [...due].map(({ caller }) => caller)
-      for (const [caller, reason] of await findEnded(pool, callers)) endAll(find(caller), reason)
+      for (const [caller, reason] of await findEnded(pool, callers))
+        for (const entry of holders.find(caller)?.entries ?? []) end(entry, reason)
     } catch (error) {
-      for (const holder of due) if (holder.entries.size > 0) fresh.add(holder)
+      holders.putBack(due)
       onError(error)
     } finally {
       isLooking = false
     }
   }
 
-  function nextOfSweep(): Holder[] {
-    const next: Holder[] = []
-    for (let count = Math.ceil(holders.size / SWEEP_LOOKS); count > 0; count -= 1) {
-      const { done, value } = sweep.next()
-      if (done) sweep = holders.values()
-      else next.push(...value)
-    }
-    return next
-  }
-
   function endExpired(): void {
     const now = Date.now()
-    for (const group of holders.values()) {
-      for (const { entries } of group) {
-        for (const entry of entries) {
-          if (expiryOf(entry.caller) <= now) end(entry, 'token expired')
-        }
-      }
-    }
-  }
-
-  function endAll(holder: Holder | undefined, reason: EndReason): void {
-    for (const entry of holder?.entries ?? []) end(entry, reason)
+    for (const entry of holders.entries()) if (expiryOf(entry.caller) <= now) end(entry, 'token expired')
   }
 
   function end(entry: Entry, reason: EndReason): void {
-    forget(entry)
+    holders.remove(entry)
     entry.end(reason)
-  }
-
-  const find = (caller: Watched): Holder | undefined =>
-    holders.get(idOf(caller))?.find((holder) => isSame(holder.caller, caller))
-
-  function enter(caller: Watched): Holder {
-    const holder = { caller, entries: new Set<Entry>() }
-    holders.set(idOf(caller), [...(holders.get(idOf(caller)) ?? []), holder])
-    fresh.add(holder)
-    if (caller.kind !== 'player') keyed.add(holder)
-    return holder
-  }
-
-  function forget(entry: Entry): void {
-    const holder = find(entry.caller)
-    if (!holder?.entries.delete(entry) || holder.entries.size > 0) return
-    const id = idOf(entry.caller)
-    const others = holders.get(id)?.filter((other) => other !== holder) ?? []
-    if (others.length > 0) holders.set(id, others)
-    else holders.delete(id)
-    fresh.delete(holder)
-    keyed.delete(holder)
   }
 
   ended.onLook(look)
   return {
     watch(caller, onEnd) {
       const entry = { caller, end: onEnd }
-      const holder = find(caller) ?? enter(caller)
-      holder.entries.add(entry)
-      return () => forget(entry)
+      holders.add(entry)
+      return () => holders.remove(entry)
     },
     async check(caller) {
       const [found] = await findEnded(pool, [caller])
       return found?.[1]
     },
+  }
+}
+
+/** Everybody with an open socket or stream, by the id of the player or the key. */
+class Holders {
+  private readonly byId = new Map<string, Holder[]>()
+  private readonly keyed = new Set<Holder>()
+  /** Holders that no check has covered yet. */
+  private fresh = new Set<Holder>()
+  private sweep = this.byId.values()
+
+  of(id: string): readonly Holder[] {
+    return this.byId.get(id) ?? []
+  }
+
+  find(caller: Watched): Holder | undefined {
+    return this.byId.get(idOf(caller))?.find((holder) => isSame(holder.caller, caller))
+  }
+
+  *entries(): Iterable<Entry> {
+    for (const group of this.byId.values()) for (const { entries } of group) yield* entries
+  }
+
+  add(entry: Entry): void {
+    const holder = this.find(entry.caller) ?? this.enter(entry.caller)
+    holder.entries.add(entry)
+  }
+
+  remove(entry: Entry): void {
+    const holder = this.find(entry.caller)
+    if (!holder?.entries.delete(entry) || holder.entries.size > 0) return
+    const id = idOf(entry.caller)
+    const others = this.of(id).filter((other) => other !== holder)
+    if (others.length > 0) this.byId.set(id, others)
+    else this.byId.delete(id)
+    this.fresh.delete(holder)
+    this.keyed.delete(holder)
+  }
+
+  /** Those of the next check, with these players. */
+  takeDue(playerIds: Iterable<string>): Set<Holder> {
+    const named = [...playerIds].flatMap((id) => this.of(id))
+    const due = new Set([...this.fresh, ...named, ...this.keyed, ...this.nextOfSweep()])
+    this.fresh = new Set()
+    return due
+  }
+
+  /** The check failed: the next one covers them, too. */
+  putBack(due: Iterable<Holder>): void {
+    for (const holder of due) if (holder.entries.size > 0) this.fresh.add(holder)
+  }
+
+  private enter(caller: Watched): Holder {
+    const holder = { caller, entries: new Set<Entry>() }
+    this.byId.set(idOf(caller), [...this.of(idOf(caller)), holder])
+    this.fresh.add(holder)
+    if (caller.kind !== 'player') this.keyed.add(holder)
+    return holder
+  }
+
+  private nextOfSweep(): Holder[] {
+    const next: Holder[] = []
+    for (let count = Math.ceil(this.byId.size / SWEEP_LOOKS); count > 0; count -= 1) {
+      const { done, value } = this.sweep.next()
+      if (done) this.sweep = this.byId.values()
+      else next.push(...value)
+    }
+    return next
   }
 }
 

@@ -45,64 +45,13 @@ interface Follower {
 
 export function createEndedFeed({ pool, ended, watch, limits }: EndedFeedOptions): EndedFeed {
   const followers = new Set<Follower>()
-  /** The last rows, in pages, and the number of the first of these pages since the start. */
-  const pages: (readonly EndedRow[])[] = []
-  let first = 0
-  let rowCount = 0
-  /** The place behind all reads, and how many there were. */
-  let place: Place | null = null
-  let reads = 0
-
-  function forgetOld(): void {
-    while (rowCount > KEPT_ROWS || (followers.size === 0 && pages.length > 0)) {
-      rowCount -= pages.shift()?.length ?? 0
-      first += 1
-    }
-  }
+  const recent = new RecentRows()
 
   ended.onRows((rows, end) => {
-    if (rows.length > 0) pages.push(rows)
-    rowCount += rows.length
-    forgetOld()
+    recent.add(rows, end, followers.size > 0)
     if (end === null) return
-    place = end
-    reads += 1
     for (const follower of followers) follower.wake()
   })
-
-  async function* messages(follower: Follower, known: Place | null): AsyncGenerator<string, void> {
-    const { environmentId } = follower
-    let since = known
-    let next = -1
-    let toldAt = reads
-    while (!follower.isEnded) {
-      if (next < first) {
-        // What is committed from now on is in later pages.
-        next = first + pages.length
-        for await (const page of readEnded(pool, await startAfter(pool, since), environmentId)) {
-          since = page.place
-          if (page.rows.length > 0) yield endedMessage(environmentId, page.rows, since)
-          if (follower.isEnded) return
-        }
-        toldAt = reads
-        yield message('current', since, { environmentId })
-        continue
-      }
-      const rows = pages
-        .slice(next - first)
-        .flatMap((page) => page.filter((row) => row.environmentId === environmentId))
-      next = first + pages.length
-      since = place ?? since
-      if (rows.length > 0) yield endedMessage(environmentId, rows, since)
-      else if (reads - toldAt >= QUIET_READS) {
-        toldAt = reads
-        yield message('current', since, { environmentId })
-      } else
-        await new Promise<void>((resolve) => {
-          follower.wake = resolve
-        })
-    }
-  }
 
   function end(follower: Follower): void {
     follower.isEnded = true
@@ -126,7 +75,7 @@ export function createEndedFeed({ pool, ended, watch, limits }: EndedFeedOptions
       }
       if (closed.aborted) leave()
       else closed.addEventListener('abort', leave, { once: true })
-      return messages(follower, parsePlace(lastEventId))
+      return messages(pool, recent, follower, parsePlace(lastEventId))
     },
     get size() {
       return followers.size
@@ -134,6 +83,79 @@ export function createEndedFeed({ pool, ended, watch, limits }: EndedFeedOptions
     close() {
       for (const follower of followers) end(follower)
     },
+  }
+}
+
+/** The last rows, in pages, for all followers. The pages are numbered since the start. */
+class RecentRows {
+  /** The place behind all reads, and how many there were. */
+  place: Place | null = null
+  reads = 0
+  /** The number of the first page that is kept. */
+  first = 0
+  private readonly pages: (readonly EndedRow[])[] = []
+  private rowCount = 0
+
+  /** The number of the next page. */
+  get next(): number {
+    return this.first + this.pages.length
+  }
+
+  /** Adds what a read has found, up to its end, if it has reached one. Without followers nothing is kept. */
+  add(rows: readonly EndedRow[], end: Place | null, isFollowed: boolean): void {
+    if (rows.length > 0) this.pages.push(rows)
+    this.rowCount += rows.length
+    while (this.rowCount > KEPT_ROWS || (!isFollowed && this.pages.length > 0)) {
+      this.rowCount -= this.pages.shift()?.length ?? 0
+      this.first += 1
+    }
+    if (end === null) return
+    this.place = end
+    this.reads += 1
+  }
+
+  /** The rows of an environment from a page on. */
+  from(page: number, environmentId: string): EndedRow[] {
+    return this.pages
+      .slice(page - this.first)
+      .flatMap((rows) => rows.filter((row) => row.environmentId === environmentId))
+  }
+}
+
+async function* messages(
+  pool: Pool,
+  recent: RecentRows,
+  follower: Follower,
+  known: Place | null,
+): AsyncGenerator<string, void> {
+  const { environmentId } = follower
+  let since = known
+  let next = -1
+  let toldAt = recent.reads
+  while (!follower.isEnded) {
+    if (next < recent.first) {
+      // What is committed from now on is in later pages.
+      next = recent.next
+      for await (const page of readEnded(pool, await startAfter(pool, since), environmentId)) {
+        since = page.place
+        if (page.rows.length > 0) yield endedMessage(environmentId, page.rows, since)
+        if (follower.isEnded) return
+      }
+      toldAt = recent.reads
+      yield message('current', since, { environmentId })
+      continue
+    }
+    const rows = recent.from(next, environmentId)
+    next = recent.next
+    since = recent.place ?? since
+    if (rows.length > 0) yield endedMessage(environmentId, rows, since)
+    else if (recent.reads - toldAt >= QUIET_READS) {
+      toldAt = recent.reads
+      yield message('current', since, { environmentId })
+    } else
+      await new Promise<void>((resolve) => {
+        follower.wake = resolve
+      })
   }
 }
 

@@ -97,27 +97,23 @@ interface Standing {
  */
 export function createReplica(options: ReplicaOptions): Replica {
   const { primary, replica, primaryPool, checkPool, maxAgeMs, now, onRead, onChange, onError } = options
-  const marks: Mark[] = []
+  const progress = new Progress(Math.max(maxAgeMs, MARKS_MS))
   /** Keys with a change that the replica may lack, and the time of the answer. */
   const changes = new Map<string, number>()
-  /** The replica has all that was committed before. */
-  let freshAt = Number.NEGATIVE_INFINITY
   const started = performance.now()
   /** After a fault, reads wait for the next check. */
   let isFaulty = true
   let told: string | null | undefined
 
-  const ageMs = (): number => performance.now() - freshAt
-
   function whyNot(keyId: string): Reason | null {
     if (isFaulty) return 'failed'
-    if (ageMs() > maxAgeMs) return 'old'
-    return (changes.get(keyId) ?? Number.NEGATIVE_INFINITY) < freshAt ? null : 'own_change'
+    if (progress.ageMs() > maxAgeMs) return 'old'
+    return (changes.get(keyId) ?? Number.NEGATIVE_INFINITY) < progress.freshAt ? null : 'own_change'
   }
 
   function reader(keyId: string): Reader {
     let reason = whyNot(keyId)
-    const asOf = new Date(now() - (reason === null ? ageMs() : 0))
+    const asOf = new Date(now() - (reason === null ? progress.ageMs() : 0))
     return {
       asOf,
       async read(work) {
@@ -141,27 +137,12 @@ export function createReplica(options: ReplicaOptions): Replica {
   }
 
   async function check(): Promise<void> {
-    const fault = await compare().catch((error: Error) => `its position cannot be compared: ${error.message}`)
+    const fault = await compare(primaryPool, checkPool, progress).catch(
+      (error: Error) => `its position cannot be compared: ${error.message}`,
+    )
+    for (const [keyId, changedAt] of changes) if (changedAt < progress.freshAt) changes.delete(keyId)
     isFaulty = fault !== null
-    tell(fault ?? (ageMs() > maxAgeMs ? 'it is too old' : null))
-  }
-
-  /** Gives what is wrong with the replica, or null. */
-  async function compare(): Promise<string | null> {
-    const at = performance.now()
-    const ours = await ask<Standing>(primaryPool, ASK_PRIMARY)
-    marks.push({ at, position: BigInt(ours.position) })
-    while ((marks[0]?.at ?? at) < at - Math.max(maxAgeMs, MARKS_MS)) marks.shift()
-    type Theirs = Omit<Standing, 'position'> & { readonly is_standby: boolean; readonly position: string | null }
-    const theirs = await ask<Theirs>(checkPool, ASK_REPLICA)
-    if (theirs.database !== ours.database) return 'it is no replica of this database'
-    if (!theirs.is_standby) return 'its address leads to a primary'
-    if (theirs.position === null) return 'it has replayed nothing yet'
-    if (theirs.timeline !== ours.timeline) return 'it has not followed the last failover yet'
-    const replayed = BigInt(theirs.position)
-    freshAt = Math.max(freshAt, marks.findLast(({ position }) => position <= replayed)?.at ?? freshAt)
-    for (const [keyId, changedAt] of changes) if (changedAt < freshAt) changes.delete(keyId)
-    return null
+    tell(fault ?? (progress.ageMs() > maxAgeMs ? 'it is too old' : null))
   }
 
   /** Tells a fault once, however its words change. */
@@ -177,10 +158,53 @@ export function createReplica(options: ReplicaOptions): Replica {
   return {
     reader,
     changed: (keyId) => void changes.set(keyId, performance.now()),
-    ageSeconds: () => (performance.now() - Math.max(freshAt, started)) / 1000,
+    ageSeconds: () => (performance.now() - Math.max(progress.freshAt, started)) / 1000,
     start: checking.start,
     stop: checking.stop,
   }
+}
+
+/** How far the replica has followed the primary. */
+class Progress {
+  /** The replica has all that was committed before, by this process's clock. */
+  freshAt = Number.NEGATIVE_INFINITY
+  private readonly marks: Mark[] = []
+  private readonly keptMs: number
+
+  constructor(keptMs: number) {
+    this.keptMs = keptMs
+  }
+
+  ageMs(): number {
+    return performance.now() - this.freshAt
+  }
+
+  /** The primary stood at this position, or behind it. */
+  mark(at: number, position: bigint): void {
+    this.marks.push({ at, position })
+    while ((this.marks[0]?.at ?? at) < at - this.keptMs) this.marks.shift()
+  }
+
+  /** The replica has replayed up to this position. */
+  reach(replayed: bigint): void {
+    const last = this.marks.findLast(({ position }) => position <= replayed)
+    this.freshAt = Math.max(this.freshAt, last?.at ?? this.freshAt)
+  }
+}
+
+/** Compares the replica with the primary. Gives what is wrong with it, or null. */
+async function compare(primary: Pool, replica: Pool, progress: Progress): Promise<string | null> {
+  const at = performance.now()
+  const ours = await ask<Standing>(primary, ASK_PRIMARY)
+  progress.mark(at, BigInt(ours.position))
+  type Theirs = Omit<Standing, 'position'> & { readonly is_standby: boolean; readonly position: string | null }
+  const theirs = await ask<Theirs>(replica, ASK_REPLICA)
+  if (theirs.database !== ours.database) return 'it is no replica of this database'
+  if (!theirs.is_standby) return 'its address leads to a primary'
+  if (theirs.position === null) return 'it has replayed nothing yet'
+  if (theirs.timeline !== ours.timeline) return 'it has not followed the last failover yet'
+  progress.reach(BigInt(theirs.position))
+  return null
 }
 
 async function ask<Row extends object>(pool: Pool, text: string): Promise<Row> {
