@@ -3,7 +3,8 @@ import { askActiveRun, askRun } from '../scenario/runs.ts'
 import type { Group, Steps } from '../transactions/group.ts'
 import { keyOf, type One } from '../transactions/player.ts'
 import { table, text } from '../transactions/table.ts'
-import { askEveryTier, claimForPlayer } from './claim-tier.ts'
+import { askEveryTier } from './ask-tiers.ts'
+import { claimForPlayer } from './claim-earned.ts'
 import type { NodeInput, PassHandle } from './passes.ts'
 
 // What gave a player its premium, if that can be undone: an action of support or a grant job. Premium that a player buys

@@ -9,7 +9,8 @@ import { askRunRows, askWalk, record, requireActiveRun, settleWalk } from '../sc
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
 import { askHoldings, askWallet, balanceOf, grant, move, overflowOf } from '../wallet/holdings.ts'
-import { askEveryTier, claimForPlayer } from './claim-tier.ts'
+import { askEveryTier } from './ask-tiers.ts'
+import { claimForPlayer } from './claim-earned.ts'
 import { decidePurchase, PURCHASE_ERRORS, type PurchaseError, REFUSED } from './decide.ts'
 import { aboutPass, askPass, requirePass } from './passes.ts'
 

@@ -23,7 +23,10 @@ import type { Command } from '../transactions/command.ts'
 import type { Group } from '../transactions/group.ts'
 import type { Player, PlayerRef } from '../transactions/player.ts'
 import { askWallet, balanceOf, move, overflowOf } from '../wallet/holdings.ts'
-import { askAllTiers, type ClaimedEarned, claimEarned, earnedOf, offerAt } from './claim-tier.ts'
+import { askAllTiers } from './ask-tiers.ts'
+import { offerAt } from './claim.ts'
+import { type ClaimedEarned, claimEarned } from './claim-earned.ts'
+import { earnedOf } from './open-tiers.ts'
 import { NO_RUN, type NodeInput, type PassHandle } from './passes.ts'
 
 /** What happened to a player at the end of a season. */

@@ -1,7 +1,8 @@
 import { invalidRequest, Refusal } from '../base/errors.ts'
 import { freeze, type Json, thaw } from '../base/json.ts'
 import { type AddXpResult, addXp } from '../battlepass/add-xp.ts'
-import { aboutClaim, type ClaimResult, claimedLevel, giveTier, offerAt } from '../battlepass/claim-tier.ts'
+import { offerAt } from '../battlepass/claim.ts'
+import { aboutClaim, type ClaimResult, claimedLevel, giveTier } from '../battlepass/claim-tier.ts'
 import { type ClaimError, newPass } from '../battlepass/decide.ts'
 import {
   aboutPass,

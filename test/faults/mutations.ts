@@ -191,7 +191,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     what: 'no check of the bonus tiers of a day',
-    file: 'src/battlepass/claim-tier.ts',
+    file: 'src/battlepass/claim.ts',
     changes: [["if (!isRepeat && decision.isOverDay) return refused('daily limit reached')", '']],
     tests: [
       {
