@@ -4,10 +4,11 @@ import { type Json, print } from '../base/json.ts'
 import { type Access, requirePlatform } from '../callers/access.ts'
 import type { PlatformCaller, PlayerCaller } from '../callers/callers.ts'
 import { newId } from '../db/ids.ts'
+import { boolean, nullable, text, uuid } from '../transactions/columns.ts'
 import type { Extension, Group } from '../transactions/group.ts'
 import { keyOf } from '../transactions/player.ts'
 import type { Statement } from '../transactions/statement.ts'
-import { boolean, nullable, table, text, uuid } from '../transactions/table.ts'
+import { table } from '../transactions/table.ts'
 import { ACTIONS } from './actions.ts'
 
 /** The operator that reads the actions on a player. The attempt of another caller is in the audit log. */

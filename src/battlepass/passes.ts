@@ -13,9 +13,6 @@ import {
   tierKey,
 } from '../scenario/definition.ts'
 import { Scenarios } from '../scenario/scenarios.ts'
-import type { About } from '../transactions/command.ts'
-import type { Group } from '../transactions/group.ts'
-import { keyOf, type Many, type One, type Player } from '../transactions/player.ts'
 import {
   bigint,
   boolean,
@@ -26,11 +23,14 @@ import {
   json,
   nullable,
   readOnly,
-  table,
   text,
   uuid,
   writeOnly,
-} from '../transactions/table.ts'
+} from '../transactions/columns.ts'
+import type { About } from '../transactions/command.ts'
+import type { Group } from '../transactions/group.ts'
+import { keyOf, type Many, type One, type Player } from '../transactions/player.ts'
+import { table } from '../transactions/table.ts'
 import type { BeyondState } from './beyond.ts'
 import { levelAt, newPass, type Pass } from './decide.ts'
 import type { LimitedBy, XpCounts, XpOrigin } from './xp-limits.ts'

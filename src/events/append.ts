@@ -1,8 +1,8 @@
 import { print } from '../base/json.ts'
+import { arrayOf, type Column, rowsOf } from '../transactions/columns.ts'
 import type { Extension, Group, NumberOf } from '../transactions/group.ts'
 import type { Player } from '../transactions/player.ts'
 import { plain, type Sql, sql } from '../transactions/sql.ts'
-import { arrayOf, type Column, rowsOf } from '../transactions/table.ts'
 import { columnOf, EVENT_COLUMNS, EVENT_FIELDS, type NewEvent } from './catalogue.ts'
 
 interface Appended {

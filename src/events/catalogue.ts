@@ -1,6 +1,6 @@
 import type { Json } from '../base/json.ts'
 import { type Member, out } from '../declare/answer.ts'
-import { boolean, type Column, nullable, text, uuid } from '../transactions/table.ts'
+import { boolean, type Column, nullable, text, uuid } from '../transactions/columns.ts'
 
 /** The kinds of events of a player (spec 6). */
 export const PLAYER_EVENT_TYPES = [

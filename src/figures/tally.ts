@@ -1,7 +1,7 @@
+import { arrayOf, bigint, int, rowsOf, text, uuid } from '../transactions/columns.ts'
 import type { Extension, Group, NumberOf } from '../transactions/group.ts'
 import type { Player } from '../transactions/player.ts'
 import { type Sql, sql } from '../transactions/sql.ts'
-import { arrayOf, bigint, int, rowsOf, text, uuid } from '../transactions/table.ts'
 import { HOURS_KEPT_DAYS, RECENT_HOURS_DAYS, type Step } from './range.ts'
 
 /**

@@ -1,8 +1,9 @@
 import { REFUSALS, type RefusalKind } from '../base/errors.ts'
 import { rewardColumn } from '../inbox/messages.ts'
 import type { Reward } from '../scenario/definition.ts'
+import { bigint, type Column, instant, nullable, text, uuid } from '../transactions/columns.ts'
 import type { Player } from '../transactions/player.ts'
-import { bigint, type Column, instant, nullable, table, text, uuid } from '../transactions/table.ts'
+import { table } from '../transactions/table.ts'
 
 // What became of the players of jobs: rows of `grant_job_players`.
 

@@ -2,8 +2,9 @@ import { print } from '../base/json.ts'
 import type { MessageTexts } from '../base/languages.ts'
 import { JsonSource, type Source } from '../declare/shape.ts'
 import { granted, type Reward, rewardOf } from '../scenario/definition.ts'
+import { type Column, instant, json, nullable, text, uuid } from '../transactions/columns.ts'
 import type { Player } from '../transactions/player.ts'
-import { type Column, instant, json, nullable, table, text, uuid } from '../transactions/table.ts'
+import { table } from '../transactions/table.ts'
 
 /** What a message is: one of live-ops, or what was left of a season that ended. */
 export const MESSAGE_KINDS = ['message', 'season_end'] as const

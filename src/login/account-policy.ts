@@ -4,9 +4,10 @@ import type { Transaction } from '../db/prisma.ts'
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import type { Change } from '../declare/change.ts'
 import { lockEnvironment } from '../projects/projects.ts'
+import { boolean, type Column, int, nullable, text, uuid } from '../transactions/columns.ts'
 import type { Group } from '../transactions/group.ts'
 import { keyOf } from '../transactions/player.ts'
-import { boolean, type Column, int, nullable, table, text, uuid } from '../transactions/table.ts'
+import { table } from '../transactions/table.ts'
 
 // What an environment decides about the accounts of its players.
 

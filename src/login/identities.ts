@@ -1,10 +1,11 @@
 import type { Pool } from 'pg'
 import { purge } from '../db/purge.ts'
 import { DEFAULT_PROVIDER, providerRef } from '../providers/provider-ref.ts'
+import { arrayOf, text, uuid } from '../transactions/columns.ts'
 import type { Extension, Group } from '../transactions/group.ts'
 import { keyOf, type One, type PlayerRef } from '../transactions/player.ts'
 import type { Statement } from '../transactions/statement.ts'
-import { arrayOf, table, text, uuid } from '../transactions/table.ts'
+import { table } from '../transactions/table.ts'
 
 export const identities = table('identities', {
   owner: null,

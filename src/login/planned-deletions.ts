@@ -1,5 +1,6 @@
+import { instant } from '../transactions/columns.ts'
 import type { Player } from '../transactions/player.ts'
-import { instant, table } from '../transactions/table.ts'
+import { table } from '../transactions/table.ts'
 
 // Deletions that players have asked for. They take place after a delay, and a login before then cancels them.
 

@@ -1,8 +1,9 @@
 import type { IdToken } from '../id-tokens/id-token.ts'
 import { rejected } from '../id-tokens/id-token.ts'
+import { text, uuid } from '../transactions/columns.ts'
 import type { Group } from '../transactions/group.ts'
 import { keyOf } from '../transactions/player.ts'
-import { table, text, uuid } from '../transactions/table.ts'
+import { table } from '../transactions/table.ts'
 import type { Proof } from './sign-in.ts'
 
 /** Nonces of ID tokens, and tickets, by their hash. No token with a nonce is accepted a day after it was issued. */

@@ -1,10 +1,11 @@
 import { newId } from '../db/ids.ts'
 import { Stream } from '../events/append.ts'
+import { boolean, nullable, text, writeOnly } from '../transactions/columns.ts'
 import type { Command } from '../transactions/command.ts'
 import type { Extension, Group } from '../transactions/group.ts'
 import { type Player, type PlayerRef, playerKey } from '../transactions/player.ts'
 import type { Statement } from '../transactions/statement.ts'
-import { boolean, nullable, table, text, writeOnly } from '../transactions/table.ts'
+import { table } from '../transactions/table.ts'
 import { admitNew } from './player-status.ts'
 
 export const profiles = table('players', {

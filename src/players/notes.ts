@@ -1,6 +1,7 @@
 import { MAX_NOTES } from '../base/limits.ts'
+import { boolean, instant, nullable, text, uuid } from '../transactions/columns.ts'
 import type { Player } from '../transactions/player.ts'
-import { boolean, instant, nullable, table, text, uuid } from '../transactions/table.ts'
+import { table } from '../transactions/table.ts'
 
 /** Notes of operators about players. Games never see them. Their ids are in the order of their addition. */
 export const playerNotes = table('player_notes', {

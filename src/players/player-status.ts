@@ -1,9 +1,10 @@
 import { Refusal } from '../base/errors.ts'
 import { databaseNow } from '../db/ids.ts'
+import { boolean, type Column, instant, nullable, text } from '../transactions/columns.ts'
 import type { Command } from '../transactions/command.ts'
 import type { Group, Steps } from '../transactions/group.ts'
 import type { One, Player, PlayerRef } from '../transactions/player.ts'
-import { boolean, type Column, instant, nullable, table, text } from '../transactions/table.ts'
+import { table } from '../transactions/table.ts'
 
 export type { PlayerRef } from '../transactions/player.ts'
 

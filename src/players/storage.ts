@@ -4,10 +4,11 @@ import { MAX_STORAGE_KEY, MAX_STORAGE_KEYS, MAX_STORAGE_VALUE_BYTES } from '../b
 import { type AnswerOf, answer, out } from '../declare/answer.ts'
 import { playerCall } from '../declare/player-call.ts'
 import { lengthOf } from '../declare/shape.ts'
+import { int, moment, readOnly, text } from '../transactions/columns.ts'
 import type { Command } from '../transactions/command.ts'
 import type { Group, Steps } from '../transactions/group.ts'
 import type { Player, PlayerRef } from '../transactions/player.ts'
-import { int, moment, readOnly, table, text } from '../transactions/table.ts'
+import { table } from '../transactions/table.ts'
 import { askStatus, requireActive } from './player-status.ts'
 import { type StorageValues, storageDeleteRequest, storageListRequest, storageSetRequest } from './requests.ts'
 

@@ -1,8 +1,9 @@
 import { Refusal } from '../base/errors.ts'
 import { isSlug, SLUG } from '../base/limits.ts'
+import { text, uuid } from '../transactions/columns.ts'
 import type { Group } from '../transactions/group.ts'
 import { keyOf } from '../transactions/player.ts'
-import { table, text, uuid } from '../transactions/table.ts'
+import { table } from '../transactions/table.ts'
 
 // The names of login providers. A custom provider has the name that the studio gave it, such as `default`. The others are
 // `google`, `apple`, `device`, and `oidc:<name>` for an issuer of the studio's own.

@@ -1,6 +1,7 @@
+import { text, uuid } from '../transactions/columns.ts'
 import type { Group } from '../transactions/group.ts'
 import { keyOf, type Player } from '../transactions/player.ts'
-import { table, text, uuid } from '../transactions/table.ts'
+import { table } from '../transactions/table.ts'
 import { type Grant, type Walk, withoutPaid } from './plan.ts'
 
 /** Payments of reward nodes. `scope` is empty for a node that pays once, and the run for one that pays once per run. */

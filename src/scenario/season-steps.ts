@@ -1,6 +1,7 @@
+import { type Column, text } from '../transactions/columns.ts'
 import type { Group } from '../transactions/group.ts'
 import { keyOf, type One, type Player } from '../transactions/player.ts'
-import { type Column, table, text } from '../transactions/table.ts'
+import { table } from '../transactions/table.ts'
 
 // What has happened to a player at the end of a season, each once: a row of `season_steps`.
 

@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto'
 import { Refusal } from '../base/errors.ts'
 import { freeze, type Json } from '../base/json.ts'
+import { json, nullable, text, writeOnly } from './columns.ts'
 import { withBoostsApart } from './earlier-answers.ts'
 import type { Group, Steps } from './group.ts'
 import { keyOf, type One, type Player, type PlayerRef } from './player.ts'
-import { json, nullable, table, text, writeOnly } from './table.ts'
+import { table } from './table.ts'
 
 /** The engine that runs a command: writes of the game, its reads, reads of storage, or logins. */
 export type Engine = 'game' | 'reads' | 'storage' | 'logins'

@@ -3,7 +3,8 @@ import { randomsFrom } from '../db/ids.ts'
 import { type Holder, One, Player, type PlayerRef, playerKey, type Slot } from './player.ts'
 import type { Sql } from './sql.ts'
 import type { Row, Statement } from './statement.ts'
-import { type AnyTable, arrayOf, type Table, type Written } from './table.ts'
+import type { AnyTable, Table, Written } from './table.ts'
+import { inLockOrder, readVersions } from './versions.ts'
 
 /** A decision in steps. It yields while its group waits for rows, and goes on once they are in memory. */
 export type Steps<Outcome> = Generator<void, Outcome, void>
@@ -303,35 +304,24 @@ export class Group implements Holder {
    * arrays, which is the same in every group, so two groups never wait for each other.
    */
   private lock(): Statement[] {
-    const players = this.toLock.splice(0).sort(byKey)
+    const players = this.toLock.splice(0).sort(inLockOrder)
     const [first] = players
     if (!first) return []
     if (!this.isReadOnly) {
-      if (this.lastLocked && byKey(first, this.lastLocked) < 0) throw new OutOfOrder()
+      if (this.lastLocked && inLockOrder(first, this.lastLocked) < 0) throw new OutOfOrder()
       this.lastLocked = players.at(-1)
     }
     return [
-      {
-        name: this.isReadOnly ? 'players-read' : 'players-lock',
-        text: `SELECT k.n::int, v.version, extract(epoch FROM clock_timestamp()) * 1000
-          FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS k(environment_id, player_id, n) CROSS JOIN LATERAL (
-            SELECT version FROM player_versions v WHERE v.environment_id = k.environment_id AND v.player_id = k.player_id
-            LIMIT 1 ${this.isReadOnly ? '' : 'FOR NO KEY UPDATE'}
-          ) v`,
-        values: [arrayOf(players, (player) => player.environmentId), arrayOf(players, (player) => player.playerId)],
-        take: (rows: Row[]) => {
-          const versions = new Map<Player, string>()
-          for (const [n, version, clock] of rows) {
-            const player = players[n - 1]
-            if (player) versions.set(player, version)
-            this.readClock(Number(clock))
-          }
+      readVersions(players, {
+        isLocking: !this.isReadOnly,
+        take: (versions, clockMs) => {
+          if (clockMs !== undefined) this.readClock(clockMs)
           for (const player of players) {
             player.confirm(versions.get(player))
             player.hold(this)
           }
         },
-      },
+      }),
     ]
   }
 
@@ -398,7 +388,7 @@ export class Group implements Holder {
     const changed = this.changing
     for (const { player } of this.written) changed.add(player)
     for (const { player } of this.appended) changed.add(player)
-    return [...changed].sort(byKey)
+    return [...changed].sort(inLockOrder)
   }
 
   /** The statements before and after the one that writes the tables. */
@@ -453,9 +443,4 @@ function add<K, T>(lists: Map<K, T[]>, key: K, item: T): void {
   const list = lists.get(key)
   if (list) list.push(item)
   else lists.set(key, [item])
-}
-
-function byKey(a: Player, b: Player): number {
-  if (a.environmentId !== b.environmentId) return a.environmentId < b.environmentId ? -1 : 1
-  return a.playerId < b.playerId ? -1 : 1
 }

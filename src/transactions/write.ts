@@ -1,9 +1,9 @@
 import { groupBy } from '../base/group-by.ts'
+import { arrayOf, text } from './columns.ts'
 import type { Group } from './group.ts'
 import type { One, Player } from './player.ts'
 import { compose, type Form, join, plain, type Sql, sql } from './sql.ts'
 import type { Row, Statement } from './statement.ts'
-import { arrayOf, text } from './table.ts'
 
 /** The answer of the proving statement. */
 export interface Proof {

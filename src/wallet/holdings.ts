@@ -2,9 +2,10 @@ import { type Fault, Refusal } from '../base/errors.ts'
 import { MAX_INT64 } from '../base/json.ts'
 import { newId } from '../db/ids.ts'
 import type { Reward } from '../scenario/definition.ts'
+import { bigint, text, uuid } from '../transactions/columns.ts'
 import type { Group } from '../transactions/group.ts'
 import type { Player } from '../transactions/player.ts'
-import { bigint, table, text, uuid } from '../transactions/table.ts'
+import { table } from '../transactions/table.ts'
 import { askBoosts, giveBoost, takeBoost } from './player-boosts.ts'
 
 export const WALLET_CAUSES = [

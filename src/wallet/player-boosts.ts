@@ -3,8 +3,9 @@ import { MAX_BOOST_MINUTES } from '../base/limits.ts'
 import { newId } from '../db/ids.ts'
 import type { Boost } from '../scenario/boosts.ts'
 import type { RewardBoost } from '../scenario/definition.ts'
+import { instant, int, json, nullable, text, uuid } from '../transactions/columns.ts'
 import type { Player } from '../transactions/player.ts'
-import { instant, int, json, nullable, table, text, uuid } from '../transactions/table.ts'
+import { table } from '../transactions/table.ts'
 
 /** How long what one reference gave lasts, in milliseconds; an empty reference for what is never taken back. */
 type Part = readonly [reference: string, ms: number]
