@@ -4,6 +4,7 @@ import {
   type DocumentNode,
   type ExecutionArgs,
   type ExecutionResult,
+  type GraphQLSchema,
   getOperationAST,
   OperationTypeNode,
 } from 'graphql'
@@ -19,6 +20,7 @@ import { acceptedOf, isJsonType, STREAM_TYPE } from '../../declare/media-types.t
 import { letBy, readBody, requestIdOf } from '../../declare/request.ts'
 import { closedOf, endWith } from '../../declare/respond.ts'
 import { faultOfHost } from '../http/way-in.ts'
+import type { Contexts } from './contexts.ts'
 import type { KeptDocuments } from './documents.ts'
 import type { Mask, TidyErrors } from './failures.ts'
 import type { CountRefused } from './operation-metrics.ts'
@@ -33,20 +35,11 @@ export interface ServeOptions {
   readonly documents: KeptDocuments
   /** Finds the document that a client names or sends. Refuses a document that must not run. */
   readonly find: (sent: SentOperation) => FoundDocument | undefined
-  readonly count: (found: FoundDocument) => void
+  readonly countFound: (found: FoundDocument) => void
   readonly countRefused: CountRefused
   readonly tidy: TidyErrors
   readonly execute: (args: ExecutionArgs) => Promise<ExecutionResult>
-  readonly addressOf: (request: IncomingMessage) => () => string
-  readonly contextOf: (request: IncomingMessage, call: CallOfContext) => Context
-}
-
-/** What a context needs to know of a request, besides its headers. */
-export interface CallOfContext {
-  readonly requestId: string
-  readonly variablesText: () => string | undefined
-  /** Aborts once the client no longer waits for the answer. */
-  readonly closed: () => AbortSignal
+  readonly contexts: Contexts
 }
 
 const ROUTE = '/graphql'
@@ -70,13 +63,80 @@ const MAPS: ReadonlySet<string> = new Set(['variables', 'extensions'])
  * before runs without Yoga's request and response objects, which cost as much as the rest of a small call. Rules exist
  * once: Yoga caches the documents, runs the same `execute`, and its own function prints the result.
  */
-export function createServe(options: ServeOptions) {
-  const { yoga, config, log, documents, find, tidy, execute, contextOf } = options
-  const count = options.metrics.answersOf(ROUTE)
-  const { schema } = yoga.getEnveloped()
+export class GraphqlOverHttp {
+  private readonly options: ServeOptions
+  private readonly schema: GraphQLSchema
+  private readonly countAnswer: (status: number, ms: number) => void
+
+  constructor(options: ServeOptions) {
+    this.options = options
+    this.schema = options.yoga.getEnveloped().schema
+    this.countAnswer = options.metrics.answersOf(ROUTE)
+  }
+
+  async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const started = performance.now()
+    await this.answer(request, response, this.callOf(request))
+    // A stream of events counts when it begins.
+    this.countAnswer(response.statusCode, performance.now() - started)
+  }
+
+  /** The headers depend on the origin: no answer allows another origin to read it. */
+  private callOf(request: IncomingMessage): HttpCall {
+    const { origin } = request.headers
+    const requestId = requestIdOf(request)
+    const headers = ['x-request-id', requestId]
+    const isOpen = origin !== undefined && this.options.config.allowedOrigins.includes(origin)
+    if (isOpen) headers.push('access-control-allow-origin', origin, ...ALLOWED)
+    // A cache must not give one origin the preflight of another.
+    if (isOpen || request.method === 'OPTIONS') headers.push('vary', 'origin')
+    return { requestId, headers }
+  }
+
+  private async answer(request: IncomingMessage, response: ServerResponse, call: HttpCall): Promise<void> {
+    try {
+      // Yoga builds a URL from the host. For an invalid host it would answer with a stack trace.
+      const fault = faultOfHost(request)
+      if (fault) throw invalidRequest(fault)
+      if (request.method === 'OPTIONS') write(response, { status: 204, headers: headed(call, '', ...ALLOW), text: '' })
+      else if (request.method === 'POST') await this.post(request, response, call)
+      else if (request.method === 'GET') await this.get(request, response, call)
+      else throw new Refusal('methodNotAllowed')
+    } catch (error) {
+      letBy(request, response)
+      write(response, this.refuse(error, call))
+    }
+  }
+
+  /** Reads the body as REST does: up to a limit, also without a `Content-Length`. */
+  private async post(request: IncomingMessage, response: ServerResponse, call: HttpCall): Promise<void> {
+    if (!isJsonType(request.headers['content-type'])) {
+      const message = 'must be application/json, in UTF-8'
+      throw new Refusal('unsupportedMediaType', { faults: [{ path: 'Content-Type', message }] })
+    }
+    const accept = acceptIn(request)
+    const body = await readBody(request, this.options.config.maxBodyBytes)
+    if (!isUtf8(body)) throw invalidRequest({ path: '', message: 'the body must be valid UTF-8' })
+    const text = body.toString()
+    const variablesText = () => variablesIn(text)
+    const mediaType = mediaTypeOf(request)
+    const operation = mediaType === undefined ? undefined : this.operationOf(text)
+    if (mediaType !== undefined && operation) {
+      const { requestId } = call
+      const closed = () => closedOf(response)
+      const context = this.options.contexts.ofRequest(request, { requestId, variablesText, closed })
+      write(response, await this.answerTo(operation, mediaType, context, call))
+      return
+    }
+    Object.assign(request, { body: new Read(body) })
+    const faults = faultsOf(parsed(text, { path: '', message: 'the body' }))
+    if (faults.length > 0) throw invalidRequest(...faults)
+    await this.handOver(request, response, { ...call, accept, variablesText })
+  }
 
   /** The operation of a body, if it can run at once. Yoga reports the faults of all others. */
-  function operationOf(body: string): Operation | undefined {
+  private operationOf(body: string): Operation | undefined {
+    const { find, documents, countFound } = this.options
     try {
       const sent = parseJson(body) as Sent
       if (faultsOf(sent).length > 0) return undefined
@@ -84,24 +144,16 @@ export function createServe(options: ServeOptions) {
       const document = found && documents.getValid(found.text)
       const kind = document && getOperationAST(document, sent.operationName)?.operation
       if (!kind || kind === OperationTypeNode.SUBSCRIPTION) return undefined
-      options.count(found)
+      countFound(found)
       return { document, operationName: sent.operationName, variableValues: sent.variables }
     } catch {
       return undefined
     }
   }
 
-  async function run(operation: Operation, contextValue: Context) {
-    try {
-      return await execute({ schema, ...operation, contextValue })
-    } catch (error) {
-      return { errors: [options.mask(error, contextValue.requestId)] }
-    }
-  }
-
-  async function answerTo(operation: Operation, mediaType: string, context: Context, call: HttpCall): Promise<Answer> {
-    const result = await run(operation, context)
-    if (result.errors) tidy(result.errors)
+  private async answerTo(operation: Operation, mediaType: string, context: Context, call: HttpCall): Promise<Answer> {
+    const result = await this.run(operation, context)
+    if (result.errors) this.options.tidy(result.errors)
     const { text, init } = processRegularResult(result, { Response: Printed } as never, mediaType) as never as Printed
     const { 'Content-Type': type = JSON_TYPE, ...others } = init.headers
     const headers = headed(
@@ -115,35 +167,19 @@ export function createServe(options: ServeOptions) {
     return { status: init.status, headers, text }
   }
 
-  /** Reads the body as REST does: up to a limit, also without a `Content-Length`. */
-  async function post(request: IncomingMessage, response: ServerResponse, call: HttpCall): Promise<void> {
-    if (!isJsonType(request.headers['content-type'])) {
-      const message = 'must be application/json, in UTF-8'
-      throw new Refusal('unsupportedMediaType', { faults: [{ path: 'Content-Type', message }] })
+  private async run({ document, operationName, variableValues }: Operation, contextValue: Context) {
+    const { execute, mask } = this.options
+    try {
+      return await execute({ schema: this.schema, document, operationName, variableValues, contextValue })
+    } catch (error) {
+      return { errors: [mask(error, contextValue.requestId)] }
     }
-    const accept = acceptIn(request)
-    const body = await readBody(request, config.maxBodyBytes)
-    if (!isUtf8(body)) throw invalidRequest({ path: '', message: 'the body must be valid UTF-8' })
-    const text = body.toString()
-    const variablesText = () => variablesIn(text)
-    const mediaType = mediaTypeOf(request)
-    const operation = mediaType === undefined ? undefined : operationOf(text)
-    if (mediaType !== undefined && operation) {
-      const { requestId } = call
-      const context = contextOf(request, { requestId, variablesText, closed: () => closedOf(response) })
-      write(response, await answerTo(operation, mediaType, context, call))
-      return
-    }
-    Object.assign(request, { body: new Read(body) })
-    const faults = faultsOf(parsed(text, { path: '', message: 'the body' }))
-    if (faults.length > 0) throw invalidRequest(...faults)
-    await handOver(request, response, { ...call, accept, variablesText })
   }
 
-  async function get(request: IncomingMessage, response: ServerResponse, call: HttpCall): Promise<void> {
+  private async get(request: IncomingMessage, response: ServerResponse, call: HttpCall): Promise<void> {
     const { headers, url = '' } = request
     // A page, which GraphiQL answers.
-    const isPage = config.graphiql && headers.accept?.includes('text/html')
+    const isPage = this.options.config.graphiql && headers.accept?.includes('text/html')
     const accept = isPage ? headers.accept : acceptIn(request)
     const at = url.indexOf('?')
     const parameters = new URLSearchParams(at < 0 ? '' : url.slice(at + 1))
@@ -153,65 +189,30 @@ export function createServe(options: ServeOptions) {
     }
     const faults = faultsOf({ variables: jsonOf('variables'), extensions: jsonOf('extensions') })
     if (faults.length > 0) throw invalidRequest(...faults)
-    await handOver(request, response, {
-      ...call,
-      accept,
-      variablesText: () => parameters.get('variables') ?? undefined,
-    })
+    const variablesText = () => parameters.get('variables') ?? undefined
+    await this.handOver(request, response, { ...call, accept, variablesText })
   }
 
-  async function handOver(request: IncomingMessage, response: ServerResponse, call: HandedCall): Promise<void> {
+  private async handOver(request: IncomingMessage, response: ServerResponse, call: HandedCall): Promise<void> {
+    const { yoga, contexts } = this.options
     const { requestId, variablesText } = call
     // Yoga heeds no weights and knows one form of the media type of JSON.
     request.headers.accept = call.accept
     if (request.method === 'POST') request.headers['content-type'] = JSON_TYPE
     for (let at = 0; at < call.headers.length; at += 2)
       response.setHeader(call.headers[at] ?? '', call.headers[at + 1] ?? '')
-    await yoga.handle(request, response, { requestId, variablesText, address: options.addressOf(request) })
+    await yoga.handle(request, response, { requestId, variablesText, address: contexts.addressOf(request) })
   }
 
-  async function serve(request: IncomingMessage, response: ServerResponse, call: HttpCall): Promise<void> {
-    try {
-      // Yoga builds a URL from the host. For an invalid host it would answer with a stack trace.
-      const fault = faultOfHost(request)
-      if (fault) throw invalidRequest(fault)
-      if (request.method === 'OPTIONS') write(response, { status: 204, headers: headed(call, '', ...ALLOW), text: '' })
-      else if (request.method === 'POST') await post(request, response, call)
-      else if (request.method === 'GET') await get(request, response, call)
-      else throw new Refusal('methodNotAllowed')
-    } catch (error) {
-      letBy(request, response)
-      write(response, refuse(error, call))
-    }
-  }
-
-  function refuse(error: unknown, call: HttpCall): Answer {
+  private refuse(error: unknown, call: HttpCall): Answer {
+    const { log, countRefused } = this.options
     const refusal = error instanceof Refusal ? error : new Refusal('internalError')
     if (refusal !== error) log.error({ path: ROUTE, requestId: call.requestId, err: error }, refusal.message)
-    options.countRefused([{ extensions: { code: refusal.code.toUpperCase() } }])
+    countRefused([{ extensions: { code: refusal.code.toUpperCase() } }])
     const text = textOf(refusal, call.requestId)
     const allow = refusal.status === 405 ? ALLOW : []
     const headers = headed(call, text, 'content-type', `${JSON_TYPE}; charset=utf-8`, ...allow)
     return { status: refusal.status, headers, text }
-  }
-
-  /** The headers depend on the origin: no answer allows another origin to read it. */
-  function callOf(request: IncomingMessage): HttpCall {
-    const { origin } = request.headers
-    const requestId = requestIdOf(request)
-    const headers = ['x-request-id', requestId]
-    const isOpen = origin !== undefined && config.allowedOrigins.includes(origin)
-    if (isOpen) headers.push('access-control-allow-origin', origin, ...ALLOWED)
-    // A cache must not give one origin the preflight of another.
-    if (isOpen || request.method === 'OPTIONS') headers.push('vary', 'origin')
-    return { requestId, headers }
-  }
-
-  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const started = performance.now()
-    await serve(request, response, callOf(request))
-    // A stream of events counts when it begins.
-    count(response.statusCode, performance.now() - started)
   }
 }
 

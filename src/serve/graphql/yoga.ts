@@ -1,25 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { createYoga, type Plugin } from 'graphql-yoga'
-import type { Service } from '../../app/service.ts'
 import type { Config } from '../../base/config.ts'
 import { Refusal } from '../../base/errors.ts'
 import type { Logger } from '../../base/log.ts'
-import type { Metrics } from '../../base/metrics.ts'
-import { clientAddress } from '../../base/rate-limits/client-address.ts'
-import type { ConnectionLimits } from '../../base/rate-limits/connection-limits.ts'
-import { type Access, accessOf, type Caller, idOfCaller } from '../../callers/access.ts'
-import type { AccessWatch } from '../../callers/access-watch.ts'
-import type { PrismaClient } from '../../db/prisma.ts'
 import { gameTimeHeader } from '../../declare/game-time.ts'
 import type { Context, ServerContext } from '../../declare/graphql/context.ts'
-import { decodeName, operatorHeader } from '../../declare/request.ts'
-import { closedOf } from '../../declare/respond.ts'
-import type { Subscriptions } from '../../events/subscriptions.ts'
 import { schema } from '../../schema.ts'
 import { createLive } from '../live/shared-results.ts'
-import { createSocketServer } from '../live/socket.ts'
+import { SocketServer } from '../live/socket.ts'
 import { serverSentEvents } from '../live/sse.ts'
+import { type ContextOptions, Contexts } from './contexts.ts'
 import { costOfText, createCostLimit, errorWithHeaders } from './cost-limit.ts'
 import { documentLimits } from './document-limits.ts'
 import { KeptDocuments } from './documents.ts'
@@ -33,121 +24,105 @@ import {
   persistedOperations,
   type SentOperation,
 } from './persisted-operations.ts'
-import { type CallOfContext, createServe } from './serve.ts'
+import { GraphqlOverHttp } from './serve.ts'
 
-export interface GraphqlOptions {
-  readonly config: Config
+export interface GraphqlOptions extends ContextOptions {
   readonly log: Logger
-  readonly metrics: Metrics
-  readonly service: Service
-  readonly subscriptions: Subscriptions
-  readonly watch: AccessWatch
-  readonly prisma: PrismaClient
   readonly persisted: PersistedOperations
-  readonly connectionLimits: ConnectionLimits
 }
 
-/** The data of a call, over any transport. */
-interface Call {
-  readonly authorization: string | null
-  readonly sdkKey: string | null
-  readonly operator: unknown
-  readonly address: () => string
-  readonly lastEventId: string | null
-  readonly requestId: string | undefined
-  readonly variablesText: () => string | undefined
-  readonly isSocket: boolean
-  /** Aborts once the client no longer waits for the answer. */
-  readonly closed: () => AbortSignal
-}
+type FindDocument = (sent: SentOperation, address: () => string) => string | undefined
 
 /** The GraphQL surface: Yoga for HTTP and SSE, graphql-ws for WebSockets, the same schema and limits behind both. */
 export async function createGraphql(options: GraphqlOptions) {
-  const { config, log, metrics, service, subscriptions, watch, prisma, persisted, connectionLimits } = options
-  /** Counts a caller's subscriptions. Over SSE, they end when the caller loses access; a WebSocket then closes itself. */
-  const subscriptionsFor = (access: Access, isSocket: boolean): Subscriptions => ({
-    ...subscriptions,
-    async open(request) {
-      const caller = await access.caller()
-      const release = holdSubscription(connectionLimits, caller, isSocket ? undefined : access.address())
-      const subscription = await subscriptions.open(request).catch((error) => {
-        release()
-        throw error
-      })
-      subscription.onceEnded(release)
-      metrics.subscriptions.inc()
-      subscription.onceEnded(() => metrics.subscriptions.dec())
-      if (!isSocket) subscription.onceEnded(watch.watch(caller, () => subscription.end()))
-      return subscription
-    },
+  const { config, log, metrics, service, subscriptions, watch, persisted, connectionLimits } = options
+  const tidy = createTidyErrors({ suggest: config.introspection })
+  const mask = createMask(log)
+  const { count, countRefused } = createOperationMetrics(metrics, persisted.values())
+  const refuseCost = createCostLimit({ maxCost: config.graphqlMaxCost, metrics })
+  const execution = createExecute({ mask, count, refuseCost })
+  const live = createLive({ mask, count, refuseCost, metrics, tidy })
+  const streams = serverSentEvents(mask)
+  const documents = new KeptDocuments(persisted)
+  const { find, countFound, findDocument } = createFindings(options, documents)
+  const contexts = new Contexts(options)
+
+  const yoga = createYoga<ServerContext, Context>({
+    ...(await yogaOptions(config, log)),
+    parserAndValidationCache: { documentCache: documents, errorCache: documents.errorCache },
+    maskedErrors: { maskError: (error) => mask(error) },
+    plugins: [
+      persistedOperations(withHeaders(findDocument)),
+      ...documentLimits(config),
+      documents.plugin,
+      execution.plugin,
+      tidyResults(tidy, countRefused),
+      live.plugin,
+      streams.plugin,
+      gameTimes(options, contexts),
+    ],
+    context: (initial) => contexts.ofYoga(initial),
+  })
+  const sockets = new SocketServer({
+    ...{ yoga, config, service, watch, metrics, log, tidy, countRefused, mask, findDocument, connectionLimits },
+    subscribe: live.subscribe,
+  })
+  const http = new GraphqlOverHttp({
+    ...{ yoga, config, log, mask, metrics, documents, find, countFound, countRefused, tidy, contexts },
+    execute: execution.execute,
   })
 
-  const tidy = createTidyErrors({ suggest: config.introspection })
+  return {
+    serve: (request: IncomingMessage, response: ServerResponse) => http.serve(request, response),
+    upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => sockets.upgrade(request, socket, head),
+    /** Ends every socket with 1001 and every stream of events. */
+    async stop() {
+      await Promise.all([sockets.stop(), subscriptions.close().then(streams.stop)])
+    },
+  }
+}
+
+/** How the documents of requests are found, and what they count. */
+function createFindings({ config, metrics, service, persisted }: GraphqlOptions, documents: KeptDocuments) {
   const find = createFind(persisted, config.persistedOperationsOnly)
-  const count = ({ isPersisted }: FoundDocument) => metrics.documents.inc({ kind: isPersisted ? 'persisted' : 'other' })
-  const documents = new KeptDocuments(persisted)
+  const countFound = ({ isPersisted }: FoundDocument) =>
+    metrics.documents.inc({ kind: isPersisted ? 'persisted' : 'other' })
   /** A document that is not known to be valid costs its client's address what it takes to refuse it. */
-  const findDocument = (sent: SentOperation, address: () => string): string | undefined => {
+  const findDocument: FindDocument = (sent, address) => {
     const found = find(sent)
     if (!found) return undefined
-    count(found)
+    countFound(found)
     const { text, isPersisted } = found
     if (!isPersisted && !documents.getValid(text)) service.rateLimits.countCost(address(), costOfText(text))
     return text
   }
-  const findOverHttp: typeof findDocument = (sent, address) => {
+  return { find, countFound, findDocument }
+}
+
+/** Over HTTP, the refusal of a rate limit says in headers when to try again. */
+function withHeaders(findDocument: FindDocument): FindDocument {
+  return (sent, address) => {
     try {
       return findDocument(sent, address)
     } catch (error) {
       throw error instanceof Refusal && error.limit ? errorWithHeaders(error) : error
     }
   }
-  const maskError = createMask(log)
-  const operations = createOperationMetrics(metrics, persisted.values())
-  const refuseCost = createCostLimit({ maxCost: config.graphqlMaxCost, metrics })
-  const rules = { mask: maskError, count: operations.count, refuseCost }
-  const execution = createExecute(rules)
-  const live = createLive({ ...rules, metrics, tidy })
+}
 
-  function createContext(call: Call): Context {
-    const access = accessOf(service, call, 'forbidden')
-    let storageAnswer: ReturnType<Context['storageAnswer']> | undefined
-    const beginStorageAnswer = async () => {
-      const caller = await access.caller()
-      return service.beginStorageAnswer(caller.kind === 'player' ? caller.playerId : caller.keyId, call.closed)
-    }
-    // Named one by one: spreading objects costs 8 µs a call.
-    return {
-      caller: access.caller,
-      client: access.client,
-      server: access.server,
-      found: access.found,
-      address: access.address,
-      wrongKind: access.wrongKind,
-      service,
-      subscriptions: subscriptionsFor(access, call.isSocket),
-      prisma,
-      requestId: call.requestId,
-      variablesText: call.variablesText,
-      lastEventId: call.lastEventId,
-      storageAnswer: () => {
-        storageAnswer ??= beginStorageAnswer()
-        return storageAnswer
-      },
-    }
-  }
-
-  /** The callers of requests that Yoga answers. */
-  const accesses = new WeakMap<ServerResponse, Access>()
-  const gameTimes: Plugin<Context, ServerContext> = {
+/** Each answer of Yoga says the game's time where the environment has a clock for tests. */
+function gameTimes({ service }: GraphqlOptions, contexts: Contexts): Plugin<Context, ServerContext> {
+  return {
     onResponse({ response, serverContext }) {
-      const access = serverContext?.res && accesses.get(serverContext.res)
-      const [name, value] = gameTimeHeader(service.gameClocks, access)
+      const [name, value] = gameTimeHeader(service.gameClocks, contexts.accessOf(serverContext?.res))
       if (name !== undefined && value !== undefined) response.headers.set(name, value)
     },
   }
-  const streams = serverSentEvents(maskError)
-  const yoga = createYoga<ServerContext, Context>({
+}
+
+/** What Yoga serves, and what it leaves to us. */
+async function yogaOptions(config: Config, log: Logger) {
+  return {
     schema,
     graphqlEndpoint: '/graphql',
     landingPage: false,
@@ -157,109 +132,9 @@ export async function createGraphql(options: GraphqlOptions) {
     // `serve.ts` reads bodies, up to its own limit, and checks origins, media types and members.
     maxRequestBodySize: false,
     cors: false,
-    parserAndValidationCache: { documentCache: documents, errorCache: documents.errorCache },
-    graphiql: config.graphiql && { title: 'Tierway', subscriptionsProtocol: 'WS', defaultQuery: DEFAULT_QUERY },
+    graphiql: config.graphiql && GRAPHIQL,
     ...(config.graphiql && (await graphiqlPage(log))),
-    maskedErrors: { maskError: (error) => maskError(error) },
-    plugins: [
-      persistedOperations(findOverHttp),
-      ...documentLimits(config),
-      documents.plugin,
-      execution.plugin,
-      tidyResults(tidy, operations.countRefused),
-      live.plugin,
-      streams.plugin,
-      gameTimes,
-    ],
-    context: ({ request, authorization, sdkKey, operator, address, requestId, variablesText, res, closed }) => {
-      const context = createContext({
-        authorization: authorization ?? request?.headers.get('authorization') ?? null,
-        sdkKey: sdkKey ?? request?.headers.get('x-sdk-key') ?? null,
-        operator: operator ?? decodeName(request?.headers.get('x-operator')),
-        address: address ?? (() => ''),
-        lastEventId: request?.headers.get('last-event-id') || null,
-        requestId,
-        variablesText: variablesText ?? (() => undefined),
-        // An operation over a WebSocket has no request of its own.
-        isSocket: request === undefined,
-        closed: () => closed ?? (res ? closedOf(res) : new AbortController().signal),
-      })
-      if (res) accesses.set(res, context)
-      return context
-    },
-  })
-
-  const sockets = createSocketServer({
-    yoga,
-    config,
-    service,
-    watch,
-    metrics,
-    log,
-    tidy,
-    countRefused: operations.countRefused,
-    mask: maskError,
-    subscribe: live.subscribe,
-    findDocument,
-    connectionLimits,
-  })
-
-  const addressOf = (request: IncomingMessage) => () => clientAddress(request, config.trustedProxies)
-  const contextOf = (request: IncomingMessage, { closed, requestId, variablesText }: CallOfContext) => {
-    const { headers } = request
-    return createContext({
-      authorization: headers.authorization ?? null,
-      sdkKey: headers['x-sdk-key']?.toString() ?? null,
-      operator: operatorHeader(headers),
-      address: addressOf(request),
-      lastEventId: null,
-      requestId,
-      variablesText,
-      isSocket: false,
-      closed,
-    })
-  }
-  const { countRefused } = operations
-  const serve = createServe({
-    yoga,
-    config,
-    log,
-    mask: maskError,
-    metrics,
-    documents,
-    find,
-    count,
-    countRefused,
-    tidy,
-    execute: execution.execute,
-    contextOf,
-    addressOf,
-  })
-
-  return {
-    serve,
-    upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => sockets.upgrade(request, socket, head),
-    /** Ends every socket with 1001 and every stream of events. */
-    async stop() {
-      await Promise.all([sockets.stop(), subscriptions.close().then(streams.stop)])
-    },
-  }
-}
-
-/**
- * Counts a subscription of a caller and, if `streamOf` is the client's address, its event stream. Returns a function
- * that ends the count. Refuses when too many are open.
- */
-function holdSubscription(limits: ConnectionLimits, caller: Caller, streamOf: string | undefined): () => void {
-  const id = idOfCaller(caller)
-  const stream =
-    streamOf === undefined
-      ? []
-      : ([
-          ['caller_sockets', id],
-          ['sockets', streamOf],
-        ] as const)
-  return limits.holdAll([['caller_subscriptions', id], ...stream])
+  } as const
 }
 
 /** The page of the GraphiQL package, so that it works without the internet. */
@@ -288,3 +163,5 @@ subscription Live {
   }
 }
 `
+
+const GRAPHIQL = { title: 'Tierway', subscriptionsProtocol: 'WS', defaultQuery: DEFAULT_QUERY } as const

@@ -1,12 +1,11 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { type AddressInfo, Server as NetServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { networkOf } from '../../base/rate-limits/client-address.ts'
 import type { ConnectionLimits } from '../../base/rate-limits/connection-limits.ts'
 import { type Tracing, traceHeadersOf, tracing } from '../../base/tracing.ts'
-import { Stall } from '../live/stall.ts'
-import { createTurns, type Serve } from './turns.ts'
-import { answerOf, ignoreUpgrades, type Upgrade } from './upgrades.ts'
+import { Connections } from './connections.ts'
+import type { Serve } from './turns.ts'
+import { ignoreUpgrades, type Upgrade } from './upgrades.ts'
 import { repeatedHeader, type WayIn } from './way-in.ts'
 
 export interface ServerOptions {
@@ -42,11 +41,12 @@ const KEEP_ALIVE_MS = 65_000
 const DRAIN_MS = 12_000
 /** How long a connection that was opened in the last moment may take to send its request. */
 const FIRST_REQUEST_MS = 500
-/** A connection is closed whose client takes nothing of an answer for this long: unread answers stay in memory. */
-const UNREAD_SECONDS = 30
-const READING_TURNS = 5
-/** Turns of the event loop in which a closing server accepts connections, at most: they can come for ever. */
-const MAX_ACCEPTING_TURNS = 100
+const LIMITS = {
+  requestTimeout: 30_000,
+  headersTimeout: 10_000,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  requireHostHeader: false,
+}
 
 export function openServer({
   wayIn,
@@ -56,133 +56,62 @@ export function openServer({
   maxConnections,
   onDropped,
 }: ServerOptions): HttpServer {
-  const limits = {
-    requestTimeout: 30_000,
-    headersTimeout: 10_000,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    requireHostHeader: false,
-  }
-  const connections = new Map<Socket, Stall>()
-  let opened = 0
-  const { inTurn, hasWaiting } = createTurns()
-  let isDraining = false
-
-  function taking(next: Serve): Serve {
-    const inOrder = inTurn((request, response) => {
-      takePath(request)
-      if (isDraining) closeWith(response)
-      next(request, response)
-    })
-    return (request, response) => {
-      const running = answerOf(request.socket)
-      // The answer to this request closes the connection instead.
-      if (isDraining && running && !running.headersSent) running.removeHeader('connection')
-      inOrder(request, response)
-    }
-  }
-
-  /** The last answer of a connection closes it. */
-  function closeWith(answer: ServerResponse): void {
-    if (!answer.headersSent && !hasWaiting(answer.req.socket)) answer.setHeader('connection', 'close')
-  }
-
-  const server = createServer(limits, taking(serve))
+  const connections = new Connections(connectionLimits)
+  const server = createServer(LIMITS, connections.taking(withPath(serve)))
     .on('clientError', wayIn.serveError)
-    .on('checkContinue', taking(continuing(serve)))
-    .on('checkExpectation', taking(wayIn.serveExpectation))
+    .on('checkContinue', connections.taking(withPath(continuing(serve))))
+    .on('checkExpectation', connections.taking(withPath(wayIn.serveExpectation)))
   ignoreUpgrades(server, {
     isTaken: (request) => webSocket !== undefined && isWebSocket(request),
     upgrade: (request, socket, head) => webSocket?.(request, socket, head),
     refuse: wayIn.serveError,
   })
   if (maxConnections !== undefined) server.maxConnections = maxConnections
-  let isFull = false
   server.on('drop', () => {
-    isFull = true
+    connections.noteDropped()
     onDropped?.()
   })
-  server.on('connection', (socket: Socket) => {
-    opened += 1
-    connections.set(socket, new Stall(socket, UNREAD_SECONDS))
-    socket.once('close', () => connections.delete(socket))
-    if (connectionLimits === null) return
-    const release = connectionLimits.hold('connections', networkOf(socket.remoteAddress ?? ''))
-    if (release) socket.once('close', release)
-    else socket.destroy()
-  })
-
-  /** Once a second. Connections that wait for a next request make room when there is none. */
-  function tend(): void {
-    for (const [socket, stall] of connections) if (stall.tick()) socket.destroy()
-    if (isFull) server.closeIdleConnections()
-    isFull = false
-  }
-
-  /** Node counts a connection as idle before its client has read the last answer, and would cut this answer off. */
-  function closeIdle(): void {
-    for (const { writableLength } of connections.keys()) if (writableLength > 0) return
-    server.closeIdleConnections()
-  }
-
-  /** From now on each answer closes its connection, also that of a call that runs. */
-  function closeWithAnswers(): void {
-    isDraining = true
-    for (const socket of connections.keys()) {
-      const answer = answerOf(socket)
-      if (answer) closeWith(answer)
-    }
-  }
-
-  /** Accepts the connections that wait for it. They would be reset when the server stops listening. */
-  async function acceptWaiting(): Promise<void> {
-    for (let turn = 0, before = -1; turn < MAX_ACCEPTING_TURNS && before !== opened; turn += 1) {
-      before = opened
-      await new Promise(setImmediate)
-    }
-  }
+  server.on('connection', (socket) => connections.accept(socket))
 
   return {
-    listen: (port, host) =>
-      new Promise((resolve, reject) => {
-        server.once('error', reject)
-        server.listen(port, host ?? undefined, () => {
-          server.off('error', reject)
-          const timer = setInterval(tend, 1_000).unref()
-          server.once('close', () => clearInterval(timer))
-          resolve((server.address() as AddressInfo).port)
-        })
-      }),
-
+    listen: (port, host) => listen(server, connections, port, host),
     async drain(graceMs) {
-      closeWithAnswers()
+      connections.drain()
       if (server.listening) await delay(graceMs)
     },
-
-    async close() {
-      closeWithAnswers()
-      await acceptWaiting()
-      // The `close` of HTTP would also close idle connections.
-      const closed = new Promise((resolve) => NetServer.prototype.close.call(server, resolve))
-      closeIdle()
-      const deadline = setTimeout(() => {
-        for (const socket of connections.keys()) socket.destroy()
-      }, DRAIN_MS)
-      // Browsers and balancers open connections in advance. Node counts a connection as idle only after an answer.
-      const silent = setTimeout(async () => {
-        // What has arrived is read first, also when the process was frozen for as long.
-        for (let turn = 0; turn < READING_TURNS; turn += 1) await new Promise(setImmediate)
-        for (const socket of connections.keys()) if (socket.bytesRead === 0) socket.destroy()
-      }, FIRST_REQUEST_MS)
-      // A connection that was answering a call when the stop began becomes idle with its answer.
-      const idle = setInterval(closeIdle, 50)
-      await closed
-      // Ends Node's own timers.
-      server.close()
-      clearInterval(idle)
-      clearTimeout(silent)
-      clearTimeout(deadline)
-    },
+    close: () => close(server, connections),
   }
+}
+
+function listen(server: Server, connections: Connections, port: number, host: string | null): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host ?? undefined, () => {
+      server.off('error', reject)
+      const timer = setInterval(() => connections.tend(server), 1_000).unref()
+      server.once('close', () => clearInterval(timer))
+      resolve((server.address() as AddressInfo).port)
+    })
+  })
+}
+
+async function close(server: Server, connections: Connections): Promise<void> {
+  connections.drain()
+  await connections.acceptWaiting()
+  // The `close` of HTTP would also close idle connections.
+  const closed = new Promise((resolve) => NetServer.prototype.close.call(server, resolve))
+  connections.closeIdle(server)
+  const deadline = setTimeout(() => connections.closeAll(), DRAIN_MS)
+  // Browsers and balancers open connections in advance. Node counts a connection as idle only after an answer.
+  const silent = setTimeout(() => connections.closeSilent(), FIRST_REQUEST_MS)
+  // A connection that was answering a call when the stop began becomes idle with its answer.
+  const idle = setInterval(() => connections.closeIdle(server), 50)
+  await closed
+  // Ends Node's own timers.
+  server.close()
+  clearInterval(idle)
+  clearTimeout(silent)
+  clearTimeout(deadline)
 }
 
 /** Serves GraphQL at its path and everything else through the way in. With traces on, each call has a span. */
@@ -245,6 +174,13 @@ function serveTraced(
     return serve()
   })
 }
+
+const withPath =
+  (next: Serve): Serve =>
+  (request, response) => {
+    takePath(request)
+    next(request, response)
+  }
 
 /** A proxy may send the whole address as the target. Every server must accept it (RFC 9112, 3.2.2). */
 function takePath(request: IncomingMessage): void {
