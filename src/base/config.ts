@@ -5,6 +5,7 @@ import { nearestName } from './nearest-name.ts'
 import { type ConnectionLimitSettings, readConnectionLimits } from './rate-limits/connection-limits.ts'
 import { type RateLimitSettings, readRateLimits } from './rate-limits/rate-limits.ts'
 import type { SecretsKey } from './secrets.ts'
+import { Variables } from './variables.ts'
 
 /** A private Ed25519 key as a JWK with its `kid`. */
 export interface TokenKey {
@@ -101,153 +102,157 @@ export class ConfigError extends Error {
   }
 }
 
-/** Kubernetes adds variables such as METRICS_PORT to each pod, beside a service named `metrics`. */
-const LINKS = ': Kubernetes sets it for a service of that name, unless the pod has enableServiceLinks: false'
-
 /** Reads the configuration from environment variables. Every fault is named in one error. */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  const faults: string[] = []
-  const text = (name: string): string | null => env[name]?.trim() || null
+  const variables = new Variables(env)
+  const { faults } = variables
+  const production = variables.oneOf('NODE_ENV', ['production', 'development', 'test'], 'development') === 'production'
+  const database = readDatabase(variables, production)
+  const isEmbedded = database.databaseUrl === null
+  const redisUrl = readRedisUrl(variables)
+  const keys = readKeyRings(variables, isEmbedded && !production)
+  const allowedOrigins = readOrigins(variables)
+  const persisted = readPersisted(variables)
+  const metricsToken = readMetricsToken(variables)
+  const metricsPort = variables.text('METRICS_PORT') === null ? null : variables.integer('METRICS_PORT', 0, 0, 65_535)
 
-  function integer(name: string, fallback: number, min: number, max: number): number {
-    const value = text(name)
-    if (value === null) return fallback
-    const number = Number(value)
-    if (/^\d+$/.test(value) && number >= min && number <= max) return number
-    const origin = value.startsWith('tcp://') ? LINKS : ''
-    faults.push(`${name} must be a whole number from ${min} to ${max}${origin}`)
-    return fallback
+  const config: Config = {
+    production,
+    ...database,
+    redisUrl,
+    ...keys,
+    allowedOrigins,
+    ...persisted,
+    metricsToken,
+    metricsPort,
+    host: variables.text('HOST') ?? (production ? null : '127.0.0.1'),
+    port: variables.integer('PORT', 4000, 0, 65_535),
+    replicaMaxAge: variables.integer('REPLICA_MAX_AGE', 10, 3, 3_600),
+    databaseConnections: variables.integer('DATABASE_CONNECTIONS', 10, 4, 1000),
+    callDeadlineMs: variables.integer('CALL_DEADLINE_MS', 5_000, 1_000, 60_000),
+    migrateOnStart: variables.flag('MIGRATE_ON_START', true),
+    answerWhileStarting: variables.flag('ANSWER_WHILE_STARTING', false),
+    requireFsync: variables.flag('REQUIRE_FSYNC', production),
+    warmUp: variables.flag('WARM_UP', production),
+    requireSecrets: variables.flag('REQUIRE_SECRETS', true),
+    eventRetentionDays: variables.integer('EVENT_RETENTION_DAYS', 30, 1, 3650),
+    ledgerRetentionMonths:
+      variables.text('LEDGER_RETENTION_MONTHS') === null
+        ? null
+        : variables.integer('LEDGER_RETENTION_MONTHS', 0, 1, 1200),
+    archiveDir: variables.text('ARCHIVE_DIR'),
+    dataDir: variables.text('TIERWAY_DATA_DIR') ?? '.tierway',
+    tokenIssuer: variables.text('TOKEN_ISSUER') ?? 'tierway',
+    tokenAudience: variables.text('TOKEN_AUDIENCE') ?? 'tierway',
+    googleKeysUrl: keysUrl('GOOGLE_KEYS_URL', variables),
+    appleKeysUrl: keysUrl('APPLE_KEYS_URL', variables),
+    allowPrivateWebhooks:
+      variables.oneOf('WEBHOOK_PRIVATE_ADDRESSES', ['allow', 'deny'], isEmbedded ? 'allow' : 'deny') === 'allow',
+    maxBodyBytes: variables.integer('MAX_BODY_BYTES', 1_048_576, 1024, 64 * 1_048_576),
+    rateLimits: readRateLimits(variables.text('RATE_LIMITS'), faults),
+    connectionLimits: readConnectionLimits(variables.text('CONNECTION_LIMITS'), faults),
+    trustedProxies: variables.integer('TRUSTED_PROXIES', 0, 0, 10),
+    graphiql: variables.flag('GRAPHIQL', !production),
+    introspection: variables.flag('INTROSPECTION', !production),
+    docs: variables.flag('DOCS', true),
+    console: variables.flag('CONSOLE', true),
+    graphqlMaxCost: variables.integer('GRAPHQL_MAX_COST', 20_000, 1, 1_000_000_000),
+    shutdownGraceMs: variables.integer('SHUTDOWN_GRACE_MS', 0, 0, 300_000),
+    logLevel: variables.oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),
   }
+  if (faults.length > 0) throw new ConfigError(faults)
+  return config
+}
 
-  function flag(name: string, fallback: boolean): boolean {
-    const value = text(name)
-    if (value === null || value === 'true' || value === 'false') return value === null ? fallback : value === 'true'
-    faults.push(`${name} must be true or false`)
-    return fallback
-  }
-
-  function oneOf<T extends string>(name: string, values: readonly T[], fallback: T): T {
-    const value = text(name)
-    if (value === null) return fallback
-    const known = values.find((candidate) => candidate === value)
-    if (known === undefined) faults.push(`${name} must be one of ${values.join(', ')}`)
-    return known ?? fallback
-  }
-
-  const production = oneOf('NODE_ENV', ['production', 'development', 'test'], 'development') === 'production'
-
-  const databaseUrl = text('DATABASE_URL')
+function readDatabase(
+  variables: Variables,
+  production: boolean,
+): Pick<Config, 'databaseUrl' | 'databaseCa' | 'databaseReplicaUrl'> {
+  const { faults } = variables
+  const databaseUrl = variables.text('DATABASE_URL')
   if (databaseUrl !== null) faults.push(...faultsOfDatabaseUrl('DATABASE_URL', databaseUrl))
   if (databaseUrl === null && production) {
     faults.push('DATABASE_URL must be set in production: the embedded Postgres is for development')
   }
 
-  const ca = text('DATABASE_CA')
+  const ca = variables.text('DATABASE_CA')
   const databaseCa = ca === null ? null : readCertificates(ca, faults)
   const tlsFault = (name: string) =>
     `${name} must have no sslmode but require, verify-ca or verify-full, and no sslrootcert, sslcert or sslkey, when DATABASE_CA is set`
   if (ca !== null && databaseUrl !== null && !leavesTlsToUs(databaseUrl)) faults.push(tlsFault('DATABASE_URL'))
 
-  const databaseReplicaUrl = text('DATABASE_REPLICA_URL')
+  const databaseReplicaUrl = variables.text('DATABASE_REPLICA_URL')
   if (databaseReplicaUrl !== null) {
     faults.push(...faultsOfDatabaseUrl('DATABASE_REPLICA_URL', databaseReplicaUrl))
     if (databaseUrl === null)
       faults.push('DATABASE_REPLICA_URL needs DATABASE_URL: the embedded Postgres has no replica')
     else if (ca !== null && !leavesTlsToUs(databaseReplicaUrl)) faults.push(tlsFault('DATABASE_REPLICA_URL'))
   }
+  return { databaseUrl, databaseCa, databaseReplicaUrl }
+}
 
-  const keysUrl = (name: string): string | null => {
-    const url = text(name)
-    if (url !== null && !isUrlOf(url, ['http:', 'https:'])) faults.push(`${name} must be an http or https URL`)
-    return url
-  }
-
-  const redisUrl = text('REDIS_URL')
+function readRedisUrl(variables: Variables): string | null {
+  const redisUrl = variables.text('REDIS_URL')
   if (redisUrl !== null && !isUrlOf(redisUrl, ['redis:', 'rediss:'])) {
-    faults.push('REDIS_URL must be a redis:// or rediss:// URL, such as redis://host:6379')
+    variables.faults.push('REDIS_URL must be a redis:// or rediss:// URL, such as redis://host:6379')
   }
+  return redisUrl
+}
 
-  const keys = text('TOKEN_KEYS')
+/** The keys of tokens and of secrets. The service makes its own only where `mayMake`. */
+function readKeyRings(variables: Variables, mayMake: boolean): Pick<Config, 'tokenKeys' | 'secretsKeys'> {
+  const { faults } = variables
+  const keys = variables.text('TOKEN_KEYS')
   const tokenKeys = keys === null ? null : readTokenKeys(keys, faults)
-  if (keys === null && (production || databaseUrl !== null)) {
+  if (keys === null && !mayMake) {
     faults.push(
       'TOKEN_KEYS must be set unless the database is the embedded one: make a key with `npx tierway key token`',
     )
   }
-
-  const secrets = text('SECRETS_KEYS')
+  const secrets = variables.text('SECRETS_KEYS')
   const secretsKeys = secrets === null ? null : readSecretsKeys(secrets, faults)
-  if (secrets === null && (production || databaseUrl !== null)) {
+  if (secrets === null && !mayMake) {
     faults.push(
       'SECRETS_KEYS must be set unless the database is the embedded one: make a key with `npx tierway key secrets`',
     )
   }
+  return { tokenKeys, secretsKeys }
+}
 
-  const origins = (text('ALLOWED_ORIGINS') ?? '').split(',').flatMap((origin) => origin.trim() || [])
+function readOrigins(variables: Variables): readonly string[] {
+  const origins = listOf(variables.text('ALLOWED_ORIGINS'))
   for (const [index, origin] of origins.entries()) {
     // Named by its position: a URL given by mistake may contain a password.
     if (!isOrigin(origin))
-      faults.push(`ALLOWED_ORIGINS must list origins such as https://dashboard.example.com; entry ${index + 1} is none`)
+      variables.faults.push(
+        `ALLOWED_ORIGINS must list origins such as https://dashboard.example.com; entry ${index + 1} is none`,
+      )
   }
+  return origins
+}
 
-  const persistedOperations = (text('PERSISTED_OPERATIONS') ?? '').split(',').flatMap((path) => path.trim() || [])
-  const persistedOperationsOnly = flag('PERSISTED_OPERATIONS_ONLY', false)
+function readPersisted(variables: Variables): Pick<Config, 'persistedOperations' | 'persistedOperationsOnly'> {
+  const persistedOperations = listOf(variables.text('PERSISTED_OPERATIONS'))
+  const persistedOperationsOnly = variables.flag('PERSISTED_OPERATIONS_ONLY', false)
   if (persistedOperationsOnly && persistedOperations.length === 0) {
-    faults.push('PERSISTED_OPERATIONS must name a file of documents when PERSISTED_OPERATIONS_ONLY is true')
+    variables.faults.push('PERSISTED_OPERATIONS must name a file of documents when PERSISTED_OPERATIONS_ONLY is true')
   }
+  return { persistedOperations, persistedOperationsOnly }
+}
 
-  const metricsToken = text('METRICS_TOKEN')
-  if (metricsToken !== null && metricsToken.length < 16) faults.push('METRICS_TOKEN must have at least 16 characters')
-  const metricsPort = text('METRICS_PORT') === null ? null : integer('METRICS_PORT', 0, 0, 65_535)
+function readMetricsToken(variables: Variables): string | null {
+  const token = variables.text('METRICS_TOKEN')
+  if (token !== null && token.length < 16) variables.faults.push('METRICS_TOKEN must have at least 16 characters')
+  return token
+}
 
-  const config: Config = {
-    production,
-    host: text('HOST') ?? (production ? null : '127.0.0.1'),
-    port: integer('PORT', 4000, 0, 65_535),
-    databaseUrl,
-    databaseCa,
-    databaseReplicaUrl,
-    replicaMaxAge: integer('REPLICA_MAX_AGE', 10, 3, 3_600),
-    databaseConnections: integer('DATABASE_CONNECTIONS', 10, 4, 1000),
-    callDeadlineMs: integer('CALL_DEADLINE_MS', 5_000, 1_000, 60_000),
-    migrateOnStart: flag('MIGRATE_ON_START', true),
-    answerWhileStarting: flag('ANSWER_WHILE_STARTING', false),
-    requireFsync: flag('REQUIRE_FSYNC', production),
-    warmUp: flag('WARM_UP', production),
-    requireSecrets: flag('REQUIRE_SECRETS', true),
-    redisUrl,
-    eventRetentionDays: integer('EVENT_RETENTION_DAYS', 30, 1, 3650),
-    ledgerRetentionMonths:
-      text('LEDGER_RETENTION_MONTHS') === null ? null : integer('LEDGER_RETENTION_MONTHS', 0, 1, 1200),
-    archiveDir: text('ARCHIVE_DIR'),
-    dataDir: text('TIERWAY_DATA_DIR') ?? '.tierway',
-    tokenKeys,
-    tokenIssuer: text('TOKEN_ISSUER') ?? 'tierway',
-    tokenAudience: text('TOKEN_AUDIENCE') ?? 'tierway',
-    secretsKeys,
-    googleKeysUrl: keysUrl('GOOGLE_KEYS_URL'),
-    appleKeysUrl: keysUrl('APPLE_KEYS_URL'),
-    allowPrivateWebhooks:
-      oneOf('WEBHOOK_PRIVATE_ADDRESSES', ['allow', 'deny'], databaseUrl === null ? 'allow' : 'deny') === 'allow',
-    maxBodyBytes: integer('MAX_BODY_BYTES', 1_048_576, 1024, 64 * 1_048_576),
-    rateLimits: readRateLimits(text('RATE_LIMITS'), faults),
-    connectionLimits: readConnectionLimits(text('CONNECTION_LIMITS'), faults),
-    trustedProxies: integer('TRUSTED_PROXIES', 0, 0, 10),
-    allowedOrigins: origins,
-    graphiql: flag('GRAPHIQL', !production),
-    introspection: flag('INTROSPECTION', !production),
-    docs: flag('DOCS', true),
-    console: flag('CONSOLE', true),
-    persistedOperations,
-    persistedOperationsOnly,
-    graphqlMaxCost: integer('GRAPHQL_MAX_COST', 20_000, 1, 1_000_000_000),
-    metricsPort,
-    metricsToken,
-    shutdownGraceMs: integer('SHUTDOWN_GRACE_MS', 0, 0, 300_000),
-    logLevel: oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),
-  }
-  if (faults.length > 0) throw new ConfigError(faults)
-  return config
+/** The entries of a text with commas. */
+const listOf = (text: string | null): string[] => (text ?? '').split(',').flatMap((entry) => entry.trim() || [])
+
+function keysUrl(name: string, variables: Variables): string | null {
+  const url = variables.text(name)
+  if (url !== null && !isUrlOf(url, ['http:', 'https:'])) variables.faults.push(`${name} must be an http or https URL`)
+  return url
 }
 
 /** Letters that differ in a misspelt name. With more, or in a short name, it is most likely another one. */

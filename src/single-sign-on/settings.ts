@@ -12,7 +12,8 @@ import { type RequestOf, refuseFaults } from '../declare/shape.ts'
 import { requireOtherAdmin } from '../projects/manage-keys.ts'
 import type { Webhook } from '../webhook/webhook.ts'
 import { newUrlFault } from '../webhook/webhook-url.ts'
-import { type IssuerClient, IssuerFault } from './issuer-client.ts'
+import { IssuerFault } from './issuer-calls.ts'
+import type { IssuerClient } from './issuer-client.ts'
 import type { GroupRole, removeRequest, SetRequest } from './requests.ts'
 
 // The settings of single sign-on, one for each project. The sessions of each group have a platform key of their own, which

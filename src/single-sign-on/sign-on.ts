@@ -8,7 +8,8 @@ import type { AuditDenied } from '../callers/access.ts'
 import type { PlatformCaller } from '../callers/callers.ts'
 import type { Tokens } from '../callers/tokens.ts'
 import { issueOperatorToken } from '../projects/manage-keys.ts'
-import { type Claims, claimAt, type IssuerClient, IssuerFault, type Proofs } from './issuer-client.ts'
+import { IssuerFault } from './issuer-calls.ts'
+import { type Claims, claimAt, type IssuerClient, type Proofs } from './issuer-client.ts'
 import { isOn, openClientSecret, readSignOn, redirectUriOf, type SignOnGroup, type SignOnSettings } from './settings.ts'
 
 // A sign-in by the studio's issuer: authorization code with PKCE. The browser carries what its end needs, sealed.
