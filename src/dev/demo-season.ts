@@ -42,7 +42,7 @@ export async function playSeason(demo: Demo, { seconds, print }: SeasonDemo): Pr
 }
 
 async function play(stage: Stage): Promise<void> {
-  const { first, second, say, beat } = stage
+  const { first, second } = stage
   const { start, leadMs } = stage
   const day = (days: number, hours = 0): number => start + days * DAY_MS + hours * HOUR_MS
   const ends = day(14)
@@ -53,11 +53,11 @@ async function play(stage: Stage): Promise<void> {
   await stage.publish(second, seasonOf('Second Dawn', { start: ends, ends: day(28), closes: day(30) }))
   await stage.boost('Double xp weekend', first, { startsAt: day(4, 18), endsAt: day(6, 18) })
   const [ada, ben] = [await stage.logIn('ada'), await stage.logIn('ben')]
-  await beat()
+  await stage.beat()
   await stage.hear('SEASON_ANNOUNCED', first)
   const early = await ada.start(first)
-  say(`ada sends ${MATCH} xp of a match: ${await refusalOf(early.addXp(MATCH, { source: 'match' }))}`)
-  await beat(2)
+  stage.say(`ada sends ${MATCH} xp of a match: ${await refusalOf(early.addXp(MATCH, { source: 'match' }))}`)
+  await stage.beat(2)
 
   await stage.jump(start - leadMs, 'the start')
   await stage.hear('SEASON_STARTED', first)
@@ -67,39 +67,41 @@ async function play(stage: Stage): Promise<void> {
     ['ben', other],
   ] as const) {
     const { level, xp } = await one.addXp(MATCH, { source: 'match' })
-    say(`${name} plays a match: ${xp} xp, level ${level}`)
+    stage.say(`${name} plays a match: ${xp} xp, level ${level}`)
   }
-  say(`ada claims level 1: ${rewardsOf((await pass.claim(1, 'free')).granted)}`)
-  await beat(3)
+  stage.say(`ada claims level 1: ${rewardsOf((await pass.claim(1, 'free')).granted)}`)
+  await stage.beat(3)
 
   await stage.jump(day(4, 18) - leadMs, 'the weekend')
   await stage.until('the boost runs', async () => (await pass.season()).boosts.length > 0)
   const { xp } = await pass.addXp(MATCH, { source: 'match' })
   const entry = await ada.lastXp()
-  say(`the weekend gives double xp: ${MATCH} are sent, the ledger has ${entry.amount}, ${entry.bonus} of them a bonus`)
-  say(`ada has ${xp} xp`)
-  await beat(3)
+  stage.say(
+    `the weekend gives double xp: ${MATCH} are sent, the ledger has ${entry.amount}, ${entry.bonus} of them a bonus`,
+  )
+  stage.say(`ada has ${xp} xp`)
+  await stage.beat(3)
   await stage.jump(day(6, 18), 'the weekend is over')
   await pass.addXp(MATCH, { source: 'match' })
-  say(`the next match brings ${(await ada.lastXp()).amount} xp again`)
-  await beat(2)
+  stage.say(`the next match brings ${(await ada.lastXp()).amount} xp again`)
+  await stage.beat(2)
 
   await stage.jump(ends - 48 * HOUR_MS - leadMs, 'two days before the end')
   await stage.hear('SEASON_ENDING', first)
   const { secondsToNextPhase } = await pass.season()
-  say(`two days are left, which are ${secondsToNextPhase} real seconds by this clock`)
-  await beat(2)
+  stage.say(`two days are left, which are ${secondsToNextPhase} real seconds by this clock`)
+  await stage.beat(2)
 
   await stage.jump(ends - leadMs, 'the end')
   await stage.hear('SEASON_ENDED', first)
-  say(`ada sends ${MATCH} xp: ${await refusalOf(pass.addXp(MATCH, { source: 'match' }))}`)
-  say(`ada still claims level 2: ${rewardsOf((await pass.claim(2, 'free')).granted)}`)
+  stage.say(`ada sends ${MATCH} xp: ${await refusalOf(pass.addXp(MATCH, { source: 'match' }))}`)
+  stage.say(`ada still claims level 2: ${rewardsOf((await pass.claim(2, 'free')).granted)}`)
   await stage.hear('SEASON_STARTED', second)
   const { next } = await ada.session(first)
   const taken = (await ada.lastXp()).amount
-  say(`ada comes back, and is in ${next?.scenarioId} with ${taken} xp, a tenth of what she had`)
+  stage.say(`ada comes back, and is in ${next?.scenarioId} with ${taken} xp, a tenth of what she had`)
   if (next?.scenarioId !== second || taken <= 0n) throw new Error('the next season was not started with its xp')
-  await beat(3)
+  await stage.beat(3)
 
   await stage.jump(closes - leadMs, 'claims close')
   await stage.hear('SEASON_CLOSED', first)
@@ -109,9 +111,11 @@ async function play(stage: Stage): Promise<void> {
   ] as const) {
     const { data } = await stage.event('SEASON_SETTLED', first, player.playerId)
     const { granted, ended = [], tiers } = data
-    say(`${name} is settled: ${tiers} tiers that were not claimed, ${rewardsOf(granted)}; ${rewardsOf(ended)} ended`)
+    stage.say(
+      `${name} is settled: ${tiers} tiers that were not claimed, ${rewardsOf(granted)}; ${rewardsOf(ended)} ended`,
+    )
   }
-  await beat(3)
+  await stage.beat(3)
 }
 
 interface Dates {
@@ -171,67 +175,120 @@ async function refusalOf(call: Promise<unknown>): Promise<string> {
 /** The first Monday that is not before a day. */
 const mondayAfter = (day: number): number => day + ((8 - new Date(day).getUTCDay()) % 7) * DAY_MS
 
-type Stage = Awaited<ReturnType<typeof createStage>>
+interface StageOptions {
+  readonly beatMs: number
+  readonly print: (line: string) => void
+}
 
-/** The environment of the demo, with the words for what happens there. */
-async function createStage(demo: Demo, { beatMs, print }: { beatMs: number; print: (line: string) => void }) {
-  const admin = (mutation: string, input: object, fields: string): Promise<Body> =>
-    asAdmin(
-      demo,
-      `mutation ($input: ${mutation[0]?.toUpperCase()}${mutation.slice(1)}Input!) { ${mutation}(input: $input) { ${fields} } }`,
-      { input: { reason: REASON, ...input } },
-    ).then((data) => data[mutation])
-  const inEnvironment = (mutation: string, input: object, fields: string) =>
-    admin(mutation, { environment: ENVIRONMENT, ...input }, fields)
-
+/** Opens the environment of the demo, with a key for its players and a subscription. */
+async function createStage(demo: Demo, options: StageOptions): Promise<Stage> {
   const { environments } = await asAdmin(demo, '{ environments { name clock { now } } }', {})
   const known = environments.find(({ name }: Body) => name === ENVIRONMENT)
-  if (!known) await admin('createEnvironment', { name: ENVIRONMENT }, 'environment { name }')
-  await inEnvironment('setAuthProviders', { authProviders: { device: { enabled: true } } }, 'auditEntry { id }')
-  const key = await inEnvironment('createSdkKey', { label: REASON }, 'key sdkKey { id }')
-
+  if (!known) await admin(demo, 'createEnvironment', { name: ENVIRONMENT }, 'environment { name }')
+  await inEnvironment(demo, 'setAuthProviders', { authProviders: { device: { enabled: true } } }, 'auditEntry { id }')
+  const key = await inEnvironment(demo, 'createSdkKey', { label: REASON }, 'key sdkKey { id }')
   // A later run goes on from where the last one was, so that its seasons are new.
   const from = new Date(Math.max(Date.now(), Date.parse(known?.clock?.now ?? 0)))
   const start = mondayAfter(Date.UTC(from.getUTCFullYear(), from.getUTCMonth() + 1, 8))
-  const tag = Date.now().toString(36)
-  const first = `season-${tag}-1`
-  const second = `season-${tag}-2`
+  return new Stage({ demo, options, key, start, after: await streamCursor(demo, ENVIRONMENT) })
+}
 
-  let clock = { at: start, setAt: Date.now(), rate: 1 }
-  const heard: Body[] = []
-  let failure: unknown
-  const stop = listen(demo, {
-    environment: ENVIRONMENT,
-    fields: 'type playerId scenarioId data',
-    after: await streamCursor(demo, ENVIRONMENT),
-    onEvent: (event) => heard.push(event),
-    onError: (error) => {
-      failure = error
-    },
-  })
+function admin(demo: Demo, mutation: string, input: object, fields: string): Promise<Body> {
+  const type = `${mutation[0]?.toUpperCase()}${mutation.slice(1)}Input`
+  const document = `mutation ($input: ${type}!) { ${mutation}(input: $input) { ${fields} } }`
+  return asAdmin(demo, document, { input: { reason: REASON, ...input } }).then((data) => data[mutation])
+}
 
-  const say = (text: string): void => {
-    const now = new Date(gameTimeAt(clock, Date.now()))
-    print(`  ${now.toUTCString().slice(0, 16)} ${now.toISOString().slice(11, 16)}  ${text}`)
+const inEnvironment = (demo: Demo, mutation: string, input: object, fields: string): Promise<Body> =>
+  admin(demo, mutation, { environment: ENVIRONMENT, ...input }, fields)
+
+/** The environment of the demo, with the words for what happens there. */
+class Stage {
+  readonly first: string
+  readonly second: string
+  readonly start: number
+  /** The time of the game before each phase: the reader sees it begin. */
+  readonly leadMs: number
+  private readonly demo: Demo
+  private readonly options: StageOptions
+  private readonly key: Body
+  private readonly tag = Date.now().toString(36)
+  private readonly heard: Body[] = []
+  private readonly stop: () => void
+  private failure: unknown
+  private clock: { readonly at: number; readonly setAt: number; readonly rate: number }
+
+  constructor(opened: { demo: Demo; options: StageOptions; key: Body; start: number; after: string }) {
+    const { demo, options, key, start, after } = opened
+    this.demo = demo
+    this.options = options
+    this.key = key
+    this.start = start
+    this.first = `season-${this.tag}-1`
+    this.second = `season-${this.tag}-2`
+    this.leadMs = Math.min(HOUR_MS, options.beatMs * RATE)
+    this.clock = { at: start, setAt: Date.now(), rate: 1 }
+    this.stop = listen(demo, {
+      environment: ENVIRONMENT,
+      fields: 'type playerId scenarioId data',
+      after,
+      onEvent: (event) => this.heard.push(event),
+      onError: (error) => {
+        this.failure = error
+      },
+    })
   }
-  async function until(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
+
+  beat(beats = 1): Promise<unknown> {
+    return pause(beats * this.options.beatMs)
+  }
+
+  say(text: string): void {
+    const now = new Date(gameTimeAt(this.clock, Date.now()))
+    this.options.print(`  ${now.toUTCString().slice(0, 16)} ${now.toISOString().slice(11, 16)}  ${text}`)
+  }
+
+  async until(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
     for (const deadline = Date.now() + DEADLINE_MS; !(await holds()); await pause(50)) {
-      if (failure !== undefined) throw new Error(`the subscription failed: ${JSON.stringify(failure)}`)
+      if (this.failure !== undefined) throw new Error(`the subscription failed: ${JSON.stringify(this.failure)}`)
       if (Date.now() > deadline) throw new Error(`${what}: not within ${DEADLINE_MS / 1_000} s`)
     }
   }
-  async function event(type: string, scenarioId: string, playerId: string | null = null): Promise<Body> {
+
+  async event(type: string, scenarioId: string, playerId: string | null = null): Promise<Body> {
     const find = () =>
-      heard.find((one) => one.type === type && one.scenarioId === scenarioId && one.playerId === playerId)
-    await until(`${type} of ${scenarioId}`, () => find() !== undefined)
+      this.heard.find((one) => one.type === type && one.scenarioId === scenarioId && one.playerId === playerId)
+    await this.until(`${type} of ${scenarioId}`, () => find() !== undefined)
     return find()
   }
-  const setClock = async (input: object): Promise<void> => {
-    const { environment } = await inEnvironment('setEnvironmentClock', input, 'environment { clock { now rate } }')
-    clock = { at: Date.parse(environment.clock.now), setAt: Date.now(), rate: environment.clock.rate }
+
+  /** Waits for a phase, and tells it. */
+  async hear(type: string, scenarioId: string): Promise<void> {
+    const { data } = await this.event(type, scenarioId)
+    this.say(`event ${type} of ${scenarioId}, at ${data.at}`)
   }
 
-  async function logIn(name: string) {
+  async jump(to: number, why: string): Promise<void> {
+    await this.setClock({ at: new Date(to).toISOString(), rate: RATE })
+    this.options.print('')
+    this.say(`── ${why}`)
+  }
+
+  async publish(scenarioId: string, definition: Json): Promise<void> {
+    const input = { scenarioId, definition: printJson(definition) }
+    await inEnvironment(this.demo, 'publishScenario', input, 'scenario { scenarioId }')
+    this.say(`${scenarioId} is published`)
+  }
+
+  async boost(name: string, scenarioId: string, { startsAt, endsAt }: { startsAt: number; endsAt: number }) {
+    const at = { startsAt: new Date(startsAt).toISOString(), endsAt: new Date(endsAt).toISOString() }
+    const input = { name, percent: 100, scenarios: [scenarioId], ...at }
+    await inEnvironment(this.demo, 'createBoost', input, 'boost { name }')
+    this.say(`a boost is planned: ${name}`)
+  }
+
+  async logIn(name: string) {
+    const { demo, key, tag } = this
     const tierway = new Tierway({ baseUrl: demo.baseUrl, sdkKey: key.key, fetch })
     await tierway.loginGuest({ deviceId: `demo-season-${tag}-${name}-of-32-characters` })
     const session = (scenarioId: string) => tierway.scenario(scenarioId).start()
@@ -250,39 +307,16 @@ async function createStage(demo: Demo, { beatMs, print }: { beatMs: number; prin
     }
   }
 
-  return {
-    ...{ first, second, start, say, until, event, logIn },
-    /** The time of the game before each phase: the reader sees it begin. */
-    leadMs: Math.min(HOUR_MS, beatMs * RATE),
-    beat: (beats = 1) => pause(beats * beatMs),
-    async jump(to: number, why: string): Promise<void> {
-      await setClock({ at: new Date(to).toISOString(), rate: RATE })
-      print('')
-      say(`── ${why}`)
-    },
-    async publish(scenarioId: string, definition: Json): Promise<void> {
-      await inEnvironment(
-        'publishScenario',
-        { scenarioId, definition: printJson(definition) },
-        'scenario { scenarioId }',
-      )
-      say(`${scenarioId} is published`)
-    },
-    async boost(name: string, scenarioId: string, { startsAt, endsAt }: { startsAt: number; endsAt: number }) {
-      const at = { startsAt: new Date(startsAt).toISOString(), endsAt: new Date(endsAt).toISOString() }
-      await inEnvironment('createBoost', { name, percent: 100, scenarios: [scenarioId], ...at }, 'boost { name }')
-      say(`a boost is planned: ${name}`)
-    },
-    /** Waits for a phase, and tells it. */
-    async hear(type: string, scenarioId: string): Promise<void> {
-      const { data } = await event(type, scenarioId)
-      say(`event ${type} of ${scenarioId}, at ${data.at}`)
-    },
-    /** The clock goes on at the pace of the real one, from where it is. */
-    async close(): Promise<void> {
-      stop()
-      await setClock({ rate: 1 })
-      await admin('revokeSdkKey', { id: key.sdkKey.id }, 'sdkKey { id }')
-    },
+  /** The clock goes on at the pace of the real one, from where it is. */
+  async close(): Promise<void> {
+    this.stop()
+    await this.setClock({ rate: 1 })
+    await admin(this.demo, 'revokeSdkKey', { id: this.key.sdkKey.id }, 'sdkKey { id }')
+  }
+
+  private async setClock(input: object): Promise<void> {
+    const set = await inEnvironment(this.demo, 'setEnvironmentClock', input, 'environment { clock { now rate } }')
+    const { now, rate } = set.environment.clock
+    this.clock = { at: Date.parse(now), setAt: Date.now(), rate }
   }
 }

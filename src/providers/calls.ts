@@ -9,7 +9,8 @@ import { operatorAct, operatorChange, payload } from '../declare/operator-call.t
 import { InputSource, int32, optional, shape, text } from '../declare/shape.ts'
 import type { AuthProvidersView, CustomProviderView } from './auth-providers.ts'
 import { DEFAULT_OVERLAP_SECONDS, rotateProviderSecret } from './rotate-secret.ts'
-import { authProvidersRequest, readSettings, secretFault, setAuthProviders } from './settings.ts'
+import { setAuthProviders } from './settings.ts'
+import { authProvidersRequest, readSettings, secretFault } from './settings-request.ts'
 
 const setAuthProvidersRequest = shape({
   ...authProvidersRequest.fields,

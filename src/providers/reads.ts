@@ -1,7 +1,7 @@
 import { out } from '../declare/answer.ts'
 import { operatorRead } from '../declare/operator-read.ts'
 import { type AuthProvidersView, readAuthProviders } from './auth-providers.ts'
-import { authProvidersQuery } from './settings.ts'
+import { authProvidersQuery } from './settings-request.ts'
 
 export const providerReads = [
   operatorRead({

@@ -20,15 +20,14 @@ import { type AuthProvidersView, customProvider, deviceProvider, readAuthProvide
 import { oidcProvider, oidcRequest, platformIssuer } from './issuers.ts'
 import { RESERVED_NAMES } from './provider-ref.ts'
 import { WITHHELD } from './redaction.ts'
+import { type SettingsChange, setAuthProviders } from './settings.ts'
 import {
   authProvidersQuery,
   customProviderRequest,
   deviceRequest,
   PROVIDERS,
   readSettings,
-  type SettingsChange,
-  setAuthProviders,
-} from './settings.ts'
+} from './settings-request.ts'
 
 const members = {
   environment: out.text('Name of the environment.'),

@@ -27,7 +27,7 @@ const SEALS: Readonly<Record<string, readonly string[]>> = {
   // A ticket, which the game keeps for some minutes.
   'login/switch-player.ts': [],
   'providers/rotate-secret.ts': ['auth_providers.secret', 'replaced_secrets.secret'],
-  'providers/settings.ts': ['auth_providers.secret', 'auth_providers.client_key'],
+  'providers/settings-plan.ts': ['auth_providers.secret', 'auth_providers.client_key'],
   'single-sign-on/settings.ts': ['single_sign_ons.client_secret'],
   // Cookies of a sign-in.
   'single-sign-on/sign-on.ts': [],
