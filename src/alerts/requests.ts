@@ -1,6 +1,7 @@
 import { MAX_ALERT_LINK, MAX_LABEL, MAX_URL, nameFault } from '../base/limits.ts'
 import { environment, reason } from '../declare/common.ts'
-import { described, flag, mapped, oneOf, optional, shape, someOf, text, uuid } from '../declare/shape.ts'
+import { someOf } from '../declare/list-fields.ts'
+import { described, flag, mapped, oneOf, optional, shape, text, uuid } from '../declare/shape.ts'
 import { PROBLEM_KINDS } from '../problems/problems.ts'
 import { urlFault } from '../webhook/webhook-url.ts'
 

@@ -40,16 +40,16 @@ export function print(value: Json): string {
   return Array.isArray(value) ? itemsText(value, print) : membersText(value as JsonMembers, print)
 }
 
-type JsonMembers = { readonly [key: string]: Json | undefined }
+export type JsonMembers = { readonly [key: string]: Json | undefined }
 
-function itemsText(items: readonly Json[], text: (item: Json) => string): string {
+export function itemsText(items: readonly Json[], text: (item: Json) => string): string {
   let all = '['
   for (let index = 0; index < items.length; index += 1)
     all += index === 0 ? text(items[0] as Json) : `,${text(items[index] as Json)}`
   return `${all}]`
 }
 
-function membersText(members: JsonMembers, text: (member: Json) => string): string {
+export function membersText(members: JsonMembers, text: (member: Json) => string): string {
   let all = '{'
   for (const key of Object.keys(members)) {
     const member = members[key]
@@ -418,48 +418,4 @@ export function depthExceeds(text: string, limit: number): boolean {
 /** Whether Postgres can store a text: no NUL, no lone surrogate. */
 export function isCleanText(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed()
-}
-
-/**
- * Plain JSON text from which `thaw` restores the same value: the form of stored results. Values that plain JSON lacks
- * become objects with one member, `$int` or `$raw`; a real object of that form is wrapped in `$object`.
- */
-export function freeze(value: Json): string {
-  if (typeof value === 'bigint') return `{"$int":"${value}"}`
-  if (typeof value !== 'object' || value === null) return print(value)
-  if (value instanceof RawJson) return `{"$raw":${JSON.stringify(value.text)}}`
-  if (Array.isArray(value)) return itemsText(value, freeze)
-  const text = membersText(value as JsonMembers, freeze)
-  return isLikeTag(text, value as JsonMembers) ? `{"$object":${text}}` : text
-}
-
-const TAGS = new Set(['$int', '$raw', '$object'])
-
-/** Whether a frozen object has a tag's name as its one member. Undefined members are not printed. */
-function isLikeTag(text: string, members: JsonMembers): boolean {
-  if (!text.startsWith('{"$')) return false
-  const [key, ...others] = Object.keys(members).filter((name) => members[name] !== undefined)
-  return others.length === 0 && TAGS.has(key as string)
-}
-
-export function thaw(text: string): Json {
-  return thawValue(parseJson(text))
-}
-
-function thawValue(value: unknown): Json {
-  if (typeof value !== 'object' || value === null) return value as Json
-  if (Array.isArray(value)) return value.map(thawValue)
-  const entries = Object.entries(value)
-  const [first, ...others] = entries
-  if (first && others.length === 0) {
-    const [tag, member] = first
-    if (tag === '$int') return BigInt(member)
-    if (tag === '$raw') return new RawJson(member)
-    if (tag === '$object') return thawMembers(Object.entries(member))
-  }
-  return thawMembers(entries)
-}
-
-function thawMembers(entries: [string, unknown][]): Json {
-  return Object.fromEntries(entries.map(([key, member]) => [key, thawValue(member)]))
 }

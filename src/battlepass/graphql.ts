@@ -1,4 +1,4 @@
-import { thaw } from '../base/json.ts'
+import { thaw } from '../base/frozen-json.ts'
 import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'

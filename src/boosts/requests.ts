@@ -8,6 +8,7 @@ import {
   nameFault,
 } from '../base/limits.ts'
 import { environment, idempotencyKey, reason } from '../declare/common.ts'
+import { someOf, texts } from '../declare/list-fields.ts'
 import {
   type Check,
   described,
@@ -18,9 +19,7 @@ import {
   optional,
   type RequestOf,
   shape,
-  someOf,
   text,
-  texts,
   uuid,
 } from '../declare/shape.ts'
 import { AUDIENCES } from '../scenario/boosts.ts'

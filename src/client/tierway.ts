@@ -40,25 +40,17 @@ import {
   TOKEN_PAIR,
 } from './contract.ts'
 import { Device } from './device.ts'
-import { type OptionCheck, refuseOptions, TierwayError } from './error.ts'
+import { TierwayError } from './error.ts'
 import { type EventOptions, listen, type TierwayEvent } from './events.ts'
 import { membersOf, printExact } from './json.ts'
 import { Listeners } from './listeners.ts'
 import { PlayerLogin, type SignedOut } from './login.ts'
+import { checkOptions, storagePrefix } from './options.ts'
 import type { Fetch } from './platform.ts'
 import { type Scenario, ScenarioSession, startSession } from './scenario.ts'
 import { Sockets } from './socket.ts'
 import { memoryStorage, type Storage } from './storage.ts'
-import {
-  type CallOptions,
-  type ChangeOptions,
-  createTransport,
-  isTime,
-  isUrl,
-  type Reader,
-  type Transport,
-  VISIBLE,
-} from './transport.ts'
+import { type CallOptions, type ChangeOptions, createTransport, type Reader, type Transport } from './transport.ts'
 import { type ViewOptions, Views } from './views.ts'
 
 export interface TierwayOptions {
@@ -110,10 +102,9 @@ export class Tierway {
   readonly #sdkKey: string
   readonly #device: Device
   readonly #listeners = new Listeners<LoginEvents>()
+  readonly #views: Views
   /** @internal The storage for data that must outlive the page. */
   readonly keep: { readonly storage: Storage; readonly prefix: string }
-
-  readonly #views: Views
 
   /** Throws `invalid_request` for a faulty option, and where the platform lacks something. */
   constructor(options: TierwayOptions) {
@@ -127,7 +118,7 @@ export class Tierway {
       timeoutMs: timeoutMs ?? 10_000,
       retries: retries ?? 3,
     })
-    this.keep = { storage: storage ?? memoryStorage(), prefix: `tierway:${hash(`${baseUrl} ${sdkKey}`)}` }
+    this.keep = { storage: storage ?? memoryStorage(), prefix: storagePrefix(baseUrl, sdkKey) }
     this.#login = new PlayerLogin({
       storage: this.keep.storage,
       storageKey: `${this.keep.prefix}:login`,
@@ -454,30 +445,4 @@ export class PlayerStorage {
     const request = { ...options, body, isChange: true }
     await this.#calls.send('/sdk/v1/storage/set', request, readNothing)
   }
-}
-
-/** What every client needs of the platform. */
-const NEEDED = ['AbortController', 'atob', 'performance']
-const MISSING = 'is missing on this platform: load a polyfill first'
-
-function checkOptions(given: { readonly [Name in keyof TierwayOptions]?: unknown } = {}): void {
-  const { baseUrl, sdkKey, timeoutMs = 1, retries = 0 } = given
-  const platform = globalThis as Readonly<Record<string, unknown>>
-  refuseOptions([
-    ...NEEDED.map((name): OptionCheck => [platform[name] !== undefined, name, MISSING]),
-    [(given.fetch ?? platform.fetch) !== undefined, 'fetch', MISSING],
-    // Only events over HTTP are decoded.
-    [platform.TextDecoder !== undefined || platform.WebSocket !== undefined, 'TextDecoder', MISSING],
-    [isUrl(baseUrl), 'baseUrl', 'must be an http or https URL such as https://play.example.com'],
-    [typeof sdkKey === 'string' && VISIBLE.test(sdkKey), 'sdkKey', 'must be an SDK key such as twsdk_…'],
-    [isTime(timeoutMs), 'timeoutMs', 'must be 1 to 2147483647'],
-    [typeof retries === 'number' && retries >= 0, 'retries', 'must be 0 or more'],
-  ])
-}
-
-/** FNV-1a. Distinguishes the logins of several services and keys in one storage. */
-function hash(text: string): string {
-  let state = 0x811c9dc5
-  for (let at = 0; at < text.length; at += 1) state = Math.imul(state ^ text.charCodeAt(at), 0x01000193)
-  return (state >>> 0).toString(36)
 }

@@ -61,21 +61,26 @@ const PASSING = [408, 429, 502, 503, 504]
 /** The service has already called the studio's webhook three times. */
 const FINAL: readonly ErrorCode[] = ['custom_auth_unavailable', 'custom_auth_invalid_response']
 
+/** The time of the service, by its last answer. */
+class ServiceClock {
+  #heard: { readonly time: number; readonly date: number; readonly tick: number } | undefined
+
+  hear({ headers }: FetchResponse): void {
+    const time = Date.parse(headers.get('date') ?? '')
+    if (time > 0) this.#heard = { time, date: Date.now(), tick: performance.now() }
+  }
+
+  time(): number | undefined {
+    if (!this.#heard) return undefined
+    const passed = performance.now() - this.#heard.tick
+    const byDate = Date.now() - this.#heard.date
+    return Math.abs(passed - byDate) < CLOCK_DIFFERENCE_MS ? this.#heard.time + passed : undefined
+  }
+}
+
 export function createTransport({ baseUrl, fetch, timeoutMs, retries }: TransportOptions): Transport {
   const base = baseUrl.replace(/\/+$/, '')
-  let heard: { readonly time: number; readonly date: number; readonly tick: number } | undefined
-
-  function hear({ headers }: FetchResponse): void {
-    const time = Date.parse(headers.get('date') ?? '')
-    if (time > 0) heard = { time, date: Date.now(), tick: performance.now() }
-  }
-
-  function serviceTime(): number | undefined {
-    if (!heard) return undefined
-    const passed = performance.now() - heard.tick
-    const byDate = Date.now() - heard.date
-    return Math.abs(passed - byDate) < CLOCK_DIFFERENCE_MS ? heard.time + passed : undefined
-  }
+  const clock = new ServiceClock()
 
   function open(path: string, { body, headers }: PostRequest, signal: Signal): Promise<FetchResponse> {
     return fetch(base + path, {
@@ -110,7 +115,7 @@ export function createTransport({ baseUrl, fetch, timeoutMs, retries }: Transpor
       if (!response.ok && response.status !== 304) throw refusalOf(response, text)
       const answer = read(text, response.status, response.headers)
       // Only now it is known to come from the service, and not from a network with a clock of its own.
-      hear(response)
+      clock.hear(response)
       return answer
     } catch (error) {
       if (TierwayError.is(error)) throw error
@@ -151,7 +156,7 @@ export function createTransport({ baseUrl, fetch, timeoutMs, retries }: Transpor
     }
   }
 
-  return { post, open, serviceTime }
+  return { post, open, serviceTime: () => clock.time() }
 }
 
 /** The wait that the service asks for, by refusal. */

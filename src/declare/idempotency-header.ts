@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import type { Fault } from '../base/errors.ts'
-import { type Fields, type RequestOf, refuseFaults, type Shape, type Source, withMember } from './shape.ts'
+import { type Fields, type RequestOf, refuseFaults, type Shape } from './shape.ts'
+import { type Source, withMember } from './source.ts'
 
 // The header `Idempotency-Key`, as another place of the member `idempotencyKey`.
 

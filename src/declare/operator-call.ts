@@ -5,7 +5,8 @@ import type { Right } from '../callers/roles.ts'
 import type { Transaction } from '../db/prisma.ts'
 import { type Answer, type AnswerOf, answer, type Member } from './answer.ts'
 import type { Change } from './change.ts'
-import type { Check, Field, Fields, RequestOf, Shape, Source } from './shape.ts'
+import type { Check, Field, Fields, RequestOf, Shape } from './shape.ts'
+import type { Source } from './source.ts'
 
 // Operators' calls, declared once. From a declaration follow the mutation with its input and payload, who may call it,
 // the entry of the audit log, also that of a refused attempt, and the checks of the request.

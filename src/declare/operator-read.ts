@@ -3,7 +3,8 @@ import type { Right } from '../callers/roles.ts'
 import type { Model, WhereOf } from '../db/prisma.ts'
 import type { Answer, Member } from './answer.ts'
 import type { Asked, Asking } from './operator-call.ts'
-import type { Check, Fields, RequestOf, Shape, Source } from './shape.ts'
+import type { Check, Fields, RequestOf, Shape } from './shape.ts'
+import type { Source } from './source.ts'
 
 // Operators' queries, declared once. From a declaration follow the query with its arguments, who may call it, and the
 // checks of the request. In a feature only `reads.ts` imports this file: it names the service, whose types come from

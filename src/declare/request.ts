@@ -6,7 +6,7 @@ import { depthExceeds, kindOf, parseJson, syntaxFault } from '../base/json.ts'
 import { MAX_DEPTH, MAX_REQUEST_ID } from '../base/limits.ts'
 import { createSemaphore } from '../base/semaphore.ts'
 import { isFormOrEncoded, isWide } from './media-types.ts'
-import { JsonSource } from './shape.ts'
+import { JsonSource } from './source.ts'
 
 // A byte order mark is kept, and refused like any other text that is not JSON.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

@@ -25,7 +25,8 @@ import { STREAM_HEADERS, STREAM_TYPE } from './media-types.ts'
 import type { PlayerCall, RestCall, Tagged } from './player-call.ts'
 import { type Line, operatorHeader, readBody, readJson, readLines, textOf } from './request.ts'
 import { json, NO_STORE, noContent, type Reply, tagged } from './respond.ts'
-import { type Fields, type JsonSource, type RequestOf, refuseFaults, type Shape } from './shape.ts'
+import { type Fields, type RequestOf, refuseFaults, type Shape } from './shape.ts'
+import type { JsonSource } from './source.ts'
 import { addUnknownMembers, queryFaults } from './unknown-names.ts'
 
 /** What every handler needs. */

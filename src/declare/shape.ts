@@ -1,17 +1,7 @@
 import { type Fault, invalidRequest } from '../base/errors.ts'
-import {
-  elements,
-  isCleanText,
-  type Json,
-  kindOf,
-  MAX_INT32,
-  MAX_INT64,
-  members,
-  parseJson,
-  RawJson,
-  readInt,
-} from '../base/json.ts'
+import { isCleanText, type Json, MAX_INT32, MAX_INT64, readInt } from '../base/json.ts'
 import { momentFault, parseMoment } from '../base/moment.ts'
+import { InputSource, type Source } from './source.ts'
 
 // Requests, declared once. A shape names the fields of a request with their types, limits and descriptions. The
 // TypeScript type, the readers of both surfaces, the GraphQL input and the JSON Schema in `openapi.json` are made from
@@ -121,7 +111,7 @@ export function refuseFaults(faults: readonly Fault[]): void {
 /** Reads a present field. Reports a fault in words. */
 type Read<T> = (source: Source, name: string, fault: (message: string, path?: string) => void) => T
 
-function field<T>(
+export function field<T>(
   description: string,
   { schema, type, standIn }: { schema: Schema; type: InputType; standIn: T },
   read: Read<T>,
@@ -236,7 +226,7 @@ export const anyText = (description: string): Field<string> =>
     return ''
   })
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Whether a text is an id of ours, in any letter case. */
 export const isUuid = (text: string): boolean => UUID.test(text)
@@ -260,18 +250,6 @@ export function uuid(description: string, type?: string): Field<string> {
     },
   }
 }
-
-/** A list of such ids, without a type. */
-export const uuids = (
-  description: string,
-  { min = 0, max }: { readonly min?: number; readonly max: number },
-): Field<readonly string[]> =>
-  texts(description, {
-    min,
-    max,
-    empty: 'must not be empty',
-    form: { pattern: UUID, maxLength: 36, message: 'must be an id' },
-  })
 
 /** The fault of a text that is none of these. */
 export const mustBeOneOf = (values: readonly string[]): string => `must be one of ${values.join(', ')}`
@@ -375,66 +353,6 @@ const placeOf = (name: string, path: string): string =>
 
 const standInOf = <F extends Fields>(inner: Shape<F>): Values<F> => inner.gather(new InputSource({}), [])
 
-/** The form of each text in a list. */
-interface Form {
-  readonly pattern: RegExp
-  readonly maxLength: number
-  readonly message: string
-}
-
-/** A list of texts, each of this form, or any without one. */
-export function texts(
-  description: string,
-  {
-    min = 0,
-    max,
-    form,
-    empty = 'must not be empty: leave it out for all',
-  }: { min?: number; max: number; form?: Form; empty?: string },
-): Field<readonly string[]> {
-  const items = { type: 'string', ...(form && { pattern: form.pattern.source, maxLength: form.maxLength }) }
-  const schema = { type: 'array', items, ...(min > 0 && { minItems: min }), maxItems: max }
-  return field<readonly string[]>(description, { schema, type: 'Strings', standIn: [] }, (source, name, fault) => {
-    const list = source.value(name)
-    if (!Array.isArray(list)) fault('must be a list of strings')
-    else if (list.length > max) fault(`must have at most ${max} elements`)
-    else if (list.length < min) fault(empty)
-    else
-      return list.map((element: unknown, index) => {
-        const message = faultOfText(element, form)
-        if (message === undefined) return element as string
-        fault(message, `${name}[${index}]`)
-        return ''
-      })
-    return []
-  })
-}
-
-function faultOfText(element: unknown, form: Form | undefined): string | undefined {
-  if (typeof element !== 'string') return 'must be a string'
-  if (!isCleanText(element)) return 'must not contain NUL or a lone surrogate'
-  if (!form || (form.pattern.test(element) && element.length <= form.maxLength)) return undefined
-  return form.message
-}
-
-/** At least one of these texts, or `min`. In GraphQL it is a list of the enum of the same list. */
-export const someOf = (
-  description: string,
-  values: readonly string[],
-  { min = 1 }: { readonly min?: number } = {},
-): Field<readonly string[]> => {
-  const items = { type: 'string', enum: values }
-  return {
-    ...checked(texts(description, { min, max: values.length }), (sent) =>
-      sent.flatMap((value, index) =>
-        values.includes(value) ? [] : [{ path: `[${index}]`, message: mustBeOneOf(values) }],
-      ),
-    ),
-    schema: { type: 'array', items, ...(min > 0 && { minItems: min }), maxItems: values.length },
-    type: { listOf: values },
-  }
-}
-
 /** A JSON integer of 64 bits, exact: `1.0`, `1e3` and `"10"` are refused. */
 export function int64(description: string, { min, max = MAX_INT64 }: { min: bigint; max?: bigint }): Field<bigint> {
   const schema = {
@@ -488,115 +406,3 @@ export const moment = (description: string): Field<Date> =>
 export function lengthOf(value: string, max: number): number {
   return value.length <= max || value.length > 2 * max ? value.length : [...value].length
 }
-
-/** The members of a request, as they arrived. Null counts as absent. */
-export interface Source {
-  /** Strings and booleans as they are, lists as lists. Undefined when the member is absent. */
-  value(name: string): unknown
-  /** The integer of a member. Undefined for `1.0`, `1e3` and anything else. */
-  integer(name: string): bigint | undefined
-  /** The text of a member that is an object, as it was sent. Undefined for another kind of value. */
-  objectText(name: string): string | undefined
-  /** The members of a member that is an object. Undefined for another kind of value. */
-  object(name: string): Source | undefined
-  /** The elements of a member that is a list, undefined where they are no objects. Undefined for another kind of value. */
-  objects(name: string): readonly (Source | undefined)[] | undefined
-}
-
-/** A number with a fraction or exponent, after a character that precedes values. Strings can contain such text, too. */
-const FRACTION = /[:[,]\s*-?\d+[.eE]/
-
-/**
- * The members of a JSON object. `parseJson` gives the values; the text is read again only where they are not exact.
- */
-export class JsonSource implements Source {
-  /** The whole object, as it was sent. */
-  readonly text: string
-  readonly values: { readonly [name: string]: unknown }
-  private mayRound: boolean | undefined
-  private slices: ReadonlyMap<string, string> | undefined
-
-  /** Takes the text of a valid JSON object. */
-  constructor(text: string, values: unknown = parseJson(text)) {
-    this.text = text
-    this.values = values as { readonly [name: string]: unknown }
-  }
-
-  value(name: string): unknown {
-    return this.values[name] ?? undefined
-  }
-
-  integer(name: string): bigint | undefined {
-    const value = this.values[name]
-    if (typeof value !== 'number') return undefined
-    this.mayRound ??= FRACTION.test(this.text)
-    return Number.isSafeInteger(value) && !this.mayRound ? BigInt(value) : readInt(this.slice(name))
-  }
-
-  objectText(name: string): string | undefined {
-    return isObject(this.values[name]) ? this.slice(name) : undefined
-  }
-
-  object(name: string): Source | undefined {
-    return isObject(this.values[name]) ? new JsonSource(this.slice(name), this.values[name]) : undefined
-  }
-
-  objects(name: string): readonly (Source | undefined)[] | undefined {
-    const list = this.values[name]
-    if (!Array.isArray(list)) return undefined
-    const texts = elements(this.slice(name))
-    return list.map((value, index) => (isObject(value) ? new JsonSource(texts[index] ?? '{}', value) : undefined))
-  }
-
-  private slice(name: string): string {
-    this.slices ??= members(this.text)
-    return this.slices.get(name) ?? ''
-  }
-}
-
-/** Members that were parsed already: the input of a GraphQL field, or parameters of a URL. */
-export class InputSource implements Source {
-  private readonly values: { readonly [name: string]: unknown }
-
-  constructor(values: object) {
-    this.values = values as { readonly [name: string]: unknown }
-  }
-
-  value(name: string): unknown {
-    return this.values[name] ?? undefined
-  }
-
-  integer(name: string): bigint | undefined {
-    const value = this.values[name]
-    if (typeof value === 'bigint') return value
-    return typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : undefined
-  }
-
-  objectText(name: string): string | undefined {
-    const value = this.values[name]
-    return value instanceof RawJson && kindOf(value.text) === 'object' ? value.text : undefined
-  }
-
-  object(name: string): Source | undefined {
-    const value = this.values[name]
-    return isObject(value) ? new InputSource(value as object) : undefined
-  }
-
-  objects(name: string): readonly (Source | undefined)[] | undefined {
-    const list = this.values[name]
-    return Array.isArray(list) ? list.map((value) => (isObject(value) ? new InputSource(value) : undefined)) : undefined
-  }
-}
-
-/** A source with one more member, such as a header. It hides a member of the same name. */
-export function withMember(source: Source, added: string, text: string): Source {
-  return {
-    value: (name) => (name === added ? text : source.value(name)),
-    integer: (name) => (name === added ? undefined : source.integer(name)),
-    objectText: (name) => (name === added ? undefined : source.objectText(name)),
-    object: (name) => (name === added ? undefined : source.object(name)),
-    objects: (name) => (name === added ? undefined : source.objects(name)),
-  }
-}
-
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -42,8 +42,7 @@ export async function playSeason(demo: Demo, { seconds, print }: SeasonDemo): Pr
 }
 
 async function play(stage: Stage): Promise<void> {
-  const { first, second } = stage
-  const { start, leadMs } = stage
+  const { first, second, start, leadMs } = stage
   const day = (days: number, hours = 0): number => start + days * DAY_MS + hours * HOUR_MS
   const ends = day(14)
   const closes = day(16)
@@ -104,12 +103,18 @@ async function play(stage: Stage): Promise<void> {
   await stage.beat(3)
 
   await stage.jump(closes - leadMs, 'claims close')
+  await tellSettlements(stage, { ada, ben })
+}
+
+/** Waits until claims are closed, and tells what each player still gets. */
+async function tellSettlements(
+  stage: Stage,
+  players: Readonly<Record<string, { readonly playerId: string }>>,
+): Promise<void> {
+  const { first } = stage
   await stage.hear('SEASON_CLOSED', first)
-  for (const [name, player] of [
-    ['ada', ada],
-    ['ben', ben],
-  ] as const) {
-    const { data } = await stage.event('SEASON_SETTLED', first, player.playerId)
+  for (const [name, { playerId }] of Object.entries(players)) {
+    const { data } = await stage.event('SEASON_SETTLED', first, playerId)
     const { granted, ended = [], tiers } = data
     stage.say(
       `${name} is settled: ${tiers} tiers that were not claimed, ${rewardsOf(granted)}; ${rewardsOf(ended)} ended`,

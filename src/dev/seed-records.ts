@@ -1,4 +1,5 @@
-import { freeze, print } from '../base/json.ts'
+import { freeze } from '../base/frozen-json.ts'
+import { print } from '../base/json.ts'
 import { decideClaim, decidePurchase, decideXp, newPass, type Pass } from '../battlepass/decide.ts'
 import { latencyStep } from '../login/log/latency.ts'
 import { DEFAULT_PROVIDER } from '../providers/provider-ref.ts'

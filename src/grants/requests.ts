@@ -9,6 +9,7 @@ import {
   MAX_SUPPORT_PLAYERS,
 } from '../base/limits.ts'
 import { environment, inScenario, reason, requiredKey } from '../declare/common.ts'
+import { someOf, uuids } from '../declare/list-fields.ts'
 import {
   type Check,
   flag,
@@ -21,10 +22,8 @@ import {
   optional,
   type RequestOf,
   shape,
-  someOf,
   text,
   uuid,
-  uuids,
 } from '../declare/shape.ts'
 import { messageImage, messageText } from '../inbox/message-text.ts'
 import { checkPlayerFilter, playerFilter, segmentName } from '../listing/requests.ts'

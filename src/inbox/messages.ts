@@ -1,6 +1,6 @@
 import { print } from '../base/json.ts'
 import type { MessageTexts } from '../base/languages.ts'
-import { JsonSource, type Source } from '../declare/shape.ts'
+import { JsonSource, type Source } from '../declare/source.ts'
 import { granted, type Reward, rewardOf } from '../scenario/definition.ts'
 import { type Column, instant, json, nullable, text, uuid } from '../transactions/columns.ts'
 import type { Player } from '../transactions/player.ts'

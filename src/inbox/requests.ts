@@ -1,7 +1,8 @@
 import { MAX_INBOX_PAGE, MAX_STREAM_CURSOR, MAX_TAG } from '../base/limits.ts'
 import { idempotencyKey } from '../declare/common.ts'
 import { FOREIGN_CURSOR, readCursor } from '../declare/cursor.ts'
-import { int32, isUuid, mapped, optional, type RequestOf, shape, text, uuid, uuids } from '../declare/shape.ts'
+import { uuids } from '../declare/list-fields.ts'
+import { int32, isUuid, mapped, optional, type RequestOf, shape, text, uuid } from '../declare/shape.ts'
 
 const DEFAULT_PAGE = 50
 /** The name of the list in its cursors. */

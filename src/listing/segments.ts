@@ -6,17 +6,8 @@ import { databaseTime, newId } from '../db/ids.ts'
 import type { Transaction } from '../db/prisma.ts'
 import type { Change } from '../declare/change.ts'
 import { environment, reason } from '../declare/common.ts'
-import {
-  described,
-  InputSource,
-  nested,
-  optional,
-  type RequestOf,
-  refuseFaults,
-  shape,
-  text,
-  uuid,
-} from '../declare/shape.ts'
+import { described, nested, optional, type RequestOf, refuseFaults, shape, text, uuid } from '../declare/shape.ts'
+import { InputSource } from '../declare/source.ts'
 import { type InEnvironment, lockEnvironment } from '../projects/projects.ts'
 import { checkFilter, checkPlayerFilter, type filterRequest, type PlayerFilterInput, playerFilter } from './requests.ts'
 

@@ -5,7 +5,7 @@ import type { Answer, Member } from '../declare/answer.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { answerTypeOf, fieldsOf, inputOf, outputOf } from '../declare/graphql/shapes.ts'
 import type { OperatorCall, Payload } from '../declare/operator-call.ts'
-import { InputSource } from '../declare/shape.ts'
+import { InputSource } from '../declare/source.ts'
 import { runCall } from './run-call.ts'
 
 /** Makes a mutation of each call, with its input and its payload. */

@@ -5,7 +5,8 @@ import { type Access, type AttemptedAction, noteDenied, requirePlatform, UNKNOWN
 import type { PlatformCaller } from '../callers/callers.ts'
 import { hasRight } from '../callers/roles.ts'
 import type { Asked, Asking, OperatorCall } from '../declare/operator-call.ts'
-import { type Fields, InputSource, type RequestOf, type Shape, type Source } from '../declare/shape.ts'
+import type { Fields, RequestOf, Shape } from '../declare/shape.ts'
+import { InputSource, type Source } from '../declare/source.ts'
 import { findChangeable } from '../roles/role-limits.ts'
 
 const BY_TOKEN = {

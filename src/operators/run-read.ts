@@ -2,7 +2,8 @@ import type { Service } from '../app/service.ts'
 import { type Access, requirePlatform } from '../callers/access.ts'
 import type { Asked, Asking } from '../declare/operator-call.ts'
 import type { OperatorRead } from '../declare/operator-read.ts'
-import type { Fields, Source } from '../declare/shape.ts'
+import type { Fields } from '../declare/shape.ts'
+import type { Source } from '../declare/source.ts'
 import { findEnvironment } from '../projects/projects.ts'
 
 interface Incoming {

@@ -8,7 +8,9 @@ import {
   MAX_STORAGE_VALUE_BYTES,
   MAX_TAG,
 } from '../base/limits.ts'
-import { described, type Field, int32, object, optional, type Source, shape, text, texts } from '../declare/shape.ts'
+import { texts } from '../declare/list-fields.ts'
+import { described, type Field, int32, object, optional, shape, text } from '../declare/shape.ts'
+import type { Source } from '../declare/source.ts'
 
 /** Keys of a player's storage root, with the raw JSON text of their values. */
 export type StorageValues = ReadonlyMap<string, string>

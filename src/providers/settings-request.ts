@@ -15,15 +15,14 @@ import {
   described,
   type Fields,
   flag,
-  JsonSource,
   object,
   optional,
   type RequestOf,
   type Shape,
-  type Source,
   shape,
   text,
 } from '../declare/shape.ts'
+import { JsonSource, type Source } from '../declare/source.ts'
 import { clientKeyFault, expiryOf } from '../webhook/webhook-tls.ts'
 import { urlFault } from '../webhook/webhook-url.ts'
 import { missingIn, type OidcSettings, oidcRequest, platformIssuer } from './issuers.ts'

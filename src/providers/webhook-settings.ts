@@ -7,7 +7,8 @@ import {
   MIN_WEBHOOK_TIMEOUT_MS,
 } from '../base/limits.ts'
 import type { SecretContext } from '../base/secrets.ts'
-import { anyText, flag, int32, JsonSource, optional, type RequestOf, shape, text } from '../declare/shape.ts'
+import { anyText, flag, int32, optional, type RequestOf, shape, text } from '../declare/shape.ts'
+import { JsonSource } from '../declare/source.ts'
 import { newKeySalt, printPublicKey, signingKeyOf } from '../webhook/ed25519.ts'
 import { certificatesFault } from '../webhook/webhook-tls.ts'
 

@@ -1,7 +1,8 @@
 import { MAX_LABEL, MAX_SCOPE, MAX_SIGN_ON_GROUPS, MAX_SIGN_ON_SCOPES, MAX_SUBJECT, MAX_URL } from '../base/limits.ts'
 import { ROLES } from '../callers/roles.ts'
 import { allowLast, reason } from '../declare/common.ts'
-import { int32, listOf, oneOf, optional, type RequestOf, shape, text, texts } from '../declare/shape.ts'
+import { texts } from '../declare/list-fields.ts'
+import { int32, listOf, oneOf, optional, type RequestOf, shape, text } from '../declare/shape.ts'
 import { issuerFault } from '../providers/issuers.ts'
 import { urlFault } from '../webhook/webhook-url.ts'
 

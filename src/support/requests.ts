@@ -22,6 +22,7 @@ import {
   runId,
   scenarioId,
 } from '../declare/common.ts'
+import { uuids } from '../declare/list-fields.ts'
 import {
   type Check,
   described,
@@ -37,7 +38,6 @@ import {
   shape,
   text,
   uuid,
-  uuids,
 } from '../declare/shape.ts'
 import { DEFAULT_MESSAGE_DAYS } from '../inbox/deliver.ts'
 import { messageImage, messageText } from '../inbox/message-text.ts'

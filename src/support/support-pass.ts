@@ -1,5 +1,6 @@
 import { invalidRequest, Refusal } from '../base/errors.ts'
-import { freeze, type Json, thaw } from '../base/json.ts'
+import { freeze, thaw } from '../base/frozen-json.ts'
+import type { Json } from '../base/json.ts'
 import { type AddXpResult, addXp } from '../battlepass/add-xp.ts'
 import { offerAt } from '../battlepass/claim.ts'
 import { aboutClaim, type ClaimResult, claimedLevel, giveTier } from '../battlepass/claim-tier.ts'

@@ -1,4 +1,5 @@
-import { freeze, type Json, thaw } from '../base/json.ts'
+import { freeze, thaw } from '../base/frozen-json.ts'
+import type { Json } from '../base/json.ts'
 import type { Sql } from './sql.ts'
 
 /** How the values of a column are encoded for Postgres and decoded. The table handles null. */

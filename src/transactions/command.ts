@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { Refusal } from '../base/errors.ts'
-import { freeze, type Json } from '../base/json.ts'
+import { freeze } from '../base/frozen-json.ts'
+import type { Json } from '../base/json.ts'
 import { json, nullable, text, writeOnly } from './columns.ts'
 import { withBoostsApart } from './earlier-answers.ts'
 import type { Group, Steps } from './group.ts'

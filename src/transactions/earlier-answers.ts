@@ -1,4 +1,5 @@
-import { type Json, RawJson, thaw } from '../base/json.ts'
+import { thaw } from '../base/frozen-json.ts'
+import { type Json, RawJson } from '../base/json.ts'
 
 /** Reads a stored answer. Earlier versions stored boosts in `granted`; they stand in `boosts` beside it. */
 export const withBoostsApart = (stored: string): Json =>

@@ -1,6 +1,7 @@
 import { kindOf, members, syntaxFault, trimJson } from '../base/json.ts'
 import { MAX_DENIAL_CODE, MAX_DENIAL_TEXT } from '../base/limits.ts'
-import { JsonSource, optional, shape, text } from '../declare/shape.ts'
+import { optional, shape, text } from '../declare/shape.ts'
+import { JsonSource } from '../declare/source.ts'
 
 /** Why a studio denies a player, for the player's client. */
 export interface DenialReason {

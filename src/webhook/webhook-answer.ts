@@ -13,7 +13,8 @@ import { MAX_AVATAR_URL, MAX_CLAIMS_BYTES, MAX_NICKNAME, MAX_STORAGE_KEYS, MAX_S
 import { nearestName } from '../base/nearest-name.ts'
 import { blankNotice, REPEATED } from '../declare/blanks.ts'
 import { unknownMember } from '../declare/nearest.ts'
-import { anyText, JsonSource, lengthOf, object, optional, shape, text } from '../declare/shape.ts'
+import { anyText, lengthOf, object, optional, shape, text } from '../declare/shape.ts'
+import { JsonSource } from '../declare/source.ts'
 import { storageFaults, TOO_MANY_KEYS } from '../players/storage.ts'
 import { claimFaults } from './claims.ts'
 

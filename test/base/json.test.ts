@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { freeze, thaw } from '../../src/base/frozen-json.ts'
 import {
   depthExceeds,
   elements,
-  freeze,
   isCleanText,
   isIntegerText,
   isJson,
@@ -18,7 +18,6 @@ import {
   RawJson,
   readInt,
   syntaxFault,
-  thaw,
   walkMembers,
 } from '../../src/base/json.ts'
 

@@ -3,21 +3,9 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Refusal } from '../../src/base/errors.ts'
 import { members, readInt } from '../../src/base/json.ts'
 import { parseInt64 } from '../../src/declare/graphql/scalars.ts'
-import {
-  flag,
-  InputSource,
-  int32,
-  int64,
-  JsonSource,
-  listOf,
-  nested,
-  object,
-  optional,
-  shape,
-  text,
-  texts,
-  uuid,
-} from '../../src/declare/shape.ts'
+import { texts } from '../../src/declare/list-fields.ts'
+import { flag, int32, int64, listOf, nested, object, optional, shape, text, uuid } from '../../src/declare/shape.ts'
+import { InputSource, JsonSource } from '../../src/declare/source.ts'
 import { resetModules } from '../harness/fresh-modules.ts'
 
 function faultsOf(read: () => unknown) {
@@ -180,7 +168,7 @@ describe('a changed limit', () => {
         return (error as { faults: unknown }).faults
       }
     }
-    const { JsonSource: Json } = await import('../../src/declare/shape.ts')
+    const { JsonSource: Json } = await import('../../src/declare/source.ts')
     expect(await faultsThere(() => crossHandleRequest.read(new Json(JSON.stringify(sent))))).toEqual(faults)
     expect(await faultsThere(() => crossHandleRequest.readInput(sent))).toEqual(faults)
     expect(JSON.stringify(openapi.components.schemas.CrossRequest)).toContain('"maxLength":5')

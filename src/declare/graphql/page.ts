@@ -2,7 +2,8 @@ import { type Fault, invalidRequest } from '../../base/errors.ts'
 import { isCleanText } from '../../base/json.ts'
 import { MAX_PAGE } from '../../base/limits.ts'
 import { FOREIGN_CURSOR } from '../cursor.ts'
-import { type Check, type Fields, InputSource, isUuid, type RequestOf, refuseFaults, type Shape } from '../shape.ts'
+import { type Check, type Fields, isUuid, type RequestOf, refuseFaults, type Shape } from '../shape.ts'
+import { InputSource } from '../source.ts'
 
 export const DEFAULT_SIZE = 20
 

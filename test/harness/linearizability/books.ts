@@ -1,5 +1,6 @@
 import pg, { type Pool } from 'pg'
-import { RawJson, thaw } from '../../../src/base/json.ts'
+import { thaw } from '../../../src/base/frozen-json.ts'
+import { RawJson } from '../../../src/base/json.ts'
 import { settled } from '../settled.ts'
 import { enteredText, type Reward, rewardText, type ScenarioId } from './definitions.ts'
 import type { StoredVersion } from './history.ts'
