@@ -44,22 +44,18 @@ import {
 } from './requests.ts'
 import type { Changed, KeyedCall } from './support-action.ts'
 import { endPlayerBoost, type GrantedBoost, grantBoost } from './support-boosts.ts'
-import { type Sent, sendMessage, withdrawMessage } from './support-inbox.ts'
-import { type AddedNote, addPlayerNote, removePlayerNote } from './support-notes.ts'
 import {
   type CrossedHandle,
   cancelRun,
   crossHandle,
   type GrantedTier,
   type GrantedXp,
-  grantPremium,
   grantTier,
   grantXp,
-  resetPass,
-  resetReward,
-  resetTier,
-  revokePremium,
-} from './support-pass.ts'
+} from './support-gifts.ts'
+import { type Sent, sendMessage, withdrawMessage } from './support-inbox.ts'
+import { type AddedNote, addPlayerNote, removePlayerNote } from './support-notes.ts'
+import { grantPremium, resetPass, resetReward, resetTier, revokePremium } from './support-pass.ts'
 import {
   banPlayer,
   deletePlayer,

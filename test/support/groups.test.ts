@@ -13,16 +13,8 @@ import { createPlayer } from '../../src/players/create-player.ts'
 import type { PlayerRef } from '../../src/players/player-status.ts'
 import { deleteStorage, setStorage } from '../../src/players/storage.ts'
 import { crossHandle } from '../../src/scenario/cross-handle.ts'
-import {
-  cancelRun,
-  crossHandle as crossForSupport,
-  grantPremium,
-  grantTier,
-  grantXp,
-  resetPass,
-  resetTier,
-  revokePremium,
-} from '../../src/support/support-pass.ts'
+import { grantPremium, resetPass, resetTier, revokePremium } from '../../src/support/support-pass.ts'
+import { cancelRun, crossHandle as crossForSupport, grantTier, grantXp } from '../../src/support/support-gifts.ts'
 import {
   banPlayer,
   deletePlayer,
