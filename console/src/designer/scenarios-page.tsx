@@ -108,21 +108,7 @@ export default function ScenariosPage() {
         />
       )}
       {discarded !== undefined && (
-        <Dialog title={`Discard the draft of ${discarded}?`} onClose={() => setDiscarded(undefined)}>
-          <p>It is only in this browser, and cannot be brought back. What is published stays as it is.</p>
-          <div className="actions">
-            <Button onClick={() => setDiscarded(undefined)}>Keep it</Button>
-            <Button
-              tone="danger"
-              onClick={() => {
-                discardDraft(draftKey(projectId, environment, discarded))
-                setDiscarded(undefined)
-              }}
-            >
-              Discard
-            </Button>
-          </div>
-        </Dialog>
+        <DiscardDraft environment={environment} scenarioId={discarded} onClose={() => setDiscarded(undefined)} />
       )}
       {clone && (
         <CloneDialog
@@ -133,5 +119,31 @@ export default function ScenariosPage() {
         />
       )}
     </Page>
+  )
+}
+
+function DiscardDraft(props: {
+  readonly environment: string
+  readonly scenarioId: string
+  readonly onClose: () => void
+}) {
+  const { environment, scenarioId, onClose } = props
+  const { projectId } = useOperator()
+  return (
+    <Dialog title={`Discard the draft of ${scenarioId}?`} onClose={onClose}>
+      <p>It is only in this browser, and cannot be brought back. What is published stays as it is.</p>
+      <div className="actions">
+        <Button onClick={onClose}>Keep it</Button>
+        <Button
+          tone="danger"
+          onClick={() => {
+            discardDraft(draftKey(projectId, environment, scenarioId))
+            onClose()
+          }}
+        >
+          Discard
+        </Button>
+      </div>
+    </Dialog>
   )
 }

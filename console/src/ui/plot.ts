@@ -38,35 +38,6 @@ export function drawPlot(element: HTMLElement, { axis, series, format, parts, zo
   const colour = colourReader(element)
   const isTime = axis.kind === 'time'
   const xs = isTime ? axis.values.map((at) => at / 1000) : axis.values.map((_, index) => index)
-  const isWhole = series.every(({ values }) => values.every((value) => value === null || Number.isInteger(value)))
-  const barCount = series.filter(({ kind }) => kind === 'bars').length
-  let bars = 0
-
-  const drawn = series.map(({ name, kind, isFaint }, index): uPlot.Series => {
-    const stroke = colour(COLOURS[index % COLOURS.length] ?? '--accent')
-    if (kind !== 'bars') {
-      return {
-        label: name,
-        stroke,
-        width: 2,
-        dash: isFaint ? [6, 5] : undefined,
-        points: { show: xs.length < 40, size: 5 },
-      }
-    }
-    bars += 1
-    // Two rows of bars are beside each other.
-    const align = barCount < 2 ? 0 : bars === 1 ? -1 : 1
-    const size = barCount < 2 ? 0.8 : 0.4
-    return {
-      label: name,
-      stroke,
-      fill: isFaint ? faint(stroke) : stroke,
-      width: 0,
-      paths: uPlot.paths.bars?.({ size: [size, 60], align }),
-      points: { show: false },
-    }
-  })
-
   const plot = new uPlot(
     {
       width: Math.max(200, element.clientWidth),
@@ -82,33 +53,8 @@ export function drawPlot(element: HTMLElement, { axis, series, format, parts, zo
           : { time: false, range: (_plot, low, high) => [low - 0.6, high + 0.6] },
         y: { range: (_plot, low, high) => [Math.min(0, low ?? 0), Math.max(high ?? 1, 1) * 1.05] },
       },
-      axes: [
-        {
-          stroke: colour('--muted'),
-          grid: { show: false },
-          ticks: { stroke: colour('--line') },
-          ...(isTime
-            ? {
-                space: 60,
-                incrs: parts === 'day' ? DAY_STEPS : HOUR_STEPS,
-                values: (_plot, splits) => splits.map((at) => tickText(at * 1000, parts, zone)),
-              }
-            : {
-                incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000],
-                values: (_plot, splits) => splits.map((at) => axis.values[at] ?? ''),
-              }),
-        },
-        {
-          stroke: colour('--muted'),
-          grid: { stroke: colour('--line'), width: 1 },
-          ticks: { show: false },
-          size: (_plot, texts) => Math.max(40, ...(texts ?? []).map((text) => 16 + 7.5 * text.length)),
-          // Of players and xp there are no parts.
-          incrs: isWhole ? WHOLE_STEPS : undefined,
-          values: (_plot, splits) => splits.map((value) => shortText(value, format)),
-        },
-      ],
-      series: [{}, ...drawn],
+      axes: [axisOfPlaces(axis, colour, parts, zone), axisOfValues(series, colour, format)],
+      series: [{}, ...drawnSeries(series, colour, xs.length)],
       hooks: { setCursor: [({ cursor }) => onPlace(cursor.idx ?? null)] },
     },
     [xs, ...series.map(({ values }) => [...values])] as uPlot.AlignedData,
@@ -124,6 +70,70 @@ export function drawPlot(element: HTMLElement, { axis, series, format, parts, zo
       resized.disconnect()
       plot.destroy()
     },
+  }
+}
+
+type Colour = ReturnType<typeof colourReader>
+
+function drawnSeries(series: readonly Series[], colour: Colour, places: number): uPlot.Series[] {
+  const barCount = series.filter(({ kind }) => kind === 'bars').length
+  let bars = 0
+  return series.map(({ name, kind, isFaint }, index): uPlot.Series => {
+    const stroke = colour(COLOURS[index % COLOURS.length] ?? '--accent')
+    if (kind !== 'bars') {
+      return {
+        label: name,
+        stroke,
+        width: 2,
+        dash: isFaint ? [6, 5] : undefined,
+        points: { show: places < 40, size: 5 },
+      }
+    }
+    bars += 1
+    // Two rows of bars are beside each other.
+    const align = barCount < 2 ? 0 : bars === 1 ? -1 : 1
+    const size = barCount < 2 ? 0.8 : 0.4
+    return {
+      label: name,
+      stroke,
+      fill: isFaint ? faint(stroke) : stroke,
+      width: 0,
+      paths: uPlot.paths.bars?.({ size: [size, 60], align }),
+      points: { show: false },
+    }
+  })
+}
+
+/** The horizontal axis. */
+function axisOfPlaces(axis: Axis, colour: Colour, parts: PlotOptions['parts'], zone: PlotOptions['zone']): uPlot.Axis {
+  return {
+    stroke: colour('--muted'),
+    grid: { show: false },
+    ticks: { stroke: colour('--line') },
+    ...(axis.kind === 'time'
+      ? {
+          space: 60,
+          incrs: parts === 'day' ? DAY_STEPS : HOUR_STEPS,
+          values: (_plot: uPlot, splits: number[]) => splits.map((at) => tickText(at * 1000, parts, zone)),
+        }
+      : {
+          incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000],
+          values: (_plot: uPlot, splits: number[]) => splits.map((at) => axis.values[at] ?? ''),
+        }),
+  }
+}
+
+/** The vertical axis. */
+function axisOfValues(series: readonly Series[], colour: Colour, format: PlotOptions['format']): uPlot.Axis {
+  const isWhole = series.every(({ values }) => values.every((value) => value === null || Number.isInteger(value)))
+  return {
+    stroke: colour('--muted'),
+    grid: { stroke: colour('--line'), width: 1 },
+    ticks: { show: false },
+    size: (_plot, texts) => Math.max(40, ...(texts ?? []).map((text) => 16 + 7.5 * text.length)),
+    // Of players and xp there are no parts.
+    incrs: isWhole ? WHOLE_STEPS : undefined,
+    values: (_plot, splits) => splits.map((value) => shortText(value, format)),
   }
 }
 
