@@ -1,4 +1,4 @@
-import { addXp } from '../src/battlepass/add-xp.ts'
+import { addXp } from '../src/game/battlepass/add-xp.ts'
 import type { Instance } from '../test/harness/game.ts'
 import { median, print } from './report.ts'
 

@@ -5,12 +5,12 @@ import { PrismaPg } from '@prisma/adapter-pg'
 import { uuidv7 } from 'uuidv7'
 import { readConfig } from '../src/base/config.ts'
 import { print } from '../src/base/json.ts'
-import { decideXp, newPass } from '../src/battlepass/decide.ts'
 import { createTokens } from '../src/callers/tokens.ts'
 import { PrismaClient } from '../src/db/generated/prisma/client.ts'
 import { createPool } from '../src/db/pool.ts'
-import type { Definition } from '../src/scenario/definition.ts'
-import { parseDefinition } from '../src/scenario/parse-definition.ts'
+import { decideXp, newPass } from '../src/game/battlepass/decide.ts'
+import type { Definition } from '../src/game/definition/definition.ts'
+import { parseDefinition } from '../src/game/definition/parse.ts'
 
 // The reference: the xp endpoint written the usual way, one interactive transaction of Prisma for each request. It is
 // well made: a plain node:http server, cached tokens and definitions, prepared statements, the service's pool and

@@ -9,6 +9,7 @@ import { createSecrets, generateSecretsKey } from './base/secrets.ts'
 import { COMMIT, VERSION } from './base/version.ts'
 import { loadSecretsKeys } from './callers/key-ring.ts'
 import { createPlatformKey, createSdkKey, createServerKey } from './callers/keys.ts'
+import { createProject, findEnvironment, isEnvironmentName, isProjectName } from './callers/projects.ts'
 import { ROLES, type Role } from './callers/roles.ts'
 import { generateTokenKey } from './callers/tokens.ts'
 import { isTurnedAway, rightsFault, tlsFault, toRefusal } from './db/failures.ts'
@@ -22,7 +23,6 @@ import { isUuid, shape } from './declare/shape.ts'
 import { InputSource } from './declare/source.ts'
 import { withDevelopmentPlayers } from './dev/development-players.ts'
 import { ensureScenario, requireDemo } from './dev/seed.ts'
-import { createProject, findEnvironment, isEnvironmentName, isProjectName } from './projects/projects.ts'
 
 const program = new Command('tierway')
   .description('A GraphQL gateway for live games.')

@@ -1,13 +1,26 @@
-import { addXpCall } from './battlepass/add-xp.ts'
-import { claimTierCall } from './battlepass/claim-tier.ts'
-import { seasonsCall } from './battlepass/list-seasons.ts'
-import { purchasePremiumCall } from './battlepass/purchase-premium.ts'
-import { progressCall } from './battlepass/read-progress.ts'
-import { seasonCall } from './battlepass/read-season.ts'
-import { viewCall } from './battlepass/read-view.ts'
-import { progressOfPlayersCall } from './battlepass/rest.ts'
-import { grantXpCall } from './battlepass/rest-xp.ts'
-import { startRunCall } from './battlepass/start-run.ts'
+import { getPlayers } from './accounts/lists/rest.ts'
+import { linkIdentityCall, loginCall, logoutCall, refreshCall } from './accounts/login/rest.ts'
+import {
+  deletePlayerCall,
+  endSessionsCall,
+  exportPlayerCall,
+  listIdentitiesCall,
+  listSessionsCall,
+  unlinkIdentityCall,
+} from './accounts/login/rest-account.ts'
+import { endedLogins } from './accounts/login/rest-ended.ts'
+import { postPlayers } from './accounts/login/rest-import.ts'
+import {
+  apple,
+  google,
+  linkDeviceCall,
+  linkOidcCall,
+  loginDeviceCall,
+  loginOidcCall,
+  switchCall,
+} from './accounts/login/rest-sign-in.ts'
+import { updatePlayerCall } from './accounts/login/update-player.ts'
+import { getAuthProviders, putAuthProviders } from './accounts/providers/rest.ts'
 import {
   clientPost,
   linkPost,
@@ -22,42 +35,29 @@ import {
   serverRead,
   serverStream,
 } from './declare/route.ts'
-import { getJobPlayers, postPlayerList } from './grants/rest.ts'
-import { claimAllMessagesCall, claimMessageCall } from './inbox/claim-message.ts'
-import { inboxCall } from './inbox/list-inbox.ts'
-import { readMessagesCall } from './inbox/read-messages.ts'
-import { getPlayers } from './listing/rest.ts'
-import { linkIdentityCall, loginCall, logoutCall, refreshCall } from './login/rest.ts'
-import {
-  deletePlayerCall,
-  endSessionsCall,
-  exportPlayerCall,
-  listIdentitiesCall,
-  listSessionsCall,
-  unlinkIdentityCall,
-} from './login/rest-account.ts'
-import { endedLogins } from './login/rest-ended.ts'
-import { postPlayers } from './login/rest-import.ts'
-import {
-  apple,
-  google,
-  linkDeviceCall,
-  linkOidcCall,
-  loginDeviceCall,
-  loginOidcCall,
-  switchCall,
-} from './login/rest-sign-in.ts'
-import { updatePlayerCall } from './login/update-player.ts'
+import { addXpCall } from './game/battlepass/add-xp.ts'
+import { claimTierCall } from './game/battlepass/claim-tier.ts'
+import { purchasePremiumCall } from './game/battlepass/purchase-premium.ts'
+import { progressCall } from './game/battlepass/read-progress.ts'
+import { seasonCall } from './game/battlepass/read-season.ts'
+import { viewCall } from './game/battlepass/read-view.ts'
+import { progressOfPlayersCall } from './game/battlepass/rest.ts'
+import { grantXpCall } from './game/battlepass/rest-grant-xp.ts'
+import { startRunCall } from './game/battlepass/start-run.ts'
+import { claimAllMessagesCall, claimMessageCall } from './game/inbox/claim-message.ts'
+import { inboxCall } from './game/inbox/list-inbox.ts'
+import { readMessagesCall } from './game/inbox/read-messages.ts'
+import { crossHandleCall } from './game/runs/cross-handle.ts'
+import { runCall } from './game/runs/read-run.ts'
+import { seasonsCall } from './game/seasons/list-seasons.ts'
+import { grantMoneyCall, spendMoneyCall } from './game/wallet/rest.ts'
+import { operatorRoutes } from './operations/calls/rest.ts'
+import { getJobPlayers, postPlayerList } from './operations/grants/rest.ts'
+import { getScenario, putScenario, serverCrossCall } from './operations/publishing/rest.ts'
 import { operatorCalls } from './operator-calls.ts'
-import { operatorRoutes } from './operators/rest.ts'
 import { findPlayerCall, readPlayerCall, readStorageCall } from './players/rest.ts'
 import { deleteStorageCall, listStorageCall, setStorageCall } from './players/storage.ts'
-import { getAuthProviders, putAuthProviders } from './providers/rest.ts'
-import { crossHandleCall } from './scenario/cross-handle.ts'
-import { runCall } from './scenario/read-run.ts'
-import { getScenario, putScenario, serverCrossCall } from './scenario/rest.ts'
 import { schema } from './schema.ts'
-import { grantMoneyCall, spendMoneyCall } from './wallet/rest.ts'
 
 /** Contents page of the REST surface, and of `openapi.json`: method, path, who may call, what it does. */
 export const routes: readonly Route[] = [

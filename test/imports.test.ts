@@ -5,50 +5,41 @@ import { describe, expect, test } from 'vitest'
 
 // Imports go one way. The folder of a file says what it may import.
 
-/**
- * The folders of src/ from the bottom up, those of one row side by side: a file imports from its own row and those below.
- * Files of features that are `rest*.ts` or `graphql*.ts` are edges.
- */
-const ORDER = {
-  sdk: ['sdk', 'client'],
-  base: ['base'],
-  db: ['db'],
-  transactions: ['transactions'],
-  declare: ['declare', 'callers'],
-  features: [
-    ...[
-      'alerts',
-      'audit',
-      'battlepass',
-      'boosts',
-      'calendar',
-      'catalogue',
-      'events',
-      'figures',
-      'grants',
-      'id-tokens',
-      'inbox',
-      'listing',
-      'login',
-      'operators',
-      'players',
-      'problems',
-      'projects',
-      'providers',
-      'roles',
-    ],
-    ...['scenario', 'shared-views', 'single-sign-on', 'support', 'wallet', 'webhook'],
-  ],
-  edges: [],
-  contents: ['operator-calls.ts', 'routes.ts', 'schema.ts'],
-  serve: ['serve'],
-  dev: ['dev'],
-  app: ['app'],
-  entries: ['cli.ts', 'server.ts'],
-} as const satisfies Readonly<Record<string, readonly string[]>>
+const within = (area: string, rooms: readonly string[]): string[] => rooms.map((room) => `${area}/${room}`)
 
-type Row = keyof typeof ORDER
-const ROWS = Object.keys(ORDER) as Row[]
+/**
+ * The rooms of src/ from the bottom up, each a folder or a file: a file imports from its own room and those above it in
+ * this list. Only `declare` and `callers` import each other.
+ */
+const ROOMS = [
+  'client',
+  'sdk',
+  'base',
+  'db',
+  'transactions',
+  'declare callers',
+  'audit',
+  'events',
+  'players',
+  ...within('game', ['clock', 'definition', 'boosts', 'wallet', 'inbox', 'runs', 'battlepass', 'seasons', 'stream']),
+  ...within('accounts', ['webhook', 'id-tokens', 'providers', 'login', 'lists']),
+  ...within('operations', [
+    ...['calls', 'publishing', 'calendar', 'figures', 'problems', 'alerts', 'support', 'grants'],
+  ]),
+  ...within('project', ['projects', 'roles', 'shared-views', 'single-sign-on']),
+  'operator-calls.ts',
+  'schema.ts',
+  'routes.ts',
+  'serve',
+  'dev',
+  'app',
+  'cli.ts',
+  'server.ts',
+]
+const HEIGHTS = new Map(ROOMS.flatMap((rooms, height) => rooms.split(' ').map((room) => [room, height] as const)))
+
+/** Rooms with features. Their files that are `rest*.ts` or `graphql*.ts` are edges. */
+const FEATURES = /^(audit|events|players|game|accounts|operations|project)\//
 
 /** What every call gets: types of nearly all features, as types alone. */
 const TYPES_FROM_ABOVE = [/ imports app\/service\.ts$/, /^declare\/graphql\/context\.ts imports /]
@@ -91,23 +82,10 @@ function importsOf(from: string, text: string): Import[] {
   }))
 }
 
-const isEdgeName = (file: string): boolean => /\/(rest|graphql)(-[a-z]+)*\.ts$/.test(file)
+const heightOf = (file: string): number | undefined =>
+  HEIGHTS.get(file) ?? HEIGHTS.get(file.split('/')[0] ?? '') ?? HEIGHTS.get(file.split('/').slice(0, 2).join('/'))
 
-/** Undefined when the folder is in no row. */
-function rowOf(file: string): Row | undefined {
-  const [top = ''] = file.split('/')
-  const row = ROWS.find((one) => (ORDER[one] as readonly string[]).includes(top))
-  return row === 'features' && isEdgeName(file) ? 'edges' : row
-}
-
-function heightOf(file: string): number {
-  const row = rowOf(file)
-  return row === undefined ? Number.NaN : ROWS.indexOf(row)
-}
-
-/** The folder of a feature; its own folders belong to it. */
-const folderOf = (file: string): string => file.split('/')[0] ?? ''
-const isEdge = (file: string): boolean => rowOf(file) === 'edges'
+const isEdge = (file: string): boolean => FEATURES.test(file) && /\/(rest|graphql)(-[a-z]+)*\.ts$/.test(file)
 const show = ({ from, to }: Import): string => `${from} imports ${to}`
 
 /** The nodes of the first cycle, or undefined. */
@@ -143,20 +121,28 @@ describe('the files of src/', () => {
     expect(imports.map(show)).toContain('cli.ts imports app/serve.ts')
   })
 
-  test('are each in a folder with a place in the order', () => {
-    expect(files.filter((file) => rowOf(file) === undefined)).toEqual([])
+  test('are each in a room with a place in the order', () => {
+    expect(files.filter((file) => heightOf(file) === undefined)).toEqual([])
+    const isUsed = (room: string) => files.some((file) => file === room || file.startsWith(`${room}/`))
+    expect([...HEIGHTS.keys()].filter((room) => !isUsed(room))).toEqual([])
   })
 
-  test('import only from their own row of folders and the rows below', () => {
-    const upward = ours.filter(({ from, to }) => heightOf(to) > heightOf(from))
+  test('import only from their own room and the rooms below', () => {
+    const upward = ours.filter(({ from, to }) => Number(heightOf(to)) > Number(heightOf(from)))
     const free = (one: Import) => one.typeOnly && TYPES_FROM_ABOVE.some((form) => form.test(show(one)))
     expect(upward.filter((one) => !free(one)).map(show)).toEqual([])
   })
 
   test('do not import HTTP or GraphQL in operations', () => {
-    const operations = ours.filter(({ from }) => rowOf(from) === 'features')
+    const operations = ours.filter(({ from }) => FEATURES.test(from) && !isEdge(from))
     const isOfAnEdge = (file: string) => /^declare\/(graphql\/|route|request|respond)/.test(file) || isEdge(file)
     expect(operations.filter(({ to }) => isOfAnEdge(to)).map(show)).toEqual([])
+  })
+
+  test('have no SQL in edges', () => {
+    const edges = files.filter(isEdge)
+    expect(edges.length).toBeGreaterThan(0)
+    expect(edges.filter((file) => /\bSELECT\b|\w\.query[<(]/.test(texts.get(file) ?? ''))).toEqual([])
   })
 
   test('import rest.ts of a feature only in routes.ts, and its GraphQL types only in schema.ts and edges', () => {
@@ -172,16 +158,6 @@ describe('the files of src/', () => {
     expect(findCircle(ours.map(({ from, to }) => [from, to]))).toBeUndefined()
   })
 
-  test('have no cycle of imports between the folders of features, types aside', () => {
-    // An import of a type, such as a reward's, is no call.
-    const calls = ours.filter(
-      ({ from, to, typeOnly }) => !typeOnly && [from, to].every((file) => rowOf(file) === 'features'),
-    )
-    const between = calls.filter(({ from, to }) => folderOf(from) !== folderOf(to))
-    expect(between.length).toBeGreaterThan(0)
-    expect(findCircle(between.map(({ from, to }) => [folderOf(from), folderOf(to)]))).toBeUndefined()
-  })
-
   test('import generated code only in db/prisma.ts and declare/graphql/builder.ts', () => {
     const users = imports.filter(({ to }) => to.startsWith('db/generated/')).map(({ from }) => from)
     expect([...new Set(users)].sort()).toEqual(READS_GENERATED)
@@ -192,5 +168,15 @@ describe('the files of src/', () => {
       /\bprocess\s*\.\s*env\b|\benv\b[^;]*from 'node:process'/.test(texts.get(file) ?? ''),
     )
     expect(readers.filter((file) => !READS_ENVIRONMENT.includes(file))).toEqual([])
+  })
+})
+
+describe('the files of console/src/', () => {
+  test('have no cycle of imports, types included', () => {
+    const folder = fileURLToPath(new URL('../console/src/', import.meta.url))
+    const found = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => /\.tsx?$/.test(path))
+    const arrows = found.flatMap((file) => importsOf(file, readFileSync(join(folder, file), 'utf8')))
+    expect(arrows.map(show)).toContain('main.tsx imports app.tsx')
+    expect(findCircle(arrows.map(({ from, to }) => [from, to]))).toBeUndefined()
   })
 })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createRefusedWrites } from '../src/app/refused-writes.ts'
 import { createServerKey } from '../src/callers/keys.ts'
-import { FOLDING_LOCK } from '../src/figures/fold.ts'
+import { FOLDING_LOCK } from '../src/operations/figures/fold.ts'
 import { setOnDatabase } from './harness/database.ts'
 import { passNode, scenario, season } from './harness/definitions.ts'
 import { type Game, generateKeys, startGame, startInstance, times } from './harness/game.ts'

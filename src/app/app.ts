@@ -150,7 +150,7 @@ async function listen(config: Config, parts: Parts, { freePort, isStopping }: St
   jobs.housekeeping.start()
   jobs.folding.start()
   stream.numbering.start()
-  jobs.seasonClock.start()
+  jobs.seasonJob.start()
   jobs.settlements.start()
   jobs.grantJobs.start()
   jobs.alerts.start()
@@ -179,7 +179,7 @@ async function stop(config: Config, parts: Parts): Promise<void> {
   await Promise.all([graphql.stop(), wayIn.stop()])
   await closed
   await Promise.all(Object.values(engines.engines).map((engine) => engine.close()))
-  await jobs.seasonClock.stop()
+  await jobs.seasonJob.stop()
   await stream.numbering.stop()
   await outgoing.webhook.close()
   await outgoing.documents.close()

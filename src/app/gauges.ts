@@ -1,14 +1,14 @@
 import type { Pool } from 'pg'
 import { Gauge, type Registry } from 'prom-client'
+import type { Webhook } from '../accounts/webhook/webhook.ts'
 import { COMMIT, VERSION } from '../base/version.ts'
 import type { Replica } from '../db/replica.ts'
 import type { Numbering } from '../events/numbering.ts'
 import type { Subscriptions } from '../events/subscriptions.ts'
-import type { Folding } from '../figures/fold.ts'
+import type { Folding } from '../operations/figures/fold.ts'
 import type { Readiness } from '../serve/http/health.ts'
 import type { GroupCommit } from '../transactions/group-commit.ts'
 import type { Memory } from '../transactions/memory.ts'
-import type { Webhook } from '../webhook/webhook.ts'
 import type { Partitions } from './partitions.ts'
 
 export interface GaugeSources {

@@ -1,7 +1,7 @@
 import type { Config } from '../base/config.ts'
 import type { Metrics } from '../base/metrics.ts'
-import { countLimited } from '../battlepass/limited-calls.ts'
 import type { Numbering } from '../events/numbering.ts'
+import { countLimited } from '../game/battlepass/limited-calls.ts'
 import type { Engine } from '../transactions/command.ts'
 import type { Group } from '../transactions/group.ts'
 import { createGroupCommit, type GroupCommit } from '../transactions/group-commit.ts'

@@ -1,10 +1,10 @@
-import { hasArrived } from '../alerts/send-message.ts'
-import { createAlerts } from '../alerts/watch-problems.ts'
 import type { Config } from '../base/config.ts'
-import { createSettlements } from '../battlepass/settle-seasons.ts'
-import { createFolding } from '../figures/fold.ts'
-import { createGrantJobs } from '../grants/run-jobs.ts'
-import { createSeasonClock } from '../scenario/season-clock.ts'
+import { createSettlements } from '../game/seasons/settle-seasons.ts'
+import { hasArrived } from '../operations/alerts/send-message.ts'
+import { createAlerts } from '../operations/alerts/watch-problems.ts'
+import { createFolding } from '../operations/figures/fold.ts'
+import { createGrantJobs } from '../operations/grants/run-jobs.ts'
+import { createSeasonJob } from '../operations/publishing/season-job.ts'
 import { createHousekeeping } from './housekeeping.ts'
 import type { Database } from './open-database.ts'
 import { createPartitions } from './partitions.ts'
@@ -19,7 +19,7 @@ export function openJobs(config: Config, reports: Reports, { pools }: Database, 
   const partitions = createPartitions({ pool, config, log, onError: failed('partitions') })
   return {
     partitions,
-    seasonClock: createSeasonClock({
+    seasonJob: createSeasonJob({
       pool,
       onError: failing('seasons', 'planned publications and phases of seasons wait; each second tries again'),
     }),

@@ -1,8 +1,8 @@
-import { createAlertSender } from '../alerts/send-message.ts'
+import { createGuardedJson } from '../accounts/id-tokens/guarded-json.ts'
+import { createWebhook } from '../accounts/webhook/webhook.ts'
 import type { Config } from '../base/config.ts'
-import { createGuardedJson } from '../id-tokens/guarded-json.ts'
-import { createIssuerClient } from '../single-sign-on/issuer-client.ts'
-import { createWebhook } from '../webhook/webhook.ts'
+import { createAlertSender } from '../operations/alerts/send-message.ts'
+import { createIssuerClient } from '../project/single-sign-on/issuer-client.ts'
 import type { Reports } from './reports.ts'
 
 /** Who calls others: login webhooks, alert webhooks, and issuers of tokens. */

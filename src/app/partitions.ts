@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Pool } from 'pg'
+import { LOGIN_LOG_DAYS } from '../accounts/login/log/login-log.ts'
 import type { Config } from '../base/config.ts'
 import type { Logger } from '../base/log.ts'
 import { withArchive, writeArchive } from '../db/archive.ts'
@@ -14,7 +15,6 @@ import {
   type Period,
   trustedNow,
 } from '../db/partitions.ts'
-import { LOGIN_LOG_DAYS } from '../login/log/login-log.ts'
 
 export type PartitionsConfig = Pick<Config, 'eventRetentionDays' | 'ledgerRetentionMonths' | 'archiveDir'>
 

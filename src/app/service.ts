@@ -1,25 +1,25 @@
 import type { Pool } from 'pg'
-import type { AlertSender } from '../alerts/send-message.ts'
+import type { KeySets } from '../accounts/id-tokens/key-sets.ts'
+import type { LoginDeps } from '../accounts/login/custom-login.ts'
+import type { PlatformKeys } from '../accounts/providers/issuers.ts'
+import type { Webhook } from '../accounts/webhook/webhook.ts'
 import type { RateLimits } from '../base/rate-limits/rate-limits.ts'
 import type { Secrets } from '../base/secrets.ts'
-import type { PreviewScenario } from '../battlepass/preview.ts'
-import type { ReplaySeason } from '../battlepass/replay-season.ts'
-import type { PreviewBoost } from '../boosts/preview-boost.ts'
 import type { AuditDenied } from '../callers/access.ts'
 import type { PlayerCaller, ServerCaller } from '../callers/callers.ts'
 import type { EndedFeed } from '../callers/ended-feed.ts'
 import type { Tokens } from '../callers/tokens.ts'
 import type { Transact } from '../db/prisma.ts'
 import type { Reads } from '../db/replica.ts'
-import type { KeySets } from '../id-tokens/key-sets.ts'
-import type { LoginDesk } from '../login/custom-login.ts'
+import type { PreviewScenario } from '../game/battlepass/preview.ts'
+import type { ReplaySeason } from '../game/battlepass/replay-season.ts'
+import type { PreviewBoost } from '../game/boosts/preview-boost.ts'
+import type { GameClocks } from '../game/clock/game-clocks.ts'
+import type { AlertSender } from '../operations/alerts/send-message.ts'
 import type { BeginStorageAnswer } from '../players/storage-answers.ts'
-import type { PlatformKeys } from '../providers/issuers.ts'
-import type { GameClocks } from '../scenario/game-clocks.ts'
-import type { IssuerClient } from '../single-sign-on/issuer-client.ts'
+import type { IssuerClient } from '../project/single-sign-on/issuer-client.ts'
 import type { Command } from '../transactions/command.ts'
 import type { GroupCommit } from '../transactions/group-commit.ts'
-import type { Webhook } from '../webhook/webhook.ts'
 
 /**
  * The dependencies of every call. An edge runs a command: `service.run(addXp(player, input))`. Any other function of a
@@ -55,7 +55,7 @@ export interface Service {
   readonly followEnded: EndedFeed['follow']
   /** Logs a failure that does not fail the call. */
   readonly warn: (message: string, detail: unknown) => void
-  readonly countLogin: LoginDesk['countLogin']
+  readonly countLogin: LoginDeps['countLogin']
   /** Resolves once the events of all calls that were answered before are in the environment's stream. */
   readonly settleEvents: (environmentId: string) => Promise<void>
   /** Counts a call of a player of this environment. */

@@ -1,5 +1,5 @@
 // The game's time of an environment for tests, which may be ahead of or behind the real time, or run faster. Pure;
-// `scenario/game-clock.ts` has the same rule in SQL.
+// `game/clock/game-clock.ts` has the same rule in SQL.
 
 /** A clock that is not the real one. Times are in milliseconds since 1970. */
 export interface GameClock {

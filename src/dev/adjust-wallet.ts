@@ -1,9 +1,9 @@
 import { Refusal } from '../base/errors.ts'
 import { MAX_INT64 } from '../base/json.ts'
+import { askWallet, balanceOf, move } from '../game/wallet/holdings.ts'
 import { askStatus, requireActive } from '../players/player-status.ts'
 import type { Command } from '../transactions/command.ts'
 import type { PlayerRef } from '../transactions/player.ts'
-import { askWallet, balanceOf, move } from '../wallet/holdings.ts'
 
 export interface Adjustment {
   readonly currency: string

@@ -1,7 +1,7 @@
 import { REFUSALS, Refusal, type RefusalKind } from '../base/errors.ts'
 import type { Schema } from '../declare/shape.ts'
 import { clientEvent } from '../events/client-event.ts'
-import { PASSED_TYPES } from '../scenario/handles.ts'
+import { PASSED_TYPES } from '../game/definition/handles.ts'
 import { openapi } from '../serve/openapi/document.ts'
 
 // The types and shapes of the libraries for game clients and game servers, made from the same declarations as

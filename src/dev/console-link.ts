@@ -1,7 +1,7 @@
 import type { Service } from '../app/service.ts'
 import { MAX_OPERATOR_TOKEN_SECONDS } from '../base/limits.ts'
 import { findPlatformCaller } from '../callers/keys.ts'
-import { issueOperatorToken } from '../projects/manage-keys.ts'
+import { issueOperatorToken } from '../project/projects/manage-keys.ts'
 import type { Demo } from './seed.ts'
 
 /**

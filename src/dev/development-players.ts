@@ -1,9 +1,9 @@
 import type { Config } from '../base/config.ts'
 import { loadTokenKeys } from '../callers/key-ring.ts'
+import { findEnvironment } from '../callers/projects.ts'
 import { createTokens } from '../callers/tokens.ts'
 import { withDatabase } from '../db/open.ts'
 import { createPlayer } from '../players/create-player.ts'
-import { findEnvironment } from '../projects/projects.ts'
 import { createGroupCommit } from '../transactions/group-commit.ts'
 import { adjustWallet } from './adjust-wallet.ts'
 

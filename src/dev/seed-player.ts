@@ -1,5 +1,5 @@
-import type { Track } from '../scenario/definition.ts'
-import type { WebhookAttempt } from '../webhook/webhook.ts'
+import type { WebhookAttempt } from '../accounts/webhook/webhook.ts'
+import type { Track } from '../game/definition/definition.ts'
 import type { SeededBooks, SeededTotals } from './seed-books.ts'
 import {
   chooseKind,

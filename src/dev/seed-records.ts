@@ -1,8 +1,10 @@
+import { latencyStep } from '../accounts/login/log/latency.ts'
+import { DEFAULT_PROVIDER } from '../accounts/providers/provider-ref.ts'
+import type { WebhookAttempt } from '../accounts/webhook/webhook.ts'
 import { freeze } from '../base/frozen-json.ts'
 import { print } from '../base/json.ts'
-import { decideClaim, decidePurchase, decideXp, newPass, type Pass } from '../battlepass/decide.ts'
-import { latencyStep } from '../login/log/latency.ts'
-import { DEFAULT_PROVIDER } from '../providers/provider-ref.ts'
+import { decideClaim, decidePurchase, decideXp, newPass, type Pass } from '../game/battlepass/decide.ts'
+import { lengthened, type PlayerBoost } from '../game/boosts/player-boosts.ts'
 import {
   assetsOf,
   boostsOf,
@@ -15,12 +17,18 @@ import {
   type TierKey,
   type Track,
   tierKey,
-} from '../scenario/definition.ts'
-import { begin, type Crossing, type ExecutionPlan, type Grant, type Walk, walk, withoutPaid } from '../scenario/plan.ts'
-import { scopeOf } from '../scenario/reward-payments.ts'
-import type { XpSender } from '../scenario/xp-rules.ts'
-import { lengthened, type PlayerBoost } from '../wallet/player-boosts.ts'
-import type { WebhookAttempt } from '../webhook/webhook.ts'
+} from '../game/definition/definition.ts'
+import type { XpSender } from '../game/definition/xp-rules.ts'
+import {
+  begin,
+  type Crossing,
+  type ExecutionPlan,
+  type Grant,
+  type Walk,
+  walk,
+  withoutPaid,
+} from '../game/runs/plan.ts'
+import { scopeOf } from '../game/runs/reward-payments.ts'
 import { idAt, type SeededBooks, type SeededScope, type SeededTotals } from './seed-books.ts'
 import type { Locale } from './seed-names.ts'
 

@@ -25,6 +25,19 @@ export type SeasonEventType = (typeof SEASON_EVENT_TYPES)[number]
 /** The kind of events of grant jobs, which are no player's. */
 export const JOB_EVENT_TYPE = 'grant_job.changed'
 
+/** The states of a grant job, as its events report them. */
+export const JOB_STATES = [
+  'planned',
+  'collecting',
+  'awaiting approval',
+  'running',
+  'paused',
+  'done',
+  'cancelled',
+  'failed',
+] as const
+export type JobState = (typeof JOB_STATES)[number]
+
 /** The kinds of events in an environment's stream. */
 export const EVENT_TYPES = [...PLAYER_EVENT_TYPES, ...SEASON_EVENT_TYPES, JOB_EVENT_TYPE] as const
 export type EventType = (typeof EVENT_TYPES)[number]

@@ -1,7 +1,7 @@
 import { orNull } from '../base/errors.ts'
 import { requirePlatform, requireReader } from '../callers/access.ts'
+import { findEnvironment } from '../callers/projects.ts'
 import type { Context } from '../declare/graphql/context.ts'
-import { findEnvironment } from '../projects/projects.ts'
 import { findPlayers } from './find-player.ts'
 import { admitPlayer, type PlayerRef } from './player-status.ts'
 

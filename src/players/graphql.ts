@@ -4,31 +4,14 @@ import { printCursor, readCursor } from '../declare/cursor.ts'
 import { globalId } from '../declare/global-id.ts'
 import { builder } from '../declare/graphql/builder.ts'
 import { NodeType, nodesOf } from '../declare/graphql/node.ts'
-import { forwardPage, namesOf, PLAYERS_LIST, pageOf, readList } from '../declare/graphql/page.ts'
+import { forwardPage, namesOf, readList } from '../declare/graphql/page.ts'
 import { answerType, argsOf, enumType, fieldsOf, inputOf } from '../declare/graphql/shapes.ts'
 import { shape, uuid } from '../declare/shape.ts'
-import { updatePlayer, updatePlayerCall } from '../login/update-player.ts'
-import { InventoryItemType, WalletType } from '../wallet/graphql.ts'
 import { findPlayer } from './find-player.ts'
 import { findReadable, findReadables } from './graphql-readable.ts'
-import {
-  admitPlayer,
-  BAN_KINDS,
-  type Ban,
-  banOf,
-  type PlayerRef,
-  STATUSES,
-  type Standing,
-  statusOf,
-} from './player-status.ts'
+import { admitPlayer, BAN_KINDS, type Ban, banOf, STATUSES, type Standing, statusOf } from './player-status.ts'
 import { identity, profile } from './read-player.ts'
-import {
-  playerRequest,
-  playerUpdateRequest,
-  storageDeleteRequest,
-  storageGetRequest,
-  storageSetRequest,
-} from './requests.ts'
+import { playerRequest, storageDeleteRequest, storageGetRequest, storageSetRequest } from './requests.ts'
 import {
   deleteStorage,
   deleteStorageCall,
@@ -51,7 +34,8 @@ const IdentityType = builder.prismaObject('Identity', {
   }),
 })
 
-const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
+/** The order of bytes, as over REST: the sort order of text depends on the database. */
+export const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
 const PlayerStatus = enumType('PlayerStatus', STATUSES, {
   description: 'Whether a player can play.',
@@ -116,7 +100,6 @@ export const PlayerType = builder.prismaObject('Player', {
       select: { lastLogin: { select: { loggedInAt: true } } },
       resolve: ({ lastLogin }) => lastLogin?.loggedInAt ?? null,
     }),
-    // In the order of bytes, as over REST: the sort order of text depends on the database.
     identities: t.field({
       extensions: { size: 2 },
       description: 'The identities that log the player in, by provider and subject.',
@@ -124,18 +107,6 @@ export const PlayerType = builder.prismaObject('Player', {
       select: (_args, _context, nested) => ({ identities: nested() }),
       resolve: ({ identities }) =>
         [...identities].sort((a, b) => byBytes(a.provider, b.provider) || byBytes(a.subject, b.subject)),
-    }),
-    wallet: t.field({
-      type: [WalletType],
-      description: 'Balances by currency.',
-      select: (_args, _context, nested) => ({ wallets: nested() }),
-      resolve: ({ wallets }) => [...wallets].sort((a, b) => byBytes(a.currency, b.currency)),
-    }),
-    inventory: t.field({
-      type: [InventoryItemType],
-      description: "The player's items.",
-      select: (_args, _context, nested) => ({ inventory: nested() }),
-      resolve: ({ inventory }) => [...inventory].sort((a, b) => byBytes(a.itemId, b.itemId)),
     }),
     storage: t.field({
       type: [StorageEntryType],
@@ -170,35 +141,6 @@ builder.prismaObjectFields('Player', (t) => ({
       },
     },
     ...namesOf('StorageKey'),
-  ),
-  runs: t.prismaConnection(
-    {
-      type: 'Run',
-      ...PLAYERS_LIST,
-      description: "The player's runs, the latest first.",
-      resolve: (query, { environmentId, id: playerId }, _args, context) => {
-        const { page, beyond } = pageOf(query, { scope: { playerId }, order: 'desc' })
-        return context.prisma.run.findMany({ ...page, where: { environmentId, playerId, ...beyond } })
-      },
-    },
-    ...namesOf('Run'),
-  ),
-  passes: t.relation('passes', {
-    extensions: { size: 5 },
-    description: "The player's battle passes.",
-    query: { orderBy: [{ scenarioId: 'asc' }, { nodeId: 'asc' }] },
-  }),
-  walletLedger: t.prismaConnection(
-    {
-      type: 'WalletEntry',
-      ...PLAYERS_LIST,
-      description: 'Every change of a balance, the latest first.',
-      resolve: (query, { environmentId, id: playerId }, _args, context) => {
-        const { page, beyond } = pageOf(query, { scope: { playerId }, order: 'desc' })
-        return context.prisma.walletEntry.findMany({ ...page, where: { environmentId, playerId, ...beyond } })
-      },
-    },
-    ...namesOf('WalletEntry'),
   ),
 }))
 
@@ -273,29 +215,7 @@ const DeleteStoragePayload = builder.objectRef<{ keys: readonly string[] }>('Del
   }),
 })
 
-const UpdateProfilePayload = builder.objectRef<PlayerRef>('UpdateProfilePayload').implement({
-  fields: (t) => ({
-    player: t.prismaField({
-      type: 'Player',
-      description: 'The player after the change.',
-      resolve: (query, { environmentId, playerId: id }, _args, { prisma }) =>
-        prisma.player.findUniqueOrThrow({ ...query, where: { environmentId_id: { environmentId, id } } }),
-    }),
-  }),
-})
-
 builder.mutationFields((t) => ({
-  updateProfile: t.field({
-    type: UpdateProfilePayload,
-    description:
-      'Changes the nickname, region and language of the calling player, where the environment lets clients do so. A field that is absent or null stays.',
-    args: inputOf('UpdateProfileInput', playerUpdateRequest),
-    resolve: async (_root, { input }, context) => {
-      const player = await requirePlayer(context, updatePlayerCall.action)
-      await context.service.runAs(player, updatePlayer(player, playerUpdateRequest.readInput(input)))
-      return player
-    },
-  }),
   setStorage: t.field({
     type: SetStoragePayload,
     description: "Merges values into the calling player's storage, all or nothing.",

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { changesOf, type Told } from '../../src/alerts/changes.ts'
-import { MAX_PROBLEMS, PROBLEM_KINDS, type Problem, type ProblemKind } from '../../src/problems/problems.ts'
+import { changesOf, type Told } from '../../src/operations/alerts/changes.ts'
+import { MAX_PROBLEMS, PROBLEM_KINDS, type Problem, type ProblemKind } from '../../src/operations/problems/problems.ts'
 
 // What an alert webhook is told, from look to look.
 

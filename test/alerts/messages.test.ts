@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { ToldProblem } from '../../src/alerts/changes.ts'
-import { type AlertMessage, bodyOf } from '../../src/alerts/messages.ts'
+import type { ToldProblem } from '../../src/operations/alerts/changes.ts'
+import { type AlertMessage, bodyOf } from '../../src/operations/alerts/messages.ts'
 
 // The bodies of messages, in the shapes that Slack, Discord and Standard Webhooks document.
 

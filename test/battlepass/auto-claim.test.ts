@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/base/json.ts'
-import { addXp } from '../../src/battlepass/add-xp.ts'
 import { createServerKey } from '../../src/callers/keys.ts'
+import { addXp } from '../../src/game/battlepass/add-xp.ts'
 import { Desk } from '../grants/jobs.ts'
 import { gold, item, passNode, scenario, season, tier } from '../harness/definitions.ts'
 import { times } from '../harness/game.ts'

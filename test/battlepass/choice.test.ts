@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Json, print } from '../../src/base/json.ts'
-import { claimTier } from '../../src/battlepass/claim-tier.ts'
+import { claimTier } from '../../src/game/battlepass/claim-tier.ts'
 import { gold, item, type PassOptions, passNode, scenario, season, tier } from '../harness/definitions.ts'
 import { startInstance, times } from '../harness/game.ts'
 import { CLAIM_ALL } from '../harness/surfaces.ts'

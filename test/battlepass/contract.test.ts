@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Json, print } from '../../src/base/json.ts'
 import { createPlatformKey } from '../../src/callers/keys.ts'
+import { createProject } from '../../src/callers/projects.ts'
 import { adjustWallet } from '../../src/dev/adjust-wallet.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
-import { createProject } from '../../src/projects/projects.ts'
 import { gold, passNode, scenario, season } from '../harness/definitions.ts'
 import { times } from '../harness/game.ts'
 import {

@@ -10,10 +10,10 @@ import {
   newPass,
   type Pass,
   type PurchaseError,
-} from '../../src/battlepass/decide.ts'
-import { type PassNode, TRACKS, type Track, tierKey } from '../../src/scenario/definition.ts'
-import { parseDefinition } from '../../src/scenario/parse-definition.ts'
-import type { Crossing } from '../../src/scenario/plan.ts'
+} from '../../src/game/battlepass/decide.ts'
+import { type PassNode, TRACKS, type Track, tierKey } from '../../src/game/definition/definition.ts'
+import { parseDefinition } from '../../src/game/definition/parse.ts'
+import type { Crossing } from '../../src/game/runs/plan.ts'
 import { gold, passNode, scenario, tier } from '../harness/definitions.ts'
 
 const MAX_INT64 = 2n ** 63n - 1n

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { MAX_INT64 } from '../../src/base/json.ts'
-import { levelAt } from '../../src/battlepass/decide.ts'
+import { levelAt } from '../../src/game/battlepass/decide.ts'
 
 describe('levelAt', () => {
   const anyLevels = fc

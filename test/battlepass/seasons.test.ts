@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { storeLevels } from '../../src/figures/store-levels.ts'
+import { storeLevels } from '../../src/operations/figures/store-levels.ts'
 import { passNode, scenario, season, tier } from '../harness/definitions.ts'
 import type { TestPlayer } from '../harness/game.ts'
 import { at, CLAIMS_ONLY, enter, FUTURE, game, MAX_INT64, PAST, startPassGame, stopPassGame } from './pass-game.ts'

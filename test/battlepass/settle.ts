@@ -1,5 +1,5 @@
-import { settleDue } from '../../src/battlepass/settle-seasons.ts'
-import { storeLevels } from '../../src/figures/store-levels.ts'
+import { settleDue } from '../../src/game/seasons/settle-seasons.ts'
+import { storeLevels } from '../../src/operations/figures/store-levels.ts'
 import { until } from '../harness/until.ts'
 import { game } from './pass-game.ts'
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Json, print } from '../../src/base/json.ts'
-import { decideXp, newPass, type Pass } from '../../src/battlepass/decide.ts'
-import type { XpOrigin } from '../../src/battlepass/xp-limits.ts'
-import type { PassNode } from '../../src/scenario/definition.ts'
-import { parseDefinition } from '../../src/scenario/parse-definition.ts'
+import { decideXp, newPass, type Pass } from '../../src/game/battlepass/decide.ts'
+import type { XpOrigin } from '../../src/game/battlepass/xp-limits.ts'
+import type { PassNode } from '../../src/game/definition/definition.ts'
+import { parseDefinition } from '../../src/game/definition/parse.ts'
 import { passNode, scenario } from '../harness/definitions.ts'
 
 const NOON = Date.UTC(2026, 10, 25, 12)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Json, print } from '../../src/base/json.ts'
-import { type CalendarSeason, conflictsOf, type Planned } from '../../src/calendar/conflicts.ts'
+import { type CalendarSeason, conflictsOf, type Planned } from '../../src/operations/calendar/conflicts.ts'
 import { season } from '../harness/definitions.ts'
 import { type Game, startGame } from '../harness/game.ts'
 

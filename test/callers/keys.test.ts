@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlatformKey, createSdkKey, createServerKey } from '../../src/callers/keys.ts'
-import { createProject } from '../../src/projects/projects.ts'
+import { createProject } from '../../src/callers/projects.ts'
 import { type Game, startGame } from '../harness/game.ts'
 import { startOperator } from '../harness/operator.ts'
 

@@ -50,9 +50,9 @@ import { parseJson, valueAt } from '../../console/src/designer/text/json-tree.ts
 import { readDefinition as readPasses } from '../../console/src/scenario/read-definition.ts'
 import { readCells, toCsv } from '../../console/src/ui/csv.ts'
 import { demoSeason } from '../../src/dev/season.ts'
-import { definitionSchema } from '../../src/scenario/definition-schema.ts'
-import type { ServiceType } from '../../src/scenario/handles.ts'
-import { validateDefinition } from '../../src/scenario/parse-definition.ts'
+import type { ServiceType } from '../../src/game/definition/handles.ts'
+import { validateDefinition } from '../../src/game/definition/parse.ts'
+import { definitionSchema } from '../../src/game/definition/schema.ts'
 
 /** A definition with custom members, a number beyond 2^53 and a custom layout. */
 const TEXT = `{

@@ -5,7 +5,7 @@ import { exportParameters, filtersText, readFilters } from '../../console/src/pl
 import { levelAt, readDefinition } from '../../console/src/scenario/read-definition.ts'
 import { readAmount } from '../../console/src/ui/amount.ts'
 import { faultText, inWords } from '../../console/src/ui/errors.ts'
-import { storeLevels } from '../../src/figures/store-levels.ts'
+import { storeLevels } from '../../src/operations/figures/store-levels.ts'
 import { withoutChromium } from '../harness/browser.ts'
 import { type ConsoleStage, startConsole } from '../harness/console.ts'
 import { choose, closeDialog, confirm as confirmDialog } from '../harness/console-dialog.ts'

@@ -1,10 +1,10 @@
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createProject } from '../../src/callers/projects.ts'
 import { toRefusal } from '../../src/db/failures.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { createPool } from '../../src/db/pool.ts'
 import { createPrisma } from '../../src/db/prisma.ts'
-import { createProject } from '../../src/projects/projects.ts'
 import { createDatabase, setOnDatabase, type TestDatabase } from '../harness/database.ts'
 import { startProxy } from '../harness/proxy.ts'
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSecrets, generateSecretsKey, type SecretsKey } from '../../src/base/secrets.ts'
 import { generateTokenKey } from '../../src/callers/tokens.ts'
 import { rotateSecrets, SEALED_COLUMNS, unreadableSecrets } from '../../src/db/sealed-secrets.ts'
-import { openClientSecret } from '../../src/single-sign-on/settings.ts'
+import { openClientSecret } from '../../src/project/single-sign-on/settings.ts'
 import { Desk } from '../grants/jobs.ts'
 import { makeAuthority } from '../harness/certificates.ts'
 import { type Game, startGame, startInstance } from '../harness/game.ts'
@@ -21,16 +21,16 @@ const DEVICE = randomBytes(24).toString('base64url')
 
 /** Each file that seals, with the columns that it seals. None: what it seals is not stored. */
 const SEALS: Readonly<Record<string, readonly string[]>> = {
-  'alerts/alert-webhooks.ts': ['alert_webhooks.url', 'alert_webhooks.secret'],
+  'operations/alerts/alert-webhooks.ts': ['alert_webhooks.url', 'alert_webhooks.secret'],
   'db/sealed-secrets.ts': [],
   'dev/seed.ts': ['auth_providers.secret'],
   // A ticket, which the game keeps for some minutes.
-  'login/switch-player.ts': [],
-  'providers/rotate-secret.ts': ['auth_providers.secret', 'replaced_secrets.secret'],
-  'providers/settings-plan.ts': ['auth_providers.secret', 'auth_providers.client_key'],
-  'single-sign-on/settings.ts': ['single_sign_ons.client_secret'],
+  'accounts/login/switch-player.ts': [],
+  'accounts/providers/rotate-secret.ts': ['auth_providers.secret', 'replaced_secrets.secret'],
+  'accounts/providers/settings-plan.ts': ['auth_providers.secret', 'auth_providers.client_key'],
+  'project/single-sign-on/settings.ts': ['single_sign_ons.client_secret'],
   // Cookies of a sign-in.
-  'single-sign-on/sign-on.ts': [],
+  'project/single-sign-on/sign-on.ts': [],
 }
 
 let game: Game

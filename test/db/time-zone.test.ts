@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlatformKey } from '../../src/callers/keys.ts'
+import { createProject } from '../../src/callers/projects.ts'
 import { createPool } from '../../src/db/pool.ts'
-import { createProject } from '../../src/projects/projects.ts'
 import { createDatabase, setOnDatabase, type TestDatabase } from '../harness/database.ts'
 import { type Instance, startInstance } from '../harness/game.ts'
 

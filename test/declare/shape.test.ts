@@ -150,10 +150,10 @@ describe('a changed limit', () => {
       MAX_ID: 5,
       MAX_HANDLE: 6,
     }))
-    const { crossHandleRequest } = await import('../../src/scenario/cross-handle.ts')
+    const { crossHandleRequest } = await import('../../src/game/runs/cross-handle.ts')
     const { openapi } = await import('../../src/serve/openapi/document.ts')
-    const { definitionSchema } = await import('../../src/scenario/definition-schema.ts')
-    const { parseDefinition } = await import('../../src/scenario/parse-definition.ts')
+    const { definitionSchema } = await import('../../src/game/definition/schema.ts')
+    const { parseDefinition } = await import('../../src/game/definition/parse.ts')
     const sent = { scenarioId: 'season', runId: 'r', nodeId: 'n', handle: 'onClick' }
 
     const faults = [
@@ -188,7 +188,7 @@ describe('a changed limit', () => {
     }))
     const { printedSchema } = await import('../../src/schema.ts')
     const { openapi } = await import('../../src/serve/openapi/document.ts')
-    const { definitionSchemaText } = await import('../../src/scenario/definition-schema.ts')
+    const { definitionSchemaText } = await import('../../src/game/definition/schema.ts')
 
     const maxima = maximaIn([printedSchema(), JSON.stringify(openapi), definitionSchemaText].join('\n'))
     const old = new Set(limits.map(([, limit]) => limit))
@@ -208,8 +208,8 @@ describe('a changed limit', () => {
       MAX_REQUEST_ID: 4,
     }))
     const { faultsOfPage } = await import('../../src/declare/graphql/page.ts')
-    const { kindsRequest } = await import('../../src/events/graphql.ts')
-    const { definitionSchemaText } = await import('../../src/scenario/definition-schema.ts')
+    const { kindsRequest } = await import('../../src/game/stream/graphql.ts')
+    const { definitionSchemaText } = await import('../../src/game/definition/schema.ts')
     const { requestIdOf } = await import('../../src/declare/request.ts')
 
     expect(faultsOfPage({ first: 7 })).toEqual([])

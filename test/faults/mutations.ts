@@ -56,7 +56,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     what: 'grants of a batch without a key',
-    file: 'src/battlepass/rest-xp.ts',
+    file: 'src/game/battlepass/rest-grant-xp.ts',
     changes: [['{ ...input, idempotencyKey }, {', '{ ...input, idempotencyKey: idempotencyKey && null }, {']],
     tests: [
       {
@@ -93,19 +93,19 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     what: 'no check whether a tier is claimed',
-    file: 'src/battlepass/decide.ts',
+    file: 'src/game/battlepass/decide.ts',
     changes: [['if (pass.claimed.has(key)) {', 'if (pass.claimed.has(key) && Math.random() < 0) {']],
     tests: [{ file: 'faults/two-services.test.ts', title: 'grant a tier once when … claims of it arrive' }],
   },
   {
     what: 'no check whether premium is owned',
-    file: 'src/battlepass/decide.ts',
+    file: 'src/game/battlepass/decide.ts',
     changes: [["if (pass.premiumOwned) return { kind: 'refused', error: 'premium already owned' }", '']],
     tests: [{ file: 'faults/two-services.test.ts', title: 'charge once when … purchases have different keys' }],
   },
   {
     what: 'no check whether a level is reached',
-    file: 'src/battlepass/decide.ts',
+    file: 'src/game/battlepass/decide.ts',
     changes: [["if (by !== 'support' && !isReached) return { kind: 'refused', error: 'level not reached' }", '']],
     tests: [
       {
@@ -116,7 +116,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     what: 'a level that is crossed again',
-    file: 'src/battlepass/decide.ts',
+    file: 'src/game/battlepass/decide.ts',
     changes: [['const leveledUp = level > pass.level', 'const leveledUp = level >= pass.level']],
     tests: [
       {
@@ -127,13 +127,13 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     what: 'phases of a season that are told again',
-    file: 'src/scenario/season-schedule.ts',
+    file: 'src/game/seasons/season-schedule.ts',
     changes: [['  WHERE p.told_at IS NULL`', '  WHERE true`']],
     tests: [{ file: 'scenario/season-events.test.ts', title: 'are not told again, whatever edits follow' }],
   },
   {
     what: 'a season that is settled while claims are open',
-    file: 'src/battlepass/settle-pass.ts',
+    file: 'src/game/seasons/settle-pass.ts',
     changes: [
       [
         'if (!definition || !pass || !isSettledAt(definition, pass.node, pass.nowIn(group))) return null',
@@ -144,7 +144,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     what: 'xp beyond int64',
-    file: 'src/battlepass/decide.ts',
+    file: 'src/game/battlepass/decide.ts',
     changes: [["if (xp > MAX_INT64) return { kind: 'refused', reason: 'xpLimitExceeded' }", '']],
     tests: [
       {
@@ -155,7 +155,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     what: 'boosts that change without a new revision of their scenarios',
-    file: 'src/scenario/boosts.ts',
+    file: 'src/game/boosts/stored.ts',
     changes: [['SET version = t.version, boosts', 'SET boosts']],
     tests: [
       {
@@ -167,7 +167,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     what: 'rewards of a purchase without a check of their room',
-    file: 'src/battlepass/purchase-premium.ts',
+    file: 'src/game/battlepass/purchase-premium.ts',
     changes: [['...instant, ...rewards', '...rewards']],
     tests: [
       {
@@ -178,7 +178,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     what: 'xp that becomes a currency without a check of its room',
-    file: 'src/battlepass/add-xp.ts',
+    file: 'src/game/battlepass/add-xp.ts',
     changes: [
       [
         'requireRoom(player, walked ? [...converted, ...walked.rewards] : converted)',
@@ -191,7 +191,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     what: 'no check of the bonus tiers of a day',
-    file: 'src/battlepass/claim.ts',
+    file: 'src/game/battlepass/claim.ts',
     changes: [["if (!isRepeat && decision.isOverDay) return refused('daily limit reached')", '']],
     tests: [
       {
@@ -202,7 +202,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     what: 'rewards beyond int64',
-    file: 'src/wallet/holdings.ts',
+    file: 'src/game/wallet/holdings.ts',
     changes: [['if (total > MAX_INT64) return', 'if (total < 0n) return']],
     tests: [
       { file: 'battlepass/contract-claims.test.ts', title: 'refuses rewards that overflow … and writes nothing' },
@@ -210,7 +210,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     what: 'a ledger that does not sum up to its balance',
-    file: 'src/wallet/holdings.ts',
+    file: 'src/game/wallet/holdings.ts',
     changes: [['{ id: entryId, currency, amount, balance,', '{ id: entryId, currency, amount: amount + 1n, balance,']],
     tests: [
       {
@@ -245,7 +245,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     what: 'another pair for a refresh whose answer was lost',
-    file: 'src/login/refresh-tokens.ts',
+    file: 'src/accounts/login/refresh-tokens.ts',
     changes: [['const REPLAY_MS = 10_000', 'const REPLAY_MS = -1']],
     tests: [
       { file: 'login/refresh.test.ts', title: 'answers fifty concurrent uses of one token with the same pair, on …' },
@@ -253,7 +253,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     what: 'a stolen refresh token that ends nothing',
-    file: 'src/login/refresh-tokens.ts',
+    file: 'src/accounts/login/refresh-tokens.ts',
     changes: [['      tokens.revoke(token)\n      return null', '      return null']],
     tests: [{ file: 'login/refresh.test.ts', title: 'ends every token of the family …' }],
   },
@@ -282,13 +282,13 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     what: 'a webhook whose refusal is tried again',
-    file: 'src/webhook/webhook.ts',
+    file: 'src/accounts/webhook/webhook.ts',
     changes: [["if (ending.kind !== 'unavailable' ||", "if (ending.kind === 'answered' ||"]],
     tests: [{ file: 'webhook/webhook.test.ts', title: 'treats every 4xx as a rejection after one call' }],
   },
   {
     what: 'a replaced secret that stops signing at once',
-    file: 'src/providers/rotate-secret.ts',
+    file: 'src/accounts/providers/rotate-secret.ts',
     changes: [['const isKept = isNew && overlapSeconds > 0', 'const isKept = isNew && overlapSeconds < 0']],
     tests: [
       {
@@ -316,7 +316,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     what: 'xp that is taken along at each start',
-    file: 'src/battlepass/next-season.ts',
+    file: 'src/game/battlepass/next-season.ts',
     changes: [["  addStep(group, player, { scenarioId: from.scenarioId, nodeId: from.node.id }, 'carried')\n", '']],
     tests: [
       {
@@ -362,7 +362,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     what: 'a grant job that does not note what it gave',
-    file: 'src/grants/give.ts',
+    file: 'src/operations/grants/give.ts',
     changes: [
       ['row.set({ ...before, ...result, outcome, cause', 'row.set({ ...before, ...result, outcome: null, cause'],
     ],
@@ -375,7 +375,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     what: 'a message whose claim is not noted',
-    file: 'src/inbox/claim-message.ts',
+    file: 'src/game/inbox/claim-message.ts',
     changes: [
       ['putMessage(player, { ...message, claimedAt: group.now,', 'putMessage(player, { ...message, claimedAt: null,'],
     ],
@@ -388,7 +388,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     what: 'a clock for tests that calls from memory do not prove',
-    file: 'src/scenario/game-clock.ts',
+    file: 'src/game/clock/game-clock.ts',
     changes: [['SET version = t.version, clock = w.clock', 'SET clock = w.clock']],
     tests: [
       {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createCallCounts, purgeCalls } from '../../src/figures/calls.ts'
+import { createCallCounts, purgeCalls } from '../../src/operations/figures/calls.ts'
 import { type Game, startGame, startInstance, times } from '../harness/game.ts'
 import { until } from '../harness/until.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { foldChanges, rollUpHours } from '../../src/figures/fold.ts'
+import { foldChanges, rollUpHours } from '../../src/operations/figures/fold.ts'
 import { auditBooks } from '../harness/audit.ts'
 import { season } from '../harness/definitions.ts'
 import { type Game, startGame } from '../harness/game.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runJobs } from '../../src/grants/run-jobs.ts'
+import { runJobs } from '../../src/operations/grants/run-jobs.ts'
 import { enter, game, startPassGame, stopPassGame, supported } from '../battlepass/pass-game.ts'
 import { type TestPlayer, times } from '../harness/game.ts'
 import { until } from '../harness/until.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { missingXp } from '../../src/grants/give.ts'
-import { runJobs } from '../../src/grants/run-jobs.ts'
+import { missingXp } from '../../src/operations/grants/give.ts'
+import { runJobs } from '../../src/operations/grants/run-jobs.ts'
 import { enter, game, MAX_INT64, startPassGame, stopPassGame, supported } from '../battlepass/pass-game.ts'
 import { season } from '../harness/definitions.ts'
 import { times } from '../harness/game.ts'

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import type { Pool } from 'pg'
 import { expect } from 'vitest'
-import { runJobs } from '../../src/grants/run-jobs.ts'
+import { runJobs } from '../../src/operations/grants/run-jobs.ts'
 import type { Game, GraphqlAnswer, TestPlayer } from '../harness/game.ts'
 import { until } from '../harness/until.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../src/db/ids.ts'
-import { inboxMessages } from '../../src/inbox/messages.ts'
+import { inboxMessages } from '../../src/game/inbox/messages.ts'
 import { type TestPlayer, times } from '../harness/game.ts'
 import { settled } from '../harness/settled.ts'
 import { codeOf, type Input, payload, support } from '../support/desk.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { countPlayers, MAX_COUNT, type PlayerSearch, searchPlayers } from '../../src/listing/search-players.ts'
-import { DIRECTIONS, type ListPosition, PLAYER_SORTS, type PlayerPage } from '../../src/listing/statements.ts'
+import { countPlayers, MAX_COUNT, type PlayerSearch, searchPlayers } from '../../src/accounts/lists/search-players.ts'
+import { DIRECTIONS, type ListPosition, PLAYER_SORTS, type PlayerPage } from '../../src/accounts/lists/statements.ts'
 import { type Game, startGame } from '../harness/game.ts'
 import { openPool } from '../harness/sql.ts'
 import { newOperator, type Operator } from '../support/desk.ts'

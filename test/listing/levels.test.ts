@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { storeLevels } from '../../src/figures/store-levels.ts'
+import { storeLevels } from '../../src/operations/figures/store-levels.ts'
 import { auditBooks } from '../harness/audit.ts'
 import { BEGIN } from '../harness/begin.ts'
 import { scenario, season } from '../harness/definitions.ts'

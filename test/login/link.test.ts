@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Json, print } from '../../src/base/json.ts'
 import { createSdkKey } from '../../src/callers/keys.ts'
-import { createProject } from '../../src/projects/projects.ts'
+import { createProject } from '../../src/callers/projects.ts'
 import { BEGIN } from '../harness/begin.ts'
 import { type Answer, type LoginOptions, startInstance, type TestPlayer, times } from '../harness/game.ts'
 import { signatureOf } from '../harness/operator.ts'

@@ -2,7 +2,7 @@ import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Json, print } from '../../src/base/json.ts'
 import { createPlatformKey, createSdkKey } from '../../src/callers/keys.ts'
-import { createProject } from '../../src/projects/projects.ts'
+import { createProject } from '../../src/callers/projects.ts'
 import { type GraphqlAnswer, type LoginOptions, times } from '../harness/game.ts'
 import { askSocket, type Outcome, outcomeOfGraphql, outcomeOfRest } from '../harness/surfaces.ts'
 import {

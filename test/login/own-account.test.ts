@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { deletePlanned } from '../../src/login/delete-own-player.ts'
+import { deletePlanned } from '../../src/accounts/login/delete-own-player.ts'
 import { SECTIONS } from '../../src/players/export-player.ts'
 import { passNode, scenario } from '../harness/definitions.ts'
 import { type Answer, times } from '../harness/game.ts'

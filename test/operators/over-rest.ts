@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect } from 'vitest'
 import { type Json, print } from '../../src/base/json.ts'
+import { kebabOf } from '../../src/operations/calls/rest.ts'
 import { operatorCalls } from '../../src/operator-calls.ts'
-import { kebabOf } from '../../src/operators/rest.ts'
 import type { Answer, Game } from '../harness/game.ts'
 
 // Calls of operators over REST.

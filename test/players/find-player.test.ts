@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type PlayerSearch, searchPlayers } from '../../src/listing/search-players.ts'
+import { type PlayerSearch, searchPlayers } from '../../src/accounts/lists/search-players.ts'
 import type { Status } from '../../src/players/player-status.ts'
 import { type Game, startGame } from '../harness/game.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createProject } from '../../src/projects/projects.ts'
+import { createProject } from '../../src/callers/projects.ts'
 import { season } from '../harness/definitions.ts'
 import { type Game, type GraphqlAnswer, startGame, times } from '../harness/game.ts'
 import { approve, startOperator, type Operator as Webhook } from '../harness/operator.ts'

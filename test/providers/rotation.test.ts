@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { purgeExpiredSecrets } from '../../src/accounts/providers/rotate-secret.ts'
 import { generateSecretsKey } from '../../src/base/secrets.ts'
-import { purgeExpiredSecrets } from '../../src/providers/rotate-secret.ts'
 import { verifyStandardWebhook, verifyWebhookSignature } from '../../src/sdk/webhook.ts'
 import { type Game, generateKeys, type Instance, startGame, startInstance, times } from '../harness/game.ts'
 import { type Hit, type Operator, type Respond, signatureOf, startOperator } from '../harness/operator.ts'

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { generateSecretsKey, type SecretsKey } from '../../src/base/secrets.ts'
-import { createProject } from '../../src/projects/projects.ts'
+import { createProject } from '../../src/callers/projects.ts'
 import { times } from '../harness/game.ts'
 import { approve, startOperator, status } from '../harness/operator.ts'
 import {

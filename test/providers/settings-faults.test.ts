@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createProject } from '../../src/projects/projects.ts'
+import { createProject } from '../../src/callers/projects.ts'
 import { type Answer, times } from '../harness/game.ts'
 import {
   auditRows,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { type Json, MAX_INT64 } from '../../src/base/json.ts'
-import { HANDLES_OF } from '../../src/scenario/handles.ts'
+import { HANDLES_OF } from '../../src/game/definition/handles.ts'
 
 // Random definitions that can be published. They use few ids, so that two of them share nodes, levels, tiers and edges.
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { type Json, MAX_INT64, print } from '../../src/base/json.ts'
 import { demoSeason, rankedSeason } from '../../src/dev/season.ts'
-import { nextNodes } from '../../src/scenario/definition.ts'
-import { parseDefinition, validateDefinition } from '../../src/scenario/parse-definition.ts'
+import { nextNodes } from '../../src/game/definition/definition.ts'
+import { parseDefinition, validateDefinition } from '../../src/game/definition/parse.ts'
 import { gold, passNode, scenario, tier } from '../harness/definitions.ts'
 
 const levelNode = (data: Json): Json => ({ id: 'level', type: 'battle-pass-level', data })

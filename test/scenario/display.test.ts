@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Json, print } from '../../src/base/json.ts'
-import type { PassNode } from '../../src/scenario/definition.ts'
-import { parseDefinition } from '../../src/scenario/parse-definition.ts'
+import type { PassNode } from '../../src/game/definition/definition.ts'
+import { parseDefinition } from '../../src/game/definition/parse.ts'
 import { gold, item, passNode, scenario, tier } from '../harness/definitions.ts'
 
 // Texts, pictures and choices of definitions.

@@ -2,13 +2,20 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Refusal } from '../../src/base/errors.ts'
 import { type Json, MAX_INT64, print } from '../../src/base/json.ts'
-import type { PassPreview } from '../../src/battlepass/compare-passes.ts'
-import { claimsOpen, decideClaim, levelAt, newPass } from '../../src/battlepass/decide.ts'
-import type { ScenarioPreview } from '../../src/battlepass/preview.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
-import { type Definition, type PassNode, type Tier, TRACKS, type Track, typeOf } from '../../src/scenario/definition.ts'
-import { parseDefinition } from '../../src/scenario/parse-definition.ts'
-import { publishScenario } from '../../src/scenario/publish.ts'
+import type { PassPreview } from '../../src/game/battlepass/compare-passes.ts'
+import { claimsOpen, decideClaim, levelAt, newPass } from '../../src/game/battlepass/decide.ts'
+import type { ScenarioPreview } from '../../src/game/battlepass/preview.ts'
+import {
+  type Definition,
+  type PassNode,
+  type Tier,
+  TRACKS,
+  type Track,
+  typeOf,
+} from '../../src/game/definition/definition.ts'
+import { parseDefinition } from '../../src/game/definition/parse.ts'
+import { publishScenario } from '../../src/operations/publishing/publish.ts'
 import { gold, passNode, scenario, season, tier } from '../harness/definitions.ts'
 import { type Game, startGame, times } from '../harness/game.ts'
 import { atScale } from '../harness/scale.ts'

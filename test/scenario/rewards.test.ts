@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Json, print } from '../../src/base/json.ts'
-import { parseDefinition } from '../../src/scenario/parse-definition.ts'
+import { parseDefinition } from '../../src/game/definition/parse.ts'
 import { auditBooks } from '../harness/audit.ts'
 import { gold, LIMITED, passNode, scenario } from '../harness/definitions.ts'
 import {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { print } from '../../src/base/json.ts'
-import { publishDue } from '../../src/scenario/scheduled.ts'
+import { publishDue } from '../../src/operations/publishing/scheduled.ts'
 import { season } from '../harness/definitions.ts'
 import { type Game, startGame, startInstance, times } from '../harness/game.ts'
 import { until } from '../harness/until.ts'

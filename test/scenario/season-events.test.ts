@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { tellSeasons } from '../../src/scenario/season-clock.ts'
+import { tellSeasons } from '../../src/operations/publishing/season-job.ts'
 import { passNode, scenario, tier } from '../harness/definitions.ts'
 import { type Game, startGame, startInstance, times } from '../harness/game.ts'
 import { until } from '../harness/until.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { PHASES, type Phase, phasesOf, seasonAt } from '../../src/scenario/season.ts'
+import { PHASES, type Phase, phasesOf, seasonAt } from '../../src/game/definition/season.ts'
 import { passNode, scenario, tier } from '../harness/definitions.ts'
 import { type Game, startGame } from '../harness/game.ts'
 

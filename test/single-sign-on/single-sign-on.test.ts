@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose'
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { SignOnTest } from '../../src/single-sign-on/test-sign-on.ts'
+import type { SignOnTest } from '../../src/project/single-sign-on/test-sign-on.ts'
 import { Desk, newKey } from '../grants/jobs.ts'
 import { type Game, startGame } from '../harness/game.ts'
 import { type OpenIdServer, startOpenIdServer, Visitor } from '../harness/openid-server.ts'

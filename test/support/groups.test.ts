@@ -3,18 +3,20 @@ import type { Service } from '../../src/app/service.ts'
 import { Refusal } from '../../src/base/errors.ts'
 import { freeze } from '../../src/base/frozen-json.ts'
 import type { Json } from '../../src/base/json.ts'
-import { addXp } from '../../src/battlepass/add-xp.ts'
-import { claimAll, claimTier } from '../../src/battlepass/claim-tier.ts'
-import { purchasePremium } from '../../src/battlepass/purchase-premium.ts'
-import { readProgress } from '../../src/battlepass/read-progress.ts'
-import { startRun } from '../../src/battlepass/start-run.ts'
 import { adjustWallet } from '../../src/dev/adjust-wallet.ts'
-import { createPlayer } from '../../src/players/create-player.ts'
-import type { PlayerRef } from '../../src/players/player-status.ts'
-import { deleteStorage, setStorage } from '../../src/players/storage.ts'
-import { crossHandle } from '../../src/scenario/cross-handle.ts'
-import { grantPremium, resetPass, resetTier, revokePremium } from '../../src/support/support-pass.ts'
-import { cancelRun, crossHandle as crossForSupport, grantTier, grantXp } from '../../src/support/support-gifts.ts'
+import { addXp } from '../../src/game/battlepass/add-xp.ts'
+import { claimAll, claimTier } from '../../src/game/battlepass/claim-tier.ts'
+import { purchasePremium } from '../../src/game/battlepass/purchase-premium.ts'
+import { readProgress } from '../../src/game/battlepass/read-progress.ts'
+import { startRun } from '../../src/game/battlepass/start-run.ts'
+import { crossHandle } from '../../src/game/runs/cross-handle.ts'
+import {
+  cancelRun,
+  crossHandle as crossForSupport,
+  grantTier,
+  grantXp,
+} from '../../src/operations/support/support-gifts.ts'
+import { grantPremium, resetPass, resetTier, revokePremium } from '../../src/operations/support/support-pass.ts'
 import {
   banPlayer,
   deletePlayer,
@@ -23,8 +25,11 @@ import {
   setPlayerStorage,
   unbanPlayer,
   unlinkIdentity,
-} from '../../src/support/support-player.ts'
-import { creditWallet, debitWallet } from '../../src/support/support-wallet.ts'
+} from '../../src/operations/support/support-player.ts'
+import { creditWallet, debitWallet } from '../../src/operations/support/support-wallet.ts'
+import { createPlayer } from '../../src/players/create-player.ts'
+import type { PlayerRef } from '../../src/players/player-status.ts'
+import { deleteStorage, setStorage } from '../../src/players/storage.ts'
 import { auditBooks, auditSupport } from '../harness/audit.ts'
 import { gold, passNode, scenario } from '../harness/definitions.ts'
 import { type Game, startGame, times } from '../harness/game.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { MAX_NOTES } from '../../src/base/limits.ts'
-import { addPlayerNote } from '../../src/support/support-notes.ts'
+import { addPlayerNote } from '../../src/operations/support/support-notes.ts'
 import {
   type Game,
   generateKeys,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/base/json.ts'
+import { createProject } from '../../src/callers/projects.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
-import { createProject } from '../../src/projects/projects.ts'
 import { auditBooks, auditSupport } from '../harness/audit.ts'
 import { passNode, scenario } from '../harness/definitions.ts'
 import { type Game, type GraphqlAnswer, startGame, times } from '../harness/game.ts'

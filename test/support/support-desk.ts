@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
+import { createProject } from '../../src/callers/projects.ts'
 import { adjustWallet } from '../../src/dev/adjust-wallet.ts'
 import { createPlayer } from '../../src/players/create-player.ts'
-import { createProject } from '../../src/projects/projects.ts'
 import { auditBooks, auditSupport } from '../harness/audit.ts'
 import { gold, passNode, scenario, season } from '../harness/definitions.ts'
 import { type Game, generateKeys, type Instance, startGame, startInstance } from '../harness/game.ts'

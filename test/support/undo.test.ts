@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { debitWallet } from '../../src/support/support-wallet.ts'
+import { debitWallet } from '../../src/operations/support/support-wallet.ts'
 import { CLAIM, PREMIUM, PROGRESS } from '../battlepass/pass-game.ts'
 import { times } from '../harness/game.ts'
 import { codeOf, type Input, type Mutation, payload, support } from './desk.ts'

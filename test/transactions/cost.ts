@@ -8,18 +8,20 @@ import { createWorld } from '../harness/service.ts'
 
 // The built service, since what runs the tests' TypeScript gives each function its name at run time, and so allocates more.
 const built = <Module>(path: string): Promise<Module> => import(new URL(`../../dist/${path}`, import.meta.url).href)
-const { addXp } = await built<typeof import('../../src/battlepass/add-xp.ts')>('battlepass/add-xp.js')
-const { claimTier } = await built<typeof import('../../src/battlepass/claim-tier.ts')>('battlepass/claim-tier.js')
-const { decideClaim, decidePurchase, decideXp, newPass } =
-  await built<typeof import('../../src/battlepass/decide.ts')>('battlepass/decide.js')
-const { purchasePremium } = await built<typeof import('../../src/battlepass/purchase-premium.ts')>(
-  'battlepass/purchase-premium.js',
+const { addXp } = await built<typeof import('../../src/game/battlepass/add-xp.ts')>('game/battlepass/add-xp.js')
+const { claimTier } = await built<typeof import('../../src/game/battlepass/claim-tier.ts')>(
+  'game/battlepass/claim-tier.js',
 )
-const { readProgress } =
-  await built<typeof import('../../src/battlepass/read-progress.ts')>('battlepass/read-progress.js')
+const { decideClaim, decidePurchase, decideXp, newPass } =
+  await built<typeof import('../../src/game/battlepass/decide.ts')>('game/battlepass/decide.js')
+const { purchasePremium } = await built<typeof import('../../src/game/battlepass/purchase-premium.ts')>(
+  'game/battlepass/purchase-premium.js',
+)
+const { readProgress } = await built<typeof import('../../src/game/battlepass/read-progress.ts')>(
+  'game/battlepass/read-progress.js',
+)
 const { createPool } = await built<typeof import('../../src/db/pool.ts')>('db/pool.js')
-const { parseDefinition } =
-  await built<typeof import('../../src/scenario/parse-definition.ts')>('scenario/parse-definition.js')
+const { parseDefinition } = await built<typeof import('../../src/game/definition/parse.ts')>('game/definition/parse.js')
 const { createGroupCommit } =
   await built<typeof import('../../src/transactions/group-commit.ts')>('transactions/group-commit.js')
 const { createMemory } = await built<typeof import('../../src/transactions/memory.ts')>('transactions/memory.js')

@@ -1,9 +1,9 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addXp } from '../../src/battlepass/add-xp.ts'
-import { purchasePremium } from '../../src/battlepass/purchase-premium.ts'
-import { readProgress } from '../../src/battlepass/read-progress.ts'
 import { createPool } from '../../src/db/pool.ts'
+import { addXp } from '../../src/game/battlepass/add-xp.ts'
+import { purchasePremium } from '../../src/game/battlepass/purchase-premium.ts'
+import { readProgress } from '../../src/game/battlepass/read-progress.ts'
 import { askStatus } from '../../src/players/player-status.ts'
 import type { Command } from '../../src/transactions/command.ts'
 import { createGroupCommit } from '../../src/transactions/group-commit.ts'
@@ -64,7 +64,7 @@ describe('the next call of a remembered player', () => {
     const fresh = {
       ...(await import('../../src/transactions/group-commit.ts')),
       ...(await import('../../src/transactions/memory.ts')),
-      ...(await import('../../src/battlepass/add-xp.ts')),
+      ...(await import('../../src/game/battlepass/add-xp.ts')),
       ...(await import('../../src/players/player-status.ts')),
     }
     const own = createPool({ url: instances.databaseUrl, connections: 1, isForGroups: true, onError: () => undefined })

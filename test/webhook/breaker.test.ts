@@ -6,7 +6,7 @@ import {
   Breaker,
   type BreakerCall,
   type BreakerOutcome,
-} from '../../src/webhook/breaker.ts'
+} from '../../src/accounts/webhook/breaker.ts'
 import { times } from '../harness/game.ts'
 import { type Operator, startOperator } from '../harness/operator.ts'
 import { game, startWebhookGame, stopWebhookGame, UNAVAILABLE } from './webhook-game.ts'

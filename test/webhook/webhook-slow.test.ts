@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createWebhook, type WebhookResult } from '../../src/webhook/webhook.ts'
+import { createWebhook, type WebhookResult } from '../../src/accounts/webhook/webhook.ts'
 import { times } from '../harness/game.ts'
 import {
   drip,

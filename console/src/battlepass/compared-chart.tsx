@@ -1,7 +1,7 @@
 import { Chart, type ChartProps, type Series } from '../ui/chart.tsx'
 import { Panel } from '../ui/page.tsx'
 import { Empty } from '../ui/states.tsx'
-import type { InsightData } from './insight.tsx'
+import type { InsightData } from './operations.ts'
 
 // Charts of a pass that may show another time or season beside it.
 

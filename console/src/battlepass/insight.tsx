@@ -1,7 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import { useQuery } from 'urql'
-import { seasonAt } from '../../../src/scenario/season.ts'
-import type { ResultOf } from '../graphql.ts'
+import { seasonAt } from '../../../src/game/definition/season.ts'
 import { type PassView, seasonDatesOf } from '../scenario/read-definition.ts'
 import { useEnvironment } from '../shell/environment.tsx'
 import { Button } from '../ui/button.tsx'
@@ -12,8 +11,6 @@ import { Charts } from './charts.tsx'
 import { insightQuery } from './operations.ts'
 import { daysIn, lastDayOf, RANGES, type Range, rangeBefore, rangeFault, rangeOf, stepOf } from './ranges.ts'
 import { Settlement } from './settlement.tsx'
-
-export type InsightData = NonNullable<ResultOf<typeof insightQuery>['battlePassInsight']>
 
 /** The figures of one pass over a range, compared with another range or pass. The address keeps the choice. */
 export function Insight(props: {

@@ -1,4 +1,4 @@
-import { graphql } from '../graphql.ts'
+import { graphql, type ResultOf } from '../graphql.ts'
 
 export const insightQuery = graphql(`
   query ConsoleInsight(
@@ -55,3 +55,5 @@ export const settlementsQuery = graphql(`
     }
   }
 `)
+
+export type InsightData = NonNullable<ResultOf<typeof insightQuery>['battlePassInsight']>

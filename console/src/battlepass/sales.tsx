@@ -2,7 +2,7 @@ import { Panel } from '../ui/page.tsx'
 import { Empty } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { number } from '../ui/words.ts'
-import type { InsightData } from './insight.tsx'
+import type { InsightData } from './operations.ts'
 
 /** What was sold in the range, by currency. */
 export const Sales = ({ data }: { data: InsightData }) => (

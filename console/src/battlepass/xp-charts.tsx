@@ -3,7 +3,7 @@ import { Empty } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { number, percent } from '../ui/words.ts'
 import { ChartPanel } from './compared-chart.tsx'
-import type { InsightData } from './insight.tsx'
+import type { InsightData } from './operations.ts'
 import { type XpTimes, xpOverTime } from './xp-over-time.ts'
 
 interface OverTime {

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 import { type Client, useClient } from 'urql'
-import { seasonAt } from '../../../src/scenario/season.ts'
+import { seasonAt } from '../../../src/game/definition/season.ts'
 import { definitionQuery } from '../scenario/operations.ts'
 import { type PassView, readDefinition, seasonDatesOf } from '../scenario/read-definition.ts'
 import { liveScenariosQuery } from './operations.ts'

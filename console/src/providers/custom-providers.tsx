@@ -4,7 +4,7 @@ import { Empty } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { Id } from '../ui/text.tsx'
 import { Ago, Time } from '../ui/time.tsx'
-import type { CustomProvider } from './providers-page.tsx'
+import type { CustomProvider } from './operations.ts'
 
 const ACTIONS = { test: 'Test', edit: 'Edit', rotate: 'Rotate secret', remove: 'Remove' } as const
 const KINDS = ['test', 'edit', 'rotate', 'remove'] as const

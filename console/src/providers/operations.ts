@@ -1,4 +1,4 @@
-import { graphql } from '../graphql.ts'
+import { graphql, type ResultOf } from '../graphql.ts'
 
 export const providersQuery = graphql(`
   query ConsoleProviders($environment: String!) {
@@ -159,3 +159,5 @@ export const setAccountPolicyMutation = graphql(`
     }
   }
 `)
+
+export type CustomProvider = ResultOf<typeof providersQuery>['authProviders'][number]['custom'][number]

@@ -4,7 +4,7 @@ import { useEnvironment } from '../shell/environment.tsx'
 import { ActionDialog } from '../ui/action-dialog.tsx'
 import { CheckField, TextAreaField, TextField } from '../ui/form.tsx'
 import { effectsOf } from './change.ts'
-import type { CustomProvider } from './providers-page.tsx'
+import type { CustomProvider } from './operations.ts'
 import { useRecentLogins } from './recent-logins.ts'
 import { useSetProvider } from './set-provider.ts'
 

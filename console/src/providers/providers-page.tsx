@@ -1,6 +1,5 @@
 import { useState } from 'react'
 import { useQuery } from 'urql'
-import type { ResultOf } from '../graphql.ts'
 import { useDenial } from '../session/permission.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
 import { RoleButton } from '../ui/button.tsx'
@@ -10,7 +9,7 @@ import { AccountPolicy } from './account-policy.tsx'
 import { CustomProviders, type ProviderAction } from './custom-providers.tsx'
 import { LoginLog } from './login-log.tsx'
 import { LoginStatistics } from './login-statistics.tsx'
-import { providersQuery } from './operations.ts'
+import { type CustomProvider, providersQuery } from './operations.ts'
 import { EditProvider, RemoveProvider } from './provider-dialogs.tsx'
 import { RotateSecret } from './rotate-secret.tsx'
 import { type SignIn, signInsOf } from './sign-in.ts'
@@ -19,8 +18,6 @@ import { type SignInAction, SignInTable } from './sign-in-table.tsx'
 import { StoredSettings } from './stored-settings.tsx'
 import { TestProvider } from './test-provider.tsx'
 import { TestToken } from './test-token.tsx'
-
-export type CustomProvider = ResultOf<typeof providersQuery>['authProviders'][number]['custom'][number]
 
 type Opened =
   | { readonly action: 'add'; readonly all: readonly CustomProvider[] }

@@ -1,7 +1,7 @@
 import { MAX_BONUS_TIERS } from '../../../src/base/limits.ts'
 import { parseLocalTime } from '../../../src/base/moment.ts'
 import { isTimeZone, TimeZone } from '../../../src/base/time-zone.ts'
-import type { SeasonDates } from '../../../src/scenario/season.ts'
+import type { SeasonDates } from '../../../src/game/definition/season.ts'
 import type { Json } from '../graphql.ts'
 
 // A definition as it is shown. It is lenient: a draft may lack what publishing requires.

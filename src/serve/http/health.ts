@@ -8,7 +8,7 @@ import { requirePlatform } from '../../callers/access.ts'
 import type { Tokens } from '../../callers/tokens.ts'
 import { JSON_TYPE, type Reply } from '../../declare/respond.ts'
 import { accessFor, type Route } from '../../declare/route.ts'
-import { definitionSchemaText } from '../../scenario/definition-schema.ts'
+import { definitionSchemaText } from '../../game/definition/schema.ts'
 import { printedSchema } from '../../schema.ts'
 import { openapi } from '../openapi/document.ts'
 

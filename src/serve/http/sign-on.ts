@@ -4,7 +4,7 @@ import { clientAddress } from '../../base/rate-limits/client-address.ts'
 import { json, type Reply } from '../../declare/respond.ts'
 import type { RestContext, Route } from '../../declare/route.ts'
 import { isUuid } from '../../declare/shape.ts'
-import { isOn, readOnlySignOn, readSignOn } from '../../single-sign-on/settings.ts'
+import { isOn, readOnlySignOn, readSignOn } from '../../project/single-sign-on/settings.ts'
 import {
   beginSignOn,
   finishSignOn,
@@ -12,7 +12,7 @@ import {
   PASS_SECONDS,
   SignOnError,
   TICKET_SECONDS,
-} from '../../single-sign-on/sign-on.ts'
+} from '../../project/single-sign-on/sign-on.ts'
 import { getPage, SECURITY } from './page-files.ts'
 
 // The addresses of a sign-in by single sign-on. No address has a token: what the next step needs is in a cookie that

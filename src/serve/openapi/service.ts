@@ -1,6 +1,6 @@
+import { webhookAnswer } from '../../accounts/webhook/webhook-answer.ts'
 import { answer, type Named, out } from '../../declare/answer.ts'
 import { anyObject, requiredHeader } from '../../declare/contract.ts'
-import { webhookAnswer } from '../../webhook/webhook-answer.ts'
 import { ANYWHERE, contentOf, error, openOperation, plainText, refusalsOf } from './operation.ts'
 
 // What `openapi.json` says of the pages of the service itself, and of the endpoint that a studio implements.

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { latencyStep, percentile, type StepCount } from '../../../src/login/log/latency.ts'
+import { latencyStep, percentile, type StepCount } from '../../../src/accounts/login/log/latency.ts'
 
 const SHARES = [0.5, 0.9, 0.95, 0.99] as const
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { purgeFirstLogins } from '../../../src/login/log/login-log.ts'
+import { purgeFirstLogins } from '../../../src/accounts/login/log/login-log.ts'
 import { type GraphqlAnswer, startGame, times } from '../../harness/game.ts'
 import { until } from '../../harness/until.ts'
 import {

@@ -7,7 +7,7 @@ import { Time } from '../../ui/time.tsx'
 import { type Merge, mergeDefinitions } from '../model/merge.ts'
 import { describeChanges } from '../model/words.ts'
 import { ChangeList } from '../review/change-list.tsx'
-import { useVersion } from '../versions/versions-view.tsx'
+import { useVersion } from '../versions/use-version.ts'
 import { type Draft, useDraftState } from './draft.ts'
 import { usePublications } from './use-publications.ts'
 

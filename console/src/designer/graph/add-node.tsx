@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from 'react'
 import { MAX_ID, MAX_TYPE } from '../../../../src/base/limits.ts'
-import { SERVICE_TYPES } from '../../../../src/scenario/handles.ts'
+import { SERVICE_TYPES } from '../../../../src/game/definition/handles.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/form.tsx'

@@ -1,4 +1,4 @@
-import { isServiceType } from '../../../../src/scenario/handles.ts'
+import { isServiceType } from '../../../../src/game/definition/handles.ts'
 import { type Definition, handlesOf, type NodeModel, rewardsOf, serverHandlesOf } from '../model/definition.ts'
 import { NODE_KINDS } from '../model/forms.ts'
 import { rewardsText } from '../model/rewards.ts'

@@ -1,16 +1,25 @@
-import { useState } from 'react'
-import { isServiceType } from '../../../../src/scenario/handles.ts'
+import { type FC, useState } from 'react'
+import { isServiceType } from '../../../../src/game/definition/handles.ts'
 import { Button } from '../../ui/button.tsx'
 import { CheckField, TextField } from '../../ui/form.tsx'
 import type { Draft } from '../draft/draft.ts'
 import { anyText, DraftField } from '../draft/draft-field.tsx'
 import { furtherMembers, setValue } from '../model/edits.ts'
-import { NODE_KINDS } from '../model/forms.ts'
+import { type Field, NODE_KINDS } from '../model/forms.ts'
 import { RawText } from '../text/json-edit.ts'
 import type { Path } from '../text/json-path.ts'
 import { type JsonNode, memberOf, parseJson, stringOf } from '../text/json-tree.ts'
-import { DataField, type DataProps } from './fields.tsx'
+import {
+  ChoiceField,
+  type DataProps,
+  type FieldProps,
+  MomentField,
+  NumberField,
+  PresentField,
+  RewardsField,
+} from './fields.tsx'
 import css from './graph.module.css'
+import { OWN_FIELDS } from './own-fields.tsx'
 
 /** The fields of a node's data by its type. Members that no field shows stay untouched. */
 export function DataFields({ onOpenTable, ...props }: DataProps & { readonly onOpenTable: (passId: string) => void }) {
@@ -30,6 +39,26 @@ export function DataFields({ onOpenTable, ...props }: DataProps & { readonly onO
       <Further {...props} shown={Object.keys(form)} />
     </>
   )
+}
+
+/** The field of a member of a node's data. */
+function DataField({ field, ...props }: FieldProps<Field>) {
+  switch (field.kind) {
+    case 'moment':
+      return <MomentField {...props} field={field} />
+    case 'number':
+      return <NumberField {...props} field={field} />
+    case 'rewards':
+      return <RewardsField {...props} field={field} />
+    case 'choice':
+      return <ChoiceField {...props} field={field} />
+    case 'check':
+      return <PresentField {...props} field={field} />
+    case 'own': {
+      const Own: FC<DataProps> = OWN_FIELDS[field.of]
+      return <Own {...props} />
+    }
+  }
 }
 
 /** The data of a node that the game client runs: any members. Plain values have a field each. */

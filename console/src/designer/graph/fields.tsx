@@ -1,4 +1,3 @@
-import type { FC } from 'react'
 import { CheckField, SelectField } from '../../ui/form.tsx'
 import type { Draft } from '../draft/draft.ts'
 import { DraftField, integerText } from '../draft/draft-field.tsx'
@@ -11,7 +10,6 @@ import { RawText, type Value } from '../text/json-edit.ts'
 import { type Path, printPath } from '../text/json-path.ts'
 import { type JsonNode, numberTextOf, stringOf, valueAt } from '../text/json-tree.ts'
 import { momentText, momentValue } from './moments.ts'
-import { OWN_FIELDS } from './own-fields.tsx'
 
 export interface DataProps {
   readonly draft: Draft
@@ -22,26 +20,6 @@ export interface DataProps {
 
 /** A field of the member with this name. */
 export type FieldProps<F> = DataProps & { readonly name: string; readonly field: F }
-
-/** The field of a member of a node's data. */
-export function DataField({ field, ...props }: FieldProps<Forms.Field>) {
-  switch (field.kind) {
-    case 'moment':
-      return <MomentField {...props} field={field} />
-    case 'number':
-      return <NumberField {...props} field={field} />
-    case 'rewards':
-      return <RewardsField {...props} field={field} />
-    case 'choice':
-      return <ChoiceField {...props} field={field} />
-    case 'check':
-      return <PresentField {...props} field={field} />
-    case 'own': {
-      const Own: FC<DataProps> = OWN_FIELDS[field.of]
-      return <Own {...props} />
-    }
-  }
-}
 
 export const pathOf = (node: NodeModel, name: string, within: readonly string[] = []): Path => [
   ...['nodes', node.index, 'data', name],
@@ -71,7 +49,7 @@ export function NumberField({ draft, node, name, field }: FieldProps<Omit<Forms.
   )
 }
 
-function ChoiceField({ draft, node, name, field }: FieldProps<Forms.ChoiceField>) {
+export function ChoiceField({ draft, node, name, field }: FieldProps<Forms.ChoiceField>) {
   const { label, hint, options, only } = field
   const value = stringOf(memberOf(node, name)) ?? ''
   const choose = (chosen: string) => {
@@ -90,7 +68,7 @@ function ChoiceField({ draft, node, name, field }: FieldProps<Forms.ChoiceField>
   )
 }
 
-function PresentField({ draft, node, name, field: { label, value } }: FieldProps<Forms.CheckField>) {
+export function PresentField({ draft, node, name, field: { label, value } }: FieldProps<Forms.CheckField>) {
   return (
     <CheckField
       label={label}
@@ -115,7 +93,7 @@ function timeOf(text: string): Value | undefined {
 }
 
 /** A moment in UTC. Any other text is shown as it is. */
-function MomentField({ draft, node, name, field: { label, hint } }: FieldProps<Forms.MomentField>) {
+export function MomentField({ draft, node, name, field: { label, hint } }: FieldProps<Forms.MomentField>) {
   const path = pathOf(node, name)
   const text = timeText(memberOf(node, name))
   const value = momentValue(text)

@@ -1,4 +1,4 @@
-import { isServiceType } from '../../../../src/scenario/handles.ts'
+import { isServiceType } from '../../../../src/game/definition/handles.ts'
 import { SENDERS } from '../../scenario/xp-words.ts'
 import { Button } from '../../ui/button.tsx'
 import { sentence } from '../../ui/errors.ts'

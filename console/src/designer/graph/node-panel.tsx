@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { isServiceType, SERVICE_TYPES } from '../../../../src/scenario/handles.ts'
+import { isServiceType, SERVICE_TYPES } from '../../../../src/game/definition/handles.ts'
 import { Button } from '../../ui/button.tsx'
 import { SelectField, TextField } from '../../ui/form.tsx'
 import { Panel } from '../../ui/page.tsx'

@@ -1,5 +1,5 @@
 import { HANDLE, MAX_HANDLE } from '../../../../src/base/limits.ts'
-import { HANDLES_OF, isServiceType, passedBy, SERVICE_HANDLES } from '../../../../src/scenario/handles.ts'
+import { HANDLES_OF, isServiceType, passedBy, SERVICE_HANDLES } from '../../../../src/game/definition/handles.ts'
 import {
   itemsOf,
   type JsonArray,

@@ -1,4 +1,4 @@
-import { isServiceType } from '../../../../src/scenario/handles.ts'
+import { isServiceType } from '../../../../src/game/definition/handles.ts'
 import {
   applyChanges,
   type Change,

@@ -1,4 +1,4 @@
-import type { ServiceType } from '../../../../src/scenario/handles.ts'
+import type { ServiceType } from '../../../../src/game/definition/handles.ts'
 import type { Value } from '../text/json-edit.ts'
 import type { NodeModel } from './definition.ts'
 import { REWARDS_HINT } from './rewards.ts'

@@ -1,4 +1,4 @@
-import { isServiceType } from '../../../../src/scenario/handles.ts'
+import { isServiceType } from '../../../../src/game/definition/handles.ts'
 import { LIMITS, SENDERS } from '../../scenario/xp-words.ts'
 import { type JsonNode, numberTextOf, stringOf, valueAt } from '../text/json-tree.ts'
 import { type Difference, findAt } from './differences.ts'

@@ -9,7 +9,7 @@ import { Time } from '../../ui/time.tsx'
 import { cloneMutation, scenarioHeadQuery } from '../operations.ts'
 import { PreviewBody } from '../review/preview-panel.tsx'
 import { usePreview } from '../review/use-preview.ts'
-import { useVersion } from './versions-view.tsx'
+import { useVersion } from './use-version.ts'
 
 /** Publishes the current version elsewhere: in another environment, or under another id. */
 export function CloneDialog(props: {

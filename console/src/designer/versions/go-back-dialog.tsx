@@ -11,7 +11,7 @@ import { cloneMutation } from '../operations.ts'
 import { ChangeList } from '../review/change-list.tsx'
 import { PreviewBody } from '../review/preview-panel.tsx'
 import { usePreview } from '../review/use-preview.ts'
-import { useVersion } from './versions-view.tsx'
+import { useVersion } from './use-version.ts'
 
 export function GoBackDialog(props: {
   readonly environment: string

@@ -1,5 +1,4 @@
 import { useMemo, useState } from 'react'
-import { useQuery } from 'urql'
 import { useSearchParams } from 'wouter'
 import { Button, RoleButton } from '../../ui/button.tsx'
 import { withParameters } from '../../ui/filters.tsx'
@@ -12,11 +11,12 @@ import { Time } from '../../ui/time.tsx'
 import { number } from '../../ui/words.ts'
 import { usePublications } from '../draft/use-publications.ts'
 import { describeChanges } from '../model/words.ts'
-import { scenarioTextQuery, versionsQuery } from '../operations.ts'
+import { versionsQuery } from '../operations.ts'
 import { ChangeList } from '../review/change-list.tsx'
 import css from '../review/review.module.css'
 import { GoBackDialog } from './go-back-dialog.tsx'
 import { PlannedPublications } from './planned.tsx'
+import { useVersion } from './use-version.ts'
 
 /** Every published version, the differences of any two, and the way back to one. */
 export function VersionsView({ environment, scenarioId }: { environment: string; scenarioId: string }) {
@@ -135,13 +135,4 @@ function Comparison(props: { environment: string; scenarioId: string; from: numb
   if (error) return <Failed error={error} />
   if (!one.version || !two.version) return <Loading what="Comparing" />
   return <ChangeList changes={changes} />
-}
-
-export function useVersion(environment: string, scenarioId: string, version: number) {
-  const [{ data, error }] = useQuery({ query: scenarioTextQuery, variables: { environment, scenarioId, version } })
-  const scenario = data?.scenario
-  return useMemo(
-    () => ({ version: scenario ? { version: scenario.version, text: scenario.definitionText } : undefined, error }),
-    [scenario, error],
-  )
 }

@@ -1,0 +1,233 @@
+import {
+  type DocumentNode,
+  execute,
+  type GraphQLFieldConfig,
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  type GraphQLOutputType,
+  GraphQLScalarType,
+  GraphQLSchema,
+  getNamedType,
+  isEnumType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  isScalarType,
+  parse,
+} from 'graphql'
+import { REFUSALS, Refusal, type RefusalKind } from '../../base/errors.ts'
+import type { Json } from '../../base/json.ts'
+import type { Access } from '../../callers/access.ts'
+import type { Named } from '../../declare/answer.ts'
+import type { Context } from '../../declare/graphql/context.ts'
+import { isOnRequest, rightOf } from '../../declare/graphql/field-marks.ts'
+import type { Schema } from '../../declare/shape.ts'
+
+// What REST answers to operators' calls, made from the types of GraphQL, so that both surfaces show the same. A payload
+// has all its members. Another object has its values and the objects that are parts of it, and none that it refers to.
+
+/** What the fields of an answer may use. */
+type AnswerContext = Access & Pick<Context, 'service' | 'prisma'>
+
+export interface PayloadJson {
+  readonly named: Named
+  /**
+   * The answer for the value of a payload, with the errors of members that are null for them. Throws where a member that
+   * is never null cannot be read.
+   */
+  readonly read: (
+    payload: object,
+    context: AnswerContext,
+  ) => Promise<{ readonly answer: Json; readonly errors: readonly Error[] }>
+}
+
+interface RestObject {
+  readonly type: GraphQLObjectType
+  readonly named: Named
+}
+
+/** The scalars by their JSON Schema. */
+const SCALARS: Readonly<Record<string, Schema>> = {
+  Boolean: { type: 'boolean' },
+  Count: { type: 'integer' },
+  DateTime: { type: 'string', format: 'date-time' },
+  ID: { type: 'string' },
+  Int: { type: 'integer', format: 'int32' },
+  Int64: { type: 'integer', format: 'int64' },
+  JSON: {},
+  String: { type: 'string' },
+}
+
+/** Values that REST sends exactly, where GraphQL has another form. */
+const EXACT: Readonly<Record<string, (value: unknown) => unknown>> = {
+  Int64: (value) => BigInt(value as bigint),
+  JSON: (value) => value,
+}
+
+type MakeObject = (
+  type: GraphQLObjectType,
+  name: string | undefined,
+  isMember: (type: GraphQLOutputType) => boolean,
+) => RestObject
+
+/** Makes what REST has instead of objects of GraphQL. */
+function createObjects(reworded: Rewording): MakeObject {
+  const objects = new Map<string, RestObject>()
+  const leaves = new Map<string, GraphQLScalarType>()
+
+  /** The type that REST has instead of one of GraphQL. */
+  function restType(type: GraphQLOutputType): GraphQLOutputType {
+    if (isNonNullType(type)) return new GraphQLNonNull(restType(type.ofType))
+    if (isListType(type)) return new GraphQLList(restType(type.ofType))
+    if (isObjectType(type)) return objectOf(type).type
+    const leaf = leaves.get(type.name) ?? leafOf(type)
+    leaves.set(type.name, leaf)
+    return leaf
+  }
+
+  function objectOf(type: GraphQLObjectType) {
+    const known = objects.get(type.name) ?? makeObject(type, `Platform${type.name}`, isPart)
+    objects.set(type.name, known)
+    return known
+  }
+
+  function makeObject(...[type, name, isMember]: Parameters<MakeObject>): RestObject {
+    const { fields, ...config } = type.toConfig()
+    const members = Object.entries(fields).filter(([, field]) => isOfAnswer(field) && isMember(field.type))
+    const parts = new Map<string, Named>()
+    const properties = members.map(([name, { type, description }]) => [
+      name,
+      { ...schemaOf(type, parts), ...(description && { description }) },
+    ])
+    return {
+      type: new GraphQLObjectType({
+        ...config,
+        interfaces: [],
+        fields: Object.fromEntries(members.map(([name, field]) => [name, { ...field, type: restType(field.type) }])),
+      }),
+      named: {
+        ...(name !== undefined && { name }),
+        schema: reworded({
+          type: 'object',
+          ...(type.description && { description: type.description }),
+          properties: Object.fromEntries(properties),
+          required: members.map(([name]) => name),
+          additionalProperties: false,
+        }),
+        parts: [...parts.values()],
+      },
+    }
+  }
+
+  /** The JSON Schema of a member. Adds the objects that it refers to. */
+  function schemaOf(type: GraphQLOutputType, parts: Map<string, Named>): Schema {
+    if (!isNonNullType(type)) return { anyOf: [schemaOf(new GraphQLNonNull(type), parts), { type: 'null' }] }
+    const inner = type.ofType
+    if (isListType(inner)) return { type: 'array', items: schemaOf(inner.ofType, parts) }
+    if (isEnumType(inner)) return { type: 'string', enum: inner.getValues().map(({ value }) => value) }
+    if (!isObjectType(inner)) return SCALARS[inner.name] ?? {}
+    const { named } = objectOf(inner)
+    parts.set(inner.name, named)
+    return { $ref: `#/components/schemas/${named.name}` }
+  }
+
+  return makeObject
+}
+
+/** The payloads of mutations, by name. */
+export function createPayloads(schema: GraphQLSchema, reworded: Rewording): (mutation: string) => PayloadJson {
+  const makeObject = createObjects(reworded)
+  const payloads = new Map<string, RestObject>()
+  const roots: Record<string, GraphQLFieldConfig<object, AnswerContext>> = {}
+  let answers: GraphQLSchema | undefined
+
+  function schemaOfAnswers(): GraphQLSchema {
+    answers ??= new GraphQLSchema({ query: new GraphQLObjectType({ name: 'Answers', fields: roots }) })
+    return answers
+  }
+
+  return (name) => {
+    const field = schema.getMutationType()?.getFields()[name]
+    const type = field && getNamedType(field.type)
+    if (!field || !isObjectType(type)) throw new Error(`${name} is no mutation with an object`)
+    // Calls may share a payload.
+    const payload = payloads.get(type.name) ?? makeObject(type, undefined, () => true)
+    payloads.set(type.name, payload)
+    roots[name] = { type: payload.type, resolve: (payload) => payload }
+    return { named: payload.named, read: readerOf(name, payload.type, schemaOfAnswers) }
+  }
+}
+
+/** Reads a payload. The schema is made with the first one. */
+function readerOf(name: string, type: GraphQLObjectType, answers: () => GraphQLSchema): PayloadJson['read'] {
+  let document: DocumentNode | undefined
+  return async (rootValue, contextValue) => {
+    document ??= parse(`{ ${name} ${selectionOf(type)} }`)
+    const { data, errors = [] } = await execute({ schema: answers(), document, rootValue, contextValue })
+    const answer = data?.[name] as Json | undefined
+    const [first] = errors
+    if (first && (answer ?? null) === null) throw first.originalError ?? first
+    return { answer: answer as Json, errors }
+  }
+}
+
+/**
+ * Whether each answer has a field: one without arguments, which would be a request of its own, without a right of its
+ * own, and without work of its own.
+ */
+function isOfAnswer({ args = {}, extensions }: GraphQLFieldConfig<unknown, unknown>): boolean {
+  const marks = extensions ?? {}
+  return Object.keys(args).length === 0 && rightOf(marks) === undefined && !isOnRequest(marks)
+}
+
+/** An object without an id of its own, or a value. */
+const isPart = (type: GraphQLOutputType): boolean => {
+  const named = getNamedType(type)
+  return !isObjectType(named) || !named.getInterfaces().some(({ name }) => name === 'Node')
+}
+
+/** A scalar as REST sends it. An enum has its values, not the names of GraphQL. */
+function leafOf(type: GraphQLOutputType): GraphQLScalarType {
+  if (isEnumType(type)) return new GraphQLScalarType({ name: type.name, serialize: (value) => value })
+  if (!isScalarType(type) || !(type.name in SCALARS)) throw new Error(`REST has no form of ${type}`)
+  const serialize = EXACT[type.name]
+  return serialize ? new GraphQLScalarType({ name: type.name, serialize }) : type
+}
+
+function selectionOf(type: GraphQLObjectType): string {
+  const fields = Object.values(type.getFields()).map((field) => {
+    const named = getNamedType(field.type)
+    return isObjectType(named) ? `${field.name} ${selectionOf(named)}` : field.name
+  })
+  return `{ ${fields.join(' ')} }`
+}
+
+/**
+ * Names of GraphQL in backticks that REST writes otherwise: values of enums, and codes of refusals. Null for a name with
+ * several values.
+ */
+function wordsOf(schema: GraphQLSchema): ReadonlyMap<string, string | null> {
+  const codes = Object.keys(REFUSALS).map((kind) => new Refusal(kind as RefusalKind).code)
+  const words = new Map(codes.map((code) => [code.toUpperCase(), code]))
+  const ofEnums = new Map<string, string | null>()
+  for (const type of Object.values(schema.getTypeMap()))
+    if (isEnumType(type))
+      for (const { name, value } of type.getValues())
+        ofEnums.set(name, (ofEnums.get(name) ?? value) === value ? value : null)
+  return new Map([...words, ...ofEnums])
+}
+
+/** Puts descriptions of GraphQL into the words of REST: `unknown currency` for `UNKNOWN_CURRENCY`. */
+export type Rewording = <T extends Json>(described: T) => T
+
+export function createRewording(schema: GraphQLSchema): Rewording {
+  const words = wordsOf(schema)
+  const wordOf = (name: string): string => {
+    const word = words.get(name)
+    if (word === null) throw new Error(`${name} has several values: a description of REST cannot name it`)
+    return word ?? name
+  }
+  const reword = (text: string) => text.replaceAll(/(?<=`)[A-Z][A-Z_]+(?=`)/g, wordOf)
+  return (described) => JSON.parse(reword(JSON.stringify(described)))
+}
