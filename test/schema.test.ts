@@ -1,18 +1,24 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import {
+  buildSchema,
+  findBreakingChanges,
   type GraphQLOutputType,
+  type GraphQLSchema,
   isEnumType,
   isInputObjectType,
   isInterfaceType,
   isListType,
   isNonNullType,
   isObjectType,
+  parse,
+  validate,
 } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import { rightOf } from '../src/declare/graphql/field-marks.ts'
+import { printSchemaFor } from '../src/dev/schema-for.ts'
 import { printedSchema, schema } from '../src/schema.ts'
 import { buildService } from './harness/service.ts'
 
@@ -28,6 +34,54 @@ describe('the schema (decisions 9)', () => {
       committed === printedSchema(),
       'schema.graphql is stale: run `npm run schema` and commit what it writes',
     ).toBe(true)
+  })
+
+  it.each(['player', 'operator'] as const)('has a part for each %s, in a file of its own', async (audience) => {
+    const page = await readFile(new URL('../docs/access.md', import.meta.url), 'utf8')
+    const committed = await readFile(new URL(`../schema.${audience}.graphql`, import.meta.url), 'utf8')
+    expect(
+      committed === printSchemaFor(audience, schema, page),
+      'run `npm run schema`, and commit what it writes',
+    ).toBe(true)
+    const part = buildSchema(committed)
+    const change = (one: GraphQLSchema, other: GraphQLSchema) =>
+      findBreakingChanges(one, other).filter(({ type }) => !/REMOVED/.test(type))
+    expect([...change(schema, part), ...findBreakingChanges(part, schema)]).toEqual([])
+  })
+
+  it('shows a player nothing that only operators may call or read, and operators nothing that only players call', async () => {
+    const read = async (audience: string) =>
+      buildSchema(await readFile(new URL(`../schema.${audience}.graphql`, import.meta.url), 'utf8'))
+    const [player, operator] = [await read('player'), await read('operator')]
+    const faultsOf = (part: GraphQLSchema, document: string) =>
+      validate(part, parse(document)).map(({ message }) => message)
+    const own = 'mutation ($input: ClaimTierInput!) { claimTier(input: $input) { success error } }'
+    const events = 'subscription { events { __typename ... on LevelUpEvent { toLevel } } }'
+    const ban = 'mutation ($input: BanPlayerInput!) { banPlayer(input: $input) { auditEntry { id } } }'
+    expect([
+      faultsOf(player, own),
+      faultsOf(player, events),
+      faultsOf(operator, events),
+      faultsOf(operator, ban),
+    ]).toEqual([[], [], [], []])
+    expect(faultsOf(operator, own)).not.toEqual([])
+    expect(faultsOf(player, ban)).not.toEqual([])
+    expect(faultsOf(player, '{ me { playerId notes { text } } }')).toEqual([
+      'Cannot query field "notes" on type "Player".',
+    ])
+  })
+
+  it('has every document of the console in the part of operators', async () => {
+    const part = buildSchema(await readFile(new URL('../schema.operator.graphql', import.meta.url), 'utf8'))
+    const folder = new URL('../console/src/', import.meta.url)
+    const files = (await readdir(folder, { recursive: true })).filter((file) => file.endsWith('operations.ts'))
+    expect(files.length).toBeGreaterThan(0)
+    const texts = await Promise.all(files.map((file) => readFile(new URL(file, folder), 'utf8')))
+    const documents = texts.flatMap((text) =>
+      [...text.replaceAll('@_unmask', '').matchAll(/graphql\(\s*`([^`]*)`/g)].map(([, document = '']) => document),
+    )
+    const whole = parse(documents.join('\n'))
+    expect(validate(part, whole).map(({ message }) => message)).toEqual([])
   })
 
   it('allows null only where a value can be absent (decisions 2)', () => {

@@ -1,7 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { printedSchema } from '../schema.ts'
+import { printedSchema, schema } from '../schema.ts'
 import { printContract, printServerContract, printUnityContract } from './client-contract.ts'
 import { printTitles, withTables } from './operator-call-docs.ts'
+import { printSchemaFor } from './schema-for.ts'
 
 // `npm run schema`: writes the schema, the types of the libraries, and what a page and the console say of operators' calls.
 // All are committed. Not part of the service.
@@ -10,6 +11,9 @@ await writeFile(new URL('../client/contract.ts', import.meta.url), printContract
 await writeFile(new URL('../sdk/server-contract.ts', import.meta.url), printServerContract())
 await writeFile(new URL('../../sdk/unity/Runtime/Contract.cs', import.meta.url), printUnityContract())
 
-const page = new URL('../../docs/access.md', import.meta.url)
-await writeFile(page, withTables(await readFile(page, 'utf8')))
+const access = new URL('../../docs/access.md', import.meta.url)
+const page = withTables(await readFile(access, 'utf8'))
+await writeFile(access, page)
+for (const audience of ['player', 'operator'] as const)
+  await writeFile(new URL(`../../schema.${audience}.graphql`, import.meta.url), printSchemaFor(audience, schema, page))
 await writeFile(new URL('../../console/src/project/action-titles.ts', import.meta.url), printTitles())
