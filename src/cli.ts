@@ -230,7 +230,13 @@ program
       const environmentId = await findEnvironment(pool, projectId, options.environment)
       await ensureScenario(pool, environmentId, scenarioId)
       return seedSeason({
-        ...{ url, ca, environmentId, scenarioId, players, days, seed },
+        url,
+        ca,
+        environmentId,
+        scenarioId,
+        players,
+        days,
+        seed,
         eventRetentionDays: config.eventRetentionDays,
         onProgress: ({ doing, done, of }) => bar.draw(done, of, `${done.toLocaleString('en')} ${doing}`),
         signal: stop.signal,

@@ -105,7 +105,15 @@ async function openParts(options: AppOptions, isStopping: () => boolean) {
   })
   const { subscriptions } = stream
   const graphql = await createGraphql({
-    ...{ config, log, metrics, service, subscriptions, watch, prisma, persisted, connectionLimits },
+    config,
+    log,
+    metrics,
+    service,
+    subscriptions,
+    watch,
+    prisma,
+    persisted,
+    connectionLimits,
   })
   const servers = openServers(config, reports, { service, prisma, graphql, health, connectionLimits, readDemo })
   const jobs = openJobs(config, reports, database, service)

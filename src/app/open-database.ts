@@ -45,8 +45,10 @@ export function openDatabase(config: Config, reports: Reports, databaseUrl: stri
     url === null
       ? null
       : openReplica(config, reports, {
-          ...{ primary, primaryPool: pools.service },
-          ...{ readPool: connect(forOperators, { url }), checkPool: connect(1, { url }) },
+          primary,
+          primaryPool: pools.service,
+          readPool: connect(forOperators, { url }),
+          checkPool: connect(1, { url }),
         })
   const reads: Reads = replica ?? readsOf(primary, databaseNow)
 

@@ -97,7 +97,8 @@ const DEFINITION = JSON.stringify({
       data: {
         levels: Array.from({ length: LEVELS }, (_, index) => ({ level: index + 1, xp: index * XP * XP_CALLS })),
         tiers: Array.from({ length: LEVELS }, (_, index) => ({
-          ...{ level: index + 1, track: index % 2 === 0 ? 'free' : 'premium' },
+          level: index + 1,
+          track: index % 2 === 0 ? 'free' : 'premium',
           rewards: [{ currency: 'gold', amount: 5 }],
         })),
         premium: { price: { currency: 'gems', amount: 10 } },

@@ -24,7 +24,8 @@ export function isAnother(caller: PlatformCaller, made: Maker): boolean {
 }
 
 export const makerOf = (caller: PlatformCaller): Maker => ({
-  ...{ keyId: caller.keyId, operatorPerson: caller.operator?.person ?? null },
+  keyId: caller.keyId,
+  operatorPerson: caller.operator?.person ?? null,
   ...operatorOf(caller),
 })
 

@@ -57,7 +57,9 @@ const CLAIMED: ShapeOf<{ readonly claimAll: { readonly claimed: readonly Claimed
         claimed: {
           list: {
             members: {
-              ...{ level: 'integer', track: 'string', granted: { list: REWARD } },
+              level: 'integer',
+              track: 'string',
+              granted: { list: REWARD },
               boosts: { orNull: { list: REWARD_BOOST } },
             },
           },

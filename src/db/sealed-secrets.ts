@@ -20,32 +20,51 @@ interface SealedColumn {
 
 const ofEnvironments: readonly SealedColumn[] = [
   {
-    ...{ table: 'auth_providers', column: 'secret', kind: 't.kind', name: 't.name' },
+    table: 'auth_providers',
+    column: 'secret',
+    kind: 't.kind',
+    name: 't.name',
     title: `CASE t.kind WHEN 'device' THEN 'the key of guests'' ids' WHEN 'custom' THEN 'the secret of the login provider ' || t.name
       ELSE 'the secrets of ' || t.kind END`,
   },
   {
-    ...{ table: 'auth_providers', column: 'client_key', kind: "'clientKey'", name: 't.name' },
+    table: 'auth_providers',
+    column: 'client_key',
+    kind: "'clientKey'",
+    name: 't.name',
     title: "'the client key of the login provider ' || t.name",
   },
   {
-    ...{ table: 'replaced_secrets', column: 'secret', kind: 't.kind', name: 't.name', replaced: 't.id::text' },
+    table: 'replaced_secrets',
+    column: 'secret',
+    kind: 't.kind',
+    name: 't.name',
+    replaced: 't.id::text',
     title: "'a replaced secret of the login provider ' || t.name",
     where: 't.expires_at > now()',
   },
   {
-    ...{ table: 'alert_webhooks', column: 'url', kind: "'alert_webhook.url'", name: 't.id::text' },
+    table: 'alert_webhooks',
+    column: 'url',
+    kind: "'alert_webhook.url'",
+    name: 't.id::text',
     title: "'the address of the alert webhook ' || t.name",
   },
   {
-    ...{ table: 'alert_webhooks', column: 'secret', kind: "'alert_webhook.secret'", name: 't.id::text' },
+    table: 'alert_webhooks',
+    column: 'secret',
+    kind: "'alert_webhook.secret'",
+    name: 't.id::text',
     title: "'the secret of the alert webhook ' || t.name",
   },
 ]
 
 const ofProjects: readonly SealedColumn[] = [
   {
-    ...{ table: 'single_sign_ons', column: 'client_secret', kind: "'single_sign_on.client_secret'", name: "''" },
+    table: 'single_sign_ons',
+    column: 'client_secret',
+    kind: "'single_sign_on.client_secret'",
+    name: "''",
     title: "'the client secret of single sign-on'",
   },
 ]
@@ -88,7 +107,10 @@ async function readSealed(database: Pool | ClientBase, projectId: string | null)
 }
 
 const contextOf = ({ projectId, environmentId, kind, name, replaced }: SealedSecret): SecretContext => ({
-  ...{ projectId, environmentId, kind, name },
+  projectId,
+  environmentId,
+  kind,
+  name,
   ...(replaced !== null && { replaced }),
 })
 

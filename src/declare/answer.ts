@@ -115,7 +115,9 @@ const kept = (model: string, description?: string): Member<string> => ({ ...text
 
 /** The same by the columns of its key, in their order. */
 const keptAt = <Key extends object>(model: string, description?: string): Member<Key> => ({
-  ...{ description, schema: described({ type: 'object' }, description), type: { kept: model } },
+  description,
+  schema: described({ type: 'object' }, description),
+  type: { kept: model },
 })
 
 /** What a type of GraphQL is made from, for answers of GraphQL alone. */
@@ -130,7 +132,9 @@ const listOfType = <T>(name: string): Member<readonly T[]> => list(ofType<T>(nam
 
 /** The same for a value that is read once it is asked for, after the call. */
 const later = <T>(name: string, description?: string): Member<() => Promise<T>> => ({
-  ...{ description, schema: described({ type: 'object' }, description), type: { later: name } },
+  description,
+  schema: described({ type: 'object' }, description),
+  type: { later: name },
 })
 
 /** RFC 3339, in UTC. */

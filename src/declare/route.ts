@@ -312,8 +312,11 @@ export function serverStream(path: `/server/v1/${string}`, { contract, open }: S
       const caller = await admitServer(request, access)
       const { 'last-event-id': lastEventId = '' } = request.headers
       const pages = open({
-        ...{ caller, service: context.service, address: access.address() },
-        ...{ lastEventId: String(lastEventId), closed: closed() },
+        caller,
+        service: context.service,
+        address: access.address(),
+        lastEventId: String(lastEventId),
+        closed: closed(),
       })
       return { status: 200, body: null, headers: Object.entries(STREAM_HEADERS).flat(), pages, isLive: true }
     },

@@ -144,7 +144,8 @@ export function optional<T>(inner: Field<T>, otherwise: T | null = null): Field<
 /** A field with a default that GraphQL shows. */
 export const defaulted = <T>(inner: Field<T>, byDefault: T): Field<T> => ({
   ...optional(inner, byDefault),
-  ...{ isRequired: true, byDefault },
+  isRequired: true,
+  byDefault,
 })
 
 export const described = <T>(inner: Field<T>, description: string): Field<T> => ({ ...inner, description })

@@ -91,8 +91,12 @@ export async function startGameServer(options: GameServerOptions): Promise<GameS
   /** The match is over: one call gives its players their xp. Repeated with its key, it would give nothing twice. */
   async function end(players: readonly Seat[], match: string): Promise<void> {
     const grants = players.map(({ playerId }) => ({
-      ...{ player: { playerId }, scenarioId, nodeId, amount: play() },
-      ...{ source: 'match', reference: match },
+      player: { playerId },
+      scenarioId,
+      nodeId,
+      amount: play(),
+      source: 'match',
+      reference: match,
     }))
     const { results } = await service.grantXp({ grants, idempotencyKey: match })
     for (const [place, { level, leveledUp, error }] of results.entries()) {

@@ -60,8 +60,13 @@ async function playMatches(demo: Demo): Promise<void> {
 
   const key = await createServerKey(demo)
   const gameServer = await startGameServer({
-    ...{ url: demo.baseUrl, environmentId: demo.environmentId, serverKey: key.secret, fetch: measured },
-    ...{ scenarioId: demo.rankedScenarioId, nodeId: demo.passNodeId, play: xpOfMatch(random(0)) },
+    url: demo.baseUrl,
+    environmentId: demo.environmentId,
+    serverKey: key.secret,
+    fetch: measured,
+    scenarioId: demo.rankedScenarioId,
+    nodeId: demo.passNodeId,
+    play: xpOfMatch(random(0)),
   })
   print(`  A game server runs at ${gameServer.url}, with a server key of this run.`)
   const before = await streamCursor(demo, demo.environment)

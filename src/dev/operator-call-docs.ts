@@ -32,7 +32,9 @@ ${list((action) => !isDone(action)).join('')}}
 const code = (text: string): string => `\`${text}\``
 
 const cellsOf = (right: Right) => [
-  ...['INVALID_TOKEN', 'INVALID_TOKEN', 'FORBIDDEN'],
+  'INVALID_TOKEN',
+  'INVALID_TOKEN',
+  'FORBIDDEN',
   ...ROLES.map((role) => (hasRight(role, right) ? 'yes' : 'FORBIDDEN')),
   'own',
 ]

@@ -133,7 +133,13 @@ class Seeding {
     if (!parsed.ok || !pass) throw new Error(`The scenario ${scenarioId} has no battle pass.`)
     const { fromMs, toMs } = boundsOf(pass, this.options.until?.getTime() ?? Math.floor(now), days)
     return {
-      ...{ environmentId, definition: parsed.definition, pass, fromMs, toMs, tag, lean },
+      environmentId,
+      definition: parsed.definition,
+      pass,
+      fromMs,
+      toMs,
+      tag,
+      lean,
       isWeekend: createWeekends(fromMs, this.options.firstWeekday ?? new Date(fromMs).getUTCDay()),
       scope: { scenarioId, nodeId: pass.id },
       eventsFromMs: now - this.options.eventRetentionDays * DAY_MS,

@@ -51,7 +51,9 @@ export async function runForEach<T, Kind extends RefusalKind>(
     if (kind === undefined) throw error
     const { faults } = error as Refusal
     return {
-      ...{ playerId, ...nothing, error: REFUSALS[kind][1] as TextOf<Kind> },
+      playerId,
+      ...nothing,
+      error: REFUSALS[kind][1] as TextOf<Kind>,
       ...(faults.length > 0 && { details: faults }),
     }
   }

@@ -29,7 +29,13 @@ export function CreateBoost({ onClose }: { onClose: () => void }) {
   const [key] = useState(() => new ActionKey())
   const [days, setDays] = useState('1')
   const [fields, setFields] = useState<BoostFields>({
-    ...{ name: '', percent: '100', startsAt: '', endsAt: '', scenarios: '', sources: '', audience: 'EVERYBODY' },
+    name: '',
+    percent: '100',
+    startsAt: '',
+    endsAt: '',
+    scenarios: '',
+    sources: '',
+    audience: 'EVERYBODY',
   })
   const set = (change: Partial<BoostFields>): void => setFields((before) => ({ ...before, ...change }))
   const effect = effectOf(fields)

@@ -31,7 +31,12 @@ export interface RewardFields {
 }
 
 export const NO_REWARD: RewardFields = {
-  ...{ id: 0, kind: 'currency', name: '', amount: '', percent: '100', minutes: '60' },
+  id: 0,
+  kind: 'currency',
+  name: '',
+  amount: '',
+  percent: '100',
+  minutes: '60',
 }
 
 export interface GiftFields {
@@ -46,7 +51,10 @@ export interface GiftFields {
 export const NO_GIFT: GiftFields = {
   kind: 'rewards',
   rewards: [NO_REWARD],
-  ...{ scenarioId: '', nodeId: '', xp: '', levels: '1' },
+  scenarioId: '',
+  nodeId: '',
+  xp: '',
+  levels: '1',
 }
 
 const isAmount = (text: string): boolean => /^[1-9]\d{0,18}$/.test(text.trim())

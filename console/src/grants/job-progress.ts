@@ -16,8 +16,12 @@ export interface JobProgress {
 export function progressOf({ cursor, data }: GameEvent): JobProgress {
   const { jobId, state, players, granted, failed } = (data ?? {}) as Readonly<Record<string, unknown>>
   return {
-    ...{ cursor, jobId: String(jobId), state: String(state).toUpperCase().replaceAll(' ', '_') },
-    ...{ players: Number(players), granted: Number(granted), failed: Number(failed) },
+    cursor,
+    jobId: String(jobId),
+    state: String(state).toUpperCase().replaceAll(' ', '_'),
+    players: Number(players),
+    granted: Number(granted),
+    failed: Number(failed),
   }
 }
 

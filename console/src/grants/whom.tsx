@@ -70,7 +70,10 @@ export function useUpload(): Upload {
     setBusy(false)
   }
   return {
-    ...{ isBusy, result, workbook: sent?.workbook, send },
+    isBusy,
+    result,
+    workbook: sent?.workbook,
+    send,
     sendSheet: async (sheet) => sent && send(sent.file, sheet),
   }
 }

@@ -105,7 +105,13 @@ export function filterParameters(filter: Partial<PlayerFilter>): URLSearchParams
   const parameters = new URLSearchParams()
   const { status, region, language, scenarioId, nodeId, levelFrom, levelTo, premium } = filter
   const values = {
-    ...{ status, region, language, scenario: scenarioId, pass: nodeId, from: levelFrom, to: levelTo },
+    status,
+    region,
+    language,
+    scenario: scenarioId,
+    pass: nodeId,
+    from: levelFrom,
+    to: levelTo,
     premium: premium === undefined || premium === null ? undefined : premium ? 'yes' : 'no',
     ...Object.fromEntries(Object.entries(TIMES).map(([name, field]) => [name, timeFieldOf(filter[field])])),
   }

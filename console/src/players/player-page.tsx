@@ -166,14 +166,17 @@ function Actions({ player, pass, open }: TabProps & { readonly pass: (Pass & Pas
   const isDenied = useDenial('act') !== undefined
   const items = (actions: readonly PlayerAction[]): MenuItem[] =>
     actions.map(({ action, note }) => ({
-      ...{ name: action.title, note, run: () => open(action) },
+      name: action.title,
+      note,
+      run: () => open(action),
       ...(action === more.at(-1)?.action && { tone: 'danger' }),
     }))
   usePageCommands(
     isDenied
       ? []
       : items([credit, ...grants, ...more]).map(({ name, note, run }) => ({
-          ...{ name, run },
+          name,
+          run,
           note: [nameOf(player), note].filter(Boolean).join(', '),
         })),
   )

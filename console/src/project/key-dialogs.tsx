@@ -191,7 +191,9 @@ export function RevokeKey({ of, onClose }: { of: Revoked; onClose: () => void })
   const session = useOperator()
   const [{ data: counts }] = useQuery({ query: keyCountsQuery, requestPolicy: 'network-only' })
   const [{ data: planned }] = useQuery({
-    ...{ query: plannedWithKeyQuery, variables: { id: of.key.id }, requestPolicy: 'network-only' },
+    query: plannedWithKeyQuery,
+    variables: { id: of.key.id },
+    requestPolicy: 'network-only',
     pause: of.kind !== 'platform',
   })
 
@@ -219,7 +221,8 @@ export function RevokeKey({ of, onClose }: { of: Revoked; onClose: () => void })
     if (of.kind === 'platform') {
       const work = planned?.node && 'plannedPublications' in planned.node ? planned.node : null
       return platformRevocation(of.role, {
-        ...{ valid: validOf(of.role), isOwn: keyId === session.keyId },
+        valid: validOf(of.role),
+        isOwn: keyId === session.keyId,
         planned: [
           ...(work?.plannedPublications ?? []).map(
             (one) => `the publication of ${one.scenarioId} in ${one.environment}`,

@@ -26,8 +26,11 @@ export function SetLimits(props: {
   const count = (name: LimitName): number | null => (most(name) === null ? null : Number(most(name)))
   const isComplete = names.every((name) => (texts[name] ?? '').trim() === '' || most(name) !== null)
   const after = {
-    ...{ readsOnly, maxCredit: most('maxCredit'), maxXp: most('maxXp') },
-    ...{ maxGiftsPerDay: count('maxGiftsPerDay'), maxJobPlayers: count('maxJobPlayers') },
+    readsOnly,
+    maxCredit: most('maxCredit'),
+    maxXp: most('maxXp'),
+    maxGiftsPerDay: count('maxGiftsPerDay'),
+    maxJobPlayers: count('maxJobPlayers'),
   }
   return (
     <ActionDialog

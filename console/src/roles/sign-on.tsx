@@ -139,7 +139,10 @@ function SetSignOn(props: {
   const consoleUrl = before?.consoleUrl ?? `${location.origin}/console`
   const groups = readGroups(groupsText)
   const settings = {
-    ...{ issuer: issuer.trim(), clientId: clientId.trim(), consoleUrl, groupsClaim: groupsClaim.trim() },
+    issuer: issuer.trim(),
+    clientId: clientId.trim(),
+    consoleUrl,
+    groupsClaim: groupsClaim.trim(),
     clientSecret: clientSecret.trim() || undefined,
     scopes: scopes.split(' ').filter((scope) => scope !== ''),
   }
@@ -160,7 +163,9 @@ function SetSignOn(props: {
         if (!('mutation' in client)) return client
         const input = {
           ...settings,
-          ...{ title: title.trim(), reason, sessionHours: Number(hours) },
+          title: title.trim(),
+          reason,
+          sessionHours: Number(hours),
           groups: typeof groups === 'string' ? [] : [...groups],
         }
         const { data, error } = await client.mutation(setSignOnMutation, { input })

@@ -109,8 +109,19 @@ export async function searchOf(
   const { search: text = null, provider = null, status, region, language, premium, levelFrom, levelTo } = asked
   const { createdFrom, createdTo, lastLoginFrom, lastLoginTo, scenarioId, nodeId } = asked
   const filter = {
-    ...{ environmentId, text, provider, status, region, language, premium, levelFrom, levelTo },
-    ...{ createdFrom, createdTo, lastLoginFrom, lastLoginTo },
+    environmentId,
+    text,
+    provider,
+    status,
+    region,
+    language,
+    premium,
+    levelFrom,
+    levelTo,
+    createdFrom,
+    createdTo,
+    lastLoginFrom,
+    lastLoginTo,
   }
   if (scenarioId === null || nodeId === null) return { ...filter, pass: null }
   const place = { scenarioId, nodeId }

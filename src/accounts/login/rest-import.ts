@@ -100,8 +100,12 @@ async function importPlayers({ caller, query, lines, service }: PlatformRequest)
   refuseFaults(faults)
   const environmentId = await findEnvironment(service.pool, caller.projectId, asked.environment)
   await writeAudit(service.operatorPool, caller, {
-    ...{ action: ACTIONS.importPlayers, target: asked.environment, environmentId, reason: asked.reason },
-    ...{ before: null, after: { lines: players.length } },
+    action: ACTIONS.importPlayers,
+    target: asked.environment,
+    environmentId,
+    reason: asked.reason,
+    before: null,
+    after: { lines: players.length },
   })
   let created = 0
   for (let from = 0; from < players.length; from += AT_A_TIME) {

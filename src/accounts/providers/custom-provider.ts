@@ -83,7 +83,12 @@ export async function findCustomProvider(
   } = readWebhookSettings(found.settings)
   const isPlain = caCertificates === null && clientCertificate === null
   return {
-    ...{ key: providerKey(environmentId, name), projectId, url: found.url, secret, replacedSecrets, ...limits },
+    key: providerKey(environmentId, name),
+    projectId,
+    url: found.url,
+    secret,
+    replacedSecrets,
+    ...limits,
     keySalt: ed25519 ? keySalt : null,
     tls: isPlain ? null : { caCertificates, clientCertificate, clientKey },
   }

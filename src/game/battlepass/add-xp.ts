@@ -245,8 +245,15 @@ function report(group: Group, { pass, run, amount, source }: Gift, limited: Limi
   const { scenarioId, runId } = run
   const data = { source, limitedBy: by, limit, asked: amount, granted, day }
   group.of(Stream).append({
-    ...{ environmentId, playerId, scenarioId, nodeId: pass.node.id, runId },
-    ...{ type: 'xp.limited', handle: null, byClient: false, data },
+    environmentId,
+    playerId,
+    scenarioId,
+    nodeId: pass.node.id,
+    runId,
+    type: 'xp.limited',
+    handle: null,
+    byClient: false,
+    data,
   })
 }
 

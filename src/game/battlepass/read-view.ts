@@ -183,7 +183,8 @@ function passIn(node: PassNode, language: string | null): FixedPass {
     premium: premium && { ...premium, xpPercent: premiumXpPercent, instant: premiumInstant.map(rewardIn) },
     levels: node.levels.map(({ level, xp, display }) => ({ level, xp, ...shownIn(display, language) })),
     tiers: [...node.tiers.values()].sort(byLevel).map((tier) => ({
-      ...{ level: tier.level, track: tier.track },
+      level: tier.level,
+      track: tier.track,
       ...shownIn(tier.display, language),
       ...offerIn(tier),
     })),

@@ -74,7 +74,14 @@ export interface SeasonReplay {
 export type ReplaySeason = (reader: Reader, projectId: string, asked: ReplayRequest) => Promise<SeasonReplay>
 
 const NOTHING = {
-  ...{ playersInAll: 0, players: 0, owners: 0, isComplete: true, sent: 0n, granted: 0n, levels: [], tracks: [] },
+  playersInAll: 0,
+  players: 0,
+  owners: 0,
+  isComplete: true,
+  sent: 0n,
+  granted: 0n,
+  levels: [],
+  tracks: [],
 } satisfies Partial<SeasonReplay>
 
 /**
@@ -219,7 +226,9 @@ class Sums {
     const levels = draft.levels.map(({ level }, at): ReplayedLevel => {
       const all = times[at] ?? []
       return {
-        ...{ level, players: all.length, playersThen: playersThen[at] ?? 0 },
+        level,
+        players: all.length,
+        playersThen: playersThen[at] ?? 0,
         medianDays: daysOf(medianOf(all)),
         medianStepDays: daysOf(medianOf(stepTimes[at] ?? [])),
       }

@@ -95,7 +95,11 @@ const grantXpAnswer = answer(
     example: {
       results: [
         {
-          ...{ playerId: '019aa4c5-7a10-7f42-9a55-3c1b7a0f9e21', level: 2, xp: 1200, leveledUp: true, maxLevel: false },
+          playerId: '019aa4c5-7a10-7f42-9a55-3c1b7a0f9e21',
+          level: 2,
+          xp: 1200,
+          leveledUp: true,
+          maxLevel: false,
           plan: {
             runId: EXAMPLE_RUN.runId,
             status: 'active',

@@ -46,8 +46,12 @@ const progressOfPlayersAnswer = answer(
     example: {
       results: [
         {
-          ...{ playerId: '019aa4c5-7a10-7f42-9a55-3c1b7a0f9e21', level: 2, xp: 1200, premiumOwned: false },
-          ...{ claimedTiers: [{ level: 2, track: 'free' }], error: null },
+          playerId: '019aa4c5-7a10-7f42-9a55-3c1b7a0f9e21',
+          level: 2,
+          xp: 1200,
+          premiumOwned: false,
+          claimedTiers: [{ level: 2, track: 'free' }],
+          error: null,
         },
       ],
     },

@@ -55,8 +55,12 @@ export function withOwn(boosts: readonly Boost[], player: Player, clock: GameClo
 }
 
 const boostOf = ({ percent, startsAt, endsAt }: PlayerBoost, clock: GameClock | null): Boost => ({
-  ...{ percent: BigInt(percent), sources: [], audience: 'everybody', isPersonal: true },
-  ...{ startsAt: gameTimeAt(clock, startsAt.getTime()), endsAt: gameTimeAt(clock, endsAt.getTime()) },
+  percent: BigInt(percent),
+  sources: [],
+  audience: 'everybody',
+  isPersonal: true,
+  startsAt: gameTimeAt(clock, startsAt.getTime()),
+  endsAt: gameTimeAt(clock, endsAt.getTime()),
 })
 
 /**

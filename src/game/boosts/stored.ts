@@ -25,7 +25,11 @@ export type StoredBoost = Omit<Boost, 'percent'> & { readonly percent: number }
 
 export const readBoosts = (stored: readonly StoredBoost[]): readonly Boost[] =>
   stored.map(({ percent, startsAt, endsAt, sources, audience }) => ({
-    ...{ percent: BigInt(percent), startsAt, endsAt, sources, audience },
+    percent: BigInt(percent),
+    startsAt,
+    endsAt,
+    sources,
+    audience,
   }))
 
 const WRITE = `UPDATE scenarios t SET version = t.version, boosts = w.boosts

@@ -39,12 +39,28 @@ export function deliver(group: Group, player: Player, message: NewMessage): { re
   const { environmentId, playerId } = player
   const id = newId()
   putMessage(player, {
-    ...{ id, kind, text, image, rewards, reference, scenarioId, nodeId },
-    ...{ sentAt: group.now, expiresAt, readAt: null, claimedAt: null },
+    id,
+    kind,
+    text,
+    image,
+    rewards,
+    reference,
+    scenarioId,
+    nodeId,
+    sentAt: group.now,
+    expiresAt,
+    readAt: null,
+    claimedAt: null,
   })
   group.of(Stream).append({
-    ...{ environmentId, playerId, scenarioId, nodeId },
-    ...{ type: 'inbox.received', handle: null, runId: null, byClient: false },
+    environmentId,
+    playerId,
+    scenarioId,
+    nodeId,
+    type: 'inbox.received',
+    handle: null,
+    runId: null,
+    byClient: false,
     data: { messageId: id, kind, rewards: rewards.map(granted), expiresAt: expiresAt.toISOString() },
   })
   return { messageId: id }

@@ -116,9 +116,20 @@ function received(message: Message, wanted: string | null): ReceivedMessage {
   const all = rewards.map(granted)
   const { title = null, body = null, language = null } = textFor(message.text, wanted) ?? {}
   return {
-    ...{ messageId: id, kind, title, body, language, image, rewards: assetsOf(all), boosts: boostsOf(all) },
-    ...{ sentAt: sentAt.toISOString(), expiresAt: expiresAt.toISOString() },
-    ...{ isRead: readAt !== null, isClaimed: claimedAt !== null, scenarioId, nodeId },
+    messageId: id,
+    kind,
+    title,
+    body,
+    language,
+    image,
+    rewards: assetsOf(all),
+    boosts: boostsOf(all),
+    sentAt: sentAt.toISOString(),
+    expiresAt: expiresAt.toISOString(),
+    isRead: readAt !== null,
+    isClaimed: claimedAt !== null,
+    scenarioId,
+    nodeId,
   }
 }
 

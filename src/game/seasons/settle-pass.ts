@@ -91,10 +91,18 @@ export function settlePass(ref: PlayerRef, { scenarioId, nodeId }: NodeInput): C
       const isChanged = tiers > 0 || ended.taken.length > 0
       if (isChanged || failed > 0)
         group.of(Stream).append({
-          ...{ environmentId: ref.environmentId, playerId: ref.playerId, scenarioId, nodeId },
-          ...{ type: 'season.settled', handle: null, byClient: false, runId: active.value?.runId ?? null },
+          environmentId: ref.environmentId,
+          playerId: ref.playerId,
+          scenarioId,
+          nodeId,
+          type: 'season.settled',
+          handle: null,
+          byClient: false,
+          runId: active.value?.runId ?? null,
           data: {
-            ...{ tiers, failed, granted: sumOf([...given, ...ended.given]) },
+            tiers,
+            failed,
+            granted: sumOf([...given, ...ended.given]),
             ...(ended.taken.length > 0 && { ended: ended.taken }),
             ...(mailed.length > 0 && { mailed: mailed.map(granted) }),
           },

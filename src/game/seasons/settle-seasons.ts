@@ -175,7 +175,8 @@ async function settle({ pool, run, signal, onDone }: Job, taken: Taken, holder: 
     const isPageDone = await actOnEach(
       page.filter((one) => one.due),
       {
-        ...{ signal, pauseFactor: PAUSE_FACTOR },
+        signal,
+        pauseFactor: PAUSE_FACTOR,
         act: ({ playerId }) => run(settlePass({ environmentId, playerId }, ref)),
         async note(last, settled) {
           // The edge of the time, or an edit: what was settled stays so, and the next look begins here.

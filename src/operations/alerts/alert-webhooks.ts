@@ -201,7 +201,11 @@ export async function testAlertWebhook(
 
 /** For the audit log. */
 const shown = ({ name, format, host, link, kinds, enabled }: Omit<Stored, 'id' | 'url' | 'secret'>) => ({
-  ...{ name, format, host, link, enabled },
+  name,
+  format,
+  host,
+  link,
+  enabled,
   kinds: [...kinds],
 })
 

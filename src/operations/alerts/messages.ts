@@ -26,7 +26,11 @@ export interface AlertMessage {
 /** The same without the texts of its problems. */
 export const plainOf = (message: AlertMessage, id: string): AlertMessage => ({
   ...message,
-  ...{ id, refusals: 0, isPlain: true, began: message.began.map(withoutText), ended: message.ended.map(withoutText) },
+  id,
+  refusals: 0,
+  isPlain: true,
+  began: message.began.map(withoutText),
+  ended: message.ended.map(withoutText),
 })
 
 const withoutText = (problem: ToldProblem): ToldProblem => ({

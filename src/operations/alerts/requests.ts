@@ -41,7 +41,8 @@ export const updateAlertWebhookRequest = shape({
   url: optional(described(url, 'Another address. Default: the present one.')),
   link: optional(
     text('Another address that messages lead to. An empty text removes it. Default: the present one.', {
-      ...{ min: 0, max: MAX_ALERT_LINK },
+      min: 0,
+      max: MAX_ALERT_LINK,
       check: (value) => (value === '' ? undefined : urlFault(value)),
     }),
   ),

@@ -181,7 +181,10 @@ async function nextMessage({ pool, secrets }: Round, webhook: Taken): Promise<Al
   const at = new Date(databaseNow()).toISOString()
   const message = { id: newWebhookId(), at, project, environment, link, isTest: false, began, ended }
   const { rowCount } = await pool.query(`UPDATE alert_webhooks SET told = $3, pending = $4 WHERE ${MINE}`, [
-    ...[id, taken, text, isNews ? textOf(message) : null],
+    id,
+    taken,
+    text,
+    isNews ? textOf(message) : null,
   ])
   return isNews && rowCount === 1 ? message : null
 }

@@ -80,7 +80,10 @@ export function keptField(name: string, { type, isNullable = false, description 
   if (typeof of === 'string' || !('kept' in of)) return undefined
   const { kept: model } = of
   return {
-    ...{ type: isList ? [model] : model, nullable: isNullable, description, extensions: { isDeclared: true } },
+    type: isList ? [model] : model,
+    nullable: isNullable,
+    description,
+    extensions: { isDeclared: true },
     resolve(query: object, outcome: object, _args: object, { prisma }: { prisma: PrismaClient }) {
       // Pothos asks in tests that a query is used, also where there is nothing to read.
       const selection = { ...query }
@@ -101,7 +104,10 @@ export function keptField(name: string, { type, isNullable = false, description 
 function laterField(name: string, { type, isNullable = false, description }: Member<unknown>) {
   if (typeof type === 'string' || !('later' in type)) return undefined
   return {
-    ...{ type: type.later, nullable: isNullable, description, extensions: { isDeclared: true } },
+    type: type.later,
+    nullable: isNullable,
+    description,
+    extensions: { isDeclared: true },
     resolve: (outcome: object) => (outcome as Readonly<Record<string, () => Promise<unknown>>>)[name]?.() ?? null,
   }
 }

@@ -36,7 +36,11 @@ function contractOf(call: OperatorCall, { named }: PayloadJson, reworded: Reword
   const reused: readonly RefusalKind[] = isKeyed(request) ? ['idempotencyKeyReused'] : []
   return {
     id: `operator${name.charAt(0).toUpperCase()}${name.slice(1)}`,
-    ...{ tag: 'Operators', summary: reworded(summary), access: 'platform', request, answer: named },
+    tag: 'Operators',
+    summary: reworded(summary),
+    access: 'platform',
+    request,
+    answer: named,
     body: { schema: reworded(bodySchema(request)) },
     parameters: [projectId, operatorParameter],
     refusals: ['notFound', 'persistedQueryRequired', ...refusals, ...reused],

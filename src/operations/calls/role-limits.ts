@@ -63,7 +63,11 @@ type Row = Omit<Limits, 'maxCredit' | 'maxXp'> & { readonly maxCredit: string | 
 
 const big = (text: string | null): bigint | null => (text === null ? null : BigInt(text))
 const limitsOf = ({ readsOnly, maxCredit, maxXp, maxGiftsPerDay, maxJobPlayers }: Row): Limits => ({
-  ...{ readsOnly, maxCredit: big(maxCredit), maxXp: big(maxXp), maxGiftsPerDay, maxJobPlayers },
+  readsOnly,
+  maxCredit: big(maxCredit),
+  maxXp: big(maxXp),
+  maxGiftsPerDay,
+  maxJobPlayers,
 })
 
 const isLimited = (role: Role): role is LimitedRole => (LIMITED_ROLES as readonly Role[]).includes(role)

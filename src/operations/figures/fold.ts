@@ -38,7 +38,10 @@ export function createFolding({ pool, onError }: FoldingOptions): Folding {
   }
 
   const repeated = (work: Repeated['work'], fault: string, againMs = EVERY_MS): Repeated => ({
-    ...{ work, onError: (error) => onError(error, fault), everyMs: EVERY_MS, againMs },
+    work,
+    onError: (error) => onError(error, fault),
+    everyMs: EVERY_MS,
+    againMs,
   })
   // Separate, as a recount of millions takes long.
   const { start, stop } = repeatInBackground(

@@ -138,7 +138,12 @@ function* give(group: Group, player: Player, job: Job, { amount }: JobPlayer): A
   const { texts: text, image, days } = message
   const expiresAt = new Date(group.now.getTime() + days * 86_400_000)
   const { messageId } = deliver(group, player, {
-    ...{ kind: 'message', text, image, rewards, reference: referenceOf(job), expiresAt },
+    kind: 'message',
+    text,
+    image,
+    rewards,
+    reference: referenceOf(job),
+    expiresAt,
   })
   return { ...done, messageId }
 }
@@ -233,7 +238,8 @@ function* undo(group: Group, player: Player, job: Job): Acting {
   }
   if (messageId !== null && !message?.value) return 'nothing left'
   const taken = takeBack(group, player, given, {
-    ...{ reason: 'grant_job', reference: referenceOf(job) },
+    reason: 'grant_job',
+    reference: referenceOf(job),
     given: messageId === null ? givenBy : `inbox/${messageId}`,
   })
   return taken.length === 0 ? 'nothing left' : { given: taken }

@@ -208,7 +208,10 @@ export async function createGrantJob(
     await countGift(client, limits, caller, { environmentId, idempotencyKey: key })
     const jobId = await insert(client, caller, job)
     const after = {
-      ...{ to: JSON.parse(printTarget(target)) as Json, give: giftJson(give), limit, ...startOf(startsAt) },
+      to: JSON.parse(printTarget(target)) as Json,
+      give: giftJson(give),
+      limit,
+      ...startOf(startsAt),
       ...(message && { message: message.texts as unknown as Json, image: message.image }),
     }
     const entry = { environmentId, action: ACTIONS.createGrantJob, target: jobId, before: null, after, reason }
@@ -237,8 +240,16 @@ export async function undoGrantJob(
   )
   if (rows[0]) return { outcome: { job: rows[0].id } }
   const job = await insert(client, caller, {
-    ...{ environmentId, undoOf: jobId, gift: origin.gift, message: null, most: origin.players, startsAt: null },
-    ...{ target: { kind: 'undo', jobId }, reason, key, request },
+    environmentId,
+    undoOf: jobId,
+    gift: origin.gift,
+    message: null,
+    most: origin.players,
+    startsAt: null,
+    target: { kind: 'undo', jobId },
+    reason,
+    key,
+    request,
   })
   return { outcome: { job }, target: job, before: null, after: { undoOf: jobId } }
 }
@@ -282,9 +293,23 @@ async function insert(
        CASE WHEN $16::timestamptz > now() THEN $16::timestamptz END,
        CASE WHEN $16::timestamptz > now() THEN 'planned' ELSE 'collecting' END)`,
     [
-      ...[id, environmentId, printTarget(target), target.kind === 'list' ? target.listId : null, undoOf],
-      ...[print(gift), message && JSON.stringify(message), most, reason, caller.projectId],
-      ...[caller.keyId, operator, operatorIsClaimed, key, request, startsAt, operatorPerson],
+      id,
+      environmentId,
+      printTarget(target),
+      target.kind === 'list' ? target.listId : null,
+      undoOf,
+      print(gift),
+      message && JSON.stringify(message),
+      most,
+      reason,
+      caller.projectId,
+      caller.keyId,
+      operator,
+      operatorIsClaimed,
+      key,
+      request,
+      startsAt,
+      operatorPerson,
     ],
   )
   await client.query(telling('UPDATE grant_jobs t SET told_at = now() WHERE t.id = $1'), [id])

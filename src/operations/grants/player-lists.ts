@@ -203,7 +203,12 @@ export const createList = (
     const list = await storeList(client, environmentId, players)
     const after = { players: list.players, ...(list.total !== null && { total: list.total }) }
     await writeAudit(client, caller, {
-      ...{ environmentId, action: ACTIONS.createPlayerList, target: list.listId, before: null, after, reason },
+      environmentId,
+      action: ACTIONS.createPlayerList,
+      target: list.listId,
+      before: null,
+      after,
+      reason,
     })
     return list
   })

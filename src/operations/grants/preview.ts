@@ -65,7 +65,9 @@ export async function previewGrantJob(
       message: 'would pass the largest 64-bit integer in all: no player gets anything',
     })
   return {
-    ...{ players, isExact: after === null, total },
+    players,
+    isExact: after === null,
+    total,
     needsApproval: needsApproval(await readPolicy(pool, environmentId), players, total),
     largest: largest.map(({ playerId, amount }) => ({ playerId, amount: amount ?? 0n })),
     failing: [...failing].map(([cause, count]) => ({ cause, players: count })).sort((a, b) => b.players - a.players),
@@ -146,10 +148,19 @@ async function failingOf(
         ) p
       ) f WHERE cause IS NOT NULL GROUP BY cause`,
     values: [
-      ...[environmentId, players.map(({ playerId }) => playerId), run !== null, premium !== null],
-      ...[at?.scenarioId ?? '', at?.nodeId ?? '', isMessage, top === null ? null : String(top), isClosed],
-      ...[Boolean(give?.xp), give?.xp?.amount == null ? null : String(give.xp.amount)],
-      ...[JSON.stringify(rewards), players.map(({ amount }) => (amount === null ? null : String(amount)))],
+      environmentId,
+      players.map(({ playerId }) => playerId),
+      run !== null,
+      premium !== null,
+      at?.scenarioId ?? '',
+      at?.nodeId ?? '',
+      isMessage,
+      top === null ? null : String(top),
+      isClosed,
+      Boolean(give?.xp),
+      give?.xp?.amount == null ? null : String(give.xp.amount),
+      JSON.stringify(rewards),
+      players.map(({ amount }) => (amount === null ? null : String(amount))),
     ],
   })
   return rows
@@ -266,7 +277,8 @@ export async function previewUndo(
   }
   const all = [...sums.values()]
   return {
-    ...{ ...found, isExact: after === null },
+    ...found,
+    isExact: after === null,
     given: all.map(({ of, given }) => ({ ...of, amount: given })),
     taken: all.flatMap(({ of, taken }) => (taken === 0n ? [] : [{ ...of, amount: taken }])),
   }

@@ -49,7 +49,9 @@ export const premiumGift = shape(inScenario)
 export const giftShape = shape({
   rewards: optional(
     listOf(`Currencies, items and boosts: 1 to ${MAX_REWARDS}.`, reward, {
-      ...{ max: MAX_REWARDS, check: checkReward, input: 'RewardGiftInput' },
+      max: MAX_REWARDS,
+      check: checkReward,
+      input: 'RewardGiftInput',
     }),
   ),
   xp: optional(
@@ -84,7 +86,8 @@ const target = shape({
   playerIds: optional(uuids(`Players by their ids: up to ${MAX_SUPPORT_PLAYERS}.`, { max: MAX_SUPPORT_PLAYERS })),
   identities: optional(
     listOf(`Players by identities: up to ${MAX_SUPPORT_PLAYERS}.`, shape(identityRequest.fields), {
-      ...{ max: MAX_SUPPORT_PLAYERS, input: 'PlayerIdentityInput' },
+      max: MAX_SUPPORT_PLAYERS,
+      input: 'PlayerIdentityInput',
     }),
   ),
   listId: optional(uuid('A list of players that was uploaded.')),
@@ -123,7 +126,8 @@ const size = {
   image: messageImage,
   expiresInDays: optional(
     int32(`The days until the message expires: 1 to ${MAX_MESSAGE_DAYS}. Default: 30.`, {
-      ...{ min: 1, max: MAX_MESSAGE_DAYS },
+      min: 1,
+      max: MAX_MESSAGE_DAYS,
     }),
     30,
   ),

@@ -31,14 +31,22 @@ const listAnswer = answer(
   {
     name: 'PlayerList',
     example: {
-      ...{ listId: '019aa4c5-7a10-7f42-9a55-3c1b7a0f9e21', players: 2, total: 150 },
+      listId: '019aa4c5-7a10-7f42-9a55-3c1b7a0f9e21',
+      players: 2,
+      total: 150,
       first: [
         {
-          ...{ row: 2, playerId: '019aa4c5-7a10-7f42-9a55-3c1b7a0f9e11', provider: 'custom', subject: 'player-1' },
+          row: 2,
+          playerId: '019aa4c5-7a10-7f42-9a55-3c1b7a0f9e11',
+          provider: 'custom',
+          subject: 'player-1',
           amount: 100,
         },
         {
-          ...{ row: 3, playerId: '019aa4c5-7a10-7f42-9a55-3c1b7a0f9e12', provider: 'custom', subject: 'player-2' },
+          row: 3,
+          playerId: '019aa4c5-7a10-7f42-9a55-3c1b7a0f9e12',
+          provider: 'custom',
+          subject: 'player-2',
           amount: 50,
         },
       ],

@@ -188,7 +188,8 @@ class HeldJob {
     for (let after = job.afterPlayer ?? FIRST; ; ) {
       const { rows } = await pool.query<{ playerId: string }>({ ...READ, values: [job.id, after] })
       const isPageDone = await actOnEach(rows, {
-        ...{ signal, pauseFactor: PAUSE_FACTOR },
+        signal,
+        pauseFactor: PAUSE_FACTOR,
         act: ({ playerId }) => run(actOnPlayer({ environmentId, playerId }, job, holder)),
         async note({ playerId }, outcomes) {
           // It was paused or cancelled, or another instance has it.

@@ -86,7 +86,10 @@ async function readMatching(
   const search = await searchOf(run, asked, environmentId)
   const place = after === FIRST ? null : { id: after, at: null }
   const { positions, stoppedAt } = await searchPlayers(pool, search, {
-    ...{ after: place, limit: PAGE, sortBy: 'created', direction: 'ascending' },
+    after: place,
+    limit: PAGE,
+    sortBy: 'created',
+    direction: 'ascending',
   })
   const last = stoppedAt?.id ?? (positions.length === PAGE ? positions.at(-1)?.id : undefined)
   const ids = positions.map(({ id }) => id)

@@ -265,7 +265,8 @@ export async function enterDraft(
   { environmentId, draftId }: { readonly environmentId: string; readonly draftId: string },
 ): Promise<void> {
   await pool.query('DELETE FROM draft_editors WHERE draft_id = $1 AND seen_at < now() - make_interval(secs => $2)', [
-    ...[draftId, EDITING_SECONDS],
+    draftId,
+    EDITING_SECONDS,
   ])
   const { rowCount } = await pool.query(
     `INSERT INTO draft_editors (draft_id, person, seen_at)
@@ -400,6 +401,8 @@ export async function endDrafts(
   text: string,
 ): Promise<void> {
   await client.query('DELETE FROM scenario_drafts WHERE environment_id = $1 AND scenario_id = $2 AND sha256 = $3', [
-    ...[environmentId, scenarioId, hashOf(text)],
+    environmentId,
+    scenarioId,
+    hashOf(text),
   ])
 }

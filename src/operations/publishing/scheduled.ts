@@ -79,8 +79,17 @@ export async function schedulePublication(
        (environment_id, id, scenario_id, definition, publish_at, expected_version, project_id, key_id, operator, operator_is_claimed, reason)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING ${COLUMNS}`,
     [
-      ...[environmentId, newId(), scenarioId, definition, publishAt, expectedVersion],
-      ...[caller.projectId, caller.keyId, operator, operatorIsClaimed, reason],
+      environmentId,
+      newId(),
+      scenarioId,
+      definition,
+      publishAt,
+      expectedVersion,
+      caller.projectId,
+      caller.keyId,
+      operator,
+      operatorIsClaimed,
+      reason,
     ],
   )
   const publication = { ...(rows[0] as PlannedPublication), environment, environmentId }
@@ -88,7 +97,9 @@ export async function schedulePublication(
 }
 
 const nameOf = ({ id, publishAt, expectedVersion, state }: PlannedPublication) => ({
-  ...{ id, publishAt: publishAt.toISOString(), state },
+  id,
+  publishAt: publishAt.toISOString(),
+  state,
   ...(expectedVersion !== null && { expectedVersion }),
 })
 
@@ -210,7 +221,10 @@ export async function publishDue(pool: Pool): Promise<void> {
 
 const publisherOf = ({ id, projectId, keyId, operator, isClaimed, reason, expectedVersion }: Due) => ({
   caller: {
-    ...{ kind: 'platform', keyId, projectId, role: 'admin' },
+    kind: 'platform',
+    keyId,
+    projectId,
+    role: 'admin',
     ...(operator !== null && { operator: { name: operator, isClaimed } }),
   } as const satisfies PlatformCaller,
   reason,

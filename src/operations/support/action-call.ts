@@ -114,7 +114,12 @@ export function actionCall<F extends ActionFields, Outcome>(call: ActionCall<F, 
   const { name, summary, title, request, check, answer, isGift, command } = call
   const action = `player.${call.action}`
   return operatorAct<F, AnswerOf<typeof answer.answer>>({
-    ...{ name, summary, title, request, check, action },
+    name,
+    summary,
+    title,
+    request,
+    check,
+    action,
     answer: answer.answer,
     right: 'act',
     target: 'playerId',

@@ -51,7 +51,12 @@ export function eachCall<F extends EachFields>(call: EachCall<F>): OperatorCall 
   const { name, summary, request, check, command } = call
   const action = `player.${call.action}`
   return operatorAct<F, { readonly results: readonly EachResult[] }>({
-    ...{ name, summary, request, check, action, answer },
+    name,
+    summary,
+    request,
+    check,
+    action,
+    answer,
     right: 'act',
     target: { word: 'players' },
     async act({ caller, service }, asked) {

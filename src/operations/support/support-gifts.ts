@@ -89,8 +89,12 @@ export function grantTier(
         const restored = restoreClaims(group, pass, tier, removed)
         const granted = restored[0]?.granted ?? []
         const outcome: Omit<GrantedTier, 'auditId'> = {
-          ...{ success: true, alreadyClaimed: true, error: null, walletEntryIds: [] },
-          ...{ granted: assetsOf(granted), boosts: boostsOf(granted) },
+          success: true,
+          alreadyClaimed: true,
+          error: null,
+          walletEntryIds: [],
+          granted: assetsOf(granted),
+          boosts: boostsOf(granted),
         }
         return { outcome, before: { ...tier, claimed: restored.length === 0 }, after: { ...tier, claimed: true } }
       }

@@ -10,7 +10,8 @@ const page = oneOf('The page that the view is of.', CONSOLE_PAGES)
 const query = text(
   `The query of the page's address, without \`?\`: its filters and their order, up to ${MAX_VIEW_QUERY} characters. Empty for none.`,
   {
-    ...{ min: 0, max: MAX_VIEW_QUERY },
+    min: 0,
+    max: MAX_VIEW_QUERY,
     check: (query) =>
       QUERY.test(query) && !/[?#]/.test(query)
         ? undefined

@@ -76,12 +76,14 @@ export const setRequest = shape({
     `Which groups have which role, up to ${MAX_SIGN_ON_GROUPS}. A person has the role of the first group in this order.`,
     group,
     {
-      ...{ max: MAX_SIGN_ON_GROUPS, input: 'GroupRoleInput' },
+      max: MAX_SIGN_ON_GROUPS,
+      input: 'GroupRoleInput',
     },
   ),
   sessionHours: optional(
     int32(`The hours until people sign in again: 1 to ${MAX_SESSION_HOURS}. Default: 8.`, {
-      ...{ min: 1, max: MAX_SESSION_HOURS },
+      min: 1,
+      max: MAX_SESSION_HOURS,
     }),
     8,
   ),

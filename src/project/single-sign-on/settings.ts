@@ -74,7 +74,10 @@ export async function readOnlySignOn(pool: Pool): Promise<SignOnSettings | null>
 }
 
 const secretContext = (projectId: string): SecretContext => ({
-  ...{ projectId, environmentId: '', kind: 'single_sign_on.client_secret', name: '' },
+  projectId,
+  environmentId: '',
+  kind: 'single_sign_on.client_secret',
+  name: '',
 })
 
 /** The client's secret; null for a public client. Undefined when `SECRETS_KEYS` lacks the key that it is under. */
@@ -97,7 +100,13 @@ type Shown = Omit<SignOnSettings, 'projectId' | 'clientSecret' | 'groups' | 'upd
 
 /** What the audit log has. */
 const shown = ({ title, issuer, clientId, consoleUrl, scopes, groupsClaim, groups, sessionHours }: Shown) => ({
-  ...{ title, issuer, clientId, consoleUrl, scopes: [...scopes], groupsClaim, sessionHours },
+  title,
+  issuer,
+  clientId,
+  consoleUrl,
+  scopes: [...scopes],
+  groupsClaim,
+  sessionHours,
   groups: groups.map(({ group, role }) => ({ group, role })),
 })
 
@@ -145,8 +154,17 @@ export async function setSignOn(
          console_url = excluded.console_url, scopes = excluded.scopes, groups_claim = excluded.groups_claim,
          groups = excluded.groups, session_hours = excluded.session_hours, updated_at = now()`,
       [
-        ...[projectId, withKeys[0]?.keyId, asked.title, issuer, asked.clientId, clientSecret, asked.consoleUrl],
-        ...[asked.scopes, asked.groupsClaim, JSON.stringify(withKeys), asked.sessionHours],
+        projectId,
+        withKeys[0]?.keyId,
+        asked.title,
+        issuer,
+        asked.clientId,
+        clientSecret,
+        asked.consoleUrl,
+        asked.scopes,
+        asked.groupsClaim,
+        JSON.stringify(withKeys),
+        asked.sessionHours,
       ],
     )
     const entry = { environmentId: null, action: ACTIONS.setSingleSignOn, target: 'project', reason }

@@ -57,7 +57,10 @@ interface Deps {
 }
 
 const context = (kind: 'ticket' | 'pass'): SecretContext => ({
-  ...{ projectId: '', environmentId: '', kind: `single_sign_on.${kind}`, name: '' },
+  projectId: '',
+  environmentId: '',
+  kind: `single_sign_on.${kind}`,
+  name: '',
 })
 
 /** A page of the console to go on with. Anything else becomes the first page. */

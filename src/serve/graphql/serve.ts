@@ -45,15 +45,12 @@ export interface ServeOptions {
 const ROUTE = '/graphql'
 const ALLOW = ['allow', 'GET, POST, OPTIONS']
 const ALLOWED = [
-  ...['access-control-allow-methods', 'GET, POST'],
-  ...[
-    'access-control-allow-headers',
-    'authorization, content-type, last-event-id, traceparent, tracestate, x-operator, x-request-id, x-sdk-key',
-  ],
-  ...[
-    'access-control-expose-headers',
-    'date, ratelimit, ratelimit-policy, retry-after, tierway-game-time, x-request-id',
-  ],
+  'access-control-allow-methods',
+  'GET, POST',
+  'access-control-allow-headers',
+  'authorization, content-type, last-event-id, traceparent, tracestate, x-operator, x-request-id, x-sdk-key',
+  'access-control-expose-headers',
+  'date, ratelimit, ratelimit-policy, retry-after, tierway-game-time, x-request-id',
 ]
 const MEMBERS: ReadonlySet<string> = new Set(['query', 'documentId', 'operationName', 'variables', 'extensions'])
 const MAPS: ReadonlySet<string> = new Set(['variables', 'extensions'])

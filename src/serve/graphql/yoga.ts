@@ -64,11 +64,31 @@ export async function createGraphql(options: GraphqlOptions) {
     context: (initial) => contexts.ofYoga(initial),
   })
   const sockets = new SocketServer({
-    ...{ yoga, config, service, watch, metrics, log, tidy, countRefused, mask, findDocument, connectionLimits },
+    yoga,
+    config,
+    service,
+    watch,
+    metrics,
+    log,
+    tidy,
+    countRefused,
+    mask,
+    findDocument,
+    connectionLimits,
     subscribe: live.subscribe,
   })
   const http = new GraphqlOverHttp({
-    ...{ yoga, config, log, mask, metrics, documents, find, countFound, countRefused, tidy, contexts },
+    yoga,
+    config,
+    log,
+    mask,
+    metrics,
+    documents,
+    find,
+    countFound,
+    countRefused,
+    tidy,
+    contexts,
     execute: execution.execute,
   })
 

@@ -46,7 +46,10 @@ export function consoleRoutes(log: Logger): Route[] {
       body: html.replace('</head>', `<meta property="csp-nonce" nonce="${nonce}">\n</head>`),
       headers: [
         ...SECURITY,
-        ...['content-type', 'text/html; charset=utf-8', 'cache-control', 'no-store'],
+        'content-type',
+        'text/html; charset=utf-8',
+        'cache-control',
+        'no-store',
         'content-security-policy',
         `${PAGE_POLICY.replace("style-src 'self'", `style-src 'self' 'nonce-${nonce}'`)}; require-trusted-types-for 'script'`,
       ],

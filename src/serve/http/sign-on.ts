@@ -60,7 +60,8 @@ const surplus = ({ headers }: IncomingMessage): readonly string[] =>
     .map((pair) => pair.slice(0, pair.indexOf('=')))
 
 const redirect = (location: string, ...headers: readonly string[]): Reply => ({
-  ...{ status: 302, body: '' },
+  status: 302,
+  body: '',
   headers: [...SECURITY, 'location', location, 'cache-control', 'no-store', ...headers],
 })
 

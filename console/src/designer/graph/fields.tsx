@@ -22,7 +22,10 @@ export interface DataProps {
 export type FieldProps<F> = DataProps & { readonly name: string; readonly field: F }
 
 export const pathOf = (node: NodeModel, name: string, within: readonly string[] = []): Path => [
-  ...['nodes', node.index, 'data', name],
+  'nodes',
+  node.index,
+  'data',
+  name,
   ...within,
 ]
 

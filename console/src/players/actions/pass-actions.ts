@@ -74,7 +74,9 @@ export function grantTierAction(pass: PassRef, preset?: ClaimableTier): SupportA
     confirm: 'Grant',
     mutation: grantTierMutation,
     input: ({ level, track, choice }) => ({
-      ...{ ...placeOf(pass), level: Number(level), track },
+      ...placeOf(pass),
+      level: Number(level),
+      track,
       choice: choice ? Number(choice) - 1 : undefined,
     }),
     done: ({ level, track }, { result }) =>
@@ -206,8 +208,11 @@ function grantedTier({ view }: PassRef, preset?: ClaimableTier): Pick<SupportAct
 }
 
 const OPTION: ActionField = {
-  ...{ name: 'choice', label: 'Option', isOptional: true },
-  ...{ kind: 'amount', hint: 'Of a tier with a choice: 1 for the first.' },
+  name: 'choice',
+  label: 'Option',
+  isOptional: true,
+  kind: 'amount',
+  hint: 'Of a tier with a choice: 1 for the first.',
 }
 
 /** A tier with its rewards; undefined when the published version has no such tier. */

@@ -95,7 +95,9 @@ export function undoOf(entry: UndoableEntry, player: UndoPlayer, now: number): U
       if (player.status === 'BANNED') return 'The player is banned again.'
       if (until !== undefined && Date.parse(String(until)) <= now) return 'The ban would have ended by now.'
       return {
-        ...{ by: 'ban', kind: String(kind).toUpperCase(), publicReason: String(publicReason) },
+        by: 'ban',
+        kind: String(kind).toUpperCase(),
+        publicReason: String(publicReason),
         until: until === undefined ? until : String(until),
       }
     }

@@ -119,7 +119,11 @@ export class LoginLog implements Extension {
       id: newId(),
       attempts: print(
         entry.attempts.map(({ status, milliseconds, error, cause, excerpt, replacedSecrets }) => ({
-          ...{ status, milliseconds, error, cause, replacedSecrets },
+          status,
+          milliseconds,
+          error,
+          cause,
+          replacedSecrets,
           excerpt: status === 200 && excerpt !== null ? withoutValues(excerpt) : excerpt,
         })),
       ),
