@@ -30,7 +30,7 @@ var (
 var ErrServerKeyRefused = errors.New("tierway: the server key is refused")
 
 const (
-	// The service says every five seconds that all is told.
+	// The service says every five seconds that the follower is up to date.
 	longestSilence   = 20 * time.Second
 	longestPause     = 10 * time.Second
 	soundConnection  = 5 * time.Second

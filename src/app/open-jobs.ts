@@ -28,7 +28,7 @@ export function openJobs(config: Config, reports: Reports, { pools }: Database, 
       run,
       onError: failing(
         'settlements',
-        'players could not be granted what they had earned in a season; a later look goes on',
+        'players could not be granted what they had earned in a season; a later look continues',
       ),
       onDone: (season) => log.info(season, 'the season is settled: earned tiers that were not claimed are granted'),
     }),

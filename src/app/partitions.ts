@@ -100,7 +100,7 @@ export function createPartitions({ pool, config, log, onError }: PartitionsOptio
     if (since === null) return
     const { archiveDir } = config
     if (archiveDir === null || !table.isArchived) {
-      told(await dropPartitions(pool, table, since))
+      logDropped(await dropPartitions(pool, table, since))
       return
     }
     await withArchive(pool, table.name, async (client) => {
@@ -108,7 +108,7 @@ export function createPartitions({ pool, config, log, onError }: PartitionsOptio
         const rows = await writeArchive(client, name, join(archiveDir, table.name))
         if (rows > 0) log.info(`${rows} rows of the partition ${name} were archived`)
       })
-      told(dropped)
+      logDropped(dropped)
     })
   }
 
@@ -123,7 +123,7 @@ export function createPartitions({ pool, config, log, onError }: PartitionsOptio
     )
   }
 
-  function told(names: readonly string[]): void {
+  function logDropped(names: readonly string[]): void {
     for (const name of names) log.info(`the partition ${name} was dropped: its rows are past their retention`)
   }
 
@@ -144,7 +144,7 @@ export function createPartitions({ pool, config, log, onError }: PartitionsOptio
   }
 
   return {
-    /** One round. It throws nothing: what fails is told, and tried again by the next round. */
+    /** One round. It throws nothing: what fails is reported, and tried again by the next round. */
     async tend(signal?: AbortSignal): Promise<void> {
       for (const table of tables) {
         for (const [what, work] of [

@@ -11,9 +11,9 @@ export interface Maker {
 }
 
 /**
- * Whether a caller is another person than the one who made something. People who signed in by an issuer are told apart by
- * their ids there. Operators with tokens are told apart by their names, for which a holder of the key vouches. Anybody
- * else must have another key and no name that is the same.
+ * Whether a caller is another person than the one who made something. People who signed in by an issuer are
+ * distinguished by their ids there, operators with tokens by their names, for which a holder of the key vouches.
+ * Anybody else must have another key and no name that is the same.
  */
 export function isAnother(caller: PlatformCaller, made: Maker): boolean {
   const { operator, operatorIsClaimed, operatorPerson } = makerOf(caller)

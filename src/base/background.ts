@@ -48,6 +48,6 @@ export function repeatInBackground(...all: readonly Repeated[]): Background {
   }
 }
 
-/** Waits for so many milliseconds. False, at once, when the signal is there. */
+/** Waits for a number of milliseconds. False, at once, when the signal is there. */
 export const pause = (ms: number, signal: AbortSignal): Promise<boolean> =>
   wait(ms, true, { ref: false, signal }).catch(() => false)

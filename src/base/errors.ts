@@ -87,7 +87,7 @@ export interface Facts {
   readonly [name: string]: Json
 }
 
-/** The rate limit that a refused call has exceeded: so many calls in so many seconds. */
+/** The rate limit that a refused call has exceeded: a number of calls in a number of seconds. */
 export interface ExceededLimit {
   readonly name: string
   readonly calls: number
@@ -102,7 +102,7 @@ export class Refusal extends Error {
   readonly faults: readonly Fault[]
   /** Details for the log, such as the name of the provider. Answers do not contain them. */
   readonly about: Readonly<Record<string, string>>
-  /** What the answer tells the caller besides: its `details` are this object instead of faults. */
+  /** Further facts for the caller: the `details` of the answer are this object instead of faults. */
   readonly facts: Facts | undefined
   /** Set for `rate limited`. */
   readonly limit: ExceededLimit | undefined

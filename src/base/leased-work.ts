@@ -2,7 +2,7 @@ import { allOf } from './all-of.ts'
 import { type Background, pause, repeatInBackground } from './background.ts'
 
 // Long work on players, such as a grant job. One instance holds a piece of it at a time, by a lease in the database, and
-// notes its place after some players. When it dies, another one takes the piece over and goes on from that place.
+// notes its place after some players. When it dies, another one takes the piece over and continues from that place.
 
 /** How often an instance looks for work. */
 const LOOK_EVERY_MS = 1_000
@@ -36,7 +36,7 @@ export async function doLeased<Piece>(signal: AbortSignal, work: LeasedWork<Piec
   }
 }
 
-/** Looks for such work, and does it. When it is stopped, another instance goes on. */
+/** Looks for such work, and does it. When it is stopped, another instance continues. */
 export const repeatLeased = (
   work: (signal: AbortSignal) => Promise<void>,
   onError: (error: unknown) => void,
@@ -47,7 +47,7 @@ interface Acting<Player, Outcome> {
   /** Notes the place after some players. False when the piece is no longer this instance's. */
   readonly note: (last: Player, outcomes: readonly Outcome[]) => Promise<boolean>
   readonly signal: AbortSignal
-  /** The pause after some players, as a multiple of the time that they took: the game goes on meanwhile. */
+  /** The pause after some players, as a multiple of the time that they took: the game continues meanwhile. */
   readonly pauseFactor: number
 }
 

@@ -34,7 +34,7 @@ export interface EndedFeedOptions {
 
 /** Rows in memory for all followers. One that has fallen behind them reads from Postgres. */
 const KEPT_ROWS = 10_000
-/** After this many reads without a message, a follower is told that it is up to date. */
+/** After this many reads without a message, a follower is notified that it is up to date. */
 const QUIET_READS = 5
 
 interface Follower {

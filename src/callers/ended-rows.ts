@@ -99,7 +99,7 @@ async function readPage(pool: Pool, after: Key, environmentId: string | undefine
 type Found = readonly [...Key, endedAt: number, status: EndedRow['status'], bannedUntil: number | null]
 
 /**
- * The transaction from which a reader goes on after an outage, or on another instance. The database may have become a
+ * The transaction from which a reader continues after an outage, or on another instance. The database may have become a
  * standby that lagged, which gives ids again that the place has passed. So rows count, too, that ended later than ten
  * minutes before the place. 0, for all rows, without a place.
  */

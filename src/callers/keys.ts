@@ -20,7 +20,7 @@ export interface NewKey {
 const SDK_PREFIX = 'twsdk_'
 const SERVER_PREFIX = 'twsrv_'
 const PLATFORM_PREFIX = 'twplat_'
-/** Enough to tell keys apart in a list, and of no use to an attacker. */
+/** Enough to distinguish keys in a list, and of no use to an attacker. */
 export const SHOWN_CHARACTERS = 12
 
 const hashKey = (key: string): Buffer => hash('sha256', key, 'buffer')

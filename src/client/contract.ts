@@ -78,9 +78,9 @@ export interface Reward {
 
 /** A boost of the player alone: more of each xp for a time, from the moment at which it is granted. */
 export interface RewardBoost {
-  /** So many percent more of each xp. */
+  /** The percentage that is added to each xp. */
   readonly percent: number
-  /** For so many minutes. */
+  /** The duration in minutes. */
   readonly minutes: number
 }
 
@@ -151,7 +151,7 @@ export interface SeasonResponse {
 
 /** More xp for a time, which runs now. */
 export interface SeasonBoost {
-  /** So many percent more of each xp. Boosts that run at the same time are added. */
+  /** The percentage that is added to each xp. Boosts that run at the same time are added. */
   readonly percent: number
   /** The time at which it started, in UTC. */
   readonly startsAt: string
@@ -234,7 +234,7 @@ export interface InboxMessage {
   readonly language: string | null
   /** The picture: a URL, or a key of the game's own assets. Null without one. */
   readonly image: string | null
-  /** What a claim grants. Empty for a message that only tells something. */
+  /** What a claim grants. Empty for a message without rewards. */
   readonly rewards: readonly Reward[]
   /** The boosts among the rewards, which the list of rewards does not have. Absent without one. */
   readonly boosts?: readonly RewardBoost[]
@@ -608,7 +608,7 @@ export interface PremiumView {
   readonly currency: string
   /** The price. */
   readonly amount: bigint
-  /** So many percent more of each xp for owners. Null for none. */
+  /** The percentage that is added to each xp of owners. Null for none. */
   readonly xpPercent: bigint | null
   /** What the purchase grants at once. */
   readonly instant: readonly RewardView[]
@@ -616,7 +616,7 @@ export interface PremiumView {
 
 /** A reward as the game shows it: exactly one of `currency`, `itemId` and `boost` is set. */
 export interface RewardView {
-  /** The amount of the currency or item. How many there are of a boost: 1 in most places. */
+  /** The amount of the currency or item. For a boost: the number of boosts, which is 1 in most places. */
   readonly amount: bigint
   /** The currency; null for anything else. */
   readonly currency: string | null
@@ -670,9 +670,9 @@ export interface OptionView {
 
 /** A tier that repeats above the top level. Its tiers are claimed on the track `bonus`, by numbers from 1. */
 export interface BonusView {
-  /** So much xp above the top level earns one. */
+  /** The xp above the top level that earns one bonus tier. */
   readonly every: bigint
-  /** How many there are. */
+  /** The number of bonus tiers. */
   readonly max: number
   /** How many are claimed on a day of the game. Null for no limit. */
   readonly perDay: number | null
@@ -686,7 +686,7 @@ export interface BonusView {
 export interface ConversionView {
   /** The currency. */
   readonly currency: string
-  /** So much xp becomes one of the currency. */
+  /** The xp that becomes one of the currency. */
   readonly per: bigint
 }
 

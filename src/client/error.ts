@@ -24,7 +24,7 @@ export interface Fault {
   readonly message: string
 }
 
-/** What the service tells of some refusals besides. */
+/** Further facts of a refusal, for some codes. */
 export interface Facts {
   /** Of `identity_already_linked`, where the environment gives tickets: the way to the other player, for `switchPlayer`. */
   readonly conflict?: { readonly ticket: string; readonly expiresAt: string }
@@ -56,7 +56,7 @@ export class TierwayError extends Error {
   readonly code: ErrorCode
   /** Every fault of a request that is refused with 400, or by the library before it is sent. */
   readonly details: readonly Fault[]
-  /** What the service tells of some refusals besides. Empty for the others. */
+  /** Further facts of a refusal, for some codes. Empty for the others. */
   readonly facts: Facts
   /** The id of the call in the service's log. */
   readonly requestId: string | null

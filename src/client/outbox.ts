@@ -25,7 +25,10 @@ export interface OutboxEvents {
   readonly sent: { readonly xp: QueuedXp; readonly answer: AddXpResponse }
   /** Xp cannot be added: the run or the season is over, or it has waited too long. It is removed from the storage. */
   readonly refused: { readonly xp: QueuedXp; readonly error: TierwayError }
-  /** The storage has something else in the place of xp. It stays there, and other xp is sent. Told once for each key. */
+  /**
+   * The storage has something else in the place of xp. It stays there, and other xp is sent. Reported once for each
+   * key.
+   */
   readonly unreadable: { readonly storageKey: string; readonly text: string }
 }
 
@@ -56,7 +59,7 @@ const ENTRY: ShapeOf<Entry> = {
 const LONGEST_WAIT_MS = 6 * 86_400_000
 /**
  * The longest pause between two attempts. It limits the time for which xp waits when the network is back: browsers may
- * not tell, and other platforms have no such event.
+ * not notice, and other platforms have no such event.
  */
 const LONGEST_PAUSE_MS = 10_000
 const NUMBER_DIGITS = 16
@@ -148,7 +151,7 @@ export class Outbox {
     this.flush().catch(() => undefined)
   }
 
-  /** Sends what is stored, and goes on later when that fails. Pauses grow with each failed attempt. */
+  /** Sends what is stored, and continues later when that fails. Pauses grow with each failed attempt. */
   async #run(): Promise<void> {
     try {
       do {

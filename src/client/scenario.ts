@@ -130,7 +130,9 @@ export class ScenarioSession {
   readonly #levelNodes = new Set<string>()
   /** Level nodes whose `onComplete` an answer has shown. */
   readonly #completed = new Set<string>()
-  /** Given keys of calls whose answers were taken in. A repetition has the same crossings, which are told already. */
+  /**
+   * Given keys of calls whose answers were taken in. A repetition has the same crossings, which are reported already.
+   */
   readonly #takenKeys = new Set<string>()
 
   constructor(
@@ -206,7 +208,8 @@ export class ScenarioSession {
   /**
    * Follows the run live. The session takes in what other devices do, and calls listeners once for each crossing of any
    * device. Returns a function that stops following. Followers are counted: the session follows until each has stopped.
-   * A follower may stop, and another one begin, at any time: no crossing of this session's calls is lost or told twice.
+   * A follower may stop, and another one begin, at any time: no crossing of this session's calls is lost or reported
+   * twice.
    *
    * `onError` receives errors that do not pass by themselves, such as the end of the login. The session then no longer
    * follows.
@@ -218,7 +221,7 @@ export class ScenarioSession {
     following.followers.add(follower)
     return () => {
       following.followers.delete(follower)
-      // Frameworks stop and begin again in one step, such as the strict mode of React: the stream then goes on.
+      // Frameworks stop and begin again in one step, such as the strict mode of React: the stream then continues.
       void Promise.resolve().then(() => {
         if (following.followers.size === 0) this.#endFollowing(following)
       })
@@ -245,7 +248,7 @@ export class ScenarioSession {
       if (event.runId === this.runId) await this.#take(event, signal)
   }
 
-  /** Crossings of earlier calls are told from their answers, those of later calls from the events after this cursor. */
+  /** Earlier calls report crossings from their answers, later calls from the events after this cursor. */
   async #enter(following: Following): Promise<string> {
     const { signal } = following.ending
     for (let failed = 0; ; failed += 1) {
@@ -428,7 +431,7 @@ export class ScenarioSession {
     if (granted.length > 0 || boosts.length > 0) this.#listeners.emit('granted', { rewards: granted, boosts })
   }
 
-  /** Tells a crossing of an answer, unless an event has told it or will tell it. */
+  /** Reports a crossing of an answer, unless an event has reported it or will report it. */
   #answered(crossing: Crossing, details: LevelUp | null): void {
     if (this.#accounts.answered({ crossing, details }, this.#following?.isLive ?? false))
       this.#emitCrossing(crossing, details)

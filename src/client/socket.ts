@@ -33,7 +33,7 @@ export class Sockets {
 
   /**
    * The results of a subscription, until the service ends it. Throws when the connection breaks. `call` is any call to
-   * the service: whether it is answered tells a network without sockets from no network.
+   * the service: whether it is answered distinguishes a network without sockets from no network.
    */
   async *subscribe(
     authorization: string,

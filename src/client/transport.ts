@@ -205,7 +205,7 @@ export function graphqlRefusal(error: unknown): Refused | undefined {
   return typeof requestId === 'string' ? { ...refusal, requestId } : refusal
 }
 
-/** Faults of the request are a list. What the service tells of other refusals is an object. */
+/** Faults of the request are a list. Facts of other refusals are an object. */
 const detailsOf = (details: unknown): Pick<TierwayError, 'details' | 'facts'> => ({
   details: Array.isArray(details) ? details.filter(isFault) : [],
   facts: isObject(details) ? details : {},

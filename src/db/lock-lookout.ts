@@ -20,8 +20,8 @@ export interface LockLookout {
 }
 
 /**
- * Looks, on a connection of its own, for the sessions that one session waits for. Postgres tells only while it waits.
- * A lookout that cannot connect sees nobody.
+ * Looks, on a connection of its own, for the sessions that one session waits for. Postgres reports them only while it
+ * waits. A lookout that cannot connect sees nobody.
  */
 export function openLockLookout(target: pg.ClientConfig, pid: number): LockLookout {
   let seen: string | undefined

@@ -21,7 +21,7 @@ const LOCK_TIMEOUT_MS = 1_000
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 15_000
 const GIVE_UP_MS = 10 * 60_000
-const TELL_EVERY_MS = 5_000
+const REPORT_EVERY_MS = 5_000
 /** A lock that was not available in time, and a deadlock. */
 const LOCK_FAULTS: ReadonlySet<string> = new Set(['55P03', '40P01'])
 /** The first line of a migration that only builds or drops indexes, without blocking writes. */
@@ -151,14 +151,14 @@ async function requireUtf8(client: pg.ClientBase): Promise<void> {
  */
 async function takeTurn(client: pg.ClientBase, onWait: OnWait): Promise<void> {
   const deadline = performance.now() + TURN_DEADLINE_MS
-  for (let tellAt = performance.now() + TELL_EVERY_MS; ; ) {
+  for (let reportAt = performance.now() + REPORT_EVERY_MS; ; ) {
     const { rows } = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [LOCK_KEY])
     if (rows[0]?.locked) return
     const now = performance.now()
     if (now > deadline) throw new Error('another process has been migrating this database for an hour; is it stuck?')
-    if (now > tellAt) {
+    if (now > reportAt) {
       onWait('another process is migrating the database; this one waits for it')
-      tellAt = now + TELL_EVERY_MS
+      reportAt = now + REPORT_EVERY_MS
     }
     await delay(TURN_POLL_MS)
   }
@@ -222,7 +222,7 @@ async function applyOnce(client: pg.ClientBase, migration: Migration): Promise<v
 
 /**
  * Runs the statements of a migration about indexes one by one. They wait for earlier transactions, and nobody waits for
- * them. What is there already is kept, so that a migration that was interrupted goes on.
+ * them. What is there already is kept, so that a migration that was interrupted continues.
  */
 async function applyConcurrently(
   client: pg.ClientBase,
@@ -231,9 +231,9 @@ async function applyConcurrently(
   onWait: OnWait,
 ): Promise<void> {
   const lookout = await lookFor(client)
-  const telling = setInterval(() => {
+  const reporting = setInterval(() => {
     if (lookout.seen) onWait(`migration ${migration.name} waits for ${lookout.seen}`)
-  }, TELL_EVERY_MS)
+  }, REPORT_EVERY_MS)
   try {
     for (const { sql, index } of concurrentStatements(migration)) {
       // An interrupted build leaves an index that is not used.
@@ -248,7 +248,7 @@ async function applyConcurrently(
   } catch (cause) {
     throw new Error(`migration ${migration.name} failed, and will go on where it ended: ${messageOf(cause)}`, { cause })
   } finally {
-    clearInterval(telling)
+    clearInterval(reporting)
     lookout.close()
   }
 }

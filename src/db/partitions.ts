@@ -75,7 +75,7 @@ export async function makePartitions(pool: Pool, table: PartitionedTable, now: D
     const to = endOfPeriod(from, table.every)
     try {
       const name = await makePartition(pool, table, { from, to })
-      // The other instance goes on.
+      // The other instance continues.
       if (name === 'at work') break
       if (name !== null) made.push(name)
     } catch (error) {
@@ -93,8 +93,8 @@ async function nextFrom(client: Pick<ClientBase, 'query'>, table: PartitionedTab
 }
 
 /**
- * The name of the partition, or null when another instance has made it. An instance that finds it made goes on with the
- * next: meanwhile it held the lock, and may have turned away the one that made it.
+ * The name of the partition, or null when another instance has made it. An instance that finds it made continues with
+ * the next: meanwhile it held the lock, and may have turned away the one that made it.
  */
 function makePartition(
   pool: Pool,

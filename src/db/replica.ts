@@ -91,9 +91,9 @@ interface Standing {
 
 /**
  * Reads of operators on a streaming replica. Its age does not come from clocks: the time of its last transaction says
- * little while the primary is idle, and nothing once the replica is cut off. Each second the primary tells its position
- * in the write-ahead log, which is kept with the time, and the replica tells how far it has replayed. It has all that
- * was committed before the last position that it has passed. What is not confirmed again grows old by itself.
+ * little while the primary is idle, and nothing once the replica is cut off. Each second the primary reports its
+ * position in the write-ahead log, which is kept with the time, and the replica reports its replayed position. It has
+ * all that was committed before the last position that it has passed. What is not confirmed again grows old by itself.
  */
 export function createReplica(options: ReplicaOptions): Replica {
   const { primary, replica, primaryPool, checkPool, maxAgeMs, now, onRead, onChange, onError } = options
@@ -103,7 +103,7 @@ export function createReplica(options: ReplicaOptions): Replica {
   const started = performance.now()
   /** After a fault, reads wait for the next check. */
   let isFaulty = true
-  let told: string | null | undefined
+  let reported: string | null | undefined
 
   function whyNot(keyId: string): Reason | null {
     if (isFaulty) return 'failed'
@@ -142,14 +142,14 @@ export function createReplica(options: ReplicaOptions): Replica {
     )
     for (const [keyId, changedAt] of changes) if (changedAt < progress.freshAt) changes.delete(keyId)
     isFaulty = fault !== null
-    tell(fault ?? (progress.ageMs() > maxAgeMs ? 'it is too old' : null))
+    report(fault ?? (progress.ageMs() > maxAgeMs ? 'it is too old' : null))
   }
 
-  /** Tells a fault once, however its words change. */
-  function tell(fault: string | null): void {
+  /** Reports a fault once, however its words change. */
+  function report(fault: string | null): void {
     const [kind = null] = fault?.split(':') ?? []
-    if (kind === told) return
-    told = kind
+    if (kind === reported) return
+    reported = kind
     onChange(fault)
   }
 

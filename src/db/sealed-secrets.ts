@@ -117,7 +117,7 @@ const contextOf = ({ projectId, environmentId, kind, name, replaced }: SealedSec
 const isUnreadable = (secrets: Secrets, one: SealedSecret): boolean =>
   tryToOpen(secrets, one.sealed, contextOf(one)) === undefined
 
-/** A sentence names so many secrets. */
+/** Maximum number of secrets that a sentence names. */
 const MOST_NAMED = 10
 
 /** One sentence for each key: which one is missing, and what it seals. */
@@ -163,7 +163,7 @@ export interface RotatedSecrets {
 
 /**
  * Seals every secret with the first key. The secrets themselves stay, so nobody notices. Each project is a transaction:
- * after an interruption, the next call goes on. The service may run meanwhile.
+ * after an interruption, the next call continues. The service may run meanwhile.
  */
 export async function rotateSecrets(pool: Pool, secrets: Secrets): Promise<RotatedSecrets> {
   const [kid = ''] = secrets.kids

@@ -59,7 +59,7 @@ export interface RangeLimits {
   /** The days before its end at which a range starts by default. */
   readonly days: number
   readonly maxDays: number
-  /** By default it starts at the start of a day, so that it touches exactly so many days. */
+  /** By default it starts at the start of a day, so that it touches exactly `days` days. */
   readonly inDays?: true
 }
 

@@ -6,7 +6,7 @@ import { createServerClient, createTokenVerifier } from '../sdk/server.ts'
 
 // The game server of the demo. examples/game-server.mjs is one to copy.
 
-/** A match begins when so many players wait for one, or all who are there. */
+/** A match begins when this many players wait for one, or all who are there. */
 const MATCH_PLAYERS = 4
 
 export interface GameServerOptions {

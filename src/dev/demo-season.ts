@@ -106,7 +106,7 @@ async function play(stage: Stage): Promise<void> {
   await tellSettlements(stage, { ada, ben })
 }
 
-/** Waits until claims are closed, and tells what each player still gets. */
+/** Waits until claims are closed, and prints what each player still gets. */
 async function tellSettlements(
   stage: Stage,
   players: Readonly<Record<string, { readonly playerId: string }>>,
@@ -192,7 +192,7 @@ async function createStage(demo: Demo, options: StageOptions): Promise<Stage> {
   if (!known) await admin(demo, 'createEnvironment', { name: ENVIRONMENT }, 'environment { name }')
   await inEnvironment(demo, 'setAuthProviders', { authProviders: { device: { enabled: true } } }, 'auditEntry { id }')
   const key = await inEnvironment(demo, 'createSdkKey', { label: REASON }, 'key sdkKey { id }')
-  // A later run goes on from where the last one was, so that its seasons are new.
+  // A later run continues from where the last one was, so that its seasons are new.
   const from = new Date(Math.max(Date.now(), Date.parse(known?.clock?.now ?? 0)))
   const start = mondayAfter(Date.UTC(from.getUTCFullYear(), from.getUTCMonth() + 1, 8))
   return new Stage({ demo, options, key, start, after: await streamCursor(demo, ENVIRONMENT) })
@@ -267,7 +267,7 @@ class Stage {
     return find()
   }
 
-  /** Waits for a phase, and tells it. */
+  /** Waits for a phase, and prints it. */
   async hear(type: string, scenarioId: string): Promise<void> {
     const { data } = await this.event(type, scenarioId)
     this.say(`event ${type} of ${scenarioId}, at ${data.at}`)
@@ -312,7 +312,7 @@ class Stage {
     }
   }
 
-  /** The clock goes on at the pace of the real one, from where it is. */
+  /** The clock continues at the pace of the real one, from where it is. */
   async close(): Promise<void> {
     this.stop()
     await this.setClock({ rate: 1 })

@@ -3,8 +3,8 @@ import { type Json, print } from '../base/json.ts'
 const LEVELS = 100
 
 /**
- * Who may give xp in the ranked season. Matches are played on a game server. What clients report, nobody else has seen,
- * so that only so much of it counts.
+ * Who may give xp in the ranked season. Matches are played on a game server. Nobody verifies what clients
+ * report, so it counts up to a limit.
  */
 const XP_RULES: Json = {
   from: 'server',

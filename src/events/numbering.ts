@@ -30,7 +30,8 @@ const columns = EVENT_FIELDS.map(columnOf).join(', ')
  *
  * Transactions before the horizon, `$2`, have ended, and their events are numbered: the index is read from there instead of
  * from the rows that were removed since the last vacuum. It is the transaction of a numbered event, which no crash undoes,
- * and holds only for the server, `$4`, that told it: after a failover, transactions may be counted from a lower number.
+ * and holds only for the server, `$4`, that reported it: after a failover, transactions may be counted from a lower
+ * number.
  */
 const HORIZON = 'CASE WHEN pg_postmaster_start_time()::text = $4::text THEN $2::bigint ELSE 0 END'
 const number = (lock: string): string => `WITH held AS MATERIALIZED (
@@ -81,7 +82,7 @@ const LOOK = {
       extract(epoch FROM clock_timestamp() - min(happened_at))::float8 * 1000 AS oldest_ms
     FROM unnumbered_events GROUP BY environment_id`,
 }
-/** The transaction from which on events may wait, as the server tells it. */
+/** The transaction from which on events may wait, as the server reports it. */
 interface Horizon {
   readonly xid: string
   readonly server: string

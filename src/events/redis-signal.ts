@@ -3,7 +3,7 @@ import { EVENT_FIELDS, type EventField, type StreamEvent } from './catalogue.ts'
 /** A longer signal carries only the position that the stream has reached. */
 const MAX_SIGNAL_LENGTH = 256 * 1024
 
-/** What one instance tells the others about a stream. */
+/** A message of one instance to the others about a stream. */
 export interface Signal {
   readonly instance: string
   readonly environmentId: string

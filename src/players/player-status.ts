@@ -110,8 +110,8 @@ export function requireActive(player: Player): void {
 }
 
 /**
- * The same for a player that logs in, goes on with a new token, or changes what logs it in: every ban counts. What a ban
- * holds, the player cannot free.
+ * The same for a player that logs in, continues with a new token, or changes what logs it in: every ban counts. What a
+ * ban holds, the player cannot free.
  */
 export function requireMayLogIn(player: Player): void {
   const standing = player.one(standingRead).value

@@ -23,7 +23,7 @@ export interface FollowOptions {
   readonly key: string
   /** Called once for each login that ends and each player that is banned or deleted, so that you close its connections. */
   readonly onEnded?: (ended: EndedAccess) => unknown
-  /** Called with each failure. The verifier goes on trying by itself, unless the key is refused. */
+  /** Called with each failure. The verifier keeps trying by itself, unless the key is refused. */
   readonly onError?: (error: TierwayError) => unknown
   /** Ends the following. */
   readonly signal?: Signal
@@ -64,7 +64,7 @@ export class EndedFollower {
     return this.#currentAt === null ? null : performance.now() - this.#currentAt
   }
 
-  /** Resolves once all that has ended is known, and goes on until the signal aborts or the key is refused. */
+  /** Resolves once all that has ended is known, and continues until the signal aborts or the key is refused. */
   async follow(options: FollowOptions): Promise<void> {
     checkOptions(options)
     if (this.#options && !this.#options.signal?.aborted)
@@ -142,7 +142,7 @@ export class EndedFollower {
 
   #take(message: string, listeners: Heard, known: () => void): void {
     const event = fieldOf(message, 'event')
-    // A later service may tell more.
+    // A later service may send more.
     if (event !== 'ended' && event !== 'current') return
     const data = parsed(fieldOf(message, 'data') ?? '')
     if (readAs(CURRENT, data).environmentId !== this.#environmentId)

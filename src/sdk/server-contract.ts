@@ -198,7 +198,7 @@ export interface ServerCrossRequest {
   readonly idempotencyKey: string
 }
 
-/** The `data` of an event `ended`, as JSON. An event `current`, which says that all is told, has only `environmentId`. */
+/** The `data` of an event `ended`, as JSON. An event `current`, which says that the follower is up to date, has only `environmentId`. */
 export interface EndedLogins {
   /** The environment of the server key. */
   readonly environmentId: string

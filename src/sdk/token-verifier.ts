@@ -54,9 +54,9 @@ export interface TokenVerifier {
   verify(token: string): Promise<VerifiedPlayer>
   /**
    * Follows the logins that end and the players that are banned or deleted: `verify` refuses their tokens within seconds.
-   * Resolves once all that ended before is known, and goes on until its signal aborts. Rejects with a `TierwayError` when
-   * the key is refused, and with the signal's reason. After it has resolved, `onError` hears of a key that is revoked: the
-   * following has then ended, and can begin again with another key.
+   * Resolves once all that ended before is known, and continues until its signal aborts. Rejects with a `TierwayError`
+   * when the key is refused, and with the signal's reason. After it has resolved, `onError` hears of a key that is
+   * revoked: the following has then ended, and can begin again with another key.
    *
    * While the feed is away, the verifier connects again and again. It refuses what it knows of, and accepts other tokens
    * until they expire. Nothing is missed once it is back. It keeps a million logins; of more, it forgets those that ended

@@ -31,7 +31,7 @@ export interface Command<Outcome> {
   /**
    * Asks for rows, refuses, and then changes: `yield* group.rows(() => …)` gives the rows, a `Refusal` that is thrown is
    * the answer, and the last part records the changes. The engine fails a command that waits or refuses after a change.
-   * A `Refusal` that is returned is the answer, too, and the changes are kept: it has told somebody something.
+   * A `Refusal` that is returned is the answer, too, and the changes are kept: it has reported something.
    * A decision that could not be proven is made again from its beginning.
    */
   decide(group: Group): Steps<Outcome | Refusal>

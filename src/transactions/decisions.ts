@@ -20,8 +20,8 @@ interface Decided {
 }
 
 /**
- * The decisions of one group. A command that asks for rows waits for them, and goes on after the group has read what all
- * its commands asked for. Meanwhile the later commands of its player may only ask.
+ * The decisions of one group. A command that asks for rows waits for them, and continues after the group has read what
+ * all its commands asked for. Meanwhile the later commands of its player may only ask.
  */
 export class Decisions {
   /** What was decided, in this order. */
@@ -99,14 +99,14 @@ export class Decisions {
     }
   }
 
-  /** Goes on with these decisions, in their order, on the rows that were read. Returns those that wait for more. */
+  /** Continues with these decisions, in their order, on the rows that were read. Returns those that wait for more. */
   private goOnWith(entries: readonly Entry[]): Entry[] {
     this.blocked.clear()
     this.areAllBlocked = false
     return entries.filter((entry) => !this.decide(entry))
   }
 
-  /** Goes on with a decision. False when the group must read rows first. */
+  /** Continues with a decision. False when the group must read rows first. */
   private decide(entry: Entry): boolean {
     const { group } = this
     const { path, isReadOnly } = group

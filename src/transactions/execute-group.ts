@@ -129,7 +129,7 @@ function lastPacket(group: Group): LastPacket {
   return packet
 }
 
-/** Leaves a group that failed, and tells what that means for its calls. */
+/** Leaves a group that failed, and decides what that means for its calls. */
 async function giveUp(attempt: Attempt, error: unknown): Promise<GroupResult> {
   const { options, group, decisions } = attempt
   const { client, path } = options

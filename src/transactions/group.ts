@@ -6,7 +6,7 @@ import type { Row, Statement } from './statement.ts'
 import type { AnyTable, Table, Written } from './table.ts'
 import { inLockOrder, readVersions } from './versions.ts'
 
-/** A decision in steps. It yields while its group waits for rows, and goes on once they are in memory. */
+/** A decision in steps. It yields while its group waits for rows, and continues once they are in memory. */
 export type Steps<Outcome> = Generator<void, Outcome, void>
 
 /**
@@ -178,7 +178,10 @@ export class Group implements Holder {
     })
   }
 
-  /** As `rows`, for what is checked before a decision goes on. It asks for its own rows meanwhile, so that all are read together. */
+  /**
+   * As `rows`, for what is checked before a decision continues. It asks for its own rows meanwhile, so that all are
+   * read together.
+   */
   rowsBefore<T>(decision: Steps<unknown>, ask: () => T): Steps<T> {
     return this.rows(() => {
       const asked = ask()

@@ -46,7 +46,7 @@ export class Form {
   text = ''
   private readonly next = new Map<Texts, Form>()
 
-  /** The form that goes on with these texts, or with a value. */
+  /** The form that continues with these texts, or with a value. */
   after(texts: Texts): Form {
     const known = this.next.get(texts)
     if (known) return known

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { changesOf, type Told } from '../../src/operations/alerts/changes.ts'
+import { changesOf, type Reported } from '../../src/operations/alerts/changes.ts'
 import { MAX_PROBLEMS, PROBLEM_KINDS, type Problem, type ProblemKind } from '../../src/operations/problems/problems.ts'
 
-// What an alert webhook is told, from look to look.
+// The problems that an alert webhook receives, from look to look.
 
 const START = Date.UTC(2027, 0, 1)
 const minute = (number: number): Date => new Date(START + number * 60_000)
@@ -15,17 +15,17 @@ const failing = (provider = 'default', text = 'Logins fail.') => problem('logins
 
 /** Looks at what is found in each of these minutes. Gives what each look tells: `+` began, `-` is over. */
 function looks(found: Readonly<Record<number, readonly Problem[]>>, kinds: readonly ProblemKind[] = []) {
-  let told: readonly Told[] = []
+  let reported: readonly Reported[] = []
   return Object.entries(found).map(([number, problems]) => {
-    const changes = changesOf(told, problems, { kinds, now: minute(Number(number)) })
-    told = changes.told
+    const changes = changesOf(reported, problems, { kinds, now: minute(Number(number)) })
+    reported = changes.reported
     const name = ({ kind, provider, grantJobId }: Omit<Problem, 'at'>) =>
       [kind, provider ?? grantJobId].join(' ').trim()
     return [...changes.began.map((one) => `+${name(one)}`), ...changes.ended.map((one) => `-${name(one)}`)]
   })
 }
 
-describe('an alert webhook is told', () => {
+describe('an alert webhook is notified', () => {
   it('a problem once, however its numbers change', () => {
     expect(looks({ 0: [failing()], 1: [failing('default', '12 of 90')], 2: [failing(), failing('other')] })).toEqual([
       ['+logins fail default'],
@@ -69,8 +69,12 @@ describe('an alert webhook is told', () => {
 
   it('the kinds that were chosen, and nothing of others', () => {
     expect(looks({ 0: [failing(), problem('xp limited')], 1: [] }, ['xp limited'])).toEqual([['+xp limited'], []])
-    const told = [{ problem: { ...problem('grant job paused'), at: '' }, missingSince: null }]
-    expect(changesOf(told, [], { kinds: ['xp limited'], now: minute(1) })).toEqual({ told: [], began: [], ended: [] })
+    const reported = [{ problem: { ...problem('grant job paused'), at: '' }, missingSince: null }]
+    expect(changesOf(reported, [], { kinds: ['xp limited'], now: minute(1) })).toEqual({
+      reported: [],
+      began: [],
+      ended: [],
+    })
   })
 
   it('each beginning before its end, in turn, whatever is found', () => {
@@ -82,20 +86,20 @@ describe('an alert webhook is told', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.integer({ min: 0, max: 15 }), found), { maxLength: 20 }), (rounds) => {
         const open = new Set<string>()
-        let [at, told]: [number, readonly Told[]] = [0, []]
+        let [at, reported]: [number, readonly Reported[]] = [0, []]
         const key = (one: { kind: string; provider?: string }) => `${one.kind} ${one.provider}`
         for (const [pause, problems] of rounds) {
           at += pause
           const unique = [...new Map(problems.map((one) => [key(one), one])).values()]
-          const changes = changesOf(told, unique, { kinds: [], now: minute(at) })
-          told = changes.told
+          const changes = changesOf(reported, unique, { kinds: [], now: minute(at) })
+          reported = changes.reported
           for (const one of changes.ended) expect(open.delete(key(one)), key(one)).toBe(true)
           for (const one of changes.began) {
-            // One that is only forgotten is told again.
-            if (!told.some(({ problem }) => key(problem) === key(one))) throw new Error('a beginning is not kept')
+            // One that is only forgotten is reported again.
+            if (!reported.some(({ problem }) => key(problem) === key(one))) throw new Error('a beginning is not kept')
             open.add(key(one))
           }
-          expect(unique.filter((one) => !told.some(({ problem }) => key(problem) === key(one)))).toEqual([])
+          expect(unique.filter((one) => !reported.some(({ problem }) => key(problem) === key(one)))).toEqual([])
         }
       }),
     )

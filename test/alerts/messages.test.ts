@@ -1,16 +1,21 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { ToldProblem } from '../../src/operations/alerts/changes.ts'
+import type { ReportedProblem } from '../../src/operations/alerts/changes.ts'
 import { type AlertMessage, bodyOf } from '../../src/operations/alerts/messages.ts'
 
 // The bodies of messages, in the shapes that Slack, Discord and Standard Webhooks document.
 
 const AT = '2027-01-01T00:00:00.000Z'
-const began: ToldProblem = {
+const began: ReportedProblem = {
   ...{ kind: 'logins fail', at: AT, provider: 'default' },
   text: 'Logins through default fail: 12 of 90 since the hour before.',
 }
-const ended: ToldProblem = { kind: 'grant job paused', at: AT, text: 'A grant job is paused: *wait*', grantJobId: 'a' }
+const ended: ReportedProblem = {
+  kind: 'grant job paused',
+  at: AT,
+  text: 'A grant job is paused: *wait*',
+  grantJobId: 'a',
+}
 const message: AlertMessage = {
   ...{ id: 'msg_1', at: AT, project: 'Frost & Fire', environment: 'production', isTest: false },
   ...{ link: 'https://live.example/console', began: [began], ended: [ended] },

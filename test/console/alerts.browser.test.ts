@@ -35,7 +35,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the page of alerts`, 
   it('makes a webhook with its secret, tests it, changes and deletes it', async () => {
     const opened = await stage.open('/env/production/alerts')
     const { page } = opened
-    await page.getByText('Nobody is told of problems in production yet').waitFor()
+    await page.getByText('Nobody receives alerts of production yet').waitFor()
     await opened.check('alerts-empty')
     await page.getByRole('button', { name: 'New alert webhook' }).click()
     const dialog = page.getByRole('dialog')
@@ -44,7 +44,9 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the page of alerts`, 
     await dialog.getByLabel('Address').fill('ftp://nowhere')
     expect(await dialog.getByLabel('Link').inputValue()).toBe(`${stage.game.baseUrl}/console/env/production/today`)
     await dialog.getByLabel('Logins fail by their provider').check()
-    await dialog.getByText('It is told what needs a person in production: Logins fail by their provider.').waitFor()
+    await dialog
+      .getByText('It receives the problems that need a person in production: Logins fail by their provider.')
+      .waitFor()
     await opened.check('alert-new')
     await dialog.getByLabel('Reason').fill('LIVE-1')
     await dialog.getByRole('button', { name: 'Create' }).click()
@@ -75,7 +77,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the page of alerts`, 
     await page.getByRole('button', { name: 'Delete #live-ops' }).click()
     await confirm(page, 'Delete the webhook')
     await closeDialog(page)
-    await page.getByText('Nobody is told of problems in production yet').waitFor()
+    await page.getByText('Nobody receives alerts of production yet').waitFor()
     await opened.close()
   })
 

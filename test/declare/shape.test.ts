@@ -231,7 +231,7 @@ const numbersOf = (values: object): [name: string, limit: number][] =>
 
 /** Numbers that are the same as a limit by chance: of answers, and of the largest integer in JSON. */
 const OF_ANSWERS =
-  /^up to (5 seconds old|2\^53|10,000\. When)|^at most 2,000 are listed|^first 200 characters of an answer|^than 90 days ago|^"maxItems":10,"description":"The problems that/
+  /^up to (5 seconds old|2\^53|10,000\. When)|^at most 2,000 are listed|^first 200 characters of an answer|^than 90 days ago|^"maxItems":10,"description":"The kinds of problems/
 
 /** The maxima that a text names, in prose and in keywords of JSON Schema, each with what follows. */
 function maximaIn(text: string): { maximum: number; text: string }[] {

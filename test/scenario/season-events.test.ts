@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { tellSeasons } from '../../src/operations/publishing/season-job.ts'
+import { publishPhases } from '../../src/operations/publishing/season-job.ts'
 import { passNode, scenario, tier } from '../harness/definitions.ts'
 import { type Game, startGame, startInstance, times } from '../harness/game.ts'
 import { until } from '../harness/until.ts'
@@ -56,7 +56,7 @@ describe('the phases of a season as events', () => {
   const tells = (id: string, types: readonly string[]) =>
     until(`${id} tells ${types}`, async () => {
       // Sooner than the service looks by itself.
-      await tellSeasons(pool)
+      await publishPhases(pool)
       return (await typesOf(id)).length >= types.length
     })
   /** Resolves when everything that began until this moment was told: a season that begins now was. */
@@ -192,7 +192,9 @@ describe('the phases of a season as events', () => {
     ])
     const all = ['SEASON_STARTED', 'SEASON_ENDED', 'SEASON_CLOSED']
     await until('all is told', async () => {
-      await Promise.all([game.app.pool, other.app.pool, game.app.pool, other.app.pool].map((from) => tellSeasons(from)))
+      await Promise.all(
+        [game.app.pool, other.app.pool, game.app.pool, other.app.pool].map((from) => publishPhases(from)),
+      )
       return (await Promise.all(ids.map(typesOf))).every((types) => types.includes('SEASON_CLOSED'))
     })
     await passed()

@@ -37,12 +37,16 @@ export function CreateAlertWebhook({ onClose }: { onClose: () => void }) {
     const { data, error } = await client.mutation(createAlertWebhookMutation, { input }, ALERT_WEBHOOKS)
     if (!data?.createAlertWebhook) return { error }
     const { secret, auditEntry } = data.createAlertWebhook
-    return secretResult(secret, auditEntry, `${asked.name} is told from now on. Send a test to see that it arrives.`)
+    return secretResult(
+      secret,
+      auditEntry,
+      `${asked.name} receives problems from now on. Send a test to see that it arrives.`,
+    )
   }
   return (
     <ActionDialog
       title={`New alert webhook in ${environment}`}
-      effect={`It is told what needs a person in ${environment}: ${kindsText(kinds)}. What is wrong now is told at once.`}
+      effect={`It receives the problems that need a person in ${environment}: ${kindsText(kinds)}. Present problems are sent at once.`}
       confirm="Create"
       disabled={name.trim() === '' || url.trim() === ''}
       wide
@@ -100,7 +104,7 @@ export function EditAlertWebhook({ webhook, onClose }: { webhook: AlertWebhook; 
       title={`Change ${before.name}`}
       effect={
         enabled
-          ? `It is told: ${kindsText(kinds)}.${before.enabled ? '' : ' What is wrong now is told at once.'}`
+          ? `It receives: ${kindsText(kinds)}.${before.enabled ? '' : ' Present problems are sent at once.'}`
           : 'Nothing is sent. A message that has not arrived yet is dropped.'
       }
       confirm="Save"
@@ -205,7 +209,7 @@ const LinkField = (props: FieldProps) => (
 /** None chosen means all. */
 const KindFields = (props: { readonly value: Kind[]; readonly onChange: (kinds: Kind[]) => void }) => (
   <fieldset className="choices">
-    <legend>What it is told. Nothing chosen: everything</legend>
+    <legend>The problems that it receives. Nothing chosen: all</legend>
     {KINDS.map(([kind, text]) => (
       <CheckField
         key={kind}

@@ -14,7 +14,7 @@ import { type AlertWebhook, attemptText, formatName, kindsText } from './words.t
 
 type Open = 'create' | { readonly kind: 'edit' | 'delete'; readonly webhook: AlertWebhook }
 
-/** Where it is told what needs a person: chat channels, and services of the studio. */
+/** The receivers of problems: chat channels, and services of the studio. */
 export default function AlertsPage() {
   const environment = useEnvironment()
   const [open, setOpen] = useState<Open>()
@@ -41,15 +41,15 @@ export default function AlertsPage() {
             rows={alertWebhooks}
             keyOf={({ id }) => id}
             empty={
-              <Empty title={`Nobody is told of problems in ${environment} yet`}>
-                An alert webhook tells a channel of Slack or Discord, or a service of yours, what needs a person: logins
-                that fail, a season that is not settled, a grant that failed.
+              <Empty title={`Nobody receives alerts of ${environment} yet`}>
+                An alert webhook notifies a channel of Slack or Discord, or a service of yours, of problems: logins that
+                fail, a season that is not settled, a grant that failed.
               </Empty>
             }
             columns={[
               { title: 'Name', cell: ({ name }) => name },
               { title: 'Sends to', cell: ({ format, host }) => `${formatName(format)}, ${host}` },
-              { title: 'Is told', cell: ({ kinds }) => kindsText(kinds) },
+              { title: 'Receives', cell: ({ kinds }) => kindsText(kinds) },
               { title: 'State', cell: (webhook) => <State of={webhook} /> },
               { title: 'Last message', cell: ({ sentAt }) => <Ago at={sentAt} /> },
               {

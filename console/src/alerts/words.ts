@@ -29,7 +29,7 @@ export const KINDS: readonly (readonly [Kind, string])[] = [
   ['ALERTS_FAIL', 'Alerts do not arrive'],
 ]
 
-/** What a webhook is told. */
+/** The problems that a webhook receives. */
 export function kindsText(kinds: readonly Kind[]): string {
   if (kinds.length === 0) return 'everything'
   return KINDS.flatMap(([kind, text]) => (kinds.includes(kind) ? [text] : [])).join('; ')

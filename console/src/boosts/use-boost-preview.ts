@@ -4,7 +4,7 @@ import { textOf } from '../ui/errors.ts'
 import { type effectOf, previewText } from './boost-fields.ts'
 import { previewBoostQuery } from './operations.ts'
 
-/** Typing goes on for a while: a preview reads the xp of days. */
+/** Typing continues for a while: a preview reads the xp of days. */
 const PAUSE_MS = 400
 
 /** What a boost would have done in the last days, in a sentence. Undefined until it is known. */

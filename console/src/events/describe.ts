@@ -43,7 +43,7 @@ export function describeEvent(event: GameEvent): string {
   }
 }
 
-/** The nickname that a new player has, where an event tells it. */
+/** The nickname that a new player has, where an event has it. */
 export const createdNickname = ({ type, data }: GameEvent): string | undefined =>
   type === 'PLAYER_CREATED' && isData(data) ? text(data.nickname) : undefined
 

@@ -137,7 +137,7 @@ export function giftText(gift: GiftInput | Job['give'] | null): string {
   return 'a message'
 }
 
-/** What a job does, in words. A message that comes with a gift is told elsewhere. */
+/** What a job does, in words, without the message that comes with a gift. */
 export const jobText = ({ undoOf, give }: Pick<Job, 'undoOf' | 'give'>): string =>
   undoOf === null ? giftText(give) : `takes back ${giftText(give)}`
 

@@ -54,9 +54,9 @@ export const MOVES = {
   },
   resume: {
     title: 'Resume the grant',
-    effect: (job) => `It goes on for ${leftText(job)}. You speak for it from now on.`,
+    effect: (job) => `It continues for ${leftText(job)}. You are responsible for it from now on.`,
     confirm: 'Resume',
-    done: 'The grant goes on.',
+    done: 'The grant continues.',
     mutation: resumeJobMutation,
   },
   cancel: {

@@ -64,11 +64,11 @@ function NewGrant() {
   const hasAmounts = uploaded?.hasAmounts ?? false
   const give = giftOf(gift, hasAmounts)
   const isMessageAlone = gift.kind === 'message'
-  const told = messageOf({ ...message, isSent: message.isSent || isMessageAlone })
+  const texts = messageOf({ ...message, isSent: message.isSent || isMessageAlone })
   const to = targetOf()
   const input: PreviewInput | undefined =
-    to && give !== undefined && told !== undefined && /^[1-9]\d{0,6}$/.test(limit)
-      ? { environment, to, ...(give && { give }), ...told, allowNew, limit: Number(limit) }
+    to && give !== undefined && texts !== undefined && /^[1-9]\d{0,6}$/.test(limit)
+      ? { environment, to, ...(give && { give }), ...texts, allowNew, limit: Number(limit) }
       : undefined
   const answer = usePreview(input, attempt)
   const preview = answer?.preview

@@ -12,7 +12,7 @@ interface Answer {
   readonly error?: CombinedError | undefined
 }
 
-/** Typing goes on for a while: a preview may look at many players. */
+/** Typing continues for a while: a preview may look at many players. */
 const PAUSE_MS = 400
 
 /** What a grant would do now. Undefined until it is known, and while the fields are incomplete. */

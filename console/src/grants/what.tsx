@@ -178,7 +178,7 @@ function PassFields({ gift, onChange }: Pick<WhatProps, 'gift' | 'onChange'>) {
         label="Scenario"
         name="scenarioId"
         hint={
-          kind === 'premium' ? undefined : 'Players without an active run of it get nothing, and are told as failed.'
+          kind === 'premium' ? undefined : 'Players without an active run of it get nothing, and are listed as failed.'
         }
         value={scenarioId}
         onChange={(chosen) => onChange({ scenarioId: chosen, nodeId: '' })}

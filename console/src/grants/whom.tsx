@@ -107,7 +107,7 @@ export function WhomPanel(props: WhomProps) {
       {whom === 'list' && <CsvFile upload={props.upload} />}
       {(whom === 'filter' || whom === 'segment') && (
         <TextField
-          label="At most so many players"
+          label="Maximum number of players"
           name="limit"
           hint="When more match, nothing is given."
           inputMode="numeric"

@@ -50,13 +50,13 @@ export function PassTrack(props: {
             ? 'claimable'
             : 'not claimed'
     const rewards = offerText(tier)
-    const told = claim ? `claimed ${timeText(claim.claimedAt, 'UTC')} UTC` : state
+    const text = claim ? `claimed ${timeText(claim.claimedAt, 'UTC')} UTC` : state
     return (
       <button
         key={track}
         type="button"
         className={`${css.tier} ${state === 'claimed' ? css.claimed : state === 'claimable' ? css.claimable : css.locked}`}
-        title={denial && onTier ? `${told}. ${denial}` : told}
+        title={denial && onTier ? `${text}. ${denial}` : text}
         aria-disabled={denial !== undefined || onTier === undefined || undefined}
         onClick={() => (denial && onTier ? toast(denial, 'error') : onTier?.(tier, claim !== undefined))}
       >

@@ -45,7 +45,7 @@ export function SetClock({ environment, onClose }: { environment: string; onClos
         isMoment
         label="The game's time"
         name="at"
-        hint="Empty: it goes on from where it is, or is the real one when both are empty."
+        hint="Empty: it continues from where it is, or is the real one when both are empty."
         value={at}
         onChange={setAt}
       />

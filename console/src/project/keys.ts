@@ -22,7 +22,7 @@ export function keyName(actor: string | null, known: readonly KeyRow[]): string 
   return key ? (key.label ?? `${key.prefix}…`) : shortActor(actor)
 }
 
-/** `platform_key:01a2…f3c4`: the ends tell keys apart. */
+/** `platform_key:01a2…f3c4`: the ends distinguish keys. */
 export const shortActor = (actor: string): string => actor.replace(/:(\w{4})[\w-]+(\w{4})$/, ':$1…$2')
 
 const others = (count: number, which: string): string =>
@@ -67,6 +67,6 @@ export const platformRevocation = (
         ]),
   ...(of.planned.length === 0
     ? []
-    : [`What was planned with it goes on: ${of.planned.join(', ')}. Cancel what must not.`]),
+    : [`What was planned with it continues: ${of.planned.join(', ')}. Cancel what must not.`]),
   'A revocation cannot be undone.',
 ]

@@ -75,7 +75,7 @@ export const keyCountsQuery = graphql(`
   }
 `)
 
-/** What was planned with a key, and goes on without it. */
+/** What was planned with a key, and continues without it. */
 export const plannedWithKeyQuery = graphql(`
   query ConsolePlannedWithKey($id: ID!) {
     node(id: $id) {

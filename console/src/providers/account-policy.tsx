@@ -149,7 +149,7 @@ function EditPolicy({ policy, onClose }: { policy: Policy; onClose: () => void }
         onChange={setMaxSessions}
       />
       <SelectField
-        label="A login that would be one too many"
+        label="A login above the limit"
         name="whenFull"
         value={whenFull}
         onChange={(chosen) => setWhenFull(chosen as WhenFull)}

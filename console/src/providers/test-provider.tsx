@@ -93,7 +93,7 @@ export function Outcome({ of: { outcome, subject, status, reason } }: { of: Resu
   )
 }
 
-/** The answer to the same values in another notation, which tells whether the webhook verifies the received bytes. */
+/** The answer to the same values in another notation, which shows whether the webhook verifies the received bytes. */
 function OddBody({ of: { result, message, customDataText, attempts } }: { of: NonNullable<Result['oddBody']> }) {
   return (
     <>

@@ -8,7 +8,7 @@ import { LIMIT_LABELS, LIMITS_OF, type LimitName, limitsText, type RoleLimits } 
 
 const readLimit = (text: string): string | null => (text.trim() === '0' ? '0' : readAmount(text, navigator.language))
 
-/** Sets what a role may do less of in an environment. */
+/** Sets the limits of a role in an environment. */
 export function SetLimits(props: {
   readonly environment: string
   readonly before: RoleLimits

@@ -12,7 +12,7 @@ import { Publications } from './publications.tsx'
 import { SingleSignOn } from './sign-on.tsx'
 import { limitsText, ROLE_WORDS, type RoleLimits } from './words.ts'
 
-/** Who may do what: the roles, and what each may do less of in this environment. */
+/** Who may do what: the roles, and the limits of each in this environment. */
 export default function RolesPage() {
   const { role: own } = useOperator()
   return (
@@ -55,7 +55,7 @@ function Limits() {
   return (
     <Panel
       title={`Limits in ${environment}`}
-      about="A gift is a credit, xp, a tier, premium, a boost, a message with rewards or a grant. People are told apart by their sign-ins. Admins have no limits."
+      about="A gift is a credit, xp, a tier, premium, a boost, a message with rewards or a grant. People are distinguished by their sign-ins. Admins have no limits."
     >
       <Answer of={result} onRetry={() => read({ requestPolicy: 'network-only' })}>
         {({ project }) => (

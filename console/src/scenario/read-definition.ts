@@ -33,7 +33,7 @@ export interface TierView extends OfferView {
 
 /** The bonus tiers above the top level. */
 export interface BonusView extends OfferView {
-  /** So much xp earns one. */
+  /** The xp that earns one. */
   readonly every: bigint
   readonly max: number
   readonly perDay: number | null
@@ -54,7 +54,7 @@ export interface PassView {
   readonly bonus: BonusView | null
   readonly announcedAt: string | null
   readonly startsAt: string | null
-  /** For so many hours before its end the season is about to end. */
+  /** The hours before its end in which the season is about to end. */
   readonly endingHours: number | null
   readonly endsAt: string | null
   readonly claimUntil: string | null

@@ -14,7 +14,7 @@ export function useOperator(): Session {
   return session
 }
 
-/** What the person's role may do less of in the environment of the page. Null before it is known, and for admins. */
+/** The limits of the person's role in the environment of the page. Null before they are known, and for admins. */
 export interface OwnLimits {
   readonly environment: string
   readonly readsOnly: boolean

@@ -69,7 +69,7 @@ export const useOffer = (): Session | null => useSyncExternalStore(listen, () =>
 
 export function declineOffer(): void {
   offer = null
-  tell()
+  notify()
 }
 
 /**
@@ -95,7 +95,7 @@ export function endSession(why = SIGNED_OUT): void {
 export function suspendSession({ id }: Session, why: string): void {
   if (session?.id !== id || suspension !== null) return
   suspension = why
-  tell()
+  notify()
 }
 
 /** The session once it is valid: that of the next sign-in, if it must be renewed. Null after a sign-out. */
@@ -118,10 +118,10 @@ function take(begun: Session): void {
   isAsking = false
   // Without it, a page that is loaded again asks for a sign-in when it is the only one.
   keepText(sessionStorage, KEY, begun.token)
-  tell()
+  notify()
 }
 
-/** Says why nobody was signed in. A session that there is goes on. */
+/** Says why nobody was signed in. An existing session continues. */
 export function failSignIn(why: string): void {
   if (session === null) leave(why)
 }
@@ -133,7 +133,7 @@ function leave(why: string): void {
   offer = null
   isAsking = false
   sessionStorage.removeItem(KEY)
-  tell()
+  notify()
 }
 
 /** Asks the other tabs for their session. Without an answer, the session of the link begins, if there is one. */
@@ -149,9 +149,9 @@ function askTabs(ofLink: Session | null): void {
     }
     isAsking = false
     if (location.pathname.replace(/\/$/, '') !== '/console' && !isEnd()) ending ??= NOT_SIGNED_IN
-    tell()
+    notify()
   }, ANSWER_MS)
-  tell()
+  notify()
 }
 
 function receive(message: TabMessage): void {
@@ -219,7 +219,7 @@ function follow(ofLink: Session): void {
   if (isSame) beginSession(ofLink.token)
   else {
     offer = ofLink
-    tell()
+    notify()
   }
 }
 
@@ -244,7 +244,7 @@ export function readToken(token: string): Session {
   return { token, id: String(jti), actor: act, role: known, projectId: String(prj), keyId: String(sub), expiresAt }
 }
 
-function tell(): void {
+function notify(): void {
   for (const listener of listeners) listener()
 }
 

@@ -6,7 +6,7 @@ import { finishSignOn } from './sign-on.ts'
 /** The token can be fetched once, however often the page is rendered. */
 let finishing: ReturnType<typeof finishSignOn> | undefined
 
-/** The page on which a sign-in with the studio's accounts ends. It goes on with the page where the sign-in began. */
+/** The page on which a sign-in with the studio's accounts ends. It continues with the page where the sign-in began. */
 export function SignedOn({ onEnd }: { onEnd: () => void }) {
   useEffect(() => {
     let isOver = false

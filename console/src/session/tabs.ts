@@ -1,4 +1,4 @@
-/** What the tabs of a browser tell each other. Only pages of the service can read it, and nothing stores it. */
+/** The messages between the tabs of a browser. Only pages of the service can read them, and nothing stores them. */
 export type TabMessage =
   | { readonly kind: 'ask' }
   | { readonly kind: 'session'; readonly token: string }

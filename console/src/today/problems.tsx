@@ -28,7 +28,7 @@ export function Problems({ at }: { at: number }) {
   return (
     <Panel
       title="Needs a person"
-      about="Logins that fail, seasons that are not settled, grants that failed or wait, publications that were refused, xp that limits hold back. Alert webhooks tell the same."
+      about="Logins that fail, seasons that are not settled, grants that failed or wait, publications that were refused, xp that limits hold back. Alert webhooks report the same."
     >
       <Answer of={result} onRetry={() => read({ requestPolicy: 'network-only' })}>
         {({ problems }) =>

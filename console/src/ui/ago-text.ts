@@ -5,7 +5,7 @@ const UNITS = [
   ['hour', 3_600_000],
   ['minute', 60_000],
 ] as const
-/** Below a minute, words change this often: those of a feed tell its rows apart without a clock that runs. */
+/** Below a minute, words change this often: those of a feed distinguish its rows without a clock that runs. */
 export const STEP_MS = 15_000
 /** A moment of just now may seem to be ahead: clocks differ a little. */
 const NEAR_MS = 5_000

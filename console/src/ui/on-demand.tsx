@@ -78,7 +78,7 @@ function NotLoaded() {
       <strong>{isAway ? 'The service cannot be reached' : 'This page could not be loaded'}</strong>
       <p>
         {isAway
-          ? 'It may be restarting. The page goes on by itself when the service answers.'
+          ? 'It may be restarting. The page continues by itself when the service answers.'
           : 'A new version of the service may have replaced its files.'}
       </p>
       <Button onClick={() => void look().then((isThere) => isThere && location.reload())}>Try again</Button>

@@ -12,7 +12,7 @@ export function Notice({ tone, children }: { tone: Tone; children: ReactNode }) 
   )
 }
 
-/** The outline of what is being read. With `what`, work that takes seconds is told in words. */
+/** The outline of what is being read. With `what`, work that takes seconds is named. */
 export const Loading = ({ what }: { what?: string }) =>
   what === undefined ? (
     <div className="skeleton" role="status" aria-busy="true">

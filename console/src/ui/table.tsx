@@ -149,7 +149,7 @@ export function PagedTable<Row>({
           </Button>
           <span className="muted">
             {rows.length === 0 && !isLoading
-              ? 'Nothing found so far. The list goes on.'
+              ? 'Nothing found so far. The list continues.'
               : shownText(rows.length, total)}
           </span>
         </div>

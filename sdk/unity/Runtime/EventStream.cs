@@ -118,7 +118,7 @@ namespace Tierway
                 }
                 else if (endings >= EndingsBeforeDoubt)
                 {
-                    // The service ends streams when it stops, and when a login has ended. A refresh tells which.
+                    // The service ends streams when it stops, and when a login has ended. A refresh shows which.
                     await RenewAsync(pair, cancellationToken);
                     endings = 0;
                 }

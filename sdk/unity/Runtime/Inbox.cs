@@ -175,7 +175,7 @@ namespace Tierway
         /// <summary>The picture: a URL, or a key of the game's own assets. Null without one.</summary>
         public string Image { get; private set; }
 
-        /// <summary>What a claim grants. Empty for a message that only tells something.</summary>
+        /// <summary>What a claim grants. Empty for a message without rewards.</summary>
         public IReadOnlyList<Reward> Rewards { get; private set; }
 
         /// <summary>The boosts among the rewards. Empty without one.</summary>

@@ -121,7 +121,7 @@ namespace Tierway
     /// <summary>More xp of the player alone for a time, from the moment at which it is granted.</summary>
     public sealed class RewardBoost
     {
-        /// <summary>So many percent more of each xp.</summary>
+        /// <summary>The percentage that is added to each xp.</summary>
         public int Percent { get; private set; }
 
         public int Minutes { get; private set; }
@@ -216,7 +216,7 @@ namespace Tierway
     /// <summary>More xp for a time, which runs now. Boosts that run at the same time are added.</summary>
     public sealed class SeasonBoost
     {
-        /// <summary>So many percent more of each xp.</summary>
+        /// <summary>The percentage that is added to each xp.</summary>
         public int Percent { get; private set; }
 
         public DateTimeOffset StartsAt { get; private set; }

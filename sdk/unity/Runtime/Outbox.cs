@@ -51,7 +51,7 @@ namespace Tierway
         /// </summary>
         private static readonly TimeSpan LongestWait = TimeSpan.FromDays(6);
         private static readonly TimeSpan ShortestPause = TimeSpan.FromMilliseconds(200);
-        /// <summary>It limits the time for which xp waits when the network is back, since no event tells that.</summary>
+        /// <summary>It limits the time for which xp waits when the network is back, since no event reports that.</summary>
         private static readonly TimeSpan LongestPause = TimeSpan.FromSeconds(10);
         private static readonly TimeSpan StorageLimit = TimeSpan.FromSeconds(5);
         /// <summary>

@@ -24,7 +24,7 @@ namespace Tierway
         public IReadOnlyList<ErrorDetail> Details { get; internal set; }
 
         /// <summary>
-        /// What the service tells of some refusals besides, such as <c>conflict</c>; null for the others.
+        /// Further facts of a refusal, such as <c>conflict</c>; null for the others.
         /// </summary>
         public JsonValue Facts { get; internal set; }
 

@@ -214,7 +214,7 @@ namespace Tierway
         /// <summary>The price.</summary>
         public long Amount { get; private set; }
 
-        /// <summary>So many percent more of each xp for owners. Null for none.</summary>
+        /// <summary>The percentage that is added to each xp of owners. Null for none.</summary>
         public long? XpPercent { get; private set; }
 
         /// <summary>What the purchase grants at once.</summary>
@@ -235,7 +235,7 @@ namespace Tierway
     /// <summary>A tier that repeats above the top level. Its tiers are numbered from 1.</summary>
     public sealed class BonusView
     {
-        /// <summary>So much xp above the top level earns one.</summary>
+        /// <summary>The xp above the top level that earns one bonus tier.</summary>
         public long Every { get; private set; }
 
         /// <summary>How many there are.</summary>
@@ -258,12 +258,12 @@ namespace Tierway
         }
     }
 
-    /// <summary>One of a currency for so much xp above the top level.</summary>
+    /// <summary>The conversion of xp above the top level into a currency.</summary>
     public sealed class ConversionView
     {
         public string Currency { get; private set; }
 
-        /// <summary>So much xp becomes one of the currency.</summary>
+        /// <summary>The xp that becomes one of the currency.</summary>
         public long Per { get; private set; }
 
         internal static ConversionView Read(JsonValue value)

@@ -56,7 +56,7 @@ export const filterRequest = shape({
   segment: optional(
     described(
       segmentName,
-      'Only players of this segment. Other filters narrow it further. A range may narrow one of its own; any other filter of its own must have the same value.',
+      'Only players of this segment. Other filters narrow it further. A range may narrow a range of the segment. Any other filter that the segment has must have the same value.',
     ),
   ),
   ...playerFilter.fields,

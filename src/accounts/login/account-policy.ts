@@ -11,7 +11,7 @@ import { table } from '../../transactions/table.ts'
 
 // What an environment decides about the accounts of its players.
 
-/** What happens to a login that would be one too many. */
+/** What happens to a login above the limit of sessions. */
 export const WHEN_FULL = ['end_oldest', 'refuse'] as const
 export type WhenFull = (typeof WHEN_FULL)[number]
 
@@ -25,7 +25,7 @@ export type ClientProfile = (typeof CLIENT_PROFILE)[number]
 
 export const accountPolicy = answer('What an environment decides about the accounts of its players.', {
   maxSessions: out.orNull(out.int32('The sessions that a player can have at once. Null without a limit.')),
-  whenFull: out.oneOf(WHEN_FULL, { description: 'What the login does that would be one too many.' }),
+  whenFull: out.oneOf(WHEN_FULL, { description: 'What a login above the limit of sessions does.' }),
   deletionDays: out.int32("The days between a player's call for its deletion and the deletion."),
   linkTickets: out.flag('Whether the refusal of a link that meets another player has a ticket to that player.'),
   identitiesAtDeletion: out.oneOf(IDENTITIES_AT_DELETION, {

@@ -82,7 +82,7 @@ function deleteByPlayer(
   group.of(AuditLog).add(actor, { ...entry, before: { status: status ?? null }, after: { status: 'deleted' } }, newId())
 }
 
-/** So many deletions are looked up at a time. */
+/** Number of deletions looked up at a time. */
 const BATCH = 100
 
 /** Deletes some of the players whose time has come. One that is banned stays until its ban has ended. Returns their number. Several instances may do so at once. */

@@ -9,9 +9,9 @@ import type { PlayerRef } from '../../transactions/player.ts'
 import { RefreshTokens } from './refresh-tokens.ts'
 import { ALL_SESSIONS, OTHER_SESSIONS } from './requests.ts'
 
-// The player's own sessions. A session is a login that goes on: the family of its refresh tokens.
+// The player's own sessions. A session is a login and its refreshes: the family of its refresh tokens.
 
-export const session = answer('A login of a player that goes on.', {
+export const session = answer('A session of a player: a login and its refreshes.', {
   sessionId: out.text('Its id. The `jti` of its access tokens begins with it.'),
   device: out.orNull(out.text('The name of the device, as its client gave it at the login.')),
   createdAt: out.time('The time of the login, in UTC.'),

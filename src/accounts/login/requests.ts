@@ -173,7 +173,7 @@ export const accountPolicyRequest = shape({
     }),
   ),
   whenFull: optional(
-    oneOf('The login that would be one too many: it ends the oldest session, or it is refused.', WHEN_FULL),
+    oneOf('What a login above the limit does: it ends the oldest session, or it is refused.', WHEN_FULL),
     DEFAULT_POLICY.whenFull,
   ),
   deletionDays: optional(

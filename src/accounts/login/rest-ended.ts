@@ -28,7 +28,7 @@ const changedPlayer = answer(
 const example = { loginId: '019aa4c5-7a10-7f42-9a55-3c1b7a0f9e22', playerId: '019aa4c5-7a10-7f42-9a55-3c1b7a0f9e21' }
 
 const endedLoginsAnswer = answer(
-  'The `data` of an event `ended`, as JSON. An event `current`, which says that all is told, has only `environmentId`.',
+  'The `data` of an event `ended`, as JSON. An event `current`, which says that the follower is up to date, has only `environmentId`.',
   {
     environmentId: out.text('The environment of the server key.'),
     logins: out.list(endedLogin, 'Logins that have ended.'),

@@ -25,9 +25,9 @@ import { importPlayer } from './import-players.ts'
 
 // Players of the studio's former service, as lines of JSON.
 
-/** So many lines with faults are told. */
+/** Maximum number of faulty lines reported. */
 const MAX_FAULTY_LINES = 100
-/** So many players wait for the database at a time: the calls of players go on beside them. */
+/** Maximum number of players imported at a time, so that the calls of players find connections of the database. */
 const AT_A_TIME = 500
 
 const importedPlayer = shape(

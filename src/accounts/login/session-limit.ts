@@ -6,7 +6,7 @@ import { RefreshTokens } from './refresh-tokens.ts'
 
 /** The limit of a player's sessions, as a login finds it. */
 export interface SessionLimit {
-  /** Refuses a login that would be one too many, where the environment refuses these. */
+  /** Refuses a login above the limit of sessions, where the environment refuses these. */
   require(): void
   /** Ends the oldest sessions, so that there is room for one more. */
   makeRoom(): void

@@ -77,7 +77,7 @@ function conflictOf(secrets: Secrets, { client, identity, attempt }: Approval, c
 
 /**
  * Signs in to the player that has the identity of a ticket, as a login with that identity would. The ticket works once,
- * for the login that it was given to. The caller's own login goes on.
+ * for the login that it was given to. The caller's own login continues.
  */
 export async function switchPlayer(
   deps: SwitchDeps,

@@ -111,7 +111,7 @@ export function readSettings(request: Source): ReadSettings {
     const block = blocks[kind]
     if (block === null) continue
     if (isTooLong(block)) faults.push(tooLong(kind))
-    // A block is stored as it is given. One that is meant for logins is told what it lacks.
+    // A block is stored as it is given. For one that is meant for logins, notices name the missing members.
     const isMeant = [...members(block).keys()].some((name) => Object.hasOwn(platformIssuer.fields, name))
     for (const { path, message } of isMeant ? missingIn(block) : [])
       notices.push({ path: `authProviders.${kind}.${path}`, message: `${message}: no login uses the block until then` })

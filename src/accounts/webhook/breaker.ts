@@ -1,5 +1,5 @@
-// A breaker spares players the wait for an endpoint that is away. After so many failed calls in a row it is open: further
-// calls fail at once. After a pause one call goes through, the probe, and its end decides.
+// A breaker spares players the wait for an endpoint that is away. After a number of failed calls in a row it is open:
+// further calls fail at once. After a pause one call goes through, the probe, and its end decides.
 
 /** Failed calls in a row count within this time. */
 export const BREAKER_WINDOW_MS = 60_000
@@ -20,7 +20,7 @@ export class Breaker {
   private openedAt: number | null = null
   private probe: BreakerCall | null = null
 
-  /** Opens after so many failed calls in a row. `onChange` is called when it opens and when it closes. */
+  /** Opens after `after` failed calls in a row. `onChange` is called when it opens and when it closes. */
   constructor(after: number, onChange: (isOpen: boolean) => void = () => {}) {
     this.after = after
     this.onChange = onChange
@@ -31,7 +31,7 @@ export class Breaker {
     return this.probe ? 'half_open' : 'open'
   }
 
-  /** Admits a call, whose end must be told; null while it is open. Times are in milliseconds, from any origin. */
+  /** Admits a call, whose end must be reported; null while it is open. Times are in milliseconds, from any origin. */
   admit(now: number): BreakerCall | null {
     const call = { end: (outcome: BreakerOutcome, at: number) => this.end(call, outcome, at) }
     if (this.openedAt === null) return call

@@ -76,7 +76,7 @@ export type WebhookResult =
     }
   | {
       readonly kind: 'rejected'
-      /** What the studio tells the player's client; null for nothing. */
+      /** The studio's message to the player's client; null for none. */
       readonly reason: DenialReason | null
       readonly attempts: readonly WebhookAttempt[]
     }

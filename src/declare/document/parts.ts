@@ -14,7 +14,7 @@ export interface Part<T> {
   /** The schemas that `schema` refers to, by their names. */
   readonly named: Named
   readonly isRequired: boolean
-  /** Reads the value at a place. A fault is reported, and reading goes on with a stand-in. */
+  /** Reads the value at a place. A fault is reported, and reading continues with a stand-in. */
   read(reader: Reader, place: Place): T
 }
 

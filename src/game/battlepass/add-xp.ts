@@ -75,7 +75,7 @@ export interface GivenXp {
 
 /**
  * Adds xp to the player's pass (spec 4.1). Every grant is a row of the xp ledger. Each level is crossed once. A call that
- * a limit refuses still tells the event of it.
+ * a limit refuses still publishes the event of that limit.
  */
 export function addXp(ref: PlayerRef, input: AddXp, given: GivenXp = { origin: 'client' }): Command<AddXpResult> {
   return xpCommand(ref, input, given, 'xp')

@@ -104,7 +104,7 @@ export function claimsOpen(node: PassNode, now: Date): boolean {
 
 export type XpDecision =
   | { readonly kind: 'refused'; readonly reason: 'seasonClosed' | 'xpLimitExceeded' | 'xpNotAllowed' }
-  /** The pass after it notes that an event has told of the limit. */
+  /** The pass after it notes that an event has reported the limit. */
   | { readonly kind: 'refused'; readonly reason: 'xpLimitReached'; readonly limited: Limited; readonly next: Pass }
   | {
       readonly kind: 'added'

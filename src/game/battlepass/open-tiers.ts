@@ -28,7 +28,7 @@ function earnedBonusTiers(pass: PassHandle, by: ClaimedBy, now: Date): Claimable
   return by === 'player' ? open.slice(0, leftToday(node, current.beyond, now)) : open
 }
 
-/** The bonus tiers that can be claimed, and the next one, which tells why no other can. */
+/** The bonus tiers that can be claimed, and the next one, which shows why no other can. */
 export function openBonusTiers(pass: PassHandle, now: Date): Claimable[] {
   const { node, levelNode, current } = pass
   if (node.beyond?.kind !== 'tiers' || levelNode) return []

@@ -21,7 +21,7 @@ export const seasonRequest = shape(inScenario, { name: 'SeasonRequest', example:
 export const seasonBoost = answer(
   'More xp for a time, which runs now.',
   {
-    percent: out.int32('So many percent more of each xp. Boosts that run at the same time are added.'),
+    percent: out.int32('The percentage that is added to each xp. Boosts that run at the same time are added.'),
     startsAt: out.time('The time at which it started, in UTC.'),
     endsAt: out.time('The first time without it, in UTC. An operator may end it earlier.'),
     secondsLeft: out.int32(

@@ -19,7 +19,7 @@ export const battlePassReads = [
   operatorRead({
     name: 'replaySeason',
     summary:
-      'What if: repeats the xp of players of an earlier season, call by call, by the levels and xp rules of a draft. Xp from operators, boosts of then, and calls that a limit refused are left out. Writes nothing and blocks nothing.',
+      'What if: repeats the xp of players of an earlier season, call by call, by the levels and xp rules of a draft. Xp from operators, boosts of that season, and calls that a limit refused are left out. Writes nothing and blocks nothing.',
     request: replayRequest,
     hasInput: true,
     right: 'read',

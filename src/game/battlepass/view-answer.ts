@@ -53,7 +53,7 @@ export const premiumView = answer(
   {
     currency: out.text('The currency of the price.'),
     amount: out.int64('The price.', { minimum: 0 }),
-    xpPercent: out.orNull(out.int64('So many percent more of each xp for owners. Null for none.')),
+    xpPercent: out.orNull(out.int64('The percentage that is added to each xp of owners. Null for none.')),
     instant: out.list(rewardView, 'What the purchase grants at once.', { size: 2 }),
   },
   { name: 'PremiumView' },
@@ -61,15 +61,15 @@ export const premiumView = answer(
 
 export const conversionView = answer(
   'One of a currency for each `per` xp above the top level.',
-  { currency: out.text('The currency.'), per: out.int64('So much xp becomes one of the currency.') },
+  { currency: out.text('The currency.'), per: out.int64('The xp that becomes one of the currency.') },
   { name: 'ConversionView' },
 )
 
 export const bonusView = answer(
   'A tier that repeats above the top level. Its tiers are claimed on the track `bonus`, by numbers from 1.',
   {
-    every: out.int64('So much xp above the top level earns one.'),
-    max: out.int32('How many there are.'),
+    every: out.int64('The xp above the top level that earns one bonus tier.'),
+    max: out.int32('The number of bonus tiers.'),
     perDay: out.orNull(out.int32('How many are claimed on a day of the game. Null for no limit.')),
     ...offered,
   },

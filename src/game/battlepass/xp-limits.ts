@@ -17,7 +17,7 @@ interface Count {
 
 interface SourceCount extends Count {
   readonly source: string
-  /** An event has told of a limit in this day. */
+  /** An event has reported a limit on this day. */
   readonly isTold: boolean
 }
 

@@ -10,7 +10,7 @@ builder.prismaObject('PlayerBoost', {
   fields: (t) => ({
     id: t.id({ resolve: ({ playerId, id }) => globalId('PlayerBoost', playerId, id) }),
     boostId: t.exposeID('id', { description: 'The id, as in the audit log.' }),
-    percent: t.exposeInt('percent', { description: 'So many percent more of each xp.' }),
+    percent: t.exposeInt('percent', { description: 'The percentage that is added to each xp.' }),
     startsAt: t.expose('startsAt', { type: 'DateTime', description: 'When it started.' }),
     endsAt: t.expose('endsAt', { type: 'DateTime', description: 'When it ends: the first time without it.' }),
     reference: t.exposeString('reference', {

@@ -46,7 +46,7 @@ builder.prismaObject('Boost', {
       select: { startsAt: true, endsAt: true, endedAt: true, environment: { select: CLOCK_FIELDS } },
       resolve: ({ environment, ...boost }) => stateOf(boost, nowIn(environment)),
     }),
-    percent: t.exposeInt('percent', { description: 'So many percent more of each xp.' }),
+    percent: t.exposeInt('percent', { description: 'The percentage that is added to each xp.' }),
     startsAt: t.expose('startsAt', { type: 'DateTime', description: 'When it starts.' }),
     endsAt: t.expose('endsAt', { type: 'DateTime', description: 'When it ends: the first time without it.' }),
     endedAt: t.expose('endedAt', {

@@ -115,7 +115,7 @@ function joined(parts: readonly Part[]): Part[] {
   return all
 }
 
-/** Takes what is left of a reference out of a boost, up to so much. Returns the milliseconds taken. */
+/** Takes what is left of a reference out of a boost, up to `most` milliseconds. Returns the milliseconds taken. */
 function shorten(player: Player, held: PlayerBoost, reference: string, most: number, now: Date): number {
   const nowMs = now.getTime()
   let at = held.startsAt.getTime()

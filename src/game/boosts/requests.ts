@@ -32,7 +32,7 @@ const name = text(`The name, for operators: 1 to ${MAX_LABEL} characters. Player
   max: MAX_LABEL,
   check: nameFault,
 })
-const percent = int32(`So many percent more of each xp: 1 to ${MAX_BOOST_PERCENT}.`, {
+const percent = int32(`The percentage that is added to each xp: 1 to ${MAX_BOOST_PERCENT}.`, {
   min: 1,
   max: MAX_BOOST_PERCENT,
 })

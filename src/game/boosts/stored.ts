@@ -9,7 +9,7 @@ export type Audience = (typeof AUDIENCES)[number]
 
 /** More xp for a time. Times are in milliseconds since 1970. */
 export interface Boost {
-  /** So much more of each xp. */
+  /** The percentage that is added to each xp. */
   readonly percent: bigint
   readonly startsAt: number
   /** The first moment without it. */

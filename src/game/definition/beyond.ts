@@ -7,27 +7,24 @@ import { NO_OFFER, offer } from './rewards.ts'
 // What xp above the top level of a pass brings: `data.beyond`. Pure.
 
 const conversion = object(
-  'A currency, and how much xp becomes one of it.',
+  'A currency, and the xp that becomes one of it.',
   {
     currency: name(MAX_ASSET, 'A currency of the wallet.'),
-    per: integer(1, MAX_INT64, 'So much xp becomes one of the currency.'),
+    per: integer(1, MAX_INT64, 'The xp that becomes one of the currency.'),
   },
   (given): XpConversion => ({ kind: 'conversion', currency: given.read('currency'), per: given.read('per') ?? 1n }),
 )
 
 const tierParts = {
-  every: optional(
-    integer(1, MAX_INT64, 'An amount of xp.'),
-    'So much xp above the top level earns a bonus tier, again and again.',
-  ),
+  every: optional(integer(1, MAX_INT64, 'An amount of xp.'), 'The xp above the top level that earns each bonus tier.'),
   rewards: optional(offer('The rewards, and at most one choice.', 1), 'The rewards of each bonus tier.'),
   max: optional(
     integer(1, MAX_BONUS_TIERS, 'A number of tiers.'),
-    `How many bonus tiers there are. Default: ${MAX_BONUS_TIERS}.`,
+    `The number of bonus tiers. Default: ${MAX_BONUS_TIERS}.`,
   ),
   perDay: optional(
     integer(1, MAX_BONUS_TIERS, 'A number of tiers.'),
-    'So many bonus tiers are claimed on a day of the game. Default: no limit.',
+    'Maximum number of bonus tiers that a player claims on a day of the game. Default: no limit.',
   ),
 }
 const OF_TIERS = Object.keys(tierParts) as (keyof typeof tierParts)[]

@@ -18,8 +18,8 @@ export type ClaimTrack = (typeof CLAIM_TRACKS)[number]
 export const rewardBoost = answer(
   'A boost of the player alone: more of each xp for a time, from the moment at which it is granted.',
   {
-    percent: out.int32('So many percent more of each xp.', { minimum: 1 }),
-    minutes: out.int32('For so many minutes.', { minimum: 1 }),
+    percent: out.int32('The percentage that is added to each xp.', { minimum: 1 }),
+    minutes: out.int32('The duration in minutes.', { minimum: 1 }),
   },
   { name: 'RewardBoost' },
 )
@@ -64,9 +64,12 @@ export const reward = answer(
 export const rewardOrBoost = answer(
   'A reward that may be a boost: exactly one of `currency`, `itemId` and `boost` is set.',
   {
-    amount: out.int64('The amount of the currency or item. How many there are of a boost: 1 in most places.', {
-      minimum: 1,
-    }),
+    amount: out.int64(
+      'The amount of the currency or item. For a boost: the number of boosts, which is 1 in most places.',
+      {
+        minimum: 1,
+      },
+    ),
     currency: out.orNull(out.text('The currency; null for anything else.')),
     itemId: out.orNull(out.text('The item; null for anything else.')),
     boost: out.optional({ ...memberOf(rewardBoost), description: 'The boost. Absent for anything else.' }),

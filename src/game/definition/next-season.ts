@@ -51,9 +51,9 @@ const carry = named(
     {
       xpPercent: optional(
         integer(1, MAX_CARRIED_PERCENT, 'A percentage.'),
-        'So much of the xp, rounded down, is the xp at the beginning. Default: none.',
+        'The percentage of the xp that is carried over, rounded down. Default: none.',
       ),
-      xpMax: optional(integer(1, MAX_INT64, 'An amount of xp.'), 'At most so much xp. Default: no limit.'),
+      xpMax: optional(integer(1, MAX_INT64, 'An amount of xp.'), 'Maximum xp that is carried over. Default: no limit.'),
       premium: byDefault(flag('Whether an owner of premium owns it in the next season, too. Default: false.'), false),
     },
     (given): Carry => {

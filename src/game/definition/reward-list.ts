@@ -15,8 +15,11 @@ import {
 import { type Reward, rewardOf } from './definition.ts'
 
 const boostShape = shape({
-  percent: int32(`So many percent more of each xp: 1 to ${MAX_BOOST_PERCENT}.`, { min: 1, max: MAX_BOOST_PERCENT }),
-  minutes: int32(`For so many minutes: 1 to ${MAX_BOOST_MINUTES}.`, { min: 1, max: MAX_BOOST_MINUTES }),
+  percent: int32(`The percentage that is added to each xp: 1 to ${MAX_BOOST_PERCENT}.`, {
+    min: 1,
+    max: MAX_BOOST_PERCENT,
+  }),
+  minutes: int32(`The duration in minutes: 1 to ${MAX_BOOST_MINUTES}.`, { min: 1, max: MAX_BOOST_MINUTES }),
 })
 
 /** The members of a reward in a request. */

@@ -31,11 +31,11 @@ const personalBoost = named(
   object(
     'A boost of the player alone, in all scenarios.',
     {
-      percent: integer(1, MAX_BOOST_PERCENT, 'So many percent more of each xp.'),
+      percent: integer(1, MAX_BOOST_PERCENT, 'The percentage that is added to each xp.'),
       minutes: integer(
         1,
         MAX_BOOST_MINUTES,
-        'For so many minutes. A boost of the same percentage that the player has is made longer.',
+        'The duration in minutes. It prolongs a boost of the same percentage that the player has.',
       ),
     },
     (given): RewardBoost => ({

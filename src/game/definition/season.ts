@@ -24,7 +24,7 @@ export function beginningsOf({ announcedAt, startsAt, endingAt, endsAt, claimUnt
     ['running', startsAt],
     ['ending', endingAt],
     ['ended', endsAt],
-    // Without an end, xp goes on after the last claim.
+    // Without an end, xp continues after the last claim.
     ['closed', endsAt && claimUntil],
   ]
   return beginnings.flatMap(([phase, at]) => (at === null ? [] : [{ phase, at }]))

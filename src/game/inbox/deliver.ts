@@ -16,7 +16,7 @@ export interface NewMessage {
   readonly text: MessageTexts | null
   /** A URL, or a key of the game's own assets. */
   readonly image: string | null
-  /** What can be claimed with it; none for a message that only tells something. */
+  /** What can be claimed with it; none for a message without rewards. */
   readonly rewards: readonly Reward[]
   /** Where it comes from, for operators, such as `support/<auditId>`. */
   readonly reference: string
@@ -26,12 +26,12 @@ export interface NewMessage {
   readonly nodeId?: string
 }
 
-/** Whether so many more messages fit into the inbox. Ask for it first, by `askInbox`. */
+/** Whether this many more messages fit into the inbox. Ask for it first, by `askInbox`. */
 export const hasRoom = (group: Group, player: Player, messages = 1): boolean =>
   presentMessages(player, group.now).length + messages <= MAX_INBOX
 
 /**
- * Puts a message into a player's inbox, and tells it in an event. Ask for the inbox, and whether it has room, first. The
+ * Puts a message into a player's inbox, and publishes an event. Ask for the inbox, and whether it has room, first. The
  * command may be one from memory.
  */
 export function deliver(group: Group, player: Player, message: NewMessage): { readonly messageId: string } {

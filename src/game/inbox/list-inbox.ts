@@ -30,7 +30,7 @@ export const receivedMessage = answer(
     body: out.orNull(out.text(`The text below the title; it may be empty. ${NO_TEXT}`)),
     language: out.orNull(out.text(`The language of the title and the body. ${NO_TEXT}`)),
     image: out.orNull(out.text("The picture: a URL, or a key of the game's own assets. Null without one.")),
-    rewards: out.list(reward, 'What a claim grants. Empty for a message that only tells something.', { size: 2 }),
+    rewards: out.list(reward, 'What a claim grants. Empty for a message without rewards.', { size: 2 }),
     boosts,
     sentAt: out.time('The time at which it was sent, in UTC.'),
     expiresAt: out.time('The first time at which it is no longer there, in UTC.'),

@@ -78,7 +78,7 @@ export class Scenarios {
 
   /**
    * The current definition, or null for a missing scenario. While the group waits, it is the last seen definition,
-   * which tells the command what other rows to ask for.
+   * from which the command knows what other rows to ask for.
    */
   find(ref: ScenarioRef): Definition | null | undefined {
     const seen = this.see(ref)

@@ -5,7 +5,7 @@ import { type Definition, nextNodes, type PassNode } from '../definition/definit
 import { beginningsOf } from '../definition/season.ts'
 import type { ScenarioRef } from '../runs/scenarios.ts'
 
-// The phases that a season is to tell, in `season_phases`. `season-job.ts` tells them when their time comes.
+// The phases that a season is to publish, in `season_phases`. `season-job.ts` publishes them when their time comes.
 
 /** Whether a season has something to do for its players once claims have closed. */
 export const isSettled = (definition: Definition, { id, endsAt, atEnd, next }: PassNode): boolean =>
@@ -13,9 +13,9 @@ export const isSettled = (definition: Definition, { id, endsAt, atEnd, next }: P
   (atEnd !== 'lose' || (next?.convert.length ?? 0) > 0 || nextNodes(definition, id, 'onSeasonEnd').length > 0)
 
 /**
- * Writes the phases of a version that becomes the current one. What was not told yet moves with its date, or goes with it;
- * what was told stays told. Of phases that have already begun only the last one is told, unless it began while the season
- * was published with this date: then the clock is late, and tells it as well.
+ * Writes the phases of a version that becomes the current one. A phase that was not published yet moves with its
+ * date, or goes with it; one that was published stays so. Of phases that have already begun only the last one is
+ * published, and each that began while the season had this date: the job is late for these.
  */
 const SCHEDULE = `WITH game AS MATERIALIZED (SELECT ${gameNow('e')} AS now FROM environments e WHERE e.id = $1::uuid),
   wanted AS (
@@ -69,7 +69,7 @@ const FOLLOW = `UPDATE scenarios t SET version = t.version, follows = f.follows
   WHERE t.environment_id = $1 AND t.id = f.id AND t.follows IS DISTINCT FROM f.follows`
 
 export interface ScheduleOptions {
-  /** Passes over the phases that have begun: they began before the service told phases. */
+  /** Passes over the phases that have begun: they began before the service published phases. */
   readonly passOver?: boolean
 }
 

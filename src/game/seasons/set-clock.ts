@@ -12,7 +12,9 @@ import { lockSeasons } from '../clock/lock-seasons.ts'
 export const setClockRequest = shape({
   environment,
   at: optional(
-    moment("The game's time from now on. Null: it goes on from where it is. Null together with `rate`: the real time."),
+    moment(
+      "The game's time from now on. Null: it continues from the present one. Null together with `rate`: the real time.",
+    ),
   ),
   rate: optional(
     int32(`How many times as fast as the real time the game's time runs: 1 to ${MAX_CLOCK_RATE}. Default: 1.`, {

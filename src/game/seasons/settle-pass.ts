@@ -45,10 +45,10 @@ export const isSettledAt = (definition: Definition, pass: PassNode, now: Date): 
   isSettled(definition, pass) && pass.claimUntil !== null && now >= pass.claimUntil
 
 /**
- * Ends a season for a player, once claims have closed, and tells it in one event: grants the tiers that it has earned and
- * not claimed, or mails them, crosses `onSeasonEnd` in an active run, and converts the currencies that end. Each of these
- * happens once, however often this runs. A banned player keeps what it has earned, a deleted one gets nothing. Null when
- * the season is not settled now.
+ * Ends a season for a player, once claims have closed, and reports it in one event: grants the tiers that it has earned
+ * and not claimed, or mails them, crosses `onSeasonEnd` in an active run, and converts the currencies that end. Each of
+ * these happens once, however often this runs. A banned player keeps what it has earned, a deleted one gets nothing.
+ * Null when the season is not settled now.
  */
 export function settlePass(ref: PlayerRef, { scenarioId, nodeId }: NodeInput): Command<Settled | null> {
   return {

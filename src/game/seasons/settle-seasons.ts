@@ -13,11 +13,11 @@ import { isSettledAt, type Settled, settlePass } from './settle-pass.ts'
 // The job at the end of a season: it grants what players have earned and not claimed, crosses `onSeasonEnd`, and takes the
 // currencies that end. A settlement is a row of
 // `season_settlements`, which a publication writes. One instance runs it at a time, and notes its place with each page.
-// When it dies, another one goes on from there: a player who was settled twice is granted nothing the second time.
+// When it dies, another one continues from there: a player who was settled twice is granted nothing the second time.
 
 /** Stands in a place for the level of those without a pass. Above any level. */
 const AFTER_LEVELS = 2 ** 31 - 1
-/** The pause after players were settled, as a multiple of the time that it took: the game goes on meanwhile. */
+/** The pause after players were settled, as a multiple of the time that it took: the game continues meanwhile. */
 const PAUSE_FACTOR = 2.5
 
 const LOOK = {
@@ -115,12 +115,12 @@ type Taken = PassRef & { readonly [Name in keyof Place]: Place[Name] | null }
 export interface SettlementOptions {
   readonly pool: Pool
   readonly run: GroupCommit['run']
-  /** Called when players could not be settled. A later look goes on. */
+  /** Called when players could not be settled. A later look continues. */
   readonly onError: (error: unknown) => void
   readonly onDone?: (settlement: PassRef) => void
 }
 
-/** Looks for seasons to settle, and settles them. When it is stopped, another instance goes on. */
+/** Looks for seasons to settle, and settles them. When it is stopped, another instance continues. */
 export const createSettlements = ({ pool, run, onError, onDone = () => {} }: SettlementOptions): Background =>
   repeatLeased((signal) => settleDue({ pool, run, signal, onDone }), onError)
 

@@ -40,7 +40,7 @@ enumType('EventType', EVENT_TYPES, {
     'season.ending': 'A season is about to end.',
     'season.ended': 'A season ended: xp no longer counts, and premium is no longer sold.',
     'season.closed': 'A season closed: its tiers can no longer be claimed.',
-    'grant_job.changed': 'A grant job began another state, or made progress.',
+    'grant_job.changed': 'The state of a grant job changed, or it made progress.',
     'xp.limited': 'A limit held xp of a source back, for the first time in a day of the game.',
   },
 })
@@ -275,11 +275,11 @@ export const JobStateType = enumType('GrantJobState', JOB_STATES, {
   description: 'Where a grant job stands.',
   values: {
     planned: 'It starts later, at `startsAt`.',
-    collecting: 'Its players are looked up and frozen. Nobody has got anything.',
+    collecting: 'Its players are looked up and frozen. Nobody has received anything.',
     'awaiting approval': 'Its players are frozen, and a second person must approve it.',
-    running: 'Its players get theirs.',
-    paused: 'Nobody gets anything until it is resumed.',
-    done: 'All of its players have got theirs, or failed.',
+    running: 'Rewards are given to its players.',
+    paused: 'Nobody receives anything until it is resumed.',
+    done: 'Each of its players has received the rewards, or failed.',
     cancelled: 'It was cancelled. What was given stays given.',
     failed: 'It gave nothing, as `note` says.',
   },
@@ -288,7 +288,7 @@ export const JobStateType = enumType('GrantJobState', JOB_STATES, {
 export const GrantJobEvent = builder.objectRef<StreamEvent>('GrantJobEvent').implement({
   interfaces: [NodeType, EventInterface],
   description:
-    'A grant job began another state, or made progress, which is told at most once a second. It comes only to platform keys.',
+    'The state of a grant job changed, or it made progress. Progress is reported at most once a second. Only platform keys receive this event.',
   fields: (t) => ({
     jobId: t.id({ description: 'The job.', resolve: (event) => readText(dataOf(event), 'jobId') }),
     state: t.field({

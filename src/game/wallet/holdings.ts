@@ -123,8 +123,8 @@ export function grant(group: Group, player: Player, rewards: readonly Reward[], 
 }
 
 /**
- * Takes rewards back, of each so much as the player still has, and returns what was taken: of a boost the minutes that
- * are left of what `given` gave, rounded up. Ask for the holdings first. Only in a transaction.
+ * Takes back what the player still has of each reward, and returns what was taken: of a boost the minutes that are
+ * left of what `given` gave, rounded up. Ask for the holdings first. Only in a transaction.
  */
 export function takeBack(
   group: Group,

@@ -112,7 +112,7 @@ const WITHOUT_FAILURES = { lookedAt: null, failures: 0, failure: null, failingSi
 
 /**
  * Changes the members that are sent. Another address or secret, and being enabled again, begin without failures. One
- * that is disabled forgets what it was told.
+ * that is disabled forgets which problems were reported.
  */
 export const updateAlertWebhook = (
   { db, client, caller, service: deps }: Changing,

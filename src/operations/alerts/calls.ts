@@ -26,7 +26,7 @@ export const alertCalls = [
   operatorChange({
     name: 'createAlertWebhook',
     summary:
-      'Makes an alert webhook, which is told the present problems at once. A call that is repeated changes nothing; a name that another one has is refused.',
+      'Makes an alert webhook, which receives the present problems at once. A call that is repeated changes nothing. A name that another webhook has is refused.',
     request: createAlertWebhookRequest,
     answer,
     right: 'manage',

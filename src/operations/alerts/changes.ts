@@ -1,23 +1,23 @@
 import { MAX_PROBLEMS, type Problem, type ProblemKind } from '../problems/problems.ts'
 
-// What a webhook is told: problems that began, and problems that are over.
+// The content of a message to a webhook: problems that began, and problems that are over.
 
-/** A problem that was told, in the form that is stored. */
-export interface ToldProblem extends Omit<Problem, 'at'> {
+/** A problem that was reported, in the form that is stored. */
+export interface ReportedProblem extends Omit<Problem, 'at'> {
   /** RFC 3339. */
   readonly at: string
 }
 
-export interface Told {
-  readonly problem: ToldProblem
+export interface Reported {
+  readonly problem: ReportedProblem
   /** When it was first not found any more, in RFC 3339. Null while it is found. */
   readonly missingSince: string | null
 }
 
 export interface Changes {
-  readonly told: readonly Told[]
-  readonly began: readonly ToldProblem[]
-  readonly ended: readonly ToldProblem[]
+  readonly reported: readonly Reported[]
+  readonly began: readonly ReportedProblem[]
+  readonly ended: readonly ReportedProblem[]
 }
 
 /**
@@ -34,9 +34,11 @@ const OVER_AFTER_MS: Readonly<Partial<Record<ProblemKind, number>>> = {
   'alerts fail': 0,
 }
 
-/** Compares the problems that were told with those that are found now. Only problems of `kinds` count; empty: all. */
+/**
+ * Compares the problems that were reported with those that are found now. Only problems of `kinds` count; empty: all.
+ */
 export function changesOf(
-  before: readonly Told[],
+  before: readonly Reported[],
   found: readonly Problem[],
   { kinds, now }: { readonly kinds: readonly string[]; readonly now: Date },
 ): Changes {
@@ -44,25 +46,25 @@ export function changesOf(
   const wanted = found.filter(isWanted)
   const present = new Set(wanted.map(keyOf))
   const known = new Set(before.map(({ problem }) => keyOf(problem)))
-  const began = wanted.flatMap((problem) => (known.has(keyOf(problem)) ? [] : [toldOf(problem)]))
-  const ended: ToldProblem[] = []
-  const told = began.map((problem): Told => ({ problem, missingSince: null }))
+  const began = wanted.flatMap((problem) => (known.has(keyOf(problem)) ? [] : [reportedOf(problem)]))
+  const ended: ReportedProblem[] = []
+  const reported = began.map((problem): Reported => ({ problem, missingSince: null }))
 
   for (const one of before) {
     const { problem } = one
     if (!isWanted(problem)) continue
-    if (present.has(keyOf(problem))) told.push({ problem, missingSince: null })
+    if (present.has(keyOf(problem))) reported.push({ problem, missingSince: null })
     // The list of this kind is full: the problem may be behind its end.
-    else if (found.filter(({ kind }) => kind === problem.kind).length >= MAX_PROBLEMS) told.push(one)
+    else if (found.filter(({ kind }) => kind === problem.kind).length >= MAX_PROBLEMS) reported.push(one)
     else {
       const missingSince = one.missingSince ?? now.toISOString()
       const overAfterMs = OVER_AFTER_MS[problem.kind]
       if (overAfterMs === undefined) continue
       if (now.getTime() - Date.parse(missingSince) >= overAfterMs) ended.push(problem)
-      else told.push({ problem, missingSince })
+      else reported.push({ problem, missingSince })
     }
   }
-  return { told, began, ended }
+  return { reported, began, ended }
 }
 
 /** A problem is the same one as long as it is about the same thing. Its numbers and its time may change. */
@@ -77,4 +79,4 @@ const keyOf = ({
 }: Omit<Problem, 'at'>): string =>
   JSON.stringify([kind, provider, scenarioId, nodeId, grantJobId, publicationId, alertWebhookId])
 
-const toldOf = (problem: Problem): ToldProblem => ({ ...problem, at: problem.at.toISOString() })
+const reportedOf = (problem: Problem): ReportedProblem => ({ ...problem, at: problem.at.toISOString() })

@@ -20,7 +20,7 @@ const FormatType = enumType('AlertFormat', ALERT_FORMATS, {
 
 builder.prismaObject('AlertWebhook', {
   description:
-    'A webhook that is told which problems of an environment began, and which are over. It is looked for them every half minute. A message that does not arrive is sent again until it does, with longer and longer pauses up to an hour.',
+    'A webhook that receives the problems of an environment when they begin, and when they are over. The service looks for problems every 30 seconds. It sends a message that does not arrive again until it does, with pauses that grow up to an hour.',
   interfaces: [NodeType],
   fields: (t) => ({
     id: t.id({ resolve: ({ id }) => globalId('AlertWebhook', id) }),
@@ -39,7 +39,7 @@ builder.prismaObject('AlertWebhook', {
     link: t.exposeString('link', { nullable: true, description: 'The address that messages lead to. Null for none.' }),
     kinds: t.field({
       type: [ProblemKindType],
-      description: 'The problems that it is told. Empty for all.',
+      description: 'The kinds of problems that it receives. Empty for all.',
       resolve: ({ kinds }) => kinds as ProblemKind[],
     }),
     enabled: t.exposeBoolean('enabled', { description: 'False while nothing is sent.' }),

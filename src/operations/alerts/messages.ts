@@ -1,7 +1,7 @@
 import { type Json, print } from '../../base/json.ts'
 import { sentence } from '../../base/sentence.ts'
 import { enumName } from '../../declare/answer.ts'
-import type { ToldProblem } from './changes.ts'
+import type { ReportedProblem } from './changes.ts'
 import type { AlertFormat } from './requests.ts'
 
 /** What is sent to a webhook. It stays the same through all attempts. */
@@ -15,8 +15,8 @@ export interface AlertMessage {
   readonly link: string | null
   /** A test has no problems. */
   readonly isTest: boolean
-  readonly began: readonly ToldProblem[]
-  readonly ended: readonly ToldProblem[]
+  readonly began: readonly ReportedProblem[]
+  readonly ended: readonly ReportedProblem[]
   /** How often the receiver has refused its contents. */
   readonly refusals?: number
   /** Set for one whose texts the receiver has refused. */
@@ -33,7 +33,7 @@ export const plainOf = (message: AlertMessage, id: string): AlertMessage => ({
   ended: message.ended.map(withoutText),
 })
 
-const withoutText = (problem: ToldProblem): ToldProblem => ({
+const withoutText = (problem: ReportedProblem): ReportedProblem => ({
   ...problem,
   text: sentence(problem.kind),
 })
@@ -112,4 +112,4 @@ const standardOf = ({ at, project, environment, link, isTest, began, ended }: Al
 })
 
 /** A problem with the names and the members of `Problem` in GraphQL, without those that are null. */
-const problemOf = ({ kind, ...problem }: ToldProblem): Json => ({ kind: enumName(kind), ...problem })
+const problemOf = ({ kind, ...problem }: ReportedProblem): Json => ({ kind: enumName(kind), ...problem })

@@ -19,7 +19,9 @@ const url = text('Its address: absolute, http or https, without credentials. It 
   check: urlFault,
 })
 const link = text("The address that messages lead to, such as the console's.", { max: MAX_ALERT_LINK, check: urlFault })
-const kinds = someOf('The problems that it is told. Default, and for an empty list: all.', PROBLEM_KINDS, { min: 0 })
+const kinds = someOf('The kinds of problems that it receives. Default, and for an empty list: all.', PROBLEM_KINDS, {
+  min: 0,
+})
 const alertWebhookId = mapped(uuid('The id of an alert webhook.', 'AlertWebhook'), (id) => id.toLowerCase())
 
 const ALL: readonly string[] = []
@@ -46,9 +48,11 @@ export const updateAlertWebhookRequest = shape({
       check: (value) => (value === '' ? undefined : urlFault(value)),
     }),
   ),
-  kinds: optional(described(kinds, 'The problems that it is told: all for an empty list. Default: the present ones.')),
+  kinds: optional(
+    described(kinds, 'The kinds of problems that it receives: all for an empty list. Default: the present ones.'),
+  ),
   enabled: optional(
-    flag('False sends nothing. When it is true again, all problems of then are told. Default: as it is.'),
+    flag('False sends nothing. When it is true again, all present problems are sent. Default: as it is.'),
   ),
   newSecret: optional(flag('True makes another secret, which signs from then on. For the format STANDARD.')),
   reason,

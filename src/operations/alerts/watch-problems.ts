@@ -6,7 +6,7 @@ import type { Secrets } from '../../base/secrets.ts'
 import { databaseNow } from '../../db/ids.ts'
 import { readProblems } from '../problems/problems.ts'
 import { openTarget, UNREADABLE } from './alert-webhooks.ts'
-import { changesOf, type Told } from './changes.ts'
+import { changesOf, type Reported } from './changes.ts'
 import { type AlertMessage, plainOf } from './messages.ts'
 import type { AlertFormat } from './requests.ts'
 import {
@@ -19,9 +19,9 @@ import {
   isUnknown,
 } from './send-message.ts'
 
-// Tells alert webhooks what needs a person. A message is stored before it is sent, and stays as it is until it has
-// arrived: one that arrived without its answer is sent again with the same id. What changes meanwhile is told by the
-// next message. One instance at a time works on a webhook.
+// Notifies alert webhooks of problems. A message is stored before it is sent, and stays as it is until it has
+// arrived: one that arrived without its answer is sent again with the same id. What changes meanwhile is in the next
+// message. One instance at a time works on a webhook.
 
 /** How often an instance looks for webhooks that are due. */
 const EVERY_MS = 5_000
@@ -101,11 +101,11 @@ export async function tellWebhooks(round: Round): Promise<void> {
     // Another instance took it, or this one has had it in this round.
     if (!taken || seen.has(taken.id)) return
     seen.add(taken.id)
-    await tell(round, taken)
+    await notify(round, taken)
   }
 }
 
-async function tell(round: Round, webhook: Taken): Promise<void> {
+async function notify(round: Round, webhook: Taken): Promise<void> {
   const message = webhook.pending === null ? await nextMessage(round, webhook) : readMessage(webhook.pending)
   if (message === null || webhook.isPaused) return
   const outcome = await tryToSend(round, webhook, message)
@@ -172,11 +172,11 @@ async function note(pool: Pool, { id, taken }: Taken, outcome: Outcome): Promise
 /** Stores the message about what has changed. Null when nothing has, or when another instance works on the webhook. */
 async function nextMessage({ pool, secrets }: Round, webhook: Taken): Promise<AlertMessage | null> {
   const { id, taken, environment, project, link, kinds } = webhook
-  const before = parseJson(webhook.told) as readonly Told[]
+  const before = parseJson(webhook.told) as readonly Reported[]
   const problems = await readProblems({ pool, secrets }, webhook)
-  const { told, began, ended } = changesOf(before, problems, { kinds, now: new Date(databaseNow()) })
+  const { reported, began, ended } = changesOf(before, problems, { kinds, now: new Date(databaseNow()) })
   const isNews = began.length > 0 || ended.length > 0
-  const text = textOf(told)
+  const text = textOf(reported)
   if (text === webhook.told) return null
   const at = new Date(databaseNow()).toISOString()
   const message = { id: newWebhookId(), at, project, environment, link, isTest: false, began, ended }
@@ -189,5 +189,5 @@ async function nextMessage({ pool, secrets }: Round, webhook: Taken): Promise<Al
   return isNews && rowCount === 1 ? message : null
 }
 
-const textOf = (stored: readonly Told[] | AlertMessage): string => print(stored as unknown as Json)
+const textOf = (stored: readonly Reported[] | AlertMessage): string => print(stored as unknown as Json)
 const readMessage = (text: string): AlertMessage => parseJson(text) as AlertMessage

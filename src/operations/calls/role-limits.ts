@@ -10,7 +10,7 @@ import { type AnswerOf, answer, out } from '../../declare/answer.ts'
 import type { Change } from '../../declare/change.ts'
 import { assetKey, assetsOf, type Granted } from '../../game/definition/definition.ts'
 
-// What a role may do less of in one environment than in others. Admins set the limits, and have none.
+// The limits of a role in one environment. Admins set them, and have none.
 
 /** The roles that change something and are not admins. */
 export const LIMITED_ROLES = ['designer', 'support', 'operator'] as const satisfies readonly Role[]
@@ -30,7 +30,7 @@ export interface Limits {
   readonly maxJobPlayers: number | null
 }
 
-export const roleLimits = answer('What a role may do less of in an environment. Admins have no limits.', {
+export const roleLimits = answer('The limits of a role in an environment. Admins have none.', {
   role: out.oneOf(LIMITED_ROLES, { description: 'The role that the limits are of.' }),
   readsOnly: out.flag('True when the role changes nothing in the environment.'),
   maxCredit: out.orNull(
@@ -162,7 +162,7 @@ export function requireGift(maxCredit: bigint | null, given: readonly Granted[],
   }
 }
 
-/** Refuses levels, whose xp differs by player, where the role gives only so much xp at once. */
+/** Refuses levels, whose xp differs by player, where the role has a limit of xp at once. */
 export function requireNoXpLimit({ maxXp }: Limits, { role }: PlatformCaller, path: string): void {
   if (maxXp === null) return
   const message = `The role ${role} gives at most ${maxXp} xp at once in this environment, and levels can be more.`
@@ -197,8 +197,8 @@ function giverOf(keyId: string, operator: PlatformCaller['operator']): readonly 
 }
 
 /**
- * Counts a gift of a person, before it is given. A repeat is the same gift. Refuses one too many of the day. The returned
- * function takes it back, for a gift that was refused.
+ * Counts a gift of a person, before it is given. A repeat is the same gift. Refuses a gift above the limit of the day.
+ * The returned function takes it back, for a gift that was refused.
  */
 export async function countGift(
   pool: Pool | ClientBase,

@@ -51,7 +51,7 @@ export const grantCalls = [
   }),
   operatorChange({
     name: 'resumeGrantJob',
-    summary: 'Goes on with a paused grant job, for which the caller speaks from then on.',
+    summary: 'Resumes a paused grant job. From then on the caller is responsible for it.',
     request: jobRequest,
     answer,
     right: 'jobs',
@@ -74,7 +74,7 @@ export const grantCalls = [
   operatorChange({
     name: 'undoGrantJob',
     summary:
-      'Makes a job that takes back what another one gave, as far as its players still have it: `previewGrantUndo` tells before. The job must have ended. Xp and levels are not taken back. A job that is undone keeps its undo.',
+      'Makes a job that takes back what another job gave and its players still have. `previewGrantUndo` shows what that is. The other job must have ended. Xp and levels are not taken back. A job that is undone keeps its undo.',
     request: undoRequest,
     answer,
     right: 'jobs',
@@ -86,7 +86,7 @@ export const grantCalls = [
   operatorChange({
     name: 'setGrantPolicy',
     summary:
-      'Sets above which size grant jobs of an environment wait for the approval of a second person. It counts for jobs whose players are collected from then on. For admins.',
+      'Sets the size above which grant jobs of an environment wait for the approval of a second person. It applies to jobs that collect their players later. For admins.',
     request: setPolicyRequest,
     answer: payload('SetGrantPolicyPayload', { policy: out.of(grantPolicy, 'The policy after the change.') }),
     right: 'manage',

@@ -181,7 +181,7 @@ function* giveLevels(
   return yield* giveXp(group, player, job, { ...at, amount: missing, source: 'grant' })
 }
 
-/** The xp that a player lacks to so many levels more; 0 at the top level. */
+/** The xp that a player lacks to a number of further levels; 0 at the top level. */
 export function missingXp({ levels }: Pick<PassNode, 'levels'>, xp: bigint, more: number): bigint {
   const next = levels.findIndex((level) => level.xp > xp)
   if (next === -1) return 0n
@@ -215,7 +215,7 @@ function askPremium(group: Group, player: Player, at: NodeInput): ReturnType<typ
   return asked
 }
 
-/** Takes back what a job gave, as far as the player still has it. */
+/** Takes back what a job gave and the player still has. */
 function* undo(group: Group, player: Player, job: Job): Acting {
   const { undoOf, gift } = job
   const origin = (yield* group.rows(() => askJobPlayer(player, undoOf ?? ''))).value

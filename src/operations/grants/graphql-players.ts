@@ -17,7 +17,7 @@ import { type CauseCount, countFailures, type JobPlayer, readJobPlayers, readLar
 const OutcomeType = enumType('GrantOutcome', OUTCOMES, {
   description: 'What became of a player of a grant job.',
   values: {
-    granted: 'The player got it. Of a job that undoes another: it was taken back, as far as the player still had it.',
+    granted: 'The player received it. Of a job that undoes another: what the player still had was taken back.',
     failed: 'Nothing changed, as `cause` says.',
   },
 })

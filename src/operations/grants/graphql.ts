@@ -163,7 +163,7 @@ builder.prismaObjectFields('GrantJob', (t) => ({
     extensions: { size: 2 },
     type: [RewardOrBoostType],
     description:
-      'What it gives to all of its players, each currency and item once. An undo tells it of the job that it undoes.',
+      'What it gives to all of its players, each currency and item once. For an undo: of the job that it undoes.',
     select: { gift: true, players: true, amount: true },
     resolve: ({ gift, players, amount }) => [...totalOf(readGift(gift), players, BigInt(amount.toFixed(0))).rewards],
   }),
@@ -199,7 +199,7 @@ builder.prismaObjectFields('GrantJob', (t) => ({
   startedAt: t.expose('startedAt', {
     type: 'DateTime',
     nullable: true,
-    description: 'When its players began to get theirs. Null until then.',
+    description: 'When it began to give. Null until then.',
   }),
   finishedAt: t.expose('finishedAt', {
     type: 'DateTime',
@@ -225,7 +225,7 @@ builder.prismaObjectField('PlatformKey', 'openGrantJobs', (t) =>
   t.prismaField({
     type: ['GrantJob'],
     description:
-      'The grant jobs that it speaks for and that have not ended. They go on when it is revoked: cancel those that must not.',
+      'The grant jobs that it is responsible for and that have not ended. They continue when it is revoked: cancel those that must not.',
     select: { id: true },
     resolve: (query, { id: keyId }, _args, { prisma }) =>
       prisma.grantJob.findMany({ ...query, where: { keyId, state: { notIn: [...ENDED] } }, orderBy: { id: 'asc' } }),

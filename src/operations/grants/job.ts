@@ -92,7 +92,7 @@ export interface Total {
   readonly xp: bigint
 }
 
-/** Of so many players; `amount` is the sum of the amounts of a list. */
+/** The number of players; `amount` is the sum of the amounts of a list. */
 export function totalOf(gift: Gift | null, players: number, amount: bigint): Total {
   const of = (each: bigint | null): bigint => (each === null ? amount : each * BigInt(players))
   const sums = new Map<string, Granted>()
@@ -142,13 +142,13 @@ export const needsApproval = ({ abovePlayers, aboveAmount }: Policy, players: nu
   (abovePlayers !== null && players > abovePlayers) || (aboveAmount !== null && isAbove(total, aboveAmount))
 
 /**
- * A statement that changes a job `t`, and tells it in an event of its environment. `changed` is an UPDATE without its
- * RETURNING; the event is told where `isTold` holds for the changed row.
+ * A statement that changes a job `t`, and publishes an event of its environment. `changed` is an UPDATE without its
+ * RETURNING; the event is published where `isPublished` holds for the changed row.
  */
-export const telling = (changed: string, isTold = 'true'): string => `WITH changed AS (
+export const publishing = (changed: string, isPublished = 'true'): string => `WITH changed AS (
     ${changed} RETURNING t.environment_id, t.id, t.state, t.players, t.granted, t.failed, t.told_at
-  ), told AS (
+  ), published AS (
     INSERT INTO unnumbered_events (environment_id, type, data)
     SELECT environment_id, 'grant_job.changed', json_build_object('jobId', id, 'state', state, 'players', players,
-      'granted', granted, 'failed', failed)::text FROM changed WHERE ${isTold}
+      'granted', granted, 'failed', failed)::text FROM changed WHERE ${isPublished}
   ) SELECT state, players FROM changed`

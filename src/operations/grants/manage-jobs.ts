@@ -35,10 +35,10 @@ import {
   giftJson,
   hashOf,
   printTarget,
+  publishing,
   readGift,
   readPolicy,
   type Target,
-  telling,
   totalOf,
 } from './job.ts'
 import { findList, type ListedPlayer, storeList } from './player-lists.ts'
@@ -312,7 +312,7 @@ async function insert(
       operatorPerson,
     ],
   )
-  await client.query(telling('UPDATE grant_jobs t SET told_at = now() WHERE t.id = $1'), [id])
+  await client.query(publishing('UPDATE grant_jobs t SET told_at = now() WHERE t.id = $1'), [id])
   return id
 }
 
@@ -392,7 +392,7 @@ const MOVES = {
 
 /**
  * Moves a job to another state. One that has it already stays as it is. Once a pause or a cancellation is answered,
- * nobody gets anything. The operator who resumes a job speaks for it from then on.
+ * nobody gets anything. The operator who resumes a job is responsible for it from then on.
  */
 export async function moveJob(
   client: ClientBase,
@@ -421,7 +421,7 @@ export async function moveJob(
     sets.push('operator_person = $6')
     values.push(caller.keyId, operator, operatorIsClaimed, operatorPerson)
   }
-  await client.query(telling(`UPDATE grant_jobs t SET ${sets.join(', ')} WHERE t.id = $1`), values)
+  await client.query(publishing(`UPDATE grant_jobs t SET ${sets.join(', ')} WHERE t.id = $1`), values)
   return { outcome, target: jobId, before: { state: job.state }, after: { state: to } }
 }
 
@@ -438,7 +438,7 @@ export async function readGrantPolicy(pool: Pool, environmentId: string): Promis
   return { approvalAbovePlayers: abovePlayers, approvalAboveAmount: aboveAmount }
 }
 
-/** Sets above which size jobs of an environment need approval. It counts for jobs whose players are collected from then on. */
+/** Sets the size above which jobs of an environment need approval, for jobs that collect their players later. */
 export async function setGrantPolicy(
   { db, client }: Transaction,
   environmentId: string,

@@ -13,7 +13,7 @@ import { findTargets, type PlayerTarget } from '../../players/player-target.ts'
 
 // Lists of players, whose rows never change: a CSV that was uploaded, or the players that a request names.
 
-/** Faulty rows that a refusal names. */
+/** Maximum number of faulty rows reported. */
 const MAX_FAULTY_ROWS = 100
 /** Rows that the answer to an upload shows with their players. */
 const FIRST_ROWS = 10
@@ -98,12 +98,15 @@ class RowFaults {
   refuse(): void {
     if (this.faults.length === 0) return
     this.faults.sort((a, b) => a.line - b.line)
-    const told: Fault[] = this.faults
+    const shown: Fault[] = this.faults
       .slice(0, MAX_FAULTY_ROWS)
       .map(({ line, message }) => ({ path: `row ${line}`, message }))
     if (this.faults.length > MAX_FAULTY_ROWS)
-      told.push({ path: '', message: `${this.faults.length} rows have faults: the first ${MAX_FAULTY_ROWS} are told` })
-    throw invalidRequest(...told)
+      shown.push({
+        path: '',
+        message: `${this.faults.length} rows have faults: the first ${MAX_FAULTY_ROWS} are listed`,
+      })
+    throw invalidRequest(...shown)
   }
 }
 

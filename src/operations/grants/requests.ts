@@ -64,7 +64,7 @@ export const giftShape = shape({
   ),
   levels: optional(
     nested(
-      'The xp that a player lacks to so many levels more, up to the top level, in its active run.',
+      'Number of further levels. Each player receives the xp that it lacks to reach them, up to the top level, in its active run.',
       levelsGift,
       undefined,
       'LevelsGiftInput',
@@ -145,7 +145,7 @@ export const previewGrantJobRequest = shape(size)
 export const createGrantJobRequest = shape({
   ...size,
   startsAt: optional(
-    moment('When its players are looked up, and get theirs. Default: at once, as with a time that has passed.'),
+    moment('When its players are looked up and it begins to give. Default: at once, as with a time that has passed.'),
   ),
   reason,
   idempotencyKey: requiredKey,

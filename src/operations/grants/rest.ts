@@ -61,7 +61,7 @@ export const postPlayerList: PlatformHandler = {
   contract: {
     id: 'createPlayerList',
     tag: 'Platform',
-    summary: `Upload a list of players as CSV, for a grant job: up to ${MAX_LIST_ROWS} players and ${MAX_LIST_BYTES} bytes. The first row names the columns: \`playerId\`, or \`provider\` and \`subject\`; and \`amount\`, if players get different amounts. Commas, semicolons or tabs separate them. With any fault nothing is stored, and the first faulty rows are told.`,
+    summary: `Upload a list of players as CSV, for a grant job: up to ${MAX_LIST_ROWS} players and ${MAX_LIST_BYTES} bytes. The first row names the columns: \`playerId\`, or \`provider\` and \`subject\`; and \`amount\`, if players get different amounts. Commas, semicolons or tabs separate them. With any fault nothing is stored, and the first faulty rows are reported.`,
     body: {
       schema: { type: 'string', description: 'A CSV with a header row, in UTF-8.' },
       example: 'provider,subject,amount\ncustom,player-1,100\ncustom,player-2,50\n',

@@ -13,17 +13,17 @@ import {
   type JobRow,
   jobOf,
   needsApproval,
+  publishing,
   readPolicy,
-  telling,
   totalOf,
 } from './job.ts'
 import { FIRST, readPage, type TargetPlayer } from './targets.ts'
 
 // Runs grant jobs: collects their players, and gives each of them theirs. One instance runs a job at a time, and one job
-// of an environment runs at a time. When the instance dies, another one goes on: a player's row says what was given, so
-// nobody gets anything twice.
+// of an environment runs at a time. When the instance dies, another one continues: a player's row says what was given,
+// so nobody gets anything twice.
 
-/** The pause after players got theirs, as a multiple of the time that it took: the game goes on meanwhile. */
+/** The pause after players received rewards, as a multiple of the time that it took: the game continues meanwhile. */
 const PAUSE_FACTOR = 1.5
 
 /** The advisory lock under which jobs are taken, so that no two of an environment are. */
@@ -68,7 +68,7 @@ const READ = {
 }
 const NOTE = {
   name: 'grant-jobs-note',
-  text: telling(
+  text: publishing(
     `UPDATE grant_jobs t SET after_player = $4::uuid, granted = t.granted + $5, failed = t.failed + $6,
       held_until = ${HOLD},
       told_at = CASE WHEN t.told_at > now() - interval '1 second' THEN t.told_at ELSE now() END
@@ -81,7 +81,7 @@ const COUNTED = (outcome: string) =>
   `(SELECT count(*)::int FROM grant_job_players p WHERE p.job_id = t.id AND p.outcome = '${outcome}')`
 const RELEASE = {
   name: 'grant-jobs-release',
-  text: telling(
+  text: publishing(
     `UPDATE grant_jobs t SET holder = NULL, told_at = now(), granted = ${COUNTED('granted')}, failed = ${COUNTED('failed')}
      WHERE t.id = $1::uuid AND t.holder = $2::uuid`,
   ),
@@ -94,7 +94,7 @@ export interface GrantJobsOptions {
   readonly onError: (error: unknown) => void
 }
 
-/** Looks for jobs and runs them. When it is stopped, another instance goes on. */
+/** Looks for jobs and runs them. When it is stopped, another instance continues. */
 export function createGrantJobs({ pool, run, onError }: GrantJobsOptions): Background {
   const holder = randomUUID()
   return repeatLeased((signal) => runJobs({ pool, run, signal, holder }), onError)
@@ -210,7 +210,7 @@ class HeldJob {
   private async move(from: JobState, to: JobState, note: string | null = null): Promise<void> {
     const isEnd = to === 'done' || to === 'failed'
     await this.runner.pool.query(
-      telling(
+      publishing(
         `UPDATE grant_jobs t SET state = $4, note = $5, after_player = NULL, told_at = now()
            ${isEnd ? ', finished_at = clock_timestamp()' : ''}
          WHERE t.id = $1::uuid AND t.holder = $2::uuid AND t.state = $3`,

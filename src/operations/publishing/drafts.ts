@@ -53,7 +53,7 @@ export interface Comment {
   readonly resolvedAt: Date | null
 }
 
-/** A person is editing a draft when it was seen there within so many seconds. */
+/** A person is editing a draft for this many seconds after it was last seen there. */
 export const EDITING_SECONDS = 30
 
 const COLUMNS = `id, environment_id AS "environmentId", scenario_id AS "scenarioId", name,

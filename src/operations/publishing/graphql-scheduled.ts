@@ -72,7 +72,7 @@ builder.prismaObjectField('PlatformKey', 'plannedPublications', (t) =>
   t.field({
     type: [PublicationType],
     description:
-      'The publications that were planned with it, by their time. They go on when it is revoked: cancel those that must not.',
+      'The publications that were planned with it, by their time. They continue when it is revoked: cancel those that must not.',
     select: { id: true },
     resolve: ({ id }, _args, { service }) => plannedBy(service.operatorPool, id),
   }),

@@ -159,7 +159,7 @@ export async function readPublications(
 export const readPublication = async (pool: Pool, environmentId: string, id: string) =>
   (await readPublications(pool, environmentId, [id]))[0] ?? null
 
-/** What a key has planned, in the order of its times. It goes on when the key is revoked. */
+/** What a key has planned, in the order of its times. It continues when the key is revoked. */
 export async function plannedBy(
   pool: Pool,
   keyId: string,

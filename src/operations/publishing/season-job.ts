@@ -10,10 +10,10 @@ import { publishDue } from './scheduled.ts'
 
 /** How often an instance looks for phases that have begun. */
 const LOOK_EVERY_MS = 1_000
-/** Phases that are told in one transaction, and versions that are scheduled in one. */
+/** Phases that are published in one transaction, and versions that are scheduled in one. */
 const MOST = 100
 
-/** Phases that have begun by the clock of their environment, and were not told. */
+/** Phases that have begun by the clock of their environment, and were not published. */
 const DUE = `season_phases p JOIN environments e ON e.id = p.environment_id
   WHERE p.told_at IS NULL AND p.starts_at <= ${LATEST_NOW} AND p.starts_at <= ${gameNow('e')}`
 const LOOK = {
@@ -29,10 +29,10 @@ const UNSCHEDULED = `SELECT s.environment_id, s.id, s.version, s.scheduled_versi
   WHERE s.scheduled_version IS DISTINCT FROM s.version ORDER BY s.environment_id, s.id LIMIT ${MOST}
   FOR UPDATE OF s SKIP LOCKED`
 /** Events are numbered in the order of their ids, which is that of the rows here. */
-const TELL = `WITH due AS (
+const PUBLISH = `WITH due AS (
     SELECT p.environment_id, p.scenario_id, p.node_id, p.phase FROM ${DUE}
     ORDER BY p.starts_at, array_position($1::text[], p.phase) LIMIT ${MOST}
-  ), told AS (
+  ), published AS (
     UPDATE season_phases p SET told_at = clock_timestamp() FROM due d
     WHERE p.environment_id = d.environment_id AND p.scenario_id = d.scenario_id AND p.node_id = d.node_id AND p.phase = d.phase
     RETURNING p.*
@@ -40,18 +40,18 @@ const TELL = `WITH due AS (
   INSERT INTO unnumbered_events (environment_id, type, scenario_id, node_id, data)
   SELECT environment_id, 'season.' || CASE phase WHEN 'running' THEN 'started' ELSE phase END, scenario_id, node_id,
     json_build_object('at', to_char(starts_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))::text
-  FROM told ORDER BY starts_at, array_position($1::text[], phase)`
+  FROM published ORDER BY starts_at, array_position($1::text[], phase)`
 
 export interface SeasonJobOptions {
   readonly pool: Pool
-  /** Called when something could not be published or told. The next look tries again. */
+  /** Called when something could not be published. The next look tries again. */
   readonly onError: (error: unknown) => void
 }
 
 /**
- * Publishes what is planned for now, and tells the phases of seasons as events, each once, by the clock of their
- * environment. Every instance looks; the event and the mark that it was told are one transaction, which only one instance
- * makes at a time.
+ * Publishes what is planned for now, and the phases of seasons as events, each once, by the clock of their
+ * environment. Every instance looks; the event and the mark that it was published are one transaction, which only one
+ * instance makes at a time.
  */
 export const createSeasonJob = ({ pool, onError }: SeasonJobOptions): Background =>
   repeatInBackground({
@@ -60,22 +60,25 @@ export const createSeasonJob = ({ pool, onError }: SeasonJobOptions): Background
       await publishDue(pool).catch((error) => {
         if (!signal.aborted) onError(error)
       })
-      await tellSeasons(pool)
+      await publishPhases(pool)
     },
     onError,
     everyMs: LOOK_EVERY_MS,
     isAtOnce: true,
   })
 
-/** Tells what has begun and was not told. Does nothing while another instance does so, or a season is published. */
-export async function tellSeasons(pool: Pool): Promise<void> {
+/**
+ * Publishes the phases that have begun and were not published. Does nothing while another instance does so, or a season
+ * is published.
+ */
+export async function publishPhases(pool: Pool): Promise<void> {
   for (let isLeft = (await pool.query<{ due: boolean }>(LOOK)).rows[0]?.due ?? false; isLeft; )
     isLeft = await inTransaction(pool, async (client) => {
       const { rows } = await client.query<{ held: boolean }>(LOCK, [SEASONS_LOCK])
       if (!rows[0]?.held) return false
       const scheduled = await scheduleOthers(client)
-      const { rowCount: told } = await client.query(TELL, [PHASES])
-      return scheduled === MOST || told === MOST
+      const { rowCount: published } = await client.query(PUBLISH, [PHASES])
+      return scheduled === MOST || published === MOST
     })
 }
 
@@ -85,7 +88,7 @@ async function scheduleOthers(client: PoolClient): Promise<number> {
     environment_id: string
     id: string
     version: number
-    /** Null when the scenario is from before seasons were told. */
+    /** Null when the scenario is from before phases were published. */
     scheduled_version: number | null
     definition: string | null
   }>(UNSCHEDULED)

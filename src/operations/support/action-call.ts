@@ -33,7 +33,7 @@ export const ERRORS: Readonly<Record<SupportError, string>> = {
   'insufficient funds': 'The wallet has less than the amount.',
   'unknown currency': 'The environment does not know the currency.',
   'credit limit exceeded': 'The amount is above the credit limit of the currency or of the role.',
-  'role limit exceeded': 'The role of the caller gives less at once, or less often in a day.',
+  'role limit exceeded': "The call exceeds a limit of the caller's role: of what it gives at once, or of gifts a day.",
   'premium tiers claimed': 'Premium tiers are claimed. Reset them first, or revoke premium with them.',
   'premium not available': 'The pass sells no premium.',
   'tier not found': 'The published version has no such tier.',

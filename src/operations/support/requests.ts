@@ -169,7 +169,7 @@ export const grantBoostRequest = shape({
   ...undo,
   percent: createBoostRequest.fields.percent,
   minutes: int32(
-    `For so many minutes: 1 to ${MAX_BOOST_MINUTES}. What would end later than after so many minutes from now is cut.`,
+    `The duration in minutes: 1 to ${MAX_BOOST_MINUTES}. An end later than ${MAX_BOOST_MINUTES} minutes from now is cut to that time.`,
     { min: 1, max: MAX_BOOST_MINUTES },
   ),
   idempotencyKey: requiredKey,

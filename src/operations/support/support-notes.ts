@@ -8,7 +8,9 @@ export interface AddedNote extends Recorded {
   readonly noteId: string
 }
 
-/** Adds a note about a player for other operators. Its id is that of its audit entry. Refuses one too many. */
+/**
+ * Adds a note about a player for other operators. Its id is that of its audit entry. Refuses a note above the limit.
+ */
 export function addPlayerNote(call: KeyedCall, { text }: { readonly text: string }): Command<AddedNote> {
   return act(call, {
     name: 'add_note',

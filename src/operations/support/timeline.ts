@@ -98,7 +98,7 @@ export interface TimelineEntry {
   /** The id or the position of its row. */
   readonly place: string
   readonly occurredAt: Date
-  /** Where the list goes on after it. */
+  /** Where the list continues after it. */
   readonly bounds: TimelineBounds
 }
 

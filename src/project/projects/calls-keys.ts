@@ -116,7 +116,7 @@ export const keyCalls = [
   operatorAct({
     name: 'revokePlatformKey',
     summary:
-      'Revokes a key: its next call is refused, and its open sockets and streams close. What was planned with it goes on: see `plannedPublications` and `openGrantJobs`.',
+      'Revokes a key: its next call is refused, and its open sockets and streams close. What was planned with it continues: see `plannedPublications` and `openGrantJobs`.',
     request: shape({ ...revokeFields('platform'), allowLast }),
     answer: payload('RevokePlatformKeyPayload', { platformKey: out.kept('PlatformKey', revoked) }, 'Never null.'),
     right: 'manage',

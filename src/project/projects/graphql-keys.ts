@@ -8,7 +8,7 @@ import { enumType, fieldsOf } from '../../declare/graphql/shapes.ts'
 const keyActor = 'The actor: `platform_key:` and its id; null for the command line.'
 /** What a list shows of a key of any kind. */
 const { members: keyMembers } = answer('A key.', {
-  prefix: out.text('The beginning of the key, to tell it from others.'),
+  prefix: out.text('The beginning of the key, to distinguish it from others.'),
   createdAt: out.moment(),
   createdBy: out.orNull(out.text(keyActor)),
   revokedAt: out.orNull(out.moment('Null for a valid key.')),

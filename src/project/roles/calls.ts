@@ -7,7 +7,7 @@ export const roleCalls = [
   operatorChange({
     name: 'setRoleLimits',
     summary:
-      'Sets what a role may do less of in an environment. A limit that is absent is removed. Applies to the next call.',
+      'Sets the limits of a role in an environment. A limit that is absent is removed. Applies to the next call.',
     request: limitsRequest,
     check: checkLimits,
     answer: payload('SetRoleLimitsPayload', { limits: out.of(roleLimits, 'The limits after the change.') }),

@@ -50,11 +50,12 @@ export function maskedResult(result: ExecutionResult, mask: Mask, requestId?: st
  */
 function ofVariable(error: unknown, fault: GraphQLError): GraphQLError {
   const tail = `; ${fault.message}`
-  const told = error instanceof GraphQLError && error.message.endsWith(tail) ? error.message.slice(0, -tail.length) : ''
-  const [, variable] = /^Variable "\$(\w+)" got invalid value /.exec(told) ?? []
+  const report =
+    error instanceof GraphQLError && error.message.endsWith(tail) ? error.message.slice(0, -tail.length) : ''
+  const [, variable] = /^Variable "\$(\w+)" got invalid value /.exec(report) ?? []
   if (variable === undefined) return fault
   // In two steps: each reads a character once, so that a long value does not take long.
-  const [, place = variable] = / at "(\w[\w.[\]]*)"$/.exec(told) ?? []
+  const [, place = variable] = / at "(\w[\w.[\]]*)"$/.exec(report) ?? []
   const below = place.replace(/^\w+/, '')
   const message = withoutSuggestion(fault.message)
   // A member that is missing or unknown, which graphql-js reports at the object around it.

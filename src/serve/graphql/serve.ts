@@ -329,8 +329,8 @@ class Read {
 
 /** A refusal in its GraphQL form, as the body of an answer. */
 export function textOf({ status, message, code, faults }: Refusal, requestId: string): string {
-  const told = { ...(faults.length > 0 && { details: faults }), ...(status === 500 && { requestId }) }
-  return JSON.stringify({ errors: [{ message, extensions: { code: code.toUpperCase(), ...told } }] })
+  const extensions = { ...(faults.length > 0 && { details: faults }), ...(status === 500 && { requestId }) }
+  return JSON.stringify({ errors: [{ message, extensions: { code: code.toUpperCase(), ...extensions } }] })
 }
 
 const headed = ({ headers }: HttpCall, text: string, ...others: string[]): readonly string[] => [

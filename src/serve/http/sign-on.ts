@@ -22,7 +22,7 @@ const PATH = '/console/sign-on'
 /** Followed by the beginning of the state: two tabs may sign in at once. */
 const TICKET = 'tierway_sign_on_'
 const PASS = 'tierway_signed_on'
-/** So many sign-ins of a browser may be under way. A cookie has up to 2 KB, and all headers 16. */
+/** Maximum number of sign-ins of a browser at a time. A cookie has up to 2 KB, and all headers 16. */
 const MOST_TICKETS = 3
 
 /** The page of the console that finishes a sign-in, or says why it failed. */

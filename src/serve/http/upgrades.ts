@@ -8,7 +8,7 @@ export interface UpgradeOptions {
   /** Whether the service answers in the protocol that the request asks for. */
   readonly isTaken: (request: IncomingMessage) => boolean
   readonly upgrade: Upgrade
-  /** Answers a request with so many headers that Node has dropped some. */
+  /** Answers a request of which Node has dropped headers above its limit. */
   readonly refuse: (error: NodeJS.ErrnoException, socket: Duplex) => void
 }
 

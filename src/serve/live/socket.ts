@@ -186,7 +186,7 @@ export class SocketServer {
     connection.begun.push(answered)
     const { message, address, socket } = connection
     const underWay = Math.max(open, connection.streams.size + 1)
-    // Aborted operations make room at once, but their work goes on. So at most twice the limit may work.
+    // Aborted operations make room at once, but their work continues. So at most twice the limit may work.
     if (underWay > MAX_SUBSCRIPTIONS || connection.working > 2 * MAX_SUBSCRIPTIONS) return this.refused([tooMany()])
     const { schema, execute, parse, validate, contextFactory } = this.options.yoga.getEnveloped({
       request: undefined,

@@ -70,10 +70,10 @@ const faults = out.list(
   'For 400: every fault of the request. For 412: the current version. For 503: that nothing was done, where that is known.',
 )
 
-/** What refusals tell besides, by the name of the member. */
+/** Further facts of refusals, by the name of the member. */
 const facts: Schema = {
   type: 'object',
-  description: 'For some other refusals: what the caller may know besides. Each member belongs to few of them.',
+  description: 'For some other refusals: further facts. Each member belongs to few of them.',
   properties: {
     reason: {
       type: 'object',

@@ -49,7 +49,7 @@ export function NextFields({ draft, node }: { readonly draft: Draft; readonly no
       </div>
       <div className={css.pair}>
         <DraftField label="Percent of the xp to take along" hint="Empty: none." {...number('xpPercent')} />
-        <DraftField label="At most so much xp" hint="Empty: no limit." {...number('xpMax')} />
+        <DraftField label="Maximum xp" hint="Empty: no limit." {...number('xpMax')} />
       </div>
       <CheckField
         label="Owners of premium own it there, too"

@@ -43,7 +43,7 @@ export function WhatIf({ text, passIds }: { readonly text: string; readonly pass
         )}
         <p className="hint">
           The xp of up to 1,000 of its players is repeated, call by call, by the levels and the xp rules of the draft.
-          Xp from operators and boosts of then are left out.
+          Xp from operators and boosts of that season are left out.
         </p>
         <div className="actions">
           <SubmitButton disabled={ofNodeId === ''} whileBusy="Repeating…">

@@ -33,7 +33,7 @@ const sent = new WeakMap<Draft, string>()
 
 /**
  * Exchanges changes with the shared draft: takes what others have written, then sends what was written here. Changes of
- * different values are merged; for others a person decides, with `prefer`. After each wait, it goes on only while the
+ * different values are merged; for others a person decides, with `prefer`. After each wait, it continues only while the
  * page still has the same shared draft.
  */
 export async function exchange(
