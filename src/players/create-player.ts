@@ -19,6 +19,7 @@ export const profiles = table('players', {
     awaitsLogin: writeOnly(boolean),
   },
   kind: 'append',
+  // A change of the profile gives the player no new version: nothing of it is remembered.
   isVersioned: false,
 })
 
