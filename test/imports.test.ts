@@ -23,9 +23,7 @@ const ROOMS = [
   'players',
   ...within('game', ['clock', 'definition', 'boosts', 'wallet', 'inbox', 'runs', 'battlepass', 'seasons', 'stream']),
   ...within('accounts', ['webhook', 'id-tokens', 'providers', 'login', 'lists']),
-  ...within('operations', [
-    ...['calls', 'publishing', 'calendar', 'figures', 'problems', 'alerts', 'support', 'grants'],
-  ]),
+  ...within('operations', ['calls', 'publishing', 'calendar', 'figures', 'problems', 'alerts', 'support', 'grants']),
   ...within('project', ['projects', 'roles', 'shared-views', 'single-sign-on']),
   'operator-calls.ts',
   'schema.ts',

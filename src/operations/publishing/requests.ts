@@ -12,6 +12,9 @@ const expectedVersion = mapped(
   (version): ExpectedVersion | null => (version === null ? null : { version, path: 'expectedVersion' }),
 )
 
+/** A definition that is stored: its text must be one that the database takes. The parser reports an empty one. */
+const definition = mapped(text(DEFINITION, { max: Number.MAX_SAFE_INTEGER, min: 0 }), trimJson)
+
 export const scenariosRequest = shape({ environment })
 export const scenarioRequest = shape({ environment, scenarioId })
 export const versionRequest = shape({ environment, scenarioId, version })
@@ -30,14 +33,14 @@ export const putRequest = shape({ environment, scenarioId, reason: optional(reas
 export const publishRequest = shape({
   environment,
   scenarioId,
-  definition: mapped(text(DEFINITION, { max: Number.MAX_SAFE_INTEGER, min: 0 }), trimJson),
+  definition,
   expectedVersion,
   reason,
 })
 export const scheduleRequest = shape({
   environment,
   scenarioId,
-  definition: mapped(text(DEFINITION, { max: Number.MAX_SAFE_INTEGER, min: 0 }), trimJson),
+  definition,
   publishAt: moment('The time of the publication.'),
   expectedVersion: optional(
     int32('The publication fails unless this version is current then; 0 for a scenario without one. Default: any.', {
