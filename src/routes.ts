@@ -54,7 +54,7 @@ import { grantMoneyCall, spendMoneyCall } from './game/wallet/rest.ts'
 import { operatorRoutes } from './operations/calls/rest.ts'
 import { getJobPlayers, postPlayerList } from './operations/grants/rest.ts'
 import { getScenario, putScenario, serverCrossCall } from './operations/publishing/rest.ts'
-import { operatorCalls } from './operator-calls.ts'
+import { operatorCalls, operatorReads } from './operator-calls.ts'
 import { findPlayerCall, readPlayerCall, readStorageCall } from './players/rest.ts'
 import { deleteStorageCall, listStorageCall, setStorageCall } from './players/storage.ts'
 import { schema } from './schema.ts'
@@ -133,6 +133,6 @@ export const routes: readonly Route[] = [
   platform('GET', '/platform/v1/projects/:projectId/scenarios/:scenarioId', 'read', getScenario),
   platform('PUT', '/platform/v1/projects/:projectId/scenarios/:scenarioId', 'design', putScenario),
 
-  // Changes by operators
-  ...operatorRoutes(operatorCalls, schema),
+  // Queries and changes of operators
+  ...operatorRoutes(operatorCalls, operatorReads, schema),
 ]

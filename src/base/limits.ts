@@ -217,6 +217,8 @@ export const MAX_NOTES = 200
 /** Handles in a filter of events. */
 export const MAX_HANDLES = 100
 export const MAX_STREAM_CURSOR = 256
+/** The longest cursor of a list over REST. */
+export const MAX_LIST_CURSOR = 1_000
 
 /** The longest range of the figures of a battle pass, in days. */
 export const MAX_INSIGHT_DAYS = 366

@@ -14,7 +14,7 @@ export const TAGS = {
   'Game servers': "Calls of the game's own servers, which take a server key. Browsers must not call them.",
   Platform: 'Login providers and scenarios, for operators with a platform key.',
   Operators:
-    'Changes by operators with a platform key. Each is a mutation of GraphQL, too, with the same rights, faults and entries in the audit log.',
+    'Queries and changes by operators with a platform key. Each is a query or mutation of GraphQL, too, with the same rights, faults and entries in the audit log.',
   Service: 'The service itself: probes, metrics, keys and schemas. No credential is needed, except where noted.',
   Webhook: 'The endpoint that a studio implements and the service calls.',
 }

@@ -25,6 +25,8 @@ interface Read<F extends Fields> {
   readonly rightFor?: (sent: Source) => Right
   /** The entry of a refused attempt in the audit log, for what only admins read. */
   readonly denied?: AttemptedAction
+  /** REST has a route of its own for it, which is not made from this declaration. */
+  readonly hasOwnRoute?: true
   /** Its weight in the cost of an operation, where it costs more than others. */
   readonly cost?: number
 }

@@ -7,14 +7,22 @@ import type { Schema } from './shape.ts'
 const unknownName = (name: string, known: readonly string[]): string =>
   `is unknown; ${known.length === 0 ? 'this call takes none' : meantBy(name, known)}`
 
-/** The faults of a query string: parameters that the call does not know, and those that come more than once. */
-export function queryFaults(query: URLSearchParams, known: readonly string[]): readonly Fault[] {
+/**
+ * The faults of a query string: parameters that the call does not know, and those that come more than once, but for
+ * `repeated` ones.
+ */
+export function queryFaults(
+  query: URLSearchParams,
+  known: readonly string[],
+  repeated: readonly string[] = [],
+): readonly Fault[] {
   const faults: Fault[] = []
   for (const name of new Set(query.keys())) {
     if (faults.length >= MAX_NOTICES) break
     const path = name.slice(0, MAX_NAME)
     if (!known.includes(name)) faults.push({ path, message: unknownName(name, known) })
-    else if (query.getAll(name).length > 1) faults.push({ path, message: 'must be given once' })
+    else if (query.getAll(name).length > 1 && !repeated.includes(name))
+      faults.push({ path, message: 'must be given once' })
   }
   return faults
 }

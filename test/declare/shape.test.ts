@@ -231,11 +231,16 @@ const numbersOf = (values: object): [name: string, limit: number][] =>
 
 /** Numbers that are the same as a limit by chance: of answers, and of the largest integer in JSON. */
 const OF_ANSWERS =
-  /^up to (5 seconds old|2\^53|10,000\. When)|^at most 2,000 are listed|^first 200 characters of an answer|^than 90 days ago|^"maxItems":10,"description":"The kinds of problems/
+  /^up to (5 seconds old|2\^53|10,000\. When)|^at most 2,000 are listed|^first 200 characters of an answer|^than 90 days ago/
+
+/** The size of a list of an enum, which is that of the enum. */
+const OF_ENUMS = /(?<="enum":\[[^\]]*\]\}(?:,"minItems":\d+)?),"maxItems":\d+/g
 
 /** The maxima that a text names, in prose and in keywords of JSON Schema, each with what follows. */
 function maximaIn(text: string): { maximum: number; text: string }[] {
-  const found = text.matchAll(/(?:\b(?:to|up to|at most|first|than) |"max[a-zA-Z]+":)(\d[\d,]*)(?<!,)(?=(.{0,40}))/g)
+  const found = text
+    .replaceAll(OF_ENUMS, '')
+    .matchAll(/(?:\b(?:to|up to|at most|first|than) |"max[a-zA-Z]+":)(\d[\d,]*)(?<!,)(?=(.{0,40}))/g)
   return [...found].map(([before, digits = '', after = '']) => ({
     maximum: Number(digits.replaceAll(',', '')),
     text: before + after,

@@ -380,6 +380,8 @@ describe('a call of operators over REST, made well', () => {
       const headers = { authorization: `Bearer ${strict.platformKey}` }
       const { status, body } = await strict.request('POST', path, { headers, body: print({ role: 'admin', reason }) })
       expect([status, body.code]).toEqual([403, 'persisted_query_required'])
+      const read = await strict.request('GET', `/platform/v1/projects/${strict.projectId}/platform-keys`, { headers })
+      expect([read.status, read.body.code]).toEqual([403, 'persisted_query_required'])
     } finally {
       await strict.stop()
     }

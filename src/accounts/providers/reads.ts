@@ -9,6 +9,7 @@ export const providerReads = [
     summary: "The login providers of the key's project, by environment: of one environment, or of all.",
     request: authProvidersQuery,
     right: 'read',
+    hasOwnRoute: true,
     answer: out.listOfType<AuthProvidersView>('AuthProviders'),
     read: ({ caller, service }, { environmentId }) =>
       readAuthProviders(service.operatorPool, caller.projectId, environmentId),

@@ -11,7 +11,7 @@ import type { ListRead, OperatorRead, ValueRead } from '../../declare/operator-r
 import type { Fields } from '../../declare/shape.ts'
 import { InputSource } from '../../declare/source.ts'
 import { inputName, keptField, tableOf } from './graphql.ts'
-import { admitRead } from './run-read.ts'
+import { admitRead, type RestRead } from './run-read.ts'
 
 type Value = ValueRead<Fields, unknown>
 /** All models have the same functions. */
@@ -41,9 +41,12 @@ function optionsOf(read: OperatorRead) {
   }
 }
 
-function admit(read: OperatorRead, args: object, context: Context) {
+/** What a query is read with, by its arguments, or by a request of REST. */
+function admit(read: OperatorRead, args: object, context: Context & Partial<RestRead>) {
+  const { service, asked } = context
+  if (asked) return admitRead(read, { access: context, service, ...asked })
   const sent = read.hasInput ? (args as { readonly input: object }).input : args
-  return admitRead(read, { access: context, service: context.service, source: new InputSource(sent) })
+  return admitRead(read, { access: context, service, source: new InputSource(sent) })
 }
 
 function addValue(read: Value): void {

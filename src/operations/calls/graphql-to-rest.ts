@@ -1,13 +1,16 @@
 import {
   type DocumentNode,
   execute,
+  type GraphQLField,
   type GraphQLFieldConfig,
+  type GraphQLFieldResolver,
   GraphQLList,
   GraphQLNonNull,
   GraphQLObjectType,
   type GraphQLOutputType,
   GraphQLScalarType,
   GraphQLSchema,
+  GraphQLString,
   getNamedType,
   isEnumType,
   isListType,
@@ -22,10 +25,13 @@ import type { Access } from '../../callers/access.ts'
 import type { Named } from '../../declare/answer.ts'
 import type { Context } from '../../declare/graphql/context.ts'
 import { isOnRequest, rightOf } from '../../declare/graphql/field-marks.ts'
+import type { PageArgs } from '../../declare/graphql/page.ts'
 import type { Schema } from '../../declare/shape.ts'
+import type { RestRead } from './run-read.ts'
 
-// What REST answers to operators' calls, made from the types of GraphQL, so that both surfaces show the same. A payload
-// has all its members. Another object has its values and the objects that are parts of it, and none that it refers to.
+// What REST answers to operators' calls and queries, made from the types of GraphQL, so that both surfaces show the same.
+// A payload has all its members. Another object has its values and the objects that are parts of it, and none that it
+// refers to.
 
 /** What the fields of an answer may use. */
 type AnswerContext = Access & Pick<Context, 'service' | 'prisma'>
@@ -52,6 +58,7 @@ const SCALARS: Readonly<Record<string, Schema>> = {
   Boolean: { type: 'boolean' },
   Count: { type: 'integer' },
   DateTime: { type: 'string', format: 'date-time' },
+  Float: { type: 'number' },
   ID: { type: 'string' },
   Int: { type: 'integer', format: 'int32' },
   Int64: { type: 'integer', format: 'int64' },
@@ -135,8 +142,23 @@ function createObjects(reworded: Rewording): MakeObject {
   return makeObject
 }
 
-/** The payloads of mutations, by name. */
-export function createPayloads(schema: GraphQLSchema, reworded: Rewording): (mutation: string) => PayloadJson {
+/** What REST answers to a query. */
+export interface ResultJson {
+  readonly named: Named
+  readonly read: (
+    page: PageArgs,
+    context: AnswerContext & RestRead,
+  ) => Promise<{ readonly answer: Json; readonly errors: readonly Error[] }>
+}
+
+export interface RestAnswers {
+  /** The payload of a mutation, by its name. */
+  readonly payloadOf: (mutation: string) => PayloadJson
+  /** The result of a query, by its name: an object with one member of that name, and `next` for a list with pages. */
+  readonly resultOf: (query: string, isPaged: boolean) => ResultJson
+}
+
+export function createAnswers(schema: GraphQLSchema, reworded: Rewording): RestAnswers {
   const makeObject = createObjects(reworded)
   const payloads = new Map<string, RestObject>()
   const roots: Record<string, GraphQLFieldConfig<object, AnswerContext>> = {}
@@ -147,16 +169,89 @@ export function createPayloads(schema: GraphQLSchema, reworded: Rewording): (mut
     return answers
   }
 
-  return (name) => {
-    const field = schema.getMutationType()?.getFields()[name]
-    const type = field && getNamedType(field.type)
-    if (!field || !isObjectType(type)) throw new Error(`${name} is no mutation with an object`)
-    // Calls may share a payload.
-    const payload = payloads.get(type.name) ?? makeObject(type, undefined, () => true)
-    payloads.set(type.name, payload)
-    roots[name] = { type: payload.type, resolve: (payload) => payload }
-    return { named: payload.named, read: readerOf(name, payload.type, schemaOfAnswers) }
+  return {
+    payloadOf(name) {
+      const field = schema.getMutationType()?.getFields()[name]
+      const type = field && getNamedType(field.type)
+      if (!field || !isObjectType(type)) throw new Error(`${name} is no mutation with an object`)
+      // Calls may share a payload.
+      const payload = payloads.get(type.name) ?? makeObject(type, undefined, () => true)
+      payloads.set(type.name, payload)
+      roots[name] = { type: payload.type, resolve: (payload) => payload }
+      return { named: payload.named, read: readerOf(name, payload.type, schemaOfAnswers) }
+    },
+
+    resultOf(name, isPaged) {
+      const field = schema.getQueryType()?.getFields()[name]
+      if (!field) throw new Error(`${name} is no query`)
+      const { type, named } = makeObject(isPaged ? pageType(field) : resultType(name, field), undefined, () => true)
+      const root = `${name}Result`
+      roots[root] = { type, resolve: isPaged ? resolverOf(field) : () => ({}) }
+      const read = readerOf(root, type, schemaOfAnswers)
+      if (!isPaged) return { named, read }
+      return {
+        named: { ...named, schema: renamed(named.schema, name) },
+        async read(page, context) {
+          const { answer, errors } = await read(page, context)
+          const { [NODES]: nodes = null, ...rest } = answer as { readonly [member: string]: Json }
+          return { answer: { [name]: nodes, ...rest }, errors }
+        },
+      }
+    },
   }
+}
+
+type QueryField = GraphQLField<unknown, unknown>
+
+/** Resolves a query with the values of a page as its arguments. */
+const resolverOf =
+  ({ resolve }: QueryField): GraphQLFieldResolver<object, unknown> =>
+  (page, _args, context, info) =>
+    resolve?.({}, page, context, info)
+
+/** The nodes of a page stand under this name, by which Pothos finds what it must read of them. */
+const NODES = 'nodes'
+
+/** The schema of a page, with the name that the nodes have in REST. */
+function renamed(schema: Schema, name: string): Schema {
+  const { [NODES]: nodes = {}, ...others } = schema.properties as { readonly [member: string]: Json }
+  const required = (schema.required as readonly string[]).map((one) => (one === NODES ? name : one))
+  return { ...schema, properties: { [name]: nodes, ...others }, required }
+}
+
+interface Connection {
+  readonly edges: readonly { readonly node: unknown }[]
+  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null }
+}
+
+/** A page of a connection: its nodes, and the cursor for the next page. */
+function pageType({ type, description }: QueryField): GraphQLObjectType {
+  const connection = getNamedType(type) as GraphQLObjectType
+  const node = getNamedType(connection.getFields()[NODES]?.type)
+  return new GraphQLObjectType<Connection>({
+    name: `${connection.name}Page`,
+    fields: {
+      [NODES]: {
+        type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(node as GraphQLOutputType))),
+        description,
+        resolve: ({ edges }) => edges.map(({ node }) => node),
+      },
+      next: {
+        type: GraphQLString,
+        description: 'For `after` of the next page. Null on the last page.',
+        resolve: ({ pageInfo: { hasNextPage, endCursor } }) => (hasNextPage ? endCursor : null),
+      },
+    },
+  })
+}
+
+/** A result with one member, which the query resolves. */
+function resultType(name: string, field: QueryField): GraphQLObjectType {
+  const { type, description, extensions } = field
+  return new GraphQLObjectType({
+    name: `${name}Result`,
+    fields: { [name]: { type, description, extensions, resolve: resolverOf(field) } },
+  })
 }
 
 /** Reads a payload. The schema is made with the first one. */

@@ -1,41 +1,66 @@
 import type { IncomingMessage } from 'node:http'
-import type { GraphQLSchema } from 'graphql'
+import type { GraphQLError, GraphQLSchema } from 'graphql'
 import { type Fault, Refusal, type RefusalKind, withUnknownOutcome } from '../../base/errors.ts'
+import { MAX_LIST_CURSOR, MAX_PAGE } from '../../base/limits.ts'
 import { requireKey } from '../../callers/keys.ts'
-import { operatorParameter, type PublishedCall, projectId } from '../../declare/contract.ts'
+import { operatorParameter, type PublishedCall, projectId, query, requiredQuery } from '../../declare/contract.ts'
+import { DEFAULT_SIZE } from '../../declare/graphql/page.ts'
 import { isKeyed, withKey } from '../../declare/idempotency-header.ts'
 import type { OperatorCall } from '../../declare/operator-call.ts'
+import type { OperatorRead } from '../../declare/operator-read.ts'
+import { isRepeated, QuerySource } from '../../declare/query-source.ts'
 import { json } from '../../declare/respond.ts'
 import { accessFor, parametersOf, type RestContext, type Route, readSource } from '../../declare/route.ts'
-import type { Fields, Schema, Shape } from '../../declare/shape.ts'
+import { type Field, type Fields, int32, optional, type Schema, type Shape, shape, text } from '../../declare/shape.ts'
 import type { JsonSource, Source } from '../../declare/source.ts'
 import { addUnknownMembers, queryFaults } from '../../declare/unknown-names.ts'
-import { createPayloads, createRewording, type PayloadJson, type Rewording } from './graphql-to-rest.ts'
+import {
+  createAnswers,
+  createRewording,
+  type PayloadJson,
+  type RestAnswers,
+  type Rewording,
+} from './graphql-to-rest.ts'
 import { admit, runCall } from './run-call.ts'
 
 /** The name of a call in its path: `end-boost` for `endBoost`. */
 export const kebabOf = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 
-/** A route of each call: `POST /platform/v1/projects/{projectId}/end-boost` for `endBoost`. */
-export function operatorRoutes(calls: readonly OperatorCall[], schema: GraphQLSchema): readonly Route[] {
+/**
+ * A route of each call and query: `POST /platform/v1/projects/{projectId}/end-boost` for `endBoost`, and
+ * `GET /platform/v1/projects/{projectId}/grant-jobs?environment=production` for `grantJobs`.
+ */
+export function operatorRoutes(
+  calls: readonly OperatorCall[],
+  reads: readonly OperatorRead[],
+  schema: GraphQLSchema,
+): readonly Route[] {
   const reworded = createRewording(schema)
-  const payloadOf = createPayloads(schema, reworded)
-  return calls.map((call) => {
-    const payload = payloadOf(call.name)
-    return {
-      method: 'POST',
-      path: `/platform/v1/projects/:projectId/${kebabOf(call.name)}`,
-      contract: contractOf(call, payload, reworded),
-      respond: (context, message, params) => respond(call, payload, context, message, params.projectId),
-    }
-  })
+  const answers = createAnswers(schema, reworded)
+  return [
+    ...reads.filter(({ hasOwnRoute }) => !hasOwnRoute).map((read) => readRoute(read, answers, reworded)),
+    ...calls.map((call) => callRoute(call, answers, reworded)),
+  ]
+}
+
+const pathOf = (name: string): string => `/platform/v1/projects/:projectId/${kebabOf(name)}`
+const idOf = (name: string): string => `operator${name.charAt(0).toUpperCase()}${name.slice(1)}`
+
+function callRoute(call: OperatorCall, { payloadOf }: RestAnswers, reworded: Rewording): Route {
+  const payload = payloadOf(call.name)
+  return {
+    method: 'POST',
+    path: pathOf(call.name),
+    contract: contractOf(call, payload, reworded),
+    respond: (context, message, params) => respond(call, payload, context, message, params.projectId),
+  }
 }
 
 function contractOf(call: OperatorCall, { named }: PayloadJson, reworded: Rewording): PublishedCall {
   const { name, summary, request, refusals = [] } = call
   const reused: readonly RefusalKind[] = isKeyed(request) ? ['idempotencyKeyReused'] : []
   return {
-    id: `operator${name.charAt(0).toUpperCase()}${name.slice(1)}`,
+    id: idOf(name),
     tag: 'Operators',
     summary: reworded(summary),
     access: 'platform',
@@ -100,3 +125,65 @@ function withKeyOf(call: OperatorCall, message: IncomingMessage, body: JsonSourc
   faults.push({ path: 'Idempotency-Key', message: 'must not be sent: this call takes no key' })
   return body
 }
+
+/** The parameters of a list with pages. */
+const pageShape = shape({
+  first: optional(
+    int32(`The size of the page: 1 to ${MAX_PAGE}. Default: ${DEFAULT_SIZE}.`, { min: 1, max: MAX_PAGE }),
+  ),
+  after: optional(text('The `next` of the page before. Default: from the start.', { max: MAX_LIST_CURSOR })),
+})
+
+/** A query with an input takes it as a body. */
+function readRoute(read: OperatorRead, { resultOf }: RestAnswers, reworded: Rewording): Route {
+  const { name, summary, request, hasInput = false } = read
+  const isPaged = 'pagedBy' in read && read.pagedBy !== undefined
+  const fields = isPaged ? { ...request.fields, ...pageShape.fields } : request.fields
+  const result = resultOf(name, isPaged)
+  return {
+    method: hasInput ? 'POST' : 'GET',
+    path: pathOf(name),
+    contract: {
+      id: idOf(name),
+      tag: 'Operators',
+      summary: reworded(summary),
+      access: 'platform',
+      answer: result.named,
+      ...(hasInput && { request, body: { schema: reworded(bodySchema(request)) } }),
+      parameters: [projectId, ...(hasInput ? [] : parametersFor(fields, reworded)), operatorParameter],
+      refusals: ['notFound', 'persistedQueryRequired'],
+    },
+    async respond(context, message, params) {
+      const { service, prisma } = context
+      if (context.isPersistedOnly) throw new Refusal('persistedQueryRequired')
+      const access = accessFor(context, message)
+      const caller = await access.caller()
+      const faults: Fault[] = []
+      const body = hasInput ? await readSource(context, message) : undefined
+      // A body can take long to arrive.
+      if (body && caller.kind === 'platform') await requireKey(service.pool, caller)
+      if (body) addUnknownMembers(faults, body.values, request.schema)
+      const query = parametersOf(message)
+      const taken = body ? {} : fields
+      const repeated = Object.keys(taken).filter((one) => isRepeated(taken[one] as Field<unknown>))
+      faults.push(...queryFaults(query, Object.keys(taken), repeated))
+      const page = isPaged ? pageShape.gather(new QuerySource(query, pageShape.fields), faults) : {}
+      const source = body ?? new QuerySource(query, request.fields)
+      const asked = {
+        source,
+        faults,
+        ...(params.projectId !== undefined && { projectId: params.projectId.toLowerCase() }),
+      }
+      const { answer, errors } = await result.read(page, { ...access, service, prisma, asked })
+      // A read can be repeated: an answer without a part of it would be taken for the whole.
+      const [first] = errors
+      if (first) throw (first as GraphQLError).originalError ?? first
+      return json(answer)
+    },
+  }
+}
+
+const parametersFor = (fields: Fields, reworded: Rewording): readonly Schema[] =>
+  Object.entries(fields).map(([name, { description, schema, isRequired }]) =>
+    reworded((isRequired ? requiredQuery : query)(name, description, schema)),
+  )

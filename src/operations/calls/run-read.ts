@@ -1,4 +1,5 @@
 import type { Service } from '../../app/service.ts'
+import type { Fault } from '../../base/errors.ts'
 import { type Access, requirePlatform } from '../../callers/access.ts'
 import { findEnvironment } from '../../callers/projects.ts'
 import type { Asked, Asking } from '../../declare/operator-call.ts'
@@ -10,6 +11,15 @@ interface Incoming {
   readonly access: Access
   readonly service: Service
   readonly source: Source
+  /** Faults that were found already. */
+  readonly faults?: readonly Fault[]
+  /** The project of the path, over REST. The caller must be of it. */
+  readonly projectId?: string
+}
+
+/** The request of REST for a query, which stands in its context in place of arguments. */
+export interface RestRead {
+  readonly asked: Omit<Incoming, 'access' | 'service'>
 }
 
 /**
@@ -18,10 +28,10 @@ interface Incoming {
  */
 export async function admitRead(
   { right, rightFor, denied, request, check }: OperatorRead,
-  { access, service, source }: Incoming,
+  { access, service, source, faults = [], projectId }: Incoming,
 ): Promise<readonly [Asking, Asked<Fields>]> {
-  const caller = await requirePlatform(access, rightFor?.(source) ?? right, denied)
-  const read = request.read(source, check)
+  const caller = await requirePlatform(access, rightFor?.(source) ?? right, denied, projectId)
+  const read = request.read(source, (values) => [...faults, ...(check?.(values) ?? [])])
   const { environment = null } = read as { readonly environment?: string | null }
   const environmentId = environment && (await findEnvironment(service.pool, caller.projectId, environment))
   return [
