@@ -159,7 +159,7 @@ describe('an alert webhook', () => {
     expect(receiver.hits[0]?.headers).not.toHaveProperty('webhook-signature')
   })
 
-  it('is told by one instance, however many look at once', async () => {
+  it('gets each message from one instance, however many look at once', async () => {
     await create()
     await look()
     await pauseJob()

@@ -8,6 +8,7 @@ import { apply, MUTATIONS } from './mutations.ts'
 
 // `npm run test:mutations`: applies each mutation to a copy of the product, runs the tests that must fail, and prints a
 // table. The tests must first pass on the unchanged copy, so that a failure comes from the mutation.
+// `npm run test:mutations -- draft replay` tries only those whose names have one of these words.
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const NOT_COPIED = new Set(['.git', '.tierway', 'dist', 'node_modules'])
@@ -25,6 +26,8 @@ interface Verdict {
   readonly states: readonly string[]
 }
 
+const words = process.argv.slice(2)
+const tried = MUTATIONS.filter(({ what }) => words.length === 0 || words.some((word) => what.includes(word)))
 const copy = await mkdtemp(join(tmpdir(), 'tierway-mutations-'))
 const verdicts: Verdict[] = []
 try {
@@ -33,11 +36,11 @@ try {
   verdicts.push(
     await judge(
       'nothing',
-      MUTATIONS.flatMap(({ tests }) => tests),
+      tried.flatMap(({ tests }) => tests),
       'passed',
     ),
   )
-  for (const mutation of MUTATIONS) {
+  for (const mutation of tried) {
     const takeBack = await apply(copy, mutation)
     verdicts.push(await judge(mutation.what, mutation.tests, 'failed'))
     await takeBack()

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { FAULT_GUARANTEES } from '../guarantees.ts'
+import { FAULT_GUARANTEES, NPM_TEST } from '../guarantees.ts'
 import { MUTATIONS, mutated } from './mutations.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -10,6 +10,11 @@ describe('the mutations of the product', () => {
   it.each(MUTATIONS)('still apply: $what', async (mutation) => {
     expect(await mutated(ROOT, mutation)).not.toBe('')
     for (const test of mutation.tests) expect(named).toContainEqual(test)
+  })
+
+  it('are noticed by `npm test` alone, most of them', () => {
+    const noticed = MUTATIONS.filter(({ tests }) => tests.some(({ file }) => NPM_TEST.includes(`test/${file}`)))
+    expect(noticed.length).toBeGreaterThan(0.7 * MUTATIONS.length)
   })
 
   it('are refused when their text is not in the file', async () => {

@@ -397,6 +397,94 @@ export const MUTATIONS: readonly Mutation[] = [
       },
     ],
   },
+  {
+    what: 'an alert webhook that every instance takes',
+    file: 'src/operations/alerts/watch-problems.ts',
+    changes: [['w SET looked_at = clock_timestamp()', 'w SET looked_at = w.looked_at']],
+    tests: [
+      {
+        file: 'alerts/alert-webhooks.test.ts',
+        title: 'gets each message from one instance, however many look at once',
+      },
+    ],
+  },
+  {
+    what: 'a draft that overwrites what others wrote',
+    file: 'src/operations/publishing/drafts.ts',
+    changes: [['if (revision === seen) return', 'if (revision >= seen) return']],
+    tests: [
+      {
+        file: 'scenario/drafts.test.ts',
+        title: 'is changed once by ten who have seen the same revision, and nobody overwrites another',
+      },
+    ],
+  },
+  {
+    what: 'a draft that counts as approved',
+    file: 'src/operations/publishing/drafts.ts',
+    changes: [['AND approved_revision = revision AND sha256 = $4', 'AND sha256 = $4']],
+    tests: [
+      {
+        file: 'scenario/drafts.test.ts',
+        title: 'publishes only what a second person has approved, over GraphQL and REST, now and later, for every role',
+      },
+    ],
+  },
+  {
+    what: 'one gift more than a role may give in a day',
+    file: 'src/operations/calls/role-limits.ts',
+    changes: [['cardinality(t.gifts) < $5::int', 'cardinality(t.gifts) <= $5::int']],
+    tests: [
+      {
+        file: 'roles/role-limits.test.ts',
+        title:
+          'maxGiftsPerDay: of ten gifts at once as many are given as the limit has, and on the next day as many again',
+      },
+    ],
+  },
+  {
+    what: 'shared views that are counted without a lock',
+    file: 'src/project/shared-views/shared-views.ts',
+    changes: [
+      [
+        'could pass the limit.\n  await lockProject(client, projectId)',
+        'could pass the limit.\n  if (Math.random() < 0) await lockProject(client, projectId)',
+      ],
+    ],
+    tests: [
+      {
+        file: 'shared-views/shared-views.test.ts',
+        title: 'is one of at most … of its page, also when twelve are shared at once',
+      },
+    ],
+  },
+  {
+    what: 'a replay that forgets the limits of xp',
+    file: 'src/game/battlepass/replay-player.ts',
+    changes: [['allowXp(rules, counts, sent, at)', 'allowXp(rules, null, sent, at)']],
+    tests: [
+      {
+        file: 'battlepass/replay-season.test.ts',
+        title: 'reaches levels by the xp that the draft grants, by its limits of then and there',
+      },
+    ],
+  },
+  {
+    what: 'a grant job that is undone twice',
+    file: 'src/operations/grants/manage-jobs.ts',
+    changes: [
+      [
+        'if (rows[0]) return { outcome: { job: rows[0].id } }',
+        'if (rows[0] && Math.random() < 0) return { outcome: { job: rows[0].id } }',
+      ],
+    ],
+    tests: [
+      {
+        file: 'grants/grant-job-life.test.ts',
+        title: 'takes back what is left, once, and tells before what was spent',
+      },
+    ],
+  },
 ]
 
 /** The text of a mutation's file with its changes. Throws unless each text to change occurs exactly once. */
