@@ -49,7 +49,10 @@ export function printSchemaFor(audience: Audience, schema: GraphQLSchema, page: 
   return `${printSchema(lexicographicSortSchema(part))}\n`
 }
 
-/** The names of the types that fields reach. An object that is reached as a Node alone is of no use to the audience. */
+/** Interfaces that say what objects have in common. An object that is reached by one alone is of no use to the audience. */
+const TRAITS: readonly string[] = ['Node', 'Refused']
+
+/** The names of the types that fields reach. */
 function typesIn(schema: GraphQLSchema): ReadonlySet<string> {
   const found = new Set<string>()
   function reach(type: GraphQLNamedType): void {
@@ -61,7 +64,7 @@ function typesIn(schema: GraphQLSchema): ReadonlySet<string> {
         for (const named of [of, ...args.map((argument) => argument.type)]) reach(getNamedType(named))
     }
     if (isInputObjectType(type)) for (const field of Object.values(type.getFields())) reach(getNamedType(field.type))
-    if (isAbstractType(type) && type.name !== 'Node') for (const one of schema.getPossibleTypes(type)) reach(one)
+    if (isAbstractType(type) && !TRAITS.includes(type.name)) for (const one of schema.getPossibleTypes(type)) reach(one)
   }
   for (const root of [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()])
     if (root) reach(root)

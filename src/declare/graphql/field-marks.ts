@@ -7,7 +7,7 @@ export const needs = (right: Right) => ({ right })
 export const rightOf = (extensions: Readonly<Record<string, unknown>>): Right | undefined =>
   extensions.right as Right | undefined
 
-/** The extensions of a field that takes work of its own. It is in an answer of GraphQL that asks for it, and in none of REST. */
+/** The extensions of a field that is made when it is asked for. It is in an answer of GraphQL that does so, and in none of REST. */
 export const ON_REQUEST = { isOnRequest: true }
 
 export const isOnRequest = (extensions: Readonly<Record<string, unknown>>): boolean => extensions.isOnRequest === true

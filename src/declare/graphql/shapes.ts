@@ -6,14 +6,21 @@ import type { PlayerCall } from '../player-call.ts'
 import type { Field, Fields, InputType, RequestOf, Shape } from '../shape.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
+import { ON_REQUEST } from './field-marks.ts'
+
+const MESSAGE = 'The `error` as a sentence in English for a person. Null when `error` is null.'
 
 type Types = typeof builder extends PothosSchemaTypes.SchemaBuilder<infer T> ? T : never
 
-/** The enums of the schema, by their list of values. */
-const enums = new Map<readonly string[], EnumRef<Types, string, string>>()
+/** The enums of the schema with the sentences that describe their values, by the list of values. */
+const enums = new Map<
+  readonly string[],
+  { readonly type: EnumRef<Types, string, string>; readonly sentences: Readonly<Record<string, string>> }
+>()
 
 /**
- * An enum with these values, each with a description. Fields of shapes with the same list have it as their type.
+ * An enum with these values, each with a description. Fields of shapes with the same list have it as their type. Where it
+ * is the `error` of an answer, the descriptions are what its `message` says.
  */
 export function enumType<T extends string>(
   name: string,
@@ -25,8 +32,48 @@ export function enumType<T extends string>(
     description,
     values: described as Record<T, { value: T; description: string }>,
   })
-  enums.set(list, type as never)
+  enums.set(list, { type: type as never, sentences: values })
   return type
+}
+
+const RefusedType = builder.interfaceRef<object>('Refused').implement({
+  description:
+    'What may be refused: has an `error`, and here its sentence for a person. `error` is no field of the interface, since each type has an enum of its own, with the reasons that can occur there.',
+  fields: (t) => ({
+    message: t.string({
+      nullable: true,
+      description: MESSAGE,
+      extensions: { isDeclared: true },
+      resolve: () => {
+        throw new Error('a type that is refused has no message')
+      },
+    }),
+  }),
+})
+
+type Members = Readonly<Record<string, Member<unknown>>>
+
+/** Why an outcome with these members may be refused: the values of its `error`. Undefined for one without. */
+function refusalsOf({ error }: Members): readonly string[] | undefined {
+  return error?.isNullable && typeof error.type !== 'string' && isValues(error.type) ? error.type : undefined
+}
+
+/** The interfaces of an object type with these members. */
+export const interfacesOf = (members: Members) => (refusalsOf(members) ? [RefusedType] : [])
+
+/** The sentence of the `error`, in GraphQL alone. Nothing for members without one, or with a message of their own. */
+export function messageOf(t: Pick<FieldMaker, 'field'>, members: Members): { message?: never } {
+  const refusals = refusalsOf(members)
+  if (!refusals || members.message) return {}
+  const { sentences } = enumOf(refusals)
+  const options = {
+    type: 'String',
+    nullable: true,
+    description: MESSAGE,
+    extensions: { ...ON_REQUEST, isDeclared: true },
+    resolve: ({ error }: { readonly error: string | null }) => (error === null ? null : sentences[error]),
+  }
+  return { message: t.field(options as never) as never }
 }
 
 const objects = new Map<Answer<unknown>, ObjectRef<Types, unknown>>()
@@ -36,27 +83,33 @@ export function answerType<T extends object>(name: string, answer: Answer<T>): O
   const { description, members } = answer
   const type = builder.objectRef<T>(name)
   objects.set(answer as Answer<unknown>, type as never)
-  return type.implement({ description, fields: (t) => fieldsOf(t, members) })
+  return type.implement({
+    description,
+    interfaces: interfacesOf(members) as never,
+    fields: (t) => fieldsOf(t, members),
+  })
+}
+
+interface FieldMaker {
+  expose(name: never, options: never): unknown
+  field(options: never): unknown
 }
 
 /** Fields for members of an answer, in a type that has further ones. Each has the value of its name. What some answers leave out is null. */
-export function fieldsOf<M extends Readonly<Record<string, Member<unknown>>>>(
-  t: { expose(name: never, options: never): unknown },
-  members: M,
-): { [Name in keyof M]: never } {
+export function fieldsOf<M extends Members>(t: FieldMaker, members: M): { [Name in keyof M]: never } {
   const fields = Object.entries(members).map(([name, { type, isNullable, isOptional, description, size }]) => {
     const nullable = isNullable || isOptional || false
     // A test asks whether somebody declared that a member may be absent.
     const options = { type: outputOf(type), nullable, description, extensions: { size, isDeclared: true } }
     return [name, t.expose(name as never, options as never)]
   })
-  return Object.fromEntries(fields)
+  return { ...Object.fromEntries(fields), ...messageOf(t, members) }
 }
 
 /** The type of a member's values. */
 export function outputOf(type: Member<unknown>['type']): unknown {
   if (typeof type === 'string') return type
-  if (isValues(type)) return enumOf(type)
+  if (isValues(type)) return enumOf(type).type
   if ('listOf' in type) return [outputOf(type.listOf)]
   if ('kept' in type || 'later' in type) throw new Error('an object that is read afterwards is a member of a payload')
   if ('ofType' in type) return type.ofType
@@ -77,7 +130,7 @@ function typeOf(type: InputType) {
   if (type === 'REST') throw new Error('an object with fields of its own is for REST alone')
   if (typeof type === 'string') return type
   if ('input' in type) return type.isOne ? inputTypeOf(type.input, type.of) : [inputTypeOf(type.input, type.of)]
-  return 'listOf' in type ? [enumOf(type.listOf)] : enumOf(type)
+  return 'listOf' in type ? [enumOf(type.listOf).type] : enumOf(type).type
 }
 
 const inputs = new Map<string, InputObjectRef<Types, object>>()

@@ -43,7 +43,7 @@ enumType('ClaimError', CLAIM_ERRORS, {
   description: 'The reason why a tier was not claimed.',
   values: {
     'tier not found': 'The pass has no such tier.',
-    'season closed': 'Tiers can be claimed from `startsAt` to `claimUntil`.',
+    'season closed': 'The season is closed: tiers can be claimed from `startsAt` to `claimUntil`.',
     'level not reached': 'The player is below the level of the tier.',
     'premium required': 'The tier is on the premium track, and the player does not own premium.',
     'choice required': 'The tier has a choice, and the claim names no option.',
@@ -56,9 +56,9 @@ enumType('ClaimError', CLAIM_ERRORS, {
 enumType('PurchaseError', PURCHASE_ERRORS, {
   description: 'The reason why premium was not bought.',
   values: {
-    'idempotency key reused': 'The key was used for another request.',
+    'idempotency key reused': 'The idempotency key was used for another request.',
     'premium not available': 'The pass sells no premium.',
-    'season closed': 'Premium is sold from `startsAt` to `endsAt`.',
+    'season closed': 'The season is closed: premium is sold from `startsAt` to `endsAt`.',
     'premium already owned': 'The player already owns premium.',
     'insufficient funds': 'The wallet has less than the price.',
     'balance limit exceeded': 'A balance would pass the largest 64-bit integer.',

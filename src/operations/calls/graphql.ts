@@ -3,7 +3,7 @@ import { addAuditEntry } from '../../audit/graphql.ts'
 import type { PrismaClient } from '../../db/prisma.ts'
 import type { Answer, Member } from '../../declare/answer.ts'
 import { builder } from '../../declare/graphql/builder.ts'
-import { answerTypeOf, fieldsOf, inputOf, outputOf } from '../../declare/graphql/shapes.ts'
+import { answerTypeOf, fieldsOf, inputOf, interfacesOf, messageOf, outputOf } from '../../declare/graphql/shapes.ts'
 import type { OperatorCall, Payload } from '../../declare/operator-call.ts'
 import { InputSource } from '../../declare/source.ts'
 import { runCall } from './run-call.ts'
@@ -46,18 +46,20 @@ function typeOf(answer: OperatorCall['answer']): unknown {
 
 const isPayload = (answer: Answer<object>): answer is Payload<object> => 'payload' in answer
 
-function payloadType({ payload, description, members, withoutEntry }: Payload<object>) {
+function payloadType({ payload, description, members: ofOutcome, withoutEntry }: Payload<object>) {
+  const members = ofOutcome as Readonly<Record<string, Member<unknown>>>
   const type = builder.objectRef<Audited>(payload).implement({
     ...(description !== '' && { description }),
-    fields: (t) =>
-      Object.fromEntries(
-        Object.entries(members as Readonly<Record<string, Member<unknown>>>).map(([name, member]) => {
-          const kept = keptField(name, member)
-          if (kept) return [name, t.prismaField(kept as never)]
-          const later = laterField(name, member)
-          return later ? [name, t.field(later as never)] : [name, fieldsOf(t, { [name]: member })[name]]
-        }),
-      ) as never,
+    interfaces: interfacesOf(members),
+    fields: (t) => {
+      const fields = Object.entries(members).map(([name, member]) => {
+        const kept = keptField(name, member)
+        if (kept) return [name, t.prismaField(kept as never)]
+        const later = laterField(name, member)
+        return later ? [name, t.field(later as never)] : [name, fieldsOf(t, { [name]: member })[name]]
+      })
+      return { ...Object.fromEntries(fields), ...messageOf(t, members) }
+    },
   })
   if (withoutEntry !== null) addAuditEntry(type, withoutEntry)
   return type

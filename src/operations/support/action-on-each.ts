@@ -1,5 +1,5 @@
 import { Refusal } from '../../base/errors.ts'
-import { out } from '../../declare/answer.ts'
+import { type AnswerOf, answer, out } from '../../declare/answer.ts'
 import { type OperatorCall, operatorAct, payload } from '../../declare/operator-call.ts'
 import type { Check, Fields, RequestOf, Shape } from '../../declare/shape.ts'
 import { settleAll } from '../../players/batch.ts'
@@ -14,11 +14,14 @@ import type { Recorded, SupportAction, SupportCall } from './support-action.ts'
 /** Why nothing changed for a player of a list. */
 export const EACH_ERRORS = ['player not found', 'player deleted'] as const
 
-/** The result for one player of a list. */
-export interface EachResult {
-  /** As the request has it. */
-  readonly playerId: string
-  readonly error: (typeof EACH_ERRORS)[number] | null
+export const eachResult = answer('The result of an action of support for one player of a list.', {
+  playerId: out.id('As the request has it.'),
+  error: out.orNull(out.oneOf(EACH_ERRORS), 'Why nothing changed. Null on success.'),
+})
+
+type Result = AnswerOf<typeof eachResult>
+
+interface EachResult extends Result {
   /** The entry of the audit log; null where nothing changed. */
   readonly audit: { readonly projectId: string; readonly id: string } | null
 }
@@ -34,14 +37,9 @@ interface EachCall<F extends EachFields> {
   readonly command: (call: SupportCall, asked: RequestOf<Shape<F>>) => Command<Recorded>
 }
 
-const answer = payload(
+const playersPayload = payload(
   'PlayersPayload',
-  {
-    results: out.list(
-      out.ofType<EachResult>('SupportListResult'),
-      'A result for each player, in the order of the request.',
-    ),
-  },
+  { results: out.list(eachResult, 'A result for each player, in the order of the request.') },
   null,
   'The payload of an action of support for a list of players.',
 )
@@ -50,13 +48,13 @@ const answer = payload(
 export function eachCall<F extends EachFields>(call: EachCall<F>): OperatorCall {
   const { name, summary, request, check, command } = call
   const action = `player.${call.action}`
-  return operatorAct<F, { readonly results: readonly EachResult[] }>({
+  return operatorAct<F, { readonly results: readonly Result[] }>({
     name,
     summary,
     request,
     check,
     action,
-    answer,
+    answer: playersPayload,
     right: 'act',
     target: { word: 'players' },
     async act({ caller, service }, asked) {

@@ -1,19 +1,20 @@
 import { ATTEMPT_ERRORS } from '../../../base/outgoing/attempt-fault.ts'
 import { requirePlatform } from '../../../callers/access.ts'
+import { answer, out } from '../../../declare/answer.ts'
 import { globalId } from '../../../declare/global-id.ts'
 import { builder } from '../../../declare/graphql/builder.ts'
 import { connectionOf } from '../../../declare/graphql/connections.ts'
 import { needs } from '../../../declare/graphql/field-marks.ts'
 import { NodeType, nodesOf } from '../../../declare/graphql/node.ts'
 import { pageOf } from '../../../declare/graphql/page.ts'
-import { enumType } from '../../../declare/graphql/shapes.ts'
+import { enumType, fieldsOf, interfacesOf } from '../../../declare/graphql/shapes.ts'
 import { EXCERPT_CHARACTERS } from '../../webhook/excerpt.ts'
 import { MAX_ANSWER_BYTES } from '../../webhook/read-answer.ts'
 import type { WebhookAttempt } from '../../webhook/webhook.ts'
 import { LOGIN_NOTES, type LoginNote } from '../../webhook/webhook-answer.ts'
 import { isListed, LOGIN_OPERATIONS, LOGIN_OUTCOMES, type LoginAttempt, type LoginOutcome } from './login-log.ts'
 
-const WebhookErrorType = enumType('WebhookError', ATTEMPT_ERRORS, {
+enumType('WebhookError', ATTEMPT_ERRORS, {
   description: 'The class of a failure between the service and a webhook.',
   values: {
     timeout: 'No whole answer came within 3 seconds, from looking up the name to the last byte.',
@@ -59,25 +60,25 @@ const LoginOperationType = enumType('LoginOperation', LOGIN_OPERATIONS, {
   values: { login: 'A custom login.', link: 'The linking of an identity to a player.' },
 })
 
+const webhookAttempt = answer("One call of the studio's webhook.", {
+  status: out.orNull(out.int32('Null when no answer came.')),
+  milliseconds: out.int32('The duration, in milliseconds.'),
+  error: out.orNull(out.oneOf(ATTEMPT_ERRORS), 'The class of the failure. Null when an answer was read.'),
+  cause: out.orNull(
+    out.text(),
+    'Why the answer let no player in, with the place: `subject: must be a string, was a number`; or what was wrong with a certificate. Null for an answer that let one in, and for other failures.',
+  ),
+  excerpt: out.orNull(
+    out.text(),
+    `The first ${EXCERPT_CHARACTERS} characters of an answer with text that let no player in. Repeated secrets and parts of \`customData\` are replaced by \`…\`, and control characters by spaces.`,
+  ),
+})
+
 export const WebhookAttemptType = builder.objectRef<WebhookAttempt>('WebhookAttempt').implement({
-  description: "One call of the studio's webhook.",
+  description: webhookAttempt.description,
+  interfaces: interfacesOf(webhookAttempt.members),
   fields: (t) => ({
-    status: t.exposeInt('status', { nullable: true, description: 'Null when no answer came.' }),
-    milliseconds: t.exposeInt('milliseconds'),
-    error: t.expose('error', {
-      type: WebhookErrorType,
-      nullable: true,
-      description: 'The class of the failure. Null when an answer was read.',
-    }),
-    cause: t.exposeString('cause', {
-      nullable: true,
-      description:
-        'Why the answer let no player in, with the place: `subject: must be a string, was a number`; or what was wrong with a certificate. Null for an answer that let one in, and for other failures.',
-    }),
-    excerpt: t.exposeString('excerpt', {
-      nullable: true,
-      description: `The first ${EXCERPT_CHARACTERS} characters of an answer with text that let no player in. Repeated secrets and parts of \`customData\` are replaced by \`…\`, and control characters by spaces.`,
-    }),
+    ...fieldsOf(t, webhookAttempt.members),
     hint: t.string({
       nullable: true,
       description:
