@@ -55,7 +55,7 @@ describe('the schema (decisions 9)', () => {
     const [player, operator] = [await read('player'), await read('operator')]
     const faultsOf = (part: GraphQLSchema, document: string) =>
       validate(part, parse(document)).map(({ message }) => message)
-    const own = 'mutation ($input: ClaimTierInput!) { claimTier(input: $input) { success error } }'
+    const own = 'mutation ($input: ClaimTierInput!) { claimTier(input: $input) { error message } }'
     const events = 'subscription { events { __typename ... on LevelUpEvent { toLevel } } }'
     const ban = 'mutation ($input: BanPlayerInput!) { banPlayer(input: $input) { auditEntry { id } } }'
     expect([

@@ -34,6 +34,8 @@ export interface Member<T> {
   readonly size?: number
   /** Whether some answers leave it out. */
   readonly isOptional?: boolean
+  /** Why GraphQL will no longer have it after the next release, with what to read instead. REST keeps it. */
+  readonly deprecated?: string
   /** The type of its values. Never set. */
   readonly value?: T
 }
@@ -152,6 +154,12 @@ const flag = (description?: string): Member<boolean> => ({
   type: 'Boolean',
 })
 
+/** Whether a call did what it was asked. In GraphQL `error` says it alone. */
+const success = (description: string): Member<boolean> => ({
+  ...flag(description),
+  deprecated: 'Read error: it is null on success.',
+})
+
 const int32 = (description: string, more: Schema = {}): Member<number> => ({
   description,
   schema: { type: 'integer', format: 'int32', description, ...more },
@@ -223,6 +231,7 @@ export const out = {
   time,
   moment,
   flag,
+  success,
   int32,
   int64,
   oneOf,

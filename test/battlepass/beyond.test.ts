@@ -131,7 +131,7 @@ describe('bonus tiers', () => {
         ])
       }
     const { errors } = await pass.player.graphql(
-      'mutation ($input: ClaimTierInput!) { claimTier(input: $input) { success } }',
+      'mutation ($input: ClaimTierInput!) { claimTier(input: $input) { error } }',
       { input: { ...known, track: 'BONUS' } },
     )
     expect(errors).toMatchObject([{ extensions: { code: 'INVALID_REQUEST', details } }])

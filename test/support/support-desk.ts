@@ -101,8 +101,8 @@ export const fresh = (what: string): string => {
 }
 
 const SEASONING = `mutation ($xp: AddXpInput!, $pass: PurchasePremiumInput!, $one: ClaimTierInput!, $two: ClaimTierInput!) {
-  addXp(input: $xp) { level } purchasePremium(input: $pass) { success }
-  one: claimTier(input: $one) { success } two: claimTier(input: $two) { success } }`
+  addXp(input: $xp) { level } purchasePremium(input: $pass) { error }
+  one: claimTier(input: $one) { error } two: claimTier(input: $two) { error } }`
 
 export interface Seasoned extends LoggedIn {
   readonly runId: string
@@ -127,7 +127,7 @@ export async function seasoned(): Promise<Seasoned> {
   })
   expect([errors, data]).toMatchObject([
     undefined,
-    { addXp: { level: 3 }, purchasePremium: { success: true }, one: { success: true }, two: { success: true } },
+    { addXp: { level: 3 }, purchasePremium: { error: null }, one: { error: null }, two: { error: null } },
   ])
   return { ...player, runId }
 }

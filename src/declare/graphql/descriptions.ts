@@ -63,7 +63,6 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   source: 'The source of the xp, as the game named it.',
   startedAt: 'The time of the start.',
   subject: "The studio's own id of the player, from its webhook.",
-  success: 'False when `error` gives a reason.',
   track: 'The track of the tier.',
   type: 'The type of the node, such as `battle-pass`.',
   updatedAt: 'The time of the last change.',

@@ -97,12 +97,20 @@ interface FieldMaker {
 
 /** Fields for members of an answer, in a type that has further ones. Each has the value of its name. What some answers leave out is null. */
 export function fieldsOf<M extends Members>(t: FieldMaker, members: M): { [Name in keyof M]: never } {
-  const fields = Object.entries(members).map(([name, { type, isNullable, isOptional, description, size }]) => {
-    const nullable = isNullable || isOptional || false
-    // A test asks whether somebody declared that a member may be absent.
-    const options = { type: outputOf(type), nullable, description, extensions: { size, isDeclared: true } }
-    return [name, t.expose(name as never, options as never)]
-  })
+  const fields = Object.entries(members).map(
+    ([name, { type, isNullable, isOptional, description, deprecated, size }]) => {
+      const nullable = isNullable || isOptional || false
+      // A test asks whether somebody declared that a member may be absent.
+      const options = {
+        type: outputOf(type),
+        nullable,
+        description,
+        deprecationReason: deprecated,
+        extensions: { size, isDeclared: true },
+      }
+      return [name, t.expose(name as never, options as never)]
+    },
+  )
   return { ...Object.fromEntries(fields), ...messageOf(t, members) }
 }
 

@@ -62,7 +62,7 @@ export type ClaimTier = Omit<Unkeyed<RequestOf<typeof claimTierRequest>>, 'choic
 export const claimAnswer = answer(
   'The outcome of a claim. A tier is granted once, however often it is claimed.',
   {
-    success: out.flag('True when the tier is claimed, by this call or an earlier one.'),
+    success: out.success('True when the tier is claimed, by this call or an earlier one.'),
     alreadyClaimed: out.flag('True when an earlier call claimed the tier.'),
     error: out.orNull(out.oneOf(CLAIM_ERRORS, { description: REFUSED })),
     granted: out.list(reward, 'The rewards of the tier. A repeated claim answers the same list.', { size: 2 }),

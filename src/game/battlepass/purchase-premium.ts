@@ -24,7 +24,7 @@ export type PurchasePremium = Unkeyed<RequestOf<typeof purchasePremiumRequest>>
 export const purchaseAnswer = answer(
   'The outcome of a purchase. The price is charged once.',
   {
-    success: out.flag('True when premium was bought.'),
+    success: out.success('True when premium was bought.'),
     error: out.orNull(out.oneOf(PURCHASE_ERRORS, { description: REFUSED })),
     plan: out.orNull(executionPlan),
   },

@@ -18,7 +18,7 @@ export type MessageError = (typeof MESSAGE_ERRORS)[number]
 export const claimMessageAnswer = answer(
   'The outcome of a claim. A message is granted once, however often it is claimed.',
   {
-    success: out.flag('True when the message is claimed, by this call or an earlier one.'),
+    success: out.success('True when the message is claimed, by this call or an earlier one.'),
     alreadyClaimed: out.flag('True when an earlier call claimed the message.'),
     error: out.orNull(out.oneOf(MESSAGE_ERRORS, { description: 'Why nothing was granted. Null on success.' })),
     granted: out.list(

@@ -833,7 +833,7 @@ describe('introspection and GraphiQL', () => {
       'mutation { addXp(inputt: 1) { xp } }',
       'mutation { addXp(input: { scenarioIdd: "x" }) { xp } }',
       'query ($a: AddXpInpu!) { __typename }',
-      'mutation { claimTier(input: { track: fre }) { success } }',
+      'mutation { claimTier(input: { track: fre }) { error } }',
     ]
     const unknownTrack = { input: { ...place, runId: 'x', track: 'fre' } }
     for (const answer of [

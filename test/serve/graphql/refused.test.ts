@@ -38,6 +38,15 @@ describe('a refusal that is data (decisions 11.11)', () => {
     expect(fields.map(({ name, type }) => [name, isNonNullType(type)])).toEqual([['message', false]])
   })
 
+  it('needs no `success`: each is deprecated beside an error', () => {
+    const fields = Object.values(schema.getTypeMap()).flatMap((type) => {
+      const own = isObjectType(type) ? type.getFields() : {}
+      return own.success ? [[own.error !== undefined, own.success.deprecationReason]] : []
+    })
+    const reason = 'Read error: it is null on success.'
+    expect(fields).toEqual([1, 2, 3].map(() => [true, reason]))
+  })
+
   it('has a sentence for every value of such an error', () => {
     const enums = new Set(
       Object.values(schema.getTypeMap()).flatMap((type) => {
