@@ -124,7 +124,7 @@ describe('the schema (decisions 9)', () => {
       PreviewScenarioResult: 'currentVersion',
       Problem: 'alertWebhookId grantJobId nodeId provider publicationId scenarioId',
       Query:
-        'battlePass battlePassInsight grantJob node player run scenario scenarioDiff scenarioDraft scenarioView season singleSignOn',
+        'auditLog battlePass battlePassInsight grantJob grantJobs loginLog node platformKeys player run scenario scenarioDiff scenarioDraft scenarioView sdkKeys season serverKeys singleSignOn',
       ReplayedLevel: 'medianDays medianStepDays',
       RewardGift: 'amount boost currency itemId',
       Run: 'cause endedAt',

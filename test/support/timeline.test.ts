@@ -198,11 +198,32 @@ describe('the timeline of a player', () => {
     },
   )
 
-  it('leaves the rest of an answer when a part of it is forbidden', async () => {
-    const player = await busy()
-    const { data, errors } = await player.graphql('{ me { playerId timeline { nodes { kind } } } }')
-    expect(data.me).toEqual({ playerId: player.playerId, timeline: null })
-    expect(errors).toMatchObject([{ path: ['me', 'timeline'], extensions: { code: 'FORBIDDEN' } }])
+  it.each(['timeline', 'notes', 'loginLog', 'auditLog'])(
+    'leaves the rest of an answer when the %s in it is forbidden',
+    async (list) => {
+      const { playerId, graphql } = await busy()
+      const document = `{ me { playerId ${list} { pageInfo { hasNextPage } } wallet { currency } } }`
+      const { data, errors } = await graphql(document)
+      expect(data.me).toEqual({ playerId, [list]: null, wallet: expect.any(Array) })
+      expect(errors).toMatchObject([{ path: ['me', list], extensions: { code: 'FORBIDDEN' } }])
+    },
+  )
+
+  it('leaves the rest of the answer of an operator whose role may not read a part of it', async () => {
+    const { playerId } = await busy()
+    const analyst = await newOperator(game.app.pool, game.projectId, 'analyst')
+    const page = 'pageInfo { hasNextPage }'
+    const part = `{ playerId auditLog { ${page} } notes { ${page} } }`
+    const whole = await game.graphql(
+      viewer.key,
+      `{ player(id: "${playerId}") ${part} players(environment: "production", first: 1) { nodes ${part} } auditLog { ${page} } }`,
+    )
+    const shown = { playerId: expect.any(String), auditLog: null, notes: { pageInfo: { hasNextPage: false } } }
+    expect(whole.data).toEqual({ player: shown, players: { nodes: [shown] }, auditLog: null })
+    const paths = whole.errors?.map(({ path, extensions: { code } }) => `${path?.join('.')} ${code}`).sort()
+    expect(paths).toEqual(['auditLog', 'player.auditLog', 'players.nodes.0.auditLog'].map((one) => `${one} FORBIDDEN`))
+    const logins = `{ project { name } loginLog(environment: "production") { ${page} } }`
+    expect((await game.graphql(analyst.key, logins)).data).toEqual({ project: expect.any(Object), loginLog: null })
   })
 
   it('refuses cursors of another player, of other kinds and of nobody', async () => {

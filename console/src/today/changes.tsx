@@ -37,7 +37,7 @@ function Entries({ from, at }: { from: string; at: number }) {
   return (
     <Answer of={result} onRetry={() => read({ requestPolicy: 'network-only' })}>
       {({ auditLog }) => {
-        const entries = auditLog.nodes
+        const entries = (auditLog?.nodes ?? [])
           .filter(({ action }) => !isDenied(action) && action !== SIGN_IN)
           .filter((entry) => entry.environment === null || entry.environment === environment)
         if (entries.length === 0) return <Empty title="Nothing changed in the last 7 days" />

@@ -88,6 +88,8 @@ function addConnection(list: List, key: string): void {
     t.prismaConnection(
       {
         ...optionsOf(list),
+        // One that some operators may not read is null for them, and the rest of their answer stands.
+        nullable: list.right !== 'read',
         type: rows,
         cursor: key as 'id',
         resolve: async (query, _root, args, context) => {

@@ -24,7 +24,7 @@ export function usePublications(environment: string, scenarioId: string): Readon
   })
   return useMemo(() => {
     const byVersion = new Map<number, Publication>()
-    for (const { id, operator, actorLabel, reason, action, after } of data?.auditLog.nodes ?? []) {
+    for (const { id, operator, actorLabel, reason, action, after } of data?.auditLog?.nodes ?? []) {
       const version = versionOf(after)
       if (!/^scenario\.(publish|clone)$/.test(action) || version === undefined) continue
       byVersion.set(version, { auditId: id, who: operator ?? actorLabel ?? 'a platform key', reason })
