@@ -50,6 +50,7 @@ import './game/wallet/graphql.ts'
 import './game/boosts/graphql-player.ts'
 import { lexicographicSortSchema, printSchema } from 'graphql'
 import { builder } from './declare/graphql/builder.ts'
+import { withRefusals } from './declare/graphql/refusals.ts'
 import { addMutations } from './operations/calls/graphql.ts'
 import { addQueries } from './operations/calls/graphql-reads.ts'
 import { operatorCalls, operatorReads } from './operator-calls.ts'
@@ -57,6 +58,6 @@ import { operatorCalls, operatorReads } from './operator-calls.ts'
 addMutations(operatorCalls)
 addQueries(operatorReads)
 
-export const schema = builder.toSchema()
+export const schema = withRefusals(builder.toSchema())
 
 export const printedSchema = (): string => `${printSchema(lexicographicSortSchema(schema))}\n`

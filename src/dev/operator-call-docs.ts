@@ -29,7 +29,7 @@ ${list((action) => !isDone(action)).join('')}}
 `
 }
 
-const code = (text: string): string => `\`${text}\``
+export const code = (text: string): string => `\`${text}\``
 
 const cellsOf = (right: Right) => [
   'INVALID_TOKEN',
@@ -58,21 +58,24 @@ function actionsTable(): string {
   return tableOf([['action', 'mutation', 'target of a denied attempt', ''], ...rows])
 }
 
-const tableOf = ([header = [], ...rows]: readonly (readonly string[])[]): string =>
+export const tableOf = ([header = [], ...rows]: readonly (readonly string[])[]): string =>
   [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 
-/** A page with its printed tables, each between two marks. */
-export function withTables(page: string): string {
-  const tables = {
+/** The page docs/access.md with its tables. */
+export const withTables = (page: string): string =>
+  withPrinted(page, {
     'queries of operators': rightsTable('queries', operatorReads),
     'mutations of operators': rightsTable('mutations', operatorCalls),
     'actions of operators': actionsTable(),
-  }
+  })
+
+/** A page with printed tables, each between two marks. */
+export function withPrinted(page: string, tables: Readonly<Record<string, string>>): string {
   return Object.entries(tables).reduce((text, [name, table]) => {
     const [begin, end] = [`<!-- ${name}, by npm run schema -->\n`, '\n<!-- end -->']
     const from = text.indexOf(begin)
     const to = text.indexOf(end, from)
-    if (from < 0 || to < 0) throw new Error(`docs/access.md has no place for the ${name}`)
+    if (from < 0 || to < 0) throw new Error(`the page has no place for the ${name}`)
     return text.slice(0, from + begin.length) + table + text.slice(to)
   }, page)
 }

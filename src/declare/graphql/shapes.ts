@@ -3,7 +3,7 @@ import { requirePlayer } from '../../callers/access.ts'
 import type { PlayerCaller } from '../../callers/callers.ts'
 import { type Answer, enumName, type Member } from '../answer.ts'
 import type { PlayerCall } from '../player-call.ts'
-import type { Field, Fields, InputType, RequestOf, Shape } from '../shape.ts'
+import type { Field, Fields, InputType, RequestOf, Schema, Shape } from '../shape.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
 import { ON_REQUEST } from './field-marks.ts'
@@ -98,7 +98,7 @@ interface FieldMaker {
 /** Fields for members of an answer, in a type that has further ones. Each has the value of its name. What some answers leave out is null. */
 export function fieldsOf<M extends Members>(t: FieldMaker, members: M): { [Name in keyof M]: never } {
   const fields = Object.entries(members).map(
-    ([name, { type, isNullable, isOptional, description, deprecated, size }]) => {
+    ([name, { type, schema, isNullable, isOptional, description, deprecated, size }]) => {
       const nullable = isNullable || isOptional || false
       // A test asks whether somebody declared that a member may be absent.
       const options = {
@@ -106,13 +106,17 @@ export function fieldsOf<M extends Members>(t: FieldMaker, members: M): { [Name 
         nullable,
         description,
         deprecationReason: deprecated,
-        extensions: { size, isDeclared: true },
+        extensions: { size, isDeclared: true, values: valuesIn(schema) },
       }
       return [name, t.expose(name as never, options as never)]
     },
   )
   return { ...Object.fromEntries(fields), ...messageOf(t, members) }
 }
+
+/** The values of a closed set, which may be fewer than those of its enum. */
+const valuesIn = ({ enum: values, anyOf: [first] = [] }: { enum?: unknown; anyOf?: readonly Schema[] }): unknown =>
+  values ?? first?.enum
 
 /** The type of a member's values. */
 export function outputOf(type: Member<unknown>['type']): unknown {

@@ -1,6 +1,8 @@
+import { readFile } from 'node:fs/promises'
 import { isEnumType, isInterfaceType, isNonNullType, isObjectType } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../../src/db/ids.ts'
+import { withRefusalTable } from '../../../src/dev/refusal-docs.ts'
 import { schema } from '../../../src/schema.ts'
 import { enter, game, startPassGame, stopPassGame } from '../../battlepass/pass-game.ts'
 import { post } from '../../operators/over-rest.ts'
@@ -36,6 +38,16 @@ describe('a refusal that is data (decisions 11.11)', () => {
     expect(isInterfaceType(refusable) && schema.getPossibleTypes(refusable).length).toBe(refused.length)
     const fields = isInterfaceType(refusable) ? Object.values(refusable.getFields()) : []
     expect(fields.map(({ name, type }) => [name, isNonNullType(type)])).toEqual([['message', false]])
+  })
+
+  it('is named by each mutation that can answer it, and all are in the guide', async () => {
+    const { claimAllMessages, banPlayer, banPlayers, createBoost } = schema.getMutationType()?.getFields() ?? {}
+    expect(claimAllMessages?.description).toMatch(/ As `error`: `BALANCE_LIMIT_EXCEEDED`\.$/)
+    expect(banPlayer?.description).toMatch(/ As `error`: a `SupportError`\.$/)
+    expect(banPlayers?.description).toMatch(/ As `error`: `PLAYER_NOT_FOUND`, `PLAYER_DELETED`\.$/)
+    expect(createBoost?.description).not.toContain('error')
+    const page = await readFile(new URL('../../../docs/graphql.md', import.meta.url), 'utf8')
+    expect(withRefusalTable(page, schema) === page, 'run `npm run schema`, and commit what it writes').toBe(true)
   })
 
   it('needs no `success`: each is deprecated beside an error', () => {
