@@ -33,7 +33,6 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   handle: 'A handle of the node, such as `onStart`.',
   id: 'The global id.',
   identity: 'The linked identity.',
-  input: 'The input.',
   itemId: "The item's id in scenarios.",
   level: 'A level of the pass; 0 is below the first.',
   logins: 'The number of logins.',
@@ -72,20 +71,13 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
 }
 
 const CONNECTION_DESCRIPTIONS: Readonly<Record<string, string>> = {
-  cursor: 'The place of the entry, for `after` and `before`.',
-  edges: 'The entries of the page.',
   endCursor: 'The place of the last entry. Pass it as `after` for the next page.',
   hasNextPage: 'More entries follow.',
   hasPreviousPage: 'More entries come before.',
-  node: 'The entry.',
-  nodes: 'The entries of the page, without their cursors.',
-  pageInfo: 'The place of the page in the list.',
   startCursor: 'The place of the first entry. Pass it as `before` for the previous page.',
 }
 
 const ARGUMENT_DESCRIPTIONS: Readonly<Record<string, string>> = {
-  after: 'A cursor: the page begins after it.',
-  before: 'A cursor: the page ends before it.',
   environment: 'Only this environment.',
   first: `Entries from the beginning of the list: 1 to ${MAX_PAGE}. Default: ${DEFAULT_SIZE}.`,
   last: `Entries from the end of the list: 1 to ${MAX_PAGE}.`,
@@ -107,7 +99,7 @@ declare global {
   }
 }
 
-/** Adds missing descriptions: of the parts of connections, and of names with the same meaning everywhere. */
+/** Adds missing descriptions of names with the same meaning everywhere. What says no more than its name has none. */
 class DescriptionsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onTypeConfig(config: PothosTypeConfig): PothosTypeConfig {
     return { ...config, description: config.description ?? describeType(config.name) }
@@ -130,11 +122,9 @@ SchemaBuilder.registerPlugin('descriptions', DescriptionsPlugin)
 // ChangedEdge and DefinitionEdge are edges of a scenario's graph.
 const PAGED = /^PageInfo$|Connection$|(?<!^Changed|^Definition)Edge$/
 
-/** Inputs, results and payloads are named after their field. */
+/** Results and payloads are named after their field. */
 function describeType(name: string): string | undefined {
   if (name === 'PageInfo') return 'The place of a page in its list.'
-  if (PAGED.test(name)) return name.endsWith('Edge') ? 'An entry of a page.' : 'A page of a list.'
-  const [, first = '', rest = '', kind] = /^(.)(.*)(Input|Result|Payload)$/.exec(name) ?? []
-  if (kind === undefined) return undefined
-  return `The ${kind === 'Input' ? 'input' : 'result'} of \`${first.toLowerCase()}${rest}\`.`
+  const [, first = '', rest] = /^(.)(.*)(?:Result|Payload)$/.exec(name) ?? []
+  return rest === undefined ? undefined : `The result of \`${first.toLowerCase()}${rest}\`.`
 }
