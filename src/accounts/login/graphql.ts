@@ -21,8 +21,9 @@ const LinkedIdentity = builder.objectRef<IdentityRef>('LinkedIdentity').implemen
   }),
 })
 
-/** The answer of each link. Its name is from the time when only custom providers could be linked. */
-export const LinkIdentityPayload = builder.objectRef<{ identity: IdentityRef }>('LinkCustomPayload').implement({
+/** The answer of each link. */
+export const LinkIdentityPayload = builder.objectRef<{ identity: IdentityRef }>('LinkIdentityPayload').implement({
+  description: 'The result of a link.',
   fields: (t) => ({ identity: t.field({ type: LinkedIdentity, resolve: ({ identity }) => identity }) }),
 })
 
