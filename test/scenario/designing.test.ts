@@ -471,6 +471,27 @@ describe('publishing a scenario', () => {
     expect(data.publishScenario).toEqual({ scenario: { version: 2 }, auditEntry: null })
   })
 
+  it('takes the text of `definitionText` as it is, with integers beyond 2^53', async () => {
+    const text = print(season({ levels: [0, 9007199254740993n, 9223372036854775807n] }))
+    const publish = (definition: string) =>
+      game.graphql(
+        game.platformKey,
+        'mutation ($input: PublishScenarioInput!) { publishScenario(input: $input) { scenario { version definition definitionText } auditEntry { id } } }',
+        { input: { environment: production, scenarioId: 'exact', definition, reason: 'as it is' } },
+      )
+    const { scenario } = (await publish(text)).data.publishScenario
+    expect(scenario.definitionText).toBe(text)
+    const { data } = await game.graphql(
+      game.platformKey,
+      `{ scenario(environment: "${production}", scenarioId: "exact") { definition definitionText } }`,
+    )
+    expect(JSON.stringify(data.scenario.definition)).toContain('"9007199254740993"')
+    const again = (await publish(data.scenario.definitionText)).data.publishScenario
+    expect(again).toMatchObject({ scenario: { version: 1, definitionText: text }, auditEntry: null })
+    // The values are to be read: an integer that became a text is no amount of xp.
+    expect(codeOf(await publish(JSON.stringify(data.scenario.definition)))).toBe('INVALID_REQUEST')
+  })
+
   it('succeeds once when twelve edits expect the same version', async () => {
     await publishAs('rivals', 0)
     const answers = await Promise.all(
