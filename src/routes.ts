@@ -46,7 +46,7 @@ import { grantXpCall } from './game/battlepass/rest-grant-xp.ts'
 import { startRunCall } from './game/battlepass/start-run.ts'
 import { claimAllMessagesCall, claimMessageCall } from './game/inbox/claim-message.ts'
 import { inboxCall } from './game/inbox/list-inbox.ts'
-import { readMessagesCall } from './game/inbox/read-messages.ts'
+import { markMessagesReadCall } from './game/inbox/mark-messages-read.ts'
 import { crossHandleCall } from './game/runs/cross-handle.ts'
 import { runCall } from './game/runs/read-run.ts'
 import { seasonsCall } from './game/seasons/list-seasons.ts'
@@ -73,7 +73,7 @@ export const routes: readonly Route[] = [
   playerPost('/sdk/v1/inbox/list', inboxCall),
   playerPost('/sdk/v1/inbox/claim', claimMessageCall),
   playerPost('/sdk/v1/inbox/claim-all', claimAllMessagesCall),
-  playerPost('/sdk/v1/inbox/read', readMessagesCall),
+  playerPost('/sdk/v1/inbox/read', markMessagesReadCall),
 
   // Login (spec 4.2)
   clientPost('/sdk/v1/authorization/custom', loginCall),

@@ -16,7 +16,7 @@ export const ACTIONS = {
   importPlayers: 'players.import',
   createPlayerList: 'player_list.create',
   setSingleSignOn: 'single_sign_on.set',
-  removeSingleSignOn: 'single_sign_on.remove',
+  deleteSingleSignOn: 'single_sign_on.remove',
   readSingleSignOn: 'single_sign_on.read',
   createGrantJob: 'grant_job.create',
   exportGrantJob: 'grant_job.export',

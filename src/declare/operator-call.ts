@@ -45,6 +45,8 @@ export function payload<M extends Readonly<Record<string, Member<unknown>>>>(
 interface Call<F extends Fields> {
   /** The name of the mutation. Its input has this name, too. */
   readonly name: string
+  /** The name that the mutation had in the release before. GraphQL has it for one more release, as deprecated. */
+  readonly formerly?: string
   readonly summary: string
   readonly request: Shape<F>
   /** Finds faults between fields. */

@@ -6,6 +6,8 @@ import type { Fields, RequestOf, Shape } from './shape.ts'
 
 export interface PlayerCall<F extends Fields, Outcome> {
   readonly request: Shape<F>
+  /** The name that the field had in the release before. GraphQL has it for one more release, as deprecated. */
+  readonly formerly?: string
   /** Its name in the audit log, for attempts by operators. Reads have none. */
   readonly action?: string
   readonly command: (player: PlayerRef, input: RequestOf<Shape<F>>) => Command<Outcome>

@@ -11,7 +11,7 @@ import {
   lexicographicSortSchema,
   printSchema,
 } from 'graphql'
-import { rightOf } from '../declare/graphql/field-marks.ts'
+import { nameNow, rightOf } from '../declare/graphql/field-marks.ts'
 
 // The parts of the schema that a game's client and a dashboard use. `docs/access.md` says who may call which field of
 // Query, Mutation and Subscription, and a test calls each as each caller.
@@ -40,7 +40,8 @@ function rootFieldsOf(audience: Audience, page: string): ReadonlySet<string> {
 export function printSchemaFor(audience: Audience, schema: GraphQLSchema, page: string): string {
   const mayCall = rootFieldsOf(audience, page)
   const callable = mapSchema(schema, {
-    [MapperKind.ROOT_FIELD]: (field, name) => (mayCall.has(name) ? field : null),
+    [MapperKind.ROOT_FIELD]: (field, name) =>
+      mayCall.has(nameNow({ name, extensions: field.extensions ?? {} })) ? field : null,
     [MapperKind.OBJECT_FIELD]: (field) =>
       audience === 'player' && rightOf(field.extensions ?? {}) !== undefined ? null : field,
   })

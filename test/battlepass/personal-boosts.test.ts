@@ -60,7 +60,11 @@ async function bonusesOf({ player }: Pass) {
   return rows.map(({ bonus }) => bonus)
 }
 
-const act = async (mutation: 'grantBoost' | 'endPlayerBoost' | 'deletePlayer' | 'resetTier', pass: Pass, input = {}) =>
+const act = async (
+  mutation: 'grantPlayerBoost' | 'endPlayerBoost' | 'deletePlayer' | 'resetTier',
+  pass: Pass,
+  input = {},
+) =>
   payload(await support(game, game.platformKey, mutation, { playerId: pass.player.playerId, reason: 'test', ...input }))
 
 describe('the boosts of a player, by their rule', () => {
@@ -339,9 +343,9 @@ describe('a personal boost as a reward', () => {
       },
     )
     expect(errors).toBeUndefined()
-    await act('grantBoost', pass, { percent: 50, minutes: 5, idempotencyKey: 'a' })
+    await act('grantPlayerBoost', pass, { percent: 50, minutes: 5, idempotencyKey: 'a' })
     await pass.xp(1)
-    await act('grantBoost', pass, { percent: 700, minutes: 5, idempotencyKey: 'b' })
+    await act('grantPlayerBoost', pass, { percent: 700, minutes: 5, idempotencyKey: 'b' })
     await pass.xp(1)
     expect(await bonusesOf(pass)).toEqual([6, 10])
   })
@@ -351,11 +355,11 @@ describe('support', () => {
   it('gives a boost once for a key, makes it longer, and cuts it 30 days from now', async () => {
     const pass = await begin(season())
     const input = { percent: 20, minutes: MAX_BOOST_MINUTES - 10, idempotencyKey: 'one' }
-    await Promise.all(times(3, () => act('grantBoost', pass, input)))
+    await Promise.all(times(3, () => act('grantPlayerBoost', pass, input)))
     const [before] = await boostsOf(pass)
     expect(before).toMatchObject({ percent: 20, minutes: MAX_BOOST_MINUTES - 10 })
     expect(before?.reference).toMatch(/^support\/[0-9a-f-]{36}$/)
-    await act('grantBoost', pass, { ...input, idempotencyKey: 'two' })
+    await act('grantPlayerBoost', pass, { ...input, idempotencyKey: 'two' })
     const [after] = await boostsOf(pass)
     expect(after?.id).toBe(before?.id)
     expect(after?.minutes).toBeGreaterThanOrEqual(MAX_BOOST_MINUTES)
@@ -377,7 +381,7 @@ describe('support', () => {
       const input = { ...pass.place, runId: pass.runId, amount: 10n, source: '' }
       await there.app.service.run(addXp(refOf(pass), input))
     }
-    const { boost: given } = await act('grantBoost', pass, { percent: 20, minutes: 5, idempotencyKey: 'a' })
+    const { boost: given } = await act('grantPlayerBoost', pass, { percent: 20, minutes: 5, idempotencyKey: 'a' })
     await give()
     expect(await act('endPlayerBoost', pass, { boostId: given.boostId.toUpperCase() })).toMatchObject({ changed: true })
     expect(await act('endPlayerBoost', pass, { boostId: given.boostId })).toMatchObject({ changed: false })
@@ -390,7 +394,7 @@ describe('support', () => {
 describe('the boosts of a player', () => {
   it('are read by many calls at once, each at a moment of its own', async () => {
     const pass = await begin(season())
-    await act('grantBoost', pass, { percent: 20, minutes: 5, idempotencyKey: 'a' })
+    await act('grantPlayerBoost', pass, { percent: 20, minutes: 5, idempotencyKey: 'a' })
     const query = '{ me { boosts { percent } } }'
     const answers = await Promise.all(times(60, () => game.graphql(pass.player.token, query)))
     expect(answers).toEqual(times(60, () => ({ data: { me: { boosts: [{ percent: 20 }] } } })))
@@ -398,8 +402,8 @@ describe('the boosts of a player', () => {
 
   it('are removed once they have ended, without a new version of the player', async () => {
     const pass = await begin(season())
-    await act('grantBoost', pass, { percent: 20, minutes: 5, idempotencyKey: 'a' })
-    await act('grantBoost', pass, { percent: 30, minutes: 5, idempotencyKey: 'b' })
+    await act('grantPlayerBoost', pass, { percent: 20, minutes: 5, idempotencyKey: 'a' })
+    await act('grantPlayerBoost', pass, { percent: 30, minutes: 5, idempotencyKey: 'b' })
     const set = (percent: number, ago: string) =>
       game.app.pool.query(
         `UPDATE player_boosts SET starts_at = now() - interval '9 days', ends_at = now() - $3::interval
@@ -423,7 +427,7 @@ describe('the boosts of a player', () => {
   it('give nothing that passes the total of int64: the call is refused', async () => {
     const pass = await begin(season())
     await pass.xp(MAX_INT64 - 10n)
-    await act('grantBoost', pass, { percent: 100, minutes: 5, idempotencyKey: 'a' })
+    await act('grantPlayerBoost', pass, { percent: 100, minutes: 5, idempotencyKey: 'a' })
     expect(await pass.xp(6)).toMatchObject({ status: 409, body: { error: 'xp limit exceeded' } })
   })
 })

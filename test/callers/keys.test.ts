@@ -284,7 +284,7 @@ describe('the last way in for admins', () => {
     })
     expect(await revoke(token, signOn.id)).toEqual(refused)
     const remove = async (more: object = {}) => {
-      const document = `mutation ($input: RemoveSingleSignOnInput!) { removeSingleSignOn(input: $input) { singleSignOn { title } } }`
+      const document = `mutation ($input: DeleteSingleSignOnInput!) { deleteSingleSignOn(input: $input) { singleSignOn { title } } }`
       const { errors } = await game.graphql(token, document, { input: { reason: 'test', ...more } })
       return errors?.[0]?.extensions.details?.[0] ?? 'ok'
     }

@@ -198,7 +198,7 @@ describe('creditWallet', () => {
     const sent = { currency, idempotencyKey: fresh('key') }
     const first = await credit(sent)
     expect(first.answer).toMatchObject({ error: null, balance: '5' })
-    await change('removeCurrency', { currency })
+    await change('deleteCurrency', { currency })
     await change('setCreditLimit', { currency: 'gems', limit: '1' })
     expect(await credit(sent)).toEqual(first)
     await change('setCreditLimit', { currency: 'gems', limit: null })
@@ -246,7 +246,7 @@ describe('creditWallet', () => {
   })
 })
 
-describe('addCurrency and removeCurrency', () => {
+describe('addCurrency and deleteCurrency', () => {
   it('add and remove a currency, each with one audit row, also in concurrent calls', async () => {
     const currency = fresh()
     const both = await Promise.all([1, 2].map(() => change('addCurrency', { currency, reason: 'sale' })))
@@ -263,7 +263,7 @@ describe('addCurrency and removeCurrency', () => {
       },
     ])
     expect((await credit({ currency })).answer.error).toBeNull()
-    const removed = await Promise.all([1, 2].map(() => change('removeCurrency', { currency })))
+    const removed = await Promise.all([1, 2].map(() => change('deleteCurrency', { currency })))
     for (const { answer } of removed) expect(answer.currency).toBeNull()
     expect(removed.map(({ answer }) => answer.auditEntry?.action).filter(Boolean)).toEqual(['currency.remove'])
     expect((await credit({ currency })).answer.error).toBe('UNKNOWN_CURRENCY')
@@ -277,7 +277,7 @@ describe('addCurrency and removeCurrency', () => {
 
   it('keep a currency of a scenario known', async () => {
     await change('addCurrency', { currency: 'gems' })
-    const { answer } = await change('removeCurrency', { currency: 'gems' })
+    const { answer } = await change('deleteCurrency', { currency: 'gems' })
     expect(answer.currency).toEqual({ name: 'gems', isAdded: false, creditLimit: null, scenarioIds: ['season'] })
   })
 })
@@ -331,7 +331,7 @@ describe('setCreditLimit', () => {
     const currency = fresh()
     await change('addCurrency', { currency })
     await change('setCreditLimit', { currency, limit: '9223372036854775806' })
-    await change('removeCurrency', { currency })
+    await change('deleteCurrency', { currency })
     const most = { currency, amount: '9223372036854775807', allowNew: true }
     expect((await credit(most)).answer.error).toBe('CREDIT_LIMIT_EXCEEDED')
     expect((await credit({ ...most, allowNew: false })).answer.error).toBe('UNKNOWN_CURRENCY')
@@ -355,7 +355,7 @@ describe('input of the catalogue', () => {
     ['a limit below 0', { currency: 'gems', limit: '-1' }, 'limit', 'must be 0 to 9223372036854775807'],
   ])('is refused with %s, and changes nothing', async (_what, input, path, message) => {
     const before = await countAudit(game.app.pool)
-    for (const mutation of 'limit' in input ? ['setCreditLimit'] : ['addCurrency', 'removeCurrency', 'setCreditLimit'])
+    for (const mutation of 'limit' in input ? ['setCreditLimit'] : ['addCurrency', 'deleteCurrency', 'setCreditLimit'])
       expect((await change(mutation, input)).error).toMatchObject({
         code: 'INVALID_REQUEST',
         details: [{ path, message }],

@@ -399,7 +399,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the timeline of a pla
     await opened.close()
   })
 
-  it('has the notes of operators, which are added in place and removed with a reason', async () => {
+  it('has the notes of operators, which are added in place and deleted with a reason', async () => {
     const player = await stage.game.player()
     const opened = await open(player)
     const { page } = opened
@@ -419,10 +419,10 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the timeline of a pla
     // Its answer was lost, and it was added once.
     expect(await table.getByText('Promised them back.').count()).toBe(1)
     await table.getByText('ada@studio.example').first().waitFor()
-    await table.getByRole('button', { name: 'Remove the note' }).first().click()
-    await confirm(page, 'Remove')
+    await table.getByRole('button', { name: 'Delete the note' }).first().click()
+    await confirm(page, 'Delete')
     await closeDialog(page)
-    await table.getByText('Remove a note about a player').waitFor()
+    await table.getByText('Delete a note about a player').waitFor()
     expect(await table.getByText('Promised them back.').count()).toBe(0)
     await opened.close()
   })

@@ -200,8 +200,8 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}roles in the console`
     await eve.context.close()
 
     const again = await stage.open('/env/production/roles')
-    await again.page.getByRole('button', { name: 'Remove single sign-on' }).click()
-    await confirm(again.page, 'Remove')
+    await again.page.getByRole('button', { name: 'Delete single sign-on' }).click()
+    await confirm(again.page, 'Delete')
     await closeDialog(again.page)
     await again.page.getByText('People sign in with platform keys').waitFor()
     await again.close()

@@ -147,7 +147,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the last way in for a
 
   it.each([
     ['the last key that somebody holds', 'support', '/project/keys', 'key', 'Revoke', /is revoked\.$/],
-    ['single sign-on', 'admin', '/env/production/roles', 'single sign-on', 'Remove', /^Single sign-on is removed/],
+    ['single sign-on', 'admin', '/env/production/roles', 'single sign-on', 'Delete', /^Single sign-on is deleted/],
   ] as const)('%s ends only when the box for it is ticked', async (_what, role, path, of, button, done) => {
     const opened = await open(role, path, of)
     const { page } = opened

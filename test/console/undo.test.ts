@@ -50,7 +50,7 @@ describe('the undo of an entry', () => {
       null,
       { by: 'grant boost', percent: 50, minutes: 20 },
     ],
-    ['send_message', null, { messageId: 'm' }, { by: 'withdraw', messageId: 'm' }],
+    ['send_message', null, { messageId: 'm' }, { by: 'cancel message', messageId: 'm' }],
     [
       'unban',
       { status: 'banned' },

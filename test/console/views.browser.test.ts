@@ -35,7 +35,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}saved views`, () => {
   })
   afterAll(() => stage?.stop())
 
-  it('keep the filters of a page under a name, for one person, until they are removed', async () => {
+  it('keep the filters of a page under a name, for one person, until they are deleted', async () => {
     const opened = await stage.open('/env/production/players?region=eu-west&sortBy=LAST_LOGIN')
     const { page } = opened
     await choose(page, 'Views', 'Save this view…')
@@ -60,7 +60,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}saved views`, () => {
     await page.keyboard.press('Escape')
 
     await page.goto(`${stage.game.baseUrl}/console/env/production/players?region=eu-west&sortBy=LAST_LOGIN`)
-    await choose(page, 'Views', 'Remove “Europe”')
+    await choose(page, 'Views', 'Delete “Europe”')
     await page.getByRole('button', { name: 'Views', exact: true }).click()
     expect(await page.getByRole('menuitem').allTextContents()).toEqual(['Save this view…', 'Copy a link to this view'])
     await opened.close()
@@ -86,11 +86,11 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}saved views`, () => {
 
   const REST = ['Save this view…', 'Copy a link to this view']
 
-  it('are shared with everyone in the project, beside their own of the same name, until one removes them for all', async () => {
+  it('are shared with everyone in the project, beside their own of the same name, until one deletes them for all', async () => {
     const players = '/env/production/players'
     const ada = await stage.open(`${players}?region=eu-west`, { role: 'support' })
     await share(ada, 'Europe')
-    expect(await menuOf(ada)).toEqual(['“Europe”shared, shown', ...REST, 'Remove “Europe” for everyone…'])
+    expect(await menuOf(ada)).toEqual(['“Europe”shared, shown', ...REST, 'Delete “Europe” for everyone…'])
 
     const bob = await stage.open(players, { role: 'operator', actor: 'bob@studio.example' })
     const { page } = bob
@@ -105,7 +105,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}saved views`, () => {
     await page.getByText('The view “Europe” is kept in this browser.').waitFor()
     expect(await menuOf(bob)).toEqual([
       ...['“Europe”shown', '“Europe”shared, shown', ...REST],
-      ...['Remove “Europe”', 'Remove “Europe” for everyone…'],
+      ...['Delete “Europe”', 'Delete “Europe” for everyone…'],
     ])
 
     // The shared one gets other filters.
@@ -121,10 +121,10 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}saved views`, () => {
     await ada.page.reload()
     expect(await menuOf(ada)).toEqual(['“Europe”shared', ...REST])
 
-    await choose(page, 'Views', 'Remove “Europe” for everyone…')
+    await choose(page, 'Views', 'Delete “Europe” for everyone…')
     await dialog.getByText('The view, which bob@studio.example has shared, is gone for everyone').waitFor()
-    await bob.check('view-remove')
-    await confirm(page, 'Remove the view')
+    await bob.check('view-delete')
+    await confirm(page, 'Delete the view')
     await closeDialog(page)
     expect(await menuOf(bob)).toEqual(['“Europe”', ...REST])
     await ada.page.reload()
@@ -133,7 +133,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}saved views`, () => {
     await bob.close()
   })
 
-  it('are used by a viewer, who can neither share nor remove them, also on a phone in the dark theme', async () => {
+  it('are used by a viewer, who can neither share nor delete them, also on a phone in the dark theme', async () => {
     const view = { page: 'LIVE', name: 'Level-ups_of_everybody_in_the_whole_game', query: 'handle=onLevelUp' }
     const document = 'mutation ($input: ShareViewInput!) { shareView(input: $input) { auditEntry { id } } }'
     expect((await stage.game.graphql(stage.game.platformKey, document, { input: view })).errors).toBeUndefined()
@@ -180,7 +180,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}saved views`, () => {
     await choose(page, 'Views', 'Save this view…')
     await dialog.getByLabel('Name').fill('Bans')
     await dialog.getByLabel('Share it with everyone in this project').check()
-    await dialog.getByText(`${MAX_SHARED_VIEWS} views of this page are shared: remove one first.`).waitFor()
+    await dialog.getByText(`${MAX_SHARED_VIEWS} views of this page are shared: delete one first.`).waitFor()
     expect(await dialog.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true)
     await opened.close()
   })

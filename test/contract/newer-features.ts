@@ -204,7 +204,7 @@ export async function useNewerFeatures({ baseUrl, operator, values }: Stage): Pr
     const text = [{ language: 'en', title: 'Hello', body: 'A gift.' }]
     const rewards = [{ currency: 'gold', amount: '5' }]
     await caller.mutate('sendMessage', { playerId, ...once(), text, rewards, allowNew: true })
-    await caller.mutate('grantBoost', { playerId, ...once(), percent: 10, minutes: 600 })
+    await caller.mutate('grantPlayerBoost', { playerId, ...once(), percent: 10, minutes: 600 })
     await caller.mutate('addPlayerNote', { playerId, ...once(), text: 'a note' })
   }
   await caller.rest('POST', '/sdk/v1/inbox/claim-all', { authorization: `Bearer ${player.token}` }, {})

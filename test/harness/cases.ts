@@ -460,7 +460,7 @@ export function overGraphql(ask: (token: string | null) => Ask): Caller {
     claimAllMessages: change(
       'mutation ($input: ClaimAllMessagesInput!) { claimAllMessages(input: $input) { claimed { messageId } remaining } }',
     ),
-    readMessages: change('mutation ($input: ReadMessagesInput!) { readMessages(input: $input) { unread } }'),
+    readMessages: change('mutation ($input: MarkMessagesReadInput!) { markMessagesRead(input: $input) { unread } }'),
     player: () => me('wallet { currency balance } inventory { itemId amount }', (player) => player),
     getStorage: ({ keys }) =>
       me(`storage${keys ? `(keys: ${JSON.stringify(keys)})` : ''} { key value }`, ({ storage }) =>

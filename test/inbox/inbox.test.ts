@@ -33,7 +33,7 @@ const send = ({ playerId }: { readonly playerId: string }, input: Input = {}, ke
 const sent = async (player: { readonly playerId: string }, input?: Input): Promise<string> =>
   payload(await send(player, input)).messageId
 const withdraw = ({ playerId }: { readonly playerId: string }, messageId: string) =>
-  support(game, operator.key, 'withdrawMessage', { playerId, messageId, reason: 'a mistake' })
+  support(game, operator.key, 'cancelMessage', { playerId, messageId, reason: 'a mistake' })
 
 const call = (player: TestPlayer, name: string, body: object = {}) => player.post(`/sdk/v1/inbox/${name}`, body)
 const list = async (player: TestPlayer, body: object = {}) => (await call(player, 'list', body)).body

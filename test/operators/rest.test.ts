@@ -154,7 +154,7 @@ const ROOMS: Readonly<Record<string, () => Promise<void>>> = {
       '"creditLimit":9007199254740993,',
     )
     called.add('setCreditLimit')
-    await must('removeCurrency', { environment, currency: 'pearls', reason })
+    await must('deleteCurrency', { environment, currency: 'pearls', reason })
   },
 
   async grants() {
@@ -228,7 +228,7 @@ const ROOMS: Readonly<Record<string, () => Promise<void>>> = {
     expect((await must('testSingleSignOn', issuer)).tests.length).toBeGreaterThan(0)
     const groups = [{ group: 'live-ops', role: 'operator' }]
     await must('setSingleSignOn', { title: 'Studio', ...issuer, groups, reason })
-    await must('removeSingleSignOn', { reason })
+    await must('deleteSingleSignOn', { reason })
   },
 
   async scenarios() {
@@ -241,7 +241,7 @@ const ROOMS: Readonly<Record<string, () => Promise<void>>> = {
     await must('cancelPublication', { environment, publicationId: planned.publication.publicationId, reason })
     const { draft } = await must('createScenarioDraft', { ...of, name: 'next', definition, baseVersion: 1 })
     const at = { environment, draftId: draft.draftId }
-    await must('enterScenarioDraft', at)
+    await must('openScenarioDraft', at)
     const saved = await must('saveScenarioDraft', { ...at, expectedRevision: 1, definition: `${definition} ` })
     const late = await post(operators.admin.key, 'saveScenarioDraft', { ...at, expectedRevision: 1, definition })
     expect([late.status, late.body.code]).toEqual([412, 'version_conflict'])
@@ -260,7 +260,7 @@ const ROOMS: Readonly<Record<string, () => Promise<void>>> = {
     expect(sharedView).toMatchObject({ page: 'audit_log', query: 'a=b' })
     const other = await post(operators.operator.key, 'shareView', { page: 'audit_log', name: 'theirs', query: '' })
     expect(other.status).toBe(403)
-    await must('removeSharedView', { sharedViewId: sharedView.sharedViewId })
+    await must('deleteSharedView', { sharedViewId: sharedView.sharedViewId })
   },
 
   async support() {
@@ -294,15 +294,15 @@ const ROOMS: Readonly<Record<string, () => Promise<void>>> = {
     await must('resetReward', { ...who(), ...pass, nodeId: 'gift' })
     await must('revokePremium', { ...who(), ...pass })
     await must('resetPass', { ...who(), ...pass })
-    const { boost } = await must('grantBoost', { ...who(), percent: 10, minutes: 60 })
+    const { boost } = await must('grantPlayerBoost', { ...who(), percent: 10, minutes: 60 })
     await must('endPlayerBoost', { ...who(), boostId: boost.boostId })
     await must('setPlayerStorage', { ...who(), values: { color: 'red' } })
     await must('deletePlayerStorage', { ...who(), keys: ['color'] })
     const text = [{ language: 'en', title: 'Hello', body: 'World' }]
     const { messageId } = await must('sendMessage', { ...who(), text })
-    await must('withdrawMessage', { ...who(), messageId })
+    await must('cancelMessage', { ...who(), messageId })
     const { note } = await must('addPlayerNote', { ...who(), text: 'A friend.' })
-    await must('removePlayerNote', { ...who(), noteId: note.noteId })
+    await must('deletePlayerNote', { ...who(), noteId: note.noteId })
     await must('cancelRun', { ...who(), runId })
     await must('endSessions', who())
     await must('unlinkIdentity', { ...who(), provider: 'default', subject: 'grace', allowLast: true })
@@ -355,7 +355,7 @@ describe('a call of operators over REST, made well', () => {
   it('is refused once its key is revoked, also while its body arrives', async () => {
     const { key, caller } = await newOperator(game.app.pool, game.projectId, 'designer')
     const body = print({ environment, draftId: caller.keyId })
-    const message = request(`${game.baseUrl}${pathOf('enterScenarioDraft')}`, {
+    const message = request(`${game.baseUrl}${pathOf('openScenarioDraft')}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-length': Buffer.byteLength(body) },
     })

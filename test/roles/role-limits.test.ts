@@ -280,7 +280,7 @@ describe('the limits of a role in an environment', () => {
       const refused = new Set(['FORBIDDEN', 'INVALID_SDK_KEY'])
       // Shared views are of the project, and no environment has a limit for them.
       const ofProject = [
-        ['removeSharedView', 'NOT_FOUND'],
+        ['deleteSharedView', 'NOT_FOUND'],
         ['shareView', 'ok'],
       ]
       expect([...codes].filter(([, code]) => !refused.has(code))).toEqual([

@@ -136,11 +136,11 @@ describe('a shared draft of a scenario', () => {
 
   it('names the people who have it open', async () => {
     const { draftId } = await share(ada)
-    await must(ada, 'enterScenarioDraft', { draftId })
-    expect((await must(bob, 'enterScenarioDraft', { draftId })).editors).toEqual(['Ada', 'Bob'])
+    await must(ada, 'openScenarioDraft', { draftId })
+    expect((await must(bob, 'openScenarioDraft', { draftId })).editors).toEqual(['Ada', 'Bob'])
     await game.app.pool.query("UPDATE draft_editors SET seen_at = now() - interval '31 s' WHERE person = 'Ada'")
-    expect((await must(bob, 'enterScenarioDraft', { draftId })).editors).toEqual(['Bob'])
-    expect(await refused(ada, 'enterScenarioDraft', { draftId: randomUUID() })).toBe('NOT_FOUND')
+    expect((await must(bob, 'openScenarioDraft', { draftId })).editors).toEqual(['Bob'])
+    expect(await refused(ada, 'openScenarioDraft', { draftId: randomUUID() })).toBe('NOT_FOUND')
   })
 
   it('has comments, each once, that anybody marks as done', async () => {

@@ -49,7 +49,7 @@ const newView = (page: Page = 'PLAYERS') => {
 /** Views are of no environment, and take a reason without demanding one. */
 const bare = { environment: undefined, reason: undefined }
 const share = (desk: Desk, view: object) => desk.must('shareView', { ...bare, ...view }, PAYLOAD)
-const remove = (desk: Desk, sharedViewId: string) => desk.must('removeSharedView', { ...bare, sharedViewId }, PAYLOAD)
+const remove = (desk: Desk, sharedViewId: string) => desk.must('deleteSharedView', { ...bare, sharedViewId }, PAYLOAD)
 const refused = (desk: Desk, name: string, input: object) => desk.refused(name, { ...bare, ...input }, PAYLOAD)
 
 async function list(as: Credentials, page: Page, selection = VIEW) {
@@ -84,7 +84,7 @@ describe('a shared view', () => {
     expect(removed.sharedView).toBeNull()
     expect(removed.auditEntry).toMatchObject({ action: 'view.remove', operator: 'Bob', before: stored, after: null })
     expect(await namesOf(keys.viewer, 'PLAYERS')).toEqual(['a first one'])
-    expect(await refused(bob, 'removeSharedView', { sharedViewId: sharedView.sharedViewId })).toEqual(['NOT_FOUND'])
+    expect(await refused(bob, 'deleteSharedView', { sharedViewId: sharedView.sharedViewId })).toEqual(['NOT_FOUND'])
   })
 
   it('gets another query by its name, and keeps its id', async () => {
@@ -147,7 +147,7 @@ describe('a shared view', () => {
     const { sharedView } = await share(ada, newView())
     const { sharedViewId } = sharedView
     const input = { ...bare, sharedViewId }
-    const done = await Promise.all(times(12, (n) => (n % 2 ? ada : bob).mutate('removeSharedView', input, PAYLOAD)))
+    const done = await Promise.all(times(12, (n) => (n % 2 ? ada : bob).mutate('deleteSharedView', input, PAYLOAD)))
     const codes = done.map(({ errors }) => errors?.[0]?.extensions.code ?? 'ok')
     expect(codes.filter((code) => code === 'ok')).toHaveLength(1)
     expect(new Set(codes)).toEqual(new Set(['ok', 'NOT_FOUND']))
@@ -176,7 +176,7 @@ describe('a shared view', () => {
   it('does not exist for another project, which has its own of the same name', async () => {
     const view = newView()
     const { sharedView } = await share(ada, view)
-    expect(await refused(stranger, 'removeSharedView', { sharedViewId: sharedView.sharedViewId })).toEqual([
+    expect(await refused(stranger, 'deleteSharedView', { sharedViewId: sharedView.sharedViewId })).toEqual([
       'NOT_FOUND',
     ])
     const node = 'query ($id: ID!) { node(id: $id) { id } }'
@@ -197,7 +197,7 @@ describe('a shared view', () => {
       'query: must be the query of an address: visible ASCII characters without ? and #',
       'reason: must be 1 to 500 characters',
     ])
-    expect(await refused(ada, 'removeSharedView', { sharedViewId: 'x', reason: '' })).toEqual([
+    expect(await refused(ada, 'deleteSharedView', { sharedViewId: 'x', reason: '' })).toEqual([
       'sharedViewId: must be an id',
       'reason: must be 1 to 500 characters',
     ])
@@ -252,7 +252,7 @@ describe('the rights to shared views', () => {
       const { data } = await game.graphql(desk.as, node, { id: `SharedView:${sharedViewId}` })
       const shares = await codeOf('shareView', newView(page))
       const changes = await codeOf('shareView', { ...view, query: 'changed' })
-      const removes = await codeOf('removeSharedView', { sharedViewId })
+      const removes = await codeOf('deleteSharedView', { sharedViewId })
       const [mayRead, mayShare] = table[page]
       expect([page, reads, data.node !== null]).toEqual([page, mayRead, mayRead === 'ok'])
       expect([page, shares, changes, removes]).toEqual([page, mayShare, mayShare, mayShare])
@@ -264,8 +264,8 @@ describe('the rights to shared views', () => {
     const { sharedViewId } = (await share(new Desk(game, keys.admin), newView('AUDIT_LOG'))).sharedView
     const desk = new Desk(game, key)
     expect(await refused(desk, 'shareView', newView('AUDIT_LOG'))).toEqual([FORBIDDEN])
-    expect(await refused(desk, 'removeSharedView', { sharedViewId })).toEqual([FORBIDDEN])
-    expect(await refused(desk, 'removeSharedView', { sharedViewId: randomUUID() })).toEqual(['NOT_FOUND'])
+    expect(await refused(desk, 'deleteSharedView', { sharedViewId })).toEqual([FORBIDDEN])
+    expect(await refused(desk, 'deleteSharedView', { sharedViewId: randomUUID() })).toEqual(['NOT_FOUND'])
     const { rows } = await game.app.pool.query('SELECT action, target FROM audit_log WHERE actor = $1 ORDER BY id', [
       actor,
     ])

@@ -335,7 +335,7 @@ describe('single sign-on', () => {
     expect([await option(), await option(`?project=${game.projectId}`)]).toEqual([shown, shown])
     const none = { projectId: null, title: null }
     expect([await option('?project=x'), await option(`?project=${game.environmentId}`)]).toEqual([none, none])
-    await admin.must('removeSingleSignOn', { environment: undefined }, 'singleSignOn { title }')
+    await admin.must('deleteSingleSignOn', { environment: undefined }, 'singleSignOn { title }')
     expect([await option(), await option(`?project=${game.projectId}`)]).toEqual([none, none])
   })
 
@@ -396,7 +396,7 @@ describe('single sign-on', () => {
     await set()
     await lasts(bob)
     const again = await tokenOf('ada')
-    await admin.must('removeSingleSignOn', { environment: undefined }, 'singleSignOn { title }')
+    await admin.must('deleteSingleSignOn', { environment: undefined }, 'singleSignOn { title }')
     await ends(again)
     await ends(bob)
     expect(await signOn('ada').catch(String)).toEqual({ fault: 'off' })

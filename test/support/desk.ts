@@ -33,14 +33,14 @@ const SELECTIONS = {
   resetPass: `${PLAYER} changed`,
   cancelRun: PLAYER,
   crossHandleForPlayer: `${PLAYER} result { ${PLAN} } walletEntries { currency amount cause }`,
-  grantBoost: `${PLAYER} boost { boostId percent startsAt endsAt reference }`,
+  grantPlayerBoost: `${PLAYER} boost { boostId percent startsAt endsAt reference }`,
   endPlayerBoost: `${PLAYER} changed`,
   setPlayerStorage: PLAYER,
   deletePlayerStorage: PLAYER,
   sendMessage: `${PLAYER} messageId`,
-  withdrawMessage: `${PLAYER} changed`,
+  cancelMessage: `${PLAYER} changed`,
   addPlayerNote: `${PLAYER} note { text }`,
-  removePlayerNote: `${PLAYER} changed`,
+  deletePlayerNote: `${PLAYER} changed`,
 }
 
 export type Mutation = keyof typeof SELECTIONS

@@ -109,7 +109,7 @@ describe('notes about a player', () => {
     const notes = await notesOf(player)
     expect(notes).toHaveLength(MAX_NOTES)
     const remove = { playerId: player.playerId, noteId: notes[0].noteId, reason: 'old' }
-    const removed = await Promise.all(times(3, () => support(game, operator.key, 'removePlayerNote', remove)))
+    const removed = await Promise.all(times(3, () => support(game, operator.key, 'deletePlayerNote', remove)))
     expect(removed.map((one) => payload(one).changed).sort()).toEqual([false, false, true])
     payload(await add(player, 'room'))
   })
@@ -118,7 +118,7 @@ describe('notes about a player', () => {
     const [one, two] = [await game.player(), await game.player()]
     payload(await add(one, 'mine'))
     const [{ noteId }] = await notesOf(one)
-    const outcome = await support(game, operator.key, 'removePlayerNote', {
+    const outcome = await support(game, operator.key, 'deletePlayerNote', {
       ...{ playerId: two.playerId, noteId, reason: 'x' },
     })
     expect(payload(outcome).changed).toBe(false)

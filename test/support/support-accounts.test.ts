@@ -244,7 +244,7 @@ describe('deletePlayer', () => {
       player.environmentId,
       player.playerId,
     ])
-    payload(await act('grantBoost', player, { percent: 1, minutes: 1, idempotencyKey: 'boost' }))
+    payload(await act('grantPlayerBoost', player, { percent: 1, minutes: 1, idempotencyKey: 'boost' }))
     payload(await act('addPlayerNote', player, { text: 'zq-note', idempotencyKey: 'note' }))
     const before = await everything(player)
     for (const table of ERASED) expect([table, before[table]]).not.toEqual([table, null])

@@ -279,7 +279,7 @@ const CASES: readonly Case[] = [
     otherwise: { expiresInDays: 365 },
   },
   {
-    mutation: 'withdrawMessage',
+    mutation: 'cancelMessage',
     input: () => ({ messageId: NOBODY }),
     given: ({ environmentId, playerId }) =>
       game.app.pool.query(
@@ -303,7 +303,7 @@ const CASES: readonly Case[] = [
     otherwise: { text: 'something else' },
   },
   {
-    mutation: 'removePlayerNote',
+    mutation: 'deletePlayerNote',
     input: () => ({ noteId: NOBODY }),
     given: ({ environmentId, playerId }) =>
       game.app.pool.query(

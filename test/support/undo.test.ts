@@ -81,16 +81,16 @@ const PAIRS: readonly (readonly [Step, Step])[] = [
     ['revokePremium', () => ({ ...pass, withTiers: true })],
   ],
   [
-    ['grantBoost', () => boost],
+    ['grantPlayerBoost', () => boost],
     ['endPlayerBoost', async (player) => ({ boostId: (await read(player)).boosts[0].boostId })],
   ],
   [
     ['sendMessage', () => ({ rewards: [{ itemId: 'hat', amount: 1 }] })],
-    ['withdrawMessage', async (player) => ({ messageId: (await read(player)).inbox.nodes[0].messageId })],
+    ['cancelMessage', async (player) => ({ messageId: (await read(player)).inbox.nodes[0].messageId })],
   ],
   [
     ['addPlayerNote', () => ({ text: 'a note' })],
-    ['removePlayerNote', async (player) => ({ noteId: (await read(player)).notes.nodes[0].noteId })],
+    ['deletePlayerNote', async (player) => ({ noteId: (await read(player)).notes.nodes[0].noteId })],
   ],
 ]
 
@@ -189,7 +189,7 @@ describe('an undo', () => {
   it('of a boost takes what is left of it, and nothing of others with its percentage', async () => {
     const player = await seasoned()
     const gift = async (minutes: number) => {
-      payload(await act('grantBoost', player, keyed({ percent: 50, minutes })))
+      payload(await act('grantPlayerBoost', player, keyed({ percent: 50, minutes })))
       return (await latest(player)).id
     }
     const [first, second] = [await gift(60), await gift(30)]

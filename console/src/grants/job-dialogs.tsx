@@ -153,7 +153,7 @@ const UndoPreview = ({ of }: { of: Undo }) => (
     <p>
       {playersText(of.players, of.isExact)} got something.
       {of.unclaimedMessages > 0 &&
-        ` ${number(of.unclaimedMessages)} unclaimed ${of.unclaimedMessages === 1 ? 'message' : 'messages'} would be withdrawn.`}
+        ` ${number(of.unclaimedMessages)} unclaimed ${of.unclaimedMessages === 1 ? 'message' : 'messages'} would be cancelled.`}
       {of.premium > 0 && ` Premium could be revoked from ${playersText(of.premium)}, who have claimed no premium tier.`}
     </p>
     {!of.isExact && (

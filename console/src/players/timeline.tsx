@@ -9,7 +9,7 @@ import { usePages } from '../ui/pages.ts'
 import { Empty } from '../ui/states.tsx'
 import { PagedTable } from '../ui/table.tsx'
 import { Ago } from '../ui/time.tsx'
-import { removeNoteAction } from './actions/note-actions.ts'
+import { deleteNoteAction } from './actions/note-actions.ts'
 import { ActionButton } from './actions/use-action.tsx'
 import { auditHref } from './addresses.ts'
 import { NoteForm } from './note-form.tsx'
@@ -98,8 +98,8 @@ function Action({ entry: { note, auditEntry }, undone, ...props }: EntryProps & 
     return <UndoButton entry={auditEntry} undone={undone} title={actionTitle(auditEntry.action)} {...props} />
   if (!note || player.status === 'DELETED') return null
   return (
-    <ActionButton tone="quiet" label="Remove the note" onClick={() => open(removeNoteAction(note.noteId))}>
-      Remove
+    <ActionButton tone="quiet" label="Delete the note" onClick={() => open(deleteNoteAction(note.noteId))}>
+      Delete
     </ActionButton>
   )
 }

@@ -66,9 +66,9 @@ export const testSignOnMutation = graphql(`
   }
 `)
 
-export const removeSignOnMutation = graphql(`
-  mutation ConsoleRemoveSingleSignOn($input: RemoveSingleSignOnInput!) {
-    removeSingleSignOn(input: $input) {
+export const deleteSignOnMutation = graphql(`
+  mutation ConsoleDeleteSingleSignOn($input: DeleteSingleSignOnInput!) {
+    deleteSingleSignOn(input: $input) {
       singleSignOn { title }
       auditEntry { id }
     }

@@ -13,7 +13,7 @@ import { Table } from '../ui/table.tsx'
 import { Id } from '../ui/text.tsx'
 import { Ago } from '../ui/time.tsx'
 import { readGroups, textOfGroups } from './groups-text.ts'
-import { removeSignOnMutation, setSignOnMutation, type signOnFragment, signOnQuery } from './operations.ts'
+import { deleteSignOnMutation, setSignOnMutation, type signOnFragment, signOnQuery } from './operations.ts'
 import { TestSignOn } from './test-sign-on.tsx'
 
 type SignOn = ResultOf<typeof signOnFragment>
@@ -33,7 +33,7 @@ export function SingleSignOn() {
 }
 
 function Settings() {
-  const [open, setOpen] = useState<'set' | { readonly removed: string }>()
+  const [open, setOpen] = useState<'set' | { readonly deleted: string }>()
   const [result, read] = useQuery({ query: signOnQuery, requestPolicy: 'cache-and-network', context: SIGN_ON })
   const again = () => read({ requestPolicy: 'network-only' })
   const signOn = result.data?.singleSignOn ?? null
@@ -41,17 +41,17 @@ function Settings() {
   return (
     <Panel
       title="Single sign-on"
-      about="A session ends after its hours, and at once when a change may take its role, or single sign-on is removed. A person has the role of the first group of the list that it is in."
+      about="A session ends after its hours, and at once when a change may take its role, or single sign-on is deleted. A person has the role of the first group of the list that it is in."
       actions={
         <>
           {signOn && (
             <RoleButton
               needs="manage"
               tone="quiet"
-              label="Remove single sign-on"
-              onClick={() => setOpen({ removed: signOn.title })}
+              label="Delete single sign-on"
+              onClick={() => setOpen({ deleted: signOn.title })}
             >
-              Remove
+              Delete
             </RoleButton>
           )}
           <RoleButton
@@ -77,7 +77,7 @@ function Settings() {
         }
       </Answer>
       {open === 'set' && <SetSignOn before={signOn} onSet={again} onClose={close} />}
-      {typeof open === 'object' && <RemoveSignOn title={open.removed} onClose={close} />}
+      {typeof open === 'object' && <DeleteSignOn title={open.deleted} onClose={close} />}
     </Panel>
   )
 }
@@ -254,21 +254,21 @@ function SetSignOn(props: {
   )
 }
 
-function RemoveSignOn({ title, onClose }: { title: string; onClose: () => void }) {
+function DeleteSignOn({ title, onClose }: { title: string; onClose: () => void }) {
   const client = useClient()
   const last = useLastWayIn()
   return (
     <ActionDialog
-      title="Remove single sign-on"
+      title="Delete single sign-on"
       effect={`Nobody signs in with ${title} any more, and everybody who is signed in so is signed out within two seconds.`}
-      confirm="Remove"
+      confirm="Delete"
       tone="danger"
       run={async (reason) => {
         const input = { reason, allowLast: last.allowLast }
-        const { data, error } = await client.mutation(removeSignOnMutation, { input }, SIGN_ON)
+        const { data, error } = await client.mutation(deleteSignOnMutation, { input }, SIGN_ON)
         last.noteRefusal(error)
-        if (!data?.removeSingleSignOn) return { error }
-        return { done: 'Single sign-on is removed.', auditEntry: data.removeSingleSignOn.auditEntry }
+        if (!data?.deleteSingleSignOn) return { error }
+        return { done: 'Single sign-on is deleted.', auditEntry: data.deleteSingleSignOn.auditEntry }
       }}
       onClose={onClose}
     >

@@ -15,9 +15,9 @@ export const shareViewMutation = graphql(`
   }
 `)
 
-export const removeSharedViewMutation = graphql(`
-  mutation ConsoleRemoveSharedView($input: RemoveSharedViewInput!) {
-    removeSharedView(input: $input) {
+export const deleteSharedViewMutation = graphql(`
+  mutation ConsoleDeleteSharedView($input: DeleteSharedViewInput!) {
+    deleteSharedView(input: $input) {
       auditEntry { id }
     }
   }

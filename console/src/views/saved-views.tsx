@@ -15,7 +15,7 @@ import { Notice } from '../ui/states.tsx'
 import { copy } from '../ui/text.tsx'
 import { toast } from '../ui/toast.tsx'
 import { MAX_VIEWS, useViews, type View, withoutView, withView } from './kept-views.ts'
-import { removeSharedViewMutation, sharedViewsQuery, shareViewMutation } from './operations.ts'
+import { deleteSharedViewMutation, sharedViewsQuery, shareViewMutation } from './operations.ts'
 
 type SharedView = ResultOf<typeof sharedViewsQuery>['sharedViews'][number]
 
@@ -39,7 +39,7 @@ export function SavedViews({ page }: { readonly page: ConsolePage }) {
   const mayShare = mayOf(session, SHARES[page])
   const [search, setSearch] = useSearchParams()
   const [isNaming, setNaming] = useState(false)
-  const [removed, setRemoved] = useState<SharedView>()
+  const [deleted, setDeleted] = useState<SharedView>()
   const query = search.toString()
   const isShown = (view: View) => new URLSearchParams(view.query).toString() === query
   const shownOwn = views.find(isShown)
@@ -60,7 +60,7 @@ export function SavedViews({ page }: { readonly page: ConsolePage }) {
     ...(shownOwn
       ? [
           {
-            name: `Remove “${shownOwn.name}”`,
+            name: `Delete “${shownOwn.name}”`,
             tone: 'danger' as const,
             run: () => keep(withoutView(views, shownOwn.name)),
           },
@@ -69,9 +69,9 @@ export function SavedViews({ page }: { readonly page: ConsolePage }) {
     ...(shownShared
       ? [
           {
-            name: `Remove “${shownShared.name}” for everyone…`,
+            name: `Delete “${shownShared.name}” for everyone…`,
             tone: 'danger' as const,
-            run: () => setRemoved(shownShared),
+            run: () => setDeleted(shownShared),
           },
         ]
       : []),
@@ -93,7 +93,7 @@ export function SavedViews({ page }: { readonly page: ConsolePage }) {
           onClose={() => setNaming(false)}
         />
       )}
-      {removed && <RemoveShared view={removed} onClose={() => setRemoved(undefined)} />}
+      {deleted && <DeleteShared view={deleted} onClose={() => setDeleted(undefined)} />}
     </>
   )
 }
@@ -178,26 +178,26 @@ function hintOf({ isShared, replaces }: { readonly isShared: boolean; readonly r
 
 const fullText = ({ isShared, most }: { readonly isShared: boolean; readonly most: number }): string =>
   isShared
-    ? `${most} views of this page are shared: remove one first.`
-    : `You have ${most} views here: remove one first.`
+    ? `${most} views of this page are shared: delete one first.`
+    : `You have ${most} views here: delete one first.`
 
-function RemoveShared({ view, onClose }: { readonly view: SharedView; readonly onClose: () => void }) {
+function DeleteShared({ view, onClose }: { readonly view: SharedView; readonly onClose: () => void }) {
   const client = useClient()
   const [{ sharedViewId, name, sharedBy }] = useState(view)
   return (
     <ActionDialog
-      title={`Remove “${name}”`}
+      title={`Delete “${name}”`}
       tone="danger"
       effect={`The view, which ${sharedBy} has shared, is gone for everyone in this project. Links to it still work.`}
-      confirm="Remove the view"
+      confirm="Delete the view"
       run={async (reason) => {
         const { data, error } = await client.mutation(
-          removeSharedViewMutation,
+          deleteSharedViewMutation,
           { input: { sharedViewId, reason } },
           SHARED,
         )
-        if (!data?.removeSharedView) return { error }
-        return { done: `“${name}” is removed.`, auditEntry: data.removeSharedView.auditEntry }
+        if (!data?.deleteSharedView) return { error }
+        return { done: `“${name}” is deleted.`, auditEntry: data.deleteSharedView.auditEntry }
       }}
       onClose={onClose}
     />

@@ -7,6 +7,10 @@ export const needs = (right: Right) => ({ right })
 export const rightOf = (extensions: Readonly<Record<string, unknown>>): Right | undefined =>
   extensions.right as Right | undefined
 
+/** The name that a field has now. A field that was renamed is there under its former name, too. */
+export const nameNow = ({ name, extensions }: { readonly name: string; readonly extensions: object }): string =>
+  'nameNow' in extensions ? String(extensions.nameNow) : name
+
 /** The extensions of a field that is made when it is asked for. It is in an answer of GraphQL that does so, and in none of REST. */
 export const ON_REQUEST = { isOnRequest: true }
 

@@ -205,6 +205,7 @@ export const playerQuery = <F extends Fields, Outcome>(call: PlayerCall<F, Outco
 /** The same for a mutation, with its input type. */
 export const playerMutation = <F extends Fields, Outcome>(name: string, call: PlayerCall<F, Outcome>) => ({
   args: inputOf(name, call.request),
+  extensions: { formerly: call.formerly },
   resolve: (_root: unknown, { input }: { input: Sent<F> }, context: Context): Promise<Outcome> =>
     runAs(context, call, input),
 })

@@ -67,10 +67,10 @@ export function deliver(group: Group, player: Player, message: NewMessage): { re
 }
 
 /**
- * Removes a message from a player's inbox, in a transaction. False when it was claimed or is not there. Ask for the
+ * Takes a message back from a player's inbox, in a transaction. False when it was claimed or is not there. Ask for the
  * message and for the inbox first.
  */
-export function withdraw(_group: Group, player: Player, messageId: string): boolean {
+export function cancel(_group: Group, player: Player, messageId: string): boolean {
   const message = askMessage(player, messageId).value
   if (message === null || message.claimedAt !== null) return false
   removeMessage(player, messageId)

@@ -18,14 +18,14 @@ import {
   MESSAGE_ERRORS,
 } from './claim-message.ts'
 import { inboxAnswer, inboxCall, receivedMessage } from './list-inbox.ts'
+import { markMessagesReadAnswer, markMessagesReadCall } from './mark-messages-read.ts'
 import { MESSAGE_KINDS, type MessageKind, readStored } from './messages.ts'
-import { readMessagesAnswer, readMessagesCall } from './read-messages.ts'
 
 enumType('MessageError', MESSAGE_ERRORS, {
   description: 'The reason why a message was not claimed.',
   values: {
     'message not found':
-      'The inbox has no such message: it is unknown, was withdrawn, or expired more than a week ago.',
+      'The inbox has no such message: it is unknown, was cancelled, or expired more than a week ago.',
     'message expired': 'The message has expired.',
     'balance limit exceeded': 'A balance would pass the largest 64-bit integer.',
   },
@@ -36,7 +36,7 @@ answerType('GrantedMessage', grantedMessage)
 const InboxType = answerType('Inbox', inboxAnswer)
 const ClaimMessagePayloadType = answerType('ClaimMessagePayload', claimMessageAnswer)
 const ClaimAllMessagesPayloadType = answerType('ClaimAllMessagesPayload', claimAllMessagesAnswer)
-const ReadMessagesPayloadType = answerType('ReadMessagesPayload', readMessagesAnswer)
+const MarkMessagesReadPayloadType = answerType('MarkMessagesReadPayload', markMessagesReadAnswer)
 
 builder.queryField('inbox', (t) =>
   t.field({
@@ -57,10 +57,10 @@ builder.mutationFields((t) => ({
     description: `Claims the rewards of all messages that fit, the oldest first, up to ${MAX_INBOX_PAGE} messages. Repeat it while \`remaining\` falls.`,
     ...playerMutation('ClaimAllMessagesInput', claimAllMessagesCall),
   }),
-  readMessages: t.field({
-    type: ReadMessagesPayloadType,
+  markMessagesRead: t.field({
+    type: MarkMessagesReadPayloadType,
     description: 'Marks messages of the inbox as read. Unknown ones are passed over.',
-    ...playerMutation('ReadMessagesInput', readMessagesCall),
+    ...playerMutation('MarkMessagesReadInput', markMessagesReadCall),
   }),
 }))
 

@@ -44,7 +44,7 @@ export type ClaimMessage = RequestOf<typeof claimMessageRequest>
 
 export const claimAllMessagesRequest = shape({ idempotencyKey }, { name: 'InboxClaimAllRequest', example: {} })
 
-export const readMessagesRequest = shape(
+export const markMessagesReadRequest = shape(
   {
     messageIds: mapped(
       uuids(`The messages: 1 to ${MAX_INBOX_PAGE}. Unknown ones are passed over.`, { min: 1, max: MAX_INBOX_PAGE }),

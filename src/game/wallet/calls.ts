@@ -1,8 +1,8 @@
 import { out } from '../../declare/answer.ts'
 import type { Change } from '../../declare/change.ts'
 import { type Asking, operatorChange, payload } from '../../declare/operator-call.ts'
-import { addCurrency, type Currency, findCurrency, removeCurrency, setCreditLimit } from './currencies.ts'
-import { addCurrencyRequest, creditLimitRequest, removeCurrencyRequest } from './requests.ts'
+import { addCurrency, type Currency, deleteCurrency, findCurrency, setCreditLimit } from './currencies.ts'
+import { addCurrencyRequest, creditLimitRequest, deleteCurrencyRequest } from './requests.ts'
 
 interface Asked {
   readonly environment: string
@@ -39,15 +39,16 @@ export const catalogueCalls = [
     change: async (changing, asked) => shown(await addCurrency(changing, asked), changing, asked),
   }),
   operatorChange({
-    name: 'removeCurrency',
+    name: 'deleteCurrency',
+    formerly: 'removeCurrency',
     summary: 'Reverts `addCurrency`. Balances and the credit limit stay; a currency of a scenario stays known.',
-    request: removeCurrencyRequest,
-    answer: payload('RemoveCurrencyPayload', { currency }),
+    request: deleteCurrencyRequest,
+    answer: payload('DeleteCurrencyPayload', { currency }),
     right: 'design',
     action: 'currency.remove',
-    title: 'Remove a currency',
+    title: 'Delete a currency',
     target: 'currency',
-    change: async (changing, asked) => shown(await removeCurrency(changing, asked), changing, asked),
+    change: async (changing, asked) => shown(await deleteCurrency(changing, asked), changing, asked),
   }),
   operatorChange({
     name: 'setCreditLimit',

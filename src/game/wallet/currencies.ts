@@ -141,8 +141,8 @@ interface Asked {
 export const addCurrency = (transaction: Transaction, asked: Asked): Promise<Change<null>> =>
   changeEntry(transaction, asked, (entry) => ({ ...entry, isAdded: true }))
 
-/** Removes an added currency. Its credit limit and the balances of players stay. */
-export const removeCurrency = (transaction: Transaction, asked: Asked): Promise<Change<null>> =>
+/** Deletes an added currency. Its credit limit and the balances of players stay. */
+export const deleteCurrency = (transaction: Transaction, asked: Asked): Promise<Change<null>> =>
   changeEntry(transaction, asked, (entry) => ({ ...entry, isAdded: false }))
 
 /** Sets the largest credit of an operator; null removes the limit. Refuses to limit a currency that is not known. */

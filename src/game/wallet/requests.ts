@@ -10,7 +10,7 @@ export const addCurrencyRequest = shape({
   currency: described(currency, 'The name of the currency, as in wallets.'),
   reason,
 })
-export const removeCurrencyRequest = shape({ environment, currency, reason })
+export const deleteCurrencyRequest = shape({ environment, currency, reason })
 export const creditLimitRequest = shape({
   environment,
   currency,

@@ -17,7 +17,7 @@ export function addMutations(calls: readonly OperatorCall[]): void {
         t.field({
           type: typeOf(call.answer) as never,
           description: call.summary,
-          ...(call.cost !== undefined && { extensions: { cost: call.cost } }),
+          extensions: { cost: call.cost, formerly: call.formerly },
           args: inputOf(inputName(call.name), call.request),
           resolve: async (_root, { input }, context) => {
             const { service } = context

@@ -9,7 +9,7 @@ import {
   notePremiumGift,
 } from '../../game/battlepass/premium-gifts.ts'
 import type { Definition, PassNode } from '../../game/definition/definition.ts'
-import { deliver, hasRoom, withdraw } from '../../game/inbox/deliver.ts'
+import { cancel, deliver, hasRoom } from '../../game/inbox/deliver.ts'
 import { askInbox, askMessage } from '../../game/inbox/messages.ts'
 import { askActiveRun } from '../../game/runs/runs.ts'
 import { requireScenario, Scenarios } from '../../game/runs/scenarios.ts'
@@ -233,7 +233,7 @@ function* undo(group: Group, player: Player, job: Job): Acting {
   })
   const isUnclaimed = message?.value?.claimedAt === null
   if (isUnclaimed && messageId !== null) {
-    withdraw(group, player, messageId)
+    cancel(group, player, messageId)
     return { given }
   }
   if (messageId !== null && !message?.value) return 'nothing left'

@@ -76,7 +76,7 @@ builder.objectRef<PreviewedUndo>('PreviewGrantUndoResult').implement({
     }),
     unclaimedMessages: t.field({
       type: 'Count',
-      description: 'Messages that would be withdrawn, as nobody has claimed them.',
+      description: 'Messages that would be cancelled, as nobody has claimed them.',
       resolve: ({ unclaimedMessages }) => BigInt(unclaimedMessages),
     }),
     premium: t.field({

@@ -173,7 +173,7 @@ export interface PreviewedUndo {
   readonly given: readonly Granted[]
   /** What could be taken back now: the rest was spent. */
   readonly taken: readonly Granted[]
-  /** Messages that nobody has claimed, which an undo withdraws. */
+  /** Messages that nobody has claimed, which an undo cancels. */
   readonly unclaimedMessages: number
   /** Premium that could be revoked now. */
   readonly premium: number

@@ -16,7 +16,7 @@ import {
   createDraft,
   deleteDraft,
   EDITING_SECONDS,
-  enterDraft,
+  openDraft,
   publishPolicy,
   resolveComment,
   type ShownDraft,
@@ -67,7 +67,8 @@ export const draftCalls = [
     },
   }),
   operatorAct({
-    name: 'enterScenarioDraft',
+    name: 'openScenarioDraft',
+    formerly: 'enterScenarioDraft',
     summary: `Says that the caller has a draft open, for ${EDITING_SECONDS} seconds, and answers the draft as it is now.`,
     request: draftRequest,
     answer: changedDraft,
@@ -76,7 +77,7 @@ export const draftCalls = [
     title: 'Open a shared draft',
     target: 'draftId',
     async act({ caller, service }, asked) {
-      await enterDraft(service.operatorPool, caller, asked)
+      await openDraft(service.operatorPool, caller, asked)
       return { outcome: await showDraft(service.operatorPool, asked) }
     },
   }),

@@ -259,7 +259,7 @@ export async function approveDraft(
 }
 
 /** Says that a person has a draft open. */
-export async function enterDraft(
+export async function openDraft(
   pool: Pool,
   caller: PlatformCaller,
   { environmentId, draftId }: { readonly environmentId: string; readonly draftId: string },

@@ -95,7 +95,7 @@ builder.objectRef<Shown>('ScenarioDraft').implement({
       ],
     }),
     editors: t.stringList({
-      description: `The people who have it open: who called \`enterScenarioDraft\` in the last ${EDITING_SECONDS} seconds.`,
+      description: `The people who have it open: who called \`openScenarioDraft\` in the last ${EDITING_SECONDS} seconds.`,
       resolve: async ({ id }, _args, { service }) => [...(await readEditors(service.operatorPool, id))],
     }),
   }),

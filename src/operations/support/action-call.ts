@@ -39,7 +39,7 @@ export const ERRORS: Readonly<Record<SupportError, string>> = {
   'tier not found': 'The published version has no such tier.',
   'premium required': 'The player does not own premium. Grant premium first.',
   'inbox full': 'The player has as many messages as an inbox holds.',
-  'too many notes': `The player has ${MAX_NOTES} notes. Remove one first.`,
+  'too many notes': `The player has ${MAX_NOTES} notes. Delete one first.`,
   'already undone': 'Another action has undone it already.',
   'last identity':
     'It is the only identity of the player, who could not log in again. To unlink it all the same, send `allowLast: true`.',
@@ -85,6 +85,7 @@ type ActionFields = Fields & typeof whom
 
 interface ActionCall<F extends ActionFields, Outcome> {
   readonly name: string
+  readonly formerly?: string
   readonly summary: string
   readonly action: SupportAction
   readonly title?: string
@@ -111,10 +112,11 @@ const MAY_BE_DONE: readonly RefusalKind[] = ['unavailable', 'idempotencyKeyReuse
  * refusal that an operator can act on is data of the payload.
  */
 export function actionCall<F extends ActionFields, Outcome>(call: ActionCall<F, Outcome>): OperatorCall {
-  const { name, summary, title, request, check, answer, isGift, command } = call
+  const { name, formerly, summary, title, request, check, answer, isGift, command } = call
   const action = `player.${call.action}`
   return operatorAct<F, AnswerOf<typeof answer.answer>>({
     name,
+    formerly,
     summary,
     title,
     request,

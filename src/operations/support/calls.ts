@@ -17,14 +17,16 @@ import {
   banAsked,
   banEachRequest,
   banRequest,
+  cancelMessageRequest,
   checkBan,
   checkMessage,
   creditRequest,
   crossRequest,
+  deleteNoteRequest,
   deleteStorageRequest,
   each,
   endBoostRequest,
-  grantBoostRequest,
+  grantPlayerBoostRequest,
   grantTierRequest,
   identityRequest,
   messageRequest,
@@ -32,18 +34,16 @@ import {
   passRequest,
   playerRequest,
   premiumRequest,
-  removeNoteRequest,
   revokeRequest,
   rewardRequest,
   runRequest,
   setStorageRequest,
   tierRequest,
   unbanRequest,
-  withdrawRequest,
   xpRequest,
 } from './requests.ts'
 import type { Changed, KeyedCall } from './support-action.ts'
-import { endPlayerBoost, type GrantedBoost, grantBoost } from './support-boosts.ts'
+import { endPlayerBoost, type GrantedBoost, grantPlayerBoost } from './support-boosts.ts'
 import {
   type CrossedHandle,
   cancelRun,
@@ -53,8 +53,8 @@ import {
   grantTier,
   grantXp,
 } from './support-gifts.ts'
-import { type Sent, sendMessage, withdrawMessage } from './support-inbox.ts'
-import { type AddedNote, addPlayerNote, removePlayerNote } from './support-notes.ts'
+import { cancelMessage, type Sent, sendMessage } from './support-inbox.ts'
+import { type AddedNote, addPlayerNote, deletePlayerNote } from './support-notes.ts'
 import { grantPremium, resetPass, resetReward, resetTier, revokePremium } from './support-pass.ts'
 import {
   banPlayer,
@@ -155,7 +155,7 @@ const crossing = actionAnswer(
 )
 
 const boost = actionAnswer(
-  'GrantBoostPayload',
+  'GrantPlayerBoostPayload',
   {
     boost: out.orNull(
       out.keptAt<RowKey>('PlayerBoost', 'The boost as it is now. Null for a refusal, and once it has ended.'),
@@ -166,7 +166,7 @@ const boost = actionAnswer(
 
 const note = actionAnswer(
   'AddPlayerNotePayload',
-  { note: out.orNull(out.keptAt<RowKey>('PlayerNote', 'The note. Null for a refusal, and once it is removed.')) },
+  { note: out.orNull(out.keptAt<RowKey>('PlayerNote', 'The note. Null for a refusal, and once it is deleted.')) },
   (outcome: AddedNote | null, { player }) => ({ note: outcome && keyOf(player, outcome.noteId) }),
 )
 
@@ -358,15 +358,16 @@ export const supportCalls = [
     command: (call, asked, { limits }) => crossHandle(call, asked, limits),
   }),
   actionCall({
-    name: 'grantBoost',
+    name: 'grantPlayerBoost',
+    formerly: 'grantBoost',
     summary:
       'Gives a player a personal boost from now on, as a reward does: one of the same percentage that runs is made longer.',
     action: 'grant_boost',
     title: 'Grant a personal boost',
-    request: grantBoostRequest,
+    request: grantPlayerBoostRequest,
     answer: boost,
     isGift: () => true,
-    command: grantBoost,
+    command: grantPlayerBoost,
   }),
   actionCall({
     name: 'endPlayerBoost',
@@ -414,13 +415,14 @@ export const supportCalls = [
     },
   }),
   actionCall({
-    name: 'withdrawMessage',
-    summary: "Removes a message that was not claimed from a player's inbox.",
+    name: 'cancelMessage',
+    formerly: 'withdrawMessage',
+    summary: "Cancels a message that was not claimed: the player's inbox has it no longer.",
     action: 'withdraw_message',
-    title: 'Withdraw a message from a player',
-    request: withdrawRequest,
+    title: 'Cancel a message to a player',
+    request: cancelMessageRequest,
     answer: changed,
-    command: withdrawMessage,
+    command: cancelMessage,
   }),
   actionCall({
     name: 'addPlayerNote',
@@ -432,12 +434,13 @@ export const supportCalls = [
     command: addPlayerNote,
   }),
   actionCall({
-    name: 'removePlayerNote',
-    summary: 'Removes a note about a player.',
+    name: 'deletePlayerNote',
+    formerly: 'removePlayerNote',
+    summary: 'Deletes a note about a player.',
     action: 'remove_note',
-    title: 'Remove a note about a player',
-    request: removeNoteRequest,
+    title: 'Delete a note about a player',
+    request: deleteNoteRequest,
     answer: changed,
-    command: removePlayerNote,
+    command: deletePlayerNote,
   }),
 ]

@@ -105,7 +105,7 @@ export const messageRequest = shape({
 })
 export const checkMessage: Check<RequestOf<typeof messageRequest>> = ({ text, rewards }) =>
   text === null && rewards.length === 0 ? [{ path: 'text', message: 'is required without rewards' }] : []
-export const withdrawRequest = shape({
+export const cancelMessageRequest = shape({
   ...undo,
   messageId: mapped(uuid('The `messageId` of a message.'), (id) => id.toLowerCase()),
 })
@@ -114,7 +114,7 @@ export const addNoteRequest = shape({
   text: text(`What other operators should know: 1 to ${MAX_NOTE} characters.`, { max: MAX_NOTE }),
   idempotencyKey: requiredKey,
 })
-export const removeNoteRequest = shape({
+export const deleteNoteRequest = shape({
   ...undo,
   noteId: mapped(uuid('The `noteId` of a note.'), (id) => id.toLowerCase()),
 })
@@ -165,7 +165,7 @@ export const crossRequest = shape({
   handle: crossHandleRequest.fields.handle,
   idempotencyKey: requiredKey,
 })
-export const grantBoostRequest = shape({
+export const grantPlayerBoostRequest = shape({
   ...undo,
   percent: createBoostRequest.fields.percent,
   minutes: int32(

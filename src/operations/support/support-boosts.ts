@@ -9,7 +9,7 @@ export interface GrantedBoost extends Recorded {
 }
 
 /** Gives a player a boost from now on, by the rules of boosts as rewards: one of the same percentage is made longer. */
-export const grantBoost = (call: KeyedCall, { percent, minutes }: RewardBoost): Command<GrantedBoost> =>
+export const grantPlayerBoost = (call: KeyedCall, { percent, minutes }: RewardBoost): Command<GrantedBoost> =>
   act(call, {
     name: 'grant_boost',
     request: { percent, minutes },

@@ -1,7 +1,7 @@
 import { Refusal } from '../../base/errors.ts'
 import type { MessageTexts } from '../../base/languages.ts'
 import { granted, type Reward } from '../../game/definition/definition.ts'
-import { deliver, hasRoom, withdraw } from '../../game/inbox/deliver.ts'
+import { cancel, deliver, hasRoom } from '../../game/inbox/deliver.ts'
 import { askInbox, askMessage } from '../../game/inbox/messages.ts'
 import { type CreditRules, requireCredit } from '../../game/wallet/currencies.ts'
 import type { Command } from '../../transactions/command.ts'
@@ -70,8 +70,8 @@ function sumsOf(rewards: readonly Reward[]): Map<string, { readonly amount: bigi
   return sums
 }
 
-/** Removes a message that was not claimed. Nothing changes when it was claimed or is not there. */
-export function withdrawMessage(call: SupportCall, { messageId }: { readonly messageId: string }): Command<Changed> {
+/** Cancels a message that was not claimed. Nothing changes when it was claimed or is not there. */
+export function cancelMessage(call: SupportCall, { messageId }: { readonly messageId: string }): Command<Changed> {
   return act(call, {
     name: 'withdraw_message',
     request: { messageId },
@@ -81,7 +81,7 @@ export function withdrawMessage(call: SupportCall, { messageId }: { readonly mes
     },
     decide(player, group, { asked }) {
       const { rewards = [] } = asked.value ?? {}
-      const changed = withdraw(group, player, messageId)
+      const changed = cancel(group, player, messageId)
       return {
         outcome: { changed },
         before: changed ? { messageId, rewards: rewards.map(granted) } : null,

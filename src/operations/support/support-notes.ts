@@ -26,8 +26,8 @@ export function addPlayerNote(call: KeyedCall, { text }: { readonly text: string
   })
 }
 
-/** Removes a note. Nothing changes when it is not there. */
-export function removePlayerNote(call: SupportCall, { noteId }: { readonly noteId: string }): Command<Changed> {
+/** Deletes a note. Nothing changes when it is not there. */
+export function deletePlayerNote(call: SupportCall, { noteId }: { readonly noteId: string }): Command<Changed> {
   return act(call, {
     name: 'remove_note',
     request: { noteId },

@@ -1,11 +1,11 @@
 import { out } from '../../declare/answer.ts'
 import { operatorChange, payload } from '../../declare/operator-call.ts'
 import { CONSOLE_PAGES, SHARES } from './pages.ts'
-import { removeSharedViewRequest, shareViewRequest } from './requests.ts'
-import { findPage, removeSharedView, shareView } from './shared-views.ts'
+import { deleteSharedViewRequest, shareViewRequest } from './requests.ts'
+import { deleteSharedView, findPage, shareView } from './shared-views.ts'
 
 const answer = payload('SharedViewPayload', {
-  sharedView: out.orNull(out.kept('SharedView'), 'The view after the change. Null for one that was removed.'),
+  sharedView: out.orNull(out.kept('SharedView'), 'The view after the change. Null for one that was deleted.'),
 })
 
 export const sharedViewCalls = [
@@ -28,17 +28,18 @@ export const sharedViewCalls = [
     change: shareView,
   }),
   operatorChange({
-    name: 'removeSharedView',
-    summary: 'Removes a shared view for everyone. Views of `AUDIT_LOG` are for admins.',
-    request: removeSharedViewRequest,
+    name: 'deleteSharedView',
+    formerly: 'removeSharedView',
+    summary: 'Deletes a shared view for everyone. Views of `AUDIT_LOG` are for admins.',
+    request: deleteSharedViewRequest,
     answer,
     // The page of the view says what else it takes.
     right: 'act',
     alsoRight: async ({ caller, service }, { sharedViewId }) =>
       SHARES[await findPage(service.operatorPool, caller.projectId, sharedViewId)],
     action: 'view.remove',
-    title: 'Remove a shared view',
+    title: 'Delete a shared view',
     target: 'sharedViewId',
-    change: removeSharedView,
+    change: deleteSharedView,
   }),
 ]

@@ -29,7 +29,7 @@ export const shareViewRequest = shape({
   query,
   reason: optional(reason),
 })
-export const removeSharedViewRequest = shape({
+export const deleteSharedViewRequest = shape({
   sharedViewId: mapped(uuid("A shared view's id.", 'SharedView'), (id) => id.toLowerCase()),
   reason: optional(reason),
 })

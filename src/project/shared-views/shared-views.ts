@@ -9,7 +9,7 @@ import type { Transaction } from '../../db/prisma.ts'
 import type { Change } from '../../declare/change.ts'
 import type { RequestOf } from '../../declare/shape.ts'
 import type { ConsolePage } from './pages.ts'
-import type { removeSharedViewRequest, shareViewRequest } from './requests.ts'
+import type { deleteSharedViewRequest, shareViewRequest } from './requests.ts'
 
 // Views that a team shares: filters of a page of the console with a name. They belong to a project, since the filters
 // of a page hold for each of its environments.
@@ -45,10 +45,10 @@ export async function shareView(
   return { outcome: { sharedView: id }, target: id, before: before ? shown(before) : null, after }
 }
 
-/** Removes a shared view for everyone. A repeat does not find it. */
-export async function removeSharedView(
+/** Deletes a shared view for everyone. A repeat does not find it. */
+export async function deleteSharedView(
   { client, db, caller: { projectId } }: Changer,
-  { sharedViewId }: RequestOf<typeof removeSharedViewRequest>,
+  { sharedViewId }: RequestOf<typeof deleteSharedViewRequest>,
 ): Promise<Change<{ readonly sharedView: null }>> {
   await lockProject(client, projectId)
   const view = await db.sharedView.findUnique({ where: { id: sharedViewId, projectId } })
@@ -57,7 +57,7 @@ export async function removeSharedView(
   return { outcome: { sharedView: null }, target: sharedViewId, before: shown(view), after: null }
 }
 
-/** The page of a shared view, which never changes. It decides who may remove the view. */
+/** The page of a shared view, which never changes. It decides who may delete the view. */
 export async function findPage(pool: Pool, projectId: string, sharedViewId: string): Promise<ConsolePage> {
   const { rows } = await pool.query<{ page: ConsolePage }>(
     'SELECT page FROM shared_views WHERE project_id = $1 AND id = $2',

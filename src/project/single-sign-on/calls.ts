@@ -1,8 +1,8 @@
 import { ACTIONS } from '../../audit/actions.ts'
 import { out } from '../../declare/answer.ts'
 import { operatorAct, payload } from '../../declare/operator-call.ts'
-import { removeRequest, setRequest, testRequest } from './requests.ts'
-import { readSignOn, removeSignOn, type SignOnSettings, setSignOn } from './settings.ts'
+import { deleteRequest, setRequest, testRequest } from './requests.ts'
+import { deleteSignOn, readSignOn, type SignOnSettings, setSignOn } from './settings.ts'
 import { signOnTest, testSignOn } from './test-sign-on.ts'
 
 const answer = payload('SingleSignOnPayload', {
@@ -52,16 +52,17 @@ export const singleSignOnCalls = [
     },
   }),
   operatorAct({
-    name: 'removeSingleSignOn',
+    name: 'deleteSingleSignOn',
+    formerly: 'removeSingleSignOn',
     summary: 'Ends single sign-on, and the sessions of everybody who is signed in so.',
-    request: removeRequest,
+    request: deleteRequest,
     answer,
     right: 'manage',
-    action: ACTIONS.removeSingleSignOn,
-    title: 'Remove single sign-on',
+    action: ACTIONS.deleteSingleSignOn,
+    title: 'Delete single sign-on',
     target: { word: 'project' },
     async act({ caller, service }, asked) {
-      const auditId = await removeSignOn(service.operatorPool, caller, asked)
+      const auditId = await deleteSignOn(service.operatorPool, caller, asked)
       return { outcome: { singleSignOn: await readSignOn(service.operatorPool, caller.projectId) }, auditId }
     },
   }),

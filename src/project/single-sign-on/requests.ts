@@ -91,4 +91,4 @@ export const setRequest = shape({
 })
 export type SetRequest = RequestOf<typeof setRequest>
 
-export const removeRequest = shape({ reason, allowLast })
+export const deleteRequest = shape({ reason, allowLast })

@@ -14,7 +14,7 @@ import { type RequestOf, refuseFaults } from '../../declare/shape.ts'
 import { requireOtherAdmin } from '../projects/manage-keys.ts'
 import { IssuerFault } from './issuer-calls.ts'
 import type { IssuerClient } from './issuer-client.ts'
-import type { GroupRole, removeRequest, SetRequest } from './requests.ts'
+import type { deleteRequest, GroupRole, SetRequest } from './requests.ts'
 
 // The settings of single sign-on, one for each project. The sessions of each group have a platform key of their own, which
 // nobody holds: a change ends those of the groups whose role may change, and no others.
@@ -217,17 +217,17 @@ function keptKeys(
 const keysOf = (groups: readonly SignOnGroup[]): string[] => [...new Set(groups.map(({ keyId }) => keyId))]
 
 /** Ends single sign-on, and the sessions of everybody who is signed in so. Null when there was none. */
-export function removeSignOn(
+export function deleteSignOn(
   pool: Pool,
   caller: PlatformCaller,
-  { reason, allowLast }: RequestOf<typeof removeRequest>,
+  { reason, allowLast }: RequestOf<typeof deleteRequest>,
 ): Promise<string | null> {
   return inTransaction(pool, async (client) => {
     const before = await lockSignOn(client, caller.projectId)
     if (before === null) return null
     if (!allowLast) await requireOtherAdmin(client, caller.projectId, keysOf(before.groups))
     await client.query('DELETE FROM single_sign_ons WHERE project_id = $1', [caller.projectId])
-    const entry = { environmentId: null, action: ACTIONS.removeSingleSignOn, target: 'project', reason }
+    const entry = { environmentId: null, action: ACTIONS.deleteSingleSignOn, target: 'project', reason }
     const auditId = await writeAudit(client, caller, { ...entry, before: shown(before), after: null })
     await revokeKeys(client, caller, keysOf(before.groups))
     return auditId

@@ -125,7 +125,7 @@ beforeAll(async () => {
   await act('sendMessage', 'rewards: [{ itemId: "hat", amount: 1 }], idempotencyKey: "m"')
   await act('addPlayerNote', 'text: "t", idempotencyKey: "n"')
   await act('creditWallet', 'currency: "gems", amount: 100000, idempotencyKey: "a"')
-  await act('grantBoost', 'percent: 1, minutes: 60, idempotencyKey: "b"')
+  await act('grantPlayerBoost', 'percent: 1, minutes: 60, idempotencyKey: "b"')
   await player.post('/sdk/v1/battlepass/premium', { ...place, runId })
   await player.post('/sdk/v1/battlepass/xp', { ...place, runId, amount: 100_000 })
   const { data, errors } = await player.graphql(

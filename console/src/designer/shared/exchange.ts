@@ -4,7 +4,7 @@ import { codeOf } from '../../ui/errors.ts'
 import type { Draft, Version } from '../draft/draft.ts'
 import { readVersion } from '../draft/use-draft.ts'
 import { mergeDefinitions } from '../model/merge.ts'
-import { type draftFragment, draftQuery, enterDraftMutation, saveDraftMutation } from './operations.ts'
+import { type draftFragment, draftQuery, openDraftMutation, saveDraftMutation } from './operations.ts'
 
 export type SharedDraft = ResultOf<typeof draftFragment>
 
@@ -83,9 +83,9 @@ export async function exchange(
 
   async function read(): Promise<SharedDraft | null | undefined> {
     if (canSave) {
-      const { data, error } = await client.mutation(enterDraftMutation, { input: { environment, draftId } })
+      const { data, error } = await client.mutation(openDraftMutation, { input: { environment, draftId } })
       if (codeOf(error) === 'NOT_FOUND') return null
-      return data?.enterScenarioDraft ? data.enterScenarioDraft.draft : undefined
+      return data?.openScenarioDraft ? data.openScenarioDraft.draft : undefined
     }
     const { data } = await client.query(draftQuery, { environment, draftId }, { requestPolicy: 'network-only' })
     return data?.scenarioDraft

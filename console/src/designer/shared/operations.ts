@@ -49,10 +49,10 @@ export const saveDraftMutation = graphql(
   [draftFragment],
 )
 
-export const enterDraftMutation = graphql(
+export const openDraftMutation = graphql(
   `
-    mutation ConsoleEnterDraft($input: EnterScenarioDraftInput!) {
-      enterScenarioDraft(input: $input) { draft { ...ConsoleScenarioDraft } }
+    mutation ConsoleOpenDraft($input: OpenScenarioDraftInput!) {
+      openScenarioDraft(input: $input) { draft { ...ConsoleScenarioDraft } }
     }
   `,
   [draftFragment],

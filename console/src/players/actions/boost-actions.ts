@@ -1,11 +1,11 @@
 import { MAX_BOOST_MINUTES, MAX_BOOST_PERCENT } from '../../../../src/base/limits.ts'
 import { number } from '../../ui/words.ts'
-import { endPlayerBoostMutation, grantBoostMutation } from './operations.ts'
+import { endPlayerBoostMutation, grantPlayerBoostMutation } from './operations.ts'
 import type { PlayerData, SupportAction } from './support-action.ts'
 
 type PlayerBoost = PlayerData['boosts'][number]
 
-export const grantBoostAction = ({ boosts }: PlayerData): SupportAction => ({
+export const grantPlayerBoostAction = ({ boosts }: PlayerData): SupportAction => ({
   title: 'Give a boost',
   fields: [
     { name: 'percent', label: 'Percent', kind: 'amount', hint: `1 to ${number(String(MAX_BOOST_PERCENT))}.` },
@@ -19,7 +19,7 @@ export const grantBoostAction = ({ boosts }: PlayerData): SupportAction => ({
       : `The player gets ${percent}% more of each xp for ${number(minutes)} minutes, in all scenarios.`
   },
   confirm: 'Give',
-  mutation: grantBoostMutation,
+  mutation: grantPlayerBoostMutation,
   input: ({ percent, minutes }) => ({ percent: Number(percent), minutes: Number(minutes) }),
   done: ({ percent }) => `The player has a boost of ${percent}%.`,
 })

@@ -1,7 +1,7 @@
 import { MAX_MESSAGE_BODY, MAX_MESSAGE_DAYS, MAX_MESSAGE_TITLE } from '../../../../src/base/limits.ts'
 import { REWARDS_HINT, readRewards } from '../../designer/model/rewards.ts'
 import { number } from '../../ui/words.ts'
-import { sendMessageMutation, withdrawMessageMutation } from './operations.ts'
+import { cancelMessageMutation, sendMessageMutation } from './operations.ts'
 import type { SupportAction } from './support-action.ts'
 
 const DAYS = '30'
@@ -58,13 +58,13 @@ export const sendMessageAction = (language: string | null): SupportAction => ({
   done: () => 'The message is sent.',
 })
 
-export const withdrawMessageAction = (messageId: string, title: string): SupportAction => ({
-  title: 'Withdraw the message',
+export const cancelMessageAction = (messageId: string, title: string): SupportAction => ({
+  title: 'Cancel the message',
   effect: () => `${title} leaves the inbox, with what could be claimed. A message that was claimed stays.`,
-  confirm: 'Withdraw',
+  confirm: 'Cancel the message',
   tone: 'danger',
-  mutation: withdrawMessageMutation,
+  mutation: cancelMessageMutation,
   input: () => ({ messageId }),
   done: (_values, { changed }) =>
-    changed ? 'The message is withdrawn.' : 'Nothing changed: the message was claimed, or is no longer there.',
+    changed ? 'The message is cancelled.' : 'Nothing changed: the message was claimed, or is no longer there.',
 })

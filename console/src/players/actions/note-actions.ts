@@ -1,12 +1,12 @@
-import { removePlayerNoteMutation } from './operations.ts'
+import { deletePlayerNoteMutation } from './operations.ts'
 import type { SupportAction } from './support-action.ts'
 
-export const removeNoteAction = (noteId: string): SupportAction => ({
-  title: 'Remove the note',
-  effect: () => 'Nobody can read the note any more. The audit log keeps who wrote and removed it, not its text.',
-  confirm: 'Remove',
+export const deleteNoteAction = (noteId: string): SupportAction => ({
+  title: 'Delete the note',
+  effect: () => 'Nobody can read the note any more. The audit log keeps who wrote and deleted it, not its text.',
+  confirm: 'Delete',
   tone: 'danger',
-  mutation: removePlayerNoteMutation,
+  mutation: deletePlayerNoteMutation,
   input: () => ({ noteId }),
-  done: () => 'The note is removed.',
+  done: () => 'The note is deleted.',
 })

@@ -58,9 +58,9 @@ export const debitWalletMutation = graphql(
   [movedFragment],
 )
 
-export const grantBoostMutation = graphql(`
-  mutation ConsoleGrantBoost($input: GrantBoostInput!) {
-    result: grantBoost(input: $input) {
+export const grantPlayerBoostMutation = graphql(`
+  mutation ConsoleGrantPlayerBoost($input: GrantPlayerBoostInput!) {
+    result: grantPlayerBoost(input: $input) {
       boost { endsAt }
       error message
       auditEntry { id }
@@ -155,8 +155,8 @@ export const sendMessageMutation = graphql(`
   }
 `)
 
-export const withdrawMessageMutation = graphql(
-  `mutation ConsoleWithdrawMessage($input: WithdrawMessageInput!) { result: withdrawMessage(input: $input) { ...ConsoleChanged } }`,
+export const cancelMessageMutation = graphql(
+  `mutation ConsoleCancelMessage($input: CancelMessageInput!) { result: cancelMessage(input: $input) { ...ConsoleChanged } }`,
   [changedFragment],
 )
 
@@ -171,7 +171,7 @@ export const addPlayerNoteMutation = graphql(`
   }
 `)
 
-export const removePlayerNoteMutation = graphql(
-  `mutation ConsoleRemovePlayerNote($input: RemovePlayerNoteInput!) { result: removePlayerNote(input: $input) { ...ConsoleChanged } }`,
+export const deletePlayerNoteMutation = graphql(
+  `mutation ConsoleDeletePlayerNote($input: DeletePlayerNoteInput!) { result: deletePlayerNote(input: $input) { ...ConsoleChanged } }`,
   [changedFragment],
 )

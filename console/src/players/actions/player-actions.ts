@@ -1,6 +1,6 @@
 import type { Pass } from '../running-pass.ts'
 import { banAction, deleteAction, endSessionsAction, unbanAction } from './account-actions.ts'
-import { grantBoostAction } from './boost-actions.ts'
+import { grantPlayerBoostAction } from './boost-actions.ts'
 import { sendMessageAction } from './message-actions.ts'
 import {
   grantPremiumAction,
@@ -38,7 +38,7 @@ export function actionsOf(
     grants: [
       ...(pass ? onPass(grantXpAction(pass), grantTierAction(pass)) : []),
       ...(pass && !pass.premiumOwned ? onPass(grantPremiumAction(pass)) : []),
-      { action: grantBoostAction(player) },
+      { action: grantPlayerBoostAction(player) },
       { action: sendMessageAction(player.language) },
     ],
     more: [

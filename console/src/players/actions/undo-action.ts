@@ -1,6 +1,6 @@
 import { banAction, unbanAction } from './account-actions.ts'
-import { endBoostAction, grantBoostAction } from './boost-actions.ts'
-import { withdrawMessageAction } from './message-actions.ts'
+import { endBoostAction, grantPlayerBoostAction } from './boost-actions.ts'
+import { cancelMessageAction } from './message-actions.ts'
 import { grantPremiumAction, grantTierAction, resetTierAction, revokePremiumAction } from './pass-actions.ts'
 import type { PassRef, PlayerData, SupportAction, Values } from './support-action.ts'
 import type { Undo, UndoableEntry } from './undo.ts'
@@ -43,9 +43,9 @@ function actionOf(undo: Undo, player: PlayerData, now: number): SupportAction {
         done: (_values, { changed }) => (changed ? 'What was left was taken.' : 'Nothing of it was left.'),
       }
     case 'grant boost':
-      return filled(grantBoostAction(player), { percent: String(undo.percent), minutes: String(undo.minutes) })
-    case 'withdraw':
-      return withdrawMessageAction(undo.messageId, 'The message')
+      return filled(grantPlayerBoostAction(player), { percent: String(undo.percent), minutes: String(undo.minutes) })
+    case 'cancel message':
+      return cancelMessageAction(undo.messageId, 'The message')
     case 'unban':
       return unbanAction(player)
     case 'ban': {

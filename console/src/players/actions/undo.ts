@@ -40,7 +40,7 @@ export type Undo =
       readonly track: 'FREE' | 'PREMIUM' | 'BONUS'
     }
   | { readonly by: 'grant boost'; readonly percent: number; readonly minutes: number }
-  | { readonly by: 'withdraw'; readonly messageId: string }
+  | { readonly by: 'cancel message'; readonly messageId: string }
   | { readonly by: 'unban' }
   | { readonly by: 'ban'; readonly kind: string; readonly publicReason: string; readonly until: string | undefined }
 
@@ -86,7 +86,7 @@ export function undoOf(entry: UndoableEntry, player: UndoPlayer, now: number): U
       return { by: 'grant boost', percent: Number(before.percent), minutes: Math.max(1, Math.round(leftMs / 60_000)) }
     }
     case 'player.send_message':
-      return { by: 'withdraw', messageId: String(after.messageId) }
+      return { by: 'cancel message', messageId: String(after.messageId) }
     case 'player.ban':
       return player.status === 'BANNED' ? { by: 'unban' } : 'The player is not banned any more.'
     case 'player.unban': {

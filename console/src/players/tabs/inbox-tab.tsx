@@ -4,7 +4,7 @@ import { Empty } from '../../ui/states.tsx'
 import { PagedTable } from '../../ui/table.tsx'
 import { Ago } from '../../ui/time.tsx'
 import { number, words } from '../../ui/words.ts'
-import { sendMessageAction, withdrawMessageAction } from '../actions/message-actions.ts'
+import { cancelMessageAction, sendMessageAction } from '../actions/message-actions.ts'
 import { ActionButton } from '../actions/use-action.tsx'
 import { messageTitle } from '../message-words.ts'
 import { inboxQuery } from '../operations.ts'
@@ -41,11 +41,8 @@ export function InboxTab({ player, open }: TabProps) {
             title: 'Action',
             cell: (one) =>
               one.claimedAt === null && player.status !== 'DELETED' ? (
-                <ActionButton
-                  tone="danger"
-                  onClick={() => open(withdrawMessageAction(one.messageId, messageTitle(one)))}
-                >
-                  Withdraw
+                <ActionButton tone="danger" onClick={() => open(cancelMessageAction(one.messageId, messageTitle(one)))}>
+                  Cancel
                 </ActionButton>
               ) : (
                 ''

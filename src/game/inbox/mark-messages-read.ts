@@ -5,19 +5,19 @@ import { askStatus, requireActive } from '../../players/player-status.ts'
 import type { Command } from '../../transactions/command.ts'
 import type { PlayerRef } from '../../transactions/player.ts'
 import { askInbox, askMessage, isUnread, presentMessages, putMessage } from './messages.ts'
-import { readMessagesRequest } from './requests.ts'
+import { markMessagesReadRequest } from './requests.ts'
 
-export const readMessagesAnswer = answer(
+export const markMessagesReadAnswer = answer(
   'The inbox after messages were read.',
   { unread: out.int32('The number of messages that were not read.') },
   { name: 'InboxReadResponse', example: { unread: 3 } },
 )
 
 /** Marks messages as read. Unknown and expired ones are passed over, so the call can be repeated. */
-export function readMessages(
+export function markMessagesRead(
   ref: PlayerRef,
-  { messageIds }: RequestOf<typeof readMessagesRequest>,
-): Command<AnswerOf<typeof readMessagesAnswer>> {
+  { messageIds }: RequestOf<typeof markMessagesReadRequest>,
+): Command<AnswerOf<typeof markMessagesReadAnswer>> {
   const asked = new Set(messageIds)
   return {
     player: ref,
@@ -36,14 +36,15 @@ export function readMessages(
   }
 }
 
-export const readMessagesCall = playerCall({
-  request: readMessagesRequest,
+export const markMessagesReadCall = playerCall({
+  request: markMessagesReadRequest,
+  formerly: 'readMessages',
   action: 'inbox.read',
-  command: readMessages,
+  command: markMessagesRead,
   contract: {
     id: 'readMessages',
     tag: 'Inbox',
     summary: 'Mark messages of the inbox as read. Unknown ones are passed over.',
-    answer: readMessagesAnswer,
+    answer: markMessagesReadAnswer,
   },
 })
