@@ -14,7 +14,7 @@ const { CURSOR_FILE = `${ENVIRONMENT}.cursor` } = process.env
 
 const END = 'query ($environment: String!) { streamCursor(environment: $environment) }'
 const EVENTS = `subscription ($environment: String!) {
-  events(environment: $environment) { cursor occurredAt type handle playerId scenarioId nodeId runId data }
+  onEvent(environment: $environment) { cursor occurredAt type handle playerId scenarioId nodeId runId data }
 }`
 
 /** Errors that pass. All others are final. */
@@ -97,7 +97,7 @@ async function listen() {
     for await (const { streamCursor } of ask(END)) remember(streamCursor)
   }
   const cursor = readFileSync(CURSOR_FILE, 'utf8')
-  for await (const { events: event } of ask(EVENTS, { 'last-event-id': cursor })) {
+  for await (const { onEvent: event } of ask(EVENTS, { 'last-event-id': cursor })) {
     await handle(event)
     remember(event.cursor)
     wait = SHORTEST_WAIT_MS

@@ -16,7 +16,7 @@ const { CURSOR_FILE = `${ENVIRONMENT}.cursor` } = process.env
 
 const END = 'query ($environment: String!) { streamCursor(environment: $environment) }'
 const EVENTS = `subscription ($environment: String!, $after: String!) {
-  events(environment: $environment, after: $after) {
+  onEvent(environment: $environment, after: $after) {
     cursor occurredAt type handle playerId scenarioId nodeId runId data
   }
 }`
@@ -87,7 +87,7 @@ async function listen() {
     for await (const { streamCursor } of ask(END, { environment: ENVIRONMENT })) remember(streamCursor)
   }
   const after = readFileSync(CURSOR_FILE, 'utf8')
-  for await (const { events: event } of ask(EVENTS, { environment: ENVIRONMENT, after })) {
+  for await (const { onEvent: event } of ask(EVENTS, { environment: ENVIRONMENT, after })) {
     await handle(event)
     remember(event.cursor)
     wait = SHORTEST_WAIT_MS

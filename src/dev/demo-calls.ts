@@ -44,13 +44,13 @@ export function listen(demo: Demo, { environment, fields, after, onEvent, onErro
     connectionParams: { authorization: `Bearer ${demo.platformKey}` },
   })
   const query = `subscription ($environment: String!, $after: String) {
-    events(environment: $environment, after: $after) { ${fields} }
+    onEvent(environment: $environment, after: $after) { ${fields} }
   }`
   client.subscribe(
     { query, variables: { environment, after } },
     {
       next: ({ data }) => {
-        const event = data?.events as Body
+        const event = data?.onEvent as Body
         if (event) onEvent(event)
       },
       error: onError,

@@ -167,9 +167,9 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}access to events, on two in
       const position = positionOf(String(after))
       return (
         row.position > position &&
-        (field === 'events' ||
+        (['events', 'onEvent'].includes(field) ||
           row.handle === field ||
-          row.type === (field === 'playerCreated' ? 'PLAYER_CREATED' : field)) &&
+          row.type === (['playerCreated', 'onPlayerCreated'].includes(field) ? 'PLAYER_CREATED' : field)) &&
         (typeof playerId !== 'string' || row.playerId === playerId.toLowerCase()) &&
         (typeof scenarioId !== 'string' || row.scenarioId === scenarioId) &&
         (typeof nodeId !== 'string' || row.nodeId === nodeId) &&

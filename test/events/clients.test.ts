@@ -642,7 +642,7 @@ describe('docs/listeners.md', () => {
     const runId = await player.start('season')
     await player.post('/sdk/v1/battlepass/xp', { ...PLACE, runId, amount: 1, source: 'match' })
     const [first, resumed, own] = (await Promise.all(runs)).map(({ stdout }) => String(stdout))
-    expect(first).toMatch(/^:\n\nid: \S+\nevent: next\ndata: \{"data":\{"events":\{"cursor":"\S+","occurredAt":"/)
+    expect(first).toMatch(/^:\n\nid: \S+\nevent: next\ndata: \{"data":\{"onEvent":\{"cursor":"\S+","occurredAt":"/)
     for (const text of [first, resumed]) {
       expect([...(text ?? '').matchAll(/"handle":"(\w+)"/g)].map(([, handle]) => handle)).toEqual([
         'onStart',

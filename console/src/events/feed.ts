@@ -5,7 +5,7 @@ import { codeOf, faultsOf, faultText, textOf } from '../ui/errors.ts'
 import { CatchUp, type Resumption } from './catch-up.ts'
 import { eventsSubscription, latestEventsQuery, streamCursorQuery } from './operations.ts'
 
-export type GameEvent = ResultOf<typeof eventsSubscription>['events']
+export type GameEvent = ResultOf<typeof eventsSubscription>['onEvent']
 
 export type EventFilter = Omit<VariablesOf<typeof eventsSubscription>, 'after'>
 
@@ -136,11 +136,11 @@ export class EventFeed {
       // Called before the library acts: after a normal closure it would repeat the subscription with its first cursor.
       socket.client.on('closed', lose),
     ]
-    const stop = socket.client.subscribe<{ events: GameEvent }>(
+    const stop = socket.client.subscribe<{ onEvent: GameEvent }>(
       { query: stringifyDocument(eventsSubscription), variables: { ...filter, after: this.#after } },
       {
         next: ifCurrent(({ data, errors }) => {
-          if (data?.events) this.#onEvent(data.events)
+          if (data?.onEvent) this.#onEvent(data.onEvent)
           else lose(errors)
         }),
         error: lose,

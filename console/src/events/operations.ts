@@ -35,7 +35,7 @@ export const eventsSubscription = graphql(
       $environment: String!, $playerId: String, $scenarioId: String, $handles: [String!],
       $types: [EventType!], $after: String
     ) {
-      events(
+      onEvent(
         environment: $environment, playerId: $playerId, scenarioId: $scenarioId, handles: $handles,
         types: $types, after: $after
       ) {

@@ -7,7 +7,7 @@ export const needs = (right: Right) => ({ right })
 export const rightOf = (extensions: Readonly<Record<string, unknown>>): Right | undefined =>
   extensions.right as Right | undefined
 
-/** The name that a field has now. A field that was renamed is there under its former name, too. */
+/** The name of a field today, also of one that is there under another name: a former one, or one that the contract has. */
 export const nameNow = ({ name, extensions }: { readonly name: string; readonly extensions: object }): string =>
   'nameNow' in extensions ? String(extensions.nameNow) : name
 

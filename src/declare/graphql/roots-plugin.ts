@@ -18,21 +18,29 @@ class RootsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
 
   override afterBuild(schema: GraphQLSchema): GraphQLSchema {
     for (const root of [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()])
-      if (root) addFormerNames(root)
+      if (root) addOtherNames(root)
     return schema
   }
 }
 
-/** A field that was renamed is there under its former name, too: the same field, which is deprecated. */
-function addFormerNames(root: GraphQLObjectType): void {
+/**
+ * A field that has another name is there under that one, too: deprecated under a former name, and as it is under a name
+ * that the contract promises.
+ */
+function addOtherNames(root: GraphQLObjectType): void {
   const fields = root.getFields()
   for (const field of Object.values(fields)) {
-    const { formerly } = field.extensions
-    if (typeof formerly !== 'string') continue
-    if (fields[formerly]) throw new Error(`${root.name} has ${formerly} already, the former name of ${field.name}`)
-    const description = `The same as \`${field.name}\`.`
-    const extensions = { ...field.extensions, nameNow: field.name }
-    fields[formerly] = { ...field, name: formerly, description, deprecationReason: `Use ${field.name}.`, extensions }
+    const { formerly, alsoNamed } = field.extensions
+    const name = formerly ?? alsoNamed
+    if (typeof name !== 'string') continue
+    if (fields[name]) throw new Error(`${root.name} has ${name} already, another name of ${field.name}`)
+    fields[name] = {
+      ...field,
+      name,
+      description: `The same as \`${field.name}\`.`,
+      ...(formerly !== undefined && { deprecationReason: `Use ${field.name}.` }),
+      extensions: { ...field.extensions, nameNow: field.name },
+    }
   }
 }
 

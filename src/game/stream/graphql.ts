@@ -150,9 +150,10 @@ builder.subscriptionFields((t) => {
       subscribe: (_root, args, context) => follow(context, { ...args, types: ['inbox.received'] }),
       resolve: (event: StreamEvent) => event,
     }),
-    playerCreated: t.field({
+    onPlayerCreated: t.field({
       type: PlayerCreatedEvent,
       description: 'New players, live.',
+      extensions: { alsoNamed: 'playerCreated' },
       args: argsOf(environmentsRequest),
       subscribe: (_root, args, context) => follow(context, { ...args, types: ['player.created'] }),
       resolve: (event: StreamEvent) => event,
@@ -177,9 +178,10 @@ builder.subscriptionFields((t) => {
       },
       resolve: (event: StreamEvent) => event,
     }),
-    events: t.field({
+    onEvent: t.field({
       type: EventInterface,
       description: 'All events, in the order of the stream.',
+      extensions: { alsoNamed: 'events' },
       args: argsOf(followRequest),
       subscribe: (_root, args, context) => follow(context, args),
       resolve: (event: StreamEvent) => event,

@@ -174,7 +174,7 @@ const DEFAULT_QUERY = `# Put a token into the headers below:
 # a player's token comes from a login.
 
 subscription Live {
-  events(environment: "production") {
+  onEvent(environment: "production") {
     cursor
     occurredAt
     playerId
