@@ -106,6 +106,12 @@ function metricsOfGraphql(registers: Registry[]) {
       labelNames: ['kind'],
       registers,
     }),
+    deprecatedFields: new Counter({
+      name: 'tierway_graphql_deprecated_fields_total',
+      help: 'GraphQL operations that select a deprecated field, by the field, such as `Mutation.grantBoost`.',
+      labelNames: ['field'],
+      registers,
+    }),
     operationCost: new Histogram({
       name: 'tierway_graphql_cost',
       help: 'Cost of GraphQL operations, refused ones included.',

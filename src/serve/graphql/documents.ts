@@ -1,6 +1,7 @@
 import type { DocumentNode, GraphQLError } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import { LRUCache } from 'lru-cache'
+import { type DeprecatedFields, deprecatedFieldsOf } from './deprecated-fields.ts'
 import type { PersistedOperations } from './persisted-operations.ts'
 
 /** The number of documents that are kept in addition to persisted ones: any client can send some. */
@@ -17,12 +18,15 @@ export class KeptDocuments {
     maxSize: KEPT_BYTES,
     sizeCalculation: (_error, text) => 2 * text.length + TOKEN_BYTES,
   })
-  /** Records which documents passed all validation rules of Yoga. */
+  /** Records which documents passed all validation rules of Yoga, and what deprecated fields they select. */
   readonly plugin: Plugin = {
     onValidate:
-      ({ params: { documentAST } }) =>
+      ({ params: { documentAST, schema } }) =>
       ({ valid }) => {
-        if (valid) this.valid.add(documentAST)
+        if (!valid || this.valid.has(documentAST)) return
+        this.valid.add(documentAST)
+        const found = deprecatedFieldsOf(schema, documentAST)
+        if (found.size > 0) this.deprecated.set(documentAST, found)
       },
   }
   private readonly texts: ReadonlySet<string>
@@ -33,6 +37,8 @@ export class KeptDocuments {
     sizeCalculation: (document, text) => 2 * text.length + TOKEN_BYTES * tokensOf(document),
   })
   private readonly valid = new WeakSet<DocumentNode>()
+  /** Those of documents that select some. */
+  private readonly deprecated = new WeakMap<DocumentNode, DeprecatedFields>()
 
   constructor(operations: PersistedOperations) {
     this.texts = new Set(operations.values())
@@ -51,6 +57,11 @@ export class KeptDocuments {
   getValid(text: string): DocumentNode | undefined {
     const document = this.get(text)
     return document && this.valid.has(document) ? document : undefined
+  }
+
+  /** The deprecated fields of a valid document. Undefined for one that selects none. */
+  deprecatedIn(document: DocumentNode): DeprecatedFields | undefined {
+    return this.deprecated.get(document)
   }
 }
 

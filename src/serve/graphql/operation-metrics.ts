@@ -2,6 +2,7 @@ import { type ExecutionArgs, type ExecutionResult, type GraphQLError, getOperati
 import type { Metrics } from '../../base/metrics.ts'
 import { tracing } from '../../base/tracing.ts'
 import type { Access } from '../../callers/access.ts'
+import type { KeptDocuments } from './documents.ts'
 
 /** Names of operations come from clients. Names beyond this number are counted as `other`. */
 const MAX_NAMES = 200
@@ -28,7 +29,7 @@ export type CountOperation = (args: ExecutionArgs, startedMs: number, errors: Ex
 export type CountRefused = (errors: readonly Pick<GraphQLError, 'extensions'>[]) => void
 
 /** Counts operations by name, over HTTP, server-sent events and WebSockets. */
-export function createOperationMetrics(metrics: Metrics, persisted: Iterable<string>) {
+export function createOperationMetrics(metrics: Metrics, persisted: Iterable<string>, documents: KeptDocuments) {
   const known = new Set<string>([ANONYMOUS, OTHER, ...namesOf(persisted)])
   const room = known.size + MAX_NAMES
   /** How many names a player or an SDK key has added, by its id. No more entries than names. */
@@ -63,6 +64,9 @@ export function createOperationMetrics(metrics: Metrics, persisted: Iterable<str
     span?.set('graphql.operation.name', name)
     span?.set('graphql.operation.type', operation?.operation ?? 'query')
     metrics.countOperation(name, operation?.operation ?? 'query', performance.now() - startedMs)
+    const deprecated = documents.deprecatedIn(document)
+    if (deprecated && operation)
+      for (const field of deprecated.get(operation) ?? []) metrics.deprecatedFields.inc({ field })
     for (const error of errors ?? []) {
       counted.add(error)
       countError(name, error)

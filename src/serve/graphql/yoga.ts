@@ -38,12 +38,12 @@ export async function createGraphql(options: GraphqlOptions) {
   const { config, log, metrics, service, subscriptions, watch, persisted, connectionLimits } = options
   const tidy = createTidyErrors({ suggest: config.introspection })
   const mask = createMask(log)
-  const { count, countRefused } = createOperationMetrics(metrics, persisted.values())
+  const documents = new KeptDocuments(persisted)
+  const { count, countRefused } = createOperationMetrics(metrics, persisted.values(), documents)
   const refuseCost = createCostLimit({ maxCost: config.graphqlMaxCost, metrics })
   const execution = createExecute({ mask, count, refuseCost })
   const live = createLive({ mask, count, refuseCost, metrics, tidy })
   const streams = serverSentEvents(mask)
-  const documents = new KeptDocuments(persisted)
   const { find, countFound, findDocument } = createFindings(options, documents)
   const contexts = new Contexts(options)
 
