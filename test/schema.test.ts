@@ -7,6 +7,7 @@ import {
   findBreakingChanges,
   type GraphQLOutputType,
   type GraphQLSchema,
+  getNamedType,
   isEnumType,
   isInputObjectType,
   isInterfaceType,
@@ -201,6 +202,28 @@ describe('the schema (decisions 9)', () => {
       const type = `${name[0]?.toUpperCase()}${name.slice(1)}Input!`
       expect(args.map((arg) => `${arg.name}: ${arg.type}`)).toEqual([`input: ${type}`])
     }
+  })
+
+  it('has one type for all ids of one name', () => {
+    const ids = [
+      ...fields.map(({ name, field }) => ({ place: name, name: field.name, type: field.type })),
+      ...fields.flatMap(({ name: place, field }) => field.args.map(({ name, type }) => ({ place, name, type }))),
+      ...types
+        .filter(isInputObjectType)
+        .flatMap((input) =>
+          Object.values(input.getFields()).map(({ name, type }) => ({ place: input.name, name, type })),
+        ),
+    ]
+    const found = new Map<string, Set<string>>()
+    for (const { place, name, type } of ids) {
+      // A document of 0.1.0 may declare a variable of that type.
+      const isOfStream = /^Subscription\.|^Query\.events$/.test(place) && name === 'playerId'
+      if (name.endsWith('Id') && !isOfStream)
+        found.set(name, (found.get(name) ?? new Set()).add(String(getNamedType(type))))
+    }
+    expect([...found].filter(([, named]) => named.size > 1)).toEqual([])
+    expect(found.get('playerId')).toEqual(new Set(['ID']))
+    expect(found.get('scenarioId')).toEqual(new Set(['String']))
   })
 
   it('is built without a database', async () => {

@@ -48,7 +48,7 @@ const SeasonType = builder.objectRef<CalendarSeason & { readonly now: Date }>('C
       description: 'The scenario of the next season. Null when it names none.',
       resolve: ({ next }) => next?.scenarioId,
     }),
-    publicationId: t.exposeString('publicationId', {
+    publicationId: t.exposeID('publicationId', {
       nullable: true,
       description:
         'The planned publication that brings the season, or changes its dates. Null for the current version.',
@@ -62,8 +62,8 @@ const ConflictType = builder.objectRef<Conflict>('CalendarConflict').implement({
     kind: t.field({ type: KindType, description: 'What it is.', resolve: ({ kind }) => kind }),
     scenarioId: t.exposeString('scenarioId', { nullable: true, description: 'The scenario. Null for a boost.' }),
     nodeId: t.exposeString('nodeId', { nullable: true, description: 'The pass. Null for a boost or a publication.' }),
-    boostId: t.exposeString('boostId', { nullable: true, description: 'The boost, if it is about one.' }),
-    publicationId: t.exposeString('publicationId', {
+    boostId: t.exposeID('boostId', { nullable: true, description: 'The boost, if it is about one.' }),
+    publicationId: t.exposeID('publicationId', {
       nullable: true,
       description: 'The planned publication, if it is about one.',
     }),

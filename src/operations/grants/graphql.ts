@@ -74,7 +74,7 @@ const TargetType = builder.objectRef<Target>('GrantTarget').implement({
       description: 'The name that the segment had. Null without one.',
       resolve: (target) => (target.kind === 'filter' ? target.segment : null),
     }),
-    listId: t.string({
+    listId: t.id({
       nullable: true,
       description: 'The list of players. Null without one.',
       resolve: (target) => (target.kind === 'list' ? target.listId : null),

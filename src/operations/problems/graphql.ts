@@ -34,12 +34,12 @@ builder.objectRef<Problem>('Problem').implement({
       description: 'The scenario, if it is about a season or a publication.',
     }),
     nodeId: t.exposeString('nodeId', { nullable: true, description: 'The pass, if it is about a season.' }),
-    grantJobId: t.exposeString('grantJobId', { nullable: true, description: 'The grant job, if it is about one.' }),
-    publicationId: t.exposeString('publicationId', {
+    grantJobId: t.exposeID('grantJobId', { nullable: true, description: 'The grant job, if it is about one.' }),
+    publicationId: t.exposeID('publicationId', {
       nullable: true,
       description: 'The planned publication, if it is about one.',
     }),
-    alertWebhookId: t.exposeString('alertWebhookId', {
+    alertWebhookId: t.exposeID('alertWebhookId', {
       nullable: true,
       description: 'The alert webhook, if it is about one.',
     }),

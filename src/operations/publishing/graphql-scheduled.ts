@@ -25,7 +25,7 @@ export const PublicationType = builder.objectRef<ShownPublication>('ScheduledPub
   interfaces: [NodeType],
   fields: (t) => ({
     id: t.id({ resolve: ({ environment, id }) => globalId('ScheduledPublication', environment, id) }),
-    publicationId: t.exposeString('id', { description: 'The id, for `cancelPublication`.' }),
+    publicationId: t.exposeID('id', { description: 'The id, for `cancelPublication`.' }),
     environment: t.exposeString('environment'),
     scenarioId: t.exposeString('scenarioId'),
     publishAt: t.expose('publishAt', { type: 'DateTime', description: 'The time of the publication.' }),
