@@ -1,6 +1,5 @@
 import type { Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ActionKey } from '../../console/src/players/actions/action-key.ts'
 import {
   bonusText,
   claimableTiers,
@@ -11,6 +10,7 @@ import {
   tiersText,
 } from '../../console/src/players/actions/forecast.ts'
 import type { PassView } from '../../console/src/scenario/read-definition.ts'
+import { ActionKey } from '../../console/src/ui/action-key.ts'
 import { withoutChromium } from '../harness/browser.ts'
 import { type ConsoleStage, startConsole, translate } from '../harness/console.ts'
 import { choose, closeDialog, confirm, loseAnswer } from '../harness/console-dialog.ts'

@@ -1,11 +1,8 @@
 import { useState } from 'react'
-import { useClient } from 'urql'
 import { MAX_BOOST_PERCENT, MAX_LABEL } from '../../../src/base/limits.ts'
-import { ActionKey } from '../players/actions/action-key.ts'
 import { useEnvironment } from '../shell/environment.tsx'
-import { ActionDialog } from '../ui/action-dialog.tsx'
-import { codeOf, isOutcomeOpen } from '../ui/errors.ts'
-import { SelectField, TextAreaField, TextField } from '../ui/form.tsx'
+import { ChangeDialog } from '../ui/change-dialog.tsx'
+import { Fields, useFields } from '../ui/fields.tsx'
 import { fieldOf, momentOf } from '../ui/moment-field.ts'
 import { Time } from '../ui/time.tsx'
 import { type Audience, type Boost, type BoostFields, effectOf } from './boost-fields.ts'
@@ -23,26 +20,35 @@ const AUDIENCES: readonly (readonly [Audience, string])[] = [
   ['PREMIUM', 'Owners of premium'],
 ]
 
+const NAME = {
+  name: 'name',
+  label: 'Name',
+  hint: 'Players do not see it.',
+  maxLength: MAX_LABEL,
+  required: true,
+} as const
+const ENDS = { name: 'endsAt', label: 'Ends', isMoment: true, required: true } as const
+const NEW: BoostFields & { readonly days: string } = {
+  name: '',
+  percent: '100',
+  startsAt: '',
+  endsAt: '',
+  scenarios: '',
+  sources: '',
+  audience: 'EVERYBODY',
+  days: '1',
+}
+
 export function CreateBoost({ onClose }: { onClose: () => void }) {
   const environment = useEnvironment()
-  const client = useClient()
-  const [key] = useState(() => new ActionKey())
-  const [days, setDays] = useState('1')
-  const [fields, setFields] = useState<BoostFields>({
-    name: '',
-    percent: '100',
-    startsAt: '',
-    endsAt: '',
-    scenarios: '',
-    sources: '',
-    audience: 'EVERYBODY',
-  })
-  const set = (change: Partial<BoostFields>): void => setFields((before) => ({ ...before, ...change }))
-  const effect = effectOf(fields)
-  const [startsAt, endsAt] = [momentOf(fields.startsAt), momentOf(fields.endsAt)]
-  const preview = useBoostPreview(environment, effect, Number(days))
+  const fields = useFields(NEW)
+  const { values } = fields
+  const name = values.name.trim()
+  const effect = effectOf(values)
+  const [startsAt, endsAt] = [momentOf(values.startsAt), momentOf(values.endsAt)]
+  const preview = useBoostPreview(environment, effect, Number(values.days))
   return (
-    <ActionDialog
+    <ChangeDialog
       title={`New boost in ${environment}`}
       effect={
         <>
@@ -60,72 +66,53 @@ export function CreateBoost({ onClose }: { onClose: () => void }) {
         </>
       }
       confirm="Create"
-      disabled={!effect || !startsAt || !endsAt || fields.name.trim() === ''}
       wide
-      run={async (reason) => {
-        if (!effect || !startsAt || !endsAt) return {}
-        const request = { environment, ...effect, name: fields.name.trim(), startsAt, endsAt }
-        const text = JSON.stringify(request)
-        const input = { ...request, reason, idempotencyKey: key.keyOf(text) }
-        const { data, error } = await client.mutation(createBoostMutation, { input })
-        if (!isOutcomeOpen(error)) key.onAnswer(text)
-        if (codeOf(error) === 'IDEMPOTENCY_KEY_REUSED')
-          return { refusal: 'Your first press took effect, with the fields as they were then. Nothing was done now.' }
-        if (!data?.createBoost) return { error }
-        return { done: 'The boost is created.', auditEntry: data.createBoost.auditEntry }
-      }}
+      mutation={createBoostMutation}
+      input={
+        effect && startsAt && endsAt && name !== '' ? { environment, ...effect, name, startsAt, endsAt } : undefined
+      }
+      isOnce
+      done="The boost is created."
       onClose={onClose}
     >
-      <NameField value={fields.name} onChange={(name) => set({ name })} />
-      <TextField
-        label="Percent more xp"
-        name="percent"
-        inputMode="numeric"
-        hint={`1 to ${MAX_BOOST_PERCENT}. 100 doubles xp.`}
-        value={fields.percent}
-        onChange={(percent) => set({ percent })}
-        required
+      <Fields
+        of={fields}
+        list={[
+          NAME,
+          {
+            name: 'percent',
+            label: 'Percent more xp',
+            inputMode: 'numeric',
+            hint: `1 to ${MAX_BOOST_PERCENT}. 100 doubles xp.`,
+            required: true,
+          },
+          { name: 'startsAt', label: 'Starts', isMoment: true, required: true },
+          ENDS,
+          { kind: 'choice', name: 'audience', label: 'For', options: AUDIENCES },
+          {
+            kind: 'lines',
+            name: 'scenarios',
+            label: 'Scenarios',
+            hint: 'Their ids, one a line. Empty for all.',
+            rows: 2,
+          },
+          { kind: 'lines', name: 'sources', label: 'Sources of xp', hint: 'One a line. Empty for all.', rows: 2 },
+          { kind: 'choice', name: 'days', label: 'Preview with the xp of', options: DAYS },
+        ]}
       />
-      <MomentField label="Starts" name="startsAt" value={fields.startsAt} onChange={(at) => set({ startsAt: at })} />
-      <MomentField label="Ends" name="endsAt" value={fields.endsAt} onChange={(at) => set({ endsAt: at })} />
-      <SelectField
-        label="For"
-        name="audience"
-        value={fields.audience}
-        onChange={(audience) => set({ audience: audience as Audience })}
-        options={AUDIENCES}
-      />
-      <TextAreaField
-        label="Scenarios"
-        name="scenarios"
-        hint="Their ids, one a line. Empty for all."
-        value={fields.scenarios}
-        onChange={(scenarios) => set({ scenarios })}
-        rows={2}
-      />
-      <TextAreaField
-        label="Sources of xp"
-        name="sources"
-        hint="One a line. Empty for all."
-        value={fields.sources}
-        onChange={(sources) => set({ sources })}
-        rows={2}
-      />
-      <SelectField label="Preview with the xp of" name="days" value={days} onChange={setDays} options={DAYS} />
-    </ActionDialog>
+    </ChangeDialog>
   )
 }
 
 export function EditBoost({ boost, onClose }: { boost: Boost; onClose: () => void }) {
   const environment = useEnvironment()
-  const client = useClient()
   const [before] = useState(boost)
-  const [name, setName] = useState(before.name)
-  const [end, setEnd] = useState(fieldOf(before.endsAt))
+  const fields = useFields({ name: before.name, endsAt: fieldOf(before.endsAt) })
+  const { name, endsAt: end } = fields.values
   const endsAt = end === fieldOf(before.endsAt) ? before.endsAt : momentOf(end)
   const isSame = name.trim() === before.name && endsAt === before.endsAt
   return (
-    <ActionDialog
+    <ChangeDialog
       title={`Change ${before.name}`}
       effect={
         isSame || !endsAt ? (
@@ -138,27 +125,22 @@ export function EditBoost({ boost, onClose }: { boost: Boost; onClose: () => voi
       }
       confirm="Save"
       disabled={isSame || !endsAt || name.trim() === ''}
-      run={async (reason) => {
-        const input = { environment, boostId: before.boostId, name: name.trim(), endsAt, reason }
-        const { data, error } = await client.mutation(updateBoostMutation, { input })
-        if (!data?.updateBoost) return { error }
-        return { done: 'The boost is changed.', auditEntry: data.updateBoost.auditEntry }
-      }}
+      mutation={updateBoostMutation}
+      input={{ environment, boostId: before.boostId, name: name.trim(), endsAt }}
+      done="The boost is changed."
       onClose={onClose}
     >
-      <NameField value={name} onChange={setName} />
-      <MomentField label="Ends" name="endsAt" value={end} onChange={setEnd} />
-    </ActionDialog>
+      <Fields of={fields} list={[NAME, ENDS]} />
+    </ChangeDialog>
   )
 }
 
 export function EndBoost({ boost, onClose }: { boost: Boost; onClose: () => void }) {
   const environment = useEnvironment()
-  const client = useClient()
   const [{ boostId, name, state }] = useState(boost)
   const isPlanned = state === 'PLANNED'
   return (
-    <ActionDialog
+    <ChangeDialog
       title={isPlanned ? `Cancel ${name}` : `End ${name}`}
       tone="danger"
       effect={
@@ -167,25 +149,10 @@ export function EndBoost({ boost, onClose }: { boost: Boost; onClose: () => void
           : 'Calls from now on get no bonus of it. Xp that it has given stays. It cannot go on: create another one.'
       }
       confirm={isPlanned ? 'Cancel the boost' : 'End the boost'}
-      run={async (reason) => {
-        const { data, error } = await client.mutation(endBoostMutation, { input: { environment, boostId, reason } })
-        if (!data?.endBoost) return { error }
-        return { done: 'The boost has ended.', auditEntry: data.endBoost.auditEntry }
-      }}
+      mutation={endBoostMutation}
+      input={{ environment, boostId }}
+      done="The boost has ended."
       onClose={onClose}
     />
   )
 }
-
-interface FieldProps {
-  readonly value: string
-  readonly onChange: (value: string) => void
-}
-
-const NameField = (props: FieldProps) => (
-  <TextField label="Name" name="name" hint="Players do not see it." maxLength={MAX_LABEL} required {...props} />
-)
-
-const MomentField = (props: FieldProps & { readonly label: string; readonly name: string }) => (
-  <TextField isMoment required {...props} />
-)

@@ -1,12 +1,12 @@
 import { useState } from 'react'
-import { type TypedDocumentNode, useClient, useQuery } from 'urql'
+import { type TypedDocumentNode, useQuery } from 'urql'
 import { Link } from 'wouter'
 import type { ResultOf } from '../graphql.ts'
-import { ActionKey } from '../players/actions/action-key.ts'
 import { useOperator } from '../session/permission.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
 import { ActionDialog } from '../ui/action-dialog.tsx'
-import { codeOf, faultsOf, isOutcomeOpen, sentence, textOf } from '../ui/errors.ts'
+import { ChangeDialog } from '../ui/change-dialog.tsx'
+import { faultsOf, sentence, textOf } from '../ui/errors.ts'
 import { playersText } from '../ui/players-text.ts'
 import { Loading, Notice } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
@@ -31,7 +31,7 @@ interface Move {
   readonly done: string
   readonly mutation: TypedDocumentNode<
     { readonly result: { readonly auditEntry: { readonly id: string } | null } | null },
-    { environment: string; jobId: string; reason: string }
+    { readonly input: { environment: string; jobId: string; reason: string } }
   >
 }
 
@@ -75,22 +75,10 @@ export type MoveName = keyof typeof MOVES
 
 export function MoveDialog({ job, name, onClose }: { job: Job; name: MoveName; onClose: () => void }) {
   const environment = useEnvironment()
-  const client = useClient()
   const [before] = useState(job)
-  const { title, effect, confirm, done, mutation, ...move }: Move = MOVES[name]
+  const { effect, ...move }: Move = MOVES[name]
   return (
-    <ActionDialog
-      title={title}
-      effect={effect(before)}
-      confirm={confirm}
-      tone={move.tone}
-      run={async (reason) => {
-        const { data, error } = await client.mutation(mutation, { environment, jobId: before.jobId, reason })
-        if (!data?.result) return { error }
-        return { done, auditEntry: data.result.auditEntry }
-      }}
-      onClose={onClose}
-    />
+    <ChangeDialog {...move} effect={effect(before)} input={{ environment, jobId: before.jobId }} onClose={onClose} />
   )
 }
 
@@ -99,8 +87,6 @@ type Undo = ResultOf<typeof previewUndoQuery>['previewGrantUndo']
 /** Takes back what a job gave, as far as its players still have it. */
 export function UndoDialog({ job, onClose }: { job: Job; onClose: () => void }) {
   const environment = useEnvironment()
-  const client = useClient()
-  const [key] = useState(() => new ActionKey())
   const { jobId } = job
   const [{ data, error, fetching }] = useQuery({
     query: previewUndoQuery,
@@ -109,7 +95,7 @@ export function UndoDialog({ job, onClose }: { job: Job; onClose: () => void }) 
   })
   const preview = data?.previewGrantUndo
   return (
-    <ActionDialog
+    <ChangeDialog
       title="Undo the grant"
       tone="danger"
       wide
@@ -122,29 +108,21 @@ export function UndoDialog({ job, onClose }: { job: Job; onClose: () => void }) 
       }
       confirm="Take it back"
       disabled={!preview}
-      run={async (reason) => {
-        const text = jobId + reason
-        const input = { environment, jobId, reason, idempotencyKey: key.keyOf(text) }
-        const answer = await client.mutation(undoJobMutation, { input })
-        if (!isOutcomeOpen(answer.error)) key.onAnswer(text)
-        if (codeOf(answer.error) === 'IDEMPOTENCY_KEY_REUSED')
-          return { refusal: 'Your first press took effect. Nothing was done now.' }
-        const result = answer.data?.result
-        if (!result) return { error: answer.error }
-        return {
-          done: (
-            <>
-              The undo is made. <Link href={jobHref(environment, result.job.jobId)}>Follow it</Link>
-            </>
-          ),
-          auditEntry: result.auditEntry,
-        }
-      }}
+      mutation={undoJobMutation}
+      input={{ environment, jobId }}
+      isOnce
+      done={({ job: undo }) => ({
+        done: (
+          <>
+            The undo is made. <Link href={jobHref(environment, undo.jobId)}>Follow it</Link>
+          </>
+        ),
+      })}
       onClose={onClose}
     >
       {fetching && <Loading what="Counting" />}
       {preview && <UndoPreview of={preview} />}
-    </ActionDialog>
+    </ChangeDialog>
   )
 }
 

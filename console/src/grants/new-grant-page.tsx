@@ -1,18 +1,18 @@
 import { useState } from 'react'
-import { type CombinedError, useClient } from 'urql'
 import { Link, useLocation, useSearchParams } from 'wouter'
 import { DEFAULT_GRANT_PLAYERS, MAX_SUPPORT_PLAYERS } from '../../../src/base/limits.ts'
-import { ActionKey } from '../players/actions/action-key.ts'
 import { playerFilterOf, readFilters, unreadFilters } from '../players/filters.ts'
 import { PlayerName } from '../players/player-name.tsx'
 import { useDenial } from '../session/permission.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
+import type { ActionResult } from '../ui/action-dialog.tsx'
 import { Button } from '../ui/button.tsx'
-import { codeOf, type Fault, faultsOf, isOutcomeOpen, sentence, textOf } from '../ui/errors.ts'
+import { type Fault, faultsOf, isOutcomeOpen, sentence, textOf } from '../ui/errors.ts'
 import { Form, ReasonField, SubmitButton, TextField } from '../ui/form.tsx'
 import { momentOf } from '../ui/moment-field.ts'
 import { Figures, Page, Panel } from '../ui/page.tsx'
 import { playersText } from '../ui/players-text.ts'
+import { useSend } from '../ui/send.ts'
 import { Empty, Notice } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { toast } from '../ui/toast.tsx'
@@ -39,15 +39,11 @@ export default function NewGrantPage() {
   )
 }
 
-const TOOK_EFFECT =
-  'Your first press took effect, with the fields as they were then, although its answer was lost. Nothing was done now. Look at the list of grants before you go on.'
-
 function NewGrant() {
   const environment = useEnvironment()
-  const client = useClient()
+  const send = useSend()
   const [, navigate] = useLocation()
   const [search] = useSearchParams()
-  const [key] = useState(() => new ActionKey())
   const [ids, setIds] = useState('')
   const [limit, setLimit] = useState(String(DEFAULT_GRANT_PLAYERS))
   const [gift, setGift] = useState(NO_GIFT)
@@ -56,7 +52,7 @@ function NewGrant() {
   const [start, setStart] = useState('')
   const [reason, setReason] = useState('')
   const [attempt, setAttempt] = useState(0)
-  const [failure, setFailure] = useState<CombinedError | string>()
+  const [failure, setFailure] = useState<ActionResult>()
   const upload = useUpload()
 
   const whom = whomOf(search)
@@ -96,23 +92,15 @@ function NewGrant() {
     if (!input) return
     setFailure(undefined)
     const startsAt = momentOf(start)
-    const asked = { ...input, ...(startsAt && { startsAt }), reason }
-    const fields = JSON.stringify(asked)
-    const { data, error } = await client.mutation(
-      createJobMutation,
-      { input: { ...asked, idempotencyKey: key.keyOf(fields) } },
-      { additionalTypenames: ['GrantJob'] },
-    )
-    if (!isOutcomeOpen(error)) key.onAnswer(fields)
-    const job = data?.createGrantJob?.job
-    if (job) {
-      toast('The grant is made.', 'success')
-      navigate(jobHref(environment, job.jobId))
-    } else setFailure(codeOf(error) === 'IDEMPOTENCY_KEY_REUSED' ? TOOK_EFFECT : (error ?? TOOK_EFFECT))
+    const context = { additionalTypenames: ['GrantJob'] }
+    const asked = { ...input, ...(startsAt && { startsAt }) }
+    const sent = await send({ mutation: createJobMutation, input: asked, isOnce: true, context }, reason)
+    if (!sent.answer) return setFailure(sent)
+    toast('The grant is made.', 'success')
+    navigate(jobHref(environment, sent.answer.job.jobId))
   }
 
-  const refused = typeof failure === 'string' ? undefined : failure
-  const error = refused ?? answer?.error
+  const error = failure?.error ?? answer?.error
   const faults = faultsOf(error).map(shortened)
   return (
     <Form onSubmit={submit} faults={faults.filter(isOfField)}>
@@ -161,7 +149,7 @@ function NewGrant() {
             {preview?.needsApproval && canSend && (
               <Notice tone="warning">A second person must approve this grant. Until then nobody gets anything.</Notice>
             )}
-            {typeof failure === 'string' && <Notice tone="error">{failure}</Notice>}
+            {failure?.refusal && <Notice tone="error">{failure.refusal}</Notice>}
             {error && (
               <Notice tone="error">
                 {textOf(error)}
@@ -174,7 +162,7 @@ function NewGrant() {
                   ))}
               </Notice>
             )}
-            {!refused && isOutcomeOpen(answer?.error) && (
+            {!failure?.error && isOutcomeOpen(answer?.error) && (
               <Button onClick={() => setAttempt((before) => before + 1)}>Try again</Button>
             )}
             <SubmitButton disabled={!canSend} whileBusy="Making the grant…">

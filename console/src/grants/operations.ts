@@ -111,8 +111,8 @@ export const undoJobMutation = graphql(`
 `)
 
 export const approveJobMutation = graphql(`
-  mutation ConsoleApproveGrantJob($environment: String!, $jobId: ID!, $reason: String!) {
-    result: approveGrantJob(input: { environment: $environment, jobId: $jobId, reason: $reason }) {
+  mutation ConsoleApproveGrantJob($input: ApproveGrantJobInput!) {
+    result: approveGrantJob(input: $input) {
       job { id state }
       auditEntry { id }
     }
@@ -120,8 +120,8 @@ export const approveJobMutation = graphql(`
 `)
 
 export const pauseJobMutation = graphql(`
-  mutation ConsolePauseGrantJob($environment: String!, $jobId: ID!, $reason: String!) {
-    result: pauseGrantJob(input: { environment: $environment, jobId: $jobId, reason: $reason }) {
+  mutation ConsolePauseGrantJob($input: PauseGrantJobInput!) {
+    result: pauseGrantJob(input: $input) {
       job { id state }
       auditEntry { id }
     }
@@ -129,8 +129,8 @@ export const pauseJobMutation = graphql(`
 `)
 
 export const resumeJobMutation = graphql(`
-  mutation ConsoleResumeGrantJob($environment: String!, $jobId: ID!, $reason: String!) {
-    result: resumeGrantJob(input: { environment: $environment, jobId: $jobId, reason: $reason }) {
+  mutation ConsoleResumeGrantJob($input: ResumeGrantJobInput!) {
+    result: resumeGrantJob(input: $input) {
       job { id state }
       auditEntry { id }
     }
@@ -138,8 +138,8 @@ export const resumeJobMutation = graphql(`
 `)
 
 export const cancelJobMutation = graphql(`
-  mutation ConsoleCancelGrantJob($environment: String!, $jobId: ID!, $reason: String!) {
-    result: cancelGrantJob(input: { environment: $environment, jobId: $jobId, reason: $reason }) {
+  mutation ConsoleCancelGrantJob($input: CancelGrantJobInput!) {
+    result: cancelGrantJob(input: $input) {
       job { id state }
       auditEntry { id }
     }

@@ -1,12 +1,10 @@
 import { useState } from 'react'
-import { useClient } from 'urql'
 import { MAX_SUPPORT_PLAYERS } from '../../../src/base/limits.ts'
 import { ActionDialog, type ActionResult } from '../ui/action-dialog.tsx'
-import { codeOf, isOutcomeOpen } from '../ui/errors.ts'
 import { TextAreaField } from '../ui/form.tsx'
 import { playersText } from '../ui/players-text.ts'
+import { useSend } from '../ui/send.ts'
 import { number } from '../ui/words.ts'
-import { ActionKey } from './actions/action-key.ts'
 import { BAN_FIELDS, BAN_INITIAL, banEffect, banInput } from './actions/ban-fields.ts'
 import { banPlayersMutation } from './actions/operations.ts'
 import { Control } from './actions/support-dialog.tsx'
@@ -16,27 +14,22 @@ const MISSED = { PLAYER_NOT_FOUND: 'not found', PLAYER_DELETED: 'deleted' } as c
 
 /** Bans the players of a list of ids. */
 export function BanListDialog({ onClose }: { onClose: () => void }) {
-  const client = useClient()
+  const send = useSend()
   const [text, setText] = useState('')
   const [values, setValues] = useState(BAN_INITIAL)
   const [openedAt] = useState(() => Date.now())
-  const [key] = useState(() => new ActionKey())
   const playerIds = [...new Set(text.split(/[\s,;]+/).filter((id) => id !== ''))]
   const isTooLong = playerIds.length > MAX_SUPPORT_PLAYERS
   const players = playersText(playerIds.length)
 
   async function run(reason: string): Promise<ActionResult> {
-    const request = { playerIds, ...banInput(values, openedAt) }
-    const fields = JSON.stringify(request)
-    const input = { ...request, reason, idempotencyKey: key.keyOf(fields) }
-    const { data, error } = await client.mutation(banPlayersMutation, { input: input as never })
-    if (error && !isOutcomeOpen(error)) key.onAnswer(fields)
-    if (codeOf(error) === 'IDEMPOTENCY_KEY_REUSED')
-      return { refusal: 'Your first press took effect, with the fields as they were then. Nothing was done now.' }
-    const results = data?.banPlayers?.results
-    if (!results && !error) throw new Error('the answer has no result')
-    if (!results) return { error }
-    key.onAnswer(fields)
+    const input = { playerIds, ...banInput(values, openedAt) }
+    const { answer, ...failed } = await send(
+      { mutation: banPlayersMutation, input: input as never, isOnce: true },
+      reason,
+    )
+    if (!answer) return failed
+    const { results } = answer
     const missed = results.filter((one) => one.error !== null)
     const banned = results.length - missed.length
     return {

@@ -23,11 +23,7 @@ export interface ActionResult {
   readonly auditHref?: string
 }
 
-/**
- * A dialog for one change: its fields, its effect, and a reason. Afterwards it shows the result with a link to the row
- * of the audit log.
- */
-export function ActionDialog(props: {
+export interface ActionDialogProps {
   readonly title: string
   /** The effect of the change with the current fields. */
   readonly effect: ReactNode
@@ -41,7 +37,13 @@ export function ActionDialog(props: {
   readonly run: (reason: string) => Promise<ActionResult>
   readonly onClose: () => void
   readonly children?: ReactNode
-}) {
+}
+
+/**
+ * A dialog for one change: its fields, its effect, and a reason. Afterwards it shows the result with a link to the row
+ * of the audit log.
+ */
+export function ActionDialog(props: ActionDialogProps) {
   const [reason, setReason] = useState(props.reason ?? '')
   const [result, setResult] = useState<ActionResult>()
   // The same list while the result is the same: the form forgets which of its faults were corrected with another list.

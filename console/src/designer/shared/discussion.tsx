@@ -1,13 +1,14 @@
 import { useState } from 'react'
 import { useClient } from 'urql'
 import { MAX_NOTE } from '../../../../src/base/limits.ts'
-import { ActionKey } from '../../players/actions/action-key.ts'
 import { useDenial } from '../../session/permission.tsx'
-import { ActionDialog } from '../../ui/action-dialog.tsx'
+import type { ActionResult } from '../../ui/action-dialog.tsx'
 import { RoleButton } from '../../ui/button.tsx'
-import { faultsOf, isOutcomeOpen, textOf } from '../../ui/errors.ts'
+import { ChangeDialog } from '../../ui/change-dialog.tsx'
+import { faultsOf, textOf } from '../../ui/errors.ts'
 import { Form, SubmitButton, TextAreaField } from '../../ui/form.tsx'
 import { Panel } from '../../ui/page.tsx'
+import { useSend } from '../../ui/send.ts'
 import { Empty, Notice } from '../../ui/states.tsx'
 import { Ago } from '../../ui/time.tsx'
 import { toast } from '../../ui/toast.tsx'
@@ -96,30 +97,24 @@ function Resolve({ environment, draft, commentId, onChange }: DiscussionProps & 
 }
 
 function CommentForm({ environment, draft, onChange }: DiscussionProps) {
-  const client = useClient()
+  const send = useSend()
   const denial = useDenial('design')
   const [text, setText] = useState('')
-  const [key, setKey] = useState(() => new ActionKey())
-  const [error, setError] = useState<Parameters<typeof textOf>[0]>()
+  const [failed, setFailed] = useState<ActionResult>()
   if (denial !== undefined) return null
 
   async function submit(): Promise<void> {
-    const sent = text.trim()
-    const input = { environment, draftId: draft.draftId, text: sent, idempotencyKey: key.keyOf(sent) }
-    const { error } = await client.mutation(commentMutation, { input })
-    setError(error)
-    if (error) {
-      if (!isOutcomeOpen(error)) key.onAnswer(sent)
-      return
-    }
+    const input = { environment, draftId: draft.draftId, text: text.trim() }
+    const { answer, ...refused } = await send({ mutation: commentMutation, input, isOnce: true })
+    if (!answer) return setFailed(refused)
     setText('')
-    setKey(new ActionKey())
     onChange()
   }
   return (
-    <Form onSubmit={submit} faults={faultsOf(error)} onChange={() => setError(undefined)}>
+    <Form onSubmit={submit} faults={faultsOf(failed?.error)} onChange={() => setFailed(undefined)}>
       <TextAreaField label="Comment" name="text" value={text} onChange={setText} rows={2} maxLength={MAX_NOTE} />
-      {error && <Notice tone="error">{textOf(error)}</Notice>}
+      {failed?.refusal && <Notice tone="error">{failed.refusal}</Notice>}
+      {failed?.error && <Notice tone="error">{textOf(failed.error)}</Notice>}
       <div className="actions">
         <SubmitButton disabled={text.trim() === ''}>Add the comment</SubmitButton>
       </div>
@@ -128,19 +123,15 @@ function CommentForm({ environment, draft, onChange }: DiscussionProps) {
 }
 
 function Approve({ environment, draft, onClose }: { environment: string; draft: SharedDraft; onClose: () => void }) {
-  const client = useClient()
   const [{ draftId, revision, name }] = useState(draft)
   return (
-    <ActionDialog
+    <ChangeDialog
       title={`Approve ${name}`}
       effect={`You say that revision ${revision} may be published. A later change needs another approval.`}
       confirm="Approve"
-      run={async (reason) => {
-        const input = { environment, draftId, revision, reason }
-        const { data, error } = await client.mutation(approveMutation, { input })
-        if (!data?.approveScenarioDraft) return { error }
-        return { done: `Revision ${revision} is approved.`, auditEntry: data.approveScenarioDraft.auditEntry }
-      }}
+      mutation={approveMutation}
+      input={{ environment, draftId, revision }}
+      done={`Revision ${revision} is approved.`}
       onClose={onClose}
     />
   )
@@ -153,18 +144,15 @@ function Delete(props: {
   readonly onClose: () => void
 }) {
   const { environment, draftId, name, onClose } = props
-  const client = useClient()
   return (
-    <ActionDialog
+    <ChangeDialog
       title={`Delete ${name}`}
       effect="The shared draft ends for everybody, with its comments. What each browser has of it stays there."
       confirm="Delete"
       tone="danger"
-      run={async (reason) => {
-        const { data, error } = await client.mutation(deleteDraftMutation, { input: { environment, draftId, reason } })
-        if (!data?.deleteScenarioDraft) return { error }
-        return { done: 'The shared draft is deleted.', auditEntry: data.deleteScenarioDraft.auditEntry }
-      }}
+      mutation={deleteDraftMutation}
+      input={{ environment, draftId }}
+      done="The shared draft is deleted."
       onClose={onClose}
     />
   )

@@ -1,17 +1,13 @@
 import { useState } from 'react'
-import { useClient } from 'urql'
 import { parseJson } from '../../designer/text/json-tree.ts'
 import { ActionDialog, type ActionResult } from '../../ui/action-dialog.tsx'
 import { amountFault, readAmount } from '../../ui/amount.ts'
-import { codeOf, inWords, isOutcomeOpen, sentence } from '../../ui/errors.ts'
+import { inWords, sentence } from '../../ui/errors.ts'
 import { CheckField, SelectField, TextAreaField, TextField } from '../../ui/form.tsx'
+import { useSend } from '../../ui/send.ts'
 import { auditHref } from '../addresses.ts'
 import css from '../player.module.css'
-import { ActionKey } from './action-key.ts'
 import type { ActionField, PlayerData, SupportAction, Values } from './support-action.ts'
-
-const TOOK_EFFECT =
-  'Your first press took effect, with the values that the fields held then, although its answer was lost. Nothing was done now. Look at the ledger before you act again.'
 
 export function SupportDialog(props: {
   readonly player: PlayerData
@@ -20,10 +16,9 @@ export function SupportDialog(props: {
 }) {
   const { player, action, onClose } = props
   const { fields: shown = [] } = action
-  const client = useClient()
+  const send = useSend()
   const [values, setValues] = useState<Values>(action.initial ?? {})
   const [typed, setTyped] = useState('')
-  const [key] = useState(() => new ActionKey())
 
   const read = readValues(shown, values)
   const isComplete =
@@ -32,24 +27,18 @@ export function SupportDialog(props: {
 
   async function run(reason: string): Promise<ActionResult> {
     const { undoes } = action
-    const request = { playerId: player.playerId, ...action.input?.(read), ...(undoes !== undefined && { undoes }) }
-    const fields = JSON.stringify(request)
-    const input = { ...request, reason, idempotencyKey: key.keyOf(fields) }
-    const { data, error } = await client.mutation(action.mutation, { input: input as never })
-    if (error && !isOutcomeOpen(error)) key.onAnswer(fields)
-    if (codeOf(error) === 'IDEMPOTENCY_KEY_REUSED') return { refusal: TOOK_EFFECT }
-    // An answer with neither a result nor an error does not say how the action ended: the dialog says so.
-    if (!data?.result && !error) throw new Error('the answer has no result')
-    if (!data?.result) return { error }
-    const { message, auditEntry, changed } = data.result
-    key.onAnswer(fields)
-    if (data.result.error !== null) {
-      const refusal = action.refusals?.[data.result.error]?.(read, data.result)
-      return { refusal: refusal ?? sentence(inWords(message ?? data.result.error)) }
+    const input = { playerId: player.playerId, ...action.input?.(read), ...(undoes !== undefined && { undoes }) }
+    const call = { mutation: action.mutation, input: input as never, isOnce: true }
+    const { answer, ...failed } = await send(call, reason)
+    if (!answer) return failed
+    const { message, auditEntry, changed } = answer
+    if (answer.error !== null) {
+      const refusal = action.refusals?.[answer.error]?.(read, answer)
+      return { refusal: refusal ?? sentence(inWords(message ?? answer.error)) }
     }
     if (changed === false) return { done: 'There was nothing to change.', auditEntry }
     return {
-      done: action.done(read, data.result),
+      done: action.done(read, answer),
       auditEntry,
       auditHref: auditEntry === null ? undefined : auditHref(player, auditEntry.id),
     }
