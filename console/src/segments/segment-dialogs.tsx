@@ -1,11 +1,11 @@
 import { useState } from 'react'
-import { useClient, useQuery } from 'urql'
+import { useQuery } from 'urql'
 import { MAX_SEGMENT, SEGMENT_NAME } from '../../../src/base/limits.ts'
 import type { ResultOf } from '../graphql.ts'
 import { filtersText, type PlayerFilter } from '../players/filters.ts'
 import { useEnvironment } from '../shell/environment.tsx'
-import { ActionDialog } from '../ui/action-dialog.tsx'
-import { SelectField, TextField } from '../ui/form.tsx'
+import { ChangeDialog } from '../ui/change-dialog.tsx'
+import { Fields, useFields } from '../ui/fields.tsx'
 import {
   createSegmentMutation,
   deleteSegmentMutation,
@@ -19,7 +19,14 @@ export type Segment = ResultOf<typeof segmentsQuery>['segments'][number]
 /** A list without segments is read again after a change, too. */
 export const SEGMENTS = { additionalTypenames: ['Segment'] }
 
-const NAME_HINT = `a-z, 0-9, _ and -, up to ${MAX_SEGMENT} characters.`
+const NAME = {
+  name: 'name',
+  label: 'Name',
+  hint: `a-z, 0-9, _ and -, up to ${MAX_SEGMENT} characters.`,
+  maxLength: MAX_SEGMENT,
+  autoComplete: 'off',
+  required: true,
+} as const
 
 /** Keeps filters under a new name, or in place of those of a segment. */
 export function SaveSegment(props: {
@@ -30,102 +37,86 @@ export function SaveSegment(props: {
 }) {
   const { filter, onClose } = props
   const environment = useEnvironment()
-  const client = useClient()
   const [{ data }] = useQuery({ query: segmentNamesQuery, variables: { environment }, context: SEGMENTS })
   const segments = data?.segments ?? []
-  const [name, setName] = useState('')
-  const [chosen, setChosen] = useState(props.replaces ?? '')
-  const replaced = segments.find((one) => one.name === chosen)
+  const fields = useFields({ name: '', segmentId: props.replaces ?? '' })
+  const { name, segmentId } = fields.values
+  const replaced = segments.find((one) => one.name === segmentId)
+  const dialog = { title: 'Save as a segment', confirm: 'Save', context: SEGMENTS, onClose }
+  const children = (
+    <Fields
+      of={fields}
+      list={[
+        {
+          kind: 'choice',
+          name: 'segmentId',
+          label: 'Save as',
+          options: [['', 'a new segment'], ...segments.map((one) => one.name)],
+        },
+        !replaced && NAME,
+      ]}
+    />
+  )
+  if (replaced)
+    return (
+      <ChangeDialog
+        {...dialog}
+        effect={`${replaced.name} has the players of ${filtersText(replaced.filter) || 'no filter'} now. It gets those of ${filtersText(filter) || 'no filter: all players'}.`}
+        mutation={updateSegmentMutation}
+        input={{ environment, segmentId: replaced.segmentId, filter }}
+        done={`${replaced.name} has these players.`}
+      >
+        {children}
+      </ChangeDialog>
+    )
   return (
-    <ActionDialog
-      title="Save as a segment"
-      effect={
-        replaced
-          ? `${replaced.name} has the players of ${filtersText(replaced.filter) || 'no filter'} now. It gets those of ${filtersText(filter) || 'no filter: all players'}.`
-          : `Players of ${filtersText(filter) || 'no filter: all players'}. Players who match later are in the segment, too.`
-      }
-      confirm="Save"
-      disabled={!replaced && !SEGMENT_NAME.test(name)}
-      run={async (reason) => {
-        if (replaced) {
-          const input = { environment, segmentId: replaced.segmentId, filter, reason }
-          const { data, error } = await client.mutation(updateSegmentMutation, { input })
-          if (!data?.updateSegment) return { error }
-          return { done: `${replaced.name} has these players.`, auditEntry: data.updateSegment.auditEntry }
-        }
-        const { data, error } = await client.mutation(
-          createSegmentMutation,
-          { input: { environment, name, filter, reason } },
-          SEGMENTS,
-        )
-        if (!data?.createSegment) return { error }
-        return { done: `The segment ${name} is saved.`, auditEntry: data.createSegment.auditEntry }
-      }}
-      onClose={onClose}
+    <ChangeDialog
+      {...dialog}
+      effect={`Players of ${filtersText(filter) || 'no filter: all players'}. Players who match later are in the segment, too.`}
+      disabled={!SEGMENT_NAME.test(name)}
+      mutation={createSegmentMutation}
+      input={{ environment, name, filter }}
+      done={`The segment ${name} is saved.`}
     >
-      <SelectField
-        label="Save as"
-        name="segmentId"
-        value={replaced?.name ?? ''}
-        onChange={setChosen}
-        options={[['', 'a new segment'], ...segments.map((one) => one.name)]}
-      />
-      {!replaced && (
-        <TextField
-          label="Name"
-          name="name"
-          hint={NAME_HINT}
-          value={name}
-          onChange={setName}
-          maxLength={MAX_SEGMENT}
-          autoComplete="off"
-          required
-        />
-      )}
-    </ActionDialog>
+      {children}
+    </ChangeDialog>
   )
 }
 
 export function RenameSegment({ segment, onClose }: { segment: Segment; onClose: () => void }) {
   const environment = useEnvironment()
-  const client = useClient()
   const [before] = useState(segment)
-  const [name, setName] = useState(before.name)
+  const fields = useFields({ name: before.name })
+  const { name } = fields.values
   return (
-    <ActionDialog
+    <ChangeDialog
       title={`Rename ${before.name}`}
       effect="Calls that name the segment must use the new name. Grants that were made before go on."
       confirm="Rename"
       disabled={name === before.name || !SEGMENT_NAME.test(name)}
-      run={async (reason) => {
-        const input = { environment, segmentId: before.segmentId, name, reason }
-        const { data, error } = await client.mutation(updateSegmentMutation, { input })
-        if (!data?.updateSegment) return { error }
-        return { done: `${before.name} is ${name} now.`, auditEntry: data.updateSegment.auditEntry }
-      }}
+      mutation={updateSegmentMutation}
+      input={{ environment, segmentId: before.segmentId, name }}
+      done={`${before.name} is ${name} now.`}
       onClose={onClose}
     >
-      <TextField label="Name" name="name" hint={NAME_HINT} value={name} onChange={setName} maxLength={MAX_SEGMENT} />
-    </ActionDialog>
+      <Fields of={fields} list={[NAME]} />
+    </ChangeDialog>
   )
 }
 
 export function DeleteSegment({ segment, onClose }: { segment: Segment; onClose: () => void }) {
   const environment = useEnvironment()
-  const client = useClient()
   const [{ segmentId, name }] = useState(segment)
   return (
-    <ActionDialog
+    <ChangeDialog
       title={`Delete ${name}`}
       tone="danger"
       effect="The name and its filters are gone. Players stay as they are, and grants that were made for it go on."
       confirm="Delete the segment"
-      run={async (reason) => {
-        const input = { environment, segmentId, reason }
-        const { data, error } = await client.mutation(deleteSegmentMutation, { input }, SEGMENTS)
-        if (!data?.deleteSegment) return { error }
-        return { done: `${name} is deleted.`, auditEntry: data.deleteSegment.auditEntry }
-      }}
+      mutation={deleteSegmentMutation}
+      input={{ environment, segmentId }}
+      context={SEGMENTS}
+      done={`${name} is deleted.`}
       onClose={onClose}
     />
   )
