@@ -1,8 +1,6 @@
-import { useState } from 'react'
-import { useClient } from 'urql'
-import { ActionDialog } from '../ui/action-dialog.tsx'
 import { readAmount } from '../ui/amount.ts'
-import { CheckField, TextField } from '../ui/form.tsx'
+import { ChangeDialog } from '../ui/change-dialog.tsx'
+import { Fields, useFields } from '../ui/fields.tsx'
 import { setRoleLimitsMutation } from './operations.ts'
 import { LIMIT_LABELS, LIMITS_OF, type LimitName, limitsText, type RoleLimits } from './words.ts'
 
@@ -15,16 +13,20 @@ export function SetLimits(props: {
   readonly onClose: () => void
 }) {
   const { environment, before, onClose } = props
-  const client = useClient()
   const names = LIMITS_OF[before.role]
   const role = before.role.toLowerCase()
-  const [readsOnly, setReadsOnly] = useState(before.readsOnly)
-  const [texts, setTexts] = useState<Readonly<Partial<Record<LimitName, string>>>>(
-    Object.fromEntries(names.map((name) => [name, String(before[name] ?? '')])),
-  )
-  const most = (name: LimitName): string | null => readLimit(texts[name] ?? '')
+  const textOf = (name: LimitName): string => String(before[name] ?? '')
+  const fields = useFields({
+    readsOnly: before.readsOnly,
+    maxCredit: textOf('maxCredit'),
+    maxXp: textOf('maxXp'),
+    maxGiftsPerDay: textOf('maxGiftsPerDay'),
+    maxJobPlayers: textOf('maxJobPlayers'),
+  })
+  const { readsOnly } = fields.values
+  const most = (name: LimitName): string | null => readLimit(fields.values[name])
   const count = (name: LimitName): number | null => (most(name) === null ? null : Number(most(name)))
-  const isComplete = names.every((name) => (texts[name] ?? '').trim() === '' || most(name) !== null)
+  const isComplete = names.every((name) => fields.values[name].trim() === '' || most(name) !== null)
   const after = {
     readsOnly,
     maxCredit: most('maxCredit'),
@@ -33,7 +35,7 @@ export function SetLimits(props: {
     maxJobPlayers: count('maxJobPlayers'),
   }
   return (
-    <ActionDialog
+    <ChangeDialog
       title={`Limits of the role ${role} in ${environment}`}
       effect={
         isComplete
@@ -42,33 +44,25 @@ export function SetLimits(props: {
       }
       confirm="Save"
       disabled={!isComplete}
-      run={async (reason) => {
-        const input = { environment, role: before.role, ...after, reason }
-        const { data, error } = await client.mutation(setRoleLimitsMutation, { input })
-        if (!data?.setRoleLimits) return { error }
-        return { done: limitsText(data.setRoleLimits.limits), auditEntry: data.setRoleLimits.auditEntry }
-      }}
+      mutation={setRoleLimitsMutation}
+      input={{ environment, role: before.role, ...after }}
+      done={({ limits }) => ({ done: limitsText(limits) })}
       onClose={onClose}
     >
-      <CheckField
-        label="Only reads"
-        name="readsOnly"
-        hint="The role changes nothing in this environment."
-        value={readsOnly}
-        onChange={setReadsOnly}
+      <Fields
+        of={fields}
+        list={[
+          {
+            kind: 'check',
+            name: 'readsOnly',
+            label: 'Only reads',
+            hint: 'The role changes nothing in this environment.',
+          },
+          ...(readsOnly ? [] : names).map(
+            (name) => ({ name, label: LIMIT_LABELS[name][0], hint: 'Empty: no limit.', inputMode: 'numeric' }) as const,
+          ),
+        ]}
       />
-      {!readsOnly &&
-        names.map((name) => (
-          <TextField
-            key={name}
-            label={LIMIT_LABELS[name][0]}
-            name={name}
-            hint="Empty: no limit."
-            inputMode="numeric"
-            value={texts[name] ?? ''}
-            onChange={(text) => setTexts((now) => ({ ...now, [name]: text }))}
-          />
-        ))}
-    </ActionDialog>
+    </ChangeDialog>
   )
 }

@@ -1,9 +1,9 @@
 import { useState } from 'react'
-import { useClient, useQuery } from 'urql'
+import { useQuery } from 'urql'
 import { publishPolicyQuery, setPublishPolicyMutation } from '../designer/shared/operations.ts'
 import { useEnvironment } from '../shell/environment.tsx'
-import { ActionDialog } from '../ui/action-dialog.tsx'
 import { RoleButton } from '../ui/button.tsx'
+import { ChangeDialog } from '../ui/change-dialog.tsx'
 import { Panel } from '../ui/page.tsx'
 import { Answer } from '../ui/states.tsx'
 
@@ -45,19 +45,15 @@ export function Publications() {
 
 function SetPolicy(props: { readonly environment: string; readonly before: boolean; readonly onClose: () => void }) {
   const { environment, onClose } = props
-  const client = useClient()
   const [after] = useState(!props.before)
   return (
-    <ActionDialog
+    <ChangeDialog
       title={after ? `Demand approval in ${environment}` : `Publish without approval in ${environment}`}
       effect={`${WORDS[`${after}`]} ${after ? 'That is so for every role, and for tools that publish over REST. What is planned already stays planned, and versions of the past can come back.' : ''}`}
       confirm="Save"
-      run={async (reason) => {
-        const input = { environment, requiresApproval: after, reason }
-        const { data, error } = await client.mutation(setPublishPolicyMutation, { input })
-        if (!data?.setPublishPolicy) return { error }
-        return { done: WORDS[`${after}`], auditEntry: data.setPublishPolicy.auditEntry }
-      }}
+      mutation={setPublishPolicyMutation}
+      input={{ environment, requiresApproval: after }}
+      done={WORDS[`${after}`]}
       onClose={onClose}
     />
   )
