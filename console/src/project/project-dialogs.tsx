@@ -1,71 +1,67 @@
-import { useRef, useState } from 'react'
-import { useClient } from 'urql'
+import { useRef } from 'react'
 import { isProduction, MAX_NAME, MAX_SLUG } from '../../../src/base/limits.ts'
-import { ActionDialog, type ActionResult } from '../ui/action-dialog.tsx'
+import { ChangeDialog } from '../ui/change-dialog.tsx'
 import { codeOf, isOutcomeOpen } from '../ui/errors.ts'
-import { TextField } from '../ui/form.tsx'
+import { Fields, useFields } from '../ui/fields.tsx'
 import { createEnvironmentMutation, renameProjectMutation } from './operations.ts'
 
 export function CreateEnvironment({ onClose }: { onClose: () => void }) {
-  const client = useClient()
-  const [name, setName] = useState('')
+  const fields = useFields({ name: '' })
+  const { name } = fields.values
   /** The name in a request whose answer was lost. */
   const lost = useRef<string>(undefined)
-
-  async function run(reason: string): Promise<ActionResult> {
-    const done = `${name} is created. Next, publish a scenario, set a provider and make an SDK key.`
-    // The cached answer of a project without environments contains no `Environment`, so `Project` makes it expire.
-    const context = { additionalTypenames: ['Project'] }
-    const { data, error } = await client.mutation(createEnvironmentMutation, { input: { name, reason } }, context)
-    if (data?.createEnvironment) return { done, auditEntry: data.createEnvironment.auditEntry }
-    if (isOutcomeOpen(error)) lost.current = name
-    if (codeOf(error) !== 'ENVIRONMENT_ALREADY_EXISTS') return { error }
-    return lost.current === name
-      ? { done: `${done} The audit log has the earlier request, whose answer was lost.` }
-      : { refusal: `There is already an environment ${name}.` }
-  }
+  const done = `${name} is created. Next, publish a scenario, set a provider and make an SDK key.`
   return (
-    <ActionDialog
+    <ChangeDialog
       title="New environment"
       effect={`Makes ${name || 'an environment'} without keys, providers, scenarios and players. ${isProduction(name) ? 'Its name marks it in red as an environment of real players. ' : ''}Environments cannot be removed or renamed.`}
       confirm="Create"
       disabled={name === ''}
-      run={run}
+      mutation={createEnvironmentMutation}
+      input={{ name }}
+      // The cached answer of a project without environments contains no `Environment`, so `Project` makes it expire.
+      context={{ additionalTypenames: ['Project'] }}
+      done={done}
+      refused={(error) => {
+        if (isOutcomeOpen(error)) lost.current = name
+        if (codeOf(error) !== 'ENVIRONMENT_ALREADY_EXISTS') return undefined
+        return lost.current === name
+          ? { done: `${done} The audit log has the earlier request, whose answer was lost.` }
+          : { refusal: `There is already an environment ${name}.` }
+      }}
       onClose={onClose}
     >
-      <TextField
-        label="Name"
-        name="name"
-        hint={`Letters a to z, digits, _ and -, at most ${MAX_SLUG}. Names that begin with prod or live are marked in red.`}
-        value={name}
-        onChange={(value) => setName(value.trim())}
-        required
+      <Fields
+        of={fields}
+        list={[
+          {
+            name: 'name',
+            label: 'Name',
+            hint: `Letters a to z, digits, _ and -, at most ${MAX_SLUG}. Names that begin with prod or live are marked in red.`,
+            isTrimmed: true,
+            required: true,
+          },
+        ]}
       />
-    </ActionDialog>
+    </ChangeDialog>
   )
 }
 
 export function RenameProject({ name: before, onClose }: { name: string; onClose: () => void }) {
-  const client = useClient()
-  const [name, setName] = useState(before)
-  async function run(reason: string): Promise<ActionResult> {
-    const { data, error } = await client.mutation(renameProjectMutation, { input: { name: name.trim(), reason } })
-    return data?.renameProject
-      ? { done: `The project is called ${name.trim()}.`, auditEntry: data.renameProject.auditEntry }
-      : { error }
-  }
+  const fields = useFields({ name: before })
+  const name = fields.values.name.trim()
   return (
-    <ActionDialog
+    <ChangeDialog
       title="Rename the project"
-      effect={
-        name.trim() === before ? 'Enter another name.' : `${before} becomes ${name.trim()}. Keys, links and ids stay.`
-      }
+      effect={name === before ? 'Enter another name.' : `${before} becomes ${name}. Keys, links and ids stay.`}
       confirm="Rename"
-      disabled={name.trim() === '' || name.trim() === before}
-      run={run}
+      disabled={name === '' || name === before}
+      mutation={renameProjectMutation}
+      input={{ name }}
+      done={`The project is called ${name}.`}
       onClose={onClose}
     >
-      <TextField label="Name" name="name" value={name} onChange={setName} maxLength={MAX_NAME} required />
-    </ActionDialog>
+      <Fields of={fields} list={[{ name: 'name', label: 'Name', maxLength: MAX_NAME, required: true }]} />
+    </ChangeDialog>
   )
 }
