@@ -10,7 +10,7 @@ import { CheckField } from '../ui/form.tsx'
 import { Page, Panel } from '../ui/page.tsx'
 import { usePages } from '../ui/pages.ts'
 import { Empty } from '../ui/states.tsx'
-import { NewPlatformKey, NewSdkKey, NewServerKey, type Revoked, RevokeKey } from './key-dialogs.tsx'
+import { type KeyKind, NewKey, type Revoked, RevokeKey } from './key-dialogs.tsx'
 import { KeyTable } from './key-table.tsx'
 import { platformKeysQuery, sdkKeysQuery, serverKeysQuery } from './operations.ts'
 
@@ -31,7 +31,7 @@ export default function KeysPage() {
 }
 
 function Keys() {
-  const [opened, setOpened] = useState<'sdk' | 'server' | 'platform' | Revoked>()
+  const [opened, setOpened] = useState<KeyKind | Revoked>()
   const { keyId: ownKeyId } = useOperator()
   const current = useEnvironment()
   const filters = useFilters()
@@ -151,11 +151,15 @@ function Keys() {
           onRevoke={(key) => setOpened({ kind: 'platform', key, role: key.role })}
         />
       </Panel>
-      {opened === 'sdk' && <NewSdkKey environments={environments} environment={first} onClose={close} />}
-      {opened === 'server' && (
-        <NewServerKey environments={environments} environment={first} onMade={serverKeys.reload} onClose={close} />
+      {typeof opened === 'string' && (
+        <NewKey
+          kind={opened}
+          environments={environments}
+          environment={first}
+          onMade={{ sdk: sdkKeys, server: serverKeys, platform: platformKeys }[opened].reload}
+          onClose={close}
+        />
       )}
-      {opened === 'platform' && <NewPlatformKey onMade={platformKeys.reload} onClose={close} />}
       {typeof opened === 'object' && <RevokeKey of={opened} onClose={close} />}
     </>
   )

@@ -10,7 +10,7 @@ import { CheckField } from '../ui/form.tsx'
 export function useLastWayIn(): {
   readonly allowLast: boolean
   /** Call it with the error of each request. */
-  readonly noteRefusal: (error: CombinedError | undefined) => void
+  readonly noteRefusal: (error: CombinedError) => undefined
   readonly field: ReactNode
 } {
   const [isLast, setLast] = useState(false)
@@ -19,6 +19,7 @@ export function useLastWayIn(): {
     allowLast,
     noteRefusal(error) {
       if (faultsOf(error).some(({ path }) => path === 'allowLast')) setLast(true)
+      return undefined
     },
     field: isLast && (
       <CheckField label="End the last way in for admins" name="allowLast" value={allowLast} onChange={setAllowLast} />

@@ -1,12 +1,12 @@
 import { useState } from 'react'
-import { useClient, useQuery } from 'urql'
+import { useQuery } from 'urql'
 import type { ResultOf } from '../graphql.ts'
 import { useLastWayIn } from '../project/last-way-in.tsx'
-import { clientOf, OwnKey, refusalOf } from '../project/own-key.tsx'
+import { clientOf, OWN_KEY, refusalOf } from '../project/own-key.ts'
 import { useDenial, useOperator } from '../session/permission.tsx'
-import { ActionDialog } from '../ui/action-dialog.tsx'
 import { RoleButton } from '../ui/button.tsx'
-import { SelectField, TextAreaField, TextField } from '../ui/form.tsx'
+import { ChangeDialog } from '../ui/change-dialog.tsx'
+import { Fields, type FormField, useFields } from '../ui/fields.tsx'
 import { Panel } from '../ui/page.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
@@ -127,15 +127,8 @@ function SetSignOn(props: {
 }) {
   const { before, onSet, onClose } = props
   const { projectId } = useOperator()
-  const [own, setOwn] = useState('')
-  const [title, setTitle] = useState(before?.title ?? '')
-  const [issuer, setIssuer] = useState(before?.issuer ?? '')
-  const [clientId, setClientId] = useState(before?.clientId ?? '')
-  const [clientSecret, setClientSecret] = useState('')
-  const [groupsClaim, setGroupsClaim] = useState(before?.groupsClaim ?? 'groups')
-  const [groupsText, setGroupsText] = useState(textOfGroups(before?.groups ?? []))
-  const [scopes, setScopes] = useState((before?.scopes ?? ['openid', 'profile', 'email']).join(' '))
-  const [hours, setHours] = useState(String(before?.sessionHours ?? 8))
+  const fields = useFields(() => valuesOf(before))
+  const { own, title, issuer, clientId, clientSecret, groupsClaim, groups: groupsText, scopes } = fields.values
   const consoleUrl = before?.consoleUrl ?? `${location.origin}/console`
   const groups = readGroups(groupsText)
   const settings = {
@@ -148,7 +141,7 @@ function SetSignOn(props: {
   }
   const isFilled = [own, title, issuer, clientId].every((text) => text.trim() !== '')
   return (
-    <ActionDialog
+    <ChangeDialog
       title={before ? 'Change single sign-on' : 'Set up single sign-on'}
       effect={
         typeof groups === 'string'
@@ -156,123 +149,116 @@ function SetSignOn(props: {
           : `People of ${groups.length === 1 ? 'one group' : `${groups.length} groups`} sign in with their own accounts.${before ? ' People of a group sign in again if its role may change: it has another one, is gone, or now comes after a group with fewer rights. With another issuer, client or claim, everybody does.' : ''} Let the issuer send people back to ${consoleUrl}/sign-on/callback/${projectId}.`
       }
       confirm="Save"
-      disabled={!isFilled || typeof groups === 'string'}
+      disabled={!isFilled}
       wide
-      run={async (reason) => {
-        const client = await clientOf(own, projectId)
-        if (!('mutation' in client)) return client
-        const input = {
-          ...settings,
-          title: title.trim(),
-          reason,
-          sessionHours: Number(hours),
-          groups: typeof groups === 'string' ? [] : [...groups],
-        }
-        const { data, error } = await client.mutation(setSignOnMutation, { input })
-        if (!data?.setSingleSignOn) return refusalOf(error)
+      mutation={setSignOnMutation}
+      input={
+        typeof groups === 'string'
+          ? undefined
+          : { ...settings, title: title.trim(), sessionHours: Number(fields.values.sessionHours), groups: [...groups] }
+      }
+      via={() => clientOf(own, projectId)}
+      done={() => {
         onSet()
-        setOwn('')
-        return {
-          done: 'Saved. Try it: sign out, and sign in with the new button.',
-          auditEntry: data.setSingleSignOn.auditEntry,
-        }
+        fields.set({ own: '' })
+        return { done: 'Saved. Try it: sign out, and sign in with the new button.' }
       }}
+      refused={refusalOf}
       onClose={onClose}
     >
-      <OwnKey value={own} onChange={setOwn} />
-      <TextField
-        label="Name of the accounts"
-        name="title"
-        hint="On the button, such as “Studio account”."
-        value={title}
-        onChange={setTitle}
-        required
+      <Fields
+        of={fields}
+        list={[
+          OWN_KEY,
+          ...issuerFields(before?.hasClientSecret === true),
+          <TestSignOn
+            key={JSON.stringify(settings)}
+            settings={settings}
+            disabled={settings.issuer === '' || settings.clientId === ''}
+          />,
+          {
+            kind: 'lines',
+            name: 'groups',
+            label: 'Groups and their roles',
+            hint: 'One in a line, such as live-ops: support. A person has the role of the first line with one of its groups.',
+            rows: 6,
+          },
+          {
+            kind: 'choice',
+            name: 'sessionHours',
+            label: 'Sign out after',
+            options: HOURS.map((one) => [String(one), one === 1 ? '1 hour' : `${one} hours`]),
+          },
+        ]}
       />
-      <TextField
-        label="Issuer"
-        name="issuer"
-        hint="Its address, such as https://accounts.google.com."
-        value={issuer}
-        onChange={setIssuer}
-        required
-      />
-      <TextField
-        label="Client id"
-        name="clientId"
-        hint="Of a client that the issuer has for the console."
-        value={clientId}
-        onChange={setClientId}
-        autoComplete="off"
-        required
-      />
-      <TextField
-        label="Client secret"
-        name="clientSecret"
-        type="password"
-        hint={before?.hasClientSecret ? 'Empty: the stored one stays.' : 'Empty for a public client.'}
-        value={clientSecret}
-        onChange={setClientSecret}
-        autoComplete="off"
-      />
-      <TextField
-        label="Claim with the groups"
-        name="groupsClaim"
-        hint="Most issuers call it groups or roles."
-        value={groupsClaim}
-        onChange={setGroupsClaim}
-        required
-      />
-      <TextField
-        label="Scopes"
-        name="scopes"
-        hint="Some issuers send groups only where a scope asks for them, such as groups."
-        value={scopes}
-        onChange={setScopes}
-        required
-      />
-      <TestSignOn
-        key={JSON.stringify(settings)}
-        settings={settings}
-        disabled={settings.issuer === '' || settings.clientId === ''}
-      />
-      <TextAreaField
-        label="Groups and their roles"
-        name="groups"
-        hint="One in a line, such as live-ops: support. A person has the role of the first line with one of its groups."
-        value={groupsText}
-        onChange={setGroupsText}
-        rows={6}
-      />
-      <SelectField
-        label="Sign out after"
-        name="sessionHours"
-        value={hours}
-        onChange={setHours}
-        options={HOURS.map((one) => [String(one), one === 1 ? '1 hour' : `${one} hours`])}
-      />
-    </ActionDialog>
+    </ChangeDialog>
   )
 }
 
+const valuesOf = (before: SignOn | null) => ({
+  own: '',
+  title: before?.title ?? '',
+  issuer: before?.issuer ?? '',
+  clientId: before?.clientId ?? '',
+  clientSecret: '',
+  groupsClaim: before?.groupsClaim ?? 'groups',
+  groups: textOfGroups(before?.groups ?? []),
+  scopes: (before?.scopes ?? ['openid', 'profile', 'email']).join(' '),
+  sessionHours: String(before?.sessionHours ?? 8),
+})
+
+const issuerFields = (hasSecret: boolean): readonly FormField<ReturnType<typeof valuesOf>>[] => [
+  {
+    name: 'title',
+    label: 'Name of the accounts',
+    hint: 'On the button, such as “Studio account”.',
+    required: true,
+  },
+  { name: 'issuer', label: 'Issuer', hint: 'Its address, such as https://accounts.google.com.', required: true },
+  {
+    name: 'clientId',
+    label: 'Client id',
+    hint: 'Of a client that the issuer has for the console.',
+    autoComplete: 'off',
+    required: true,
+  },
+  {
+    name: 'clientSecret',
+    label: 'Client secret',
+    type: 'password',
+    hint: hasSecret ? 'Empty: the stored one stays.' : 'Empty for a public client.',
+    autoComplete: 'off',
+  },
+  {
+    name: 'groupsClaim',
+    label: 'Claim with the groups',
+    hint: 'Most issuers call it groups or roles.',
+    required: true,
+  },
+  {
+    name: 'scopes',
+    label: 'Scopes',
+    hint: 'Some issuers send groups only where a scope asks for them, such as groups.',
+    required: true,
+  },
+]
+
 function DeleteSignOn({ title, onClose }: { title: string; onClose: () => void }) {
-  const client = useClient()
   const last = useLastWayIn()
   return (
-    <ActionDialog
+    <ChangeDialog
       title="Delete single sign-on"
       effect={`Nobody signs in with ${title} any more, and everybody who is signed in so is signed out within two seconds.`}
       confirm="Delete"
       tone="danger"
-      run={async (reason) => {
-        const input = { reason, allowLast: last.allowLast }
-        const { data, error } = await client.mutation(deleteSignOnMutation, { input }, SIGN_ON)
-        last.noteRefusal(error)
-        if (!data?.deleteSingleSignOn) return { error }
-        return { done: 'Single sign-on is deleted.', auditEntry: data.deleteSingleSignOn.auditEntry }
-      }}
+      mutation={deleteSignOnMutation}
+      input={{ allowLast: last.allowLast }}
+      context={SIGN_ON}
+      done="Single sign-on is deleted."
+      refused={last.noteRefusal}
       onClose={onClose}
     >
       {last.field}
-    </ActionDialog>
+    </ChangeDialog>
   )
 }

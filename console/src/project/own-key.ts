@@ -2,7 +2,6 @@ import type { Client, CombinedError } from 'urql'
 import { createKeyClient } from '../session/client.ts'
 import type { ActionResult } from '../ui/action-dialog.tsx'
 import { codeOf } from '../ui/errors.ts'
-import { TextField } from '../ui/form.tsx'
 import { keyCountsQuery } from './operations.ts'
 
 // What a session cannot do, since it would outlive the session: it takes the person's own platform key, once.
@@ -17,17 +16,15 @@ export async function clientOf(own: string, projectId: string): Promise<Client |
   return client
 }
 
-export const OwnKey = (props: { readonly value: string; readonly onChange: (value: string) => void }) => (
-  <TextField
-    label="Your platform key"
-    name="own"
-    type="password"
-    hint="A session cannot do this, since it would outlive the session. This key needs the role admin. It is used once and not kept."
-    {...props}
-    autoComplete="off"
-    required
-  />
-)
+/** The field of that key. */
+export const OWN_KEY = {
+  name: 'own',
+  label: 'Your platform key',
+  type: 'password',
+  hint: 'A session cannot do this, since it would outlive the session. This key needs the role admin. It is used once and not kept.',
+  autoComplete: 'off',
+  required: true,
+} as const
 
 /** Refusals that are about the key that was typed in, not about the session. */
 export function refusalOf(error: CombinedError | undefined): ActionResult {
