@@ -1,9 +1,9 @@
 import { useState } from 'react'
-import { useClient, useQuery } from 'urql'
+import { useQuery } from 'urql'
 import { useEnvironment } from '../shell/environment.tsx'
-import { ActionDialog } from '../ui/action-dialog.tsx'
 import { RoleButton } from '../ui/button.tsx'
-import { TextField } from '../ui/form.tsx'
+import { ChangeDialog } from '../ui/change-dialog.tsx'
+import { Fields, useFields } from '../ui/fields.tsx'
 import { Panel } from '../ui/page.tsx'
 import { Answer } from '../ui/states.tsx'
 import { type Policy, policyText } from './gift.ts'
@@ -36,16 +36,18 @@ const isLimit = (text: string): boolean => /^\d{0,18}$/.test(text)
 
 function SetPolicy({ before, onClose }: { before: Policy; onClose: () => void }) {
   const environment = useEnvironment()
-  const client = useClient()
-  const [players, setPlayers] = useState(String(before.approvalAbovePlayers ?? ''))
-  const [amount, setAmount] = useState(before.approvalAboveAmount ?? '')
+  const fields = useFields({
+    approvalAbovePlayers: String(before.approvalAbovePlayers ?? ''),
+    approvalAboveAmount: before.approvalAboveAmount ?? '',
+  })
+  const { approvalAbovePlayers: players, approvalAboveAmount: amount } = fields.values
   const isComplete = isLimit(players) && isLimit(amount)
   const after = {
     approvalAbovePlayers: players === '' ? null : Number(players),
     approvalAboveAmount: amount === '' ? null : amount,
   }
   return (
-    <ActionDialog
+    <ChangeDialog
       title={`Approval of grants in ${environment}`}
       effect={
         isComplete
@@ -54,29 +56,28 @@ function SetPolicy({ before, onClose }: { before: Policy; onClose: () => void })
       }
       confirm="Save"
       disabled={!isComplete}
-      run={async (reason) => {
-        const { data, error } = await client.mutation(setPolicyMutation, { input: { environment, ...after, reason } })
-        if (!data?.setGrantPolicy) return { error }
-        return { done: policyText(data.setGrantPolicy.policy), auditEntry: data.setGrantPolicy.auditEntry }
-      }}
+      mutation={setPolicyMutation}
+      input={{ environment, ...after }}
+      done={({ policy }) => ({ done: policyText(policy) })}
       onClose={onClose}
     >
-      <TextField
-        label="More players than"
-        name="approvalAbovePlayers"
-        hint="Empty: their number does not count. 0: each grant waits."
-        inputMode="numeric"
-        value={players}
-        onChange={setPlayers}
+      <Fields
+        of={fields}
+        list={[
+          {
+            name: 'approvalAbovePlayers',
+            label: 'More players than',
+            hint: 'Empty: their number does not count. 0: each grant waits.',
+            inputMode: 'numeric',
+          },
+          {
+            name: 'approvalAboveAmount',
+            label: 'More in all than',
+            hint: 'Of one currency, one item or xp. Empty: it does not count.',
+            inputMode: 'numeric',
+          },
+        ]}
       />
-      <TextField
-        label="More in all than"
-        name="approvalAboveAmount"
-        hint="Of one currency, one item or xp. Empty: it does not count."
-        inputMode="numeric"
-        value={amount}
-        onChange={setAmount}
-      />
-    </ActionDialog>
+    </ChangeDialog>
   )
 }
