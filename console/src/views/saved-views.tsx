@@ -5,8 +5,8 @@ import { MAX_SHARED_VIEWS, MAX_VIEW_NAME } from '../../../src/base/limits.ts'
 import { type ConsolePage, SHARES } from '../../../src/project/shared-views/pages.ts'
 import type { ResultOf } from '../graphql.ts'
 import { mayOf, useOperator } from '../session/permission.tsx'
-import { ActionDialog } from '../ui/action-dialog.tsx'
 import { Button } from '../ui/button.tsx'
+import { ChangeDialog } from '../ui/change-dialog.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { faultsOf, textOf } from '../ui/errors.ts'
 import { CheckField, Form, SubmitButton, TextField } from '../ui/form.tsx'
@@ -182,23 +182,17 @@ const fullText = ({ isShared, most }: { readonly isShared: boolean; readonly mos
     : `You have ${most} views here: delete one first.`
 
 function DeleteShared({ view, onClose }: { readonly view: SharedView; readonly onClose: () => void }) {
-  const client = useClient()
   const [{ sharedViewId, name, sharedBy }] = useState(view)
   return (
-    <ActionDialog
+    <ChangeDialog
       title={`Delete “${name}”`}
       tone="danger"
       effect={`The view, which ${sharedBy} has shared, is gone for everyone in this project. Links to it still work.`}
       confirm="Delete the view"
-      run={async (reason) => {
-        const { data, error } = await client.mutation(
-          deleteSharedViewMutation,
-          { input: { sharedViewId, reason } },
-          SHARED,
-        )
-        if (!data?.deleteSharedView) return { error }
-        return { done: `“${name}” is deleted.`, auditEntry: data.deleteSharedView.auditEntry }
-      }}
+      mutation={deleteSharedViewMutation}
+      input={{ sharedViewId }}
+      context={SHARED}
+      done={`“${name}” is deleted.`}
       onClose={onClose}
     />
   )
