@@ -1,9 +1,8 @@
-import { useState } from 'react'
-import { useClient, useQuery } from 'urql'
+import { useQuery } from 'urql'
 import { projectQuery } from '../../shell/operations.ts'
-import { ActionDialog, type ActionResult } from '../../ui/action-dialog.tsx'
+import { ChangeDialog } from '../../ui/change-dialog.tsx'
 import { codeOf } from '../../ui/errors.ts'
-import { SelectField, TextField } from '../../ui/form.tsx'
+import { Fields, useFields } from '../../ui/fields.tsx'
 import { Failed } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { cloneMutation, scenarioHeadQuery } from '../operations.ts'
@@ -19,11 +18,14 @@ export function CloneDialog(props: {
   readonly onClose: () => void
 }) {
   const { environment, scenarioId, version, onClose } = props
-  const client = useClient()
   const [project] = useQuery({ query: projectQuery })
   const environments = project.data?.project.environments.map(({ name }) => name) ?? [environment]
-  const [toEnvironment, setEnvironment] = useState(environments.find((one) => one !== environment) ?? environment)
-  const [toScenarioId, setId] = useState(scenarioId)
+  const fields = useFields({
+    toEnvironment: environments.find((one) => one !== environment) ?? environment,
+    toScenarioId: scenarioId,
+  })
+  const to = fields.values
+  const { toEnvironment, toScenarioId } = to
   const [target, readTarget] = useQuery({
     query: scenarioHeadQuery,
     variables: { environment: toEnvironment, scenarioId: toScenarioId },
@@ -36,26 +38,8 @@ export function CloneDialog(props: {
   const source = useVersion(environment, scenarioId, version)
   const preview = usePreview(toEnvironment, toScenarioId, there && !isSame ? source.version?.text : undefined)
 
-  async function run(reason: string): Promise<ActionResult> {
-    const expectedVersion = there?.version ?? 0
-    const input = { environment, scenarioId, version, toEnvironment, toScenarioId, expectedVersion, reason }
-    const { data, error } = await client.mutation(cloneMutation, { input }).toPromise()
-    if (codeOf(error) === 'VERSION_CONFLICT') {
-      readTarget({ requestPolicy: 'network-only' })
-      return { refusal: 'Nothing was published: the target got another version meanwhile. It is shown below now.' }
-    }
-    if (!data?.cloneScenario) return { error }
-    const { scenario, auditEntry } = data.cloneScenario
-    return {
-      done: auditEntry
-        ? `Version ${scenario.version} of ${scenario.scenarioId} is published in ${scenario.environment}.`
-        : `${scenario.scenarioId} in ${scenario.environment} has this text already. Nothing was changed.`,
-      auditEntry,
-    }
-  }
-
   return (
-    <ActionDialog
+    <ChangeDialog
       title={`Clone ${scenarioId}`}
       confirm="Clone"
       disabled={!isKnown || isSame || (there !== null && preview.preview?.valid !== true)}
@@ -83,24 +67,27 @@ export function CloneDialog(props: {
           </>
         )
       }
-      run={run}
+      mutation={cloneMutation}
+      input={{ environment, scenarioId, version, ...to, expectedVersion: there?.version ?? 0 }}
+      done={({ scenario, auditEntry }) => ({
+        done: auditEntry
+          ? `Version ${scenario.version} of ${scenario.scenarioId} is published in ${scenario.environment}.`
+          : `${scenario.scenarioId} in ${scenario.environment} has this text already. Nothing was changed.`,
+      })}
+      refused={(error) => {
+        if (codeOf(error) !== 'VERSION_CONFLICT') return undefined
+        readTarget({ requestPolicy: 'network-only' })
+        return { refusal: 'Nothing was published: the target got another version meanwhile. It is shown below now.' }
+      }}
       onClose={onClose}
     >
-      <SelectField
-        label="To the environment"
-        name="toEnvironment"
-        value={toEnvironment}
-        onChange={setEnvironment}
-        options={environments}
+      <Fields
+        of={fields}
+        list={[
+          { kind: 'choice', name: 'toEnvironment', label: 'To the environment', options: environments },
+          { name: 'toScenarioId', label: 'As', hint: 'The id of the scenario.', required: true },
+        ]}
       />
-      <TextField
-        label="As"
-        name="toScenarioId"
-        hint="The id of the scenario."
-        value={toScenarioId}
-        onChange={setId}
-        required
-      />
-    </ActionDialog>
+    </ChangeDialog>
   )
 }

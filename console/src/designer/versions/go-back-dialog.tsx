@@ -1,8 +1,10 @@
 import { useMemo } from 'react'
-import { useClient } from 'urql'
+import type { ResultOf } from '../../graphql.ts'
 import { useOperator } from '../../session/permission.tsx'
-import { ActionDialog, type ActionResult } from '../../ui/action-dialog.tsx'
+import type { ActionResult } from '../../ui/action-dialog.tsx'
+import { ChangeDialog } from '../../ui/change-dialog.tsx'
 import { codeOf } from '../../ui/errors.ts'
+import type { AnswerOf } from '../../ui/send.ts'
 import { Loading } from '../../ui/states.tsx'
 import { findDraft } from '../draft/draft.ts'
 import { draftKey } from '../draft/kept-drafts.ts'
@@ -21,7 +23,6 @@ export function GoBackDialog(props: {
   readonly onClose: () => void
 }) {
   const { environment, scenarioId, version, current, onClose } = props
-  const client = useClient()
   const { projectId } = useOperator()
   const old = useVersion(environment, scenarioId, version)
   const now = useVersion(environment, scenarioId, current)
@@ -31,21 +32,7 @@ export function GoBackDialog(props: {
     [old.version, now.version],
   )
 
-  async function run(reason: string): Promise<ActionResult> {
-    const input = {
-      environment,
-      scenarioId,
-      version,
-      toEnvironment: environment,
-      toScenarioId: scenarioId,
-      expectedVersion: current,
-      reason,
-    }
-    const { data, error } = await client.mutation(cloneMutation, { input }).toPromise()
-    if (codeOf(error) === 'VERSION_CONFLICT')
-      return { refusal: 'Nothing was published: another version was published meanwhile. Look at it first.' }
-    if (!data?.cloneScenario) return { error }
-    const { scenario, auditEntry } = data.cloneScenario
+  function published({ scenario, auditEntry }: AnswerOf<ResultOf<typeof cloneMutation>>): ActionResult {
     const draft = findDraft(draftKey(projectId, environment, scenarioId))
     if (draft && !draft.now().isChanged)
       draft.rebase({ version: scenario.version, text: scenario.definitionText }, scenario.definitionText)
@@ -53,12 +40,11 @@ export function GoBackDialog(props: {
       done: auditEntry
         ? `Version ${scenario.version} is published, with the text of version ${version}.`
         : `The current version has this text already. Nothing was changed.`,
-      auditEntry,
     }
   }
 
   return (
-    <ActionDialog
+    <ChangeDialog
       title={`Go back to version ${version}`}
       confirm={`Publish version ${current + 1}`}
       disabled={preview.preview?.valid !== true || changes === undefined}
@@ -68,13 +54,27 @@ export function GoBackDialog(props: {
           to all players from their next call on. Version {current} stays in the list.
         </p>
       }
-      run={run}
+      mutation={cloneMutation}
+      input={{
+        environment,
+        scenarioId,
+        version,
+        toEnvironment: environment,
+        toScenarioId: scenarioId,
+        expectedVersion: current,
+      }}
+      done={published}
+      refused={(error) =>
+        codeOf(error) === 'VERSION_CONFLICT'
+          ? { refusal: 'Nothing was published: another version was published meanwhile. Look at it first.' }
+          : undefined
+      }
       onClose={onClose}
     >
       <h3>What changes</h3>
       {changes ? <ChangeList changes={changes} /> : <Loading />}
       <h3>Effect on players</h3>
       <PreviewBody of={preview} />
-    </ActionDialog>
+    </ChangeDialog>
   )
 }

@@ -1,7 +1,7 @@
 import { useState } from 'react'
-import { useClient, useQuery } from 'urql'
-import { ActionDialog, type ActionResult } from '../../ui/action-dialog.tsx'
+import { useQuery } from 'urql'
 import { RoleButton } from '../../ui/button.tsx'
+import { ChangeDialog } from '../../ui/change-dialog.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { Notice } from '../../ui/states.tsx'
 import { Table } from '../../ui/table.tsx'
@@ -77,19 +77,8 @@ function CancelDialog(props: {
   readonly onClose: () => void
 }) {
   const { environment, publicationId, at, onClose } = props
-  const client = useClient()
-
-  async function run(reason: string): Promise<ActionResult> {
-    const input = { environment, publicationId, reason }
-    const { data, error } = await client.mutation(cancelPlanMutation, { input }).toPromise()
-    if (!data?.cancelPublication) return { error }
-    const { publication, auditEntry } = data.cancelPublication
-    if (publication.state !== 'CANCELLED') return { refusal: `It has ended already: ${STATES[publication.state]}.` }
-    return { done: 'The publication is cancelled. Nothing will be published.', auditEntry }
-  }
-
   return (
-    <ActionDialog
+    <ChangeDialog
       title="Cancel a planned publication"
       confirm="Cancel the publication"
       tone="danger"
@@ -98,7 +87,13 @@ function CancelDialog(props: {
           Nothing is published <Time at={at} parts="minute" />. The current version stays.
         </p>
       }
-      run={run}
+      mutation={cancelPlanMutation}
+      input={{ environment, publicationId }}
+      done={({ publication: { state } }) =>
+        state === 'CANCELLED'
+          ? { done: 'The publication is cancelled. Nothing will be published.' }
+          : { refusal: `It has ended already: ${STATES[state]}.` }
+      }
       onClose={onClose}
     />
   )
