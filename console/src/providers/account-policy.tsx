@@ -1,9 +1,9 @@
 import { useState } from 'react'
-import { useClient, useQuery } from 'urql'
+import { useQuery } from 'urql'
 import { useEnvironment } from '../shell/environment.tsx'
-import { ActionDialog } from '../ui/action-dialog.tsx'
 import { RoleButton } from '../ui/button.tsx'
-import { SelectField, TextField } from '../ui/form.tsx'
+import { ChangeDialog } from '../ui/change-dialog.tsx'
+import { Fields, useFields } from '../ui/fields.tsx'
 import { Facts, Panel } from '../ui/page.tsx'
 import { Answer } from '../ui/states.tsx'
 import { accountPolicyQuery, setAccountPolicyMutation } from './operations.ts'
@@ -90,30 +90,61 @@ export function AccountPolicy() {
   )
 }
 
+const FIELDS = [
+  {
+    name: 'maxSessions',
+    label: 'Most sessions of a player',
+    hint: '1 to 100. Empty for any number.',
+    inputMode: 'numeric',
+  },
+  { kind: 'choice', name: 'whenFull', label: 'A login above the limit', options: WHEN_FULL },
+  {
+    name: 'deletionDays',
+    label: 'Days until a deletion',
+    hint: '0 to 90. A login before then cancels the deletion.',
+    inputMode: 'numeric',
+    required: true,
+  },
+  {
+    kind: 'choice',
+    name: 'identitiesAtDeletion',
+    label: 'Identities of a player that deletes itself',
+    options: IDENTITIES,
+  },
+  {
+    kind: 'choice',
+    name: 'linkTickets',
+    label: 'A link that meets another player',
+    options: TICKETS,
+    hint: 'The webhook is asked for the link, and not for that login.',
+  },
+  { kind: 'choice', name: 'clientProfile', label: 'Clients change nickname, region and language', options: PROFILES },
+] as const
+
 function EditPolicy({ policy, onClose }: { policy: Policy; onClose: () => void }) {
   // The policy with which the dialog was opened: the page may read it again meanwhile.
   const [before] = useState(policy)
   const environment = useEnvironment()
-  const client = useClient()
-  const [maxSessions, setMaxSessions] = useState(String(before.maxSessions ?? ''))
-  const [whenFull, setWhenFull] = useState<WhenFull>(before.whenFull)
-  const [deletionDays, setDeletionDays] = useState(String(before.deletionDays))
-  const [identitiesAtDeletion, setIdentities] = useState<IdentitiesAtDeletion>(before.identitiesAtDeletion)
-  const [linkTickets, setLinkTickets] = useState(before.linkTickets)
-  const [clientProfile, setClientProfile] = useState<ClientProfile>(before.clientProfile)
+  const fields = useFields({
+    maxSessions: String(before.maxSessions ?? ''),
+    whenFull: before.whenFull,
+    deletionDays: String(before.deletionDays),
+    identitiesAtDeletion: before.identitiesAtDeletion,
+    clientProfile: before.clientProfile,
+    linkTickets: before.linkTickets ? 'yes' : 'no',
+  })
+  const { maxSessions, deletionDays, linkTickets, ...chosen } = fields.values
   const wanted: Policy = {
+    ...chosen,
     maxSessions: maxSessions.trim() === '' ? null : Number(maxSessions),
-    whenFull,
     deletionDays: Number(deletionDays),
-    identitiesAtDeletion,
-    linkTickets,
-    clientProfile,
+    linkTickets: linkTickets === 'yes',
   }
   const old: Readonly<Record<string, string>> = factsOf(before)
   const changed = Object.entries(factsOf(wanted)).filter(([name, words]) => words !== old[name])
   const isSame = changed.length === 0
   return (
-    <ActionDialog
+    <ChangeDialog
       title={`Accounts in ${environment}`}
       effect={
         isSame ? (
@@ -131,61 +162,12 @@ function EditPolicy({ policy, onClose }: { policy: Policy; onClose: () => void }
       }
       confirm="Save"
       disabled={isSame}
-      run={async (reason) => {
-        const { data, error } = await client.mutation(setAccountPolicyMutation, {
-          input: { environment, reason, ...wanted },
-        })
-        if (!data?.setAccountPolicy) return { error }
-        return { done: 'The policy is saved.', auditEntry: data.setAccountPolicy.auditEntry }
-      }}
+      mutation={setAccountPolicyMutation}
+      input={{ environment, ...wanted }}
+      done="The policy is saved."
       onClose={onClose}
     >
-      <TextField
-        label="Most sessions of a player"
-        name="maxSessions"
-        inputMode="numeric"
-        hint="1 to 100. Empty for any number."
-        value={maxSessions}
-        onChange={setMaxSessions}
-      />
-      <SelectField
-        label="A login above the limit"
-        name="whenFull"
-        value={whenFull}
-        onChange={(chosen) => setWhenFull(chosen as WhenFull)}
-        options={WHEN_FULL}
-      />
-      <TextField
-        label="Days until a deletion"
-        name="deletionDays"
-        inputMode="numeric"
-        hint="0 to 90. A login before then cancels the deletion."
-        value={deletionDays}
-        onChange={setDeletionDays}
-        required
-      />
-      <SelectField
-        label="Identities of a player that deletes itself"
-        name="identitiesAtDeletion"
-        value={identitiesAtDeletion}
-        onChange={(chosen) => setIdentities(chosen as IdentitiesAtDeletion)}
-        options={IDENTITIES}
-      />
-      <SelectField
-        label="A link that meets another player"
-        name="linkTickets"
-        value={linkTickets ? 'yes' : 'no'}
-        onChange={(chosen) => setLinkTickets(chosen === 'yes')}
-        options={TICKETS}
-        hint="The webhook is asked for the link, and not for that login."
-      />
-      <SelectField
-        label="Clients change nickname, region and language"
-        name="clientProfile"
-        value={clientProfile}
-        onChange={(chosen) => setClientProfile(chosen as ClientProfile)}
-        options={PROFILES}
-      />
-    </ActionDialog>
+      <Fields of={fields} list={FIELDS} />
+    </ChangeDialog>
   )
 }
