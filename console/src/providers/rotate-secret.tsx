@@ -1,10 +1,8 @@
-import { useState } from 'react'
-import { useClient } from 'urql'
 import { MAX_SECRET } from '../../../src/base/limits.ts'
 import { useEnvironment } from '../shell/environment.tsx'
-import { ActionDialog, type ActionResult } from '../ui/action-dialog.tsx'
 import { Button } from '../ui/button.tsx'
-import { CheckField, SelectField, TextField } from '../ui/form.tsx'
+import { ChangeDialog } from '../ui/change-dialog.tsx'
+import { Fields, useFields } from '../ui/fields.tsx'
 import { copy, Id } from '../ui/text.tsx'
 import type { CustomProvider } from './operations.ts'
 import { rotateSecretMutation } from './operations.ts'
@@ -31,41 +29,15 @@ const HEADERS = [
  */
 export function RotateSecret({ provider, onClose }: { provider: CustomProvider; onClose: () => void }) {
   const { name } = provider
-  const client = useClient()
   const environment = useEnvironment()
   const recent = useRecentLogins(name)
   // Made here, once: a press that is repeated after a lost answer sends the same secret, and takes effect once.
-  const [secret, setSecret] = useState(newSecret)
-  const [header, setHeader] = useState('')
-  const [overlap, setOverlap] = useState('86400')
-  const [isDeployed, setDeployed] = useState(false)
+  const fields = useFields(() => ({ header: '', overlapSeconds: '86400', secret: newSecret(), isDeployed: false }))
+  const { header, overlapSeconds: overlap, secret, isDeployed } = fields.values
   const isFirst = header === 'X-Signature'
   const length = OVERLAPS.find(([seconds]) => seconds === overlap)?.[1]
-
-  async function run(reason: string): Promise<ActionResult> {
-    const input = { environment, name, secret, overlapSeconds: Number(overlap), reason }
-    const { data, error } = await client.mutation(rotateSecretMutation, { input })
-    if (!data?.rotateProviderSecret) return { error }
-    return {
-      done: (
-        <>
-          <p>The new secret signs from now on. Copy it now: it is not shown again.</p>
-          <Id of={secret} />
-          <p>
-            {overlap === '0' ? 'The old one has ended.' : `The old one signs for ${length}.`}{' '}
-            {isFirst
-              ? 'Wait ten seconds for the logins under way. Then the webhook can forget the old one.'
-              : 'Wait ten seconds for the logins under way, then give the webhook the new one.'}
-          </p>
-        </>
-      ),
-      isShownOnce: true,
-      auditEntry: data.rotateProviderSecret.auditEntry,
-    }
-  }
-
   return (
-    <ActionDialog
+    <ChangeDialog
       title={`Rotate the secret of ${name}`}
       effect={
         header === '' ? (
@@ -80,50 +52,62 @@ export function RotateSecret({ provider, onClose }: { provider: CustomProvider; 
       confirm="Rotate"
       tone={overlap === '0' ? 'danger' : 'primary'}
       disabled={header === '' || (isFirst && (!isDeployed || secret === ''))}
-      run={run}
+      mutation={rotateSecretMutation}
+      input={{ environment, name, secret, overlapSeconds: Number(overlap) }}
+      done={() => ({
+        done: <Rotated secret={secret} length={length} overlap={overlap} isFirst={isFirst} />,
+        isShownOnce: true,
+      })}
       onClose={onClose}
     >
-      <SelectField
-        label="Header that the webhook checks"
-        name="header"
-        value={header}
-        onChange={setHeader}
-        options={HEADERS}
-        hint="Ask the engineers of the webhook. In the wrong order, logins fail."
+      <Fields
+        of={fields}
+        list={[
+          {
+            kind: 'choice',
+            name: 'header',
+            label: 'Header that the webhook checks',
+            options: HEADERS,
+            hint: 'Ask the engineers of the webhook. In the wrong order, logins fail.',
+          },
+          { kind: 'choice', name: 'overlapSeconds', label: 'How long the old secret still signs', options: OVERLAPS },
+          isFirst && {
+            name: 'secret',
+            label: 'New secret',
+            hint: 'Deploy the webhook so that it accepts a signature by either secret. Then rotate. If it has a new secret already, enter that one.',
+            autoComplete: 'off',
+            maxLength: MAX_SECRET,
+            isTrimmed: true,
+            required: true,
+          },
+          isFirst && (
+            <div key="copy" className="actions">
+              <Button onClick={() => void copy(secret)}>Copy the new secret</Button>
+            </div>
+          ),
+          isFirst && {
+            kind: 'check',
+            name: 'isDeployed',
+            label: 'Every server of the webhook accepts both secrets',
+          },
+        ]}
       />
-      <SelectField
-        label="How long the old secret still signs"
-        name="overlapSeconds"
-        value={overlap}
-        onChange={setOverlap}
-        options={OVERLAPS}
-      />
-      {isFirst && (
-        <>
-          <TextField
-            label="New secret"
-            name="secret"
-            hint="Deploy the webhook so that it accepts a signature by either secret. Then rotate. If it has a new secret already, enter that one."
-            value={secret}
-            onChange={(value) => setSecret(value.trim())}
-            autoComplete="off"
-            maxLength={MAX_SECRET}
-            required
-          />
-          <div className="actions">
-            <Button onClick={() => void copy(secret)}>Copy the new secret</Button>
-          </div>
-          <CheckField
-            label="Every server of the webhook accepts both secrets"
-            name="isDeployed"
-            value={isDeployed}
-            onChange={setDeployed}
-          />
-        </>
-      )}
-    </ActionDialog>
+    </ChangeDialog>
   )
 }
+
+const Rotated = (of: { secret: string; length: string | undefined; overlap: string; isFirst: boolean }) => (
+  <>
+    <p>The new secret signs from now on. Copy it now: it is not shown again.</p>
+    <Id of={of.secret} />
+    <p>
+      {of.overlap === '0' ? 'The old one has ended.' : `The old one signs for ${of.length}.`}{' '}
+      {of.isFirst
+        ? 'Wait ten seconds for the logins under way. Then the webhook can forget the old one.'
+        : 'Wait ten seconds for the logins under way, then give the webhook the new one.'}
+    </p>
+  </>
+)
 
 const effectOfFirst = (overlap: string, length: string | undefined): string =>
   overlap === '0'
