@@ -1,5 +1,3 @@
-import type { Fault } from '../ui/errors.ts'
-
 /** The settings of a provider, without its secret. */
 export interface Settings {
   readonly enabled: boolean
@@ -22,15 +20,27 @@ export interface Settings {
   readonly clientCertificate?: string | null
 }
 
+const SETTINGS = [
+  'enabled',
+  'url',
+  'timeoutMs',
+  'attempts',
+  'breakerAfter',
+  'ed25519',
+  'claims',
+  'denialReasons',
+  'caCertificates',
+  'clientCertificate',
+] as const satisfies readonly (keyof Settings)[]
+
+/** The settings of a provider that is stored, without what the service adds. */
+export const settingsOf = (stored: Settings): object =>
+  Object.fromEntries(SETTINGS.map((setting) => [setting, stored[setting]]))
+
+/** A setting that is off is null, false or absent. */
 const same = (one: Settings | undefined, other: Settings | undefined): boolean =>
-  one?.enabled === other?.enabled &&
-  one?.url === other?.url &&
-  limitsOf(one) === limitsOf(other) &&
-  signs(one) === signs(other) &&
-  (one?.claims === true) === (other?.claims === true) &&
-  (one?.denialReasons === true) === (other?.denialReasons === true) &&
-  (one?.caCertificates ?? null) === (other?.caCertificates ?? null) &&
-  (one?.clientCertificate ?? null) === (other?.clientCertificate ?? null)
+  (one === undefined) === (other === undefined) &&
+  SETTINGS.every((setting) => (one?.[setting] || null) === (other?.[setting] || null))
 
 const signs = (settings: Settings | undefined): boolean => settings?.ed25519 === true
 
@@ -112,14 +122,4 @@ export function effectsOf(
   if (hasNewSecret)
     effects.push('The new secret signs from the next login on. A webhook that does not know it refuses every login.')
   return effects
-}
-
-/** Faults of a request that sets all providers, by the fields of a dialog that shows one of them. */
-export function faultsOfProvider(name: string, faults: readonly Fault[]): readonly Fault[] {
-  const own = `authProviders.custom.${name}`
-  return faults.map(({ path, message }) => {
-    const at = path.replace(/^input\./, '')
-    if (at === own) return { path: 'name', message }
-    return { path: at.startsWith(`${own}.`) ? at.slice(own.length + 1) : at, message }
-  })
 }

@@ -1,21 +1,97 @@
 import { useState } from 'react'
-import { isProduction } from '../../../src/base/limits.ts'
-import { useEnvironment } from '../shell/environment.tsx'
 import { ActionDialog } from '../ui/action-dialog.tsx'
-import { CheckField, TextAreaField, TextField } from '../ui/form.tsx'
-import { effectsOf } from './change.ts'
+import { Fields, type FieldValues, type FormField, useFields } from '../ui/fields.tsx'
+import { conflictOf, effectsOf, type Settings, settingsOf } from './change.ts'
+import { Effects, noEffect } from './effects.tsx'
 import type { CustomProvider } from './operations.ts'
 import { useRecentLogins } from './recent-logins.ts'
-import { useSetProvider } from './set-provider.ts'
-
-/** The effects of a change, each sentence on its own line. */
-const Effects = ({ of }: { of: readonly (string | undefined)[] }) => of.map((text) => text && <p key={text}>{text}</p>)
-
-const realPlayers = (environment: string): string | undefined =>
-  isProduction(environment) ? `${environment} has real players.` : undefined
+import { type Change, useSetProviders } from './set-providers.ts'
 
 /** The number in a field; null when it is empty. The service refuses what is no number. */
 const numberOr = (text: string): number | null => (text.trim() === '' ? null : Number(text))
+
+/**
+ * Sets or removes one provider. A change by another person to the same one is reported instead of undone. Without a
+ * secret or a key, the stored one is kept.
+ */
+const changeOf =
+  (
+    name: string,
+    shown: Settings | undefined,
+    wanted: (Settings & { secret?: string; clientKey?: string }) | undefined,
+  ): Change =>
+  (current) => {
+    const custom = current?.custom ?? []
+    const conflict = conflictOf(name, { shown, found: custom.find((one) => one.name === name), wanted })
+    if (conflict !== undefined) return conflict
+    const others = custom.filter((one) => one.name !== name).map((one) => [one.name, settingsOf(one)])
+    return { custom: Object.fromEntries(wanted === undefined ? others : [...others, [name, wanted]]) }
+  }
+
+const valuesOf = (provider: CustomProvider | undefined, isFirst: boolean) => ({
+  name: provider?.name ?? (isFirst ? 'default' : ''),
+  url: provider?.url ?? '',
+  enabled: provider?.enabled ?? true,
+  timeoutMs: String(provider?.timeoutMs ?? ''),
+  attempts: String(provider?.attempts ?? ''),
+  breakerAfter: String(provider?.breakerAfter ?? ''),
+  ed25519: provider?.ed25519 === true,
+  claims: provider?.claims === true,
+  denialReasons: provider?.denialReasons === true,
+  secret: '',
+  caCertificates: provider?.caCertificates ?? '',
+  clientCertificate: provider?.clientCertificate ?? '',
+  clientKey: '',
+})
+type Values = ReturnType<typeof valuesOf>
+
+const FIELDS: readonly FormField<Values>[] = [
+  {
+    name: 'url',
+    label: 'Webhook',
+    type: 'url',
+    placeholder: 'https://login.studio.example/tierway',
+    isTrimmed: true,
+    required: true,
+  },
+  { kind: 'check', name: 'enabled', label: 'Enabled' },
+  {
+    name: 'timeoutMs',
+    label: 'Longest time of an attempt, in milliseconds',
+    hint: '100 to 3000. Empty for 3000.',
+    inputMode: 'numeric',
+  },
+  {
+    name: 'attempts',
+    label: 'Most attempts',
+    hint: '1 to 3, when the webhook fails or does not answer. Empty for 3.',
+    inputMode: 'numeric',
+  },
+  {
+    name: 'breakerAfter',
+    label: 'Failed calls in a row that open the breaker',
+    hint: '1 to 1000 within a minute: then logins fail at once, until a probe succeeds. Empty for no breaker.',
+    inputMode: 'numeric',
+  },
+  {
+    kind: 'check',
+    name: 'ed25519',
+    label: 'Also sign by an Ed25519 key',
+    hint: 'The webhook then verifies by a public key, and needs no secret.',
+  },
+  {
+    kind: 'check',
+    name: 'claims',
+    label: 'Claims in access tokens',
+    hint: 'Your game servers read them, and so can the player.',
+  },
+  {
+    kind: 'check',
+    name: 'denialReasons',
+    label: 'Clients see why a login is denied',
+    hint: 'The client of a player whom the webhook denies receives its code and text.',
+  },
+]
 
 export function EditProvider(props: {
   readonly all: readonly CustomProvider[]
@@ -23,187 +99,103 @@ export function EditProvider(props: {
   readonly provider?: CustomProvider
   readonly onClose: () => void
 }) {
-  const { all, onClose } = props
   // The provider with which the dialog was opened: the page may read it again meanwhile.
   const [provider] = useState(props.provider)
-  const environment = useEnvironment()
-  const set = useSetProvider()
+  const fields = useFields(() => valuesOf(provider, props.all.length === 0))
+  const { name, secret, clientKey, ...typed } = fields.values
+  const set = useSetProviders(`custom.${name}`)
   const recent = useRecentLogins(provider?.name)
-  const [name, setName] = useState(provider?.name ?? (all.length === 0 ? 'default' : ''))
-  const [url, setUrl] = useState(provider?.url ?? '')
-  const [isEnabled, setEnabled] = useState(provider?.enabled ?? true)
-  const [secret, setSecret] = useState('')
-  const [timeoutMs, setTimeoutMs] = useState(String(provider?.timeoutMs ?? ''))
-  const [attempts, setAttempts] = useState(String(provider?.attempts ?? ''))
-  const [breakerAfter, setBreakerAfter] = useState(String(provider?.breakerAfter ?? ''))
-  const [isSigned, setSigned] = useState(provider?.ed25519 === true)
-  const [hasClaims, setClaims] = useState(provider?.claims === true)
-  const [hasReasons, setReasons] = useState(provider?.denialReasons === true)
-  const [caCertificates, setCaCertificates] = useState(provider?.caCertificates ?? '')
-  const [clientCertificate, setClientCertificate] = useState(provider?.clientCertificate ?? '')
-  const [clientKey, setClientKey] = useState('')
   const wanted = {
-    enabled: isEnabled,
-    url,
-    timeoutMs: numberOr(timeoutMs),
-    attempts: numberOr(attempts),
-    breakerAfter: numberOr(breakerAfter),
-    ed25519: isSigned,
-    claims: hasClaims,
-    denialReasons: hasReasons,
-    caCertificates: caCertificates.trim() === '' ? null : caCertificates,
-    clientCertificate: clientCertificate.trim() === '' ? null : clientCertificate,
+    ...typed,
+    timeoutMs: numberOr(typed.timeoutMs),
+    attempts: numberOr(typed.attempts),
+    breakerAfter: numberOr(typed.breakerAfter),
+    caCertificates: typed.caCertificates.trim() === '' ? null : typed.caCertificates,
+    clientCertificate: typed.clientCertificate.trim() === '' ? null : typed.clientCertificate,
   }
   const isKept = provider?.hasSecret === true
-  const isComplete = name !== '' && url !== '' && (isKept || secret !== '')
+  const isComplete = name !== '' && wanted.url !== '' && (isKept || secret !== '')
   const changed = { hasNewSecret: isKept && secret !== '', hasNewClientKey: clientKey !== '' }
   const effects = isComplete ? effectsOf(name, { shown: provider, wanted, ...changed }) : []
-
+  const secrets = { ...(secret !== '' && { secret }), ...(clientKey !== '' && { clientKey }) }
   return (
     <ActionDialog
       title={provider ? `Edit ${provider.name}` : 'New provider'}
-      effect={
-        effects.length > 0 ? (
-          <Effects of={[...effects, recent, realPlayers(environment)]} />
-        ) : isComplete ? (
-          'Nothing is changed yet.'
-        ) : (
-          'Fill in the fields to see what this will do.'
-        )
-      }
+      effect={effects.length > 0 ? <Effects of={[...effects, recent]} /> : noEffect(isComplete)}
       confirm="Save"
       disabled={effects.length === 0}
       run={(reason) =>
-        set({
-          name,
-          shown: provider,
-          wanted: { ...wanted, ...(secret !== '' && { secret }), ...(clientKey !== '' && { clientKey }) },
-          reason,
-          done: `${name} is saved. Test it next.`,
-        })
+        set(changeOf(name, provider, { ...wanted, ...secrets }), reason, `${name} is saved. Test it next.`)
       }
-      onClose={onClose}
+      onClose={props.onClose}
     >
-      {!provider && (
-        <TextField
-          label="Name"
-          name="name"
-          hint="Clients name it in their login, unless it is default."
-          value={name}
-          onChange={(value) => setName(value.trim())}
-          required
-        />
-      )}
-      <TextField
-        label="Webhook"
-        name="url"
-        type="url"
-        placeholder="https://login.studio.example/tierway"
-        value={url}
-        onChange={(value) => setUrl(value.trim())}
-        required
+      <Fields
+        of={fields}
+        list={[
+          !provider && {
+            name: 'name',
+            label: 'Name',
+            hint: 'Clients name it in their login, unless it is default.',
+            isTrimmed: true,
+            required: true,
+          },
+          ...FIELDS,
+          {
+            name: 'secret',
+            label: isKept ? 'New secret' : 'Secret',
+            type: 'password',
+            hint: isKept
+              ? 'Leave it empty to keep the stored one. To replace it without failed logins, use Rotate secret.'
+              : 'Shared with the webhook, which verifies the signature by it. It is stored encrypted and never shown.',
+            autoComplete: 'new-password',
+          },
+          <Certificates key="certificates" of={fields} provider={provider} />,
+        ]}
       />
-      <CheckField label="Enabled" name="enabled" value={isEnabled} onChange={setEnabled} />
-      <TextField
-        label="Longest time of an attempt, in milliseconds"
-        name="timeoutMs"
-        inputMode="numeric"
-        hint="100 to 3000. Empty for 3000."
-        value={timeoutMs}
-        onChange={setTimeoutMs}
-      />
-      <TextField
-        label="Most attempts"
-        name="attempts"
-        inputMode="numeric"
-        hint="1 to 3, when the webhook fails or does not answer. Empty for 3."
-        value={attempts}
-        onChange={setAttempts}
-      />
-      <TextField
-        label="Failed calls in a row that open the breaker"
-        name="breakerAfter"
-        inputMode="numeric"
-        hint="1 to 1000 within a minute: then logins fail at once, until a probe succeeds. Empty for no breaker."
-        value={breakerAfter}
-        onChange={setBreakerAfter}
-      />
-      <CheckField
-        label="Also sign by an Ed25519 key"
-        name="ed25519"
-        hint="The webhook then verifies by a public key, and needs no secret."
-        value={isSigned}
-        onChange={setSigned}
-      />
-      <CheckField
-        label="Claims in access tokens"
-        name="claims"
-        hint="Your game servers read them, and so can the player."
-        value={hasClaims}
-        onChange={setClaims}
-      />
-      <CheckField
-        label="Clients see why a login is denied"
-        name="denialReasons"
-        hint="The client of a player whom the webhook denies receives its code and text."
-        value={hasReasons}
-        onChange={setReasons}
-      />
-      <TextField
-        label={isKept ? 'New secret' : 'Secret'}
-        name="secret"
-        type="password"
-        hint={
-          isKept
-            ? 'Leave it empty to keep the stored one. To replace it without failed logins, use Rotate secret.'
-            : 'Shared with the webhook, which verifies the signature by it. It is stored encrypted and never shown.'
-        }
-        value={secret}
-        onChange={setSecret}
-        autoComplete="new-password"
-      />
-      <details open={Boolean(provider?.caCertificates || provider?.clientCertificate)}>
-        <summary>Certificates</summary>
-        <div className="form">
-          <TextAreaField
-            label="Private authorities"
-            name="caCertificates"
-            hint="In PEM, for a webhook whose certificate no public authority signed. Empty for the public ones."
-            rows={4}
-            value={caCertificates}
-            onChange={setCaCertificates}
-          />
-          <TextAreaField
-            label="Client certificate"
-            name="clientCertificate"
-            hint="In PEM, for a webhook that recognizes its callers by a certificate (mTLS)."
-            rows={4}
-            value={clientCertificate}
-            onChange={setClientCertificate}
-          />
-          <TextAreaField
-            label={provider?.clientCertificate ? 'New key of the client certificate' : 'Key of the client certificate'}
-            name="clientKey"
-            hint={
-              provider?.clientCertificate
-                ? 'Leave it empty to keep the stored one.'
-                : 'In PEM, without a passphrase. It is stored encrypted and never shown.'
-            }
-            rows={4}
-            value={clientKey}
-            onChange={setClientKey}
-          />
-        </div>
-      </details>
     </ActionDialog>
   )
 }
 
+const Certificates = ({ of, provider }: { of: FieldValues<Values>; provider: CustomProvider | undefined }) => (
+  <details open={Boolean(provider?.caCertificates || provider?.clientCertificate)}>
+    <summary>Certificates</summary>
+    <div className="form">
+      <Fields
+        of={of}
+        list={[
+          {
+            kind: 'lines',
+            name: 'caCertificates',
+            label: 'Private authorities',
+            hint: 'In PEM, for a webhook whose certificate no public authority signed. Empty for the public ones.',
+            rows: 4,
+          },
+          {
+            kind: 'lines',
+            name: 'clientCertificate',
+            label: 'Client certificate',
+            hint: 'In PEM, for a webhook that recognizes its callers by a certificate (mTLS).',
+            rows: 4,
+          },
+          {
+            kind: 'lines',
+            name: 'clientKey',
+            label: provider?.clientCertificate ? 'New key of the client certificate' : 'Key of the client certificate',
+            hint: provider?.clientCertificate
+              ? 'Leave it empty to keep the stored one.'
+              : 'In PEM, without a passphrase. It is stored encrypted and never shown.',
+            rows: 4,
+          },
+        ]}
+      />
+    </div>
+  </details>
+)
+
 export function RemoveProvider({ provider, onClose }: { provider: CustomProvider; onClose: () => void }) {
   const [shown] = useState(provider)
   const { name } = shown
-  const environment = useEnvironment()
-  const set = useSetProvider()
+  const set = useSetProviders(`custom.${name}`)
   const recent = useRecentLogins(name)
   return (
     <ActionDialog
@@ -214,13 +206,12 @@ export function RemoveProvider({ provider, onClose }: { provider: CustomProvider
             `From the next one on, logins through ${name} fail. Its secret is lost.`,
             'Players and their identities stay: with a provider of the same name they log in again.',
             recent,
-            realPlayers(environment),
           ]}
         />
       }
       confirm="Remove"
       tone="danger"
-      run={(reason) => set({ name, shown, wanted: undefined, reason, done: `${name} is removed.` })}
+      run={(reason) => set(changeOf(name, shown, undefined), reason, `${name} is removed.`)}
       onClose={onClose}
     />
   )
