@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
-import { levelAt, type PassView } from '../scenario/read-definition.ts'
+import { levelAt } from '../../../src/game/battlepass/decide.ts'
+import type { PassView } from '../scenario/read-definition.ts'
 import { useGameNow } from '../shell/clock.tsx'
 import { Button } from '../ui/button.tsx'
 import { Panel } from '../ui/page.tsx'

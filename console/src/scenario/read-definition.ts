@@ -1,6 +1,7 @@
 import { MAX_BONUS_TIERS } from '../../../src/base/limits.ts'
 import { parseLocalTime } from '../../../src/base/moment.ts'
 import { isTimeZone, TimeZone } from '../../../src/base/time-zone.ts'
+import { earnedTiers } from '../../../src/game/battlepass/beyond.ts'
 import type { SeasonDates } from '../../../src/game/definition/season.ts'
 import type { Json } from '../graphql.ts'
 
@@ -214,16 +215,9 @@ export const offerText = ({ rewards, choice }: OfferView): string =>
     ', ',
   ) || 'nothing'
 
-/** The level that a total of xp reaches; 0 is below the first. */
-export const levelAt = ({ levels }: PassView, xp: bigint): number =>
-  levels.reduce((reached, one) => (xp >= one.xp ? one.level : reached), 0)
-
 /** How many bonus tiers a total of xp has earned. */
-export function earnedBonus({ bonus, levels }: PassView, xp: bigint): number {
-  const above = xp - (levels.at(-1)?.xp ?? 0n)
-  if (bonus === null || above < bonus.every) return 0
-  return Math.min(Number(above / bonus.every), bonus.max)
-}
+export const earnedBonus = ({ bonus, levels }: PassView, xp: bigint): number =>
+  bonus === null ? 0 : earnedTiers({ levels, beyond: { kind: 'tiers', every: bonus.every, max: bonus.max } }, xp)
 
 /** A member of a JSON object. Undefined for any other value. */
 export function member(of: Json | undefined, name: string): Json | undefined {

@@ -1,5 +1,5 @@
 import { GameDays } from '../../base/game-day.ts'
-import type { Claimable, Offer, PassNode, Reward } from '../definition/definition.ts'
+import type { BonusTiers, Claimable, Offer, PassNode, Reward, XpConversion } from '../definition/definition.ts'
 
 // What xp above the top level brings: bonus tiers, or a currency. Pure.
 
@@ -12,6 +12,10 @@ export interface BeyondState {
 }
 
 type BeyondNode = Pick<PassNode, 'levels' | 'beyond'>
+/** What decides how many bonus tiers are earned. */
+type Earning = Pick<PassNode, 'levels'> & {
+  readonly beyond: Pick<BonusTiers, 'kind' | 'every' | 'max'> | XpConversion | null
+}
 type DayNode = Pick<PassNode, 'beyond' | 'xpRules'>
 
 const NOTHING: BeyondState = { claims: null, rest: null }
@@ -19,10 +23,10 @@ const NO_REWARDS: readonly Reward[] = []
 const UTC = new GameDays('UTC', 0)
 
 /** The xp of the top level: what is above it counts here. */
-export const topXp = ({ levels }: BeyondNode): bigint => levels.at(-1)?.xp ?? 0n
+export const topXp = ({ levels }: Pick<PassNode, 'levels'>): bigint => levels.at(-1)?.xp ?? 0n
 
 /** How many bonus tiers a total of xp has earned. They are numbered from 1. */
-export function earnedTiers(node: BeyondNode, xp: bigint): number {
+export function earnedTiers(node: Earning, xp: bigint): number {
   const { beyond } = node
   const above = xp - topXp(node)
   if (beyond?.kind !== 'tiers' || above < beyond.every) return 0

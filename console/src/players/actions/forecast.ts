@@ -1,4 +1,5 @@
-import { type ClaimTrack, earnedBonus, levelAt, type PassView, rewardText } from '../../scenario/read-definition.ts'
+import { levelAt } from '../../../../src/game/battlepass/decide.ts'
+import { type ClaimTrack, earnedBonus, type PassView, rewardText } from '../../scenario/read-definition.ts'
 
 /** A player's state on a pass, as far as actions depend on it. `xp` is a decimal text. */
 export interface PassState {

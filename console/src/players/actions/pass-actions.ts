@@ -1,4 +1,5 @@
-import { type ClaimTrack, earnedBonus, levelAt, offerText } from '../../scenario/read-definition.ts'
+import { levelAt } from '../../../../src/game/battlepass/decide.ts'
+import { type ClaimTrack, earnedBonus, offerText } from '../../scenario/read-definition.ts'
 import { MAX_INT64, number } from '../../ui/words.ts'
 import { type ClaimableTier, closedSeason, isClaimed, newlyClaimable, premiumText, tiersText } from './forecast.ts'
 import {
