@@ -1,13 +1,14 @@
+import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { RoleButton } from '../ui/button.tsx'
+import { Panel } from '../ui/page.tsx'
 import type { Pages } from '../ui/pages.ts'
 import { Empty } from '../ui/states.tsx'
 import { type Column, PagedTable } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { type KeyRow, keyName } from './keys.ts'
 
-/** Keys of one kind: their owners, their state and their actions. */
-export function KeyTable<Row extends KeyRow>(props: {
+interface KeyTableProps<Row extends KeyRow> {
   readonly caption: string
   readonly pages: Pages<Row>
   /** The column that only this kind has: the environment or the role. */
@@ -19,7 +20,36 @@ export function KeyTable<Row extends KeyRow>(props: {
   readonly makers: readonly KeyRow[]
   readonly ownKeyId: string
   readonly onRevoke: (key: Row) => void
-}) {
+}
+
+/** A panel with the keys of one kind, and a button for a new one. */
+export function KeyPanel<Row extends KeyRow>(
+  props: Omit<KeyTableProps<Row>, 'caption'> & {
+    /** Such as `SDK key`. */
+    readonly name: string
+    readonly disabled?: boolean
+    readonly onNew: () => void
+    readonly filter?: ReactNode
+  },
+) {
+  const { name, disabled, onNew, filter, ...table } = props
+  return (
+    <Panel
+      title={`${name}s`}
+      actions={
+        <RoleButton needs="manage" onClick={onNew} disabled={disabled}>
+          {`New ${name}`}
+        </RoleButton>
+      }
+    >
+      {filter}
+      <KeyTable {...table} caption={`${name}s`} />
+    </Panel>
+  )
+}
+
+/** Keys of one kind: their owners, their state and their actions. */
+function KeyTable<Row extends KeyRow>(props: KeyTableProps<Row>) {
   const { caption, first, isAll, empty, makers, ownKeyId, onRevoke } = props
   const rows = isAll ? props.pages.rows : props.pages.rows.filter(({ revokedAt }) => revokedAt === null)
   return (

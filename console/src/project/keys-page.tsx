@@ -1,17 +1,16 @@
 import { useState } from 'react'
 import { useQuery } from 'urql'
 import { useDenial, useOperator } from '../session/permission.tsx'
-import { ROLES } from '../session/roles.ts'
+import { ROLES, type Role } from '../session/roles.ts'
 import { useEnvironment } from '../shell/environment.tsx'
 import { projectQuery } from '../shell/operations.ts'
-import { RoleButton } from '../ui/button.tsx'
 import { FilterSelect, useFilters } from '../ui/filters.tsx'
 import { CheckField } from '../ui/form.tsx'
-import { Page, Panel } from '../ui/page.tsx'
+import { Page } from '../ui/page.tsx'
 import { usePages } from '../ui/pages.ts'
 import { Empty } from '../ui/states.tsx'
 import { type KeyKind, NewKey, type Revoked, RevokeKey } from './key-dialogs.tsx'
-import { KeyTable } from './key-table.tsx'
+import { KeyPanel } from './key-table.tsx'
 import { platformKeysQuery, sdkKeysQuery, serverKeysQuery } from './operations.ts'
 
 export default function KeysPage() {
@@ -30,6 +29,8 @@ export default function KeysPage() {
   )
 }
 
+const ENVIRONMENT = { title: 'Environment', cell: (key: { readonly environment: string }) => key.environment }
+
 function Keys() {
   const [opened, setOpened] = useState<KeyKind | Revoked>()
   const { keyId: ownKeyId } = useOperator()
@@ -40,24 +41,7 @@ function Keys() {
   const environment = filters.value('environment')
   const role = ROLES.find((one) => one === filters.value('role').toUpperCase())
   const isAll = filters.value('revoked') === 'yes'
-  const sdkKeys = usePages({
-    query: sdkKeysQuery,
-    variables: { environment: environment || undefined },
-    connectionOf: (answer) => answer.sdkKeys,
-    additionalTypenames: ['SdkKey'],
-  })
-  const serverKeys = usePages({
-    query: serverKeysQuery,
-    variables: { environment: environment || undefined },
-    connectionOf: (answer) => answer.serverKeys,
-    additionalTypenames: ['ServerKey'],
-  })
-  const platformKeys = usePages({
-    query: platformKeysQuery,
-    variables: { role },
-    connectionOf: (answer) => answer.platformKeys,
-    additionalTypenames: ['PlatformKey'],
-  })
+  const { sdkKeys, serverKeys, platformKeys } = useKeys(environment, role)
   const close = () => setOpened(undefined)
   const first = environment || (environments.includes(current) ? current : (environments[0] ?? ''))
   const table = { isAll, makers: platformKeys.rows, ownKeyId }
@@ -81,76 +65,54 @@ function Keys() {
           options={[['', 'all'], ...environments]}
         />
       </div>
-      <Panel
-        title="SDK keys"
-        actions={
-          <RoleButton needs="manage" onClick={() => setOpened('sdk')} disabled={environments.length === 0}>
-            New SDK key
-          </RoleButton>
+      <KeyPanel
+        {...table}
+        name="SDK key"
+        disabled={environments.length === 0}
+        pages={sdkKeys}
+        first={ENVIRONMENT}
+        empty={{
+          title: environment === '' ? 'There is no valid SDK key' : `${environment} has no valid SDK key`,
+          text: 'Game clients cannot log in without one.',
+        }}
+        onNew={() => setOpened('sdk')}
+        onRevoke={(key) => setOpened({ kind: 'sdk', key, environment: key.environment })}
+      />
+      <KeyPanel
+        {...table}
+        name="Server key"
+        disabled={environments.length === 0}
+        pages={serverKeys}
+        first={ENVIRONMENT}
+        empty={{
+          title: environment === '' ? 'There is no valid server key' : `${environment} has no valid server key`,
+          text: 'Game servers need one to call.',
+        }}
+        onNew={() => setOpened('server')}
+        onRevoke={(key) => setOpened({ kind: 'server', key, environment: key.environment })}
+      />
+      <KeyPanel
+        {...table}
+        name="Platform key"
+        pages={platformKeys}
+        first={{ title: 'Role', cell: (key) => key.role.toLowerCase() }}
+        empty={{
+          title: role ? `There is no valid key with the role ${role.toLowerCase()}` : 'There is no valid platform key',
+          text: 'Tools and people need one to work with the project.',
+        }}
+        filter={
+          <div className="filters">
+            <FilterSelect
+              label="Keys with the role"
+              name="role"
+              filters={filters}
+              options={[['', 'all'], ...ROLES.map((one) => one.toLowerCase())]}
+            />
+          </div>
         }
-      >
-        <KeyTable
-          {...table}
-          caption="SDK keys"
-          pages={sdkKeys}
-          first={{ title: 'Environment', cell: (key) => key.environment }}
-          empty={{
-            title: environment === '' ? 'There is no valid SDK key' : `${environment} has no valid SDK key`,
-            text: 'Game clients cannot log in without one.',
-          }}
-          onRevoke={(key) => setOpened({ kind: 'sdk', key, environment: key.environment })}
-        />
-      </Panel>
-      <Panel
-        title="Server keys"
-        actions={
-          <RoleButton needs="manage" onClick={() => setOpened('server')} disabled={environments.length === 0}>
-            New server key
-          </RoleButton>
-        }
-      >
-        <KeyTable
-          {...table}
-          caption="Server keys"
-          pages={serverKeys}
-          first={{ title: 'Environment', cell: (key) => key.environment }}
-          empty={{
-            title: environment === '' ? 'There is no valid server key' : `${environment} has no valid server key`,
-            text: 'Game servers need one to call.',
-          }}
-          onRevoke={(key) => setOpened({ kind: 'server', key, environment: key.environment })}
-        />
-      </Panel>
-      <Panel
-        title="Platform keys"
-        actions={
-          <RoleButton needs="manage" onClick={() => setOpened('platform')}>
-            New platform key
-          </RoleButton>
-        }
-      >
-        <div className="filters">
-          <FilterSelect
-            label="Keys with the role"
-            name="role"
-            filters={filters}
-            options={[['', 'all'], ...ROLES.map((one) => one.toLowerCase())]}
-          />
-        </div>
-        <KeyTable
-          {...table}
-          caption="Platform keys"
-          pages={platformKeys}
-          first={{ title: 'Role', cell: (key) => key.role.toLowerCase() }}
-          empty={{
-            title: role
-              ? `There is no valid key with the role ${role.toLowerCase()}`
-              : 'There is no valid platform key',
-            text: 'Tools and people need one to work with the project.',
-          }}
-          onRevoke={(key) => setOpened({ kind: 'platform', key, role: key.role })}
-        />
-      </Panel>
+        onNew={() => setOpened('platform')}
+        onRevoke={(key) => setOpened({ kind: 'platform', key, role: key.role })}
+      />
       {typeof opened === 'string' && (
         <NewKey
           kind={opened}
@@ -163,4 +125,26 @@ function Keys() {
       {typeof opened === 'object' && <RevokeKey of={opened} onClose={close} />}
     </>
   )
+}
+
+function useKeys(environment: string, role: Role | undefined) {
+  const sdkKeys = usePages({
+    query: sdkKeysQuery,
+    variables: { environment: environment || undefined },
+    connectionOf: (answer) => answer.sdkKeys,
+    additionalTypenames: ['SdkKey'],
+  })
+  const serverKeys = usePages({
+    query: serverKeysQuery,
+    variables: { environment: environment || undefined },
+    connectionOf: (answer) => answer.serverKeys,
+    additionalTypenames: ['ServerKey'],
+  })
+  const platformKeys = usePages({
+    query: platformKeysQuery,
+    variables: { role },
+    connectionOf: (answer) => answer.platformKeys,
+    additionalTypenames: ['PlatformKey'],
+  })
+  return { sdkKeys, serverKeys, platformKeys }
 }
