@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'react'
 import { Button } from '../ui/button.tsx'
 import { codeOf, type Fault, faultsOf, textOf } from '../ui/errors.ts'
-import { Form, SelectField, SubmitButton, TextField } from '../ui/form.tsx'
+import { Fields, type FormField, useFields } from '../ui/fields.tsx'
+import { Form, SubmitButton } from '../ui/form.tsx'
 import { Loading, Notice } from '../ui/states.tsx'
 import { keepText } from '../ui/storage.ts'
 import { createKeyClient } from './client.ts'
@@ -64,15 +65,50 @@ function useOption(projectId: string | undefined): SignOnOption | null | undefin
   return option
 }
 
+const FIELDS = [
+  {
+    name: 'key',
+    label: 'Platform key',
+    hint: 'It starts with twplat_. It is exchanged for a token of this browser, and not kept.',
+    type: 'password',
+    autoComplete: 'off',
+    required: true,
+    autoFocus: true,
+  },
+  {
+    name: 'actor',
+    label: 'Your name',
+    hint: 'The audit log names you with each change.',
+    autoComplete: 'username',
+    required: true,
+  },
+  {
+    kind: 'choice',
+    name: 'role',
+    label: 'Role',
+    hint: 'Choose less than the role of the key where that is enough.',
+    options: [['', 'that of the key'], ...ROLES.map((one) => [one, one.toLowerCase()] as const)],
+  },
+  {
+    kind: 'choice',
+    name: 'hours',
+    label: 'Sign out after',
+    options: HOURS.map((one) => [String(one), one === 1 ? '1 hour' : `${one} hours`]),
+  },
+] as const satisfies readonly FormField<Record<string, string>>[]
+
 /**
  * Exchanges a platform key for an operator token with a name. The page forgets the key at once: the token is bounded by
  * its role and its lifetime, and the audit log names its person.
  */
 function KeyForm({ renewed }: { readonly renewed: Session | undefined }) {
-  const [key, setKey] = useState('')
-  const [actor, setActor] = useState(renewed?.actor ?? localStorage.getItem('tierway.actor') ?? '')
-  const [role, setRole] = useState<Role | ''>(renewed?.role ?? '')
-  const [hours, setHours] = useState('1')
+  const fields = useFields(() => ({
+    key: '',
+    actor: renewed?.actor ?? localStorage.getItem('tierway.actor') ?? '',
+    role: (renewed?.role ?? '') as Role | '',
+    hours: '1',
+  }))
+  const { key, actor, role, hours } = fields.values
   const [fault, setFault] = useState<string | null>(null)
   const [faults, setFaults] = useState<readonly Fault[]>([])
 
@@ -106,41 +142,7 @@ function KeyForm({ renewed }: { readonly renewed: Session | undefined }) {
   return (
     <>
       <Form onSubmit={submit} faults={faults} onChange={() => setFault(null)}>
-        <TextField
-          label="Platform key"
-          hint="It starts with twplat_. It is exchanged for a token of this browser, and not kept."
-          name="key"
-          type="password"
-          autoComplete="off"
-          value={key}
-          onChange={setKey}
-          required
-          autoFocus
-        />
-        <TextField
-          label="Your name"
-          hint="The audit log names you with each change."
-          name="actor"
-          autoComplete="username"
-          value={actor}
-          onChange={setActor}
-          required
-        />
-        <SelectField
-          label="Role"
-          hint="Choose less than the role of the key where that is enough."
-          name="role"
-          value={role}
-          onChange={(value) => setRole(value as Role | '')}
-          options={[['', 'that of the key'], ...ROLES.map((one) => [one, one.toLowerCase()] as const)]}
-        />
-        <SelectField
-          label="Sign out after"
-          name="hours"
-          value={hours}
-          onChange={setHours}
-          options={HOURS.map((one) => [String(one), one === 1 ? '1 hour' : `${one} hours`])}
-        />
+        <Fields of={fields} list={FIELDS} />
         {fault !== null && <Notice tone="error">{fault}</Notice>}
         <SubmitButton>Sign in</SubmitButton>
       </Form>
