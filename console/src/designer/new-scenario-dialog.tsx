@@ -6,7 +6,8 @@ import { useOperator } from '../session/permission.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { type Fault, faultsOf, textOf } from '../ui/errors.ts'
-import { Form, SelectField, SubmitButton, TextField } from '../ui/form.tsx'
+import { Fields, useFields } from '../ui/fields.tsx'
+import { Form, SubmitButton } from '../ui/form.tsx'
 import { Notice } from '../ui/states.tsx'
 import { openDraft } from './draft/draft.ts'
 import { draftKey, keep, keptIds } from './draft/kept-drafts.ts'
@@ -24,17 +25,31 @@ interface NewScenarioProps {
 /** What a draft begins with: a template, or a copy of a scenario. */
 type Beginning = Template | `copy ${string}`
 
+const ID = {
+  name: 'scenarioId',
+  label: 'Id',
+  hint: 'Your game client starts the scenario by this id. It cannot be changed later.',
+  placeholder: 'season-2',
+  maxLength: MAX_ID,
+  required: true,
+} as const
+const STARTS = {
+  name: 'startsAt',
+  label: 'Starts (UTC)',
+  hint: 'All dates of the copy move by the same time: by months where the day of the month stays. A date with a zone of its own is in that zone.',
+  type: 'datetime-local',
+  step: 1,
+} as const
+
 /** Begins a draft. Publishes nothing. */
 export function NewScenarioDialog({ environment, published, onClose }: NewScenarioProps) {
   const client = useClient()
   const { projectId } = useOperator()
   const [, navigate] = useLocation()
-  const [id, setId] = useState('')
-  const scenarioId = id.trim()
-  const [name, setName] = useState('')
-  const [beginning, setBeginning] = useState<Beginning>('season')
+  const fields = useFields({ scenarioId: '', name: '', template: 'season' as Beginning, startsAt: '' })
+  const { name, template: beginning, startsAt: start } = fields.values
+  const scenarioId = fields.values.scenarioId.trim()
   const isCopy = beginning.startsWith('copy ')
-  const [start, setStart] = useState('')
   const [fault, setFault] = useState<string>()
   const [faults, setFaults] = useState<readonly Fault[]>([])
 
@@ -83,46 +98,24 @@ export function NewScenarioDialog({ environment, published, onClose }: NewScenar
   return (
     <Dialog title="New scenario" onClose={onClose}>
       <Form onSubmit={submit} faults={faults}>
-        <TextField
-          label="Id"
-          name="scenarioId"
-          hint="Your game client starts the scenario by this id. It cannot be changed later."
-          value={id}
-          onChange={setId}
-          placeholder="season-2"
-          maxLength={MAX_ID}
-          required
-        />
-        <TextField
-          label="Name"
-          name="name"
-          hint="The display name."
-          value={name}
-          onChange={setName}
-          maxLength={MAX_NAME}
-        />
-        <SelectField
-          label="Begin with"
-          name="template"
-          value={beginning}
-          onChange={(value) => setBeginning(value as Beginning)}
-          options={[
-            ['season', 'a season: a pass of 30 levels, rewards and pop-ups'],
-            ['empty', 'nothing but the start'],
-            ...published.map((one): [string, string] => [`copy ${one}`, `a copy of ${one}`]),
+        <Fields
+          of={fields}
+          list={[
+            ID,
+            { name: 'name', label: 'Name', hint: 'The display name.', maxLength: MAX_NAME },
+            {
+              kind: 'choice',
+              name: 'template',
+              label: 'Begin with',
+              options: [
+                ['season', 'a season: a pass of 30 levels, rewards and pop-ups'],
+                ['empty', 'nothing but the start'],
+                ...published.map((one): [string, string] => [`copy ${one}`, `a copy of ${one}`]),
+              ],
+            },
+            isCopy && STARTS,
           ]}
         />
-        {isCopy && (
-          <TextField
-            label="Starts (UTC)"
-            name="startsAt"
-            hint="All dates of the copy move by the same time: by months where the day of the month stays. A date with a zone of its own is in that zone."
-            type="datetime-local"
-            step={1}
-            value={start}
-            onChange={setStart}
-          />
-        )}
         <p className="effect">
           It begins as a draft in this browser. Nothing applies to players before you publish it.
           {isCopy && start === '' && ' The copy has the dates of the other one: give it a start, or change them later.'}
