@@ -9,7 +9,8 @@ import { Button } from '../ui/button.tsx'
 import { ChangeDialog } from '../ui/change-dialog.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { faultsOf, textOf } from '../ui/errors.ts'
-import { CheckField, Form, SubmitButton, TextField } from '../ui/form.tsx'
+import { Fields, useFields } from '../ui/fields.tsx'
+import { Form, SubmitButton } from '../ui/form.tsx'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
 import { Notice } from '../ui/states.tsx'
 import { copy } from '../ui/text.tsx'
@@ -110,10 +111,10 @@ function SaveView(props: {
 }) {
   const { page, query, own, shared, mayShare, onKeep, onClose } = props
   const client = useClient()
-  const [text, setText] = useState('')
-  const [isShared, setShared] = useState(false)
+  const fields = useFields({ name: '', isShared: false })
+  const { isShared } = fields.values
   const [error, setError] = useState<CombinedError>()
-  const name = text.trim()
+  const name = fields.values.name.trim()
   const [among, most] = isShared ? [shared, MAX_SHARED_VIEWS] : [own, MAX_VIEWS]
   const replaces = among.some((view) => view.name === name)
   const isFull = !replaces && among.length >= most
@@ -137,25 +138,21 @@ function SaveView(props: {
   return (
     <Dialog title="Save this view" onClose={onClose}>
       <Form onSubmit={submit} faults={faultsOf(error)} onChange={() => setError(undefined)}>
-        <TextField
-          label="Name"
-          name="name"
-          hint={hintOf({ isShared, replaces })}
-          {...(isFull && { faults: [fullText({ isShared, most })] })}
-          value={text}
-          onChange={setText}
-          maxLength={MAX_VIEW_NAME}
-          autoComplete="off"
-          required
+        <Fields
+          of={fields}
+          list={[
+            {
+              name: 'name',
+              label: 'Name',
+              hint: hintOf({ isShared, replaces }),
+              ...(isFull && { faults: [fullText({ isShared, most })] }),
+              maxLength: MAX_VIEW_NAME,
+              autoComplete: 'off',
+              required: true,
+            },
+            mayShare && { kind: 'check', name: 'isShared', label: 'Share it with everyone in this project' },
+          ]}
         />
-        {mayShare && (
-          <CheckField
-            label="Share it with everyone in this project"
-            name="isShared"
-            value={isShared}
-            onChange={setShared}
-          />
-        )}
         {error && faultsOf(error).length === 0 && <Notice tone="error">{textOf(error)}</Notice>}
         <div className="actions">
           <Button onClick={onClose}>Cancel</Button>
